@@ -1,0 +1,127 @@
+// The rows of project/SparkRow.scala as plain projects over one source tree: `sbt package` makes
+// every jar, `sbt spark41/test` runs one row's suites.
+
+ThisBuild / organization := "io.sparkzorder"
+ThisBuild / version := "0.1.0"
+ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
+ThisBuild / description := "Multi-dimensional clustering of plain Parquet tables for Apache Spark"
+ThisBuild / homepage := Some(url("https://github.com/spark-zorder/spark-zorder"))
+
+Global / onChangedBuildSource := ReloadOnSourceChanges
+// two rows' suites at once would fight for the machine
+Global / concurrentRestrictions += Tags.limit(Tags.Test, 1)
+Global / excludeLintKeys += scalafmtOnCompile
+
+lazy val Antlr = config("antlr").hide
+
+lazy val spark41 = sparkRow("spark41", SparkRow.spark41)
+lazy val spark35 = sparkRow("spark35", SparkRow.spark35)
+
+lazy val root = (project in file("."))
+  .aggregate(spark41, spark35)
+  .settings(name := "spark-zorder-root", publish / skip := true, Compile / sources := Nil)
+
+def sparkRow(projectId: String, row: SparkRow): Project = {
+  val jvm = file("jvm").getAbsoluteFile
+  Project(projectId, file(s"target/rows/${row.id}"))
+    .configs(Antlr)
+    .settings(
+      name := s"spark-zorder-${row.line}",
+      scalaVersion := row.scala,
+      crossPaths := true,
+      target := baseDirectory.value / "target",
+      Compile / unmanagedSourceDirectories :=
+        Seq(jvm / "src/main/java", jvm / "src/main/scala") ++ row.bridges.map(jvm / "src/main" / _),
+      Compile / unmanagedResourceDirectories := Seq(jvm / "src/main/resources"),
+      Test / unmanagedSourceDirectories :=
+        (jvm / "src/test/scala") +: row.bridges.map(jvm / "src/test" / _),
+      Test / unmanagedResourceDirectories := Seq(jvm / "src/test/resources"),
+      libraryDependencies ++= dependencies(row),
+      ivyConfigurations += Antlr,
+      Compile / sourceGenerators += Def.task {
+        AntlrGenerator.generate(
+          jvm / "src/main/antlr4/ZOrderSqlBase.g4",
+          Classpaths.managedJars(Antlr, classpathTypes.value, update.value).map(_.data),
+          "io.sparkzorder.sql.parser",
+          (Compile / sourceManaged).value / "antlr4",
+          streams.value.cacheDirectory / "antlr")
+      }.taskValue,
+      scalacOptions := scalacFlags(row),
+      javacOptions ++= Seq("--release", row.javaRelease.toString),
+      Compile / doc / scalacOptions --= Seq("-Werror", "-Xfatal-warnings"),
+      Compile / packageBin / packageOptions += Package.ManifestAttributes(
+        "Spark-ZOrder-Row" -> row.id,
+        "Spark-ZOrder-Spark-Line" -> row.line,
+        "Spark-ZOrder-Scala" -> row.scalaBinary,
+        "Spark-ZOrder-Version" -> version.value),
+      Compile / packageBin / artifactPath :=
+        file("target/jars").getAbsoluteFile /
+          s"spark-zorder-${row.id}-${version.value}.jar",
+      Compile / resourceGenerators += Def.task {
+        // read by the session-start check, on class paths without a manifest (tests, IDEs) too
+        val f = (Compile / resourceManaged).value / "io/sparkzorder/row.properties"
+        IO.write(f, s"spark=${row.line}\nscala=${row.scalaBinary}\nversion=${version.value}\n")
+        Seq(f)
+      }.taskValue,
+      Test / fork := true,
+      Test / parallelExecution := false,
+      Test / testForkedParallel := false,
+      Test / baseDirectory := file(".").getAbsoluteFile,
+      Test / javaOptions ++= testJvm,
+      // codegen modes and error checks are honoured only under SPARK_TESTING
+      Test / envVars ++= Map("SPARK_TESTING" -> "1", "SPARK_LOCAL_IP" -> "127.0.0.1"),
+      Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF"))
+}
+
+def dependencies(row: SparkRow): Seq[ModuleID] = {
+  val modules = Seq("core", "catalyst", "sql").map(m => "org.apache.spark" %% s"spark-$m")
+  val (plus, plusVersion) = row.scalaCheckPlus
+  modules.map(_ % row.spark % Provided) ++
+    modules.map(_ % row.spark % Test classifier "tests") ++
+    (if (row.line.startsWith("4."))
+       Seq(
+         "org.apache.spark" %% "spark-sql-api" % row.spark % Test classifier "tests",
+         "org.apache.spark" %% "spark-common-utils" % row.spark % Test classifier "tests")
+     else Seq("org.apache.spark" %% "spark-common-utils" % row.spark % Test classifier "tests")) ++
+    Seq(
+      "org.apache.spark" %% "spark-tags" % row.spark % Test classifier "tests",
+      "org.scalatest" %% "scalatest" % row.scalaTest % Test,
+      "org.scalatestplus" %% plus % plusVersion % Test,
+      "org.antlr" % "antlr4" % row.antlr % Antlr)
+}
+
+def scalacFlags(row: SparkRow): Seq[String] = {
+  val common = Seq(
+    "-encoding",
+    "UTF-8",
+    "-deprecation",
+    "-feature",
+    "-unchecked",
+    "-release",
+    row.javaRelease.toString,
+    // one spelling for both Scala versions; scala.jdk.CollectionConverters is not in 2.12
+    "-Wconf:cat=deprecation&msg=JavaConverters:s")
+  if (row.scalaBinary == "2.13") {
+    common ++ Seq("-Werror", "-Wunused:imports,privates,locals", "-Xlint:infer-any")
+  } else {
+    common ++ Seq("-Xfatal-warnings", "-Ywarn-unused:imports,privates,locals")
+  }
+}
+
+// what Spark's own launcher passes on JDK 17
+lazy val testJvm: Seq[String] =
+  Seq("-Xmx3g", "-Xss4m", "-Duser.timezone=UTC", "-Dio.netty.tryReflectionSetAccessible=true") ++
+    Seq(
+      "java.lang",
+      "java.lang.invoke",
+      "java.lang.reflect",
+      "java.io",
+      "java.net",
+      "java.nio",
+      "java.util",
+      "java.util.concurrent",
+      "java.util.concurrent.atomic",
+      "sun.nio.ch",
+      "sun.nio.cs",
+      "sun.security.action",
+      "sun.util.calendar").map(p => s"--add-opens=java.base/$p=ALL-UNNAMED")

@@ -1,0 +1,4 @@
+grammar ZOrderSqlBase;
+singleStatement : OPTIMIZE EOF ;
+OPTIMIZE : 'OPTIMIZE' ;
+WS : [ \r\n\t]+ -> channel(HIDDEN) ;

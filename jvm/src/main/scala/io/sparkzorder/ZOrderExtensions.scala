@@ -1,0 +1,35 @@
+package io.sparkzorder
+
+import java.util.{Collections, WeakHashMap}
+
+import scala.util.Properties
+
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
+
+/**
+ * The table of contents: everything that spark-zorder adds to a session, in one place.
+ *
+ * Spark finds it as a service when the jar is on the class path, or by
+ * `spark.sql.extensions=io.sparkzorder.ZOrderExtensions`; both together are harmless.
+ */
+class ZOrderExtensions extends SparkSessionExtensionsProvider {
+
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    RowCheck.require(SPARK_VERSION, Properties.versionNumberString)
+    if (ZOrderExtensions.firstTime(extensions)) inject(extensions)
+  }
+
+  private def inject(extensions: SparkSessionExtensions): Unit = {
+    val _ = extensions
+  }
+}
+
+object ZOrderExtensions {
+  // Spark applies an extension once as a service and once by its setting, to the same object
+  private val seen =
+    Collections.newSetFromMap(new WeakHashMap[SparkSessionExtensions, java.lang.Boolean])
+
+  private def firstTime(extensions: SparkSessionExtensions): Boolean =
+    seen.synchronized(seen.add(extensions))
+}
