@@ -44,7 +44,7 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
           Classpaths.managedJars(Antlr, classpathTypes.value, update.value).map(_.data),
           "io.sparkzorder.sql.parser",
           (Compile / sourceManaged).value / "antlr4",
-          streams.value.cacheDirectory / "antlr")
+          streams.value.cacheDirectory / "antlr-inputs")
       }.taskValue,
       scalacOptions := scalacFlags(row),
       javacOptions ++= Seq("--release", row.javaRelease.toString),
