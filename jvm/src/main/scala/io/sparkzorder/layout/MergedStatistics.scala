@@ -1,0 +1,36 @@
+package io.sparkzorder.layout
+
+import org.apache.parquet.column.statistics.Statistics
+import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
+import org.apache.parquet.schema.PrimitiveComparator
+
+/**
+ * The statistics of one column over all row groups of a file. Where one row group does not say,
+ * the file does not say: Parquet's own `mergeStatistics` would take the others' word for it.
+ */
+private[layout] object MergedStatistics {
+
+  /** @param chunks the column's chunks, at least one */
+  def of(chunks: Seq[ColumnChunkMetaData]): Statistics[_] = {
+    val parts = chunks.map(_.getStatistics)
+    val builder = Statistics.getBuilderForReading(chunks.head.getPrimitiveType)
+    if (parts.forall(_.isNumNullsSet)) builder.withNumNulls(parts.map(_.getNumNulls).sum)
+    val valued = chunks.filterNot(allNull).map(_.getStatistics)
+    if (valued.nonEmpty && valued.forall(_.hasNonNullValue)) {
+      builder.withMin(extreme(valued, -1, _.genericGetMin).getMinBytes)
+      builder.withMax(extreme(valued, 1, _.genericGetMax).getMaxBytes)
+    }
+    builder.build()
+  }
+
+  private def allNull(chunk: ColumnChunkMetaData): Boolean =
+    chunk.getStatistics.isNumNullsSet && chunk.getStatistics.getNumNulls == chunk.getValueCount
+
+  private def extreme(
+      parts: Seq[Statistics[_]],
+      sign: Int,
+      end: Statistics[_] => Any): Statistics[_] = {
+    val order = parts.head.comparator().asInstanceOf[PrimitiveComparator[Any]]
+    parts.reduceLeft((a, b) => if (order.compare(end(a), end(b)) * sign >= 0) a else b)
+  }
+}
