@@ -1,0 +1,55 @@
+"""The tables that the demonstration prints, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from benchmarks.demo.layouts import Layout
+from benchmarks.demo.measure import Measured
+
+
+def layouts(made: Sequence[Layout]) -> str:
+    """Return files, size and making time of each layout."""
+    rows = [
+        [
+            layout.name,
+            str(len(layout.files())),
+            f"{layout.size() / 1e6:,.0f}",
+            f"{layout.seconds:.1f}",
+        ]
+        for layout in made
+    ]
+    return _table(["layout", "files", "MB", "seconds to make"], rows)
+
+
+def queries(measured: Iterable[Measured]) -> str:
+    """Return what each query must read by min/max, and what the engines took for it."""
+    rows = []
+    last = None
+    for m in measured:
+        reads, where = m.reads, m.query.where()
+        rows.append(
+            [
+                # a query is named once, above its layouts' lines
+                where if where != last else "",
+                m.layout.name,
+                *(str(share) for share in (reads.files, reads.row_groups, reads.pages)),
+                f"{m.spark.rows:,}",
+                f"{m.spark.seconds:.2f}",
+                f"{m.spark.bytes_read / 1e6:,.1f}",
+                f"{m.duckdb.seconds:.3f}",
+                f"{m.duckdb.bytes_read / 1e6:,.1f}",
+            ]
+        )
+        last = where
+    head = ["query", "layout", "files", "row groups", "pages", "rows found"]
+    return _table([*head, "Spark s", "Spark MB", "DuckDB s", "DuckDB MB"], rows)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
+    rule = ["-" * width for width in widths]
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) + " |"
+        for line in [head, rule, *rows]
+    )
