@@ -29,8 +29,5 @@ def store_sales(folder: Path) -> Path:
 
 def _generate(folder: Path) -> None:
     tool = shutil.which("tpcgen-cli", path=str(Path(sys.executable).parent)) or "tpcgen-cli"
-    subprocess.run(
-        [tool, "tpcds", "parquet", "--scale-factor=1", "--tables=store_sales", "--quiet"]
-        + [f"--output-dir={folder}"],
-        check=True,
-    )
+    what = ["--scale-factor=1", "--tables=store_sales", "--quiet", f"--output-dir={folder}"]
+    subprocess.run([tool, "tpcds", "parquet", *what], check=True)

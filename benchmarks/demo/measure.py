@@ -52,6 +52,7 @@ def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
 
 
 def _middle(runs: Sequence[Run]) -> Run:
+    reads = [r.bytes_read for r in runs if r.bytes_read is not None]
     return Run(
-        median(r.seconds for r in runs), round(median(r.bytes_read for r in runs)), runs[0].rows
+        median(r.seconds for r in runs), round(median(reads)) if reads else None, runs[0].rows
     )

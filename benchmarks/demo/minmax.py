@@ -36,14 +36,6 @@ class Reads:
     pages: Share
 
 
-@dataclass(frozen=True)
-class Box:
-    """A file's smallest and largest value of each column; None where it says none."""
-
-    bounds: tuple[tuple[int, int] | None, ...]
-    rows: int
-
-
 class MinMax:
     """The footers and page indexes of a table, loaded once."""
 

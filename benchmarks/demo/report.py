@@ -36,14 +36,18 @@ def queries(measured: Iterable[Measured]) -> str:
                 *(str(share) for share in (reads.files, reads.row_groups, reads.pages)),
                 f"{m.spark.rows:,}",
                 f"{m.spark.seconds:.2f}",
-                f"{m.spark.bytes_read / 1e6:,.1f}",
+                _megabytes(m.spark.bytes_read),
                 f"{m.duckdb.seconds:.3f}",
-                f"{m.duckdb.bytes_read / 1e6:,.1f}",
+                _megabytes(m.duckdb.bytes_read),
             ]
         )
         last = where
     head = ["query", "layout", "files", "row groups", "pages", "rows found"]
     return _table([*head, "Spark s", "Spark MB", "DuckDB s", "DuckDB MB"], rows)
+
+
+def _megabytes(count: int | None) -> str:
+    return "not known" if count is None else f"{count / 1e6:,.1f}"
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

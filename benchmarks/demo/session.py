@@ -19,6 +19,8 @@ def start() -> SparkSession:
         .config("spark.sql.session.timeZone", "UTC")
         # every layout is written with pages of the same number of rows
         .config("spark.hadoop.parquet.page.row.count.limit", str(PAGE_ROWS))
+        # vectored reads of local files are missing from the bytes that Spark reports
+        .config("spark.hadoop.parquet.hadoop.vectored.io.enabled", "false")
         # bytes read are taken from the executor's summary: let it follow every task at once
         .config("spark.ui.liveUpdate.period", "0")
     )
