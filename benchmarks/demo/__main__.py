@@ -26,16 +26,17 @@ def main() -> None:
         print(f"\n{claims.rows_are_the_same(unordered, other)}")
 
     print("\n## What a query must read (min/max), and what it took\n")
-    print(report.queries(measure.measure(spark, made)))
-    print()
+    measured = measure.measure(spark, made)
+    print(report.queries(measured))
+    print(f"\n{report.pages_ruled_out(measured, optimized)}")
     for line in claims.point_queries_touch_few_files(spark, optimized):
         print(line)
 
     image = options.images / "store_sales_before_after.png"
     panels = (
-        picture.Panel("unordered", boxes(unordered.path, COLUMNS), "all files, one upon another"),
-        picture.Panel("lexical sort", boxes(lexical.path, COLUMNS)),
-        picture.Panel("OPTIMIZE ... ZORDER BY", boxes(optimized.path, COLUMNS)),
+        picture.Panel("before", boxes(unordered.path, COLUMNS), "all files,\none upon another"),
+        picture.Panel("a lexical sort", boxes(lexical.path, COLUMNS)),
+        picture.Panel("after OPTIMIZE ... ZORDER BY", boxes(optimized.path, COLUMNS)),
     )
     picture.plane(image, panels, (ONE_CUSTOMER, ONE_DEMOGRAPHICS))
     print(f"\npicture: {image}")

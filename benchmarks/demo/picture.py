@@ -20,7 +20,7 @@ from PIL import Image
 from benchmarks.demo.boxes import Box
 from benchmarks.demo.queries import Range
 
-FIRST, SECOND, BOTH = "#ea580c", "#2563eb", "#7e22ce"
+FIRST, SECOND, BOTH = "#ea580c", "#2563eb", "#9333ea"
 EDGE = "#374151"
 COLOURS = 48
 
@@ -43,13 +43,14 @@ def plane(target: Path, panels: Sequence[Panel], points: tuple[Range, Range]) ->
         _boxes(axis, panel.boxes, points)
         _queries(axis, panel.boxes, points)
         axis.set_title(panel.title, fontsize=13, fontweight="bold", loc="left", pad=40)
-        middle = {"ha": "center", "va": "center", "fontsize": 13, "color": "white"}
-        axis.text(0.5, 0.75, panel.note, transform=axis.transAxes, **middle)
+        # in the upper left quarter, where neither query's line crosses it
+        look = {"ha": "center", "va": "center", "fontsize": 12, "color": "white"}
+        axis.text(0.27, 0.72, panel.note, transform=axis.transAxes, **look)
         axis.set_xlabel(points[0].column)
         axis.spines[["top", "right"]].set_visible(False)
         for scale in (axis.xaxis, axis.yaxis):
             scale.set_major_formatter("{x:,.0f}")
-            scale.set_major_locator(MaxNLocator(4))
+            scale.set_major_locator(MaxNLocator(5, steps=[1, 2.5, 5, 10]))
         axis.autoscale_view()
     axes[0][0].set_ylabel(points[1].column)
     save(figure, target)

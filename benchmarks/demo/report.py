@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from benchmarks.demo.layouts import Layout
 from benchmarks.demo.measure import Measured
+from benchmarks.demo.queries import ONE_DEMOGRAPHICS
 
 
 def layouts(made: Sequence[Layout]) -> str:
@@ -44,6 +45,16 @@ def queries(measured: Iterable[Measured]) -> str:
         last = where
     head = ["query", "layout", "files", "row groups", "pages", "rows found"]
     return _table([*head, "Spark s", "Spark MB", "DuckDB s", "DuckDB MB"], rows)
+
+
+def pages_ruled_out(measured: Iterable[Measured], layout: Layout) -> str:
+    """Return the number to set beside the one of Impala's text, for its second query."""
+    (one,) = [m for m in measured if m.layout == layout and m.query.ranges == (ONE_DEMOGRAPHICS,)]
+    share = 1 - one.reads.pages.fraction()
+    return (
+        f"{one.query.where()}: min/max rules out {share:.1%} of the column's pages in the layout "
+        f"{layout.name}; Impala's text reports 91.5 % of all pages of one Z-ordered file"
+    )
 
 
 def _megabytes(count: int | None) -> str:
