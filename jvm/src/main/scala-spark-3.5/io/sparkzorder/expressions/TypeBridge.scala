@@ -1,0 +1,21 @@
+package io.sparkzorder.expressions
+
+import org.apache.spark.sql.types.{DataType, StringType}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** What later lines of Spark know of types: there is neither TIME nor a collation here. */
+private[expressions] object TypeBridge {
+
+  def isTime(dataType: DataType): Boolean = {
+    val _ = dataType
+    false
+  }
+
+  def hasBinaryOrdering(string: StringType): Boolean = {
+    val _ = string
+    true
+  }
+
+  /** The order of two strings by their bytes; later lines call this `binaryCompare`. */
+  def compareBinary(a: UTF8String, b: UTF8String): Int = a.compareTo(b)
+}

@@ -1,0 +1,19 @@
+package io.sparkzorder.expressions
+
+import org.apache.spark.sql.catalyst.util.CollationFactory
+import org.apache.spark.sql.types.{DataType, StringType, TimeType}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** What only this line of Spark knows of types: TIME and collations. */
+private[expressions] object TypeBridge {
+
+  /** Whether the type is TIME, whose values are nanoseconds of the day. */
+  def isTime(dataType: DataType): Boolean = dataType.isInstanceOf[TimeType]
+
+  /** Whether the strings of this type are ordered by their bytes. */
+  def hasBinaryOrdering(string: StringType): Boolean =
+    CollationFactory.fetchCollation(string.collationId).supportsBinaryOrdering
+
+  /** The order of two strings by their bytes; from Spark 4 on `compareTo` throws, as strings have collations. */
+  def compareBinary(a: UTF8String, b: UTF8String): Int = a.binaryCompare(b)
+}

@@ -1,0 +1,126 @@
+package io.sparkzorder.bits
+
+/**
+ * Interleaves the bits of n columns of any widths into bytes.
+ *
+ * The columns are aligned at their most significant bits; the first column's bit comes first, and a
+ * column that has run out of bits contributes none. So the output has exactly as many bits as the
+ * columns together: it goes through the columns' bytes level by level, and a level of m bytes gives
+ * m bytes of output. Example: the bytes 214 and 97 give the bytes b6 29.
+ *
+ * Holds one row's columns and is not safe for threads: one instance serves one task.
+ *
+ * @param columns at least 1
+ */
+final class BitInterleaver(columns: Int) {
+  // a column's bits at the upper end of up to two longs, or the array of a byte string
+  private val high = new Array[Long](columns)
+  private val low = new Array[Long](columns)
+  private val arrays = new Array[Array[Byte]](columns)
+  private val widths = new Array[Int](columns)
+  private val level = new Array[Byte](columns)
+
+  /** @param bits the column's bits at the most significant end; @param bytes its width, 0 to 8 */
+  def set(column: Int, bits: Long, bytes: Int): Unit = set(column, bits, 0L, bytes)
+
+  /** @param upper the first 8 bytes; @param lower the next 8; @param bytes the width, 0 to 16 */
+  def set(column: Int, upper: Long, lower: Long, bytes: Int): Unit = {
+    arrays(column) = null
+    high(column) = upper
+    low(column) = lower
+    widths(column) = bytes
+  }
+
+  /** @param bytes the column's bytes, of any number */
+  def set(column: Int, bytes: Array[Byte]): Unit = {
+    arrays(column) = bytes
+    widths(column) = bytes.length
+  }
+
+  /** The interleaved bits, as many bytes as the columns have together. */
+  def result(): Array[Byte] = {
+    var total = 0L
+    var deepest = 0
+    var c = 0
+    while (c < columns) {
+      total += widths(c)
+      deepest = math.max(deepest, widths(c))
+      c += 1
+    }
+    val out = new Array[Byte](Math.toIntExact(total))
+    var at = 0
+    var depth = 0
+    while (depth < deepest) {
+      val m = gather(depth)
+      writeLevel(m, out, at)
+      at += m
+      depth += 1
+    }
+    out
+  }
+
+  /** Puts byte number `depth` of the columns that have one into `level`; returns how many do. */
+  private def gather(depth: Int): Int = {
+    var m = 0
+    var c = 0
+    while (c < columns) {
+      if (widths(c) > depth) {
+        level(m) = byteAt(c, depth)
+        m += 1
+      }
+      c += 1
+    }
+    m
+  }
+
+  private def byteAt(column: Int, depth: Int): Byte =
+    if (arrays(column) != null) arrays(column)(depth)
+    else if (depth < 8) (high(column) >>> (56 - 8 * depth)).toByte
+    else (low(column) >>> (120 - 8 * depth)).toByte
+
+  /** Up to eight columns are one long of 8 * m bits; more are groups whose bits lie m bits apart. */
+  private def writeLevel(m: Int, out: Array[Byte], at: Int): Unit =
+    if (m <= BitSpread.MaxStride) {
+      val z = group(0, m)
+      var i = 0
+      while (i < m) {
+        out(at + i) = (z >>> (8 * (m - 1 - i))).toByte
+        i += 1
+      }
+    } else {
+      var from = 0
+      while (from < m) {
+        val width = math.min(BitSpread.MaxStride, m - from)
+        scatter(group(from, width), width, out, 8L * at + from, m)
+        from += width
+      }
+    }
+
+  /** The bytes `from until from + width` of the level, interleaved: 8 chunks of `width` bits. */
+  private def group(from: Int, width: Int): Long = {
+    val table = BitSpread.table(width)
+    var z = 0L
+    var i = 0
+    while (i < width) {
+      z |= table(level(from + i) & 0xff) << (width - 1 - i)
+      i += 1
+    }
+    z
+  }
+
+  /** Writes the 8 chunks of a group, the most significant first, at `bit`, `bit + stride`, ... */
+  private def scatter(z: Long, width: Int, out: Array[Byte], bit: Long, stride: Int): Unit = {
+    var k = 7
+    var position = bit
+    while (k >= 0) {
+      val chunk = (z >>> (k * width)).toInt & ((1 << width) - 1)
+      // a chunk of at most 8 bits touches at most two bytes
+      val index = (position >>> 3).toInt
+      val twoBytes = chunk << (16 - width - (position & 7).toInt)
+      out(index) = (out(index) | (twoBytes >>> 8)).toByte
+      if ((twoBytes & 0xff) != 0) out(index + 1) = (out(index + 1) | twoBytes).toByte
+      position += stride
+      k -= 1
+    }
+  }
+}

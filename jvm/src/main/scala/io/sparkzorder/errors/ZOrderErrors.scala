@@ -1,0 +1,158 @@
+package io.sparkzorder.errors
+
+/** One factory for each condition of `zorder-error-conditions.json`, with its parameters by name. */
+object ZOrderErrors {
+
+  def boundsInvalid(function: String, problem: String): ZOrderException =
+    error("ZORDER_BOUNDS_INVALID", "function" -> function, "problem" -> problem)
+
+  def columnDuplicated(column: String, target: String): ZOrderException =
+    error("ZORDER_COLUMN_DUPLICATED", "column" -> quoted(column), "target" -> target)
+
+  def columnIsPartitionColumn(column: String, target: String): ZOrderException =
+    error("ZORDER_COLUMN_IS_PARTITION_COLUMN", "column" -> quoted(column), "target" -> target)
+
+  def columnNotFound(column: String, target: String, columns: Seq[String]): ZOrderException =
+    error(
+      "ZORDER_COLUMN_NOT_FOUND",
+      "column" -> quoted(column),
+      "target" -> target,
+      "columns" -> list(columns))
+
+  def columnNotOrderable(
+      column: String,
+      target: String,
+      dataType: String,
+      reason: String): ZOrderException =
+    error(
+      "ZORDER_COLUMN_NOT_ORDERABLE",
+      "column" -> quoted(column),
+      "target" -> target,
+      "type" -> dataType,
+      "reason" -> reason)
+
+  def conflict(target: String, change: String): ZOrderException =
+    error("ZORDER_CONFLICT", "target" -> target, "change" -> change)
+
+  def filesOutsidePartitions(target: String, directory: String): ZOrderException =
+    error("ZORDER_FILES_OUTSIDE_PARTITIONS", "target" -> target, "directory" -> directory)
+
+  def fileEncrypted(file: String): ZOrderException =
+    error("ZORDER_FILE_ENCRYPTED", "file" -> file)
+
+  def fileUnreadable(file: String, cause: Throwable): ZOrderException =
+    new ZOrderException(
+      "ZORDER_FILE_UNREADABLE",
+      Map("file" -> file, "problem" -> firstLine(cause)),
+      Some(cause))
+
+  def incompatibleSchemas(
+      target: String,
+      column: String,
+      left: String,
+      leftFile: String,
+      right: String,
+      rightFile: String): ZOrderException =
+    error(
+      "ZORDER_INCOMPATIBLE_SCHEMAS",
+      "target" -> target,
+      "column" -> quoted(column),
+      "left" -> left,
+      "leftFile" -> leftFile,
+      "right" -> right,
+      "rightFile" -> rightFile)
+
+  def invalidSetting(key: String, value: String, problem: String): ZOrderException =
+    error("ZORDER_INVALID_SETTING", "key" -> key, "value" -> value, "problem" -> problem)
+
+  def inPlaceUnsafe(target: String, scheme: String): ZOrderException =
+    error("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "target" -> target, "scheme" -> scheme)
+
+  def notImplemented(statement: String): ZOrderException =
+    error("ZORDER_NOT_IMPLEMENTED", "statement" -> statement)
+
+  def partitionOutsideTable(
+      target: String,
+      partition: String,
+      location: String): ZOrderException =
+    error(
+      "ZORDER_PARTITION_OUTSIDE_TABLE",
+      "target" -> target,
+      "partition" -> partition,
+      "location" -> location)
+
+  def pathInTable(path: String, root: String, marker: String): ZOrderException =
+    error("ZORDER_PATH_IN_TABLE", "path" -> path, "root" -> root, "marker" -> marker)
+
+  def pathNotATable(path: String, problem: String): ZOrderException =
+    error("ZORDER_PATH_NOT_A_TABLE", "path" -> path, "problem" -> problem)
+
+  def predicateNotOnPartitions(
+      predicate: String,
+      columns: Seq[String],
+      target: String,
+      partitionColumns: Seq[String]): ZOrderException =
+    error(
+      "ZORDER_PREDICATE_NOT_ON_PARTITIONS",
+      "predicate" -> predicate,
+      "columns" -> list(columns),
+      "target" -> target,
+      "partitionColumns" -> (if (partitionColumns.isEmpty) "none" else list(partitionColumns)))
+
+  def publishConflict(
+      directory: String,
+      run: String,
+      change: String,
+      retained: String): ZOrderException =
+    error(
+      "ZORDER_PUBLISH_CONFLICT",
+      "directory" -> directory,
+      "run" -> run,
+      "change" -> change,
+      "retained" -> retained)
+
+  def samplingNotSupported(function: String, where: String): ZOrderException =
+    error("ZORDER_SAMPLING_NOT_SUPPORTED", "function" -> function, "where" -> where)
+
+  def stateLost(target: String): ZOrderException = error("ZORDER_STATE_LOST", "target" -> target)
+
+  def stateUnreadable(record: String, problem: String): ZOrderException =
+    error("ZORDER_STATE_UNREADABLE", "record" -> record, "problem" -> problem)
+
+  def targetNotEmpty(directory: String, entry: String): ZOrderException =
+    error("ZORDER_TARGET_NOT_EMPTY", "directory" -> directory, "entry" -> entry)
+
+  def tooManyColumns(count: Int, target: String): ZOrderException =
+    error("ZORDER_TOO_MANY_COLUMNS", "count" -> count.toString, "target" -> target)
+
+  def typeNotWritable(
+      column: String,
+      parquetType: String,
+      file: String,
+      becomes: String): ZOrderException =
+    error(
+      "ZORDER_TYPE_NOT_WRITABLE",
+      "column" -> quoted(column),
+      "type" -> parquetType,
+      "file" -> file,
+      "becomes" -> becomes)
+
+  def unknownSetting(key: String, known: Seq[String]): ZOrderException =
+    error("ZORDER_UNKNOWN_SETTING", "key" -> key, "known" -> known.mkString(", "))
+
+  def unsupportedTable(target: String, kind: String, advice: String): ZOrderException =
+    error("ZORDER_UNSUPPORTED_TABLE", "target" -> target, "kind" -> kind, "advice" -> advice)
+
+  def verificationFailed(target: String, problem: String): ZOrderException =
+    error("ZORDER_VERIFICATION_FAILED", "target" -> target, "problem" -> problem)
+
+  private def error(condition: String, parameters: (String, String)*): ZOrderException =
+    new ZOrderException(condition, parameters.toMap)
+
+  private def quoted(name: String): String = if (name.startsWith("`")) name else s"`$name`"
+
+  private def list(names: Seq[String]): String = names.map(quoted).mkString(", ")
+
+  private def firstLine(t: Throwable): String =
+    Option(t.getMessage).flatMap(_.split('\n').headOption).getOrElse(t.getClass.getSimpleName)
+}

@@ -1,0 +1,96 @@
+package io.sparkzorder.expressions
+
+import java.math.BigInteger
+
+import org.apache.spark.sql.types.Decimal
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.bits.{ByteStrings, GuidedBounds, OrderedLongs, PrefixedBounds}
+
+/**
+ * The sorted, distinct bounds of one column, ready to be searched.
+ *
+ * A look-up gives a ''slot'': `2 * i + 1` for a value that equals bound `i`, `2 * i` for one in the
+ * gap below bound `i`, and `2 * length` for one above them all. Slots are in the order of values.
+ * Nothing is allocated by a look-up, but for what wide decimals allocate to give their digits.
+ */
+sealed trait BoundsIndex extends Serializable {
+
+  /** The number of bounds. */
+  def length: Int
+
+  /** The slot of a non-null Catalyst value of the column's type. */
+  def slotOf(value: Any): Int
+}
+
+/** Bounds of a type of fixed width, as ordered longs. */
+final class LongBounds(val order: FixedOrder, val sorted: Array[Long]) extends BoundsIndex {
+  private val guided = new GuidedBounds(sorted)
+
+  def length: Int = sorted.length
+  def slotOf(value: Any): Int = slot(order.toLong(value))
+
+  def slot(ordered: Long): Int = {
+    val i = guided.lowerBound(ordered)
+    if (i < sorted.length && sorted(i) == ordered) 2 * i + 1 else 2 * i
+  }
+}
+
+/** Bounds that are told apart by an ordered long first, and in full only where they share it. */
+sealed abstract class PrefixedIndex[T <: AnyRef](prefixes: Array[Long]) extends BoundsIndex {
+  private val prefixed = new PrefixedBounds(prefixes)
+
+  def length: Int = prefixed.length
+
+  /** The order of bound `i` and a value that share their prefix. */
+  protected def compareAt(i: Int, value: T): Int
+
+  protected def search(prefix: Long, value: T): Int = {
+    val start = prefixed.runStart(prefix)
+    val end = prefixed.runEnd(start, prefix)
+    var lo = start
+    var hi = end
+    while (lo < hi) {
+      val mid = (lo + hi) >>> 1
+      if (compareAt(mid, value) < 0) lo = mid + 1 else hi = mid
+    }
+    if (lo < end && compareAt(lo, value) == 0) 2 * lo + 1 else 2 * lo
+  }
+}
+
+/** Bounds of a DECIMAL of more than 18 digits, as unscaled values. */
+final class WideBounds(val order: WideDecimalOrder, val sorted: Array[BigInteger])
+    extends PrefixedIndex[BigInteger](sorted.map(OrderedLongs.high)) {
+
+  def slotOf(value: Any): Int = slot(value.asInstanceOf[Decimal])
+
+  def slot(value: Decimal): Int = {
+    val unscaled = order.unscaled(value)
+    search(OrderedLongs.high(unscaled), unscaled)
+  }
+
+  protected def compareAt(i: Int, value: BigInteger): Int = sorted(i).compareTo(value)
+}
+
+/** Bounds of strings in binary order. */
+final class StringBounds(val sorted: Array[UTF8String])
+    extends PrefixedIndex[UTF8String](sorted.map(_.getPrefix ^ Long.MinValue)) {
+
+  def slotOf(value: Any): Int = slot(value.asInstanceOf[UTF8String])
+
+  def slot(value: UTF8String): Int = search(value.getPrefix ^ Long.MinValue, value)
+
+  protected def compareAt(i: Int, value: UTF8String): Int =
+    TypeBridge.compareBinary(sorted(i), value)
+}
+
+/** Bounds of byte strings. */
+final class BinaryBounds(val sorted: Array[Array[Byte]])
+    extends PrefixedIndex[Array[Byte]](sorted.map(OrderedLongs.prefix)) {
+
+  def slotOf(value: Any): Int = slot(value.asInstanceOf[Array[Byte]])
+
+  def slot(value: Array[Byte]): Int = search(OrderedLongs.prefix(value), value)
+
+  protected def compareAt(i: Int, value: Array[Byte]): Int = ByteStrings.compare(sorted(i), value)
+}
