@@ -73,7 +73,7 @@ object FileStatistics {
     try {
       val groups = reader.getRowGroups.asScala.toSeq.map(rowGroup(reader, _, wanted))
       val chunks = groups.flatMap(_.columns).groupBy(_.getPath).values.toSeq
-      FileStatistics(path, groups, chunks.map(FileBounds.asOneChunk))
+      FileStatistics(path, groups, chunks.map(WholeFileChunk.of))
     } finally reader.close()
   }
 

@@ -3,7 +3,6 @@ package io.sparkzorder.layout
 import java.io.File
 import java.sql.{Date, Timestamp}
 
-import org.apache.hadoop.fs.Path
 import org.apache.parquet.filter2.predicate.FilterApi
 
 import org.apache.spark.sql.{DataFrame, QueryTest}
@@ -236,24 +235,6 @@ class ReadFractionSuite extends QueryTest with SharedSparkSession {
           assert(read.files.readRows >= read.rowGroups.readRows, clue)
         }
       }
-    }
-  }
-
-  test("bounds of every leaf of a file") {
-    withTempDir { dir =>
-      val frame = rows(10, 20).selectExpr(
-        "k",
-        "cast(null as string) as none",
-        "named_struct('x', if(k = 12, null, k)) as s")
-      val bounds = FileBounds.read(new Path(files(dir, frame).head), hadoop)
-      assert(bounds.rows == 10 && bounds.bytes == new File(bounds.path).length)
-      assert(bounds.columns.map(_.column) == Seq(Seq("k"), Seq("none"), Seq("s", "x")))
-      assert(bounds.column(Seq("k")).get.bounds == Some((Int.box(10), Int.box(19))))
-      val none = bounds.column(Seq("none")).get
-      assert(none.bounds.isEmpty && none.nulls.contains(10L) && none.allNull)
-      val nested = bounds.column(Seq("s", "x")).get
-      assert(nested.nulls.contains(1L) && !nested.allNull)
-      assert(bounds.column(Seq("other")).isEmpty)
     }
   }
 }

@@ -5,13 +5,31 @@ import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
 import org.apache.parquet.schema.PrimitiveComparator
 
 /**
- * The statistics of one column over all row groups of a file. Where one row group does not say,
- * the file does not say: Parquet's own `mergeStatistics` would take the others' word for it.
+ * A column chunk that stands for all chunks of its column in a file, so that Parquet's row group
+ * filter can judge the file as a whole.
  */
-private[layout] object MergedStatistics {
+private[layout] object WholeFileChunk {
 
-  /** @param chunks the column's chunks, at least one */
-  def of(chunks: Seq[ColumnChunkMetaData]): Statistics[_] = {
+  /** @param chunks the column's chunks in all row groups, at least one */
+  def of(chunks: Seq[ColumnChunkMetaData]): ColumnChunkMetaData = {
+    val first = chunks.head
+    ColumnChunkMetaData.get(
+      first.getPath,
+      first.getPrimitiveType,
+      first.getCodec,
+      first.getEncodingStats,
+      first.getEncodings,
+      statistics(chunks),
+      first.getFirstDataPageOffset,
+      first.getDictionaryPageOffset,
+      chunks.map(_.getValueCount).sum,
+      chunks.map(_.getTotalSize).sum,
+      chunks.map(_.getTotalUncompressedSize).sum)
+  }
+
+  // Where one row group does not say, the file does not say: Parquet's own `mergeStatistics` would
+  // take the others' word for it.
+  private def statistics(chunks: Seq[ColumnChunkMetaData]): Statistics[_] = {
     val parts = chunks.map(_.getStatistics)
     val builder = Statistics.getBuilderForReading(chunks.head.getPrimitiveType)
     if (parts.forall(_.isNumNullsSet)) builder.withNumNulls(parts.map(_.getNumNulls).sum)
