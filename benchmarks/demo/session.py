@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
+
 from spark_zorder import configure
 
 PAGE_ROWS = 20_000
