@@ -20,6 +20,8 @@ case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, 
   override def nullable: Boolean = false
   override def dataType: DataType = IntegerType
   override def foldable: Boolean = false
+  // the sample is drawn once, so it is the same for all rows even if its input is not deterministic
+  override lazy val deterministic: Boolean = child.deterministic
   override def prettyName: String = RangePartitionId.Name
   override def toString: String = s"$prettyName($child, $buckets)"
 
@@ -75,6 +77,8 @@ case class ZValueBySample(columns: Seq[Expression], sample: Expression, position
   override def nullable: Boolean = false
   override def dataType: DataType = LongType
   override def foldable: Boolean = false
+  // the sample is drawn once, so it is the same for all rows even if its input is not deterministic
+  override lazy val deterministic: Boolean = columns.forall(_.deterministic)
   override def prettyName: String = ZOrder.Name
   override def toString: String = s"$prettyName(${columns.mkString(", ")})"
 
