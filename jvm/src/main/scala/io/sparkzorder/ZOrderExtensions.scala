@@ -8,6 +8,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.expressions.{ResolveSampledCalls, ZOrderFunctions}
 import io.sparkzorder.sql.{ResolveZOrderStatements, ZOrderParser}
 
 /**
@@ -28,6 +29,11 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     // our statements; every other text goes to the parser that was there before
     extensions.injectParser((_, next) => new ZOrderParser(next))
     extensions.injectResolutionRule(new ResolveZOrderStatements(_))
+    // permanent views may call built-in functions only
+    ZOrderFunctions.registerAsBuiltin()
+    ZOrderFunctions.all.foreach(extensions.injectFunction)
+    // after resolution, when a call's input is known
+    extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
   }
 }
 

@@ -2,9 +2,9 @@ package io.sparkzorder.commands
 
 import org.apache.spark.sql.sparkzorder.SparkLine.Frame
 
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.grid.{FolderSample, Grid}
 import io.sparkzorder.layout.{InputFrame, Layout, Sampler}
-import io.sparkzorder.conf.Settings
 import io.sparkzorder.tables.{Footer, TableFiles}
 
 /**

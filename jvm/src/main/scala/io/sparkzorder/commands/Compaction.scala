@@ -23,7 +23,6 @@ object Compaction {
   /**
    * Neighbours are put together until they fill a file, so that rows stay near the rows that they
    * were written with. A file that would stay alone is left as it is.
-   *
    */
   def plan(files: TableFiles, targetBytes: Long): Compaction = {
     val groups = files.folders.flatMap { folder =>

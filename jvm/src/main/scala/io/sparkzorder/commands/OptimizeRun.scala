@@ -49,11 +49,14 @@ final class OptimizeRun(
       logInfo(s"OPTIMIZE ${target.name}: batch ${i + 1} of ${batches.size}, " +
         s"${b.files.files.size} files in ${b.files.folders.size} folders")
       val plan = planner.plan(b.files, b.footers)
-      plan -> (if (clauses.dryRun || plan.folderOfFile.isEmpty) None else Some(execute(prepared, plan)))
+      plan -> (if (clauses.dryRun || plan.folderOfFile.isEmpty) None
+               else Some(execute(prepared, plan)))
     }
     intoDirectory.filter(_ => !clauses.dryRun).foreach(finishInto(_, done.flatMap(_._2)))
     if (done.exists(_._2.isDefined) && clauses.into.isEmpty) phases("refresh")(refresh())
-    new ResultRow(prepared, clauses, phases, startMs, root.toString, done).build(reason(prepared, done))
+    new ResultRow(prepared, clauses, phases, startMs, root.toString, done).build(reason(
+      prepared,
+      done))
   }
 
   private def check(): Unit = {

@@ -1,5 +1,6 @@
 package io.sparkzorder.commands
 
+import scala.collection.immutable.ListMap
 import scala.collection.mutable
 
 import org.apache.spark.SparkContext
@@ -28,5 +29,5 @@ final class Phases(sc: SparkContext, statement: String) extends Logging {
   }
 
   /** Milliseconds of each phase, in the order in which they began. */
-  def millis: Map[String, Long] = spent.toMap
+  def millis: Map[String, Long] = ListMap(spent.toSeq: _*)
 }

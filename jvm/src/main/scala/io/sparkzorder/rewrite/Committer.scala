@@ -30,7 +30,7 @@ final class Committer(state: StateDirectory, target: String) extends Logging {
         attempt(last)
       }
     }
-    attempt(-1L)
+    attempt(0L)
   }
 
   private def check(other: Record, run: String, ours: Set[(String, String)]): Unit =

@@ -27,7 +27,7 @@ private[sparkzorder] final case class IntoPlaces(root: String, folders: Array[St
 
 /** The empty directory of an INTO clause. */
 final class IntoDirectory(val root: Path, conf: Configuration) {
-  val fs: FileSystem = root.getFileSystem(conf)
+  val fs: FileSystem = RawFiles.of(root, conf)
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_TARGET_NOT_EMPTY */
   def requireEmpty(): Unit =
@@ -54,5 +54,6 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
     if (fs.exists(root)) fs.listStatus(root).foreach(s => fs.delete(s.getPath, true))
 
   /** The marker that Spark leaves in a directory whose write has succeeded. */
-  def markSuccess(): Unit = ExclusiveFile.write(fs, new Path(root, "_SUCCESS"), Array.emptyByteArray)
+  def markSuccess(): Unit =
+    ExclusiveFile.write(fs, new Path(root, "_SUCCESS"), Array.emptyByteArray)
 }

@@ -32,7 +32,7 @@ object FileWriter {
           places.path(0, 0, ""),
           Map.empty,
           plan.output),
-        hadoopConf = session.sessionState.newHadoopConf(),
+        hadoopConf = RawFiles.writeRaw(session.sessionState.newHadoopConf()),
         partitionColumns = Nil,
         bucketSpec = None,
         statsTrackers = Nil,

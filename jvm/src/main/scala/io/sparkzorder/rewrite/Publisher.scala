@@ -60,7 +60,9 @@ final class Publisher(state: StateDirectory) extends Logging {
     } else {
       fs.mkdirs(retained)
       change.replaced.foreach { r =>
-        if (isSame(folder, r)) move(new Path(folder, r.name), new Path(retained, r.retained))
+        val path = new Path(folder, r.name)
+        if (isSame(folder, r)) move(path, new Path(retained, r.retained))
+        RawFiles.sweepChecksum(fs, path)
       }
       change.added.foreach { a =>
         move(new Path(state.staging(record.run), a.staged), new Path(folder, a.name))

@@ -15,7 +15,7 @@ import io.sparkzorder.errors.ZOrderErrors
  * because other engines list by globs, and none ends in `.parquet`.
  */
 final class StateDirectory(val root: Path, conf: Configuration) {
-  val fs: FileSystem = root.getFileSystem(conf)
+  val fs: FileSystem = RawFiles.of(root, conf)
   val home: Path = new Path(root, StateDirectory.Name)
   private val commits = new Path(home, "_commits")
 
