@@ -59,7 +59,7 @@ private[rewrite] object ExclusiveFile {
       true
     } catch { case _: FileAlreadyExistsException => false }
 
-  private def isLocal(fs: FileSystem): Boolean = fs.getScheme == "file"
+  private def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
 
   private def local(path: Path) = Paths.get(path.toUri.getPath)
 }

@@ -24,7 +24,7 @@ private[sparkzorder] object RawFiles {
 
   /** Removes the checksum file of a file that was moved away. */
   def sweepChecksum(fs: FileSystem, moved: Path): Unit =
-    if (fs.getScheme == "file") {
+    if (fs.getUri.getScheme == "file") {
       fs.delete(new Path(moved.getParent, s".${moved.getName}.crc"), false)
     }
 }
