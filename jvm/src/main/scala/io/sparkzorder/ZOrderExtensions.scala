@@ -7,6 +7,8 @@ import scala.util.Properties
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
+import io.sparkzorder.expressions.{ResolveSampledCalls, ZOrderFunctions}
+
 /**
  * The table of contents: everything that spark-zorder adds to a session, in one place.
  *
@@ -21,7 +23,11 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
   }
 
   private def inject(extensions: SparkSessionExtensions): Unit = {
-    val _ = extensions
+    // permanent views may call built-in functions only
+    ZOrderFunctions.registerAsBuiltin()
+    ZOrderFunctions.all.foreach(extensions.injectFunction)
+    // after resolution, when a call's input is known
+    extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
   }
 }
 

@@ -18,4 +18,7 @@ private[expressions] object TypeBridge {
 
   /** The order of two strings by their bytes; later lines call this `binaryCompare`. */
   def compareBinary(a: UTF8String, b: UTF8String): Int = a.compareTo(b)
+
+  /** How this line's UNEXPECTED_INPUT_TYPE names a parameter. */
+  def parameterName(index: Int): String = (index + 1).toString
 }

@@ -1,6 +1,6 @@
 package io.sparkzorder.expressions
 
-import org.apache.spark.sql.catalyst.util.CollationFactory
+import org.apache.spark.sql.catalyst.util.{CollationFactory, TypeUtils}
 import org.apache.spark.sql.types.{DataType, StringType, TimeType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -16,4 +16,7 @@ private[expressions] object TypeBridge {
 
   /** The order of two strings by their bytes; from Spark 4 on `compareTo` throws, as strings have collations. */
   def compareBinary(a: UTF8String, b: UTF8String): Int = a.binaryCompare(b)
+
+  /** How this line's UNEXPECTED_INPUT_TYPE names a parameter. */
+  def parameterName(index: Int): String = TypeUtils.ordinalNumber(index)
 }

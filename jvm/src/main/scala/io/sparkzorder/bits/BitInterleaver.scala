@@ -1,5 +1,7 @@
 package io.sparkzorder.bits
 
+import java.math.BigInteger
+
 /**
  * Interleaves the bits of n columns of any widths into bytes.
  *
@@ -30,6 +32,10 @@ final class BitInterleaver(columns: Int) {
     low(column) = lower
     widths(column) = bytes
   }
+
+  /** @param value a 128-bit integer, whose ordered bits are 16 bytes wide */
+  def set(column: Int, value: BigInteger): Unit =
+    set(column, OrderedLongs.high(value) ^ Long.MinValue, value.longValue, 16)
 
   /** @param bytes the column's bytes, of any number */
   def set(column: Int, bytes: Array[Byte]): Unit = {

@@ -18,9 +18,10 @@ private[sparkzorder] object ErrorConditions {
   lazy val all: Map[String, ErrorCondition] = {
     val in = getClass.getResourceAsStream(resource)
     try {
-      new ObjectMapper().readTree(in).fields().asScala.map { entry =>
-        val c = entry.getValue
-        entry.getKey -> ErrorCondition(c.get("message").asText, c.get("sqlState").asText)
+      val tree = new ObjectMapper().readTree(in)
+      tree.fieldNames().asScala.map { name =>
+        val c = tree.get(name)
+        name -> ErrorCondition(c.get("message").asText, c.get("sqlState").asText)
       }.toMap
     } finally in.close()
   }

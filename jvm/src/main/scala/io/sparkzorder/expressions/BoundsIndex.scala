@@ -2,7 +2,7 @@ package io.sparkzorder.expressions
 
 import java.math.BigInteger
 
-import org.apache.spark.sql.types.Decimal
+import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.bits.{ByteStrings, GuidedBounds, OrderedLongs, PrefixedBounds}
@@ -93,4 +93,28 @@ final class BinaryBounds(val sorted: Array[Array[Byte]])
   def slot(value: Array[Byte]): Int = search(OrderedLongs.prefix(value), value)
 
   protected def compareAt(i: Int, value: Array[Byte]): Int = ByteStrings.compare(sorted(i), value)
+}
+
+private[expressions] object BoundsIndex {
+
+  /** @param values Catalyst values in ascending order, none null; equal ones are allowed */
+  def ofSorted(dataType: DataType, values: Array[Any]): BoundsIndex =
+    OrderedType.require(dataType) match {
+      case f: FixedOrder => new LongBounds(f, values.map(f.toLong))
+      case w: WideDecimalOrder =>
+        new WideBounds(w, values.map(v => w.unscaled(v.asInstanceOf[Decimal])))
+      case StringOrder => new StringBounds(values.map(_.asInstanceOf[UTF8String]))
+      case BinaryOrder => new BinaryBounds(values.map(_.asInstanceOf[Array[Byte]]))
+    }
+
+  /**
+   * Java code for the slot of the unboxed, non-null value `v`.
+   *
+   * @param index a Java expression whose static type is the class of the type's bounds
+   */
+  def slotCode(dataType: DataType, index: String, v: String): String =
+    OrderedType.require(dataType) match {
+      case f: FixedOrder => s"$index.slot(${f.longCode(v)})"
+      case _ => s"$index.slot($v)"
+    }
 }

@@ -1,19 +1,104 @@
 package io.sparkzorder.expressions
 
-import java.nio.ByteBuffer
-
-import org.apache.spark.sql.types.{DataType, Decimal}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.sparkzorder.InputTypes
+import org.apache.spark.sql.sparkzorder.InputTypes.InputType
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.sparkzorder.bits.{ByteStrings, OrderedLongs}
+import io.sparkzorder.bits.{ByteStrings, OrderedBytes}
+
+/** `ordered_bits(c [, bytes])`: bytes whose unsigned order is Spark's order of the column. */
+// scalastyle:off line.size.limit
+@ExpressionDescription(
+  usage = """
+    _FUNC_(col [, bytes]) - Returns a BINARY whose unsigned byte order is Spark's order of the column.
+  """,
+  arguments = """
+    Arguments:
+      * col - a column of an orderable atomic type.
+      * bytes - the width for STRING, CHAR, VARCHAR and BINARY, a literal from 1 to 64, 8 by default. Other types have a width of their own, which it does not change.
+  """,
+  examples = """
+    Examples:
+      > SELECT hex(_FUNC_(-1)), hex(_FUNC_(0)), hex(_FUNC_(1));
+       7FFFFFFF	80000000	80000001
+      > SELECT hex(_FUNC_('ab'));
+       6162000000000000
+      > SELECT hex(_FUNC_('common/prefix/1', 16));
+       636F6D6D6F6E2F7072656669782F3100
+      > SELECT hex(_FUNC_(cast(NULL as smallint)));
+       0000
+  """,
+  note = """
+    -0.0 equals 0.0, and NaN is greatest. Strings and binaries that share their first bytes are equal. NULL is all zero, so it equals the smallest value of most types. The widths are 1 byte for BOOLEAN and TINYINT, 2 for SMALLINT, 4 for INT, FLOAT, DATE and year-month intervals, 8 for BIGINT, DOUBLE, timestamps, TIME, day-time intervals and DECIMAL of up to 18 digits, 16 for longer DECIMAL.
+  """,
+  since = "0.1.0",
+  group = "bitwise_funcs")
+// scalastyle:on line.size.limit
+case class OrderedBits(child: Expression, bytes: Expression)
+    extends Expression
+    with ImplicitCastInputTypes {
+
+  def this(child: Expression) = this(child, Literal(OrderedBits.DefaultBytes))
+
+  override def children: Seq[Expression] = Seq(child, bytes)
+  override def prettyName: String = "ordered_bits"
+  override def nullable: Boolean = false
+  override def dataType: DataType = BinaryType
+  override def foldable: Boolean = child.foldable && bytes.foldable
+  override def inputTypes: Seq[InputType] = Seq(InputTypes.any, IntegerType)
+
+  override def checkInputDataTypes(): TypeCheckResult = {
+    val checks = Iterator(
+      () => super.checkInputDataTypes(),
+      () => ArgumentChecks.orderable(prettyName, Seq(child)),
+      () => ArgumentChecks.literalInt("bytes", bytes, 1 to OrderedBits.MaxBytes))
+    checks.map(_()).find(_.isFailure).getOrElse(TypeCheckResult.TypeCheckSuccess)
+  }
+
+  @transient private lazy val order: OrderedType = OrderedType.require(child.dataType)
+  @transient private lazy val width: Int = bytes.eval().asInstanceOf[Int]
+
+  override def eval(input: InternalRow): Any =
+    OrderedBits.of(child.dataType, child.eval(input), width)
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val value = child.genCode(ctx)
+    val v = value.value.toString
+    val kernel = JavaNames.of(OrderedBytes)
+    val strings = JavaNames.of(OrderedStrings)
+    val (found, zeros) = order match {
+      case f: FixedOrder => (s"$kernel.of(${f.bitsCode(f.longCode(v))}, ${f.bytes})", f.bytes)
+      case w: WideDecimalOrder => (s"$kernel.of(${w.unscaledCode(v)})", 16)
+      case BinaryOrder => (s"$kernel.padded($v, $width)", width)
+      case StringOrder => (s"$strings.padded($v, $width)", width)
+    }
+    val result = if (child.nullable) s"${value.isNull} ? new byte[$zeros] : $found" else found
+    ev.copy(
+      code = code"""
+        ${value.code}
+        ${CodeGenerator.javaType(dataType)} ${ev.value} = $result;
+      """,
+      isNull = FalseLiteral)
+  }
+
+  override protected def withNewChildrenInternal(
+      newChildren: IndexedSeq[Expression]): OrderedBits = copy(newChildren(0), newChildren(1))
+}
 
 object OrderedBits {
 
   /** The width of a string's ordered bits unless told otherwise. */
   val DefaultBytes = 8
+  val MaxBytes = 64
 
   /**
-   * The ordered bits of one Catalyst value, for use on the driver; null is all zero.
+   * The ordered bits of one Catalyst value; null is all zero.
    *
    * @param bytes the width for STRING, CHAR, VARCHAR and BINARY; other types have their own
    */
@@ -21,37 +106,15 @@ object OrderedBits {
     OrderedType.require(dataType) match {
       case f: FixedOrder =>
         if (value == null) new Array[Byte](f.bytes)
-        else firstBytes(f.toBits(f.toLong(value)), f.bytes)
+        else OrderedBytes.of(f.toBits(f.toLong(value)), f.bytes)
       case w: WideDecimalOrder =>
-        if (value == null) new Array[Byte](16) else wide(w.unscaled(value.asInstanceOf[Decimal]))
-      case StringOrder =>
-        padded(if (value == null) null else value.asInstanceOf[UTF8String].getBytes, bytes)
-      case BinaryOrder => padded(value.asInstanceOf[Array[Byte]], bytes)
+        if (value == null) new Array[Byte](16)
+        else OrderedBytes.of(w.unscaled(value.asInstanceOf[Decimal]))
+      case _ if value == null => new Array[Byte](bytes)
+      case StringOrder => OrderedStrings.padded(value.asInstanceOf[UTF8String], bytes)
+      case BinaryOrder => OrderedBytes.padded(value.asInstanceOf[Array[Byte]], bytes)
     }
 
   /** Negative, zero or positive by the unsigned order of two results of [[of]]. */
   def compare(a: Array[Byte], b: Array[Byte]): Int = ByteStrings.compare(a, b)
-
-  private[expressions] def firstBytes(bits: Long, bytes: Int): Array[Byte] = {
-    val out = new Array[Byte](bytes)
-    var i = 0
-    while (i < bytes) {
-      out(i) = (bits >>> (56 - 8 * i)).toByte
-      i += 1
-    }
-    out
-  }
-
-  private def wide(unscaled: java.math.BigInteger): Array[Byte] =
-    ByteBuffer
-      .allocate(16)
-      .putLong(OrderedLongs.high(unscaled) ^ Long.MinValue)
-      .putLong(unscaled.longValue)
-      .array()
-
-  private def padded(value: Array[Byte], bytes: Int): Array[Byte] = {
-    val out = new Array[Byte](bytes)
-    if (value != null) System.arraycopy(value, 0, out, 0, math.min(bytes, value.length))
-    out
-  }
 }

@@ -34,7 +34,7 @@ final case class FixedOrder(dataType: DataType, bytes: Int) extends OrderedType 
     case DoubleType => s"$kernels.ofDouble($v)"
     case BooleanType => s"($v ? 1L : 0L)"
     case _: DecimalType =>
-      s"${DecimalOrder.getClass.getName.stripSuffix("$")}.unscaledLong($v, $scale)"
+      s"${JavaNames.of(DecimalOrder)}.unscaledLong($v, $scale)"
     case _ => s"((long) $v)"
   }
 
@@ -47,7 +47,7 @@ final case class FixedOrder(dataType: DataType, bytes: Int) extends OrderedType 
   def bitsCode(ordered: String): String =
     if (dataType == BooleanType) s"($ordered << 56)" else s"$kernels.toBits($ordered, $bytes)"
 
-  private def kernels = OrderedLongs.getClass.getName.stripSuffix("$")
+  private def kernels: String = JavaNames.of(OrderedLongs)
 
   private def scale: Int = dataType match {
     case d: DecimalType => d.scale
@@ -58,6 +58,9 @@ final case class FixedOrder(dataType: DataType, bytes: Int) extends OrderedType 
 /** DECIMAL of more than 18 digits: its unscaled value is a 128-bit integer. */
 final case class WideDecimalOrder(scale: Int) extends OrderedType {
   def unscaled(value: Decimal): BigInteger = DecimalOrder.unscaled(value, scale)
+
+  /** Java code for [[unscaled]] of the value `v`. */
+  def unscaledCode(v: String): String = s"${JavaNames.of(DecimalOrder)}.unscaled($v, $scale)"
 }
 
 /** STRING, CHAR and VARCHAR in binary order. */

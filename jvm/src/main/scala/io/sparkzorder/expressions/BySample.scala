@@ -1,0 +1,124 @@
+package io.sparkzorder.expressions
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
+
+/**
+ * The range id of a column by a sample that is there when the query runs.
+ *
+ * @param buckets ids are in 0 until `buckets`
+ * @param sample BINARY, a subquery over the operator's input; read at the first row only
+ * @param position the column's position in the sample
+ */
+case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, position: Int)
+    extends Expression {
+
+  override def children: Seq[Expression] = Seq(child, sample)
+  override def nullable: Boolean = false
+  override def dataType: DataType = IntegerType
+  override def foldable: Boolean = false
+  // the sample is drawn once, so it is the same for all rows even if its input is not deterministic
+  override lazy val deterministic: Boolean = child.deterministic
+  override def prettyName: String = RangePartitionId.Name
+  override def toString: String = s"$prettyName($child, $buckets)"
+
+  @transient private lazy val reader = new SampleReader(Array(child.dataType), Array(position))
+  @transient @volatile private var model: ColumnRangeIds = _
+
+  override def eval(input: InternalRow): Any = {
+    // two threads may both read it, to the same result
+    if (model == null) model = reader.rangeId(sample.eval(input).asInstanceOf[Array[Byte]], buckets)
+    model.idOf(child.eval(input))
+  }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val bytes = sample.genCode(ctx)
+    val value = child.genCode(ctx)
+    val read = ctx.addReferenceObj("reader", reader)
+    val ids = ctx.addMutableState(classOf[ColumnRangeIds].getName, "rangeIds")
+    val v = value.value.toString
+    val id = OrderedType.require(child.dataType) match {
+      case f: FixedOrder => s"$ids.idOfLong(${f.longCode(v)})"
+      case _: WideDecimalOrder => s"$ids.idOfDecimal($v)"
+      case StringOrder => s"$ids.idOfString($v)"
+      case BinaryOrder => s"$ids.idOfBytes($v)"
+    }
+    val result = if (child.nullable) s"${value.isNull} ? 0 : $id" else id
+    ev.copy(
+      code = code"""
+        if ($ids == null) {
+          ${bytes.code}
+          $ids = $read.rangeId(${bytes.isNull} ? null : ${bytes.value}, $buckets);
+        }
+        ${value.code}
+        ${CodeGenerator.JAVA_INT} ${ev.value} = $result;
+      """,
+      isNull = FalseLiteral)
+  }
+
+  override protected def withNewChildrenInternal(
+      newChildren: IndexedSeq[Expression]): RangeIdBySample =
+    copy(child = newChildren(0), sample = newChildren(1))
+}
+
+/**
+ * The Z-value of columns by a sample that is there when the query runs.
+ *
+ * @param sample BINARY, a subquery over the operator's input; read at the first row only
+ * @param positions the columns' positions in the sample
+ */
+case class ZValueBySample(columns: Seq[Expression], sample: Expression, positions: Seq[Int])
+    extends Expression {
+
+  override def children: Seq[Expression] = columns :+ sample
+  override def nullable: Boolean = false
+  override def dataType: DataType = LongType
+  override def foldable: Boolean = false
+  // the sample is drawn once, so it is the same for all rows even if its input is not deterministic
+  override lazy val deterministic: Boolean = columns.forall(_.deterministic)
+  override def prettyName: String = ZOrder.Name
+  override def toString: String = s"$prettyName(${columns.mkString(", ")})"
+
+  @transient private lazy val reader =
+    new SampleReader(columns.map(_.dataType).toArray, positions.toArray)
+  @transient @volatile private var curve: ZCurve = _
+
+  override def eval(input: InternalRow): Any = {
+    // two threads may both read it, to the same result
+    if (curve == null) curve = reader.curve(sample.eval(input).asInstanceOf[Array[Byte]])
+    var z = 0L
+    var c = 0
+    while (c < columns.length) {
+      z |= curve.part(c, columns(c).eval(input))
+      c += 1
+    }
+    z
+  }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val bytes = sample.genCode(ctx)
+    val read = ctx.addReferenceObj("reader", reader)
+    val curveType = classOf[ZCurve].getName
+    val kept = ctx.addMutableState(curveType, "curve")
+    val local = ctx.freshName("curve")
+    val body = ZCurve.partsCode(ctx, columns, local, curveType, ev.value)
+    ev.copy(
+      code = code"""
+        if ($kept == null) {
+          ${bytes.code}
+          $kept = $read.curve(${bytes.isNull} ? null : ${bytes.value});
+        }
+        $curveType $local = $kept;
+        ${CodeGenerator.JAVA_LONG} ${ev.value} = 0L;
+        $body
+      """,
+      isNull = FalseLiteral)
+  }
+
+  override protected def withNewChildrenInternal(
+      newChildren: IndexedSeq[Expression]): ZValueBySample =
+    copy(columns = newChildren.init, sample = newChildren.last)
+}

@@ -1,0 +1,76 @@
+package io.sparkzorder.expressions
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/**
+ * Replaces each [[SampledCall]] by an expression that reads its ranks from a sample of the operator's
+ * input.
+ *
+ * The sample is an uncorrelated scalar subquery over that input, so Spark runs it when the query runs
+ * and not before (EXPLAIN starts no job), once for all calls of the operator, and plans it as any
+ * other subquery: below caches, in commands, in views.
+ *
+ * Runs after resolution, when the input's columns are known, and before Spark's checks, so that a call
+ * that cannot be sampled is refused by our own condition.
+ */
+object ResolveSampledCalls extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    // a part of a query may come here before the rest of it is resolved; it comes again
+    if (!plan.resolved && plan.exists(_.expressions.exists(!_.resolved))) plan
+    else {
+      plan.resolveOperatorsUp {
+        case op if calls(op).nonEmpty =>
+          SamplingLimits.check(op)
+          rewrite(op)
+      }
+    }
+
+  private def rewrite(op: LogicalPlan): LogicalPlan = op match {
+    case join: Join => SampledJoin(join)(sampled)
+    case aggregate: Aggregate if calls(aggregate).exists(SampledAggregate.isOverGroups) =>
+      rewriteAll(SampledAggregate.split(aggregate))
+    case _ => sampled(op)
+  }
+
+  private def rewriteAll(plan: LogicalPlan): LogicalPlan = plan match {
+    case p @ Project(_, a: Aggregate) => sampled(p.copy(child = sampled(a)))
+    case other => sampled(other)
+  }
+
+  /** Replaces the calls of an operator, those that are arguments of others first. */
+  private def sampled(op: LogicalPlan): LogicalPlan = {
+    val innermost = calls(op).filterNot(_.children.exists(_.exists(isCall)))
+    if (innermost.isEmpty) op
+    else {
+      val input = SamplingLimits.inputOf(op, innermost)
+      val columns = ExpressionSet(innermost.flatMap(_.sampledColumns)).toSeq
+      val sample = ScalarSubquery(sampleOf(input, columns))
+      val replaced = op.transformExpressionsUp {
+        case call: SampledCall if call.isSampled && innermost.exists(_ eq call) =>
+          call.bySample(sample, call.sampledColumns.map(c => columns.indexWhere(c.semanticEquals)))
+      }
+      sampled(replaced)
+    }
+  }
+
+  /** The aggregate over the input; computed columns get a projection of their own. */
+  private def sampleOf(input: LogicalPlan, columns: Seq[Expression]): LogicalPlan = {
+    val named = columns.map {
+      case a: Attribute => a
+      case e => Alias(e, "key")()
+    }
+    val keys = SampleKeys(named.map(_.toAttribute)).toAggregateExpression()
+    Aggregate(Nil, Seq(Alias(keys, "sample")()), Project(named, input))
+  }
+
+  private[expressions] def calls(op: LogicalPlan): Seq[SampledCall] =
+    op.expressions.flatMap(_.collect { case c: SampledCall if c.isSampled => c })
+
+  private[expressions] def isCall(e: Expression): Boolean = e match {
+    case c: SampledCall => c.isSampled
+    case _ => false
+  }
+}

@@ -1,0 +1,15 @@
+package io.sparkzorder
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.QueryTest
+import org.apache.spark.sql.test.SharedSparkSession
+
+/** A suite with one session that has the extension; small, so that a test takes milliseconds. */
+abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
+
+  override protected def sparkConf: SparkConf =
+    super.sparkConf
+      .set("spark.sql.extensions", classOf[ZOrderExtensions].getName)
+      .set("spark.sql.shuffle.partitions", "3")
+      .set("spark.ui.enabled", "false")
+}
