@@ -58,7 +58,7 @@ test-py: setup $(wheel) $(environment35) ## pytest: classic, then Spark Connect,
 	PYTHONPATH=python .venv-3.5/bin/python -m pytest --mode=session
 
 .PHONY: lint
-lint: setup ## formatting, style and types
+lint: $(environment) ## formatting, style and types
 	$(python) -m ruff check
 	$(python) -m ruff format --check
 	$(python) -m mypy

@@ -65,6 +65,10 @@ def table(session: Recorder) -> ZOrderTable:
             "OPTIMIZE TABLE `shop`.`sales` ZORDER BY (`a`, `b.c`)",
         ),
         (
+            lambda t: t.optimize().executeZOrderBy(["a", "b"]),
+            "OPTIMIZE TABLE `shop`.`sales` ZORDER BY (`a`, `b`)",
+        ),
+        (
             lambda t: (
                 t.optimize()
                 .dryRun()
@@ -150,6 +154,7 @@ def test_a_wrong_type_names_the_argument_and_its_type(
     ("call", "message"),
     [
         (lambda t: t.optimize().executeZOrderBy(), "requires > 0 parameters"),
+        (lambda t: t.optimize().executeZOrderBy([]), "requires > 0 parameters"),
         (lambda t: t.optimize().executeZOrderBy("a..b"), "not a name: 'a..b'"),
         (lambda t: t.optimize().into(""), "directory is empty"),
         (lambda t: t.history(0), "limit must be at least 1, but is 0"),

@@ -34,8 +34,9 @@ print(spark_zorder.__file__)
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    (wheel,) = (ROOT / "dist").glob("*.whl")
-    return wheel
+    wheels = list((ROOT / "dist").glob("*.whl"))
+    assert len(wheels) == 1, "make the wheel first: make wheel"
+    return wheels[0]
 
 
 @pytest.fixture(scope="module")

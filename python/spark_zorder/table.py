@@ -1,5 +1,6 @@
 """A table as an object: the statements of spark-zorder with the method names of ``DeltaTable``."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -234,19 +235,22 @@ class OptimizeBuilder:
         """
         return run(self._spark, self._statement())
 
-    def executeZOrderBy(self, *cols: str) -> "DataFrame":
+    def executeZOrderBy(self, *cols: "str | Sequence[str]") -> "DataFrame":
         """Run it, ordering by `cols`.
 
         Parameters
         ----------
         *cols : str
-            At least one column; ``a.b`` is the field ``b`` of ``a``, and ```a.b``` one column.
+            At least one column, or one list of them; ``a.b`` is the field ``b`` of ``a``, and
+            ```a.b``` one column.
 
         Raises
         ------
         TypeError, ValueError
             A column is not a str, or not a name, or there are no columns.
         """
+        if len(cols) == 1 and isinstance(cols[0], (list, tuple)):
+            cols = tuple(cols[0])
         if not cols:
             raise ValueError("executeZOrderBy requires > 0 parameters but the actual number is 0")
         return run(self._spark, self._statement(f"ZORDER BY {_column_list(cols)}"))
@@ -268,15 +272,15 @@ class OptimizeBuilder:
         return " ".join(clause for clause in clauses if clause)
 
 
-def _column_list(cols: tuple[str, ...]) -> str:
-    for position, col in enumerate(cols, start=1):
-        _require_str(f"column {position}", col)
-    return _sql.columns(list(cols))
+def _column_list(cols: Sequence[object]) -> str:
+    names = [_require_str(f"column {position}", col) for position, col in enumerate(cols, start=1)]
+    return _sql.columns(names)
 
 
-def _require_str(argument: str, value: object) -> None:
+def _require_str(argument: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{argument} must be a str, but is {type(value).__name__}")
+    return value
 
 
 def _require_int(argument: str, value: object, least: int) -> None:
