@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from benchmarks.demo import claims, data, layouts, measure, picture, report, session, tiny
@@ -14,6 +15,8 @@ def main() -> None:
     """Run every part; a claim that does not hold ends the program with an error."""
     options = _options()
     folder = options.data
+    # in a pipe too, each part is seen when it is done
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     print("store_sales of TPC-DS at scale factor 1: generated once, then kept in", folder)
     source = data.store_sales(folder)
     spark = session.start()
