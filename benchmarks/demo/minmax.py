@@ -14,10 +14,12 @@ from benchmarks.demo.queries import Range
 
 @dataclass(frozen=True)
 class Share:
-    """Units that min/max cannot rule out, of all units."""
+    """Units that min/max cannot rule out, of all units; and the rows in them, of all rows."""
 
     read: int
     total: int
+    read_rows: int
+    total_rows: int
 
     def __str__(self) -> str:
         return f"{self.read:,} of {self.total:,}"
@@ -53,4 +55,4 @@ class MinMax:
 
 
 def _share(java: Any) -> Share:
-    return Share(java.read(), java.total())
+    return Share(java.read(), java.total(), java.readRows(), java.totalRows())

@@ -35,6 +35,7 @@ def queries(measured: Iterable[Measured]) -> str:
                 where if where != last else "",
                 m.layout.name,
                 *(str(share) for share in (reads.files, reads.row_groups, reads.pages)),
+                f"{reads.pages.read_rows:,}",
                 f"{m.spark.rows:,}",
                 f"{m.spark.seconds:.2f}",
                 _megabytes(m.spark.bytes_read),
@@ -43,17 +44,18 @@ def queries(measured: Iterable[Measured]) -> str:
             ]
         )
         last = where
-    head = ["query", "layout", "files", "row groups", "pages", "rows found"]
+    head = ["query", "layout", "files", "row groups", "pages", "rows in them", "rows found"]
     return _table([*head, "Spark s", "Spark MB", "DuckDB s", "DuckDB MB"], rows)
 
 
 def pages_ruled_out(measured: Iterable[Measured], layout: Layout) -> str:
     """Return the number to set beside the one of Impala's text, for its second query."""
     (one,) = [m for m in measured if m.layout == layout and m.query.ranges == (ONE_DEMOGRAPHICS,)]
-    share = 1 - one.reads.pages.fraction()
+    pages = one.reads.pages
     return (
-        f"{one.query.where()}: min/max rules out {share:.1%} of the column's pages in the layout "
-        f"{layout.name}; Impala's text reports 91.5 % of all pages of one Z-ordered file"
+        f"{one.query.where()}: min/max rules out {1 - pages.fraction():.1%} of the column's pages "
+        f"in the layout {layout.name} ({pages.total_rows / pages.total:,.0f} rows a page); Impala's "
+        "text reports 91.5 % of all pages of one Z-ordered file (20,000 rows a page)"
     )
 
 
