@@ -22,7 +22,7 @@ from benchmarks.demo.queries import Range
 
 FIRST, SECOND, BOTH = "#ea580c", "#2563eb", "#9333ea"
 EDGE = "#374151"
-COLOURS = 48
+COLOURS = 128
 
 
 @dataclass(frozen=True)

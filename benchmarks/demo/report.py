@@ -54,8 +54,8 @@ def pages_ruled_out(measured: Iterable[Measured], layout: Layout) -> str:
     pages = one.reads.pages
     return (
         f"{one.query.where()}: min/max rules out {1 - pages.fraction():.1%} of the column's pages "
-        f"in the layout {layout.name} ({pages.total_rows / pages.total:,.0f} rows a page); Impala's "
-        "text reports 91.5 % of all pages of one Z-ordered file (20,000 rows a page)"
+        f"in the layout {layout.name} ({pages.total_rows / pages.total:,.0f} rows a page); "
+        "Impala's text reports 91.5 % of all pages of one Z-ordered file (20,000 rows a page)"
     )
 
 
