@@ -7,7 +7,7 @@ import scala.util.Properties
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
-import io.sparkzorder.expressions.{ResolveSampledCalls, ZOrderFunctions}
+import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ResolveSampledCalls, ZOrderFunctions}
 
 /**
  * The table of contents: everything that spark-zorder adds to a session, in one place.
@@ -28,6 +28,8 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     ZOrderFunctions.all.foreach(extensions.injectFunction)
     // after resolution, when a call's input is known
     extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
+    // after predicates have moved into joins, before join strategies are chosen
+    extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
   }
 }
 

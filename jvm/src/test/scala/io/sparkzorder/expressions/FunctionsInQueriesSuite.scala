@@ -43,23 +43,25 @@ class FunctionsInQueriesSuite extends ZOrderSessionSuite {
     "spark.sql.codegen.factoryMode" -> factory)
 
   private def inAllModes(query: => DataFrame): Unit = {
-    val results = modes.map(m => withSQLConf(m: _*)(query.collect().map(_.toString).sorted.toSeq))
+    val results = modes.map(m => inConf(m: _*)(query.collect().map(_.toString).sorted.toSeq))
     results.tail.foreach(r => assert(r === results.head))
     assert(results.head.nonEmpty)
   }
 
   test("every type in every mode") {
     val names = columns.map(_._1)
-    val each = names.flatMap(c => Seq(
-      s"hex(ordered_bits(`$c`))",
-      s"hex(zorder_by_value(`$c`))",
-      s"range_partition_id(`$c`, 100)",
-      s"zorder(`$c`)"))
+    val each = names.flatMap(c =>
+      Seq(
+        s"hex(ordered_bits(`$c`))",
+        s"hex(zorder_by_value(`$c`))",
+        s"range_partition_id(`$c`, 100)",
+        s"zorder(`$c`)"))
     inAllModes(sql(s"SELECT id, ${each.mkString(", ")} FROM types"))
   }
 
   test("many columns in every mode") {
-    def some(n: Int, of: Seq[String]) = Seq.tabulate(n)(i => s"`${of(i % of.length)}`").mkString(", ")
+    def some(n: Int, of: Seq[String]) =
+      Seq.tabulate(n)(i => s"`${of(i % of.length)}`").mkString(", ")
     val integral = Seq("byte", "short", "int", "long", "bin")
     for (n <- Seq(2, 9, 31, 63)) {
       inAllModes(sql(s"SELECT zorder(${some(n, columns.map(_._1))}) FROM types"))
@@ -69,22 +71,23 @@ class FunctionsInQueriesSuite extends ZOrderSessionSuite {
   }
 
   test("one column sorts as the column does, whatever the type") {
-    for ((name, _) <- columns) {
-      def sorted(by: String) =
-        sql(s"SELECT `$name` FROM types ORDER BY $by").collect().map(_.get(0)).map {
-          case b: Array[Byte] => b.toSeq
-          case other => other
-        }.toSeq
-      assert(sorted(s"zorder(`$name`), `$name`") === sorted(s"`$name`"), name)
-      assert(sorted(s"ordered_bits(`$name`, 64), `$name`") === sorted(s"`$name`"), name)
-    }
+    val all = columns.map(_._1)
+    val keys = all.map(c => s"zorder(`$c`) `z_$c`, ordered_bits(`$c`, 64) `o_$c`").mkString(", ")
+    // one row of lists, each sorted by another key and then by the column
+    def lists(key: String => String) = all.map(c =>
+      s"transform(array_sort(collect_list(struct(${key(c)} k, `$c` v))), x -> string(x.v)) `$c`")
+    def row(key: String => String) =
+      sql(s"SELECT ${lists(key).mkString(", ")} FROM (SELECT *, $keys FROM types)").collect().toSeq
+    val expected = row(c => s"`$c`").map(_.toString)
+    assert(row(c => s"`z_$c`").map(_.toString) === expected)
+    assert(row(c => s"`o_$c`").map(_.toString) === expected)
   }
 
   test("timestamps do not depend on the session's zone") {
     val query = "SELECT id, hex(ordered_bits(ts)), zorder(ts), range_partition_id(ts, 100), " +
       "hex(ordered_bits(ntz)), hex(ordered_bits(day)) FROM types"
     val zones = Seq("UTC", "America/Los_Angeles", "Asia/Kathmandu").map { zone =>
-      withSQLConf("spark.sql.session.timeZone" -> zone)(sql(query).collect().toSeq)
+      inConf("spark.sql.session.timeZone" -> zone)(sql(query).collect().toSeq)
     }
     assert(zones.distinct.size === 1)
   }
@@ -100,13 +103,15 @@ class FunctionsInQueriesSuite extends ZOrderSessionSuite {
 
   test("bounds: casts to a common type, equal bounds, literal arrays of any making") {
     checkAnswer(
-      sql("SELECT range_partition_id(2.5, array(1, 2, 3)), range_partition_id(2, array(1.5, 2.5)), " +
-        "range_partition_id(5, array(3, 3, 3)), range_partition_id(3, array(3, 3)), " +
-        "range_partition_id('b', split('a,b,c', ',')), range_partition_id(7, sequence(0, 9))"),
+      sql(
+        "SELECT range_partition_id(2.5, array(1, 2, 3)), range_partition_id(2, array(1.5, 2.5)), " +
+          "range_partition_id(5, array(3, 3, 3)), range_partition_id(3, array(3, 3)), " +
+          "range_partition_id('b', split('a,b,c', ',')), range_partition_id(7, sequence(0, 9))"),
       Row(2, 1, 3, 0, 1, 7))
     checkAnswer(
-      sql("SELECT range_partition_id(DATE'2020-06-01', array(DATE'2020-01-01', DATE'2021-01-01')), " +
-        "range_partition_id(double('NaN'), array(0d)), range_partition_id(NULL, array(1))"),
+      sql(
+        "SELECT range_partition_id(DATE'2020-06-01', array(DATE'2020-01-01', DATE'2021-01-01')), " +
+          "range_partition_id(double('NaN'), array(0d)), range_partition_id(NULL, array(1))"),
       Row(1, 1, 0))
     checkAnswer(
       sql("SELECT id, range_partition_id(id, array(3, 14)) FROM types WHERE range_partition_id(id, array(3, 14)) > 1"),

@@ -38,8 +38,9 @@ class OrderPropertySuite extends SparkFunSuite with ExpressionEvalHelper with Ra
         val ids = ColumnRangeIds.fromSample(dataType, sample.toArray, null, 0, 16, 4096)
         val sorted = (sample ++ others).sorted(order)
         assert(sorted.map(ids.idOf).sliding(2).forall(p => p.head <= p.last))
-        val mids = sample.map(v => v -> (sample.count(order.lt(_, v)) +
-          sample.count(order.equiv(_, v)) / 2.0) / sample.length)
+        val mids = sample.map(v =>
+          v -> (sample.count(order.lt(_, v)) +
+            sample.count(order.equiv(_, v)) / 2.0) / sample.length)
         mids.foreach { case (v, mid) => assert(ids.idOf(v) === math.floor(65536 * mid).toInt) }
         val bounds = sample.sorted(order)
         val index = BoundsIndex.ofSorted(dataType, bounds.toArray)
@@ -61,9 +62,14 @@ class OrderPropertySuite extends SparkFunSuite with ExpressionEvalHelper with Ra
           checkEvaluation(new OrderedBits(ref), bits, row)
           checkEvaluation(ZOrderByValue(Seq(ref)), bits, row)
           checkEvaluation(new OrderedBits(Literal(v, dataType)), bits)
-          checkEvaluation(CountBoundsBelow(ref, ids.bounds),
-            if (v == null) 0 else ids.bounds.slotOf(v) >> 1, row)
-          checkEvaluation(ZValueByRangeIds(Seq(ref), Literal(0), Array(Array(ids))), ids.idOf(v).toLong, row)
+          checkEvaluation(
+            CountBoundsBelow(ref, ids.bounds),
+            if (v == null) 0 else ids.bounds.slotOf(v) >> 1,
+            row)
+          checkEvaluation(
+            ZValueByRangeIds(Seq(ref), Literal(0), Array(Array(ids))),
+            ids.idOf(v).toLong,
+            row)
           checkEvaluation(ZValueBySample(Seq(ref), encoded, Seq(1)), ids.idOf(v).toLong, row)
           checkEvaluation(RangeIdBySample(ref, 1 << 16, encoded, 0), ids.idOf(v), row)
         }

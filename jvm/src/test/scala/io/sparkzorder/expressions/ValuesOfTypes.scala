@@ -57,30 +57,54 @@ object ValuesOfTypes {
   private def longs(random: Random, min: Long, max: Long): Seq[Long] = {
     val drawn = Seq.fill(30)(random.nextLong() >> random.nextInt(64)).map(v =>
       if (v < min || v > max) v % (max + 1) else v)
-    val some = Seq(min, min + 1, -256L, -255L, -2L, -1L, 0L, 1L, 2L, 255L, 256L, max - 1, max).filter(v =>
-      v >= min && v <= max)
+    val some =
+      Seq(min, min + 1, -256L, -255L, -2L, -1L, 0L, 1L, 2L, 255L, 256L, max - 1, max).filter(v =>
+        v >= min && v <= max)
     (some ++ drawn.flatMap(v => Seq(v - 1, v, v + 1).filter(n => n >= min && n <= max))).distinct
   }
 
   private def floats(random: Random): Seq[Float] = {
-    val some = Seq(0f, -0f, 1f, Float.MinPositiveValue, java.lang.Float.MIN_NORMAL, Float.MaxValue, 0.1f, 0.9f)
+    val some = Seq(
+      0f,
+      -0f,
+      1f,
+      Float.MinPositiveValue,
+      java.lang.Float.MIN_NORMAL,
+      Float.MaxValue,
+      0.1f,
+      0.9f)
     val drawn = Seq.fill(30)(java.lang.Float.intBitsToFloat(random.nextInt()))
-    val ends = Seq(Float.NaN, Float.PositiveInfinity, Float.NegativeInfinity,
+    val ends = Seq(
+      Float.NaN,
+      Float.PositiveInfinity,
+      Float.NegativeInfinity,
       java.lang.Float.intBitsToFloat(0xffc00001))
     ends ++ (some ++ some.map(-_) ++ drawn).flatMap(v => Seq(Math.nextDown(v), v, Math.nextUp(v)))
   }
 
   private def doubles(random: Random): Seq[Double] = {
-    val some = Seq(0d, -0d, 1d, Double.MinPositiveValue, java.lang.Double.MIN_NORMAL, Double.MaxValue, 0.1, 0.9)
+    val some = Seq(
+      0d,
+      -0d,
+      1d,
+      Double.MinPositiveValue,
+      java.lang.Double.MIN_NORMAL,
+      Double.MaxValue,
+      0.1,
+      0.9)
     val drawn = Seq.fill(30)(java.lang.Double.longBitsToDouble(random.nextLong()))
-    val ends = Seq(Double.NaN, Double.PositiveInfinity, Double.NegativeInfinity,
+    val ends = Seq(
+      Double.NaN,
+      Double.PositiveInfinity,
+      Double.NegativeInfinity,
       java.lang.Double.longBitsToDouble(0xfff8000000000001L))
     ends ++ (some ++ some.map(-_) ++ drawn).flatMap(v => Seq(Math.nextDown(v), v, Math.nextUp(v)))
   }
 
   private def decimals(d: DecimalType, random: Random): Seq[Decimal] = {
     val max = BigInt(10).pow(d.precision) - 1
-    val drawn = Seq.fill(30)(BigInt(d.precision * 3, random) * (if (random.nextBoolean()) 1 else -1))
+    val drawn =
+      Seq.fill(30)(BigInt(d.precision * 3, random) * (if (random.nextBoolean()) 1 else -1))
     // where the upper half of 128 bits changes
     val steps = Seq(BigInt(1) << 63, BigInt(1) << 64, BigInt(1) << 65).flatMap(v => Seq(v, -v))
     (drawn ++ steps ++ Seq(BigInt(0), max, -max))
@@ -91,8 +115,24 @@ object ValuesOfTypes {
   }
 
   private def strings(random: Random): Seq[String] = {
-    val some = Seq("", "a", "b", "ab", "ba", "z", "Zürich", "zürich", "漢字", "\uD83D\uDE00", "12345678",
-      "123456789", "common/prefix/1", "common/prefix/2", "common/prefix/20", "x" * 63, "x" * 64)
+    val some = Seq(
+      "",
+      "a",
+      "b",
+      "ab",
+      "ba",
+      "z",
+      "Zürich",
+      "zürich",
+      "漢字",
+      "\uD83D\uDE00",
+      "12345678",
+      "123456789",
+      "common/prefix/1",
+      "common/prefix/2",
+      "common/prefix/20",
+      "x" * 63,
+      "x" * 64)
     some ++ Seq.fill(30)(random.alphanumeric.take(random.nextInt(20)).mkString)
   }
 

@@ -75,7 +75,11 @@ class WideFunctionsSuite extends SparkFunSuite with ExpressionEvalHelper with Ra
 
   test("the text of interleave_bits, and equal expressions are equal") {
     val a = AttributeReference("a", IntegerType)()
-    val all = Seq(InterleaveBits(Seq(a, a)), new OrderedBits(a), ZOrderByValue(Seq(a)), ZOrder(Seq(a)),
+    val all = Seq(
+      InterleaveBits(Seq(a, a)),
+      new OrderedBits(a),
+      ZOrderByValue(Seq(a)),
+      ZOrder(Seq(a)),
       new RangePartitionId(a))
     assert(all.map(_.sql.replace("(a, a)", "(a)")) === Seq(
       "interleave_bits(a)",
