@@ -1,4 +1,148 @@
+// The statements of spark-zorder. Everything else goes to the next parser, so no keyword is
+// reserved; names and predicates are only delimited here and parsed by that next parser.
 grammar ZOrderSqlBase;
-singleStatement : OPTIMIZE EOF ;
-OPTIMIZE : 'OPTIMIZE' ;
-WS : [ \r\n\t]+ -> channel(HIDDEN) ;
+
+singleStatement
+    : statement SEMICOLON* EOF
+    ;
+
+statement
+    : optimize                                                             #optimizeTable
+    | EXPLAIN explainMode? optimize                                        #explainOptimize
+    | SHOW LAYOUT HISTORY target                                           #showLayoutHistory
+    | SHOW LAYOUT target (FOR columns)?                                    #showLayout
+    | CREATE (IF NOT EXISTS)? ZORDER INDEX ON target columns?              #createIndex
+    | REFRESH ZORDER INDEX ON target columns?                              #refreshIndex
+    | DROP (IF EXISTS)? ZORDER INDEX ON target                             #dropIndex
+    | SHOW SKIPPING FOR anything                                           #showSkipping
+    | RECOVER LAYOUT target                                                #recoverLayout
+    | UNDO LAYOUT target                                                   #undoLayout
+    | VACUUM LAYOUT target (RETAIN number=IDENTIFIER HOURS)? (DRY RUN)?    #vacuumLayout
+    ;
+
+optimize
+    : OPTIMIZE TABLE? target FULL?
+      (WHERE predicate=anything)?
+      (ZORDER BY columns)?
+      (INTO into=STRING)?
+      (OPTIONS LEFT_PAREN (option (COMMA option)*)? RIGHT_PAREN)?
+      dryRun?
+    ;
+
+explainMode
+    : LOGICAL | FORMATTED | EXTENDED | CODEGEN | COST
+    ;
+
+dryRun
+    : DRY RUN
+    ;
+
+option
+    : key=STRING EQ? value=STRING
+    ;
+
+target
+    : multipartName
+    | STRING
+    ;
+
+columns
+    : LEFT_PAREN multipartName (COMMA multipartName)* RIGHT_PAREN
+    | multipartName (COMMA multipartName)*
+    ;
+
+multipartName
+    : name (DOT name)*
+    ;
+
+name
+    : IDENTIFIER
+    | BACKQUOTED_IDENTIFIER
+    | nonReserved
+    ;
+
+// text that the next parser reads
+anything
+    : .+?
+    ;
+
+nonReserved
+    : BY | CODEGEN | COST | CREATE | DROP | DRY | EXISTS | EXPLAIN | EXTENDED | FOR | FORMATTED
+    | FULL | HISTORY | HOURS | IF | INDEX | INTO | LAYOUT | LOGICAL | NOT | ON | OPTIMIZE | OPTIONS
+    | RECOVER | REFRESH | RETAIN | RUN | SHOW | SKIPPING | TABLE | UNDO | VACUUM | WHERE | ZORDER
+    ;
+
+BY: 'BY';
+CODEGEN: 'CODEGEN';
+COST: 'COST';
+CREATE: 'CREATE';
+DROP: 'DROP';
+DRY: 'DRY';
+EXISTS: 'EXISTS';
+EXPLAIN: 'EXPLAIN';
+EXTENDED: 'EXTENDED';
+FOR: 'FOR';
+FORMATTED: 'FORMATTED';
+FULL: 'FULL';
+HISTORY: 'HISTORY';
+HOURS: 'HOURS';
+IF: 'IF';
+INDEX: 'INDEX';
+INTO: 'INTO';
+LAYOUT: 'LAYOUT';
+LOGICAL: 'LOGICAL';
+NOT: 'NOT';
+ON: 'ON';
+OPTIMIZE: 'OPTIMIZE';
+OPTIONS: 'OPTIONS';
+RECOVER: 'RECOVER';
+REFRESH: 'REFRESH';
+RETAIN: 'RETAIN';
+RUN: 'RUN';
+SHOW: 'SHOW';
+SKIPPING: 'SKIPPING';
+TABLE: 'TABLE';
+UNDO: 'UNDO';
+VACUUM: 'VACUUM';
+WHERE: 'WHERE';
+ZORDER: 'ZORDER';
+
+COMMA: ',';
+DOT: '.';
+EQ: '=';
+LEFT_PAREN: '(';
+RIGHT_PAREN: ')';
+SEMICOLON: ';';
+
+STRING
+    : '\'' ( ~('\''|'\\') | '\\' . | '\'\'' )* '\''
+    | '"' ( ~('"'|'\\') | '\\' . | '""' )* '"'
+    | 'R\'' ~'\''* '\''
+    | 'R"' ~'"'* '"'
+    ;
+
+// letters of any script; a number is a name here, only the next parser cares
+IDENTIFIER
+    : [\p{L}\p{M}\p{N}_$]+
+    ;
+
+BACKQUOTED_IDENTIFIER
+    : '`' ( ~'`' | '``' )* '`'
+    ;
+
+SIMPLE_COMMENT
+    : '--' ~[\r\n]* '\r'? '\n'? -> channel(HIDDEN)
+    ;
+
+BRACKETED_COMMENT
+    : '/*' ( BRACKETED_COMMENT | . )*? '*/' -> channel(HIDDEN)
+    ;
+
+WS
+    : [ \r\n\t\u00A0\u3000]+ -> channel(HIDDEN)
+    ;
+
+// operators, parameter markers and whatever else a predicate holds
+UNRECOGNIZED
+    : .
+    ;

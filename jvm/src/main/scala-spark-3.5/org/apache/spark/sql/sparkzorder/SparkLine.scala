@@ -1,0 +1,27 @@
+package org.apache.spark.sql.sparkzorder
+
+import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTable
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** Spark 3.5: one class of sessions and data frames. */
+object SparkLine {
+  type Session = SparkSession
+  type Frame = DataFrame
+
+  def session(s: SparkSession): Session = s
+
+  /** A session with its own settings that shares the catalog and the caches. */
+  def clone(s: Session): Session = s.cloneSession()
+
+  def frame(s: Session, plan: LogicalPlan): Frame = Dataset.ofRows(s, plan)
+
+  def column(e: Expression): Column = new Column(e)
+
+  def unresolvedTable(name: Seq[String], command: String): LogicalPlan =
+    UnresolvedTable(name, command, None)
+
+  /** the vectorized reader of 3.5 does not read INT32 as BIGINT (SPARK-40876 is in 4.0). */
+  val readsWidened: Boolean = false
+}

@@ -1,0 +1,28 @@
+package org.apache.spark.sql.sparkzorder
+
+import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTable
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.ExpressionUtils
+
+/** Spark 4.1: the session and data frames with plans are those of `classic`. */
+object SparkLine {
+  type Session = classic.SparkSession
+  type Frame = classic.DataFrame
+
+  def session(s: SparkSession): Session = s.asInstanceOf[classic.SparkSession]
+
+  /** A session with its own settings that shares the catalog and the caches. */
+  def clone(s: Session): Session = s.cloneSession()
+
+  def frame(s: Session, plan: LogicalPlan): Frame = classic.Dataset.ofRows(s, plan)
+
+  def column(e: Expression): org.apache.spark.sql.Column = ExpressionUtils.column(e)
+
+  def unresolvedTable(name: Seq[String], command: String): LogicalPlan =
+    UnresolvedTable(name, command)
+
+  /** SPARK-40876: INT32 is read as BIGINT, FLOAT as DOUBLE, DECIMAL as a wider one. */
+  val readsWidened: Boolean = true
+}

@@ -1,0 +1,103 @@
+package io.sparkzorder.conf
+
+import java.util.Locale
+import java.util.concurrent.TimeUnit
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.network.util.JavaUtils
+import org.apache.spark.sql.sparkzorder.SparkPrivate
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/**
+ * A setting: `spark.zorder.<key>` of the session, `zorder.<key>` of a table, `<key>` in OPTIONS.
+ *
+ * @param key name without prefix
+ * @param default the default as a user would write it; None when the setting may be absent
+ * @param doc one sentence for the documentation
+ * @param legal what a value must be, for messages
+ */
+final class Setting[T](
+    val key: String,
+    val default: Option[String],
+    val doc: String,
+    val legal: String,
+    val scopes: Set[Setting.Scope],
+    convert: String => Option[T]) {
+
+  def sessionKey: String = Setting.SessionPrefix + key
+  def propertyKey: String = Setting.PropertyPrefix + key
+
+  /** The value of a text, or ZORDER_INVALID_SETTING that names `where` it was set. */
+  def parse(text: String, where: String): T = {
+    val value =
+      try convert(text.trim)
+      catch { case NonFatal(_) => None }
+    value.getOrElse(throw ZOrderErrors.invalidSetting(where, text, s"it must be $legal"))
+  }
+
+  private[conf] def isLegal(text: String): Boolean =
+    try convert(text.trim).isDefined
+    catch { case NonFatal(_) => false }
+}
+
+object Setting {
+  val SessionPrefix = "spark.zorder."
+  val PropertyPrefix = "zorder."
+
+  sealed trait Scope
+  case object Session extends Scope
+  case object Table extends Scope
+  case object Statement extends Scope
+  val Everywhere: Set[Scope] = Set(Session, Table, Statement)
+
+  def boolean(key: String, default: Boolean, doc: String, scopes: Set[Scope]): Setting[Boolean] =
+    make(key, Some(default.toString), doc, "true or false", scopes) { s =>
+      s.toLowerCase(Locale.ROOT) match {
+        case "true" => Some(true)
+        case "false" => Some(false)
+        case _ => None
+      }
+    }
+
+  def bytes(key: String, default: String, doc: String, scopes: Set[Scope]): Setting[Long] =
+    make(key, Some(default), doc, "a positive size such as 128m or 1g", scopes) { s =>
+      Some(JavaUtils.byteStringAsBytes(s)).filter(_ > 0)
+    }
+
+  def millis(key: String, default: String, doc: String, scopes: Set[Scope]): Setting[Long] =
+    make(key, Some(default), doc, "a duration such as 24h or 7d", scopes) { s =>
+      Some(JavaUtils.timeStringAs(s, TimeUnit.MILLISECONDS)).filter(_ >= 0)
+    }
+
+  def count(key: String, doc: String, scopes: Set[Scope]): Setting[Long] =
+    make(key, None, doc, "a positive whole number", scopes)(s => Some(s.toLong).filter(_ > 0))
+
+  def oneOf(
+      key: String,
+      values: Seq[String],
+      doc: String,
+      scopes: Set[Scope]): Setting[String] =
+    make(key, values.headOption, doc, values.mkString("one of ", ", ", ""), scopes) { s =>
+      values.find(_.equalsIgnoreCase(s))
+    }
+
+  def text(key: String, default: Option[String], doc: String, scopes: Set[Scope])
+      : Setting[String] =
+    make(key, default, doc, "a text", scopes)(Some(_))
+
+  private def make[T](
+      key: String,
+      default: Option[String],
+      doc: String,
+      legal: String,
+      scopes: Set[Scope])(convert: String => Option[T]): Setting[T] = {
+    val setting = new Setting[T](key, default, doc, legal, scopes, convert)
+    if (scopes(Session)) {
+      // so that SET refuses a wrong value and `SET -v` lists the setting
+      SparkPrivate.registerConf(setting.sessionKey, default, doc, legal, setting.isLegal)
+    }
+    setting
+  }
+}

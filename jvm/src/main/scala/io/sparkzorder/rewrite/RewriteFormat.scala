@@ -1,0 +1,98 @@
+package io.sparkzorder.rewrite
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
+import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetRecordWriter}
+import org.apache.parquet.hadoop.api.WriteSupport
+import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
+import org.apache.parquet.hadoop.codec.CodecConfig
+import org.apache.parquet.hadoop.util.ContextUtil
+import org.apache.parquet.io.api.RecordConsumer
+import org.apache.parquet.schema.MessageType
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetWriteSupport}
+import org.apache.spark.sql.types.StructType
+
+/**
+ * How a rewritten file looks.
+ *
+ * @param schema Parquet schema, that of the inputs
+ * @param keyValues footer key-values of the inputs, without Spark's own
+ * @param codec compression by Spark's short name, such as `zstd`
+ * @param rowGroupBytes bytes of a row group before compression
+ */
+final case class FileShape(
+    schema: MessageType,
+    keyValues: Map[String, String],
+    codec: String,
+    rowGroupBytes: Long)
+
+/** Spark's Parquet writer with the Parquet schema and footer of the input files. */
+private[rewrite] final class RewriteFormat(shape: FileShape) extends ParquetFileFormat {
+  override def prepareWrite(
+      session: SparkSession,
+      job: Job,
+      options: Map[String, String],
+      dataSchema: StructType): OutputWriterFactory = {
+    // sets the job up as for any Parquet write; only the writer itself is ours
+    super.prepareWrite(session, job, options, dataSchema)
+    ContextUtil.getConfiguration(job)
+      .setLong(ParquetOutputFormat.BLOCK_SIZE, shape.rowGroupBytes)
+    new RewriteWriterFactory(
+      SerializedSchema(shape.schema),
+      // a Map with default values or views would not serialise
+      Map(shape.keyValues.toSeq: _*))
+  }
+}
+
+private final class RewriteWriterFactory(
+    schema: SerializedSchema,
+    keyValues: Map[String, String])
+    extends OutputWriterFactory {
+
+  override def getFileExtension(context: TaskAttemptContext): String =
+    CodecConfig.from(context).getCodec.getExtension + ".parquet"
+
+  override def newInstance(
+      path: String,
+      dataSchema: StructType,
+      context: TaskAttemptContext): OutputWriter =
+    new RewriteWriter(path, new RewriteSupport(schema.toMessageType, keyValues), context)
+}
+
+private final class RewriteWriter(
+    override val path: String,
+    support: WriteSupport[InternalRow],
+    context: TaskAttemptContext)
+    extends OutputWriter {
+  private val writer = new ParquetOutputFormat[InternalRow](support)
+    .getRecordWriter(context, new Path(path))
+    .asInstanceOf[ParquetRecordWriter[InternalRow]]
+
+  override def write(row: InternalRow): Unit = writer.write(null, row)
+  override def close(): Unit = writer.close(context)
+}
+
+/** Spark's write support, with the schema and key-values replaced and values converted to fit. */
+private final class RewriteSupport(target: MessageType, keyValues: Map[String, String])
+    extends ParquetWriteSupport {
+  private var spark: MessageType = _
+
+  override def init(configuration: Configuration): WriteContext = {
+    val context = super.init(configuration)
+    spark = context.getSchema
+    val merged = keyValues ++ context.getExtraMetaData.asScala
+    new WriteContext(target, merged.asJava)
+  }
+
+  override def prepareForWrite(consumer: RecordConsumer): Unit =
+    super.prepareForWrite(
+      if (PhysicalTypes.needed(target, spark)) new PhysicalTypes(consumer, target, spark)
+      else consumer)
+}

@@ -1,0 +1,58 @@
+package io.sparkzorder.sql
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, UnaryNode}
+
+/**
+ * The clauses of an OPTIMIZE statement as written.
+ *
+ * @param full FULL was given
+ * @param columns name parts of the ordering columns; empty without ZORDER BY
+ * @param into directory of INTO
+ * @param options OPTIONS
+ * @param dryRun DRY RUN was given
+ */
+final case class OptimizeClauses(
+    full: Boolean = false,
+    columns: Seq[Seq[String]] = Nil,
+    into: Option[String] = None,
+    options: Map[String, String] = Map.empty,
+    dryRun: Boolean = false)
+
+/**
+ * An OPTIMIZE statement whose target is not looked up yet.
+ *
+ * @param child the target: Spark's unresolved table, or [[PathTable]]
+ * @param where the WHERE predicate; an expression of the plan, so that Spark binds its parameters
+ * @param clauses everything else
+ * @param otherParser what the next parser makes of the same text, when it knows OPTIMIZE too: the
+ *   statement is handed to it when the table turns out to be Delta's
+ */
+final case class OptimizeTable(
+    child: LogicalPlan,
+    where: Option[Expression],
+    clauses: OptimizeClauses,
+    otherParser: OtherParser)
+    extends UnaryNode {
+  override def output: Seq[Attribute] = Nil
+  // replaced by ResolveZOrderStatements as soon as the child is known
+  override lazy val resolved: Boolean = false
+  override protected def withNewChildInternal(newChild: LogicalPlan): OptimizeTable =
+    copy(child = newChild)
+}
+
+/** Holds a plan where the analyzer does not look for one. */
+final case class OtherParser(plan: Option[LogicalPlan]) {
+  override def toString: String = ""
+}
+
+/** A directory named as parquet.`path` or 'path'. */
+final case class PathTable(path: String) extends LeafNode {
+  override def output: Seq[Attribute] = Nil
+}
+
+/** A target named parquet.`path` until it is known that no such table exists in a database parquet. */
+final case class PathOrTable(nameParts: Seq[String]) extends LeafNode {
+  override def output: Seq[Attribute] = Nil
+  override lazy val resolved: Boolean = false
+}

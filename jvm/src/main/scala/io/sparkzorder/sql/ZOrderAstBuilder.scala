@@ -1,0 +1,117 @@
+package io.sparkzorder.sql
+
+import scala.collection.JavaConverters._
+
+import org.antlr.v4.runtime.ParserRuleContext
+import org.antlr.v4.runtime.misc.Interval
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.catalyst.parser.ParserInterface
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{
+  CodegenMode,
+  CostMode,
+  ExplainMode,
+  ExtendedMode,
+  FormattedMode,
+  SimpleMode
+}
+import org.apache.spark.sql.execution.command.ExplainCommand
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.StringType
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
+import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
+
+/**
+ * Parse tree to unresolved plan.
+ *
+ * @param names the next parser, which parses names and literals
+ * @param condition parses a WHERE predicate, parameters included
+ * @param otherParser what the next parser makes of the whole text
+ */
+private[sql] final class ZOrderAstBuilder(
+    names: ParserInterface,
+    condition: String => Expression,
+    otherParser: () => Option[LogicalPlan])
+    extends ZOrderSqlBaseBaseVisitor[LogicalPlan] {
+
+  override def visitSingleStatement(ctx: SingleStatementContext): LogicalPlan =
+    visit(ctx.statement())
+
+  override def visitOptimizeTable(ctx: OptimizeTableContext): LogicalPlan =
+    optimize(ctx.optimize())
+
+  override def visitExplainOptimize(ctx: ExplainOptimizeContext): LogicalPlan =
+    ExplainCommand(optimize(ctx.optimize()), explainMode(Option(ctx.explainMode())))
+
+  override def visitShowLayout(ctx: ShowLayoutContext): LogicalPlan = later("SHOW LAYOUT")
+
+  override def visitShowLayoutHistory(ctx: ShowLayoutHistoryContext): LogicalPlan =
+    later("SHOW LAYOUT HISTORY")
+
+  override def visitCreateIndex(ctx: CreateIndexContext): LogicalPlan =
+    later("CREATE ZORDER INDEX")
+
+  override def visitRefreshIndex(ctx: RefreshIndexContext): LogicalPlan =
+    later("REFRESH ZORDER INDEX")
+
+  override def visitDropIndex(ctx: DropIndexContext): LogicalPlan = later("DROP ZORDER INDEX")
+
+  override def visitShowSkipping(ctx: ShowSkippingContext): LogicalPlan =
+    later("SHOW SKIPPING FOR")
+
+  override def visitRecoverLayout(ctx: RecoverLayoutContext): LogicalPlan =
+    later("RECOVER LAYOUT")
+
+  override def visitUndoLayout(ctx: UndoLayoutContext): LogicalPlan = later("UNDO LAYOUT")
+
+  override def visitVacuumLayout(ctx: VacuumLayoutContext): LogicalPlan = later("VACUUM LAYOUT")
+
+  private def optimize(ctx: OptimizeContext): LogicalPlan =
+    OptimizeTable(
+      target(ctx.target()),
+      Option(ctx.predicate).map(p => condition(textOf(p))),
+      OptimizeClauses(
+        full = ctx.FULL() != null,
+        columns = Option(ctx.columns()).toSeq
+          .flatMap(_.multipartName().asScala)
+          .map(c => names.parseMultipartIdentifier(textOf(c))),
+        into = Option(ctx.into).map(t => stringLiteral(t.getText)),
+        options = ctx.option().asScala
+          .map(o => stringLiteral(o.key.getText) -> stringLiteral(o.value.getText))
+          .toMap,
+        dryRun = ctx.dryRun() != null),
+      OtherParser(otherParser()))
+
+  private def target(ctx: TargetContext): LogicalPlan =
+    if (ctx.STRING() != null) PathTable(stringLiteral(ctx.STRING().getText))
+    else {
+      val parts = names.parseMultipartIdentifier(textOf(ctx.multipartName()))
+      if (parts.length == 2 && parts.head.equalsIgnoreCase("parquet")) PathOrTable(parts)
+      else SparkLine.unresolvedTable(parts, "OPTIMIZE")
+    }
+
+  private def explainMode(ctx: Option[ExplainModeContext]): ExplainMode = ctx match {
+    case Some(m) if m.EXTENDED() != null || m.LOGICAL() != null => ExtendedMode
+    case Some(m) if m.FORMATTED() != null => FormattedMode
+    case Some(m) if m.CODEGEN() != null => CodegenMode
+    case Some(m) if m.COST() != null => CostMode
+    case _ => SimpleMode
+  }
+
+  /** Spark's own reading of a quoted text: escapes, doubled quotes, raw strings. */
+  private def stringLiteral(quoted: String): String = names.parseExpression(quoted) match {
+    case Literal(value, StringType) => value.toString
+    // "x" is an identifier under spark.sql.ansi.doubleQuotedIdentifiers
+    case other => other.sql.stripPrefix("`").stripSuffix("`")
+  }
+
+  private def later(statement: String): Nothing = throw ZOrderErrors.notImplemented(statement)
+
+  /** The text as written, comments and white space included. */
+  private def textOf(ctx: ParserRuleContext): String =
+    ctx.start.getInputStream.getText(
+      Interval.of(ctx.start.getStartIndex, ctx.stop.getStopIndex))
+}

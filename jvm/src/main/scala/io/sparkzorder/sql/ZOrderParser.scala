@@ -1,0 +1,165 @@
+package io.sparkzorder.sql
+
+import java.util.Locale
+
+import scala.collection.JavaConverters._
+import scala.util.Try
+
+import org.antlr.v4.runtime.{
+  BaseErrorListener,
+  CharStreams,
+  CommonTokenStream,
+  ParserRuleContext,
+  RecognitionException,
+  Recognizer,
+  Token
+}
+import org.antlr.v4.runtime.misc.ParseCancellationException
+
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.internal.{SQLConf, VariableSubstitution}
+import org.apache.spark.sql.types.{DataType, StructType}
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
+
+/**
+ * Reads the statements of spark-zorder and hands every other text, untouched, to the next parser.
+ *
+ * A text that our grammar does not accept goes to the next parser too. Only when that one refuses it
+ * and the text begins like one of our statements, the error is ours: it points to the right place.
+ *
+ * @param delegate the next parser: Spark's, or that of another extension
+ */
+class ZOrderParser(val delegate: ParserInterface) extends ParserInterface with ParserOfSparkLine {
+
+  override def parsePlan(sqlText: String): LogicalPlan =
+    parse(sqlText, delegate.parseExpression, delegate.parsePlan(sqlText))
+
+  /**
+   * @param condition parses a predicate
+   * @param next parses the whole text when it is not ours
+   */
+  protected def parse(
+      sqlText: String,
+      condition: String => Expression,
+      next: => LogicalPlan): LogicalPlan =
+    if (!ZOrderParser.mayBeOurs(sqlText) || !ZOrderParser.enabled) next
+    else {
+      val substituted = ZOrderParser.substitute(sqlText)
+      val tokens = ZOrderParser.tokens(substituted)
+      ZOrderParser.tree(tokens) match {
+        case Right(tree) =>
+          // parsed at once, so that Delta's reading of its own OPTIMIZE is at hand for its tables
+          val builder = new ZOrderAstBuilder(delegate, condition, () => Try(next).toOption)
+          builder.visitSingleStatement(tree)
+        case Left(error) if ZOrderParser.beginsLikeOurs(tokens) =>
+          Try(next).getOrElse(throw error)
+        case Left(_) => next
+      }
+    }
+
+  override def parseExpression(sqlText: String): Expression = delegate.parseExpression(sqlText)
+
+  override def parseTableIdentifier(sqlText: String): TableIdentifier =
+    delegate.parseTableIdentifier(sqlText)
+
+  override def parseFunctionIdentifier(sqlText: String): FunctionIdentifier =
+    delegate.parseFunctionIdentifier(sqlText)
+
+  override def parseMultipartIdentifier(sqlText: String): Seq[String] =
+    delegate.parseMultipartIdentifier(sqlText)
+
+  override def parseTableSchema(sqlText: String): StructType = delegate.parseTableSchema(sqlText)
+
+  override def parseDataType(sqlText: String): DataType = delegate.parseDataType(sqlText)
+
+  override def parseQuery(sqlText: String): LogicalPlan = delegate.parseQuery(sqlText)
+}
+
+private object ZOrderParser {
+  private val firstWords = Set(
+    "OPTIMIZE",
+    "EXPLAIN",
+    "SHOW",
+    "CREATE",
+    "REFRESH",
+    "DROP",
+    "RECOVER",
+    "UNDO",
+    "VACUUM")
+
+  private val keyword = "(?i)optimize|layout|zorder|skipping".r.pattern
+
+  def enabled: Boolean =
+    Settings.Enabled.parse(
+      SQLConf.get.getConfString(Settings.Enabled.sessionKey, "true"),
+      Settings.Enabled.sessionKey)
+
+  /** Cheap and never wrong about a text of ours: most statements are not even tokenised. */
+  def mayBeOurs(text: String): Boolean = keyword.matcher(text).find()
+
+  def substitute(text: String): String = new VariableSubstitution().substitute(text)
+
+  def tokens(text: String): CommonTokenStream = {
+    val lexer = new ZOrderSqlBaseLexer(new UpperCaseCharStream(CharStreams.fromString(text)))
+    lexer.removeErrorListeners()
+    val stream = new CommonTokenStream(lexer)
+    stream.fill()
+    stream
+  }
+
+  def tree(tokens: CommonTokenStream)
+      : Either[ParseException, ZOrderSqlBaseParser.SingleStatementContext] = {
+    val words = visible(tokens)
+    if (words.isEmpty || !firstWords(upper(words.head))) return Left(syntaxError(tokens.get(0), ""))
+    val parser = new ZOrderSqlBaseParser(tokens)
+    parser.removeErrorListeners()
+    parser.addErrorListener(FirstError)
+    try Right(parser.singleStatement())
+    catch { case e: SyntaxError => Left(syntaxError(e.token, e.getMessage)) }
+  }
+
+  /** The words that no other parser's statements begin with. */
+  def beginsLikeOurs(tokens: CommonTokenStream): Boolean =
+    visible(tokens).take(8).map(upper).toList match {
+      case "OPTIMIZE" :: _ => true
+      case "EXPLAIN" :: rest => rest.take(2).contains("OPTIMIZE")
+      case "SHOW" :: second :: _ => second == "LAYOUT" || second == "SKIPPING"
+      case ("RECOVER" | "UNDO" | "VACUUM") :: "LAYOUT" :: _ => true
+      case ("CREATE" | "DROP" | "REFRESH") :: rest => rest.containsSlice(Seq("ZORDER", "INDEX"))
+      case _ => false
+    }
+
+  private def visible(tokens: CommonTokenStream): Seq[Token] =
+    tokens.getTokens.asScala.toSeq
+      .filter(t => t.getChannel == Token.DEFAULT_CHANNEL && t.getType != Token.EOF)
+
+  private def upper(t: Token): String = t.getText.toUpperCase(Locale.ROOT)
+
+  private final class SyntaxError(val token: Token, message: String)
+      extends ParseCancellationException(message)
+
+  private object FirstError extends BaseErrorListener {
+    override def syntaxError(
+        recognizer: Recognizer[_, _],
+        offendingSymbol: AnyRef,
+        line: Int,
+        column: Int,
+        message: String,
+        e: RecognitionException): Unit =
+      throw new SyntaxError(offendingSymbol.asInstanceOf[Token], message)
+  }
+
+  private def syntaxError(at: Token, message: String): ParseException = {
+    val ctx = new ParserRuleContext()
+    ctx.start = at
+    ctx.stop = at
+    val where = if (at.getType == Token.EOF) "end of input" else s"'${at.getText}'"
+    val hint = if (message.isEmpty) "" else s": $message"
+    new ParseException("PARSE_SYNTAX_ERROR", Map("error" -> where, "hint" -> hint), ctx)
+  }
+}

@@ -1,0 +1,66 @@
+package io.sparkzorder.tables
+
+import org.apache.parquet.column.statistics.Statistics
+import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, CompressionCodecName}
+import org.apache.parquet.schema.{MessageType, PrimitiveType}
+
+/**
+ * What the footer says of one leaf column of one file.
+ *
+ * @param nulls number of nulls, or -1 when some row group does not say
+ * @param min least value as Parquet's own class, or null when unknown or when all values are null
+ * @param max greatest value, null together with `min`
+ * @param known false when some row group with values has no min/max
+ */
+final case class LeafBounds(nulls: Long, min: Any, max: Any, known: Boolean)
+
+/**
+ * The footer of one data file, reduced to what OPTIMIZE needs.
+ *
+ * @param rows number of rows
+ * @param uncompressed bytes of all column chunks before compression
+ * @param schema Parquet schema; files that agree share one object
+ * @param keyValues footer key-values; files that agree share one object
+ * @param leaves one entry a leaf column, in the order of `schema.getColumns`
+ */
+final case class Footer(
+    file: DataFile,
+    rows: Long,
+    uncompressed: Long,
+    schema: MessageType,
+    keyValues: Map[String, String],
+    codec: Option[CompressionCodecName],
+    leaves: Array[LeafBounds])
+
+object LeafBounds {
+  val none: LeafBounds = LeafBounds(0, null, null, known = true)
+
+  /** Adds a column chunk to what is known of its column so far. */
+  def add(sofar: LeafBounds, chunk: ColumnChunkMetaData): LeafBounds = {
+    val s: Statistics[_] = chunk.getStatistics
+    val hasNulls = s != null && s.isNumNullsSet
+    val nulls = if (sofar.nulls < 0 || !hasNulls) -1L else sofar.nulls + s.getNumNulls
+    val allNull = hasNulls && s.getNumNulls == chunk.getValueCount
+    if (!sofar.known || allNull) sofar.copy(nulls = nulls)
+    else if (s == null || s.isEmpty || !s.hasNonNullValue) {
+      LeafBounds(nulls, null, null, known = false)
+    } else {
+      val t = chunk.getPrimitiveType
+      LeafBounds(
+        nulls,
+        least(t, sofar.min, s.genericGetMin),
+        greatest(t, sofar.max, s.genericGetMax),
+        known = true)
+    }
+  }
+
+  def least(t: PrimitiveType, a: Any, b: Any): Any =
+    if (a == null) b else if (compare(t, a, b) <= 0) a else b
+
+  def greatest(t: PrimitiveType, a: Any, b: Any): Any =
+    if (a == null) b else if (compare(t, a, b) >= 0) a else b
+
+  /** Compares two values of a column as Parquet orders its type. */
+  def compare(t: PrimitiveType, a: Any, b: Any): Int =
+    t.comparator[Any]().compare(a, b)
+}

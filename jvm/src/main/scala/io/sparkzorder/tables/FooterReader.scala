@@ -1,0 +1,86 @@
+package io.sparkzorder.tables
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.ParquetReadOptions
+import org.apache.parquet.crypto.ParquetCryptoRuntimeException
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.metadata.{FileMetaData, ParquetMetadata}
+import org.apache.parquet.hadoop.util.HadoopInputFile
+
+import org.apache.spark.sql.sparkzorder.SparkPrivate
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/** Reads footers by parquet-hadoop's own reader, several at once. */
+object FooterReader {
+  // footers are small reads with a wait each, so more threads than cores
+  private val threads = 16
+
+  /**
+   * The footers of some files, in their order.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
+   *   naming the file
+   */
+  def read(files: Seq[DataFile], conf: Configuration): IndexedSeq[Footer] = {
+    val sharing = new Sharing
+    SparkPrivate.inParallel(
+      files,
+      "zorder-footers",
+      threads)(readOne(_, conf, sharing)).toIndexedSeq
+  }
+
+  private def readOne(file: DataFile, conf: Configuration, sharing: Sharing): Footer = {
+    val metadata = open(file, conf)
+    val meta = metadata.getFileMetaData
+    if (isEncrypted(meta)) throw ZOrderErrors.fileEncrypted(file.path.toString)
+    val schema = sharing(meta.getSchema)
+    val blocks = metadata.getBlocks.asScala
+    val leaves = Array.fill(schema.getColumns.size)(LeafBounds.none)
+    val position =
+      schema.getColumns.asScala.map(_.getPath.toSeq).zipWithIndex.toMap
+    blocks.foreach(_.getColumns.asScala.foreach { chunk =>
+      val i = position(chunk.getPath.toArray.toSeq)
+      leaves(i) = LeafBounds.add(leaves(i), chunk)
+    })
+    Footer(
+      file,
+      blocks.map(_.getRowCount).sum,
+      blocks.map(_.getTotalByteSize).sum,
+      schema,
+      sharing(meta.getKeyValueMetaData.asScala.toMap),
+      blocks.headOption.flatMap(_.getColumns.asScala.headOption).map(_.getCodec),
+      leaves)
+  }
+
+  private def open(file: DataFile, conf: Configuration): ParquetMetadata =
+    try {
+      val options = ParquetReadOptions.builder().build()
+      val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file.status, conf), options)
+      try reader.getFooter
+      finally reader.close()
+    } catch {
+      case e: ParquetCryptoRuntimeException =>
+        val _ = e
+        throw ZOrderErrors.fileEncrypted(file.path.toString)
+      case NonFatal(e) => throw ZOrderErrors.fileUnreadable(file.path.toString, e)
+    }
+
+  private def isEncrypted(meta: FileMetaData): Boolean =
+    meta.getEncryptionType != null &&
+      meta.getEncryptionType != FileMetaData.EncryptionType.UNENCRYPTED
+
+  /** Lets equal schemas and key-values of thousands of files be one object. */
+  private final class Sharing {
+    private val seen = new ConcurrentHashMap[Any, Any]
+    def apply[T](value: T): T = {
+      val first = seen.putIfAbsent(value, value)
+      (if (first == null) value else first).asInstanceOf[T]
+    }
+  }
+}

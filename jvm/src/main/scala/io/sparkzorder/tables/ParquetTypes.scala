@@ -1,0 +1,98 @@
+package io.sparkzorder.tables
+
+import scala.collection.JavaConverters._
+
+import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, PrimitiveType, Type}
+import org.apache.parquet.schema.LogicalTypeAnnotation._
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
+
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/** Which Parquet types OPTIMIZE can read and write back as they are. */
+object ParquetTypes {
+
+  /**
+   * Refuses a file with a type that Spark cannot even read.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and type
+   */
+  def checkReadable(footer: Footer): Unit =
+    check(footer)(t => if (isUnreadable(t)) Some("nothing: Spark cannot read it") else None)
+
+  /**
+   * Refuses a file with a type that Spark reads as another one and would write as that.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and type
+   */
+  def checkWritable(footer: Footer): Unit = check(footer)(changesTo)
+
+  /** A Spark schema in which every field, element and value may be null, as files are read. */
+  def nullable(schema: StructType): StructType = relaxed(schema).asInstanceOf[StructType]
+
+  private def relaxed(t: DataType): DataType = t match {
+    case s: StructType =>
+      StructType(s.fields.map(f => f.copy(dataType = relaxed(f.dataType), nullable = true)))
+    case a: ArrayType => ArrayType(relaxed(a.elementType), containsNull = true)
+    case m: MapType =>
+      MapType(relaxed(m.keyType), relaxed(m.valueType), valueContainsNull = true)
+    case other => other
+  }
+
+  private def check(footer: Footer)(becomes: PrimitiveType => Option[String]): Unit =
+    footer.schema.getFields.asScala.foreach { f =>
+      leaves(f, Seq(f.getName)).foreach { case (path, leaf) =>
+        becomes(leaf).foreach { to =>
+          throw ZOrderErrors.typeNotWritable(
+            path.mkString("."),
+            describe(leaf),
+            footer.file.path.toString,
+            to)
+        }
+      }
+    }
+
+  private def leaves(t: Type, path: Seq[String]): Seq[(Seq[String], PrimitiveType)] = t match {
+    case p: PrimitiveType => Seq(path -> p)
+    case g: GroupType =>
+      g.getFields.asScala.toSeq.flatMap(f => leaves(f, path :+ f.getName))
+  }
+
+  private def isUnreadable(t: PrimitiveType): Boolean = {
+    val annotation = t.getLogicalTypeAnnotation
+    t.getPrimitiveTypeName match {
+      case FIXED_LEN_BYTE_ARRAY => !annotation.isInstanceOf[DecimalLogicalTypeAnnotation]
+      case _ =>
+        annotation match {
+          case ts: TimestampLogicalTypeAnnotation => ts.getUnit == TimeUnit.NANOS
+          case time: TimeLogicalTypeAnnotation => time.getUnit != TimeUnit.MICROS
+          case _ => false
+        }
+    }
+  }
+
+  private def changesTo(t: PrimitiveType): Option[String] =
+    if (isUnreadable(t)) Some("nothing: Spark cannot read it")
+    else {
+      t.getLogicalTypeAnnotation match {
+        case i: IntLogicalTypeAnnotation if !i.isSigned =>
+          Some(i.getBitWidth match {
+            case 8 => "SMALLINT"
+            case 16 => "INT"
+            case 32 => "BIGINT"
+            case _ => "DECIMAL(20,0)"
+          })
+        case _ => None
+      }
+    }
+
+  private def describe(t: PrimitiveType): String = {
+    val physical = t.getPrimitiveTypeName match {
+      case FIXED_LEN_BYTE_ARRAY => s"FIXED_LEN_BYTE_ARRAY(${t.getTypeLength})"
+      case other => other.name
+    }
+    val annotation: LogicalTypeAnnotation = t.getLogicalTypeAnnotation
+    if (annotation == null) physical else s"$physical ($annotation)"
+  }
+}

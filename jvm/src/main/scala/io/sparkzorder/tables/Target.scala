@@ -1,0 +1,35 @@
+package io.sparkzorder.tables
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+
+/** What a statement names: a directory, or a table of the session catalog. */
+sealed trait Target {
+
+  /** How messages name it. */
+  def name: String
+
+  /** Its directory, as named; not yet qualified. */
+  def location: Path
+
+  def properties: Map[String, String]
+
+  /** The directory with scheme and authority, the same however it was named. */
+  def root(conf: Configuration): Path = location.getFileSystem(conf).makeQualified(location)
+}
+
+/** parquet.`path` or 'path' */
+final case class PathTarget(path: String) extends Target {
+  override def name: String = s"parquet.`$path`"
+  override def location: Path = new Path(path)
+  override def properties: Map[String, String] = Map.empty
+}
+
+/** A table of the session catalog. */
+final case class CatalogTarget(table: CatalogTable) extends Target {
+  override def name: String = table.identifier.quotedString
+  override def location: Path = new Path(table.location)
+  override def properties: Map[String, String] = table.properties
+}

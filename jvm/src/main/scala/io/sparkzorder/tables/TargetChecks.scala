@@ -1,0 +1,135 @@
+package io.sparkzorder.tables
+
+import java.io.FileNotFoundException
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTableType
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/** Refuses, before anything is read, what OPTIMIZE must not touch. Each check looks, none writes. */
+object TargetChecks {
+
+  /** Checks a target: what kind of table it is, and what lies in and above its directory. */
+  def check(target: Target, conf: Configuration): Unit = {
+    target match {
+      case PathTarget(path) => checkPath(path, conf)
+      case t: CatalogTarget => checkTable(t)
+    }
+    val root = target.root(conf)
+    val fs = root.getFileSystem(conf)
+    checkDirectory(target, fs, root)
+    checkAncestors(target, fs, root)
+  }
+
+  private def checkTable(target: CatalogTarget): Unit = {
+    val table = target.table
+    if (table.tableType == CatalogTableType.VIEW) {
+      refuse(target, "a view", "Optimize the table that it reads.")
+    }
+    table.provider.map(_.toLowerCase(java.util.Locale.ROOT)) match {
+      case Some("parquet") =>
+      case Some("hive") | None =>
+        refuse(
+          target,
+          "a Hive-format table",
+          "This version optimizes tables made with USING parquet; Hive-format tables come later.")
+      case Some(other) => refuseFormat(target, other)
+    }
+    if (table.bucketSpec.isDefined) {
+      refuse(target, "bucketed", "Rewriting its files would break the buckets.")
+    }
+  }
+
+  /** Refuses a table of another format by its name. */
+  def refuseFormat(target: Target, format: String): Nothing = refuseFormat(target.name, format)
+
+  def refuseFormat(name: String, format: String): Nothing = {
+    val (kind, advice) = format match {
+      case "delta" => "a Delta table" -> "Load Delta's extension and use its own OPTIMIZE."
+      case "iceberg" =>
+        "an Iceberg table" -> ("Use CALL catalog.system.rewrite_data_files(table => '...', " +
+          "strategy => 'sort', sort_order => 'zorder(...)').")
+      case "hudi" => "a Hudi table" -> "Use Hudi's own clustering."
+      case other => s"a table of the format $other" -> "Only Parquet tables can be optimized."
+    }
+    throw ZOrderErrors.unsupportedTable(name, kind, advice)
+  }
+
+  private def checkPath(path: String, conf: Configuration): Unit = {
+    val p = new Path(path)
+    val fs = p.getFileSystem(conf)
+    val status =
+      try fs.getFileStatus(p)
+      catch {
+        case _: FileNotFoundException =>
+          val globs = "*?[]{}".exists(path.indexOf(_) >= 0)
+          throw ZOrderErrors.pathNotATable(
+            path,
+            if (globs) "it is a glob pattern" else "it does not exist")
+      }
+    if (!status.isDirectory) throw ZOrderErrors.pathNotATable(path, "it is a file")
+    val qualified = fs.makeQualified(p)
+    if (qualified.isRoot) {
+      throw ZOrderErrors.pathNotATable(path, "it is the root of a file system")
+    }
+    if (qualified.getName.contains("=")) {
+      throw ZOrderErrors.pathNotATable(
+        path,
+        "its name says that it is one partition; name the table's directory and use WHERE")
+    }
+  }
+
+  private def checkDirectory(target: Target, fs: FileSystem, root: Path): Unit = {
+    def has(name: String): Boolean = fs.exists(new Path(root, name))
+    if (has("_delta_log")) refuseFormat(target, "delta")
+    if (has(".hoodie")) refuseFormat(target, "hudi")
+    if (isIcebergRoot(fs, root)) refuseFormat(target, "iceberg")
+    if (has("_spark_metadata")) {
+      refuse(
+        target,
+        "the sink of a streaming query (_spark_metadata)",
+        "Its readers read only the files that the stream wrote.")
+    }
+    if (has("_symlink_format_manifest")) {
+      refuse(
+        target,
+        "listed by symbolic manifests (_symlink_format_manifest)",
+        "Their readers would look for the replaced files.")
+    }
+  }
+
+  private def checkAncestors(target: Target, fs: FileSystem, root: Path): Unit = {
+    val markers = Seq("_zorder", "_delta_log", ".hoodie", "_spark_metadata")
+    val ancestors =
+      Iterator.iterate(root.getParent)(_.getParent).takeWhile(d => d != null && !d.isRoot)
+    // the directory of a database may hold a table of the catalog and others beside it
+    ancestors.foreach { dir =>
+      markers
+        .find(m => exists(fs, new Path(dir, m)))
+        .orElse(if (isIcebergRoot(fs, dir)) Some("metadata") else None)
+        .foreach(m => throw ZOrderErrors.pathInTable(root.toString, dir.toString, m))
+    }
+  }
+
+  private def isIcebergRoot(fs: FileSystem, dir: Path): Boolean = {
+    val metadata = new Path(dir, "metadata")
+    exists(fs, metadata) && {
+      try fs.listStatus(metadata).exists { s =>
+          val n = s.getPath.getName
+          n == "version-hint.text" || n.endsWith(".metadata.json")
+        }
+      catch { case _: java.io.IOException => false }
+    }
+  }
+
+  // an ancestor that may not be read is none of ours
+  private def exists(fs: FileSystem, path: Path): Boolean =
+    try fs.exists(path)
+    catch { case _: java.io.IOException => false }
+
+  private def refuse(target: Target, kind: String, advice: String): Nothing =
+    throw ZOrderErrors.unsupportedTable(target.name, kind, advice)
+}
