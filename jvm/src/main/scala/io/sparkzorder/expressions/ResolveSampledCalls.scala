@@ -4,6 +4,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 
+import io.sparkzorder.conf.Settings
+
 /**
  * Replaces each [[SampledCall]] by an expression that reads its ranks from a sample of the operator's
  * input.
@@ -19,7 +21,7 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     // a part of a query may come here before the rest of it is resolved; it comes again
-    if (!plan.resolved && plan.exists(_.expressions.exists(!_.resolved))) plan
+    if (!enabled || !plan.resolved && plan.exists(_.expressions.exists(!_.resolved))) plan
     else {
       plan.resolveOperatorsUp {
         case op if calls(op).nonEmpty =>
@@ -27,6 +29,11 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
           rewrite(op)
       }
     }
+
+  private def enabled: Boolean =
+    Settings.Enabled.parse(
+      conf.getConfString(Settings.Enabled.sessionKey, "true"),
+      Settings.Enabled.sessionKey)
 
   private def rewrite(op: LogicalPlan): LogicalPlan = op match {
     case aggregate: Aggregate if calls(aggregate).exists(SampledAggregate.isOverGroups) =>

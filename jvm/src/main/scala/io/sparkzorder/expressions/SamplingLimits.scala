@@ -18,6 +18,9 @@ private[expressions] object SamplingLimits {
     calls.find(c => hasOuter(c)).foreach(refuse(_, "over columns of an outer query"))
     calls.headOption.foreach { call =>
       if (op.isStreaming) refuse(call, "on a stream")
+      if (op.children.exists(_.exists(PlanBridge.isRecursion))) {
+        refuse(call, "inside a recursive query")
+      }
       if (op.children.exists(_.exists(_.expressions.exists(hasOuter)))) {
         refuse(call, "in a subquery that depends on columns of an outer query")
       }
