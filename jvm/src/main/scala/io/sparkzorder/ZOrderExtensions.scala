@@ -7,7 +7,9 @@ import scala.util.Properties
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.expressions.{ResolveSampledCalls, ZOrderFunctions}
+import io.sparkzorder.sql.{ResolveZOrderStatements, ZOrderParser}
 
 /**
  * The table of contents: everything that spark-zorder adds to a session, in one place.
@@ -19,10 +21,14 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
 
   override def apply(extensions: SparkSessionExtensions): Unit = {
     RowCheck.require(SPARK_VERSION, Properties.versionNumberString)
+    Settings.register()
     if (ZOrderExtensions.firstTime(extensions)) inject(extensions)
   }
 
   private def inject(extensions: SparkSessionExtensions): Unit = {
+    // our statements; every other text goes to the parser that was there before
+    extensions.injectParser((_, next) => new ZOrderParser(next))
+    extensions.injectResolutionRule(new ResolveZOrderStatements(_))
     // permanent views may call built-in functions only
     ZOrderFunctions.registerAsBuiltin()
     ZOrderFunctions.all.foreach(extensions.injectFunction)

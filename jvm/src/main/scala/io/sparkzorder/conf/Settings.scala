@@ -76,6 +76,9 @@ object Settings {
     InPlaceSchemes,
     SkippingEnabled,
     SkippingCacheSize)
+
+  /** Makes sure that the session knows the settings, so that SET checks them: loading does it. */
+  def register(): Unit = require(all.nonEmpty)
 }
 
 /**

@@ -18,9 +18,9 @@ private[sparkzorder] object ErrorConditions {
   lazy val all: Map[String, ErrorCondition] = {
     val in = getClass.getResourceAsStream(resource)
     try {
-      val tree = new ObjectMapper().readTree(in)
-      tree.fieldNames().asScala.map { name =>
-        val c = tree.get(name)
+      val conditions = new ObjectMapper().readTree(in)
+      conditions.fieldNames().asScala.map { name =>
+        val c = conditions.get(name)
         name -> ErrorCondition(c.get("message").asText, c.get("sqlState").asText)
       }.toMap
     } finally in.close()

@@ -81,6 +81,18 @@ object ZOrderErrors {
       "partition" -> partition,
       "location" -> location)
 
+  def partitionTooLarge(
+      target: String,
+      folder: String,
+      bytes: Long,
+      limit: Long): ZOrderException =
+    error(
+      "ZORDER_PARTITION_TOO_LARGE",
+      "target" -> target,
+      "folder" -> folder,
+      "bytes" -> bytes.toString,
+      "limit" -> limit.toString)
+
   def pathInTable(path: String, root: String, marker: String): ZOrderException =
     error("ZORDER_PATH_IN_TABLE", "path" -> path, "root" -> root, "marker" -> marker)
 

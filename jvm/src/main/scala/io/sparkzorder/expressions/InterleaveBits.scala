@@ -1,7 +1,11 @@
 package io.sparkzorder.expressions
 
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
-import org.apache.spark.sql.catalyst.expressions.{ExpectsInputTypes, Expression, ExpressionDescription}
+import org.apache.spark.sql.catalyst.expressions.{
+  ExpectsInputTypes,
+  Expression,
+  ExpressionDescription
+}
 import org.apache.spark.sql.sparkzorder.InputTypes
 import org.apache.spark.sql.sparkzorder.InputTypes.InputType
 import org.apache.spark.sql.types._
@@ -16,7 +20,8 @@ import io.sparkzorder.bits.BitInterleaver
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
-  usage = """
+  usage =
+    """
     _FUNC_(col1, col2, ...) - Returns the bits of all columns interleaved into a BINARY, the most significant bits and the first column first.
   """,
   arguments = """
@@ -32,7 +37,8 @@ import io.sparkzorder.bits.BitInterleaver
       > SELECT hex(_FUNC_(cast(NULL as tinyint), X'FFFF'));
        5555FF
   """,
-  note = """
+  note =
+    """
     Columns are aligned at their most significant bits, and a column that has run out of bits contributes none, so the result has as many bytes as the columns together. NULL counts as zero bits: all bits of an integer zero, and no bits of a BINARY. Integers are taken as they are, so negative ones come after positive ones; `zorder_by_value` and `zorder` keep the order.
   """,
   since = "0.1.0",

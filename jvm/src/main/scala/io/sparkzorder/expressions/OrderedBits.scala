@@ -3,7 +3,12 @@ package io.sparkzorder.expressions
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral}
+import org.apache.spark.sql.catalyst.expressions.codegen.{
+  CodegenContext,
+  CodeGenerator,
+  ExprCode,
+  FalseLiteral
+}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.sparkzorder.InputTypes
 import org.apache.spark.sql.sparkzorder.InputTypes.InputType
@@ -15,10 +20,12 @@ import io.sparkzorder.bits.{ByteStrings, OrderedBytes}
 /** `ordered_bits(c [, bytes])`: bytes whose unsigned order is Spark's order of the column. */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
-  usage = """
+  usage =
+    """
     _FUNC_(col [, bytes]) - Returns a BINARY whose unsigned byte order is Spark's order of the column.
   """,
-  arguments = """
+  arguments =
+    """
     Arguments:
       * col - a column of an orderable atomic type.
       * bytes - the width for STRING, CHAR, VARCHAR and BINARY, a literal from 1 to 64, 8 by default. Other types have a width of their own, which it does not change.
@@ -34,7 +41,8 @@ import io.sparkzorder.bits.{ByteStrings, OrderedBytes}
       > SELECT hex(_FUNC_(cast(NULL as smallint)));
        0000
   """,
-  note = """
+  note =
+    """
     -0.0 equals 0.0, and NaN is greatest. Strings and binaries that share their first bytes are equal. NULL is all zero, so it equals the smallest value of most types. The widths are 1 byte for BOOLEAN and TINYINT, 2 for SMALLINT, 4 for INT, FLOAT, DATE and year-month intervals, 8 for BIGINT, DOUBLE, timestamps, TIME, day-time intervals and DECIMAL of up to 18 digits, 16 for longer DECIMAL.
   """,
   since = "0.1.0",

@@ -17,7 +17,8 @@ import org.apache.spark.sql.types._
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
-  usage = """
+  usage =
+    """
     _FUNC_(col [, n]) - Returns the range id of the column within the rows of the query, an INT from 0 to n - 1 in the order of the column: rows are dealt to n ranges of about as many rows each.
     _FUNC_(col, bounds) - Returns the number of bounds below the column, an INT from 0 to size(bounds).
   """,
@@ -39,7 +40,8 @@ import org.apache.spark.sql.types._
       > SELECT _FUNC_(10, array(10, 20, 30)), _FUNC_(99, array(10, 20, 30));
        0	3
   """,
-  note = """
+  note =
+    """
     The first form samples the rows that enter the operator, once for all calls of the operator, when the query runs. Equal values have equal ids, a value of many rows leaves ids on either side of its own unused, and NULL is 0. It does not work in streams, lambda functions, or over columns of an outer query; the second form does.
   """,
   since = "0.1.0",

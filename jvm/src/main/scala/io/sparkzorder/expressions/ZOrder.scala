@@ -15,7 +15,8 @@ import io.sparkzorder.bits.ZValues
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
-  usage = """
+  usage =
+    """
     _FUNC_(col1, col2, ...) - Returns the Z-value of the columns within the rows of the query, a BIGINT of at least 0. Rows that are near each other in every column have Z-values near each other, so sorting by it clusters by all columns alike.
   """,
   arguments = """
@@ -33,7 +34,8 @@ import io.sparkzorder.bits.ZValues
        32768
        32768
   """,
-  note = """
+  note =
+    """
     Interleaves the columns' range ids of min(16, floor(63 / n)) bits, the first column's bit first. Samples the rows that enter the operator, once for all calls of the operator, when the query runs; so types and ranges of the columns do not matter, only the ranks of their values. Of one column it ascends with the column, but not strictly. NULL has range id 0. It does not work in streams, lambda functions, or over columns of an outer query; `zorder_by_value` does.
   """,
   since = "0.1.0",

@@ -13,7 +13,8 @@ import io.sparkzorder.bits.{BitInterleaver, OrderedLongs}
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
-  usage = """
+  usage =
+    """
     _FUNC_(col1, col2, ...) - Returns a BINARY Z-value of the columns' own bits, which needs no sample of the data: `interleave_bits(ordered_bits(col1), ordered_bits(col2), ...)`.
   """,
   arguments = """
@@ -27,7 +28,8 @@ import io.sparkzorder.bits.{BitInterleaver, OrderedLongs}
       > SELECT _FUNC_(-1) < _FUNC_(1);
        true
   """,
-  note = """
+  note =
+    """
     Stateless, so it works in streams, constraints and generated columns. Where the ranges of the columns differ, as with an INT from 0 to 999 beside a BIGINT of all values, one column decides the order nearly alone; `zorder` has no such skew. NULL is before all values, or equal to the smallest.
   """,
   since = "0.1.0",

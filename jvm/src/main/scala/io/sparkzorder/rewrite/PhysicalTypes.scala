@@ -90,7 +90,8 @@ private[rewrite] final class PhysicalTypes(
   override def flush(): Unit = out.flush()
 
   private def unexpected(c: Conversion): Nothing =
-    throw new IllegalStateException(s"no conversion $c for ${sparkField.head} to ${targetField.head}")
+    throw new IllegalStateException(
+      s"no conversion $c for ${sparkField.head} to ${targetField.head}")
 }
 
 private[rewrite] object PhysicalTypes {

@@ -57,7 +57,7 @@ private final class RewriteWriterFactory(
     extends OutputWriterFactory {
 
   override def getFileExtension(context: TaskAttemptContext): String =
-    "-c000" + CodecConfig.from(context).getCodec.getExtension + ".parquet"
+    CodecConfig.from(context).getCodec.getExtension + ".parquet"
 
   override def newInstance(
       path: String,

@@ -8,7 +8,14 @@ import org.antlr.v4.runtime.misc.Interval
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.{CodegenMode, CostMode, ExplainMode, ExtendedMode, FormattedMode, SimpleMode}
+import org.apache.spark.sql.execution.{
+  CodegenMode,
+  CostMode,
+  ExplainMode,
+  ExtendedMode,
+  FormattedMode,
+  SimpleMode
+}
 import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StringType

@@ -5,7 +5,15 @@ import java.util.Locale
 import scala.collection.JavaConverters._
 import scala.util.Try
 
-import org.antlr.v4.runtime.{BaseErrorListener, CharStreams, CommonTokenStream, ParserRuleContext, RecognitionException, Recognizer, Token}
+import org.antlr.v4.runtime.{
+  BaseErrorListener,
+  CharStreams,
+  CommonTokenStream,
+  ParserRuleContext,
+  RecognitionException,
+  Recognizer,
+  Token
+}
 import org.antlr.v4.runtime.misc.ParseCancellationException
 
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}

@@ -28,7 +28,7 @@ final case class DataFile(ordinal: Int, folder: Int, status: FileStatus) {
 }
 
 /** A partition that lies outside the table's directory and is therefore left as it is. */
-final case class OutsidePartition(spec: String, location: String)
+final case class OutsidePartition(spec: String, location: String, values: InternalRow)
 
 /**
  * The files of a table at one moment.

@@ -32,7 +32,7 @@ final case class Footer(
     codec: Option[CompressionCodecName],
     leaves: Array[LeafBounds])
 
-private[tables] object LeafBounds {
+object LeafBounds {
   val none: LeafBounds = LeafBounds(0, null, null, known = true)
 
   /** Adds a column chunk to what is known of its column so far. */

@@ -29,7 +29,10 @@ object FooterReader {
    */
   def read(files: Seq[DataFile], conf: Configuration): IndexedSeq[Footer] = {
     val sharing = new Sharing
-    SparkPrivate.inParallel(files, "zorder-footers", threads)(readOne(_, conf, sharing)).toIndexedSeq
+    SparkPrivate.inParallel(
+      files,
+      "zorder-footers",
+      threads)(readOne(_, conf, sharing)).toIndexedSeq
   }
 
   private def readOne(file: DataFile, conf: Configuration, sharing: Sharing): Footer = {

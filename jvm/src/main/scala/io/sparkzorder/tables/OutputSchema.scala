@@ -3,7 +3,11 @@ package io.sparkzorder.tables
 import scala.collection.JavaConverters._
 
 import org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type, Types}
-import org.apache.parquet.schema.LogicalTypeAnnotation.{ListLogicalTypeAnnotation, MapLogicalTypeAnnotation}
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  IntLogicalTypeAnnotation,
+  ListLogicalTypeAnnotation,
+  MapLogicalTypeAnnotation
+}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
 import org.apache.parquet.schema.Type.Repetition
 
@@ -74,10 +78,16 @@ final class OutputSchema(
   private def leaf(spark: PrimitiveType, types: Seq[Type]): Type = {
     val shapes = types.map(t => rebuilt(t, spark.getName, Repetition.OPTIONAL)).distinct
     shapes match {
-      case Seq(one: PrimitiveType) if one.getPrimitiveTypeName != INT96 || preserveInt96 => one
+      case Seq(one: PrimitiveType) if keeps(one) => one
       case Seq(one, two) if withoutId(one) == withoutId(two) => withoutId(one)
       case _ => spark
     }
+  }
+
+  private def keeps(t: PrimitiveType): Boolean = t.getLogicalTypeAnnotation match {
+    // Spark reads and writes these as the next wider signed type
+    case i: IntLogicalTypeAnnotation => i.isSigned
+    case _ => t.getPrimitiveTypeName != INT96 || preserveInt96
   }
 
   private def struct(

@@ -90,7 +90,7 @@ object ParquetTypes {
   private def describe(t: PrimitiveType): String = {
     val physical = t.getPrimitiveTypeName match {
       case FIXED_LEN_BYTE_ARRAY => s"FIXED_LEN_BYTE_ARRAY(${t.getTypeLength})"
-      case other => other.toString
+      case other => other.name
     }
     val annotation: LogicalTypeAnnotation = t.getLogicalTypeAnnotation
     if (annotation == null) physical else s"$physical ($annotation)"

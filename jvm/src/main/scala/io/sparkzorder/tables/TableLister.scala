@@ -4,6 +4,7 @@ import java.util.Locale
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTablePartition}
 import org.apache.spark.sql.execution.datasources.{InMemoryFileIndex, PartitionSpec}
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
@@ -24,19 +25,14 @@ final class TableLister(session: Session, target: Target) {
   }
 
   private def listRoot(table: Option[CatalogTable]): TableFiles = {
-    val index = fileIndex(Seq(root), table.map(_.partitionSchema).filter(_.nonEmpty))
-    val spec = index.partitionSpec()
+    val index =
+      new LeafFiles(session, Seq(root), table.map(_.partitionSchema).filter(_.nonEmpty))
+    val spec = partitionSpec(index)
     val folders =
       if (spec.partitionColumns.isEmpty) IndexedSeq(Folder(0, root, emptyRow))
       else foldersOf(spec)
     val schema = if (spec.partitionColumns.isEmpty) new StructType() else spec.partitionColumns
-    table.foreach { t =>
-      if (t.partitionColumnNames.nonEmpty && spec.partitionColumns.isEmpty &&
-        index.allFiles().nonEmpty) throw ZOrderErrors.filesOutsidePartitions(
-        target.name,
-        root.toString)
-    }
-    build(schema, table, folders, allLeafFiles(index), Nil)
+    build(schema, table, folders, index.all, Nil)
   }
 
   private def listPartitions(table: CatalogTable): TableFiles = {
@@ -47,15 +43,18 @@ final class TableLister(session: Session, target: Target) {
     val folders = inside.map { case (path, p) => path -> p.toRow(table.partitionSchema, zone) }
       .sortBy(_._1.toString).toIndexedSeq.zipWithIndex
       .map { case ((path, values), i) => Folder(i, path, values) }
-    val files =
-      if (folders.isEmpty) Nil
-      else allLeafFiles(fileIndex(folders.map(_.path), None, noPartitions = true))
+    val files = if (folders.isEmpty) Nil else new LeafFiles(session, folders.map(_.path), None).all
     build(
       table.partitionSchema,
       Some(table),
       folders,
       files,
-      outside.map { case (path, p) => OutsidePartition(specText(table, p), path.toString) })
+      outside.map { case (path, p) =>
+        OutsidePartition(
+          specText(table, p),
+          path.toString,
+          p.toRow(table.partitionSchema, zone))
+      })
   }
 
   private def build(
@@ -78,32 +77,28 @@ final class TableLister(session: Session, target: Target) {
       outside)
   }
 
+  /** Spark's reading of the directory names; its complaint in our words when they do not fit. */
+  private def partitionSpec(index: LeafFiles): PartitionSpec =
+    try index.partitionSpec()
+    catch {
+      case e: Throwable if !e.isInstanceOf[VirtualMachineError] =>
+        index.all.filter(isData).map(_.getPath.getParent).find(!isPartition(_)).foreach { d =>
+          throw ZOrderErrors.filesOutsidePartitions(target.name, d.toString)
+        }
+        throw e
+    }
+
+  private def isPartition(directory: Path): Boolean = directory != root &&
+    Iterator.iterate(directory)(_.getParent).takeWhile(_ != root).forall(_.getName.contains("="))
+
   private def foldersOf(spec: PartitionSpec): IndexedSeq[Folder] =
     spec.partitions.sortBy(_.path.toString).toIndexedSeq.zipWithIndex
       .map { case (p, i) => Folder(i, p.path, p.values) }
 
-  /** Every leaf file below the roots, also those that Spark would silently leave out. */
-  private def allLeafFiles(index: InMemoryFileIndex): Seq[FileStatus] =
-    new InMemoryFileIndex(
-      session,
-      index.rootPaths,
-      Map("recursiveFileLookup" -> "true"),
-      None).allFiles()
-
-  private def fileIndex(
-      paths: Seq[Path],
-      userSchema: Option[StructType],
-      noPartitions: Boolean = false): InMemoryFileIndex =
-    new InMemoryFileIndex(
-      session,
-      paths,
-      if (noPartitions) Map("recursiveFileLookup" -> "true") else Map.empty,
-      userSchema)
-
-  // Spark leaves out empty files and summary files when it reads
+  // as PartitioningAwareFileIndex decides it
   private def isData(f: FileStatus): Boolean = {
     val name = f.getPath.getName
-    !name.startsWith("_") && !name.startsWith(".")
+    !(name.startsWith("_") && !name.contains("=")) && !name.startsWith(".")
   }
 
   private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
@@ -116,5 +111,11 @@ final class TableLister(session: Session, target: Target) {
       .map(c => s"$c=${p.spec.getOrElse(c, p.spec.getOrElse(c.toLowerCase(Locale.ROOT), ""))}")
       .mkString("/")
 
-  private def emptyRow = org.apache.spark.sql.catalyst.InternalRow.empty
+  private def emptyRow = InternalRow.empty
+}
+
+/** Spark's own listing with every leaf file shown, also those that Spark would silently leave out. */
+private final class LeafFiles(session: Session, paths: Seq[Path], schema: Option[StructType])
+    extends InMemoryFileIndex(session, paths, Map.empty, schema) {
+  def all: Seq[FileStatus] = leafFiles.values.toSeq
 }

@@ -2,7 +2,10 @@ package io.sparkzorder.tables
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.execution.datasources.parquet.{ParquetReadSupport, ParquetToSparkSchemaConverter}
+import org.apache.spark.sql.execution.datasources.parquet.{
+  ParquetReadSupport,
+  ParquetToSparkSchemaConverter
+}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types._

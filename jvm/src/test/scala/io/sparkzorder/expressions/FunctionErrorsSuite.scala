@@ -10,7 +10,12 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    spark.range(4).selectExpr("id", "array(id) arr", "struct(id) st", "map(id, id) m", "string(id) s")
+    spark.range(4).selectExpr(
+      "id",
+      "array(id) arr",
+      "struct(id) st",
+      "map(id, id) m",
+      "string(id) s")
       .createOrReplaceTempView("t")
   }
 
@@ -22,7 +27,8 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
 
   test("the number of arguments") {
     val count = "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"
-    for (f <- Seq("interleave_bits", "zorder", "zorder_by_value", "ordered_bits", "range_partition_id")) {
+    for (f <-
+        Seq("interleave_bits", "zorder", "zorder_by_value", "ordered_bits", "range_partition_id")) {
       check(s"SELECT $f()", count, s"`$f`")
     }
     check("SELECT ordered_bits(1, 2, 3)", count)
@@ -31,7 +37,10 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
   }
 
   test("types") {
-    check("SELECT interleave_bits(id, s) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "\"STRING\"")
+    check(
+      "SELECT interleave_bits(id, s) FROM t",
+      "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+      "\"STRING\"")
     check("SELECT interleave_bits(1.5) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE")
     check("SELECT interleave_bits(NULL) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE")
     for (f <- Seq("ordered_bits", "range_partition_id", "zorder", "zorder_by_value")) {
@@ -45,10 +54,16 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
   test("the literal arguments") {
     check("SELECT ordered_bits(s, 0) FROM t", "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "[1, 64]")
     check("SELECT ordered_bits(s, 65) FROM t", "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE")
-    check("SELECT ordered_bits(s, int(id)) FROM t", "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "`bytes`")
+    check(
+      "SELECT ordered_bits(s, int(id)) FROM t",
+      "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT",
+      "`bytes`")
     check("SELECT ordered_bits(s, int(NULL)) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_NULL")
     check("SELECT range_partition_id(id, 0) FROM t", "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE")
-    check("SELECT range_partition_id(id, int(id)) FROM t", "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "`n`")
+    check(
+      "SELECT range_partition_id(id, int(id)) FROM t",
+      "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT",
+      "`n`")
   }
 
   test("bounds") {
@@ -61,7 +76,9 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
     bounds("cast(array() as array<int>)", "empty")
     bounds("array(1, NULL, 3)", "element 2 is NULL")
     bounds("array(1, 3, 2)", "element 3")
-    check("SELECT range_partition_id(id, array('a')) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE")
+    check(
+      "SELECT range_partition_id(id, array('a')) FROM t",
+      "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE")
   }
 
   private val notSupported = "ZORDER_SAMPLING_NOT_SUPPORTED"
@@ -93,8 +110,10 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
   }
 
   test("bounds and values in a lambda, over outer columns and in a join condition") {
-    assert(sql("SELECT transform(arr, x -> range_partition_id(x, array(1, 2))) FROM t").count() === 4)
+    assert(
+      sql("SELECT transform(arr, x -> range_partition_id(x, array(1, 2))) FROM t").count() === 4)
     assert(sql("SELECT * FROM t x, LATERAL (SELECT zorder_by_value(x.id) z)").count() === 4)
-    assert(sql("SELECT * FROM t x JOIN t y ON range_partition_id(x.id + y.id, array(2)) = 1").count() === 10)
+    assert(sql(
+      "SELECT * FROM t x JOIN t y ON range_partition_id(x.id + y.id, array(2)) = 1").count() === 10)
   }
 }

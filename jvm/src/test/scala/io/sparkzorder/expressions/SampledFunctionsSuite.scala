@@ -58,7 +58,8 @@ class SampledFunctionsSuite extends ZOrderSessionSuite {
     val q = "SELECT spark_partition_id() p, t.* FROM (SELECT * FROM grid %s BY zorder(a, b)) t"
     for (by <- Seq("DISTRIBUTE", "CLUSTER")) assert(sql(q.format(by)).count() === 16)
     val ranged = spark.table("grid").repartitionByRange(4, F.zorder(col("a"), col("b")))
-    val quadrants = ranged.selectExpr("spark_partition_id() p", "a div 2 qa", "b div 2 qb").distinct()
+    val quadrants =
+      ranged.selectExpr("spark_partition_id() p", "a div 2 qa", "b div 2 qb").distinct()
     assert(ranged.rdd.getNumPartitions === 4)
     assert(quadrants.count() === 4)
     assert(spark.table("grid").repartition(4, F.zorder(col("a"))).count() === 16)
@@ -74,10 +75,12 @@ class SampledFunctionsSuite extends ZOrderSessionSuite {
 
   test("GROUP BY, HAVING and over groups") {
     checkAnswer(
-      sql("SELECT range_partition_id(id, 4) r, count(*) FROM grid GROUP BY range_partition_id(id, 4)"),
+      sql(
+        "SELECT range_partition_id(id, 4) r, count(*) FROM grid GROUP BY range_partition_id(id, 4)"),
       (0 to 3).map(Row(_, 4)))
     checkAnswer(
-      sql("SELECT range_partition_id(id, 4) r, sum(b) FROM grid GROUP BY r HAVING r > 1 ORDER BY r"),
+      sql(
+        "SELECT range_partition_id(id, 4) r, sum(b) FROM grid GROUP BY r HAVING r > 1 ORDER BY r"),
       Seq(Row(2, 6), Row(3, 6)))
     checkAnswer(
       sql("SELECT a, range_partition_id(sum(id), 4) FROM grid GROUP BY a"),
@@ -110,14 +113,16 @@ class SampledFunctionsSuite extends ZOrderSessionSuite {
 
   test("UNION, CTE, subqueries in FROM, and calls in calls") {
     checkAnswer(
-      sql("SELECT range_partition_id(a, 4) FROM grid UNION SELECT range_partition_id(k, 8) FROM small"),
+      sql(
+        "SELECT range_partition_id(a, 4) FROM grid UNION SELECT range_partition_id(k, 8) FROM small"),
       (0 to 7).map(Row(_)))
     checkAnswer(
       sql("""WITH c AS (SELECT a, b, rand(3) r FROM grid), d AS (SELECT a, zorder(a, b) z FROM c)
-            |SELECT count(*), min(z) FROM d WHERE z = (SELECT min(zorder(a, b)) FROM c)""".stripMargin),
+        |SELECT count(*), min(z) FROM d WHERE z = (SELECT min(zorder(a, b)) FROM c)""".stripMargin),
       Row(1, z(0, 0)))
     checkAnswer(
-      sql("SELECT range_partition_id(range_partition_id(a, 4), 4) FROM (SELECT DISTINCT a FROM grid)"),
+      sql(
+        "SELECT range_partition_id(range_partition_id(a, 4), 4) FROM (SELECT DISTINCT a FROM grid)"),
       (0 to 3).map(Row(_)))
     checkAnswer(
       sql("SELECT count(*) FROM grid WHERE range_partition_id(a, 4) IN (SELECT v FROM small)"),
@@ -125,12 +130,15 @@ class SampledFunctionsSuite extends ZOrderSessionSuite {
     checkAnswer(
       sql("SELECT count(*) FROM grid WHERE a IN (SELECT range_partition_id(k, 2) FROM small)"),
       Row(8))
-    checkAnswer(sql("SELECT (SELECT max(range_partition_id(k, 8)) FROM small) FROM grid LIMIT 1"), Row(7))
+    checkAnswer(
+      sql("SELECT (SELECT max(range_partition_id(k, 8)) FROM small) FROM grid LIMIT 1"),
+      Row(7))
   }
 
   test("explode, lateral view and pivot") {
     checkAnswer(
-      sql("SELECT DISTINCT e FROM grid LATERAL VIEW explode(array(range_partition_id(a, 4))) t AS e"),
+      sql(
+        "SELECT DISTINCT e FROM grid LATERAL VIEW explode(array(range_partition_id(a, 4))) t AS e"),
       (0 to 3).map(Row(_)))
     checkAnswer(
       sql("SELECT DISTINCT range_partition_id(e, 2) FROM grid LATERAL VIEW explode(array(1, 2)) t AS e"),
@@ -146,7 +154,9 @@ class SampledFunctionsSuite extends ZOrderSessionSuite {
       withView("pv") {
         spark.table("grid").write.saveAsTable("stored")
         sql("CREATE VIEW pv AS SELECT a, b, zorder(a, b) z, range_partition_id(a, 4) r FROM stored")
-        checkAnswer(sql("SELECT a, b, z FROM pv WHERE r = 2"), (0 to 3).map(b => Row(2, b, z(2, b))))
+        checkAnswer(
+          sql("SELECT a, b, z FROM pv WHERE r = 2"),
+          (0 to 3).map(b => Row(2, b, z(2, b))))
         checkAnswer(sql("SELECT count(*) FROM pv x JOIN pv y ON x.z = y.z"), Row(16))
       }
     }
@@ -160,7 +170,8 @@ class SampledFunctionsSuite extends ZOrderSessionSuite {
       assert(df.sort(F.range_partition_id(col("z"), 16)).count() === 16)
     } finally df.unpersist(blocking = true)
     withTable("t1", "t2") {
-      sql("CREATE TABLE t1 USING parquet AS SELECT id, zorder(a, b) z FROM grid ORDER BY zorder(a, b)")
+      sql(
+        "CREATE TABLE t1 USING parquet AS SELECT id, zorder(a, b) z FROM grid ORDER BY zorder(a, b)")
       sql("CREATE TABLE t2 (id BIGINT, r INT) USING parquet")
       sql("INSERT INTO t2 SELECT id, range_partition_id(a, 4) FROM grid")
       sql("INSERT OVERWRITE t2 SELECT id, range_partition_id(r, 4) FROM (SELECT * FROM grid JOIN t1 USING (id)) g " +
@@ -176,7 +187,8 @@ class SampledFunctionsSuite extends ZOrderSessionSuite {
       sql("SELECT zorder(x), range_partition_id(x) FROM VALUES (int(NULL)), (NULL) AS t(x)"),
       Seq(Row(0, 0), Row(0, 0)))
     checkAnswer(
-      sql("SELECT DISTINCT zorder(a, 7) = zorder(a, 8) FROM grid"), Row(true))
+      sql("SELECT DISTINCT zorder(a, 7) = zorder(a, 8) FROM grid"),
+      Row(true))
     checkAnswer(
       sql("SELECT range_partition_id(x, 4) FROM VALUES (1), (NULL), (NULL), (2) AS t(x)"),
       Seq(Row(0), Row(0), Row(2), Row(3)))
@@ -186,11 +198,14 @@ class SampledFunctionsSuite extends ZOrderSessionSuite {
     val df = sql("SELECT a, zorder(a, b) zorder FROM grid").where("zorder > 0").limit(5).distinct()
     assert(df.count() <= 5)
     assert(sql("SELECT zorder(a) FROM grid TABLESAMPLE (10 ROWS)").count() === 10)
-    assert(spark.table("grid").withColumn("r", expr("range_partition_id(rand(), 4)")).count() === 16)
+    assert(spark.table("grid").withColumn(
+      "r",
+      expr("range_partition_id(rand(), 4)")).count() === 16)
   }
 
   test("the range ids of a thousand rows hold about as many rows each, in order") {
-    val df = spark.range(0, 100000, 1, 7).select(F.range_partition_id(col("id"), 10).as("r"), col("id"))
+    val df =
+      spark.range(0, 100000, 1, 7).select(F.range_partition_id(col("id"), 10).as("r"), col("id"))
     val counts = df.groupBy("r").count().collect().map(r => r.getInt(0) -> r.getLong(1)).toMap
     assert(counts.keySet === (0 to 9).toSet)
     counts.values.foreach(n => assert(n > 9000 && n < 11000, counts))

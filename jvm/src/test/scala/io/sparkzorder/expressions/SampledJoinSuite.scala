@@ -47,7 +47,8 @@ class SampledJoinSuite extends ZOrderSessionSuite {
 
   test("a condition that is no equality, and a constant call") {
     checkAnswer(
-      sql("SELECT count(*) FROM l JOIN r ON range_partition_id(l.a, 4) < range_partition_id(r.b, 4)"),
+      sql(
+        "SELECT count(*) FROM l JOIN r ON range_partition_id(l.a, 4) < range_partition_id(r.b, 4)"),
       Row(2 * 5 * 6))
     checkAnswer(sql("SELECT count(*) FROM l JOIN r ON range_partition_id(1, 4) = 2"), Row(160))
   }
@@ -59,7 +60,9 @@ class SampledJoinSuite extends ZOrderSessionSuite {
   }
 
   test("a self join, USING over computed keys, and the API") {
-    checkAnswer(sql("SELECT count(*) FROM l x JOIN l y ON zorder(x.a, x.x) = zorder(y.a, y.x)"), Row(8))
+    checkAnswer(
+      sql("SELECT count(*) FROM l x JOIN l y ON zorder(x.a, x.x) = zorder(y.a, y.x)"),
+      Row(8))
     val left = spark.table("l").withColumn("k", F.range_partition_id(col("a"), 4))
     val right = spark.table("r").withColumn("k", F.range_partition_id(col("b"), 4))
     for (hint <- Seq("broadcast", "merge", "shuffle_hash")) {

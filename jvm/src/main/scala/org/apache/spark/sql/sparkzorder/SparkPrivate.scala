@@ -1,6 +1,8 @@
 package org.apache.spark.sql.sparkzorder
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.connector.catalog.{Table, V1Table}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.util.ThreadUtils
@@ -25,6 +27,12 @@ object SparkPrivate {
       case Some(value) => entry.createWithDefault(value)
       case None => entry.createOptional
     }
+  }
+
+  /** The catalog's table behind a resolved one, unless it is of another kind of catalog. */
+  def catalogTable(table: Table): Option[CatalogTable] = table match {
+    case t: V1Table => Some(t.v1Table)
+    case _ => None
   }
 
   /** Applies `f` to many things at once, in their order. */

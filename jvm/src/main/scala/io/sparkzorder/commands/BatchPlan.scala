@@ -1,0 +1,123 @@
+package io.sparkzorder.commands
+
+import org.apache.spark.sql.sparkzorder.SparkLine.Frame
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.grid.{FolderSample, Grid}
+import io.sparkzorder.layout.{InputFrame, Layout, Sampler}
+import io.sparkzorder.tables.{Footer, TableFiles}
+
+/**
+ * What one batch will do: which files it replaces and how their rows are dealt.
+ *
+ * @param inputs files that are replaced; ordinals are their own
+ * @param footers of `inputs`, in their order
+ * @param folderOfFile folder of each file that will be written
+ * @param grid None for a compaction
+ * @param samples of each folder; empty for a compaction
+ */
+final case class BatchPlan(
+    inputs: TableFiles,
+    footers: IndexedSeq[Footer],
+    folderOfFile: IndexedSeq[Int],
+    grid: Option[Grid],
+    samples: IndexedSeq[FolderSample],
+    rowsOfFolder: IndexedSeq[Long],
+    frame: () => Frame) {
+
+  def sampledRows: Long = samples.map(_.rows.toLong).sum
+
+  /** Values of an ordering column with the rows that each stands for. */
+  def weighted(column: Int): Seq[(Any, Double)] =
+    samples.zip(rowsOfFolder).flatMap { case (s, rows) =>
+      if (s.rows == 0) Nil
+      else s.columns(column).toSeq.map(v => (v, rows.toDouble / s.rows))
+    }
+
+  /** Bytes that each file will have about, from the share of rows that it gets. */
+  def expectedBytes: Seq[Long] = {
+    val perRow = inputs.files.map(_.length).sum.toDouble / math.max(1L, rowsOfFolder.sum)
+    grid match {
+      case Some(g) =>
+        g.folders.flatten.flatMap { f =>
+          f.cells.flatMap(c => Seq.fill(c.files)((c.rows / c.files * perRow).toLong))
+        }
+      case None => Seq.fill(folderOfFile.size)(
+          inputs.files.map(_.length).sum / math.max(1, folderOfFile.size))
+    }
+  }
+}
+
+/** Plans a batch: samples and cuts, or chooses what to compact. Reads, but writes nothing. */
+final class BatchPlanner(p: Prepared, phases: Phases) {
+
+  def plan(batch: TableFiles, footers: IndexedSeq[Footer]): BatchPlan = {
+    val (files, kept) = withRows(batch, footers)
+    if (p.columns.isEmpty) compaction(files, kept) else ordered(files, kept)
+  }
+
+  /** A folder without any row is left as it is: there is nothing to write in its place. */
+  private def withRows(
+      batch: TableFiles,
+      footers: IndexedSeq[Footer]): (TableFiles, IndexedSeq[Footer]) = {
+    val rows = footers.groupBy(_.file.folder).map { case (f, fs) => f -> fs.map(_.rows).sum }
+    val files = batch.onlyFolders(f => rows.getOrElse(f.ordinal, 0L) > 0)
+    (files, matched(files, footers))
+  }
+
+  private def ordered(files: TableFiles, footers: IndexedSeq[Footer]): BatchPlan = {
+    val rows = perFolder(files, footers, _.rows)
+    val bytes = perFolder(files, footers, _.file.length)
+    val targets = rows.zip(bytes).map { case (r, b) => p.targetRows(r, b) }
+    val expected = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
+    val wanted = p.settings.get(Settings.SampleRows).getOrElse(Sampler.rowsFor(expected))
+    val input = new InputFrame(p.session, files, p.schema)
+    val samples = phases("sample") {
+      Sampler.sample(input, files, p.columns, rows, wanted)
+    }
+    val grid = phases("cuts") {
+      Grid.build(p.columns.map(c => (c.name, c.dataType)), rows, targets, samples)
+    }
+    BatchPlan(
+      files,
+      footers,
+      grid.folderOfFile,
+      Some(grid),
+      samples,
+      rows,
+      () => Layout.byGrid(p.session, input, p.schema, p.columns, grid))
+  }
+
+  private def compaction(files: TableFiles, footers: IndexedSeq[Footer]): BatchPlan = {
+    val c = Compaction.plan(files, p.settings(Settings.TargetFileSize))
+    val kept = matched(c.chosen, footers)
+    BatchPlan(
+      c.chosen,
+      kept,
+      c.folderOfFile,
+      None,
+      IndexedSeq.empty,
+      perFolder(c.chosen, kept, _.rows),
+      () =>
+        Layout.byFile(
+          p.session,
+          new InputFrame(p.session, c.chosen, p.schema),
+          p.schema,
+          c.fileOf,
+          c.folderOfFile.size))
+  }
+
+  /** The footers of some of the files, with the files' new ordinals. */
+  private def matched(files: TableFiles, footers: IndexedSeq[Footer]): IndexedSeq[Footer] = {
+    val byPath = footers.map(f => f.file.path -> f).toMap
+    files.files.map(f => byPath(f.path).copy(file = f))
+  }
+
+  private def perFolder(
+      files: TableFiles,
+      footers: IndexedSeq[Footer],
+      value: Footer => Long): IndexedSeq[Long] = {
+    val sums = footers.groupBy(_.file.folder).map { case (f, fs) => f -> fs.map(value).sum }
+    files.folders.map(f => sums.getOrElse(f.ordinal, 0L))
+  }
+}

@@ -1,0 +1,163 @@
+package io.sparkzorder.commands
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.rewrite._
+import io.sparkzorder.sql.OptimizeClauses
+import io.sparkzorder.tables._
+
+/**
+ * One run of OPTIMIZE, from the checks to the result row.
+ *
+ * @param user the user's session, which is not changed
+ */
+final class OptimizeRun(
+    user: Session,
+    target: Target,
+    where: Option[Expression],
+    clauses: OptimizeClauses)
+    extends Logging {
+
+  private val startMs = System.currentTimeMillis()
+  private val conf = user.sessionState.newHadoopConf()
+  private val phases = new Phases(user.sparkContext, s"OPTIMIZE ${target.name}")
+  private val settings =
+    new Settings(clauses.options, target.properties, user.conf.getAll).validate()
+  private lazy val root = target.root(conf)
+  private lazy val state = new StateDirectory(root, conf)
+  private lazy val intoDirectory =
+    clauses.into.map { d =>
+      val path = new Path(d)
+      new IntoDirectory(path.getFileSystem(conf).makeQualified(path), conf)
+    }
+
+  def run(): OptimizeResult = {
+    phases("check")(check())
+    val listed = phases("list")(list())
+    val prepared = prepare(listed)
+    val planner = new BatchPlanner(prepared, phases)
+    val batches =
+      if (listed.files.isEmpty) Nil
+      else Batches.of(prepared, clauses.options, clauses.into.isDefined)
+    val done = batches.zipWithIndex.map { case (b, i) =>
+      logInfo(s"OPTIMIZE ${target.name}: batch ${i + 1} of ${batches.size}, " +
+        s"${b.files.files.size} files in ${b.files.folders.size} folders")
+      val plan = planner.plan(b.files, b.footers)
+      plan -> (if (clauses.dryRun || plan.folderOfFile.isEmpty) None
+               else Some(execute(prepared, plan)))
+    }
+    intoDirectory.filter(_ => !clauses.dryRun).foreach(finishInto(_, done.flatMap(_._2)))
+    if (done.exists(_._2.isDefined) && clauses.into.isEmpty) phases("refresh")(refresh())
+    new ResultRow(prepared, clauses, phases, startMs, root.toString, done).build(reason(
+      prepared,
+      done))
+  }
+
+  private def check(): Unit = {
+    TargetChecks.check(target, conf)
+    intoDirectory.foreach(checkInto)
+    val scheme = Option(root.toUri.getScheme).getOrElse("file")
+    val safe = settings(Settings.InPlaceSchemes).split(',').map(_.trim)
+    if (clauses.into.isEmpty && !safe.contains(scheme)) {
+      throw ZOrderErrors.inPlaceUnsafe(target.name, scheme)
+    }
+  }
+
+  private def checkInto(directory: IntoDirectory): Unit = {
+    directory.requireEmpty()
+    val inside = Iterator.iterate(directory.root)(_.getParent).takeWhile(_ != null).contains(root)
+    if (inside) {
+      throw ZOrderErrors.pathInTable(directory.root.toString, root.toString, "the source's files")
+    }
+  }
+
+  private def list(): TableFiles = {
+    val inPlace = clauses.into.isEmpty && !clauses.dryRun
+    if (inPlace) {
+      new Publisher(state).rollForward()
+      new Retention(state).removeExpired(startMs)
+    }
+    val all = relist()
+    where.map(w => new PartitionChoice(user, target, w)(all)).getOrElse(all)
+  }
+
+  private def relist(): TableFiles = new TableLister(user, target).list()
+
+  private def prepare(listed: TableFiles): Prepared = {
+    val session = PinnedSession.of(user)
+    val footers = phases("footers")(FooterReader.read(listed.files, conf))
+    val schema = new TableSchema(target.name, session.sessionState.conf)
+      .union(listed.catalogSchema, footers, listed.partitionSchema)
+    val columns = new OrderingColumns(target.name, session.sessionState.conf.resolver)
+      .resolve(columnNames, schema, listed.partitionSchema)
+    val prepared = Prepared(session, target, settings, listed, footers, schema, columns)
+    if (footers.nonEmpty) {
+      prepared.shape // refuses types before anything is read
+      Int96Columns.check(prepared)
+    }
+    prepared
+  }
+
+  /** ZORDER BY, else the columns of the table's layout, else its property. */
+  private def columnNames: Seq[Seq[String]] =
+    if (clauses.columns.nonEmpty) clauses.columns
+    else {
+      val parser = user.sessionState.sqlParser
+      val layout = state.numbers().reverseIterator.map(n => state.read(n))
+        .find(r => r.kind == Record.Optimize && r.columns.nonEmpty).map(_.columns)
+      layout
+        .orElse(settings.get(Settings.Columns).map(ColumnList.split))
+        .getOrElse(Nil)
+        .map(parser.parseMultipartIdentifier)
+    }
+
+  private def execute(prepared: Prepared, plan: BatchPlan): BatchOutcome = {
+    val batch = new BatchRun(prepared, phases, conf, () => relist())
+    intoDirectory match {
+      case Some(directory) =>
+        try batch.into(plan, directory)
+        catch {
+          case t: Throwable =>
+            directory.clear()
+            throw t
+        }
+      case None => batch.inPlace(plan, state)
+    }
+  }
+
+  private def finishInto(directory: IntoDirectory, outcomes: Seq[BatchOutcome]): Unit = {
+    directory.fs.mkdirs(directory.root)
+    directory.keepOnly(outcomes.flatMap(_.added.map(_.file.path.toString)).toSet)
+    directory.markSuccess()
+  }
+
+  private def refresh(): Unit = {
+    target match {
+      case CatalogTarget(t) => user.catalog.refreshTable(t.identifier.quotedString)
+      case _ =>
+    }
+    user.catalog.refreshByPath(root.toString)
+  }
+
+  private def reason(
+      prepared: Prepared,
+      done: Seq[(BatchPlan, Option[BatchOutcome])]): Option[String] = {
+    val outside = prepared.files.outside.map(o =>
+      s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
+    val nothing =
+      if (prepared.files.files.isEmpty) Some("there are no data files")
+      else if (done.forall(_._1.folderOfFile.isEmpty)) {
+        Some(
+          if (prepared.columns.isEmpty) "there are no small files to put together"
+          else "there are no rows")
+      } else None
+    val all = nothing.toSeq ++ outside
+    if (all.isEmpty) None else Some(all.mkString("; "))
+  }
+}

@@ -1,0 +1,33 @@
+package io.sparkzorder.commands
+
+import scala.collection.immutable.ListMap
+import scala.collection.mutable
+
+import org.apache.spark.SparkContext
+import org.apache.spark.internal.Logging
+
+/**
+ * Names and times the phases of a run. The Spark UI shows the phase as the description of its jobs;
+ * the user's own description comes back afterwards.
+ */
+final class Phases(sc: SparkContext, statement: String) extends Logging {
+  private val key = "spark.job.description"
+  private val spent = mutable.LinkedHashMap.empty[String, Long]
+
+  /** Runs one phase; the times of equally named phases add up. */
+  def apply[T](name: String)(body: => T): T = {
+    val before = sc.getLocalProperty(key)
+    sc.setJobDescription(s"$statement: $name")
+    val start = System.nanoTime()
+    try body
+    finally {
+      val ms = (System.nanoTime() - start) / 1000000L
+      spent(name) = spent.getOrElse(name, 0L) + ms
+      sc.setLocalProperty(key, before)
+      logInfo(s"$statement: $name took $ms ms")
+    }
+  }
+
+  /** Milliseconds of each phase, in the order in which they began. */
+  def millis: Map[String, Long] = ListMap(spent.toSeq: _*)
+}

@@ -1,0 +1,75 @@
+package io.sparkzorder.commands
+
+import org.apache.parquet.hadoop.metadata.CompressionCodecName
+
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.layout.OrderingColumn
+import io.sparkzorder.rewrite.FileShape
+import io.sparkzorder.tables.{Footer, OutputSchema, ParquetTypes, TableFiles, Target}
+
+/**
+ * All that is known of the inputs before anything is rewritten.
+ *
+ * @param session the pinned session
+ * @param schema data columns of all inputs
+ * @param columns ordering columns; empty for a mere compaction
+ */
+final case class Prepared(
+    session: Session,
+    target: Target,
+    settings: Settings,
+    files: TableFiles,
+    footers: IndexedSeq[Footer],
+    schema: StructType,
+    columns: Seq[OrderingColumn]) {
+
+  /** How the rewritten files look; refuses what cannot be written back as it is. */
+  lazy val shape: FileShape = {
+    val allow = settings(Settings.AllowTypeChange)
+    val distinct = footers.groupBy(_.schema).values.map(_.head).toSeq.sortBy(_.file.ordinal)
+    if (!allow) distinct.foreach(ParquetTypes.checkWritable)
+    val output = new OutputSchema(
+      settings(Settings.TimestampType) == "preserve",
+      session.sessionState.conf.resolver,
+      allow)
+    FileShape(output.of(schema, distinct), keyValues, codec, rowGroupBytes)
+  }
+
+  /** Rows of a file of the wanted size, at the bytes a row that this table has now. */
+  def targetRows(rows: Long, bytes: Long): Double =
+    math.max(1.0, settings(Settings.TargetFileSize).toDouble * rows / math.max(1L, bytes))
+
+  /** Footer key-values on which all inputs agree; Spark's own are written anew. */
+  private def keyValues: Map[String, String] =
+    footers.map(_.keyValues.toSet).distinct.reduceOption(_ intersect _).getOrElse(Set.empty)
+      .filterNot(_._1.startsWith("org.apache.spark.")).toMap
+
+  /** The codec of most bytes. */
+  private def codec: String = {
+    val bytes = footers.flatMap(f => f.codec.map(_ -> f.file.length)).groupBy(_._1)
+      .map { case (c, fs) => c -> fs.map(_._2).sum }
+    if (bytes.isEmpty) session.sessionState.conf.parquetCompressionCodec
+    else bytes.maxBy(_._2)._1 match {
+      case CompressionCodecName.UNCOMPRESSED => "uncompressed"
+      case c => c.name.toLowerCase(java.util.Locale.ROOT)
+    }
+  }
+
+  /** A file holds several row groups, so that they skip too. */
+  private def rowGroupBytes: Long = {
+    val rows = footers.map(_.rows).sum
+    val perRow = footers.map(_.uncompressed).sum.toDouble / math.max(1L, rows)
+    val perFile = perRow * targetRows(rows, files.files.map(_.length).sum)
+    val wanted = (perFile / Prepared.RowGroupsPerFile).toLong
+    math.min(Prepared.LargestRowGroup, math.max(Prepared.SmallestRowGroup, wanted))
+  }
+}
+
+object Prepared {
+  private val RowGroupsPerFile = 4
+  private val SmallestRowGroup = 1L << 20
+  private val LargestRowGroup = 128L << 20
+}

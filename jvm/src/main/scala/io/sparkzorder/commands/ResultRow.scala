@@ -1,0 +1,76 @@
+package io.sparkzorder.commands
+
+import io.sparkzorder.layout.PointQueries
+import io.sparkzorder.sql.OptimizeClauses
+import io.sparkzorder.tables.Footer
+
+/** Puts the result row together from what the batches did, or would do. */
+private[commands] final class ResultRow(
+    p: Prepared,
+    clauses: OptimizeClauses,
+    phases: Phases,
+    startMs: Long,
+    source: String,
+    done: Seq[(BatchPlan, Option[BatchOutcome])]) {
+
+  private val plans = done.map(_._1)
+  private val outcomes = done.flatMap(_._2)
+
+  def build(reason: Option[String]): OptimizeResult = {
+    val replaced = if (clauses.into.isDefined) Nil else plans.flatMap(_.inputs.files.map(_.length))
+    val added =
+      if (clauses.dryRun) plans.flatMap(_.expectedBytes)
+      else outcomes.flatMap(_.added.map(_.file.length))
+    val rewritten = plans.map(_.inputs.files.size.toLong).sum
+    val gains = columns
+    OptimizeResult(
+      path = if (clauses.into.isDefined) clauses.into.get else source,
+      added = added,
+      removed = replaced,
+      partitionsOptimized = partitions,
+      batches = done.size.toLong,
+      considered = p.files.files.size.toLong,
+      skipped = p.files.files.size - rewritten,
+      startMs = startMs,
+      endMs = System.currentTimeMillis(),
+      rows = plans.flatMap(_.footers).map(_.rows).sum,
+      sampledRows = plans.map(_.sampledRows).sum,
+      shuffleBytes = outcomes.map(_.shuffleBytes).sum,
+      publishMs = outcomes.map(_.publishMs).sum,
+      retainedBytes = outcomes.flatMap(_.removed.map(_.length)).sum,
+      retainedUntilMs = outcomes.flatMap(_.retainedUntilMs).reduceOption(_ max _),
+      columns = gains,
+      phases = phases.millis,
+      dryRun = clauses.dryRun,
+      reason = reason)
+  }
+
+  // a table without partition columns is one partition
+  private def partitions: Long =
+    plans.flatMap(pl => pl.folderOfFile.distinct.map(f => pl.inputs.folders(f).path)).distinct.size
+
+  private def columns: Seq[ColumnGain] =
+    p.columns.zipWithIndex.map { case (c, i) =>
+      val values = plans.flatMap(_.weighted(i))
+      def mean(footers: Seq[Footer]) = PointQueries.meanFiles(
+        c.dataType,
+        PointQueries.ranges(c, footers, p.session.sessionState.conf.resolver),
+        values)
+      val after =
+        if (clauses.dryRun) {
+          PointQueries.meanFiles(
+            c.dataType,
+            plans.flatMap(pl =>
+              pl.grid.toSeq.flatMap(PointQueries.predicted(i, c.dataType, _, pl.samples))),
+            values)
+        } else mean(outcomes.flatMap(_.added))
+      ColumnGain(c.name, mean(plans.flatMap(_.footers)), after, ideal)
+    }
+
+  private def ideal: Double = {
+    val perFolder =
+      if (clauses.dryRun) plans.flatMap(_.folderOfFile.groupBy(identity).values.map(_.size))
+      else outcomes.flatMap(_.added.groupBy(_.file.folder).values.map(_.size))
+    PointQueries.ideal(perFolder, p.columns.size)
+  }
+}

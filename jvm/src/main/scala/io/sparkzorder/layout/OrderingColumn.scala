@@ -1,0 +1,16 @@
+package io.sparkzorder.layout
+
+import org.apache.spark.sql.types.DataType
+
+/**
+ * An ordering column.
+ *
+ * @param parts name parts from the top level to the leaf, as the schema spells them
+ */
+final case class OrderingColumn(parts: Seq[String], dataType: DataType) {
+
+  /** Display name: `a.b`, parts quoted where they need it. */
+  def name: String = parts.map { p =>
+    if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else InputFrame.quoted(p)
+  }.mkString(".")
+}

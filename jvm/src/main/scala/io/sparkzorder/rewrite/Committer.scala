@@ -1,0 +1,50 @@
+package io.sparkzorder.rewrite
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/** Commits a run: the exclusive appearance of the next numbered record. */
+final class Committer(state: StateDirectory, target: String) extends Logging {
+
+  /**
+   * Checks the run against every record that is there and creates the next one. Who loses a number
+   * to another run checks again and takes the next.
+   *
+   * @param recheck lists the inputs again; throws ZORDER_CONFLICT when one has changed
+   * @return the number of the record
+   */
+  def commit(record: Record, recheck: () => Unit): Long = {
+    val ours = inputs(record)
+    def attempt(checkedTo: Long): Long = {
+      val newer = state.numbers().filter(_ > checkedTo)
+      newer.map(n => state.read(n)).foreach(check(_, record.run, ours))
+      recheck()
+      if (!state.fs.exists(state.staging(record.run))) {
+        throw ZOrderErrors.conflict(target, "the staged files of this run were removed")
+      }
+      val last = newer.lastOption.getOrElse(checkedTo)
+      if (state.createRecord(last + 1, record)) last + 1
+      else {
+        logInfo(s"another run took record ${last + 1} of $target; checking again")
+        attempt(last)
+      }
+    }
+    attempt(0L)
+  }
+
+  private def check(other: Record, run: String, ours: Set[(String, String)]): Unit =
+    other.kind match {
+      case Record.Abort if other.run == run =>
+        throw ZOrderErrors.conflict(target, "this run was declared dead and cleaned up")
+      case Record.Optimize =>
+        inputs(other).intersect(ours).headOption.foreach { case (folder, name) =>
+          val file = if (folder.isEmpty) name else s"$folder/$name"
+          throw ZOrderErrors.conflict(target, s"run ${other.run} has replaced $file")
+        }
+      case _ =>
+    }
+
+  private def inputs(record: Record): Set[(String, String)] =
+    record.changes.flatMap(c => c.replaced.map(r => (c.folder, r.name))).toSet
+}

@@ -1,0 +1,59 @@
+package io.sparkzorder.rewrite
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/** Tasks write into the run's staging directory, to be published by renames. */
+private[sparkzorder] final case class StagingPlaces(directory: String) extends FilePlaces {
+  override def path(file: Int, attempt: Int, extension: String): String =
+    s"$directory/_${file}_$attempt"
+}
+
+/**
+ * Tasks write straight to where the files shall lie: nobody reads an INTO directory before the
+ * statement has ended, and file systems that cannot rename files need no rename this way.
+ *
+ * @param folders folder of each file, relative to `root`
+ */
+private[sparkzorder] final case class IntoPlaces(root: String, folders: Array[String], run: String)
+    extends FilePlaces {
+  override def path(file: Int, attempt: Int, extension: String): String = {
+    val folder = folders.lift(file).filter(_.nonEmpty).map(_ + "/").getOrElse("")
+    f"$root/${folder}part-$file%05d-$run-$attempt$extension"
+  }
+}
+
+/** The empty directory of an INTO clause. */
+final class IntoDirectory(val root: Path, conf: Configuration) {
+  val fs: FileSystem = RawFiles.of(root, conf)
+
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_TARGET_NOT_EMPTY */
+  def requireEmpty(): Unit =
+    if (fs.exists(root)) {
+      if (!fs.getFileStatus(root).isDirectory) {
+        throw ZOrderErrors.targetNotEmpty(root.toString, root.getName)
+      }
+      fs.listStatus(root).headOption.foreach { s =>
+        throw ZOrderErrors.targetNotEmpty(root.toString, s.getPath.getName)
+      }
+    }
+
+  /** Removes what attempts left behind that the driver did not commit. */
+  def keepOnly(files: Set[String]): Unit = {
+    val found = fs.listFiles(root, true)
+    while (found.hasNext) {
+      val path = found.next().getPath
+      if (!files(path.toString) && !path.getName.startsWith(".")) fs.delete(path, false)
+    }
+  }
+
+  /** Empties the directory again after a failure. */
+  def clear(): Unit =
+    if (fs.exists(root)) fs.listStatus(root).foreach(s => fs.delete(s.getPath, true))
+
+  /** The marker that Spark leaves in a directory whose write has succeeded. */
+  def markSuccess(): Unit =
+    ExclusiveFile.write(fs, new Path(root, "_SUCCESS"), Array.emptyByteArray)
+}

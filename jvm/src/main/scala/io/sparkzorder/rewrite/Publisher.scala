@@ -1,0 +1,109 @@
+package io.sparkzorder.rewrite
+
+import java.io.{FileNotFoundException, IOException}
+
+import scala.util.Try
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+
+/**
+ * Brings a committed run into the table, by renames only, folder by folder: the replaced files out,
+ * then the new ones in. Every step may be repeated, and two may do it at once: a step that finds its
+ * work done goes on.
+ */
+final class Publisher(state: StateDirectory) extends Logging {
+  private val fs = state.fs
+
+  /**
+   * Publishes record `number`.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_LOST when the table was overwritten
+   *   meanwhile; ZORDER_PUBLISH_CONFLICT when somebody changed a folder after the commit: the other
+   *   folders are published, and ours for that one is discarded
+   */
+  def publish(number: Long, record: Record): Unit = {
+    val conflicts = record.changes.flatMap { change =>
+      if (!state.holds(number)) throw ZOrderErrors.stateLost(state.root.toString)
+      publishFolder(record, change)
+    }
+    if (!state.holds(number)) throw ZOrderErrors.stateLost(state.root.toString)
+    state.markDone(number)
+    fs.delete(state.staging(record.run), true)
+    conflicts.headOption.foreach(throw _)
+  }
+
+  /** Publishes what earlier runs committed and did not finish. */
+  def rollForward(): Unit =
+    state.unfinished().foreach { case (number, record) =>
+      logWarning(s"run ${record.run} was committed but not published; rolling it forward")
+      publish(number, record)
+    }
+
+  private def publishFolder(record: Record, change: FolderChange): Option[ZOrderException] = {
+    val folder = Publisher.folder(state.root, change.folder)
+    val retained = state.retained(record.run)
+    val begun = change.added.exists(a => exists(new Path(folder, a.name)))
+    val changed = change.replaced.flatMap(r => changeOf(folder, retained, r))
+    // once a new file is in, the replaced ones were all out: what misses now was removed later
+    if (changed.nonEmpty && !begun) {
+      change.added.foreach(a => fs.delete(new Path(state.staging(record.run), a.staged), false))
+      Some(
+        ZOrderErrors.publishConflict(
+          folder.toString,
+          record.run,
+          changed.head,
+          retained.toString))
+    } else {
+      fs.mkdirs(retained)
+      change.replaced.foreach { r =>
+        val path = new Path(folder, r.name)
+        if (isSame(folder, r)) move(path, new Path(retained, r.retained))
+        RawFiles.sweepChecksum(fs, path)
+      }
+      change.added.foreach { a =>
+        move(new Path(state.staging(record.run), a.staged), new Path(folder, a.name))
+      }
+      None
+    }
+  }
+
+  /** What somebody else did to a file that the run replaces, if anything. */
+  private def changeOf(folder: Path, retained: Path, r: Replaced): Option[String] =
+    if (isSame(folder, r) || exists(new Path(retained, r.retained))) None
+    else if (exists(new Path(folder, r.name))) Some(s"the file ${r.name} was overwritten")
+    else Some(s"the file ${r.name} was removed")
+
+  private def isSame(folder: Path, r: Replaced): Boolean =
+    status(new Path(folder, r.name)).exists(s =>
+      s.getLen == r.length && s.getModificationTime == r.modified)
+
+  /** Renames a file; fine when another publisher has done it already. */
+  private def move(from: Path, to: Path): Unit =
+    if (exists(from)) {
+      val renamed = Try(fs.rename(from, to))
+      if (!renamed.getOrElse(false) && !(exists(to) && !exists(from))) {
+        throw new IOException(s"cannot rename $from to $to", renamed.failed.toOption.orNull)
+      }
+    }
+
+  private def exists(path: Path): Boolean = status(path).isDefined
+
+  private def status(path: Path): Option[FileStatus] =
+    try Some(fs.getFileStatus(path))
+    catch { case _: FileNotFoundException => None }
+}
+
+object Publisher {
+
+  /** A folder of a record as a path. */
+  def folder(root: Path, relative: String): Path =
+    if (relative.isEmpty) root else new Path(root, relative)
+
+  /** The counterpart: the part of `path` below `root`, empty for the root itself. */
+  def relative(root: Path, path: Path): String =
+    path.toString.stripPrefix(root.toString).stripPrefix("/")
+}

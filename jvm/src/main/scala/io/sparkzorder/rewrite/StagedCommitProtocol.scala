@@ -1,0 +1,87 @@
+package io.sparkzorder.rewrite
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapreduce.{JobContext, TaskAttemptContext}
+
+import org.apache.spark.internal.io.{FileCommitProtocol, FileNameSpec}
+import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
+
+/**
+ * A file that a task has written.
+ *
+ * @param file number of the file in the grid
+ * @param path where it lies
+ * @param extension what its final name ends in, such as `-c000.zstd.parquet`
+ */
+final case class WrittenFile(file: Int, path: String, extension: String)
+
+/** Where tasks write: the directory of file `file`, and its name for an attempt. */
+trait FilePlaces extends Serializable {
+  def path(file: Int, attempt: Int, extension: String): String
+}
+
+/**
+ * Names the files of a run by file and task attempt, so that attempts never meet, and reports them
+ * to the driver. Only what the driver got from committed tasks counts; it renames nothing here.
+ */
+private[rewrite] final class StagedCommitProtocol(places: FilePlaces)
+    extends FileCommitProtocol
+    with Serializable {
+
+  // of a task: the files that it has begun
+  @transient private var begun: ArrayBuffer[WrittenFile] = _
+  // of the driver: the files of committed tasks
+  @transient private var committed: Seq[WrittenFile] = Nil
+
+  /** The files of all committed tasks; on the driver, after the job. */
+  def written: Seq[WrittenFile] = committed
+
+  override def setupJob(jobContext: JobContext): Unit = ()
+
+  override def commitJob(jobContext: JobContext, taskCommits: Seq[TaskCommitMessage]): Unit =
+    committed = taskCommits.flatMap(_.obj.asInstanceOf[Seq[WrittenFile]])
+
+  // the caller deletes the whole staging directory
+  override def abortJob(jobContext: JobContext): Unit = ()
+
+  override def setupTask(taskContext: TaskAttemptContext): Unit = begun = ArrayBuffer.empty
+
+  override def newTaskTempFile(
+      taskContext: TaskAttemptContext,
+      dir: Option[String],
+      ext: String): String = {
+    // one file a task: nothing may split a cell, neither dynamic partitions nor record limits
+    require(dir.isEmpty && begun.isEmpty, s"task writes more than one file: $dir, $begun")
+    val id = taskContext.getTaskAttemptID
+    val file = WrittenFile(
+      id.getTaskID.getId,
+      places.path(id.getTaskID.getId, id.getId, ext),
+      ext)
+    begun += file
+    file.path
+  }
+
+  override def newTaskTempFile(
+      taskContext: TaskAttemptContext,
+      dir: Option[String],
+      spec: FileNameSpec): String = newTaskTempFile(taskContext, dir, spec.suffix)
+
+  override def newTaskTempFileAbsPath(
+      taskContext: TaskAttemptContext,
+      absoluteDir: String,
+      ext: String): String =
+    throw new UnsupportedOperationException("OPTIMIZE writes no partition with a place of its own")
+
+  override def commitTask(taskContext: TaskAttemptContext): TaskCommitMessage =
+    new TaskCommitMessage(begun.toList)
+
+  override def abortTask(taskContext: TaskAttemptContext): Unit =
+    if (begun != null) {
+      begun.foreach { f =>
+        val path = new Path(f.path)
+        path.getFileSystem(taskContext.getConfiguration).delete(path, false)
+      }
+    }
+}

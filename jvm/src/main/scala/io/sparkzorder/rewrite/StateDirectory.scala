@@ -1,0 +1,84 @@
+package io.sparkzorder.rewrite
+
+import java.io.FileNotFoundException
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.util.Try
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/**
+ * `<table>/_zorder/`: all state of spark-zorder about a table. Every name below it begins with `_`,
+ * because other engines list by globs, and none ends in `.parquet`.
+ */
+final class StateDirectory(val root: Path, conf: Configuration) {
+  val fs: FileSystem = RawFiles.of(root, conf)
+  val home: Path = new Path(root, StateDirectory.Name)
+  private val commits = new Path(home, "_commits")
+
+  def staging(run: String): Path = new Path(home, s"_staged/_$run")
+  def retained(run: String): Path = new Path(home, s"_retained/_$run")
+  def record(number: Long): Path = new Path(commits, s"_$number")
+  private def done(number: Long): Path = new Path(commits, s"_${number}_done")
+
+  /** Makes the directory and the note that explains it, if they are not there. */
+  def create(): Unit = {
+    fs.mkdirs(commits)
+    val note = new Path(home, "_README")
+    if (!fs.exists(note)) write(note, StateDirectory.Note.getBytes(UTF_8))
+  }
+
+  /** Numbers of all records, ascending. */
+  def numbers(): Seq[Long] =
+    try fs.listStatus(commits).toSeq
+        .flatMap(s => Try(s.getPath.getName.stripPrefix("_").toLong).toOption)
+        .sorted
+    catch { case _: FileNotFoundException => Nil }
+
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE */
+  def read(number: Long): Record = {
+    val path = record(number)
+    try {
+      val in = fs.open(path)
+      try Record.fromJson(org.apache.commons.io.IOUtils.toByteArray(in))
+      finally in.close()
+    } catch {
+      case e: java.io.IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
+    }
+  }
+
+  def isDone(number: Long): Boolean = fs.exists(done(number))
+  def markDone(number: Long): Unit = write(done(number), Array.emptyByteArray)
+
+  /** True while the record is there; it vanishes when somebody overwrites the whole table. */
+  def holds(number: Long): Boolean = fs.exists(record(number))
+
+  /** Committed runs that are not marked done. */
+  def unfinished(): Seq[(Long, Record)] =
+    numbers().filterNot(isDone).map(n => n -> read(n)).filter(_._2.kind == Record.Optimize)
+
+  /** Creates record `number`, unless it is there: exactly one of several creators succeeds. */
+  def createRecord(number: Long, record: Record): Boolean =
+    ExclusiveFile.create(fs, this.record(number), record.run, Record.toJson(record), conf)
+
+  private def write(path: Path, content: Array[Byte]): Unit =
+    ExclusiveFile.write(fs, path, content)
+}
+
+object StateDirectory {
+  val Name = "_zorder"
+
+  private val Note =
+    """This directory belongs to spark-zorder, which laid out the data files of this table.
+      |
+      |_commits   one record for each run: the files it replaced and added
+      |_retained  replaced files, kept for a while for undo and for running queries
+      |_staged    files of a run that has not been committed yet
+      |
+      |The table itself is ordinary Parquet and needs nothing of this. When no OPTIMIZE is running and
+      |every _commits/_<n> has a _commits/_<n>_done beside it, you may delete the whole directory.
+      |""".stripMargin
+}

@@ -1,0 +1,63 @@
+package io.sparkzorder.sql
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.PARAMETER
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
+
+import io.sparkzorder.commands.{OptimizeCommand, PartitionPredicate}
+import io.sparkzorder.tables.{CatalogTarget, PathTarget, Target, TargetChecks}
+
+/** Turns a statement into its command as soon as Spark has looked up the table. */
+final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case s @ OptimizeTable(PathOrTable(parts), _, _, _) =>
+      s.copy(child =
+        if (isTable(parts)) SparkLine.unresolvedTable(parts, "OPTIMIZE")
+        else PathTable(parts.last))
+    case s @ OptimizeTable(PathTable(path), _, _, other) if isBound(s) =>
+      other.plan.filter(_ => isDelta(path)).getOrElse(command(s, PathTarget(path)))
+    case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
+      SparkPrivate.catalogTable(r.table) match {
+        case Some(table) => command(s, CatalogTarget(table))
+        case None =>
+          format(r.table) match {
+            case "delta" if other.plan.isDefined => other.plan.get
+            case known => TargetChecks.refuseFormat(r.identifier.toString, known)
+          }
+      }
+  }
+
+  // on Spark 3.5 the analyzer binds parameters after the statement is parsed
+  private def isBound(s: OptimizeTable): Boolean = !s.where.exists(_.containsPattern(PARAMETER))
+
+  private def command(s: OptimizeTable, target: Target): LogicalPlan =
+    OptimizeCommand(target, s.where.map(PartitionPredicate(_)), s.clauses)
+
+  /** A table `parquet`.`x` goes before a file of that name, as in Spark's own queries. */
+  private def isTable(parts: Seq[String]): Boolean =
+    try session.asInstanceOf[SparkLine.Session].sessionState.catalog
+        .tableExists(TableIdentifier(parts.last, Some(parts.head)))
+    catch { case NonFatal(_) => false }
+
+  private def isDelta(path: String): Boolean =
+    try {
+      val log = new Path(path, "_delta_log")
+      log.getFileSystem(SparkLine.session(session).sessionState.newHadoopConf()).exists(log)
+    } catch { case NonFatal(_) => false }
+
+  /** Tables of other extensions are told by their class: their jars need not be there. */
+  private def format(table: Table): String = {
+    val name = table.getClass.getName.toLowerCase(java.util.Locale.ROOT)
+    Seq("delta", "iceberg", "hudi").find(name.contains).getOrElse(table.getClass.getSimpleName)
+  }
+}

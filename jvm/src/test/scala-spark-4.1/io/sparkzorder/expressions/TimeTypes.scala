@@ -1,0 +1,8 @@
+package io.sparkzorder.expressions
+
+import org.apache.spark.sql.types.{DataType, TimeType}
+
+/** TIME is a type of this line. */
+object TimeTypes {
+  val all: Seq[DataType] = Seq(TimeType(0), TimeType(6))
+}

@@ -1,0 +1,150 @@
+package io.sparkzorder.expressions
+
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.functions.{array, col, lit}
+
+import io.sparkzorder.{functions => F, ZOrderSessionSuite}
+
+/** The functions over rows of every type: whole-stage code, generated code and interpreted agree. */
+class FunctionsInQueriesSuite extends ZOrderSessionSuite {
+
+  private val columns = Seq(
+    "bool" -> "id % 3 = 0",
+    "byte" -> "cast(id - 6 as tinyint)",
+    "short" -> "cast(id - 6 as smallint)",
+    "int" -> "cast(id - 6 as int)",
+    "long" -> "(id - 6) * 1000000007",
+    "float" -> "cast((id - 6) / 3 as float)",
+    "double" -> "cast((id - 6) / 3 as double)",
+    "small" -> "cast((id - 6) / 3 as decimal(5, 2))",
+    "wide" -> "cast((id - 6) / 3 as decimal(38, 18))",
+    "day" -> "date_add(DATE'1582-10-10', int(id))",
+    "ts" -> "timestamp_micros(id - 6)",
+    "ntz" -> "cast(timestamp_micros(id - 6) as timestamp_ntz)",
+    "dt" -> "make_dt_interval(0, 0, 0, id - 6)",
+    "ym" -> "make_ym_interval(0, int(id - 6))",
+    "str" -> "repeat('ab', int(id))",
+    "bin" -> "unhex(hex(id))")
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    // one row of nulls, and a null in each column of another row
+    val exprs = columns.zipWithIndex.map { case ((name, e), i) =>
+      s"CASE WHEN id NOT IN (12, $i) THEN $e END AS `$name`"
+    }
+    spark.range(0, 17, 1, 2).selectExpr("id" +: exprs: _*).createOrReplaceTempView("types")
+  }
+
+  private val modes = for {
+    wholeStage <- Seq("true", "false")
+    factory <- Seq("CODEGEN_ONLY", "NO_CODEGEN")
+  } yield Seq(
+    "spark.sql.codegen.wholeStage" -> wholeStage,
+    "spark.sql.codegen.factoryMode" -> factory)
+
+  private def inAllModes(query: => DataFrame): Unit = {
+    val results = modes.map(m => withSQLConf(m: _*)(query.collect().map(_.toString).sorted.toSeq))
+    results.tail.foreach(r => assert(r === results.head))
+    assert(results.head.nonEmpty)
+  }
+
+  test("every type in every mode") {
+    val names = columns.map(_._1)
+    val each = names.flatMap(c =>
+      Seq(
+        s"hex(ordered_bits(`$c`))",
+        s"hex(zorder_by_value(`$c`))",
+        s"range_partition_id(`$c`, 100)",
+        s"zorder(`$c`)"))
+    inAllModes(sql(s"SELECT id, ${each.mkString(", ")} FROM types"))
+  }
+
+  test("many columns in every mode") {
+    def some(n: Int, of: Seq[String]) =
+      Seq.tabulate(n)(i => s"`${of(i % of.length)}`").mkString(", ")
+    val integral = Seq("byte", "short", "int", "long", "bin")
+    for (n <- Seq(2, 9, 31, 63)) {
+      inAllModes(sql(s"SELECT zorder(${some(n, columns.map(_._1))}) FROM types"))
+    }
+    inAllModes(sql(s"SELECT hex(interleave_bits(${some(200, integral)})) FROM types"))
+    inAllModes(sql(s"SELECT hex(zorder_by_value(${some(63, columns.map(_._1))})) FROM types"))
+  }
+
+  test("one column sorts as the column does, whatever the type") {
+    for ((name, _) <- columns) {
+      def sorted(by: String) =
+        sql(s"SELECT `$name` FROM types ORDER BY $by").collect().map(_.get(0)).map {
+          case b: Array[Byte] => b.toSeq
+          case other => other
+        }.toSeq
+      assert(sorted(s"zorder(`$name`), `$name`") === sorted(s"`$name`"), name)
+      assert(sorted(s"ordered_bits(`$name`, 64), `$name`") === sorted(s"`$name`"), name)
+    }
+  }
+
+  test("timestamps do not depend on the session's zone") {
+    val query = "SELECT id, hex(ordered_bits(ts)), zorder(ts), range_partition_id(ts, 100), " +
+      "hex(ordered_bits(ntz)), hex(ordered_bits(day)) FROM types"
+    val zones = Seq("UTC", "America/Los_Angeles", "Asia/Kathmandu").map { zone =>
+      withSQLConf("spark.sql.session.timeZone" -> zone)(sql(query).collect().toSeq)
+    }
+    assert(zones.distinct.size === 1)
+  }
+
+  test("a null INT is not -1: Delta's PartitionerExpr under generated code") {
+    withSQLConf(modes.head: _*) {
+      checkAnswer(
+        sql("SELECT x, range_partition_id(x, array(-5, -2, 0)), range_partition_id(x, 4) " +
+          "FROM VALUES (-1), (int(NULL)), (-9), (-3) t(x)"),
+        Seq(Row(-1, 2, 3), Row(null, 0, 0), Row(-9, 0, 1), Row(-3, 1, 2)))
+    }
+  }
+
+  test("bounds: casts to a common type, equal bounds, literal arrays of any making") {
+    checkAnswer(
+      sql(
+        "SELECT range_partition_id(2.5, array(1, 2, 3)), range_partition_id(2, array(1.5, 2.5)), " +
+          "range_partition_id(5, array(3, 3, 3)), range_partition_id(3, array(3, 3)), " +
+          "range_partition_id('b', split('a,b,c', ',')), range_partition_id(7, sequence(0, 9))"),
+      Row(2, 1, 3, 0, 1, 7))
+    checkAnswer(
+      sql(
+        "SELECT range_partition_id(DATE'2020-06-01', array(DATE'2020-01-01', DATE'2021-01-01')), " +
+          "range_partition_id(double('NaN'), array(0d)), range_partition_id(NULL, array(1))"),
+      Row(1, 1, 0))
+    checkAnswer(
+      sql("SELECT id, range_partition_id(id, array(3, 14)) FROM types WHERE range_partition_id(id, array(3, 14)) > 1"),
+      Seq(Row(15, 2), Row(16, 2)))
+  }
+
+  test("the API has every function") {
+    val df = spark.range(1).select(
+      F.interleave_bits(lit(0), lit(99), lit(50)),
+      F.ordered_bits(lit(-1)),
+      F.ordered_bits(lit("ab"), 3),
+      F.range_partition_id(lit(15), array(lit(10), lit(20))),
+      F.zorder_by_value(lit(-1)),
+      F.zorder(col("id")),
+      F.range_partition_id(col("id")),
+      F.range_partition_id(col("id"), 4))
+    val row = df.collect().head
+    val hex = (0 to 4).map(row.get).map {
+      case b: Array[Byte] => b.map(x => f"$x%02x").mkString
+      case other => other
+    }
+    assert(hex === Seq[Any]("00000000000000000009901a", "7fffffff", "616200", 1, "7fffffff"))
+    assert(row.toSeq.drop(5) === Seq(32768L, 512, 2))
+  }
+
+  test("char and varchar columns, and views of expressions with aliases") {
+    withTable("cv") {
+      sql("CREATE TABLE cv (c CHAR(3), v VARCHAR(5)) USING parquet")
+      sql("INSERT INTO cv VALUES ('a', 'x'), ('b', 'yy')")
+      checkAnswer(
+        sql("SELECT hex(ordered_bits(c)), hex(ordered_bits(v)), range_partition_id(v, 2), zorder(c) FROM cv"),
+        Seq(
+          Row("6120200000000000", "7800000000000000", 0, 16384),
+          Row("6220200000000000", "7979000000000000", 1, 49152)))
+    }
+  }
+}
