@@ -27,18 +27,16 @@ final class TableSchema(target: String, conf: SQLConf) {
    * @return data columns in the catalog's order, then in the order in which files bring new ones
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
    */
-  def union(catalog: Option[StructType], footers: Seq[Footer], partitions: StructType)
-      : StructType = {
-    val start = catalog.map(s => Sourced(s, TableSchema.Catalog))
+  def union(catalog: Option[StructType], footers: Seq[Footer]): StructType = {
+    // files may hold NULL where the catalog says NOT NULL; reading them must not rely on it
+    val start = catalog.map(s => Sourced(ParquetTypes.nullable(s), TableSchema.Catalog))
     val byFile = distinct(footers).map { f =>
       Sourced(schemaOf(f), f.file.path.toString)
     }
     val all = start.toSeq ++ byFile
-    val merged = all.reduceOption((a, b) => Sourced(merge(a, b, Nil), a.source))
-    // Spark takes a partition column's value from the directory, never from the file
-    val fields = merged.map(_.schema.fields.toSeq).getOrElse(Nil)
-      .filterNot(f => partitions.exists(p => sameName(p.name, f.name)))
-    StructType(fields)
+    // a column that the files hold besides the partition directory is kept as it is
+    all.reduceOption((a, b) => Sourced(merge(a, b, Nil), a.source)).map(_.schema)
+      .getOrElse(new StructType())
   }
 
   /** The schema of one file as Spark reads it: the one that Spark itself noted, else by its types. */
