@@ -164,10 +164,10 @@ def test_foreign_key_values_stay_where_the_inputs_agree(
 ) -> None:
     table, directory = pa.table({"id": pa.array(range(ROWS))}), tmp_path / "t"
     for i in range(3):
-        keys = {"owner": "payroll", "größe": "ü", "run": str(i)}
-        pq.write_table(
-            table.replace_schema_metadata(keys), _made(directory) / f"{i}.parquet", store_schema=False
-        )
+        path = _made(directory) / f"{i}.parquet"
+        with pq.ParquetWriter(path, table.schema, store_schema=False) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata({"owner": "payroll", "größe": "ü", "run": str(i)})
     optimize(spark, directory, ["id"])
     for file in footers(directory):
         assert shape(file)["keys"] == {b"owner": b"payroll", "größe".encode(): "ü".encode()}
