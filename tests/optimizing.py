@@ -116,7 +116,7 @@ def shape(file: Any) -> dict[str, Any]:
     }
     return {
         "parquet": str(file.schema).split("\n", 1)[1],
-        "arrow": str(file.schema_arrow),
+        "arrow": str(file.schema_arrow.remove_metadata()),
         "codecs": {chunk.compression for chunk in chunks(file)},
         "keys": keys,
     }

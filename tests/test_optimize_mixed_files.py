@@ -256,3 +256,20 @@ def test_legacy_and_modern_dates_in_one_table(spark: SparkSession, tmp_path: Pat
 def strings(spark: SparkSession, table: Path) -> Counter[Any]:
     frame = spark.read.parquet(str(table))
     return rows_of(frame.select(*(frame[c].cast("string") for c in frame.columns)))
+
+
+def test_the_file_that_brought_a_column_is_named(
+    spark: SparkSession, database: str, tmp_path: Path
+) -> None:
+    table = files(
+        tmp_path / "t",
+        {"id": numbers()},
+        {"id": numbers(), "v": numbers(pa.int32()), "w": numbers(pa.int32())},
+        {"id": numbers(), "w": numbers(pa.int64()), "v": pa.nulls(30, pa.string())},
+    )
+    spark.sql(f"CREATE TABLE t (id BIGINT) USING parquet LOCATION '{table}'")
+    says = ["`v`", "part-1.parquet", "part-2.parquet"]
+    for target in (table, "t"):
+        text = statement(target, ["id"])
+        error = refusal(spark, text, table, "ZORDER_INCOMPATIBLE_SCHEMAS", *says)
+        assert "catalog" not in str(error)

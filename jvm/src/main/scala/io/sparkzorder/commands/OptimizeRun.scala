@@ -93,7 +93,7 @@ final class OptimizeRun(
     val session = PinnedSession.of(user)
     val footers = phases("footers")(FooterReader.read(listed.files, conf))
     val schema = new TableSchema(target.name, session.sessionState.conf)
-      .union(listed.catalogSchema, footers, listed.partitionSchema)
+      .union(listed.catalogSchema, footers)
     val columns = new OrderingColumns(target.name, session.sessionState.conf.resolver)
       .resolve(columnNames, schema, listed.partitionSchema)
     val prepared = Prepared(session, target, settings, listed, footers, schema, columns)
