@@ -1,4 +1,4 @@
-"""What the tests of OPTIMIZE share: run it, and compare files as engines other than Spark see them."""
+"""What the tests of OPTIMIZE share: run it, and compare files as other engines see them."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -147,7 +147,7 @@ def has_bounds(chunk: Any) -> bool:
 def check_same_table(
     spark: SparkSession, directory: Path, columns: Sequence[str], **options: str
 ) -> Row:
-    """OPTIMIZE changes neither rows nor shape, replaces every file and leaves min/max of columns."""
+    """OPTIMIZE keeps rows and shape, replaces every file and leaves min/max of the columns."""
     rows, files = arrow_rows(directory), data_files(directory)
     shapes = [shape(file) for file in footers(directory)]
     result = optimize(spark, directory, columns, **{"verify": "full", **options})

@@ -75,7 +75,7 @@ def test_nested_columns_of_another_case(spark: SparkSession, tmp_path: Path) -> 
     values = Counter(
         row["s"]["x"] for f in data_files(table) for row in pq.ParquetFile(f).read().to_pylist()
     )
-    assert values == Counter({i: 2 for i in range(30)})
+    assert values == Counter(dict.fromkeys(range(30), 2))
     assert sum(values.values()) == rows
 
 
@@ -146,9 +146,7 @@ INCOMPATIBLE = {
 
 
 @pytest.mark.parametrize("name", list(INCOMPATIBLE))
-def test_incompatible_files_are_both_named(
-    spark: SparkSession, tmp_path: Path, name: str
-) -> None:
+def test_incompatible_files_are_both_named(spark: SparkSession, tmp_path: Path, name: str) -> None:
     one, two = (pa.nulls(30, kind) for kind in INCOMPATIBLE[name])
     table = files(tmp_path / "t", {"id": numbers(), "v": one}, {"id": numbers(), "v": two})
     says = ["`v`", "part-0.parquet", "part-1.parquet"]
@@ -235,7 +233,7 @@ def test_dates_before_1582(spark: SparkSession, tmp_path: Path, mode: str, kind:
     with settings(spark, write_modes):
         frame.repartition(2).write.parquet(str(table))
     before = strings(spark, table)
-    with settings(spark, {k: "EXCEPTION" for k in list(write_modes)[:2]}):
+    with settings(spark, dict.fromkeys(list(write_modes)[:2], "EXCEPTION")):
         optimize(spark, table, ["d", "t"], verify="full")
     assert strings(spark, table) == before
     for column in ("d", "t"):

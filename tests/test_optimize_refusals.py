@@ -1,6 +1,5 @@
 """Every refusal: its condition, a message that names what is wrong, and the directory as it was."""
 
-
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +62,7 @@ def test_tables_of_the_catalog_that_are_not_ours(
     spark.sql("CREATE VIEW seen AS SELECT * FROM plain")
     expected = {"bucketed": "buckets", "texts": "json"}
     for name, says in expected.items():
-        refusal(
-            spark, statement(name, ["id"]), tmp_path, "ZORDER_UNSUPPORTED_TABLE", name, says
-        )
+        refusal(spark, statement(name, ["id"]), tmp_path, "ZORDER_UNSUPPORTED_TABLE", name, says)
     rows.createOrReplaceTempView("for_now")
     for name in ("seen", "for_now"):
         before = snapshot(tmp_path)
@@ -125,9 +122,7 @@ def test_data_below_directories_that_are_no_partitions(
 def test_a_corrupt_file_is_named(spark: SparkSession, table: Path, content: bytes) -> None:
     (table / "broken.parquet").write_bytes(content)
     with settings(spark, {"spark.sql.files.ignoreCorruptFiles": "true"}):
-        refusal(
-            spark, statement(table, ["id"]), table, "ZORDER_FILE_UNREADABLE", "broken.parquet"
-        )
+        refusal(spark, statement(table, ["id"]), table, "ZORDER_FILE_UNREADABLE", "broken.parquet")
 
 
 def test_a_foreign_file_is_named(spark: SparkSession, table: Path) -> None:
@@ -197,7 +192,12 @@ def test_sixty_four_columns_are_one_too_many(spark: SparkSession, tmp_path: Path
 def test_predicates_on_other_columns(spark: SparkSession, partitioned: Path, where: str) -> None:
     text = statement(partitioned, ["id"], where=where)
     refusal(
-        spark, text, partitioned, "ZORDER_PREDICATE_NOT_ON_PARTITIONS", "`p`", where.split()[-1]
+        spark,
+        text,
+        partitioned,
+        "ZORDER_PREDICATE_NOT_ON_PARTITIONS",
+        "`p`",
+        where.rsplit(maxsplit=1)[-1],
     )
 
 
@@ -253,7 +253,13 @@ def test_a_file_system_that_cannot_replace_files(
     text = statement(table, ["id"])
     with settings(spark, {"spark.zorder.inPlaceSchemes": "hdfs"}):
         refusal(
-            spark, text, tmp_path, "ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "'file'", "INTO", str(table)
+            spark,
+            text,
+            tmp_path,
+            "ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM",
+            "'file'",
+            "INTO",
+            str(table),
         )
         before = snapshot(table)
         spark.sql(f"{text} INTO '{tmp_path}/elsewhere'").collect()
@@ -303,7 +309,9 @@ def test_into_a_directory_with_something_in_it(
 )
 def test_statements_of_later_issues(spark: SparkSession, table: Path, text: str) -> None:
     target = f"parquet.{quoted(str(table))}"
-    refusal(spark, text.format(t=target), table, "ZORDER_NOT_IMPLEMENTED", text.split()[0])
+    refusal(
+        spark, text.format(t=target), table, "ZORDER_NOT_IMPLEMENTED", text.split(maxsplit=1)[0]
+    )
 
 
 def test_a_failed_write_leaves_everything(spark: SparkSession, tmp_path: Path) -> None:
@@ -321,5 +329,3 @@ def test_a_failed_write_leaves_everything(spark: SparkSession, tmp_path: Path) -
         spark.sql(statement(table, ["id"])).collect()
     live = {name: digest for name, digest in snapshot(table).items() if not name.startswith("_")}
     assert live == before
-
-

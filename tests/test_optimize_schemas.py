@@ -222,9 +222,7 @@ def test_every_type_of_duckdb_stays_as_it_is(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["uint8", "uint16", "uint32", "uint64"])
-def test_unsigned_is_refused_unless_allowed(
-    spark: SparkSession, tmp_path: Path, name: str
-) -> None:
+def test_unsigned_is_refused_unless_allowed(spark: SparkSession, tmp_path: Path, name: str) -> None:
     values = pa.array([2 ** int(name[4:]) - 1 - i for i in range(20)], getattr(pa, name)())
     table = write_parts(tmp_path / "t", pa.table({"id": pa.array(range(20)), "u": values}), 2)
     before = arrow_rows(table)

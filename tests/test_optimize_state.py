@@ -169,7 +169,8 @@ spark = (
 frame = spark.read.parquet({path!r})
 assert frame.columns == ["id", "x", "p"], frame.columns
 assert (frame.count(), frame.where("id < 10").count()) == (180, 20)
-spark.range(7).selectExpr("id", "id x", "9 p").write.partitionBy("p").mode("append").parquet({path!r})
+more = spark.range(7).selectExpr("id", "id x", "9 p")
+more.write.partitionBy("p").mode("append").parquet({path!r})
 assert spark.read.parquet({path!r}).count() == 187
 print("read", frame.count())
 """
