@@ -45,6 +45,18 @@ def test_check_finds_a_session_of_configure_in_order() -> None:
     assert done.stdout.splitlines()[-1] == "extension      loaded"
 
 
+def test_configure_accepts_the_jvm_that_spark_submit_started_with_the_jar(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text("""
+from pyspark.sql import SparkSession
+from spark_zorder import check, configure
+assert check(configure(SparkSession.builder).getOrCreate())
+""")
+    submit = [str(Path(sys.executable).parent / "spark-submit"), "--master", "local[1]"]
+    done = run([*submit, "--jars", JAR, str(script)], PYSPARK_PYTHON=sys.executable)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_jar_of_another_row_stops_the_session_and_names_the_right_one() -> None:
     done = run([sys.executable, "-c", USE, f"spark.jars={_jars.find('3.5')}"])
     assert done.returncode != 0

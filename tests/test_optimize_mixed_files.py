@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 from tests.optimizing import footers, optimize, pa, pq, refusal, settings, statement, write
 from tests.support import data_files, rows_of
 
+pytestmark = pytest.mark.classic_only
+
 
 def merged(spark: SparkSession, table: Path) -> Counter[Any]:
     return rows_of(spark.read.option("mergeSchema", "true").parquet(str(table)))

@@ -17,6 +17,8 @@ from tests.optimizing import (
 )
 from tests.support import rows_of
 
+pytestmark = pytest.mark.classic_only
+
 INTERNAL = ["_zorder_folder", "_zorder_file", "_zorder_z", "_zorder_tie", "_zorder_place"]
 INTERNAL += ["_zorder_ordinal", "_metadata", "row_index", "file_path", "_ZORDER_Z", "_zorder_z1"]
 ODD = ["a.b", "with space", "back`tick", "select", "größe", "列", "a-b", "1st", "x,y;{}()\t=", "🎈"]

@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 from tests.optimizing import arrow_rows, optimize, pa, refusal, settings, statement, write
 from tests.support import data_files, rows_of, snapshot
 
+pytestmark = pytest.mark.classic_only
+
 DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 
 

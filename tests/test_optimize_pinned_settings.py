@@ -7,6 +7,8 @@ from pyspark.sql import SparkSession
 
 from tests.optimizing import check_same_table, pa, settings, write_parts
 
+pytestmark = pytest.mark.classic_only
+
 # every one would drop, change or reshape data, or take the bounds away, if it reached the rewrite
 BAD = {
     "files": {

@@ -23,6 +23,8 @@ from tests.optimizing import (
 )
 from tests.support import data_files
 
+pytestmark = pytest.mark.classic_only
+
 ROWS = 90
 DAY = dt.date(2024, 1, 1)
 MOMENT = dt.datetime(2024, 1, 1, 12, 30, 15, 123000)

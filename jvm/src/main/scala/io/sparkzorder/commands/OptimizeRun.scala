@@ -94,8 +94,10 @@ final class OptimizeRun(
     val footers = phases("footers")(FooterReader.read(listed.files, conf))
     val schema = new TableSchema(target.name, session.sessionState.conf)
       .union(listed.catalogSchema, footers)
+    // an empty directory has no schema to look columns up in
+    val names = if (schema.isEmpty && listed.files.isEmpty) Nil else columnNames
     val columns = new OrderingColumns(target.name, session.sessionState.conf.resolver)
-      .resolve(columnNames, schema, listed.partitionSchema)
+      .resolve(names, schema, listed.partitionSchema)
     val prepared = Prepared(session, target, settings, listed, footers, schema, columns)
     if (footers.nonEmpty) {
       prepared.shape // refuses types before anything is read

@@ -28,7 +28,8 @@ final class TableSchema(target: String, conf: SQLConf) {
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
    */
   def union(catalog: Option[StructType], footers: Seq[Footer]): StructType = {
-    val start = catalog.map(s => Sourced(s, TableSchema.Catalog))
+    // files may hold NULL where the catalog says NOT NULL; reading them must not rely on it
+    val start = catalog.map(s => Sourced(ParquetTypes.nullable(s), TableSchema.Catalog))
     val byFile = distinct(footers).map { f =>
       Sourced(schemaOf(f), f.file.path.toString)
     }
@@ -36,7 +37,7 @@ final class TableSchema(target: String, conf: SQLConf) {
     val merged = all.reduceOption { (a, b) =>
       Sourced(merge(a, b, Nil), a.source, if (a.parts.isEmpty) Seq(a, b) else a.parts :+ b)
     }
-    // a partition column that the files hold too stays in them, though Spark reads the directory's
+    // a column that the files hold besides the partition directory is kept as it is
     merged.map(_.schema).getOrElse(new StructType())
   }
 
