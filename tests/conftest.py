@@ -45,7 +45,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("mode") == "classic":
         return
-    with_session = [item for item in items if "spark" in getattr(item, "fixturenames", ())]
+    with_session = [
+        item
+        for item in items
+        if "spark" in getattr(item, "fixturenames", ())
+        and item.get_closest_marker("classic_only") is None
+    ]
     config.hook.pytest_deselected(items=[item for item in items if item not in with_session])
     items[:] = with_session
 
