@@ -66,9 +66,7 @@ def test_each_command_gets_its_own_tables(tmp_path: Path, delta_is_outermost: bo
     assert answers["OPTIMIZE lake"] == "delta"
     assert answers["OPTIMIZE '/lake'"] == "delta"
     # Delta's grammar takes OPTIMIZE without TABLE before we see it
-    assert answers["OPTIMIZE plain"] == (
-        "DELTA_ONLY_OPERATION" if delta_is_outermost else "ours"
-    )
+    assert answers["OPTIMIZE plain"] == ("DELTA_ONLY_OPERATION" if delta_is_outermost else "ours")
     assert answers["OPTIMIZE '/plain'"] == (
         "DELTA_TABLE_ONLY_OPERATION" if delta_is_outermost else "ours"
     )

@@ -34,7 +34,7 @@ def outputs(spark: SparkSession, is_connect: bool) -> Iterator[list[tuple[str, s
 
 def run_sql(spark: SparkSession, block: str) -> str:
     results = [spark.sql(s) for s in block.split(";") if s.strip()]
-    return printed_by(lambda: results[-1].show())
+    return printed_by(results[-1].show)
 
 
 def run_python_block(spark: SparkSession, block: str) -> str:

@@ -83,7 +83,8 @@ final class TableSchema(target: String, conf: SQLConf) {
             s"named `${g.name}`",
             footer.file.path.toString,
             s"named `${f.name}`" + (if (f.name == g.name) " too"
-                                    else " (set spark.sql.caseSensitive to true to tell them apart)"),
+                                    else
+                                      " (set spark.sql.caseSensitive to true to tell them apart)"),
             footer.file.path.toString)
         }
         checkNames(f.dataType, footer)
