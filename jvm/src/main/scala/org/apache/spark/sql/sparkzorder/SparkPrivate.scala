@@ -1,5 +1,6 @@
 package org.apache.spark.sql.sparkzorder
 
+import org.apache.spark.{SparkException, SparkThrowable}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.{Table, V1Table}
@@ -38,7 +39,13 @@ object SparkPrivate {
   /** Applies `f` to many things at once, in their order. */
   def inParallel[A, B](items: Seq[A], threadName: String, threads: Int)(f: A => B): Seq[B] =
     if (items.isEmpty) Nil
-    else ThreadUtils.parmap(items, threadName, math.min(threads, items.size))(f)
+    else {
+      try ThreadUtils.parmap(items, threadName, math.min(threads, items.size))(f)
+      catch {
+        // Spark wraps what a thread throws; a condition must reach the user as it is
+        case e: SparkException if e.getCause.isInstanceOf[SparkThrowable] => throw e.getCause
+      }
+    }
 
   /** Runs a query and gives Spark's internal rows, copied. */
   def collectInternal(frame: SparkLine.Frame): Array[InternalRow] =
