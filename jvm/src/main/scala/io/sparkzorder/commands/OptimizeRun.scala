@@ -29,6 +29,7 @@ final class OptimizeRun(
   private val phases = new Phases(user.sparkContext, s"OPTIMIZE ${target.name}")
   private val settings =
     new Settings(clauses.options, target.properties, user.conf.getAll).validate()
+  private var lastPublished = 0L
   private lazy val root = target.root(conf)
   private lazy val state = new StateDirectory(root, conf)
   private lazy val intoDirectory =
@@ -78,10 +79,11 @@ final class OptimizeRun(
   }
 
   private def list(): TableFiles = {
-    val inPlace = clauses.into.isEmpty && !clauses.dryRun
-    if (inPlace) {
+    // also before a copy: a half-published table has not all its rows in place
+    if (!clauses.dryRun) {
+      lastPublished = state.numbers().lastOption.getOrElse(0L)
       new Publisher(state).rollForward()
-      new Retention(state).removeExpired(startMs)
+      if (clauses.into.isEmpty) new Retention(state).removeExpired(startMs)
     }
     val all = relist()
     where.map(w => new PartitionChoice(user, target, w)(all)).getOrElse(all)
@@ -94,8 +96,10 @@ final class OptimizeRun(
     val footers = phases("footers")(FooterReader.read(listed.files, conf))
     val schema = new TableSchema(target.name, session.sessionState.conf)
       .union(listed.catalogSchema, footers, listed.partitionSchema)
+    // a path without any file has no columns to look for
+    val names = if (footers.isEmpty && listed.catalogSchema.isEmpty) Nil else columnNames
     val columns = new OrderingColumns(target.name, session.sessionState.conf.resolver)
-      .resolve(columnNames, schema, listed.partitionSchema)
+      .resolve(names, schema, listed.partitionSchema)
     val prepared = Prepared(session, target, settings, listed, footers, schema, columns)
     if (footers.nonEmpty) {
       prepared.shape // refuses types before anything is read
@@ -118,7 +122,7 @@ final class OptimizeRun(
     }
 
   private def execute(prepared: Prepared, plan: BatchPlan): BatchOutcome = {
-    val batch = new BatchRun(prepared, phases, conf, () => relist())
+    val batch = new BatchRun(prepared, phases, conf, lastPublished, () => relist())
     intoDirectory match {
       case Some(directory) =>
         try batch.into(plan, directory)
@@ -142,6 +146,8 @@ final class OptimizeRun(
       case CatalogTarget(t) => user.catalog.refreshTable(t.identifier.quotedString)
       case _ =>
     }
+    // tables of the catalog that lie at the same path, each with a listing of its own
+    user.sessionState.catalog.invalidateAllCachedTables()
     user.catalog.refreshByPath(root.toString)
   }
 
@@ -151,7 +157,9 @@ final class OptimizeRun(
     val outside = prepared.files.outside.map(o =>
       s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
     val nothing =
-      if (prepared.files.files.isEmpty) Some("there are no data files")
+      if (prepared.files.files.isEmpty) {
+        Some(if (where.isEmpty) "there are no data files" else "WHERE chooses no data files")
+      }
       else if (done.forall(_._1.folderOfFile.isEmpty)) {
         Some(
           if (prepared.columns.isEmpty) "there are no small files to put together"
