@@ -1,5 +1,8 @@
 package io.sparkzorder.commands
 
+import scala.util.Try
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
@@ -30,6 +33,8 @@ final class OptimizeRun(
   private val settings =
     new Settings(clauses.options, target.properties, user.conf.getAll).validate()
   private var lastPublished = 0L
+  // true while files may have been exchanged and the session's caches do not know
+  private var stale = false
   private lazy val root = target.root(conf)
   private lazy val state = new StateDirectory(root, conf)
   private lazy val intoDirectory =
@@ -38,7 +43,16 @@ final class OptimizeRun(
       new IntoDirectory(path.getFileSystem(conf).makeQualified(path), conf)
     }
 
-  def run(): OptimizeResult = {
+  def run(): OptimizeResult =
+    try runPhases()
+    catch {
+      case NonFatal(e) =>
+        // earlier batches are in the table all the same
+        if (stale) Try(refresh()).failed.foreach(e.addSuppressed)
+        throw e
+    }
+
+  private def runPhases(): OptimizeResult = {
     phases("check")(check())
     val listed = phases("list")(list())
     val prepared = prepare(listed)
@@ -54,7 +68,7 @@ final class OptimizeRun(
                else Some(execute(prepared, plan)))
     }
     intoDirectory.filter(_ => !clauses.dryRun).foreach(finishInto(_, done.flatMap(_._2)))
-    if (done.exists(_._2.isDefined) && clauses.into.isEmpty) phases("refresh")(refresh())
+    if (stale) phases("refresh")(refresh())
     new ResultRow(prepared, clauses, phases, startMs, root.toString, done).build(reason(
       prepared,
       done))
@@ -82,6 +96,7 @@ final class OptimizeRun(
     // also before a copy: a half-published table has not all its rows in place
     if (!clauses.dryRun) {
       lastPublished = state.numbers().lastOption.getOrElse(0L)
+      stale = state.unfinished().nonEmpty
       new Publisher(state).rollForward()
       if (clauses.into.isEmpty) new Retention(state).removeExpired(startMs)
     }
@@ -131,7 +146,9 @@ final class OptimizeRun(
             directory.clear()
             throw t
         }
-      case None => batch.inPlace(plan, state)
+      case None =>
+        stale = true
+        batch.inPlace(plan, state)
     }
   }
 
@@ -149,6 +166,7 @@ final class OptimizeRun(
     // tables of the catalog that lie at the same path, each with a listing of its own
     user.sessionState.catalog.invalidateAllCachedTables()
     user.catalog.refreshByPath(root.toString)
+    stale = false
   }
 
   private def reason(

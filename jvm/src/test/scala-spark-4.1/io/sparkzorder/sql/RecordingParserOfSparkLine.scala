@@ -27,6 +27,7 @@ object RecordingParserOfSparkLine extends Assertions {
     parser.parseRoutineParam("layout INT")
     assert(recording.seen.toSeq ===
       Seq("parsePlanWithParameters" -> text, "parseRoutineParam" -> "layout INT"))
-    assert(plan.toString === recording.real.parsePlanWithParameters(text, context).toString)
+    def plain(p: LogicalPlan) = p.toString.replaceAll("#\\d+", "")
+    assert(plain(plan) === plain(recording.real.parsePlanWithParameters(text, context)))
   }
 }

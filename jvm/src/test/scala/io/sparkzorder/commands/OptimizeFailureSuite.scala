@@ -183,6 +183,27 @@ class OptimizeFailureSuite extends OptimizeTestBase {
     }
   }
 
+  test("the second batch fails: the first is in, and the session sees it") {
+    withTable("t") {
+      withTableDir { dir =>
+        write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
+        sql(s"CREATE TABLE t USING parquet LOCATION '${faulty(dir)}'")
+        sql("MSCK REPAIR TABLE t")
+        val expected = bag(spark.table("t"))
+        val limit = dataFiles(dir).groupBy(_.folder).map(_._2.map(_.length).sum).max
+        val (_, failed) = FaultyFileSystem.failing(1)((o, p) =>
+          o == "create" && p.toString.contains("_staged")) {
+          intercept[Throwable](
+            sql(s"OPTIMIZE t ZORDER BY a OPTIONS ('batchSize' '$limit')"))
+        }
+        assert(failed)
+        assert(dataFiles(dir).map(_.folder) === Seq("p=0", "p=1", "p=1"))
+        assert(bag(spark.table("t")) === expected)
+        checkState(dir)
+      }
+    }
+  }
+
   test("killed at any rename of publishing: the next OPTIMIZE rolls forward") {
     for (k <- Seq(0, 2, 3, 5)) withTableDir { dir =>
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
