@@ -82,7 +82,10 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
     val path = new Path(null, null, file.getAbsolutePath)
     val status = path.getFileSystem(conf).getFileStatus(path)
     val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(status, conf))
-    try (reader.getFooter, reader.getRecordCount)
+    try {
+      val both = (reader.getFooter, reader.getRecordCount)
+      both
+    }
     finally reader.close()
   }
 

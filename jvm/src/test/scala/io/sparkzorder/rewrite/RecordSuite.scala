@@ -27,7 +27,7 @@ class RecordSuite extends StateTestBase {
       record)
     for (other <- Seq("2", "0", "-1", "\"x\"")) {
       val e = intercept[java.io.IOException](Record.fromJson(
-        json.replace("\"version\":1", s"\"version\":$other").getBytes(UTF_8)))
+        json.replace("\"version\":1", "\"version\":" + other).getBytes(UTF_8)))
       assert(e.getMessage.contains("version"))
     }
     for (bad <- Seq("", "{}", "[]", "not json", json.take(json.length / 2))) {
