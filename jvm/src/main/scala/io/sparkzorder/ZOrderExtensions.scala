@@ -8,7 +8,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.expressions.{ResolveSampledCalls, ZOrderFunctions}
+import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ResolveSampledCalls, ZOrderFunctions}
 import io.sparkzorder.sql.{ResolveZOrderStatements, ZOrderParser}
 
 /**
@@ -34,6 +34,8 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     ZOrderFunctions.all.foreach(extensions.injectFunction)
     // after resolution, when a call's input is known
     extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
+    // after predicates have moved into joins, before join strategies are chosen
+    extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
   }
 }
 

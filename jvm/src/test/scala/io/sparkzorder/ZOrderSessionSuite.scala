@@ -12,4 +12,13 @@ abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
       .set("spark.sql.extensions", classOf[ZOrderExtensions].getName)
       .set("spark.sql.shuffle.partitions", "3")
       .set("spark.ui.enabled", "false")
+
+  /** As `withSQLConf`, which gives nothing back on Spark 3.5. */
+  protected def inConf[T](settings: (String, String)*)(body: => T): T = {
+    var result: Option[T] = None
+    withSQLConf(settings: _*) {
+      result = Some(body)
+    }
+    result.get
+  }
 }

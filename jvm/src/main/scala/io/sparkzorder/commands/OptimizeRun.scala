@@ -110,9 +110,9 @@ final class OptimizeRun(
     val session = PinnedSession.of(user)
     val footers = phases("footers")(FooterReader.read(listed.files, conf))
     val schema = new TableSchema(target.name, session.sessionState.conf)
-      .union(listed.catalogSchema, footers, listed.partitionSchema)
-    // a path without any file has no columns to look for
-    val names = if (footers.isEmpty && listed.catalogSchema.isEmpty) Nil else columnNames
+      .union(listed.catalogSchema, footers)
+    // an empty directory has no schema to look columns up in
+    val names = if (schema.isEmpty && listed.files.isEmpty) Nil else columnNames
     val columns = new OrderingColumns(target.name, session.sessionState.conf.resolver)
       .resolve(names, schema, listed.partitionSchema)
     val prepared = Prepared(session, target, settings, listed, footers, schema, columns)

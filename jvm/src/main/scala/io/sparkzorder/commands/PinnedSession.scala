@@ -15,10 +15,10 @@ object PinnedSession {
     "spark.sql.files.ignoreCorruptFiles" -> "false",
     "spark.sql.files.ignoreMissingFiles" -> "false",
     "spark.sql.files.maxRecordsPerFile" -> "0",
-    // values as they are stored
+    // values as they are stored (int96TimestampConversion stays the user's: it decides which value the
+    // user sees, and the rewritten column must show that value)
     "spark.sql.parquet.binaryAsString" -> "false",
     "spark.sql.parquet.int96AsTimestamp" -> "true",
-    "spark.sql.parquet.int96TimestampConversion" -> "false",
     "spark.sql.parquet.inferTimestampNTZ.enabled" -> "true",
     "spark.sql.legacy.parquet.nanosAsLong" -> "false",
     "spark.sql.readSideCharPadding" -> "false",

@@ -31,7 +31,7 @@ private[expressions] object ArgumentChecks {
       .collectFirst {
         case (e, i) if OrderedType.of(e.dataType).isEmpty =>
           TypeUtils.checkForOrderingExpr(e.dataType, function) match {
-            case TypeCheckSuccess => unexpectedType(e, i)
+            case TypeCheckSuccess => unexpectedType(e, i, orderableTypes)
             case failure => failure
           }
       }
@@ -60,12 +60,13 @@ private[expressions] object ArgumentChecks {
       }
     }
 
-  private def unexpectedType(argument: Expression, index: Int): TypeCheckResult =
+  /** Spark's UNEXPECTED_INPUT_TYPE for the argument at `index`, from 0. */
+  def unexpectedType(argument: Expression, index: Int, required: String): TypeCheckResult =
     DataTypeMismatch(
       "UNEXPECTED_INPUT_TYPE",
       Map(
         "paramIndex" -> TypeBridge.parameterName(index),
-        "requiredType" -> orderableTypes,
+        "requiredType" -> required,
         "inputSql" -> TypeUtils.toSQLExpr(argument),
         "inputType" -> TypeUtils.toSQLType(argument.dataType)))
 }

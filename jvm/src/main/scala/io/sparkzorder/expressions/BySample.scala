@@ -11,6 +11,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 
+/** An expression over columns of one input that reads a sample of that input from a subquery. */
+sealed trait BySample extends Expression
+
 /**
  * The range id of a column by a sample that is there when the query runs.
  *
@@ -19,7 +22,7 @@ import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
  * @param position the column's position in the sample
  */
 case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, position: Int)
-    extends Expression {
+    extends BySample {
 
   override def children: Seq[Expression] = Seq(child, sample)
   override def nullable: Boolean = false
@@ -76,7 +79,7 @@ case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, 
  * @param positions the columns' positions in the sample
  */
 case class ZValueBySample(columns: Seq[Expression], sample: Expression, positions: Seq[Int])
-    extends Expression {
+    extends BySample {
 
   override def children: Seq[Expression] = columns :+ sample
   override def nullable: Boolean = false

@@ -80,7 +80,7 @@ case class InterleaveBits(children: Seq[Expression]) extends InterleavedColumns 
       newChildren: IndexedSeq[Expression]): InterleaveBits = copy(children = newChildren)
 }
 
-private object InterleaveBits {
-  val inputType: InputType =
+object InterleaveBits {
+  private val inputType: InputType =
     InputTypes.oneOf(ByteType, ShortType, IntegerType, LongType, BinaryType)
 }

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.analysis.{TypeCheckResult, TypeCoercion}
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult.TypeCheckSuccess
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.sparkzorder.InputTypes
 import org.apache.spark.sql.sparkzorder.InputTypes.InputType
 import org.apache.spark.sql.types._
@@ -64,7 +65,7 @@ case class RangePartitionId(child: Expression, ranges: Expression)
     case ArrayType(element, _) =>
       TypeCoercion.findWiderTypeWithoutStringPromotion(Seq(child.dataType, element)) match {
         case Some(common) => Seq(common, ArrayType(common))
-        case None => Seq(child.dataType, ArrayType(child.dataType))
+        case None => Seq(InputTypes.any, InputTypes.any)
       }
     case _ => Seq(InputTypes.any, IntegerType)
   }
@@ -79,7 +80,9 @@ case class RangePartitionId(child: Expression, ranges: Expression)
 
   private def checkRanges(): TypeCheckResult =
     if (isSampled) ArgumentChecks.literalInt("n", ranges, 1 to Int.MaxValue)
-    else {
+    else if (ranges.dataType.asInstanceOf[ArrayType].elementType != child.dataType) {
+      ArgumentChecks.unexpectedType(ranges, 1, TypeUtils.toSQLType(ArrayType(child.dataType)))
+    } else {
       LiteralBounds.require(prettyName, ranges)
       TypeCheckSuccess
     }

@@ -4,6 +4,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 
+import io.sparkzorder.conf.Settings
+
 /**
  * Replaces each [[SampledCall]] by an expression that reads its ranks from a sample of the operator's
  * input.
@@ -19,7 +21,7 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     // a part of a query may come here before the rest of it is resolved; it comes again
-    if (!plan.resolved && plan.exists(_.expressions.exists(!_.resolved))) plan
+    if (!enabled || !plan.resolved && plan.exists(_.expressions.exists(!_.resolved))) plan
     else {
       plan.resolveOperatorsUp {
         case op if calls(op).nonEmpty =>
@@ -28,16 +30,16 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
       }
     }
 
-  private def rewrite(op: LogicalPlan): LogicalPlan = op match {
-    case join: Join => SampledJoin(join)(sampled)
-    case aggregate: Aggregate if calls(aggregate).exists(SampledAggregate.isOverGroups) =>
-      rewriteAll(SampledAggregate.split(aggregate))
-    case _ => sampled(op)
-  }
+  private def enabled: Boolean =
+    Settings.Enabled.parse(
+      conf.getConfString(Settings.Enabled.sessionKey, "true"),
+      Settings.Enabled.sessionKey)
 
-  private def rewriteAll(plan: LogicalPlan): LogicalPlan = plan match {
-    case p @ Project(_, a: Aggregate) => sampled(p.copy(child = sampled(a)))
-    case other => sampled(other)
+  private def rewrite(op: LogicalPlan): LogicalPlan = op match {
+    case aggregate: Aggregate if calls(aggregate).exists(SampledAggregate.isOverGroups) =>
+      val overGroups = SampledAggregate.split(aggregate)
+      sampled(overGroups.copy(child = sampled(overGroups.child)))
+    case _ => sampled(op)
   }
 
   /** Replaces the calls of an operator, those that are arguments of others first. */
@@ -45,14 +47,22 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
     val innermost = calls(op).filterNot(_.children.exists(_.exists(isCall)))
     if (innermost.isEmpty) op
     else {
-      val input = SamplingLimits.inputOf(op, innermost)
-      val columns = ExpressionSet(innermost.flatMap(_.sampledColumns)).toSeq
-      val sample = ScalarSubquery(sampleOf(input, columns))
-      val replaced = op.transformExpressionsUp {
-        case call: SampledCall if call.isSampled && innermost.exists(_ eq call) =>
-          call.bySample(sample, call.sampledColumns.map(c => columns.indexWhere(c.semanticEquals)))
+      val replacements = innermost.groupBy(SamplingLimits.inputOf(op, _)).toSeq.flatMap {
+        case (input, group) => group.zip(bySample(op.children(input), group))
       }
-      sampled(replaced)
+      sampled(op.transformExpressionsUp {
+        case call: SampledCall =>
+          replacements.collectFirst { case (c, found) if c eq call => found }.getOrElse(call)
+      })
+    }
+  }
+
+  /** What evaluates calls over one input: they share a sample. */
+  private def bySample(input: LogicalPlan, calls: Seq[SampledCall]): Seq[Expression] = {
+    val columns = ExpressionSet(calls.flatMap(_.sampledColumns)).toSeq
+    val sample = ScalarSubquery(sampleOf(input, columns))
+    calls.map { call =>
+      call.bySample(sample, call.sampledColumns.map(c => columns.indexWhere(c.semanticEquals)))
     }
   }
 

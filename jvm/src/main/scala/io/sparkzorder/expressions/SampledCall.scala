@@ -26,5 +26,5 @@ trait SampledCall extends Expression {
 
   /** Fails: the rule has not seen this call. */
   protected def notSampled(): Nothing =
-    throw ZOrderErrors.samplingNotSupported(prettyName, "where spark-zorder's rules do not run")
+    throw ZOrderErrors.samplingNotSupported(prettyName, "while spark.zorder.enabled is false")
 }

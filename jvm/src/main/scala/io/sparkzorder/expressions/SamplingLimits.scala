@@ -18,23 +18,27 @@ private[expressions] object SamplingLimits {
     calls.find(c => hasOuter(c)).foreach(refuse(_, "over columns of an outer query"))
     calls.headOption.foreach { call =>
       if (op.isStreaming) refuse(call, "on a stream")
+      if (op.children.exists(_.exists(PlanBridge.isRecursion))) {
+        refuse(call, "inside a recursive query")
+      }
       if (op.children.exists(_.exists(_.expressions.exists(hasOuter)))) {
         refuse(call, "in a subquery that depends on columns of an outer query")
       }
     }
   }
 
-  /** The input whose rows are sampled: of several, the one that has all columns of the calls. */
-  def inputOf(op: LogicalPlan, calls: Seq[SampledCall]): LogicalPlan = op.children match {
-    case Seq(input) => input
+  /**
+   * The index of the input whose rows a call samples: of several, as of a join, the one that has all
+   * columns of the call.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_SAMPLING_NOT_SUPPORTED
+   */
+  def inputOf(op: LogicalPlan, call: SampledCall): Int = op.children match {
+    case Seq(_) => 0
+    case Seq() => refuse(call, s"in ${op.nodeName}, which has no input")
     case inputs =>
-      val columns = AttributeSet(calls.flatMap(_.references))
-      inputs.find(i => columns.subsetOf(i.outputSet)).getOrElse {
-        val where =
-          if (inputs.isEmpty) s"in ${op.nodeName}, which has no input"
-          else s"over columns of both sides of ${op.nodeName}"
-        refuse(calls.head, where)
-      }
+      val index = inputs.indexWhere(i => call.references.subsetOf(i.outputSet))
+      if (index < 0) refuse(call, "over columns of both sides of a join") else index
   }
 
   def refuse(call: SampledCall, where: String): Nothing =

@@ -42,13 +42,22 @@ private[rewrite] final class RewriteFormat(shape: FileShape) extends ParquetFile
       dataSchema: StructType): OutputWriterFactory = {
     // sets the job up as for any Parquet write; only the writer itself is ours
     super.prepareWrite(session, job, options, dataSchema)
-    ContextUtil.getConfiguration(job)
-      .setLong(ParquetOutputFormat.BLOCK_SIZE, shape.rowGroupBytes)
+    val conf = ContextUtil.getConfiguration(job)
+    conf.setLong(ParquetOutputFormat.BLOCK_SIZE, shape.rowGroupBytes)
+    // every column has min/max: Parquet drops those of a chunk that have 4 KB together
+    conf.setBoolean("parquet.column.statistics.enabled", true)
+    conf.setInt("parquet.statistics.truncate.length", RewriteFormat.LongestBound)
+    conf.setInt("parquet.columnindex.truncate.length", RewriteFormat.LongestPageBound)
     new RewriteWriterFactory(
       SerializedSchema(shape.schema),
       // a Map with default values or views would not serialise
       Map(shape.keyValues.toSeq: _*))
   }
+}
+
+private[rewrite] object RewriteFormat {
+  private val LongestBound = 2000
+  private val LongestPageBound = 64 // Parquet's default
 }
 
 private final class RewriteWriterFactory(

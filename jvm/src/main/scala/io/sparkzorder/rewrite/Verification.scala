@@ -4,6 +4,10 @@ import scala.collection.JavaConverters._
 import scala.collection.mutable
 
 import org.apache.parquet.column.ColumnDescriptor
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DateLogicalTypeAnnotation,
+  TimestampLogicalTypeAnnotation
+}
 import org.apache.parquet.schema.PrimitiveType
 
 import io.sparkzorder.errors.ZOrderErrors
@@ -11,8 +15,9 @@ import io.sparkzorder.tables.{Footer, LeafBounds}
 
 /**
  * Compares rewritten files with their inputs by their footers, folder by folder: row counts exactly;
- * of leaves outside lists and maps, where both sides have the numbers, null counts exactly and new
- * bounds inside the old ones. What has no numbers (NaN, INT96, long strings) is counted, not an error.
+ * no column is lost; of leaves outside lists and maps, where both sides have the numbers, null counts
+ * exactly and new bounds inside the old ones. What has no numbers (NaN, INT96, long strings, dates of
+ * the old calendar) is counted, not an error.
  *
  * @param sameName how column names are compared
  */
@@ -40,6 +45,11 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
       hasDefault: String => Boolean): Int = {
     val (rowsBefore, rowsAfter) = (before.map(_.rows).sum, after.map(_.rows).sum)
     if (rowsBefore != rowsAfter) fail(folder, s"it had $rowsBefore rows and has $rowsAfter")
+    before.map(_.schema).distinct.flatMap(_.getFields.asScala.map(_.getName)).foreach { name =>
+      if (!after.forall(_.schema.getFields.asScala.exists(f => sameName(f.getName, name)))) {
+        fail(folder, s"it had the column `$name` and has it no more")
+      }
+    }
     after.headOption.toSeq.flatMap(_.schema.getColumns.asScala).count { leaf =>
       val path = leaf.getPath.toSeq
       leaf.getMaxRepetitionLevel > 0 || hasDefault(path.head) || {
@@ -82,7 +92,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
         case Some((i, column)) =>
           val b = f.leaves(i)
           val t = column.getPrimitiveType
-          val agrees = sofar.primitive.forall(_ == shape(t))
+          val agrees = sofar.primitive.forall(_ == shape(t)) && !isRebased(f, t)
           Leaf(
             if (sofar.nulls < 0 || b.nulls < 0) -1 else sofar.nulls + b.nulls,
             if (b.min == null || !agrees) sofar.min else LeafBounds.least(t, sofar.min, b.min),
@@ -91,6 +101,16 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
             Some(shape(t)))
       }
     }
+
+  /** Old Spark and its legacy mode count days before 1582 by the calendar of that time. */
+  private def isRebased(f: Footer, t: PrimitiveType): Boolean = {
+    val legacy = f.keyValues.contains("org.apache.spark.legacyDateTime") ||
+      f.keyValues.get("org.apache.spark.version").exists(_.matches("[12]\\..*"))
+    legacy && (t.getLogicalTypeAnnotation match {
+      case _: DateLogicalTypeAnnotation | _: TimestampLogicalTypeAnnotation => true
+      case _ => false
+    })
+  }
 
   private val positions = mutable.HashMap.empty[(Any, Seq[String]), Option[(Int, ColumnDescriptor)]]
 

@@ -25,8 +25,8 @@ final case class OptimizeClauses(
  * @param child the target: Spark's unresolved table, or [[PathTable]]
  * @param where the WHERE predicate; an expression of the plan, so that Spark binds its parameters
  * @param clauses everything else
- * @param otherParser what the next parser makes of the same text, when it knows OPTIMIZE too: the
- *   statement is handed to it when the table turns out to be Delta's
+ * @param otherParser what the next parser makes of it, when it knows OPTIMIZE too: the statement is
+ *   handed to it when the table turns out to be Delta's
  */
 final case class OptimizeTable(
     child: LogicalPlan,
@@ -41,8 +41,13 @@ final case class OptimizeTable(
     copy(child = newChild)
 }
 
-/** Holds a plan where the analyzer does not look for one. */
-final case class OtherParser(plan: Option[LogicalPlan]) {
+/**
+ * What other parsers make of the same statement, held where the analyzer does not look for a plan.
+ *
+ * @param text the statement as Delta's grammar has it: without TABLE, a directory as delta.`path`
+ * @param plan the next parser's reading of it, if it has one
+ */
+final case class OtherParser(text: String, plan: Option[LogicalPlan]) {
   override def toString: String = ""
 }
 

@@ -1,5 +1,6 @@
 package io.sparkzorder.sql
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.Path
@@ -25,15 +26,14 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
         if (isTable(parts)) SparkLine.unresolvedTable(parts, "OPTIMIZE")
         else PathTable(parts.last))
     case s @ OptimizeTable(PathTable(path), _, _, other) if isBound(s) =>
-      other.plan.filter(_ => isDelta(path)).getOrElse(command(s, PathTarget(path)))
+      (if (isDelta(path)) deltas(other) else None).getOrElse(command(s, PathTarget(path)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => command(s, CatalogTarget(table))
         case None =>
-          format(r.table) match {
-            case "delta" if other.plan.isDefined => other.plan.get
-            case known => TargetChecks.refuseFormat(r.identifier.toString, known)
-          }
+          val known = format(r.table)
+          (if (known == "delta") deltas(other) else None)
+            .getOrElse(TargetChecks.refuseFormat(r.identifier.toString, known))
       }
   }
 
@@ -48,6 +48,15 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     try session.asInstanceOf[SparkLine.Session].sessionState.catalog
         .tableExists(TableIdentifier(parts.last, Some(parts.head)))
     catch { case NonFatal(_) => false }
+
+  /**
+   * Delta's own reading of the statement: by the parser behind ours, or by one before ours, which
+   * has not seen the statement because of its TABLE.
+   */
+  private def deltas(other: OtherParser): Option[LogicalPlan] = other.plan.orElse {
+    val outermost = SparkLine.session(session).sessionState.sqlParser
+    Try(outermost.parsePlan(other.text)).toOption.filterNot(_.isInstanceOf[OptimizeTable])
+  }
 
   private def isDelta(path: String): Boolean =
     try {

@@ -29,12 +29,12 @@ import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
  *
  * @param names the next parser, which parses names and literals
  * @param condition parses a WHERE predicate, parameters included
- * @param otherParser what the next parser makes of the whole text
+ * @param otherParser what the next parser makes of a text, if it accepts it
  */
 private[sql] final class ZOrderAstBuilder(
     names: ParserInterface,
     condition: String => Expression,
-    otherParser: () => Option[LogicalPlan])
+    otherParser: String => Option[LogicalPlan])
     extends ZOrderSqlBaseBaseVisitor[LogicalPlan] {
 
   override def visitSingleStatement(ctx: SingleStatementContext): LogicalPlan =
@@ -83,7 +83,19 @@ private[sql] final class ZOrderAstBuilder(
           .map(o => stringLiteral(o.key.getText) -> stringLiteral(o.value.getText))
           .toMap,
         dryRun = ctx.dryRun() != null),
-      OtherParser(otherParser()))
+      forOthers(ctx))
+
+  private def forOthers(ctx: OptimizeContext): OtherParser = {
+    val named = target(ctx.target()) match {
+      case PathTable(path) => deltaPath(path)
+      case PathOrTable(parts) => deltaPath(parts.last)
+      case _ => textOf(ctx.target())
+    }
+    val text = s"OPTIMIZE $named${textAfter(ctx.target(), ctx)}"
+    OtherParser(text, otherParser(text))
+  }
+
+  private def deltaPath(path: String): String = s"delta.`${path.replace("`", "``")}`"
 
   private def target(ctx: TargetContext): LogicalPlan =
     if (ctx.STRING() != null) PathTable(stringLiteral(ctx.STRING().getText))
@@ -109,6 +121,12 @@ private[sql] final class ZOrderAstBuilder(
   }
 
   private def later(statement: String): Nothing = throw ZOrderErrors.notImplemented(statement)
+
+  /** What follows a part of a statement. */
+  private def textAfter(part: ParserRuleContext, whole: ParserRuleContext): String = {
+    val (from, to) = (part.stop.getStopIndex + 1, whole.stop.getStopIndex)
+    if (from > to) "" else whole.start.getInputStream.getText(Interval.of(from, to))
+  }
 
   /** The text as written, comments and white space included. */
   private def textOf(ctx: ParserRuleContext): String =

@@ -54,7 +54,8 @@ class ZOrderParser(val delegate: ParserInterface) extends ParserInterface with P
       ZOrderParser.tree(tokens) match {
         case Right(tree) =>
           // parsed at once, so that Delta's reading of its own OPTIMIZE is at hand for its tables
-          val builder = new ZOrderAstBuilder(delegate, condition, () => Try(next).toOption)
+          val builder =
+            new ZOrderAstBuilder(delegate, condition, t => Try(delegate.parsePlan(t)).toOption)
           builder.visitSingleStatement(tree)
         case Left(error) if ZOrderParser.beginsLikeOurs(tokens) =>
           Try(next).getOrElse(throw error)

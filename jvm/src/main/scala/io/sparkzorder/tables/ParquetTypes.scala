@@ -1,11 +1,13 @@
 package io.sparkzorder.tables
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
 import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, PrimitiveType, Type}
 import org.apache.parquet.schema.LogicalTypeAnnotation._
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 import io.sparkzorder.errors.ZOrderErrors
@@ -66,11 +68,15 @@ object ParquetTypes {
       case _ =>
         annotation match {
           case ts: TimestampLogicalTypeAnnotation => ts.getUnit == TimeUnit.NANOS
-          case time: TimeLogicalTypeAnnotation => time.getUnit != TimeUnit.MICROS
+          case time: TimeLogicalTypeAnnotation => time.getUnit != TimeUnit.MICROS || !hasTime
           case _ => false
         }
     }
   }
+
+  // TIME is new in Spark 4.1, and off there
+  private def hasTime: Boolean =
+    Try(SQLConf.get.getConfString("spark.sql.timeType.enabled").toBoolean).getOrElse(false)
 
   private def changesTo(t: PrimitiveType): Option[String] =
     if (isUnreadable(t)) Some("nothing: Spark cannot read it")

@@ -28,6 +28,10 @@ final class TableLister(session: Session, target: Target) {
     val index =
       new LeafFiles(session, Seq(root), table.map(_.partitionSchema).filter(_.nonEmpty))
     val spec = partitionSpec(index)
+    // Spark reads `p=1/extra` as p=1, other engines do not
+    spec.partitions.map(_.path).find(!isPartition(_)).foreach { d =>
+      throw ZOrderErrors.filesOutsidePartitions(target.name, d.toString)
+    }
     val folders =
       if (spec.partitionColumns.isEmpty) IndexedSeq(Folder(0, root, emptyRow))
       else foldersOf(spec)

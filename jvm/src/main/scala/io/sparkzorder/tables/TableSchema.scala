@@ -27,18 +27,18 @@ final class TableSchema(target: String, conf: SQLConf) {
    * @return data columns in the catalog's order, then in the order in which files bring new ones
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
    */
-  def union(catalog: Option[StructType], footers: Seq[Footer], partitions: StructType)
-      : StructType = {
-    val start = catalog.map(s => Sourced(s, TableSchema.Catalog))
+  def union(catalog: Option[StructType], footers: Seq[Footer]): StructType = {
+    // files may hold NULL where the catalog says NOT NULL; reading them must not rely on it
+    val start = catalog.map(s => Sourced(ParquetTypes.nullable(s), TableSchema.Catalog))
     val byFile = distinct(footers).map { f =>
       Sourced(schemaOf(f), f.file.path.toString)
     }
     val all = start.toSeq ++ byFile
-    val merged = all.reduceOption((a, b) => Sourced(merge(a, b, Nil), a.source))
-    // Spark takes a partition column's value from the directory, never from the file
-    val fields = merged.map(_.schema.fields.toSeq).getOrElse(Nil)
-      .filterNot(f => partitions.exists(p => sameName(p.name, f.name)))
-    StructType(fields)
+    val merged = all.reduceOption { (a, b) =>
+      Sourced(merge(a, b, Nil), a.source, if (a.parts.isEmpty) Seq(a, b) else a.parts :+ b)
+    }
+    // a column that the files hold besides the partition directory is kept as it is
+    merged.map(_.schema).getOrElse(new StructType())
   }
 
   /** The schema of one file as Spark reads it: the one that Spark itself noted, else by its types. */
@@ -46,26 +46,55 @@ final class TableSchema(target: String, conf: SQLConf) {
     val noted = footer.keyValues
       .get(ParquetReadSupport.SPARK_METADATA_KEY)
       .flatMap(json => scala.util.Try(DataType.fromJson(json).asInstanceOf[StructType]).toOption)
-    val schema = noted.getOrElse {
-      ParquetTypes.checkReadable(footer)
-      converter.convert(footer.schema)
-    }
+    ParquetTypes.checkReadable(footer)
+    val stored = converter.convert(footer.schema)
+    val schema = noted.map(completed(_, stored).asInstanceOf[StructType]).getOrElse(stored)
     checkNames(schema, footer)
     ParquetTypes.nullable(schema)
   }
 
-  private def checkNames(schema: StructType, footer: Footer): Unit =
-    schema.fields.foreach { f =>
-      schema.fields.find(g => g.name != f.name && sameName(g.name, f.name)).foreach { g =>
-        throw ZOrderErrors.incompatibleSchemas(
-          target,
-          f.name,
-          s"named `${f.name}`",
-          footer.file.path.toString,
-          s"named `${g.name}` (set spark.sql.caseSensitive to true to tell them apart)",
-          footer.file.path.toString)
+  /** The noted type with the fields that only the file has: other writers copy Spark's note along. */
+  private def completed(noted: DataType, stored: DataType): DataType = (noted, stored) match {
+    case (n: StructType, s: StructType) =>
+      val partners = n.fields.map { f =>
+        s.find(_.name == f.name).orElse(s.find(g => sameName(g.name, f.name)))
       }
-    }
+      val known = n.fields.zip(partners).map { case (f, partner) =>
+        partner.map(g => f.copy(dataType = completed(f.dataType, g.dataType))).getOrElse(f)
+      }
+      StructType(known ++ s.fields.filterNot(f => partners.flatten.exists(_.name == f.name)))
+    case (n: ArrayType, s: ArrayType) =>
+      n.copy(elementType = completed(n.elementType, s.elementType))
+    case (n: MapType, s: MapType) =>
+      n.copy(
+        keyType = completed(n.keyType, s.keyType),
+        valueType = completed(n.valueType, s.valueType))
+    case (n, _) => n
+  }
+
+  /** Names that cannot be told apart, at any level; a name may even stand there twice. */
+  private def checkNames(t: DataType, footer: Footer): Unit = t match {
+    case s: StructType =>
+      s.fields.zipWithIndex.foreach { case (f, i) =>
+        s.fields.take(i).find(g => sameName(g.name, f.name)).foreach { g =>
+          throw ZOrderErrors.incompatibleSchemas(
+            target,
+            f.name,
+            s"named `${g.name}`",
+            footer.file.path.toString,
+            s"named `${f.name}`" + (if (f.name == g.name) " too"
+                                    else
+                                      " (set spark.sql.caseSensitive to true to tell them apart)"),
+            footer.file.path.toString)
+        }
+        checkNames(f.dataType, footer)
+      }
+    case a: ArrayType => checkNames(a.elementType, footer)
+    case m: MapType =>
+      checkNames(m.keyType, footer)
+      checkNames(m.valueType, footer)
+    case _ =>
+  }
 
   private def distinct(footers: Seq[Footer]): Seq[Footer] = {
     val seen = mutable.HashSet.empty[(Any, Any)]
@@ -105,16 +134,31 @@ final class TableSchema(target: String, conf: SQLConf) {
     case (l: StringType, _: StringType) => l
     case (l, r) if l == r => l
     case (l, r) =>
+      val from = origin(a, path, l)
       // a table's declared type must go on holding its files, so a file may not widen it
-      widened(l, r).filter(w => a.source != TableSchema.Catalog || w == l).getOrElse {
+      widened(l, r).filter(w => from != TableSchema.Catalog || w == l).getOrElse {
         throw ZOrderErrors.incompatibleSchemas(
           target,
           path.mkString("."),
           l.sql,
-          a.source,
+          from,
           r.sql,
           b.source)
       }
+  }
+
+  /** Which of the merged schemas brought the type of a column. */
+  private def origin(merged: Sourced, path: Seq[String], t: DataType): String =
+    merged.parts.find(p => typeAt(p.schema, path).contains(t)).getOrElse(merged).source
+
+  private def typeAt(t: DataType, path: Seq[String]): Option[DataType] = (t, path) match {
+    case (_, Seq()) => Some(t)
+    case (s: StructType, name +: rest) =>
+      s.find(f => sameName(f.name, name)).flatMap(f => typeAt(f.dataType, rest))
+    case (a: ArrayType, _ +: rest) => typeAt(a.elementType, rest)
+    case (m: MapType, "key" +: rest) => typeAt(m.keyType, rest)
+    case (m: MapType, _ +: rest) => typeAt(m.valueType, rest)
+    case _ => None
   }
 
   /** The type that holds both and that Spark's Parquet reader reads both into. */
@@ -133,7 +177,8 @@ final class TableSchema(target: String, conf: SQLConf) {
     }
   }
 
-  private case class Sourced(schema: StructType, source: String)
+  /** A schema with where it is from, and with the schemas that were merged into it. */
+  private case class Sourced(schema: StructType, source: String, parts: Seq[Sourced] = Nil)
 }
 
 object TableSchema {

@@ -116,4 +116,13 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
     assert(sql(
       "SELECT * FROM t x JOIN t y ON range_partition_id(x.id + y.id, array(2)) = 1").count() === 10)
   }
+
+  test("spark.zorder.enabled off: what needs no sample works, the rest says why it does not") {
+    withSQLConf("spark.zorder.enabled" -> "false") {
+      assert(sql(
+        "SELECT hex(zorder_by_value(id)), range_partition_id(id, array(2)) FROM t").count() === 4)
+      val e = intercept[AnalysisException](sql("SELECT zorder(id) FROM t").collect())
+      assert(TestConditions.of(e) === notSupported && e.getMessage.contains("spark.zorder.enabled"))
+    }
+  }
 }

@@ -43,7 +43,7 @@ class FunctionsInQueriesSuite extends ZOrderSessionSuite {
     "spark.sql.codegen.factoryMode" -> factory)
 
   private def inAllModes(query: => DataFrame): Unit = {
-    val results = modes.map(m => withSQLConf(m: _*)(query.collect().map(_.toString).sorted.toSeq))
+    val results = modes.map(m => inConf(m: _*)(query.collect().map(_.toString).sorted.toSeq))
     results.tail.foreach(r => assert(r === results.head))
     assert(results.head.nonEmpty)
   }
@@ -71,22 +71,23 @@ class FunctionsInQueriesSuite extends ZOrderSessionSuite {
   }
 
   test("one column sorts as the column does, whatever the type") {
-    for ((name, _) <- columns) {
-      def sorted(by: String) =
-        sql(s"SELECT `$name` FROM types ORDER BY $by").collect().map(_.get(0)).map {
-          case b: Array[Byte] => b.toSeq
-          case other => other
-        }.toSeq
-      assert(sorted(s"zorder(`$name`), `$name`") === sorted(s"`$name`"), name)
-      assert(sorted(s"ordered_bits(`$name`, 64), `$name`") === sorted(s"`$name`"), name)
-    }
+    val all = columns.map(_._1)
+    val keys = all.map(c => s"zorder(`$c`) `z_$c`, ordered_bits(`$c`, 64) `o_$c`").mkString(", ")
+    // one row of lists, each sorted by another key and then by the column
+    def lists(key: String => String) = all.map(c =>
+      s"transform(array_sort(collect_list(struct(${key(c)} k, `$c` v))), x -> string(x.v)) `$c`")
+    def row(key: String => String) =
+      sql(s"SELECT ${lists(key).mkString(", ")} FROM (SELECT *, $keys FROM types)").collect().toSeq
+    val expected = row(c => s"`$c`").map(_.toString)
+    assert(row(c => s"`z_$c`").map(_.toString) === expected)
+    assert(row(c => s"`o_$c`").map(_.toString) === expected)
   }
 
   test("timestamps do not depend on the session's zone") {
     val query = "SELECT id, hex(ordered_bits(ts)), zorder(ts), range_partition_id(ts, 100), " +
       "hex(ordered_bits(ntz)), hex(ordered_bits(day)) FROM types"
     val zones = Seq("UTC", "America/Los_Angeles", "Asia/Kathmandu").map { zone =>
-      withSQLConf("spark.sql.session.timeZone" -> zone)(sql(query).collect().toSeq)
+      inConf("spark.sql.session.timeZone" -> zone)(sql(query).collect().toSeq)
     }
     assert(zones.distinct.size === 1)
   }

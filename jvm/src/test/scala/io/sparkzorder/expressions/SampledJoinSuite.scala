@@ -18,27 +18,43 @@ class SampledJoinSuite extends ZOrderSessionSuite {
   private val condition = "range_partition_id(l.a, 4) = range_partition_id(r.b, 4)"
   private val plain = "l.a div 2 = r.b div 5"
 
-  private val hints = Seq(
-    "BROADCAST(l)",
-    "BROADCAST(r)",
-    "MERGE(l)",
-    "SHUFFLE_HASH(l)",
-    "SHUFFLE_HASH(r)",
-    "SHUFFLE_REPLICATE_NL(l)")
+  private val strategies = Seq(
+    "BROADCAST(l)" -> "BroadcastHashJoin.* BuildLeft",
+    "BROADCAST(r)" -> "BroadcastHashJoin.* BuildRight",
+    "MERGE(l)" -> "SortMergeJoin",
+    "SHUFFLE_HASH(l)" -> "ShuffledHashJoin.* BuildLeft",
+    "SHUFFLE_HASH(r)" -> "ShuffledHashJoin.* BuildRight",
+    "SHUFFLE_REPLICATE_NL(l)" -> "CartesianProduct")
 
-  for (hint <- hints; adaptive <- Seq(true, false)) {
-    test(s"inner and outer joins with $hint, adaptive execution $adaptive") {
+  private val joined = for (a <- 0L to 7; b <- 0L to 19 if a / 2 == b / 5) yield Row(a, b)
+
+  for ((hint, operator) <- strategies; adaptive <- Seq(true, false)) {
+    test(s"$hint, adaptive execution $adaptive") {
       withSQLConf("spark.sql.adaptive.enabled" -> adaptive.toString) {
-        for (join <- Seq("JOIN", "LEFT JOIN")) {
-          def query(on: String) = sql(s"SELECT /*+ $hint */ * FROM l $join r ON $on AND x < 2")
-          checkAnswer(query(condition), query(plain).collect().toSeq)
-        }
+        val df = sql(s"SELECT /*+ $hint */ a, b FROM l JOIN r ON $condition")
+        checkAnswer(df, joined)
+        val plan = df.queryExecution.executedPlan.toString
+        assert(operator.r.findFirstIn(plan).nonEmpty, plan)
       }
     }
   }
 
-  test("right, full, semi, anti and cross joins") {
-    for (join <- Seq("RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN", "CROSS JOIN")) {
+  test("why keys are computed below the join: Spark fails on a subquery in a broadcast key") {
+    withSQLConf("spark.sql.optimizer.excludedRules" -> ProjectSampledJoinKeys.ruleName) {
+      intercept[Exception] {
+        sql(s"SELECT /*+ BROADCAST(l) */ a, b FROM l JOIN r ON $condition").collect()
+      }
+    }
+  }
+
+  test("outer, semi, anti and cross joins") {
+    for (join <- Seq(
+        "LEFT JOIN",
+        "RIGHT JOIN",
+        "FULL JOIN",
+        "LEFT SEMI JOIN",
+        "LEFT ANTI JOIN",
+        "CROSS JOIN")) {
       def query(on: String) = sql(s"SELECT * FROM l $join r ON $on")
       checkAnswer(query(condition), query(plain).collect().toSeq)
       assert(query(condition).columns === query(plain).columns)

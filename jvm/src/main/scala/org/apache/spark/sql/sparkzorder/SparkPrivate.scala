@@ -1,6 +1,7 @@
 package org.apache.spark.sql.sparkzorder
 
-import org.apache.spark.{SparkException, SparkThrowable}
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.{Table, V1Table}
@@ -36,15 +37,14 @@ object SparkPrivate {
     case _ => None
   }
 
-  /** Applies `f` to many things at once, in their order. */
+  /** Applies `f` to many things at once, in their order; fails as the first of them that fails. */
   def inParallel[A, B](items: Seq[A], threadName: String, threads: Int)(f: A => B): Seq[B] =
     if (items.isEmpty) Nil
     else {
-      try ThreadUtils.parmap(items, threadName, math.min(threads, items.size))(f)
-      catch {
-        // Spark wraps what a thread throws; a condition must reach the user as it is
-        case e: SparkException if e.getCause.isInstanceOf[SparkThrowable] => throw e.getCause
-      }
+      // Spark wraps what a thread throws, which would hide the condition of an error of ours
+      val tried =
+        ThreadUtils.parmap(items, threadName, math.min(threads, items.size))(i => Try(f(i)))
+      tried.map(_.get)
     }
 
   /** Runs a query and gives Spark's internal rows, copied. */

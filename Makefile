@@ -1,0 +1,103 @@
+# Every target does the set-up that it needs, on a machine with Python 3.10+ and a JDK 17.
+# Stamp files remember what was done, so a second run repeats nothing but the tests.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# sbt and pytest would fight for the machine
+.NOTPARALLEL:
+
+python := .venv/bin/python
+environment := .venv/.installed
+package := .venv/.package
+jars := target/jars/.stamp
+wheel := dist/.stamp
+environment35 := .venv-3.5/.installed
+
+jvm_sources := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
+  $(shell find jvm/src/main -type f)
+python_sources := $(shell find python/spark_zorder -name '*.py')
+
+##@ Use
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(package) $(jars) ## Python environment in .venv, with the package and its jars
+
+.PHONY: demo
+demo: setup ## lay out TPC-DS data three ways and measure (about 2 GB of memory)
+	$(python) -m benchmarks.demo
+
+##@ Build
+
+.PHONY: jars
+jars: $(jars) ## the jar of every row, in target/jars and in the Python package
+
+.PHONY: wheel
+wheel: $(wheel) ## the Python wheel with all jars, in dist
+
+##@ Check
+
+.PHONY: test
+test: test-jvm test-py ## every test: JVM suites of both Spark lines, then pytest
+
+.PHONY: test-jvm
+test-jvm: $(environment) ## the JVM suites on Spark 4.1, then on Spark 3.5
+	build/sbt spark41/test spark35/test
+
+.PHONY: test-py
+test-py: setup $(wheel) $(environment35) ## pytest: classic, then Spark Connect, then Spark 3.5
+	$(python) -m pytest
+	$(python) -m pytest --mode=connect
+	PYTHONPATH=python .venv-3.5/bin/python -m pytest --mode=session
+
+.PHONY: lint
+lint: $(environment) ## formatting, style and types
+	$(python) -m ruff check
+	$(python) -m ruff format --check
+	$(python) -m mypy
+	build/sbt scalafmtCheckAll scalafmtSbtCheck
+
+.PHONY: fmt
+fmt: $(environment) ## put every source file into the project's format
+	$(python) -m ruff check --fix
+	$(python) -m ruff format
+	build/sbt scalafmtAll scalafmtSbt
+
+.PHONY: clean
+clean: ## remove what was built; environments and downloads stay
+	rm -rf target project/target project/project dist python/spark_zorder/jars
+	rm -rf .pytest_cache .mypy_cache .ruff_cache
+
+# --- files ---
+
+$(environment): requirements/dev.txt build/venv
+	build/venv .venv requirements/dev.txt
+
+$(environment35): requirements/spark-3.5.txt build/venv
+	build/venv .venv-3.5 requirements/spark-3.5.txt
+
+# editable: the package is read from python/, only its metadata and commands are installed
+$(package): $(environment) pyproject.toml python/spark_zorder/_version.py
+	$(python) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+# old jars go first: a jar of an earlier version must not end up in the wheel
+$(jars): $(environment) $(jvm_sources)
+	rm -rf target/jars python/spark_zorder/jars
+	build/sbt package
+	mkdir -p python/spark_zorder/jars
+	cp target/jars/*.jar python/spark_zorder/jars/
+	touch $@
+
+$(wheel): $(jars) pyproject.toml README.md LICENSE $(python_sources)
+	rm -rf dist
+	$(python) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	  --wheel-dir dist .
+	touch $@

@@ -1,0 +1,14 @@
+package io.sparkzorder.expressions
+
+import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LogicalPlan, UnionLoopRef}
+
+/** What only this line of Spark knows of plans: recursive queries. */
+private[expressions] object PlanBridge {
+
+  /** Whether the node stands for the rows of the recursion that it is in. */
+  def isRecursion(plan: LogicalPlan): Boolean = plan match {
+    case _: UnionLoopRef => true
+    case c: CTERelationRef => c.recursive
+    case _ => false
+  }
+}

@@ -1,0 +1,24 @@
+"""spark-zorder: multi-dimensional clustering of plain Parquet tables for Apache Spark.
+
+>>> from spark_zorder import configure, ZOrderTable, functions as F
+
+Nothing here imports pyspark until it is used, so that ``spark-zorder jar`` and the import itself
+work where pyspark is not installed.
+"""
+
+from spark_zorder import functions
+from spark_zorder._check import check
+from spark_zorder._errors import MissingExtensionError
+from spark_zorder._version import __version__
+from spark_zorder.session import configure
+from spark_zorder.table import OptimizeBuilder, ZOrderTable
+
+__all__ = [
+    "MissingExtensionError",
+    "OptimizeBuilder",
+    "ZOrderTable",
+    "__version__",
+    "check",
+    "configure",
+    "functions",
+]

@@ -1,0 +1,74 @@
+"""Says what is installed, whether a session has the extension, and what to add if not."""
+
+import platform
+from typing import TYPE_CHECKING
+
+from spark_zorder import _jars
+from spark_zorder._errors import is_loaded
+from spark_zorder._version import __version__
+from spark_zorder.session import EXTENSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def check(spark: "SparkSession") -> bool:
+    """Print versions, the jar's row, the extensions in force and, if need be, the line to add.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Classic or Spark Connect.
+
+    Returns
+    -------
+    bool
+        Whether the session has the extension.
+
+    Examples
+    --------
+    >>> import spark_zorder
+    >>> spark_zorder.check(spark)  # doctest: +ELLIPSIS
+    spark-zorder   0.1.0
+    ...
+    extension      loaded
+    True
+    """
+    loaded = is_loaded(spark)
+    print("\n".join([*installed(), *_session(spark, loaded)]))  # noqa: T201 (its purpose)
+    return loaded
+
+
+def installed() -> list[str]:
+    """Describe what is known without a session."""
+    rows = ", ".join(str(row) for row in sorted(_jars.shipped())) or "none; run `make jars`"
+    return [
+        f"spark-zorder   {__version__}",
+        f"jars for       {rows}",
+        f"Python         {platform.python_version()}",
+    ]
+
+
+def _session(spark: "SparkSession", loaded: bool) -> list[str]:
+    entries = (spark.conf.get("spark.jars", "") or "").split(",")
+    jars = [jar for jar in entries if _jars.row_of(jar)]
+    lines = [
+        f"Spark          {spark.version}",
+        f"extensions     {spark.conf.get('spark.sql.extensions', '') or 'none set'}",
+        *[f"jar            {jar} ({_jars.row_of(jar)})" for jar in jars],
+        f"extension      {'loaded' if loaded else 'NOT loaded'}",
+    ]
+    return lines if loaded else lines + _advice(spark.version)
+
+
+def _advice(spark_version: str) -> list[str]:
+    try:
+        jar = _jars.find(_jars.line_of(spark_version))
+    except LookupError as error:
+        return [str(error)]
+    return [
+        "Build the session with spark_zorder.configure(SparkSession.builder), or add these lines "
+        "to spark-defaults.conf:",
+        f"spark.jars            {jar}",
+        f"spark.sql.extensions  {EXTENSION}",
+    ]

@@ -1,0 +1,81 @@
+"""Which jar belongs to which Spark: one row, a Spark line with a Scala version, is one jar."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent / "jars"
+_JAR_NAME = re.compile(
+    r"spark-zorder-(?P<spark>\d+\.\d+)_(?P<scala>\d+\.\d+)-(?P<version>.+)\.jar$"
+)
+
+
+@dataclass(frozen=True, order=True)
+class Row:
+    """A Spark line and a Scala binary version, such as Spark 4.1 with Scala 2.13."""
+
+    spark: str
+    scala: str
+
+    def __str__(self) -> str:
+        return f"Spark {self.spark} with Scala {self.scala}"
+
+
+def row_of(jar: str) -> Row | None:
+    """Read the row from the name of a spark-zorder jar; None if it is another jar."""
+    found = _JAR_NAME.search(jar)
+    return Row(found["spark"], found["scala"]) if found else None
+
+
+def shipped() -> dict[Row, Path]:
+    """List the rows for which this installation holds a jar."""
+    jars = {row_of(path.name): path for path in sorted(_FOLDER.glob("*.jar"))}
+    return {row: path for row, path in jars.items() if row is not None}
+
+
+def find(spark: str, scala: str | None = None) -> Path:
+    """Find the jar for a Spark line, and for that line's first Scala version unless one is given.
+
+    Raises
+    ------
+    LookupError
+        When no jar was built for that row; names the rows that there are.
+    """
+    rows = shipped()
+    if not rows:
+        raise LookupError(
+            f"no spark-zorder jars in {_FOLDER}. In a source checkout run `make jars`"
+        )
+    for row, path in sorted(rows.items()):
+        if row.spark == spark and scala in (None, row.scala):
+            return path
+    asked = f"Spark {spark}" + (f" with Scala {scala}" if scala else "")
+    supported = ", ".join(str(row) for row in sorted(rows))
+    raise LookupError(f"spark-zorder has no jar for {asked}. Supported: {supported}")
+
+
+def find_for_pyspark() -> Path:
+    """Find the jar for the pyspark that this Python imports."""
+    import pyspark
+
+    return find(line_of(pyspark.__version__), _scala_in(spark_home() / "jars"))
+
+
+def spark_home() -> Path:
+    """Return where the running pyspark takes Spark from: SPARK_HOME, else its own folder."""
+    import pyspark
+
+    return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+
+
+def line_of(version: str) -> str:
+    """Reduce ``4.1.3`` to its line, ``4.1``."""
+    return ".".join(version.split(".")[:2])
+
+
+def _scala_in(jars: Path) -> str | None:
+    # Spark 3.5 comes with either Scala; the library in its jars folder tells which
+    for library in jars.glob("scala-library-*.jar"):
+        return line_of(library.name.removeprefix("scala-library-"))
+    return None

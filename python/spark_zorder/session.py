@@ -1,0 +1,141 @@
+"""Adds the extension to a session that is about to be built."""
+
+import os
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from spark_zorder import _jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EXTENSION = "io.sparkzorder.ZOrderExtensions"
+
+_JARS = "spark.jars"
+_EXTENSIONS = "spark.sql.extensions"
+
+
+def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
+    """Add spark-zorder to the session that `builder` will build.
+
+    Appends the jar of the running Spark to ``spark.jars`` and the extension to
+    ``spark.sql.extensions``, after what the builder, ``PYSPARK_SUBMIT_ARGS`` or
+    ``spark-defaults.conf`` already say there. Touches nothing else, and does nothing twice.
+
+    Parameters
+    ----------
+    builder : SparkSession.Builder
+        With or without settings of its own; ``remote("local[*]")`` is fine too.
+
+    Returns
+    -------
+    SparkSession.Builder
+        The same builder.
+
+    Raises
+    ------
+    LookupError
+        There is no jar for the running pyspark; the message names the supported rows.
+    RuntimeError
+        A JVM without the jar is already running, or the session will be one of a remote server:
+        a jar can only be added when the JVM starts.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> from spark_zorder import configure
+    >>> spark = configure(SparkSession.builder).getOrCreate()  # doctest: +SKIP
+    """
+    set_so_far = _settings_of(builder)
+    jar = _jars.find_for_pyspark()
+    _refuse_remote_server(set_so_far, jar)
+    _refuse_running_jvm(jar)
+
+    jars = _entries(_JARS, set_so_far)
+    if not any(map(_is_ours, jars)):
+        jars.append(str(jar))
+    extensions = _entries(_EXTENSIONS, set_so_far)
+    if EXTENSION not in extensions:
+        extensions.append(EXTENSION)
+    return builder.config(_JARS, ",".join(jars)).config(_EXTENSIONS, ",".join(extensions))
+
+
+def _settings_of(builder: "SparkSession.Builder") -> dict[str, str]:
+    # pyspark has no way to read a builder back; its settings are the only mapping that it holds
+    held = [value for value in vars(builder).values() if isinstance(value, dict)]
+    return {key: str(value) for mapping in held for key, value in mapping.items()}
+
+
+def _entries(key: str, set_so_far: dict[str, str]) -> list[str]:
+    # the order in which Spark itself looks, each hiding the next
+    for settings in (set_so_far, _submit_arguments(), _defaults_file()):
+        if key in settings:
+            return [entry.strip() for entry in settings[key].split(",") if entry.strip()]
+    return []
+
+
+def _submit_arguments() -> dict[str, str]:
+    words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    values = [value for option, value in pairwise(words) if option in ("--conf", "-c")]
+    return {key: value for key, found, value in (v.partition("=") for v in values) if found}
+
+
+def _defaults_file() -> dict[str, str]:
+    folder = os.environ.get("SPARK_CONF_DIR")
+    path = (Path(folder) if folder else _jars.spark_home() / "conf") / "spark-defaults.conf"
+    if not path.is_file():
+        return {}
+    # a Java properties file: key and value apart by blanks, '=' or ':', lines joined by '\'
+    text = re.sub(r"\\\r?\n\s*", "", path.read_text(encoding="utf-8"))
+    lines = [line.strip() for line in text.splitlines()]
+    pairs = [re.split(r"\s*[=:\s]\s*", line, maxsplit=1) for line in lines if line[:1] not in "#!"]
+    return {pair[0]: pair[1].strip() for pair in pairs if len(pair) == 2}
+
+
+def _is_ours(jar: str) -> bool:
+    return _jars.row_of(PurePath(jar).name) is not None
+
+
+def _refuse_remote_server(set_so_far: dict[str, str], jar: Path) -> None:
+    url = set_so_far.get("spark.remote") or os.environ.get("SPARK_REMOTE", "")
+    if url.startswith("sc://"):
+        raise RuntimeError(
+            f"configure() cannot add a jar to the running Spark Connect server {_host(url)}. Start "
+            f"the server with --jars {jar} --conf {_EXTENSIONS}={EXTENSION} and connect without "
+            "configure()"
+        )
+
+
+def _host(url: str) -> str:
+    # what follows the host may be a token
+    return re.split(r"[/;]", url.removeprefix("sc://"), maxsplit=1)[0]
+
+
+def _refuse_running_jvm(jar: Path) -> None:
+    settings = _settings_of_running_jvm()
+    if not settings:
+        return
+    class_path = settings.get(_JARS, "").split(",")
+    class_path += settings.get("spark.driver.extraClassPath", "").split(os.pathsep)
+    class_path += [path.name for path in (_jars.spark_home() / "jars").glob("*.jar")]
+    if not any(map(_is_ours, class_path)):
+        raise RuntimeError(
+            "A JVM without the spark-zorder jar is already running for this process, even if its "
+            "session was stopped, and a jar can only be added when it starts. Call configure() "
+            "before the first session (restart Python or the notebook's kernel), or start Spark "
+            f"with --jars {jar}"
+        )
+
+
+def _settings_of_running_jvm() -> dict[str, str]:
+    from pyspark import SparkConf, SparkContext
+
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        # spark-submit started the JVM and waits for us; this property is already so, but setting
+        # it connects us
+        SparkContext.setSystemProperty("SPARK_SUBMIT", "true")
+    # a new SparkConf takes the settings of the JVM's start, and is empty while there is no JVM
+    return dict(SparkConf().getAll())

@@ -1,0 +1,85 @@
+"""The session that tests run on, and the three ways to run them.
+
+``pytest`` runs everything on a classic session. ``pytest --mode=connect`` runs the tests that take
+the fixture `spark` over Spark Connect, and ``pytest --mode=session`` the same tests on a classic
+session of whichever Spark the environment has: that is how Spark 3.5 is tested. The two kinds of
+session cannot live in one process.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_zorder import configure
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+    "spark.driver.memory": "2g",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--mode",
+        choices=["classic", "connect", "session"],
+        default="classic",
+        help="everything on a classic session (default); tests with a session over Spark Connect; "
+        "or tests with a session, classic",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if config.getoption("mode") == "connect":
+        # the local Connect server then takes a free port instead of a fixed one
+        os.environ["SPARK_TESTING"] = "1"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("mode") == "classic":
+        return
+    with_session = [
+        item
+        for item in items
+        if "spark" in getattr(item, "fixturenames", ())
+        and item.get_closest_marker("classic_only") is None
+    ]
+    config.hook.pytest_deselected(items=[item for item in items if item not in with_session])
+    items[:] = with_session
+
+
+@pytest.fixture(scope="session")
+def is_connect(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("mode") == "connect")
+
+
+@pytest.fixture(scope="session")
+def spark(is_connect: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session with the extension, as a user builds it: by configure()."""
+    builder = SparkSession.builder.appName("spark-zorder tests")
+    builder = builder.remote("local[2]") if is_connect else builder.master("local[2]")
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    warehouse = tmp_path_factory.mktemp("warehouse")
+    builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
+    session = configure(builder).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def database(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database of the test's own, in use while the test runs."""
+    name = re.sub(r"\W+", "_", request.node.name)
+    spark.sql(f"CREATE DATABASE {name}")
+    spark.sql(f"USE {name}")
+    yield name
+    spark.sql("USE default")
+    spark.sql(f"DROP DATABASE {name} CASCADE")

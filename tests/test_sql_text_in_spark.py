@@ -1,0 +1,29 @@
+"""What `_sql` quotes, Spark reads back as it was."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_zorder import _sql
+
+AWKWARD = [
+    "it's",
+    'say "x"',
+    "back\\slash",
+    "end\\",
+    "`tick`",
+    "a.b",
+    "-- c",
+    "/* c */",
+    "日本",
+    "\n",
+]
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_a_string_literal_means_its_text(spark: SparkSession, text: str) -> None:
+    assert spark.sql(f"SELECT {_sql.string(text)}").first() == (text,)
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_a_quoted_name_means_its_text(spark: SparkSession, text: str) -> None:
+    assert spark.sql(f"SELECT 1 AS {_sql.quote(text)}").columns == [text]
