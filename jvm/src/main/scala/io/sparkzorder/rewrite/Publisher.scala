@@ -46,7 +46,7 @@ final class Publisher(state: StateDirectory) extends Logging {
   private def publishFolder(record: Record, change: FolderChange): Option[ZOrderException] = {
     val folder = Publisher.folder(state.root, change.folder)
     val retained = state.retained(record.run)
-    val begun = change.added.exists(a => exists(new Path(folder, a.name)))
+    val begun = change.added.exists(a => exists(Publisher.child(folder, a.name)))
     val changed = change.replaced.flatMap(r => changeOf(folder, retained, r))
     // once a new file is in, the replaced ones were all out: what misses now was removed later
     if (changed.nonEmpty && !begun) {
@@ -60,12 +60,12 @@ final class Publisher(state: StateDirectory) extends Logging {
     } else {
       fs.mkdirs(retained)
       change.replaced.foreach { r =>
-        val path = new Path(folder, r.name)
+        val path = Publisher.child(folder, r.name)
         if (isSame(folder, r)) move(path, new Path(retained, r.retained))
         RawFiles.sweepChecksum(fs, path)
       }
       change.added.foreach { a =>
-        move(new Path(state.staging(record.run), a.staged), new Path(folder, a.name))
+        move(new Path(state.staging(record.run), a.staged), Publisher.child(folder, a.name))
       }
       None
     }
@@ -74,11 +74,11 @@ final class Publisher(state: StateDirectory) extends Logging {
   /** What somebody else did to a file that the run replaces, if anything. */
   private def changeOf(folder: Path, retained: Path, r: Replaced): Option[String] =
     if (isSame(folder, r) || exists(new Path(retained, r.retained))) None
-    else if (exists(new Path(folder, r.name))) Some(s"the file ${r.name} was overwritten")
+    else if (exists(Publisher.child(folder, r.name))) Some(s"the file ${r.name} was overwritten")
     else Some(s"the file ${r.name} was removed")
 
   private def isSame(folder: Path, r: Replaced): Boolean =
-    status(new Path(folder, r.name)).exists(s =>
+    status(Publisher.child(folder, r.name)).exists(s =>
       s.getLen == r.length && s.getModificationTime == r.modified)
 
   /** Renames a file; fine when another publisher has done it already. */
@@ -101,7 +101,10 @@ object Publisher {
 
   /** A folder of a record as a path. */
   def folder(root: Path, relative: String): Path =
-    if (relative.isEmpty) root else new Path(root, relative)
+    relative.split('/').filter(_.nonEmpty).foldLeft(root)(child)
+
+  /** `name` in a directory; a name with a colon would be taken for a URI by Path itself. */
+  def child(directory: Path, name: String): Path = new Path(directory, new Path(null, null, name))
 
   /** The counterpart: the part of `path` below `root`, empty for the root itself. */
   def relative(root: Path, path: Path): String =
