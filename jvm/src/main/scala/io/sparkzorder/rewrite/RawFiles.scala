@@ -25,6 +25,6 @@ private[sparkzorder] object RawFiles {
   /** Removes the checksum file of a file that was moved away. */
   def sweepChecksum(fs: FileSystem, moved: Path): Unit =
     if (fs.getUri.getScheme == "file") {
-      fs.delete(new Path(moved.getParent, s".${moved.getName}.crc"), false)
+      fs.delete(Publisher.child(moved.getParent, s".${moved.getName}.crc"), false)
     }
 }
