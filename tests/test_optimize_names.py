@@ -15,6 +15,7 @@ from tests.optimizing import (
     optimize,
     pa,
     quoted,
+    run,
     write_parts,
 )
 from tests.support import rows_of
@@ -79,7 +80,7 @@ def test_nested_fields_with_odd_names(spark: SparkSession, tmp_path: Path) -> No
     table = write_parts(tmp_path / "t", pa.table({"a b": values, "a": pa.array(range(60))}))
     rows = arrow_rows(table)
     sql = f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY (`a b`.`b.c`.select, `a b`.`B.C`.`d e`)"
-    result = spark.sql(sql).head()
+    result = run(spark, sql)
     assert [c.name for c in result.columns] == ["`a b`.`b.c`.select", "`a b`.`b.c`.`d e`"]
     assert arrow_rows(table) == rows
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.optimizing import arrow_rows, optimize, pa, quoted, statement, write, write_parts
+from tests.optimizing import arrow_rows, optimize, pa, quoted, run, statement, write, write_parts
 from tests.support import data_files, rows_of, run_python, snapshot
 
 
@@ -113,7 +113,7 @@ def test_a_frame_that_was_made_before_sees_the_rows(spark: SparkSession, table: 
 
 def test_a_dry_run_and_into_leave_no_state(spark: SparkSession, table: Path) -> None:
     before = snapshot(table)
-    dry = spark.sql(statement(table, ["id", "x"]) + " DRY RUN").head()
+    dry = run(spark, statement(table, ["id", "x"]) + " DRY RUN")
     assert dry.dryRun
     assert dry.metrics.numFilesAdded > 0
     spark.sql(statement(table, ["id"]) + f" INTO '{table.parent}/new'").collect()
@@ -191,5 +191,5 @@ def test_spark_without_the_extension(spark: SparkSession, tmp_path: Path) -> Non
     done = run_python(PLAIN.format(path=str(table)))
     assert done.returncode == 0, done.stderr[-3000:]
     assert "read 180" in done.stdout
-    result = spark.sql(f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY id").head()
+    result = run(spark, f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY id")
     assert result.metrics.numRows == 187
