@@ -303,4 +303,4 @@ def test_the_file_that_brought_a_column_is_named(
     for target in (table, "t"):
         text = statement(target, ["id"])
         error = refusal(spark, text, table, "ZORDER_INCOMPATIBLE_SCHEMAS", *says)
-        assert "catalog" not in str(error)
+        assert "the catalog" not in str(error)

