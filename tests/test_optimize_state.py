@@ -183,6 +183,7 @@ print("read", frame.count())
 """
 
 
+@pytest.mark.classic_only
 def test_spark_without_the_extension(spark: SparkSession, tmp_path: Path) -> None:
     table = tmp_path / "t"
     for p in (1, 2):
