@@ -48,8 +48,12 @@ final case class BatchPlan(
   }
 }
 
-/** Plans a batch: samples and cuts, or chooses what to compact. Reads, but writes nothing. */
-final class BatchPlanner(p: Prepared, phases: Phases) {
+/**
+ * Plans a batch: samples and cuts, or chooses what to compact. Reads, but writes nothing.
+ *
+ * @param copyAll every row must come out, because the result lies elsewhere (INTO)
+ */
+final class BatchPlanner(p: Prepared, phases: Phases, copyAll: Boolean) {
 
   def plan(batch: TableFiles, footers: IndexedSeq[Footer]): BatchPlan = {
     val (files, kept) = withRows(batch, footers)
@@ -89,7 +93,7 @@ final class BatchPlanner(p: Prepared, phases: Phases) {
   }
 
   private def compaction(files: TableFiles, footers: IndexedSeq[Footer]): BatchPlan = {
-    val c = Compaction.plan(files, p.settings(Settings.TargetFileSize))
+    val c = Compaction.plan(files, p.settings(Settings.TargetFileSize), copyAll)
     val kept = matched(c.chosen, footers)
     BatchPlan(
       c.chosen,

@@ -1,7 +1,5 @@
 package io.sparkzorder.commands
 
-import java.util.UUID
-
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -25,6 +23,7 @@ final case class BatchOutcome(
 /**
  * Rewrites one batch: writes, verifies and brings the files to their place.
  *
+ * @param run names the files that are written and the record
  * @param after number of the last record that was published before the table was listed
  * @param relist lists the table again, for the check just before the commit
  */
@@ -32,10 +31,10 @@ final class BatchRun(
     p: Prepared,
     phases: Phases,
     conf: Configuration,
+    run: String,
     after: Long,
     relist: () => TableFiles)
     extends Logging {
-  private val run = UUID.randomUUID().toString
   private val sameName = p.session.sessionState.conf.resolver
 
   /** Replaces the inputs in place: stage, verify, commit, publish. */
@@ -59,7 +58,8 @@ final class BatchRun(
         plan.inputs.files,
         bytes,
         publishMs,
-        Some(record.createdMs + record.retainMs))
+        // the clock starts when the files are out, not when the record was made
+        Some(System.currentTimeMillis() + record.retainMs))
     } catch {
       case t: Throwable =>
         // after the commit the staged files belong to the table; the next run rolls them forward

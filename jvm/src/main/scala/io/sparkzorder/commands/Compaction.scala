@@ -22,11 +22,16 @@ object Compaction {
 
   /**
    * Neighbours are put together until they fill a file, so that rows stay near the rows that they
-   * were written with. A file that would stay alone is left as it is.
+   * were written with. A file that would stay alone is left as it is, unless `copyAll`.
+   *
+   * @param copyAll every file must come out, because the result lies elsewhere
    */
-  def plan(files: TableFiles, targetBytes: Long): Compaction = {
+  def plan(files: TableFiles, targetBytes: Long, copyAll: Boolean): Compaction = {
     val groups = files.folders.flatMap { folder =>
-      group(files.files.filter(f => f.folder == folder.ordinal), targetBytes).filter(_.size > 1)
+      val own = files.files.filter(_.folder == folder.ordinal)
+      val (small, large) = own.partition(_.length < SmallShare * targetBytes)
+      val joined = group(small, targetBytes)
+      if (copyAll) joined ++ large.map(Seq(_)) else joined.filter(_.size > 1)
     }
     val output = groups.zipWithIndex.flatMap { case (g, i) => g.map(_.ordinal -> i) }.toMap
     val chosen = files.onlyFiles(f => output.contains(f.ordinal))
@@ -37,7 +42,7 @@ object Compaction {
   private def group(files: Seq[DataFile], target: Long): Seq[Seq[DataFile]] = {
     val groups = ArrayBuffer(ArrayBuffer.empty[DataFile])
     var bytes = 0L
-    files.filter(_.length < SmallShare * target).foreach { f =>
+    files.foreach { f =>
       if (bytes > 0 && bytes + f.length > target) {
         groups += ArrayBuffer.empty
         bytes = 0

@@ -1,5 +1,8 @@
 package io.sparkzorder.commands
 
+import java.util.UUID
+
+import scala.collection.mutable
 import scala.util.Try
 import scala.util.control.NonFatal
 
@@ -32,6 +35,7 @@ final class OptimizeRun(
   private val phases = new Phases(user.sparkContext, s"OPTIMIZE ${target.name}")
   private val settings =
     new Settings(clauses.options, target.properties, user.conf.getAll).validate()
+  private val runs = mutable.ArrayBuffer.empty[String]
   private var lastPublished = 0L
   // true while files may have been exchanged and the session's caches do not know
   private var stale = false
@@ -56,7 +60,7 @@ final class OptimizeRun(
     phases("check")(check())
     val listed = phases("list")(list())
     val prepared = prepare(listed)
-    val planner = new BatchPlanner(prepared, phases)
+    val planner = new BatchPlanner(prepared, phases, copyAll = clauses.into.isDefined)
     val batches =
       if (listed.files.isEmpty) Nil
       else Batches.of(prepared, clauses.options, clauses.into.isDefined)
@@ -67,7 +71,7 @@ final class OptimizeRun(
       plan -> (if (clauses.dryRun || plan.folderOfFile.isEmpty) None
                else Some(execute(prepared, plan)))
     }
-    intoDirectory.filter(_ => !clauses.dryRun).foreach(finishInto(_, done.flatMap(_._2)))
+    intoDirectory.filter(_ => !clauses.dryRun).foreach(finishInto(prepared, _, done.flatMap(_._2)))
     if (stale) phases("refresh")(refresh())
     new ResultRow(prepared, clauses, phases, startMs, root.toString, done).build(reason(
       prepared,
@@ -86,6 +90,7 @@ final class OptimizeRun(
 
   private def checkInto(directory: IntoDirectory): Unit = {
     directory.requireEmpty()
+    TargetChecks.checkAncestors(directory.fs, directory.root)
     val inside = Iterator.iterate(directory.root)(_.getParent).takeWhile(_ != null).contains(root)
     if (inside) {
       throw ZOrderErrors.pathInTable(directory.root.toString, root.toString, "the source's files")
@@ -101,7 +106,14 @@ final class OptimizeRun(
       if (clauses.into.isEmpty) new Retention(state).removeExpired(startMs)
     }
     val all = relist()
-    where.map(w => new PartitionChoice(user, target, w)(all)).getOrElse(all)
+    TargetChecks.checkFiles(target, all)
+    where.map(w => new PartitionChoice(user, target, w)(all)).getOrElse {
+      // a copy must be whole; in place such a partition just stays as it is
+      all.outside.headOption.filter(_ => clauses.into.isDefined).foreach { o =>
+        throw ZOrderErrors.partitionOutsideTable(target.name, o.spec, o.location)
+      }
+      all
+    }
   }
 
   private def relist(): TableFiles = new TableLister(user, target).list()
@@ -137,13 +149,15 @@ final class OptimizeRun(
     }
 
   private def execute(prepared: Prepared, plan: BatchPlan): BatchOutcome = {
-    val batch = new BatchRun(prepared, phases, conf, lastPublished, () => relist())
+    val run = UUID.randomUUID().toString
+    runs += run
+    val batch = new BatchRun(prepared, phases, conf, run, lastPublished, () => relist())
     intoDirectory match {
       case Some(directory) =>
         try batch.into(plan, directory)
         catch {
           case t: Throwable =>
-            directory.clear()
+            directory.removeOwn(runs.toSet, keep = Set.empty)
             throw t
         }
       case None =>
@@ -152,9 +166,19 @@ final class OptimizeRun(
     }
   }
 
-  private def finishInto(directory: IntoDirectory, outcomes: Seq[BatchOutcome]): Unit = {
+  private def finishInto(
+      prepared: Prepared,
+      directory: IntoDirectory,
+      outcomes: Seq[BatchOutcome]): Unit = {
     directory.fs.mkdirs(directory.root)
-    directory.keepOnly(outcomes.flatMap(_.added.map(_.file.path.toString)).toSet)
+    directory.removeOwn(runs.toSet, keep = outcomes.flatMap(_.added.map(_.file.path.getName)).toSet)
+    val (rows, copied) = (prepared.footers.map(_.rows).sum, outcomes.flatMap(_.added).map(_.rows).sum)
+    val foreign = directory.foreign(runs.toSet)
+    if (rows != copied || foreign.nonEmpty) directory.removeOwn(runs.toSet, keep = Set.empty)
+    foreign.foreach(f => throw ZOrderErrors.targetNotEmpty(directory.root.toString, f))
+    if (rows != copied) {
+      throw ZOrderErrors.verificationFailed(target.name, s"$copied of $rows rows were copied")
+    }
     directory.markSuccess()
   }
 

@@ -40,18 +40,28 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
       }
     }
 
-  /** Removes what attempts left behind that the driver did not commit. */
-  def keepOnly(files: Set[String]): Unit = {
-    val found = fs.listFiles(root, true)
-    while (found.hasNext) {
-      val path = found.next().getPath
-      if (!files(path.toString) && !path.getName.startsWith(".")) fs.delete(path, false)
-    }
-  }
+  /**
+   * Removes files that runs of this statement wrote and that are not to be kept: those of attempts that
+   * the driver did not commit, or all after a failure. Files of anybody else stay.
+   *
+   * @param keep names of files
+   */
+  def removeOwn(runs: Set[String], keep: Set[String]): Unit =
+    files().filter(p => isOwn(p, runs) && !keep(p.getName)).foreach(fs.delete(_, false))
 
-  /** Empties the directory again after a failure. */
-  def clear(): Unit =
-    if (fs.exists(root)) fs.listStatus(root).foreach(s => fs.delete(s.getPath, true))
+  /** The name of a file that somebody else wrote here meanwhile. */
+  def foreign(runs: Set[String]): Option[String] =
+    files().find(!isOwn(_, runs)).map(_.getName)
+
+  private def isOwn(path: Path, runs: Set[String]): Boolean =
+    runs.exists(run => path.getName.contains(s"-$run-"))
+
+  private def files(): Seq[Path] =
+    if (!fs.exists(root)) Nil
+    else {
+      val found = fs.listFiles(root, true)
+      Iterator.continually(found).takeWhile(_.hasNext).map(_.next().getPath).toList
+    }
 
   /** The marker that Spark leaves in a directory whose write has succeeded. */
   def markSuccess(): Unit =

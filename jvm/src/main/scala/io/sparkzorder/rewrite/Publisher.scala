@@ -27,10 +27,11 @@ final class Publisher(state: StateDirectory) extends Logging {
    */
   def publish(number: Long, record: Record): Unit = {
     val conflicts = record.changes.flatMap { change =>
-      if (!state.holds(number)) throw ZOrderErrors.stateLost(state.root.toString)
+      if (!state.holds(number, record.run)) throw ZOrderErrors.stateLost(state.root.toString)
       publishFolder(record, change)
     }
-    if (!state.holds(number)) throw ZOrderErrors.stateLost(state.root.toString)
+    if (!state.holds(number, record.run)) throw ZOrderErrors.stateLost(state.root.toString)
+    if (conflicts.nonEmpty) state.markConflict(number)
     state.markDone(number)
     fs.delete(state.staging(record.run), true)
     conflicts.headOption.foreach(throw _)
@@ -45,30 +46,59 @@ final class Publisher(state: StateDirectory) extends Logging {
 
   private def publishFolder(record: Record, change: FolderChange): Option[ZOrderException] = {
     val folder = Publisher.folder(state.root, change.folder)
-    val retained = state.retained(record.run)
-    val begun = change.added.exists(a => exists(Publisher.child(folder, a.name)))
-    val changed = change.replaced.flatMap(r => changeOf(folder, retained, r))
-    // once a new file is in, the replaced ones were all out: what misses now was removed later
-    if (changed.nonEmpty && !begun) {
-      change.added.foreach(a => fs.delete(new Path(state.staging(record.run), a.staged), false))
-      Some(
+    val staging = state.staging(record.run)
+    // hidden by its name; whoever overwrites or drops the folder takes it away
+    val marker = Publisher.child(folder, s"_zorder_publishing_${record.run}")
+    val left = change.added.filter(a => exists(new Path(staging, a.staged)))
+    if (left.isEmpty) {
+      fs.delete(marker, false)
+      None
+    } else {
+      val problem = conflictIn(record, change, folder, marker)
+      if (problem.isEmpty) exchange(record, change, folder, marker)
+      else left.foreach(a => fs.delete(new Path(staging, a.staged), false))
+      problem.map { p =>
         ZOrderErrors.publishConflict(
           folder.toString,
           record.run,
-          changed.head,
-          retained.toString))
-    } else {
-      fs.mkdirs(retained)
-      change.replaced.foreach { r =>
-        val path = Publisher.child(folder, r.name)
-        if (isSame(folder, r)) move(path, new Path(retained, r.retained))
-        RawFiles.sweepChecksum(fs, path)
+          p,
+          state.retained(record.run).toString)
       }
-      change.added.foreach { a =>
-        move(new Path(state.staging(record.run), a.staged), Publisher.child(folder, a.name))
-      }
-      None
     }
+  }
+
+  /** What somebody else did to the folder since the commit, if anything. */
+  private def conflictIn(
+      record: Record,
+      change: FolderChange,
+      folder: Path,
+      marker: Path): Option[String] = {
+    val retained = state.retained(record.run)
+    val begun = change.replaced.exists(r => exists(new Path(retained, r.retained)))
+    val someIn = change.added.exists(a => exists(Publisher.child(folder, a.name)))
+    if (begun && !exists(marker)) Some("it was overwritten or dropped while it was being published")
+    // once a new file is in, the replaced ones were all out: what misses now was removed later
+    else if (someIn) None
+    else change.replaced.flatMap(r => changeOf(folder, retained, r)).headOption
+  }
+
+  private def exchange(
+      record: Record,
+      change: FolderChange,
+      folder: Path,
+      marker: Path): Unit = {
+    val retained = state.retained(record.run)
+    fs.mkdirs(retained)
+    ExclusiveFile.write(fs, marker, Array.emptyByteArray)
+    change.replaced.foreach { r =>
+      val path = Publisher.child(folder, r.name)
+      if (isSame(folder, r)) move(path, new Path(retained, r.retained))
+      RawFiles.sweepChecksum(fs, path)
+    }
+    change.added.foreach { a =>
+      move(new Path(state.staging(record.run), a.staged), Publisher.child(folder, a.name))
+    }
+    fs.delete(marker, false)
   }
 
   /** What somebody else did to a file that the run replaces, if anything. */

@@ -23,6 +23,7 @@ final class StateDirectory(val root: Path, conf: Configuration) {
   def retained(run: String): Path = new Path(home, s"_retained/_$run")
   def record(number: Long): Path = new Path(commits, s"_$number")
   private def done(number: Long): Path = new Path(commits, s"_${number}_done")
+  private def conflict(number: Long): Path = new Path(commits, s"_${number}_conflict")
 
   /** Makes the directory and the note that explains it, if they are not there. */
   def create(): Unit = {
@@ -53,8 +54,16 @@ final class StateDirectory(val root: Path, conf: Configuration) {
   def isDone(number: Long): Boolean = fs.exists(done(number))
   def markDone(number: Long): Unit = write(done(number), Array.emptyByteArray)
 
-  /** True while the record is there; it vanishes when somebody overwrites the whole table. */
-  def holds(number: Long): Boolean = fs.exists(record(number))
+  /** When a record was marked done, in milliseconds. */
+  def doneSince(number: Long): Long = fs.getFileStatus(done(number)).getModificationTime
+
+  /** Notes that some folder of a run was not published: its retained files may be the only copy. */
+  def markConflict(number: Long): Unit = write(conflict(number), Array.emptyByteArray)
+  def hasConflict(number: Long): Boolean = fs.exists(conflict(number))
+
+  /** True while the run's record is there; it vanishes when somebody overwrites the whole table. */
+  def holds(number: Long, run: String): Boolean =
+    fs.exists(record(number)) && read(number).run == run
 
   /** Committed runs that are not marked done. */
   def unfinished(): Seq[(Long, Record)] =

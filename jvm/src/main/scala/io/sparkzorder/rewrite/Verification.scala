@@ -5,6 +5,7 @@ import scala.collection.mutable
 
 import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DecimalLogicalTypeAnnotation,
   DateLogicalTypeAnnotation,
   TimestampLogicalTypeAnnotation
 }
@@ -72,7 +73,8 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
       val inside = old.min != null && LeafBounds.compare(t, now.min, old.min) >= 0 &&
         LeafBounds.compare(t, now.max, old.max) <= 0
       // bounds of strings may be cut short by other writers, not always rounded up
-      val truncated = t.getPrimitiveTypeName == PrimitiveType.PrimitiveTypeName.BINARY
+      val truncated = t.getPrimitiveTypeName == PrimitiveType.PrimitiveTypeName.BINARY &&
+        !t.getLogicalTypeAnnotation.isInstanceOf[DecimalLogicalTypeAnnotation]
       if (!inside && !truncated) {
         fail(
           folder,

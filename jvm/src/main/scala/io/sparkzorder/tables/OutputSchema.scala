@@ -3,12 +3,8 @@ package io.sparkzorder.tables
 import scala.collection.JavaConverters._
 
 import org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type, Types}
-import org.apache.parquet.schema.LogicalTypeAnnotation.{
-  IntLogicalTypeAnnotation,
-  ListLogicalTypeAnnotation,
-  MapLogicalTypeAnnotation
-}
-import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
+import org.apache.parquet.schema.LogicalTypeAnnotation.{DecimalLogicalTypeAnnotation, IntLogicalTypeAnnotation, ListLogicalTypeAnnotation, MapLogicalTypeAnnotation}
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{INT64, INT96}
 import org.apache.parquet.schema.Type.Repetition
 
 import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter
@@ -68,7 +64,8 @@ final class OutputSchema(
       case (g: GroupType, s: StructType) => struct(path, s, g, present)
       case (g: GroupType, a: ArrayType) => list(path, a, g, present)
       case (g: GroupType, m: MapType) => map(path, m, g, present)
-      case _ => types.head // a group that is one Spark value, such as VARIANT
+      // a group that is one Spark value, VARIANT: Spark writes its parts by position
+      case (g, _) => oneValue(path, g, present)
     }
     // NULL must stay writable in every column that some file lacks
     val named = rebuilt(made, spark.getName, repetition)
@@ -78,7 +75,7 @@ final class OutputSchema(
   private def leaf(spark: PrimitiveType, types: Seq[Type]): Type = {
     val shapes = types.map(t => rebuilt(t, spark.getName, Repetition.OPTIONAL)).distinct
     shapes match {
-      case Seq(one: PrimitiveType) if keeps(one) => one
+      case Seq(one: PrimitiveType) if keeps(one) && holds(one, spark) => one
       case Seq(one, two) if withoutId(one) == withoutId(two) => withoutId(one)
       case _ => spark
     }
@@ -88,6 +85,34 @@ final class OutputSchema(
     // Spark reads and writes these as the next wider signed type
     case i: IntLogicalTypeAnnotation => i.isSigned
     case _ => t.getPrimitiveTypeName != INT96 || preserveInt96
+  }
+
+  /** True when a column of the file's type holds every value that Spark will write. */
+  private def holds(file: PrimitiveType, spark: PrimitiveType): Boolean =
+    (file.getLogicalTypeAnnotation, spark.getLogicalTypeAnnotation) match {
+      case (f: DecimalLogicalTypeAnnotation, s: DecimalLogicalTypeAnnotation) =>
+        f.getPrecision == s.getPrecision && f.getScale == s.getScale
+      case _ if file.getPrimitiveTypeName == INT96 => spark.getPrimitiveTypeName == INT64
+      case (f: IntLogicalTypeAnnotation, s) =>
+        val width = s match {
+          case i: IntLogicalTypeAnnotation => i.getBitWidth
+          case _ => if (spark.getPrimitiveTypeName == INT64) 64 else 32
+        }
+        f.getBitWidth >= width
+      case _ => file.getPrimitiveTypeName == spark.getPrimitiveTypeName
+    }
+
+  private def oneValue(path: Seq[String], spark: Type, present: Seq[(Type, String)]): Type = {
+    def parts(t: Type) =
+      if (t.isPrimitive) Nil else t.asGroupType().getFields.asScala.map(_.getName).toSeq
+    present.find(p => parts(p._1) != parts(spark)).foreach { case (t, file) =>
+      throw ZOrderErrors.typeNotWritable(
+        path.mkString("."),
+        t.toString.replaceAll("\\s+", " "),
+        file,
+        "nothing: only a VARIANT of the parts value and metadata, in that order, is written back")
+    }
+    present.head._1
   }
 
   private def struct(

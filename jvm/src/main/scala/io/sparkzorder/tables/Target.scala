@@ -5,6 +5,8 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 
+import io.sparkzorder.errors.ZOrderErrors
+
 /** What a statement names: a directory, or a table of the session catalog. */
 sealed trait Target {
 
@@ -23,7 +25,11 @@ sealed trait Target {
 /** parquet.`path` or 'path' */
 final case class PathTarget(path: String) extends Target {
   override def name: String = s"parquet.`$path`"
-  override def location: Path = new Path(path)
+  override def location: Path =
+    try new Path(path)
+    catch {
+      case e: IllegalArgumentException => throw ZOrderErrors.pathNotATable(path, e.getMessage)
+    }
   override def properties: Map[String, String] = Map.empty
 }
 

@@ -6,6 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType
+import org.apache.spark.sql.execution.datasources.BucketingUtils
 
 import io.sparkzorder.errors.ZOrderErrors
 
@@ -21,7 +22,7 @@ object TargetChecks {
     val root = target.root(conf)
     val fs = root.getFileSystem(conf)
     checkDirectory(target, fs, root)
-    checkAncestors(target, fs, root)
+    checkAncestors(fs, root)
   }
 
   private def checkTable(target: CatalogTarget): Unit = {
@@ -38,8 +39,31 @@ object TargetChecks {
           "This version optimizes tables made with USING parquet; Hive-format tables come later.")
       case Some(other) => refuseFormat(target, other)
     }
+    table.storage.properties.keys.find(k => hiding.exists(_.equalsIgnoreCase(k))).foreach { o =>
+      refuse(
+        target,
+        s"read with the option $o, which decides what its files or values are",
+        "Take the option from the table first.")
+    }
     if (table.bucketSpec.isDefined) {
       refuse(target, "bucketed", "Rewriting its files would break the buckets.")
+    }
+  }
+
+  // a rewritten file would be hidden by some of them, or read as other values
+  private val hiding = Seq(
+    "pathGlobFilter",
+    "recursiveFileLookup",
+    "modifiedBefore",
+    "modifiedAfter",
+    "datetimeRebaseMode",
+    "int96RebaseMode")
+
+  /** Refuses what only the listed files show: a bucketed table that is named by its path. */
+  def checkFiles(target: Target, files: TableFiles): Unit = {
+    val bucketed = files.files.forall(f => BucketingUtils.getBucketId(f.path.getName).isDefined)
+    if (files.files.nonEmpty && bucketed) {
+      refuse(target, "bucketed, as the names of its files say", "Rewriting would break the buckets.")
     }
   }
 
@@ -59,7 +83,7 @@ object TargetChecks {
   }
 
   private def checkPath(path: String, conf: Configuration): Unit = {
-    val p = new Path(path)
+    val p = PathTarget(path).location
     val fs = p.getFileSystem(conf)
     val status =
       try fs.getFileStatus(p)
@@ -101,7 +125,8 @@ object TargetChecks {
     }
   }
 
-  private def checkAncestors(target: Target, fs: FileSystem, root: Path): Unit = {
+  /** Refuses a directory that lies inside a table. */
+  def checkAncestors(fs: FileSystem, root: Path): Unit = {
     val markers = Seq("_zorder", "_delta_log", ".hoodie", "_spark_metadata")
     val ancestors =
       Iterator.iterate(root.getParent)(_.getParent).takeWhile(d => d != null && !d.isRoot)
