@@ -25,9 +25,15 @@ final case class BatchOutcome(
 /**
  * Rewrites one batch: writes, verifies and brings the files to their place.
  *
+ * @param after number of the last record that was published before the table was listed
  * @param relist lists the table again, for the check just before the commit
  */
-final class BatchRun(p: Prepared, phases: Phases, conf: Configuration, relist: () => TableFiles)
+final class BatchRun(
+    p: Prepared,
+    phases: Phases,
+    conf: Configuration,
+    after: Long,
+    relist: () => TableFiles)
     extends Logging {
   private val run = UUID.randomUUID().toString
   private val sameName = p.session.sessionState.conf.resolver
@@ -42,7 +48,7 @@ final class BatchRun(p: Prepared, phases: Phases, conf: Configuration, relist: (
       val (written, footers, bytes) = write(plan, StagingPlaces(staging.toString))
       val record = recordOf(plan, written, footers)
       val number = phases("commit") {
-        new Committer(state, p.target.name).commit(record, () => recheck(plan))
+        new Committer(state, p.target.name).commit(record, () => recheck(plan), after)
       }
       logInfo(s"run $run on ${p.target.name} committed as record $number")
       val start = System.nanoTime()

@@ -1,5 +1,8 @@
 package io.sparkzorder.commands
 
+import scala.util.Try
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
@@ -29,6 +32,9 @@ final class OptimizeRun(
   private val phases = new Phases(user.sparkContext, s"OPTIMIZE ${target.name}")
   private val settings =
     new Settings(clauses.options, target.properties, user.conf.getAll).validate()
+  private var lastPublished = 0L
+  // true while files may have been exchanged and the session's caches do not know
+  private var stale = false
   private lazy val root = target.root(conf)
   private lazy val state = new StateDirectory(root, conf)
   private lazy val intoDirectory =
@@ -37,7 +43,16 @@ final class OptimizeRun(
       new IntoDirectory(path.getFileSystem(conf).makeQualified(path), conf)
     }
 
-  def run(): OptimizeResult = {
+  def run(): OptimizeResult =
+    try runPhases()
+    catch {
+      case NonFatal(e) =>
+        // earlier batches are in the table all the same
+        if (stale) Try(refresh()).failed.foreach(e.addSuppressed)
+        throw e
+    }
+
+  private def runPhases(): OptimizeResult = {
     phases("check")(check())
     val listed = phases("list")(list())
     val prepared = prepare(listed)
@@ -53,7 +68,7 @@ final class OptimizeRun(
                else Some(execute(prepared, plan)))
     }
     intoDirectory.filter(_ => !clauses.dryRun).foreach(finishInto(_, done.flatMap(_._2)))
-    if (done.exists(_._2.isDefined) && clauses.into.isEmpty) phases("refresh")(refresh())
+    if (stale) phases("refresh")(refresh())
     new ResultRow(prepared, clauses, phases, startMs, root.toString, done).build(reason(
       prepared,
       done))
@@ -78,10 +93,12 @@ final class OptimizeRun(
   }
 
   private def list(): TableFiles = {
-    val inPlace = clauses.into.isEmpty && !clauses.dryRun
-    if (inPlace) {
+    // also before a copy: a half-published table has not all its rows in place
+    if (!clauses.dryRun) {
+      lastPublished = state.numbers().lastOption.getOrElse(0L)
+      stale = state.unfinished().nonEmpty
       new Publisher(state).rollForward()
-      new Retention(state).removeExpired(startMs)
+      if (clauses.into.isEmpty) new Retention(state).removeExpired(startMs)
     }
     val all = relist()
     where.map(w => new PartitionChoice(user, target, w)(all)).getOrElse(all)
@@ -120,7 +137,7 @@ final class OptimizeRun(
     }
 
   private def execute(prepared: Prepared, plan: BatchPlan): BatchOutcome = {
-    val batch = new BatchRun(prepared, phases, conf, () => relist())
+    val batch = new BatchRun(prepared, phases, conf, lastPublished, () => relist())
     intoDirectory match {
       case Some(directory) =>
         try batch.into(plan, directory)
@@ -129,7 +146,9 @@ final class OptimizeRun(
             directory.clear()
             throw t
         }
-      case None => batch.inPlace(plan, state)
+      case None =>
+        stale = true
+        batch.inPlace(plan, state)
     }
   }
 
@@ -144,7 +163,10 @@ final class OptimizeRun(
       case CatalogTarget(t) => user.catalog.refreshTable(t.identifier.quotedString)
       case _ =>
     }
+    // tables of the catalog that lie at the same path, each with a listing of its own
+    user.sessionState.catalog.invalidateAllCachedTables()
     user.catalog.refreshByPath(root.toString)
+    stale = false
   }
 
   private def reason(
@@ -153,7 +175,9 @@ final class OptimizeRun(
     val outside = prepared.files.outside.map(o =>
       s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
     val nothing =
-      if (prepared.files.files.isEmpty) Some("there are no data files")
+      if (prepared.files.files.isEmpty) {
+        Some(if (where.isEmpty) "there are no data files" else "WHERE chooses no data files")
+      }
       else if (done.forall(_._1.folderOfFile.isEmpty)) {
         Some(
           if (prepared.columns.isEmpty) "there are no small files to put together"

@@ -54,13 +54,13 @@ object Cuts {
    * split between files unless it is heavier than one.
    */
   def atEqualCounts(sample: Array[Long], rows: Long, target: Double): IndexedSeq[Cell] = {
-    val files = math.max(1, math.round(rows / target)).toInt
     val weight = rows.toDouble / sample.length
     val cells = ArrayBuffer.empty[Cell]
     var lo = 0
-    var left = files
     while (lo < sample.length) {
-      val wanted = lo + math.max(1, (sample.length - lo) / math.max(1, left))
+      // of the rows that are left, since ties make cells larger and smaller than wanted
+      val left = filesOf((sample.length - lo) * weight, target)
+      val wanted = lo + math.max(1, (sample.length - lo) / left)
       // to the end of the ties of the last wanted row
       val last = sample(math.min(wanted, sample.length) - 1)
       val hi = upperBound(sample, last, lo)
@@ -68,13 +68,11 @@ object Cuts {
       val ties = (hi - tiesFrom) * weight
       if (ties > Stretch * target && tiesFrom > lo) {
         cells += Cell(sample(lo), (tiesFrom - lo) * weight, 1)
-        left -= 1
         lo = tiesFrom
       } else {
         val held = (hi - lo) * weight
         val n = if (tiesFrom == lo && held > Stretch * target) filesOf(held, target) else 1
         cells += Cell(sample(lo), held, n)
-        left -= n
         lo = hi
       }
     }

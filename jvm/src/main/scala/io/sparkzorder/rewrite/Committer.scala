@@ -8,13 +8,15 @@ import io.sparkzorder.errors.ZOrderErrors
 final class Committer(state: StateDirectory, target: String) extends Logging {
 
   /**
-   * Checks the run against every record that is there and creates the next one. Who loses a number
+   * Checks the run against every record since then and creates the next one. Who loses a number
    * to another run checks again and takes the next.
    *
    * @param recheck lists the inputs again; throws ZORDER_CONFLICT when one has changed
+   * @param after the last record that was published before the inputs were listed: a file that it
+   *   replaced and that is there again, as some writers use one name for ever, is a new file
    * @return the number of the record
    */
-  def commit(record: Record, recheck: () => Unit): Long = {
+  def commit(record: Record, recheck: () => Unit, after: Long = 0L): Long = {
     val ours = inputs(record)
     def attempt(checkedTo: Long): Long = {
       val newer = state.numbers().filter(_ > checkedTo)
@@ -30,7 +32,7 @@ final class Committer(state: StateDirectory, target: String) extends Logging {
         attempt(last)
       }
     }
-    attempt(0L)
+    attempt(after)
   }
 
   private def check(other: Record, run: String, ours: Set[(String, String)]): Unit =

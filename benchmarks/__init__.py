@@ -1,0 +1,1 @@
+"""Measurements of spark-zorder; not part of the package."""

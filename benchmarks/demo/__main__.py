@@ -1,0 +1,62 @@
+"""``python -m benchmarks.demo``: the whole demonstration, from no data to tables and pictures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.demo import claims, data, layouts, measure, picture, report, session, tiny
+from benchmarks.demo.boxes import boxes
+from benchmarks.demo.queries import COLUMNS, ONE_CUSTOMER, ONE_DEMOGRAPHICS
+
+
+def main() -> None:
+    """Run every part; a claim that does not hold ends the program with an error."""
+    options = _options()
+    folder = options.data
+    # in a pipe too, each part is seen when it is done
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    print("store_sales of TPC-DS at scale factor 1: generated once, then kept in", folder)
+    source = data.store_sales(folder)
+    spark = session.start()
+
+    print("\n## Three layouts of the same rows\n")
+    made = layouts.make_all(spark, source, folder)
+    print(report.layouts(made))
+    unordered, lexical, optimized = made
+    for other in (lexical, optimized):
+        print(f"\n{claims.rows_are_the_same(unordered, other)}")
+
+    print("\n## What a query must read (min/max), and what it took\n")
+    measured = measure.measure(spark, made)
+    print(report.queries(measured))
+    print(f"\n{report.pages_ruled_out(measured, optimized)}")
+    for line in claims.point_queries_touch_few_files(spark, optimized):
+        print(line)
+
+    image = options.images / "store_sales_before_after.png"
+    panels = (
+        picture.Panel("before", boxes(unordered.path, COLUMNS), "all files,\none upon another"),
+        picture.Panel("a lexical sort", boxes(lexical.path, COLUMNS)),
+        picture.Panel("after OPTIMIZE ... ZORDER BY", boxes(optimized.path, COLUMNS)),
+    )
+    picture.plane(image, panels, (ONE_CUSTOMER, ONE_DEMOGRAPHICS))
+    print(f"\npicture: {image}")
+
+    print("\n## A hundred rows [x, 99 - x, (x + 50) mod 100] in four files\n")
+    image = options.images / "hundred_rows_before_after.png"
+    print(tiny.make(spark, folder, image).text())
+    print(f"\npicture: {image}")
+    spark.stop()
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.demo", description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("demo-data"), help="kept and reused")
+    parser.add_argument("--images", type=Path, default=Path("docs/images"), help="for pictures")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""The box that each file spans in the space of some columns, from the files' footers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+Bounds = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A file's rows, and its smallest and largest value of each column (None: only NULLs)."""
+
+    rows: int
+    bounds: tuple[Bounds | None, ...]
+
+    def holds(self, column: int, value: int) -> bool:
+        """Whether min/max leaves room for the value."""
+        bounds = self.bounds[column]
+        return bounds is not None and bounds[0] <= value <= bounds[1]
+
+
+def boxes(table: Path, columns: Sequence[str]) -> list[Box]:
+    """Return the box of every data file of a table, in the order of the boxes' corners."""
+    ends = ", ".join(
+        f"{end}(stats_{end}_value::bigint) filter (path_in_schema = '{column}')"
+        for column in columns
+        for end in ("min", "max")
+    )
+    wanted = ", ".join(f"'{column}'" for column in columns)
+    # a file's row groups are rows of their own, one for each column
+    query = (
+        f"select sum(row_group_num_rows) // {len(columns)}, {ends} "
+        f"from parquet_metadata('{table}/*.parquet') "
+        f"where path_in_schema in ({wanted}) group by file_name"
+    )
+    with duckdb.connect() as db:
+        found = [_box(line) for line in db.execute(query).fetchall()]
+    return sorted(found, key=lambda box: [b or (0, 0) for b in box.bounds])
+
+
+def _box(line: Sequence[int | None]) -> Box:
+    rows, *ends = line
+    pairs = zip(ends[::2], ends[1::2], strict=True)
+    bounds = ((low, high) if low is not None and high is not None else None for low, high in pairs)
+    return Box(int(rows or 0), tuple(bounds))

@@ -1,0 +1,52 @@
+"""What the demonstration must show, or it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import mean
+
+import duckdb
+from pyspark.sql import SparkSession
+
+from benchmarks.demo import same_rows
+from benchmarks.demo.layouts import Layout
+from benchmarks.demo.minmax import MinMax
+from benchmarks.demo.queries import COLUMNS, ONE_CUSTOMER, ONE_DEMOGRAPHICS, Range
+
+LIMIT = 0.14
+VALUES = 1_000
+
+
+def rows_are_the_same(unordered: Layout, other: Layout) -> str:
+    """Compare all rows of two layouts as multisets."""
+    rows = same_rows.check(unordered.path, other.path)
+    return f"{other.name} holds the {rows:,} rows of {unordered.name}, no more and no fewer"
+
+
+def point_queries_touch_few_files(spark: SparkSession, optimized: Layout) -> list[str]:
+    """Judge the two point queries, and the mean over many values that the columns hold."""
+    files = optimized.files()
+    minmax = MinMax(spark, files, COLUMNS)
+    said = []
+    for point in (ONE_CUSTOMER, ONE_DEMOGRAPHICS):
+        one = minmax.reads([point]).files
+        shares = [
+            minmax.reads([Range(point.column, value, value)]).files.fraction()
+            for value in _values(optimized.path, point.column)
+        ]
+        said.append(
+            f"{point.sql()}: {one} files ({one.fraction():.3f}); mean of {len(shares):,} values "
+            f"{mean(shares):.3f}, largest {max(shares):.3f}; ideal {len(files) ** -0.5:.3f}"
+        )
+        if max(one.fraction(), mean(shares)) > LIMIT:
+            raise AssertionError(f"more than {LIMIT} of the files: {said[-1]}")
+    return said
+
+
+def _values(table: Path, column: str) -> list[int]:
+    with duckdb.connect() as db:
+        lines = db.execute(
+            f"select distinct {column} from read_parquet('{table}/*.parquet') "
+            f"where {column} is not null order by hash({column}), {column} limit {VALUES}"
+        ).fetchall()
+    return [line[0] for line in lines]

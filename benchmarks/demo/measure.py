@@ -1,0 +1,58 @@
+"""Every query on every layout, by min/max and by both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from pyspark.sql import SparkSession
+
+from benchmarks.demo.engines import DuckDB, Run, Spark
+from benchmarks.demo.layouts import Layout
+from benchmarks.demo.minmax import MinMax, Reads
+from benchmarks.demo.queries import COLUMNS, QUERIES, Query
+
+ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One query on one layout; seconds are medians."""
+
+    query: Query
+    layout: Layout
+    reads: Reads
+    spark: Run
+    duckdb: Run
+
+
+def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
+    """Ask every layout every query; raise when two of the answers have different row counts."""
+    minmax = {layout: MinMax(spark, layout.files(), COLUMNS) for layout in layouts}
+    engines = (Spark(spark), DuckDB())
+    measured = []
+    for query in QUERIES:
+        runs: dict[tuple[str, Layout], list[Run]] = {}
+        # layouts take turns, so that no one has the machine's quiet minute; round 0 warms up
+        for turn in range(ROUNDS + 1):
+            for engine in engines:
+                for layout in layouts:
+                    run = engine.run(layout.path, query.where())
+                    if turn:
+                        runs.setdefault((engine.name, layout), []).append(run)
+        rows = {run.rows for group in runs.values() for run in group}
+        if len(rows) != 1:
+            raise AssertionError(f"{query.where()} found different numbers of rows: {rows}")
+        for layout in layouts:
+            reads = minmax[layout].reads(query.ranges)
+            by_engine = [_middle(runs[engine.name, layout]) for engine in engines]
+            measured.append(Measured(query, layout, reads, *by_engine))
+    return measured
+
+
+def _middle(runs: Sequence[Run]) -> Run:
+    reads = [r.bytes_read for r in runs if r.bytes_read is not None]
+    return Run(
+        median(r.seconds for r in runs), round(median(reads)) if reads else None, runs[0].rows
+    )

@@ -1,0 +1,89 @@
+"""The files' boxes in the plane of two columns: what a query on either must open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+from PIL import Image
+
+from benchmarks.demo.boxes import Box
+from benchmarks.demo.queries import Range
+
+FIRST, SECOND, BOTH = "#ea580c", "#2563eb", "#9333ea"
+EDGE = "#374151"
+COLOURS = 128
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One layout: a title, the files' boxes, and a word written across them."""
+
+    title: str
+    boxes: Sequence[Box]
+    note: str = ""
+
+
+def plane(target: Path, panels: Sequence[Panel], points: tuple[Range, Range]) -> None:
+    """Draw one panel a layout, with the two point queries across the boxes that they must open."""
+    figure, axes = pyplot.subplots(
+        1, len(panels), figsize=(4.6 * len(panels), 5.2), sharex=True, sharey=True, squeeze=False
+    )
+    for axis, panel in zip(axes[0], panels, strict=True):
+        _boxes(axis, panel.boxes, points)
+        _queries(axis, panel.boxes, points)
+        axis.set_title(panel.title, fontsize=13, fontweight="bold", loc="left", pad=40)
+        # in the upper left quarter, where neither query's line crosses it
+        look = {"ha": "center", "va": "center", "fontsize": 12, "color": "white"}
+        axis.text(0.27, 0.72, panel.note, transform=axis.transAxes, **look)
+        axis.set_xlabel(points[0].column)
+        axis.spines[["top", "right"]].set_visible(False)
+        for scale in (axis.xaxis, axis.yaxis):
+            scale.set_major_formatter("{x:,.0f}")
+            scale.set_major_locator(MaxNLocator(5, steps=[1, 2.5, 5, 10]))
+        axis.autoscale_view()
+    axes[0][0].set_ylabel(points[1].column)
+    save(figure, target)
+
+
+def _queries(axis: Axes, boxes: Sequence[Box], points: tuple[Range, Range]) -> None:
+    axis.axvline(points[0].low, color=FIRST, linewidth=2)
+    axis.axhline(points[1].low, color=SECOND, linewidth=2)
+    for i, colour in enumerate((FIRST, SECOND)):
+        opened = sum(box.holds(i, points[i].low) for box in boxes)
+        text = f"{points[i].sql()}: {opened} of {len(boxes)} files"
+        axis.text(0, 1.075 - 0.05 * i, text, color=colour, transform=axis.transAxes)
+
+
+def _boxes(axis: Axes, boxes: Sequence[Box], points: tuple[Range, Range]) -> None:
+    colours = {(True, True): BOTH, (True, False): FIRST, (False, True): SECOND}
+    for box in boxes:
+        across, up = box.bounds
+        if across is None or up is None:
+            continue  # a file of NULLs has no place in the plane
+        hit = (box.holds(0, points[0].low), box.holds(1, points[1].low))
+        corner, width, height = (across[0], up[0]), across[1] - across[0], up[1] - up[0]
+        if any(hit):
+            axis.add_patch(Rectangle(corner, width, height, facecolor=colours[hit], alpha=0.3))
+        axis.add_patch(Rectangle(corner, width, height, fill=False, edgecolor=EDGE, linewidth=0.7))
+
+
+def save(figure: Figure, target: Path) -> None:
+    """Write a PNG of few colours: it is kept in the repository."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure.tight_layout()
+    figure.savefig(target, dpi=110)
+    pyplot.close(figure)
+    with Image.open(target) as image:
+        small = image.convert("RGB").quantize(COLOURS)
+    small.save(target, optimize=True)

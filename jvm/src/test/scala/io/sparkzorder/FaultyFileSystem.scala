@@ -1,0 +1,96 @@
+package io.sparkzorder
+
+import java.net.URI
+import java.util.concurrent.atomic.AtomicInteger
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{
+  DelegateToFileSystem,
+  FileStatus,
+  FSDataOutputStream,
+  Path,
+  RawLocalFileSystem
+}
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.util.Progressable
+
+/** The local disk under the scheme `faulty`, with a hook before every change and listing. */
+class FaultyFileSystem extends RawLocalFileSystem {
+  override def getUri: URI = FaultyFileSystem.uri
+  override def getScheme: String = "faulty"
+
+  override def create(
+      path: Path,
+      permission: FsPermission,
+      overwrite: Boolean,
+      bufferSize: Int,
+      replication: Short,
+      blockSize: Long,
+      progress: Progressable): FSDataOutputStream = {
+    FaultyFileSystem.before("create", path)
+    super.create(path, permission, overwrite, bufferSize, replication, blockSize, progress)
+  }
+
+  override def create(
+      path: Path,
+      overwrite: Boolean,
+      bufferSize: Int,
+      replication: Short,
+      blockSize: Long,
+      progress: Progressable): FSDataOutputStream = {
+    FaultyFileSystem.before("create", path)
+    super.create(path, overwrite, bufferSize, replication, blockSize, progress)
+  }
+
+  override def rename(from: Path, to: Path): Boolean = {
+    FaultyFileSystem.before("rename", to)
+    super.rename(from, to)
+  }
+
+  override def mkdirs(path: Path): Boolean = {
+    FaultyFileSystem.before("mkdirs", path)
+    super.mkdirs(path)
+  }
+
+  override def listStatus(path: Path): Array[FileStatus] = {
+    FaultyFileSystem.before("list", path)
+    super.listStatus(path)
+  }
+}
+
+/** The same for Hadoop's other interface, which has the rename without overwrite. */
+class FaultyAbstractFileSystem(uri: URI, conf: Configuration)
+    extends DelegateToFileSystem(uri, new FaultyFileSystem, conf, "faulty", false)
+
+object FaultyFileSystem {
+  val uri: URI = URI.create("faulty:///")
+
+  /** Settings of a session that make the scheme known. */
+  val settings: Map[String, String] = Map(
+    "spark.hadoop.fs.faulty.impl" -> classOf[FaultyFileSystem].getName,
+    "spark.hadoop.fs.AbstractFileSystem.faulty.impl" -> classOf[FaultyAbstractFileSystem].getName)
+
+  class Injected(what: String) extends java.io.IOException(s"injected: $what")
+
+  @volatile private var hook: (String, Path) => Unit = (_, _) => ()
+
+  private def before(operation: String, path: Path): Unit = hook(operation, path)
+
+  /** Runs with a hook that sees each operation and may fail it or change files. */
+  def withHook[T](h: (String, Path) => Unit)(body: => T): T = {
+    hook = h
+    try body
+    finally hook = (_, _) => ()
+  }
+
+  /** Fails the `k`-th (from 0) operation that `matches`, and tells whether it came to that. */
+  def failing[T](k: Int)(matches: (String, Path) => Boolean)(body: => T): (T, Boolean) = {
+    val seen = new AtomicInteger
+    val result = withHook { (operation, path) =>
+      if (matches(operation, path) && seen.getAndIncrement() == k) {
+        throw new Injected(s"$operation $path")
+      }
+    }(body)
+    (result, seen.get > k)
+  }
+}

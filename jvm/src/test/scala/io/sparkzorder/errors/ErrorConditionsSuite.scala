@@ -1,0 +1,103 @@
+package io.sparkzorder.errors
+
+import java.io.File
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.Files
+
+import scala.collection.JavaConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.scalatest.funsuite.AnyFunSuite
+
+class ErrorConditionsSuite extends AnyFunSuite {
+
+  private val names: Seq[String] = {
+    val in = getClass.getResourceAsStream("/io/sparkzorder/zorder-error-conditions.json")
+    try new ObjectMapper().readTree(in).fieldNames().asScala.toList
+    finally in.close()
+  }
+
+  /** The repository, wherever the tests run. */
+  private val root: File = Iterator.iterate(new File(".").getAbsoluteFile)(_.getParentFile)
+    .takeWhile(_ != null).find(d => new File(d, "jvm/src/main/scala").isDirectory).get
+
+  private def sources(folder: String): Map[String, String] = {
+    val dir = new File(root, folder).toPath
+    if (!Files.isDirectory(dir)) Map.empty
+    else {
+      val stream = Files.walk(dir)
+      try stream.iterator().asScala.filter(p => p.toString.matches(".*\\.(scala|py)"))
+          .map(p => p.getFileName.toString -> new String(Files.readAllBytes(p), UTF_8)).toMap
+      finally stream.close()
+    }
+  }
+
+  private val main = sources("jvm/src/main")
+  private val factories = main("ZOrderErrors.scala")
+
+  test("names are sorted, ours, and upper snake case") {
+    assert(names === names.sorted)
+    names.foreach(n => assert(n.matches("ZORDER(_[A-Z]+)+"), n))
+  }
+
+  test("SQLSTATE has five characters; messages are sentences") {
+    ErrorConditions.all.foreach { case (name, c) =>
+      assert(c.sqlState.matches("[0-9A-Z]{5}"), name)
+      assert(c.message.endsWith(".") || c.message.endsWith(">"), name)
+      // every name in angle brackets is one that render replaces
+      assert("<[^>]*>".r.findAllIn(c.message).toSeq ===
+        ErrorConditions.placeholder.findAllIn(c.message).toSeq, name)
+    }
+  }
+
+  test("every condition has one factory that main code uses") {
+    val methods = "(?s)  def (\\w+)\\((.*?)\\): ZOrderException =(.*?)(?=\n\n|\n\\})".r
+      .findAllMatchIn(factories).map(m => m.group(1) -> m.group(3)).toSeq
+    val conditionOf = methods.map { case (method, body) =>
+      method -> "ZORDER_[A-Z_]+".r.findAllIn(body).toSeq
+    }
+    conditionOf.foreach { case (method, found) => assert(found.size === 1, method) }
+    assert(conditionOf.map(_._2.head).sorted === names)
+    for ((method, _) <- methods) {
+      val users = main.filter { case (file, text) =>
+        file != "ZOrderErrors.scala" && text.contains(s"ZOrderErrors.$method(")
+      }
+      assert(users.nonEmpty, s"nobody uses $method")
+    }
+  }
+
+  test("every parameter is in its message, and the other way round") {
+    val calls = "\"(ZORDER_[A-Z_]+)\"(.*?)(?=\n\n|\n\\})".r.pattern
+    val matcher = java.util.regex.Pattern.compile(calls.pattern, java.util.regex.Pattern.DOTALL)
+      .matcher(factories)
+    var checked = 0
+    while (matcher.find()) {
+      val passed = "\"(\\w+)\" ->".r.findAllMatchIn(matcher.group(2)).map(_.group(1)).toSet
+      val message = ErrorConditions.all(matcher.group(1)).message
+      val wanted = ErrorConditions.placeholder.findAllMatchIn(message).map(_.group(1)).toSet
+      assert(passed === wanted, matcher.group(1))
+      checked += 1
+    }
+    assert(checked === names.size)
+  }
+
+  test("rendering: condition, text and SQLSTATE; values stay as they are") {
+    val e = ZOrderErrors.invalidSetting("k<value>", "$1 \\ <problem>", "it <key>")
+    assert(e.getMessage.startsWith("[ZORDER_INVALID_SETTING] The value '$1 \\ <problem>' of " +
+      "k<value> is not valid: it <key>."))
+    assert(e.getMessage.contains("SQLSTATE: 22023"))
+    assert(e.getSqlState === "22023")
+    assert(e.getMessageParameters.asScala("value") === "$1 \\ <problem>")
+    val cause = new java.io.IOException("first\nsecond")
+    val unreadable = ZOrderErrors.fileUnreadable("f", cause)
+    assert(unreadable.getCause === cause && unreadable.getMessage.contains("first.") &&
+      !unreadable.getMessage.contains("second"))
+    assert(ZOrderErrors.fileUnreadable("f", new RuntimeException).getMessage
+      .contains("RuntimeException"))
+  }
+
+  test("every condition is asserted by name in some test") {
+    val tests = sources("jvm/src/test") - "ErrorConditionsSuite.scala"
+    names.foreach(n => assert(tests.exists(_._2.contains("\"" + n + "\"")), n))
+  }
+}
