@@ -274,10 +274,24 @@ def test_the_legacy_format_of_spark_stays(spark: SparkSession, tmp_path: Path) -
     with settings(spark, {"spark.sql.parquet.writeLegacyFormat": "true"}):
         spark.sql(
             "SELECT id, CAST(id AS DECIMAL(7, 2)) d, array(id, NULL) l, map('k', id) m,"
-            " array(named_struct('x', array(id))) n, CAST(id AS DECIMAL(15, 3)) e FROM range(60)"
+            " array(named_struct('x', array(id, NULL)), NULL) n,"
+            " CAST(id AS DECIMAL(15, 3)) e FROM range(60)"
         ).repartition(2).write.parquet(str(table))
     assert "fixed_len_byte_array" in str(footers(table)[0].schema)
     check_same_table(spark, table, ["d", "e", "id"])
+
+
+def test_lists_of_two_levels_are_refused_unless_allowed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = tmp_path / "t"
+    with settings(spark, {"spark.sql.parquet.writeLegacyFormat": "true"}):
+        spark.sql("SELECT id, array(id, id + 1) l FROM range(60)").write.parquet(str(table))
+    text = statement(table, ["id"])
+    refusal(spark, text, table, "ZORDER_TYPE_NOT_WRITABLE", "`l`", "old layout", "allowTypeChange")
+    before = arrow_rows(table)
+    optimize(spark, table, ["id"], allowTypeChange="true", verify="full")
+    assert arrow_rows(table) == before
 
 
 def test_bytes_of_a_string_that_are_no_text_stay(spark: SparkSession, tmp_path: Path) -> None:
