@@ -76,7 +76,11 @@ final class Publisher(state: StateDirectory) extends Logging {
     val retained = state.retained(record.run)
     val begun = change.replaced.exists(r => exists(new Path(retained, r.retained)))
     val someIn = change.added.exists(a => exists(Publisher.child(folder, a.name)))
-    if (begun && !exists(marker)) Some("it was overwritten or dropped while it was being published")
+    // another publisher takes the marker away too, but only when nothing is left to do
+    def left = change.added.exists(a => exists(new Path(state.staging(record.run), a.staged)))
+    if (begun && !exists(marker) && left) {
+      Some("it was overwritten or dropped while it was being published")
+    }
     // once a new file is in, the replaced ones were all out: what misses now was removed later
     else if (someIn) None
     else change.replaced.flatMap(r => changeOf(folder, retained, r)).headOption

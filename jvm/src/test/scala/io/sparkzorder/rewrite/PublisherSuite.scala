@@ -95,6 +95,7 @@ class PublisherSuite extends StateTestBase {
       val record = committed(dir, state)
       assert(record.changes.head.added.map(a => a.staged -> a.name) ===
         Seq("_3" -> "n1", "_4" -> "n2"))
+      if (n > 0) put(dir, "_zorder_publishing_run", "")
       steps.take(n).foreach { case (from, to) =>
         val target = new File(dir, to)
         target.getParentFile.mkdirs()
@@ -148,6 +149,7 @@ class PublisherSuite extends StateTestBase {
   test("changed after some replaced files went out: nothing is put back, they stay retained") {
     withTable { (dir, state) =>
       committed(dir, state)
+      put(dir, "_zorder_publishing_run", "")
       val retained = new File(dir, "_zorder/_retained/_run")
       retained.mkdirs()
       assert(new File(dir, "a").renameTo(new File(retained, "_0_0")))
@@ -156,6 +158,26 @@ class PublisherSuite extends StateTestBase {
       assert(visible(dir) === Set())
       assert(text(retained, "_0_0") === "old a")
       assert(visible(dir, "p=1") === Set("n1"))
+    }
+  }
+
+  test("a folder that was overwritten in the middle: no old row comes back, what is kept stays") {
+    withTable { (dir, state) =>
+      committed(dir, state)
+      val retained = new File(dir, "_zorder/_retained/_run")
+      retained.mkdirs()
+      // killed after all replaced files of p=1 were out; then somebody overwrites p=1
+      for ((name, i) <- Seq("a", "c").zipWithIndex) {
+        val kept = new File(retained, s"_${"p=1".hashCode}_$i")
+        assert(new File(dir, s"p=1/$name").renameTo(kept))
+      }
+      put(dir, "p=1/theirs", "new rows")
+      fails("ZORDER_PUBLISH_CONFLICT", "p=1", "overwritten")(new Publisher(state).rollForward())
+      assert(visible(dir, "p=1") === Set("theirs"))
+      assert(visible(dir) === Set("n1", "n2"))
+      // the retained files may be the only copy of their rows: they never expire
+      new Retention(state).removeExpired(Long.MaxValue)
+      assert(retained.listFiles.length === 4)
     }
   }
 

@@ -60,7 +60,8 @@ class RecordSuite extends StateTestBase {
       state.markDone(2)
       state.markDone(2)
       assert(state.unfinished().map(_._1) === Seq(1L, 10L))
-      assert(state.holds(10) && !state.holds(3) && state.isDone(2) && !state.isDone(1))
+      assert(state.holds(10, record.run) && !state.holds(10, "another"))
+      assert(!state.holds(3, record.run) && state.isDone(2) && !state.isDone(1))
       assert(text(dir, "_zorder/_README").contains("spark-zorder"))
     }
   }
@@ -71,7 +72,12 @@ class RecordSuite extends StateTestBase {
         val r = stage(dir, state, run, Map("" -> ((Seq(s"old$n"), Seq(s"new$n")))))
           .copy(createdMs = 1000L * n, retainMs = 500L)
         assert(state.createRecord(n + 1L, r))
-        if (n < 2) new Publisher(state).publish(n + 1L, r)
+        if (n < 2) {
+          new Publisher(state).publish(n + 1L, r)
+          // the clock starts when the run was published
+          val done = new java.io.File(dir, s"_zorder/_commits/_${n + 1}_done")
+          assert(done.setLastModified(10000L * n))
+        }
         else {
           state.fs.mkdirs(state.retained(run))
           put(dir, "_zorder/_retained/_r3/_0", "kept")
