@@ -42,24 +42,29 @@ def optimize(
     where: str = "",
     **options: str,
 ) -> Row:
-    (result,) = spark.sql(statement(target, columns, where, **options)).collect()
+    return run(spark, statement(target, columns, where, **options))
+
+
+def run(spark: SparkSession, text: str) -> Row:
+    """Runs a statement that returns one row."""
+    (result,) = spark.sql(text).collect()
     return result
 
 
 @contextmanager
 def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
     """Sets the session's configuration while a block runs."""
-    before = {key: spark.conf.get(key, None) for key in values}
+    before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in values}
     try:
         for key, value in values.items():
             spark.conf.set(key, value)
         yield
     finally:
-        for key, value in before.items():
-            if value is None:
+        for key, old in before.items():
+            if old is None:
                 spark.conf.unset(key)
             else:
-                spark.conf.set(key, value)
+                spark.conf.set(key, old)
 
 
 def refusal(

@@ -1,6 +1,8 @@
 """Columns may be called anything, and every orderable type of Spark can be an ordering column."""
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,6 +15,7 @@ from tests.optimizing import (
     optimize,
     pa,
     quoted,
+    run,
     write_parts,
 )
 from tests.support import rows_of
@@ -65,7 +68,10 @@ def test_keywords_need_no_quotes(spark: SparkSession, tmp_path: Path) -> None:
     words = ["zorder", "optimize", "layout", "options", "into", "full", "dry", "run", "where"]
     data = {n: pa.array(range(20)) for n in [*words, "größe"]}
     table = write_parts(tmp_path / "t", pa.table(data), 2)
-    for text in (f"({', '.join(words)})", "options, into, größe OPTIONS ('verify' 'full') DRY RUN"):
+    for text in (
+        f"({', '.join(words)})",
+        "options, into, `größe` OPTIONS ('verify' 'full') DRY RUN",
+    ):
         spark.sql(f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY {text}").collect()
 
 
@@ -74,9 +80,15 @@ def test_nested_fields_with_odd_names(spark: SparkSession, tmp_path: Path) -> No
     table = write_parts(tmp_path / "t", pa.table({"a b": values, "a": pa.array(range(60))}))
     rows = arrow_rows(table)
     sql = f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY (`a b`.`b.c`.select, `a b`.`B.C`.`d e`)"
-    result = spark.sql(sql).head()
+    result = run(spark, sql)
     assert [c.name for c in result.columns] == ["`a b`.`b.c`.select", "`a b`.`b.c`.`d e`"]
     assert arrow_rows(table) == rows
+
+
+def as_strings(spark: SparkSession, path: str) -> Counter[Any]:
+    """Rows as text: Python has no value for an interval of months."""
+    frame = spark.read.parquet(path)
+    return rows_of(frame.select(*(frame[c].cast("string") for c in frame.columns)))
 
 
 TYPES = {
@@ -107,13 +119,11 @@ def test_every_type_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     select = ", ".join(f"IF(id % 13 = 3, NULL, {text}) AS {name}" for name, text in TYPES.items())
     path = str(tmp_path / "t")
     spark.sql(f"SELECT id, {select} FROM range(120)").repartition(3).write.parquet(path)
-    before = spark.read.parquet(path)
-    schema, rows = before.schema, rows_of(before)
+    schema, rows = spark.read.parquet(path).schema, as_strings(spark, path)
     names = [n for n in TYPES if n != "moments"]
     optimize(spark, tmp_path / "t", [*names, "moments"], verify="full", targetFileSize="20k")
-    after = spark.read.parquet(path)
-    assert after.schema == schema
-    assert {repr(row) for row in rows_of(after)} == {repr(row) for row in rows}
+    assert spark.read.parquet(path).schema == schema
+    assert as_strings(spark, path) == rows
     chunks = [
         (c.path_in_schema, has_bounds(c))
         for f in footers(tmp_path / "t")
@@ -127,6 +137,6 @@ def test_every_type_of_spark(spark: SparkSession, tmp_path: Path) -> None:
 def test_types_alone(spark: SparkSession, tmp_path: Path, name: str) -> None:
     path = str(tmp_path / "t")
     spark.sql(f"SELECT id, {TYPES[name]} AS v FROM range(50)").repartition(2).write.parquet(path)
-    rows = rows_of(spark.read.parquet(path))
+    rows = as_strings(spark, path)
     optimize(spark, tmp_path / "t", ["v"], verify="full")
-    assert rows_of(spark.read.parquet(path)) == rows
+    assert as_strings(spark, path) == rows

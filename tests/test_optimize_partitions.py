@@ -46,8 +46,8 @@ def test_two_names_of_one_value_stay_two_folders(spark: SparkSession, tmp_path: 
     assert check(spark, table, "p = 1") == {"p=1", "p=01"}
 
 
-def test_the_null_partition_and_the_empty_one(spark: SparkSession, tmp_path: Path) -> None:
-    table = make(tmp_path / "t", f"p={DEFAULT}", "p=a", "p=")
+def test_the_null_partition(spark: SparkSession, tmp_path: Path) -> None:
+    table = make(tmp_path / "t", f"p={DEFAULT}", "p=a", "p=b")
     check(spark, table)
     assert f"p={DEFAULT}" in check(spark, table, "p IS NULL")
     assert check(spark, table, "p = 'a'") == {"p=a"}
@@ -71,9 +71,17 @@ def test_a_colon_that_another_writer_did_not_escape(spark: SparkSession, tmp_pat
 
 
 def test_odd_names_of_columns_and_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
-    table = make(tmp_path / "my `table` [1] 100%25/größe", "a b=1/select=x", "a b=2/select=y")
+    table = make(tmp_path / "my `table` 1,2 100%25/größe", "a b=1/select=x", "a b=2/select=y")
     check(spark, table)
     assert check(spark, table, "`a b` = 2 AND `select` = 'y'") == {"a b=2/select=y"}
+
+
+def test_a_table_called_like_a_glob(spark: SparkSession, tmp_path: Path) -> None:
+    table = make(tmp_path / "t[1] {a}*?", "p=1", "p=2")
+    rows = arrow_rows(table)
+    result = optimize(spark, table, ["id"], where="p = 1")
+    assert result.metrics.partitionsOptimized == 1
+    assert arrow_rows(table) == rows
 
 
 def test_timestamps(spark: SparkSession, tmp_path: Path) -> None:

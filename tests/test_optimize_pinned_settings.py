@@ -47,8 +47,13 @@ BAD = {
         "spark.sql.parquet.fieldId.write.enabled": "false",
         "spark.sql.parquet.compression.codec": "gzip",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
-        "spark.sql.sources.commitProtocolClass": "no.such.Committer",
-        "spark.sql.parquet.output.committer.class": "no.such.Committer",
+        "spark.sql.sources.commitProtocolClass": (
+            "org.apache.spark.internal.io.HadoopMapReduceCommitProtocol"
+        ),
+        "spark.sql.parquet.output.committer.class": (
+            "org.apache.parquet.hadoop.ParquetOutputCommitter"
+        ),
+        "parquet.summary.metadata.level": "ALL",
         "parquet.compression": "GZIP",
         "parquet.enable.dictionary": "false",
         "parquet.page.size": "64",

@@ -17,6 +17,8 @@ from tests.optimizing import (
     pa,
     pq,
     refusal,
+    run,
+    settings,
     shape,
     statement,
     write_parts,
@@ -117,7 +119,7 @@ def test_an_ordering_column_inside_a_struct(spark: SparkSession, tmp_path: Path)
     table = write_parts(tmp_path / "t", pa.table(NESTED))
     before = arrow_rows(table)
     sql = statement(table) + " ZORDER BY (struct.b.c, `struct`.`a`)"
-    assert [c.name for c in spark.sql(sql).head().columns] == ["struct.b.c", "struct.a"]
+    assert [c.name for c in run(spark, sql).columns] == ["struct.b.c", "struct.a"]
     assert arrow_rows(table) == before
     leaves = {c.path_in_schema: has_bounds(c) for f in footers(table) for c in f_chunks(f)}
     assert leaves["struct.b.c"]
@@ -264,6 +266,27 @@ def test_uuid_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     duckdb.sql(f"COPY (SELECT 1 id, uuid() u) TO '{tmp_path}/t/a.parquet'")
     text = statement(tmp_path / "t", ["id"])
     refusal(spark, text, tmp_path / "t", "ZORDER_TYPE_NOT_WRITABLE", "`u`", "UUID")
+
+
+def test_the_legacy_format_of_spark_stays(spark: SparkSession, tmp_path: Path) -> None:
+    """Decimals in byte arrays, lists of the names `bag` and `array`."""
+    table = tmp_path / "t"
+    with settings(spark, {"spark.sql.parquet.writeLegacyFormat": "true"}):
+        spark.sql(
+            "SELECT id, CAST(id AS DECIMAL(7, 2)) d, array(id, NULL) l, map('k', id) m,"
+            " array(named_struct('x', array(id))) n, CAST(id AS DECIMAL(15, 3)) e FROM range(60)"
+        ).repartition(2).write.parquet(str(table))
+    assert "fixed_len_byte_array" in str(footers(table)[0].schema)
+    check_same_table(spark, table, ["d", "e", "id"])
+
+
+def test_bytes_of_a_string_that_are_no_text_stay(spark: SparkSession, tmp_path: Path) -> None:
+    values = [bytes([255, i, 0, 200]) for i in range(40)]
+    text = pa.array(values, pa.binary()).view(pa.string())
+    table = write_parts(tmp_path / "t", pa.table({"v": text, "id": pa.array(range(40))}), 2)
+    optimize(spark, table, ["v", "id"], verify="full")
+    found = [v for f in footers(table) for v in f.read()["v"].combine_chunks().view(pa.binary())]
+    assert sorted(v.as_py() for v in found) == values
 
 
 def test_a_column_of_no_type_stays(spark: SparkSession, tmp_path: Path) -> None:

@@ -101,10 +101,10 @@ object Publisher {
 
   /** A folder of a record as a path. */
   def folder(root: Path, relative: String): Path =
-    if (relative.isEmpty) root else child(root, relative)
+    relative.split('/').filter(_.nonEmpty).foldLeft(root)(child)
 
-  /** Hadoop's own join takes `a:b` for a scheme and a path. */
-  def child(directory: Path, name: String): Path = new Path(s"$directory/$name")
+  /** `name` in a directory; a name with a colon would be taken for a URI by Path itself. */
+  def child(directory: Path, name: String): Path = new Path(directory, new Path(null, null, name))
 
   /** The counterpart: the part of `path` below `root`, empty for the root itself. */
   def relative(root: Path, path: Path): String =

@@ -77,14 +77,15 @@ final class TableSchema(target: String, conf: SQLConf) {
     case s: StructType =>
       s.fields.zipWithIndex.foreach { case (f, i) =>
         s.fields.take(i).find(g => sameName(g.name, f.name)).foreach { g =>
+          val advice =
+            if (f.name == g.name) " too"
+            else " (set spark.sql.caseSensitive to true to tell them apart)"
           throw ZOrderErrors.incompatibleSchemas(
             target,
             f.name,
             s"named `${g.name}`",
             footer.file.path.toString,
-            s"named `${f.name}`" + (if (f.name == g.name) " too"
-                                    else
-                                      " (set spark.sql.caseSensitive to true to tell them apart)"),
+            s"named `${f.name}`$advice",
             footer.file.path.toString)
         }
         checkNames(f.dataType, footer)
