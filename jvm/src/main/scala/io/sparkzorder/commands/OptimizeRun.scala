@@ -201,8 +201,7 @@ final class OptimizeRun(
     val nothing =
       if (prepared.files.files.isEmpty) {
         Some(if (where.isEmpty) "there are no data files" else "WHERE chooses no data files")
-      }
-      else if (done.forall(_._1.folderOfFile.isEmpty)) {
+      } else if (done.forall(_._1.folderOfFile.isEmpty)) {
         Some(
           if (prepared.columns.isEmpty) "there are no small files to put together"
           else "there are no rows")

@@ -285,10 +285,17 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
       "concat('é', id)",
       "cast(concat('x', id) AS binary)",
       "make_dt_interval(0, 0, 0, id)",
-      "make_ym_interval(int(id), 0)").map(_.replace("decimal(id, 5, 0)", "cast(id AS decimal(5,0))"))
+      "make_ym_interval(int(id), 0)").map(_.replace(
+      "decimal(id, 5, 0)",
+      "cast(id AS decimal(5,0))"))
     withTableDir { dir =>
       val cols = types.zipWithIndex.map { case (t, i) => s"if(id % 50 = $i, NULL, $t) c$i" }
-      write(spark.range(0, 600, 1, 3).selectExpr(cols: _*), dir)
+      // Spark 3.5 asks how dates before 1582 are meant
+      withSQLConf(
+        "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
+        "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED") {
+        write(spark.range(0, 600, 1, 3).selectExpr(cols: _*), dir)
+      }
       for (group <- types.indices.grouped(6)) {
         val names = group.map(i => s"c$i").mkString(", ")
         val row = optimize(

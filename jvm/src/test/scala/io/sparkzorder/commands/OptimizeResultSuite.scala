@@ -2,6 +2,7 @@ package io.sparkzorder.commands
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.sparkzorder.TestAccess
+import org.apache.spark.sql.types.{ArrayType, DataType, StructField, StructType}
 
 /** The columns of the result row, and what the Spark UI shows of a run. */
 class OptimizeResultSuite extends OptimizeTestBase {
@@ -31,8 +32,7 @@ class OptimizeResultSuite extends OptimizeTestBase {
         "retainedUntil: TIMESTAMP").mkString("STRUCT<", ", ", ">")
       val column = "STRUCT<name: STRING NOT NULL, filesPerPointQueryBefore: DOUBLE NOT NULL, " +
         "filesPerPointQueryAfter: DOUBLE NOT NULL, ideal: DOUBLE NOT NULL>"
-      assert(schema.fields.map(f =>
-        f.name + " " + f.dataType.sql + (if (f.nullable) "" else " NOT NULL")).toSeq === Seq(
+      assert(schema.fields.map(f => text(f, " ")).toSeq === Seq(
         "path STRING NOT NULL",
         s"metrics $metrics NOT NULL",
         s"columns ARRAY<$column> NOT NULL",
@@ -40,6 +40,16 @@ class OptimizeResultSuite extends OptimizeTestBase {
         "dryRun BOOLEAN NOT NULL",
         "reason STRING"))
     }
+  }
+
+  private def text(f: StructField, between: String): String =
+    s"${f.name}$between${text(f.dataType)}${if (f.nullable) "" else " NOT NULL"}"
+
+  // Spark's own text of a type says NOT NULL on some lines only
+  private def text(t: DataType): String = t match {
+    case s: StructType => s.fields.map(text(_, ": ")).mkString("STRUCT<", ", ", ">")
+    case ArrayType(e, false) => s"ARRAY<${text(e)}>"
+    case other => other.sql
   }
 
   test("the description of every job names statement and phase") {
@@ -79,7 +89,16 @@ class OptimizeResultSuite extends OptimizeTestBase {
       assert(m.getAs[Long]("shuffleBytes") > 0)
       assert(m.getAs[Long]("publishMillis") <= end - start)
       assert(row.getMap[String, Long](3).keySet ===
-        Set("check", "list", "footers", "sample", "cuts", "write", "verify", "commit", "publish",
+        Set(
+          "check",
+          "list",
+          "footers",
+          "sample",
+          "cuts",
+          "write",
+          "verify",
+          "commit",
+          "publish",
           "refresh"))
       val retained = new java.io.File(dir, "_zorder/_retained")
       val bytes = snapshot(retained).keys.map(k => new java.io.File(retained, k))

@@ -244,8 +244,9 @@ class OptimizeSuite extends OptimizeTestBase {
       val odd = Seq("with.dot", "with-dash", "with space", "select", "größe", "日本", "back`tick")
       val df = shuffled(800, 3).selectExpr(
         Seq("id", "named_struct('b', a, 'C', named_struct('d.e', b)) st") ++
-          odd.zipWithIndex.map { case (n, i) => s"pmod(hash(id, $i), 100) `${n.replace("`", "``")}`" }
-          : _*)
+          odd.zipWithIndex.map { case (n, i) =>
+            s"pmod(hash(id, $i), 100) `${n.replace("`", "``")}`"
+          }: _*)
       write(df, dir)
       val row = optimize(
         s"OPTIMIZE '$dir' ZORDER BY (st.b, ST.c.`d.e`) OPTIONS (${sizeFor(dir, 4)})",

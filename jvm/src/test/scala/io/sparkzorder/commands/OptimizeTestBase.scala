@@ -85,8 +85,7 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
     try {
       val both = (reader.getFooter, reader.getRecordCount)
       both
-    }
-    finally reader.close()
+    } finally reader.close()
   }
 
   /** The rows with how often each occurs. */

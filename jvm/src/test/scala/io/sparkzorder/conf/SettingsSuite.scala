@@ -115,8 +115,9 @@ class SettingsSuite extends OptimizeTestBase {
       // files of the size that the nearest scope says
       val bytes = dataFiles(dir).map(_.length).sum
       sql(s"ALTER TABLE t SET TBLPROPERTIES ('zorder.targetFileSize' = '${bytes / 4}')")
-      def filesOf(statement: String): Long = sql(s"$statement DRY RUN").select("metrics.numFilesAdded")
-        .head().getLong(0)
+      def filesOf(statement: String): Long =
+        sql(s"$statement DRY RUN").select("metrics.numFilesAdded")
+          .head().getLong(0)
       assert(filesOf("OPTIMIZE t ZORDER BY (a, b)") >= 3)
       withSQLConf("spark.zorder.targetFileSize" -> "1g") {
         assert(filesOf("OPTIMIZE t ZORDER BY (a, b)") >= 3)

@@ -45,8 +45,10 @@ class ErrorConditionsSuite extends AnyFunSuite {
       assert(c.sqlState.matches("[0-9A-Z]{5}"), name)
       assert(c.message.endsWith(".") || c.message.endsWith(">"), name)
       // every name in angle brackets is one that render replaces
-      assert("<[^>]*>".r.findAllIn(c.message).toSeq ===
-        ErrorConditions.placeholder.findAllIn(c.message).toSeq, name)
+      assert(
+        "<[^>]*>".r.findAllIn(c.message).toSeq ===
+          ErrorConditions.placeholder.findAllIn(c.message).toSeq,
+        name)
     }
   }
 
@@ -97,7 +99,7 @@ class ErrorConditionsSuite extends AnyFunSuite {
   }
 
   test("every condition is asserted by name in some test") {
-    val tests = sources("jvm/src/test") - "ErrorConditionsSuite.scala"
+    val tests = sources("jvm/src/test") ++ sources("tests") - "ErrorConditionsSuite.scala"
     names.foreach(n => assert(tests.exists(_._2.contains("\"" + n + "\"")), n))
   }
 }

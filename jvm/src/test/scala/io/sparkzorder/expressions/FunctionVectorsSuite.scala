@@ -20,7 +20,11 @@ class FunctionVectorsSuite extends SparkFunSuite with ExpressionEvalHelper {
   private def vectors(name: String): Seq[JsonNode] = {
     val copy = getClass.getResource(s"/vectors/$name.json")
     assert(copy != null, s"the vectors $name are not among the test resources")
-    val all = new ObjectMapper().readTree(copy).elements().asScala.toSeq
+    // the form that takes an URL is deprecated in the Jackson of Spark 4.1
+    val in = copy.openStream()
+    val all =
+      try new ObjectMapper().readTree(in).elements().asScala.toSeq
+      finally in.close()
     assert(all.nonEmpty, name)
     all
   }

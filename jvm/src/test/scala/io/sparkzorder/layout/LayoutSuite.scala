@@ -14,7 +14,8 @@ import io.sparkzorder.tables.{PathTarget, TableFiles, TableLister}
 
 /** Input, sample and dealing over real files. */
 class LayoutSuite extends OptimizeTestBase with RandomInputs {
-  private val clashing = Seq("_zorder_folder", "_ZORDER_FILE", "_zorder_z", "_metadata", "row_index")
+  private val clashing =
+    Seq("_zorder_folder", "_ZORDER_FILE", "_zorder_z", "_metadata", "row_index")
 
   private def withFiles(body: (TableFiles, StructType) => Unit): Unit = withTableDir { dir =>
     val names = clashing.zipWithIndex.map { case (n, i) => s"pmod(hash(id, $i), 20) `$n`" }

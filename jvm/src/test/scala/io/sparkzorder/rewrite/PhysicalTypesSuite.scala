@@ -117,8 +117,8 @@ class PhysicalTypesSuite extends AnyFunSuite with RandomInputs {
   test("structs, lists and maps: each leaf has its own conversion, all else goes through") {
     val shape = (dec: String, ts: String) =>
       s"""optional group s { optional binary t (UTF8); optional $dec d (DECIMAL(5,1));
-         |  optional group l (LIST) { repeated group list { optional $ts element } } }
-         |optional double x;""".stripMargin
+        |  optional group l (LIST) { repeated group list { optional $ts element } } }
+        |optional double x;""".stripMargin
     val target = schema(shape("binary", "int96").replace("element }", "element; }"))
     val spark = schema(
       shape("int32", "int64").replace("element }", "element (TIMESTAMP(MICROS,true)); }"))

@@ -67,7 +67,8 @@ abstract class StateTestBase extends AnyFunSuite {
     val changes = folders.toSeq.sortBy(_._1).map { case (folder, (old, added)) =>
       val replaced = old.zipWithIndex.map { case (name, i) =>
         val path = if (folder.isEmpty) name else s"$folder/$name"
-        val f = if (new File(dir, path).exists()) new File(dir, path) else put(dir, path, s"old $path")
+        val f =
+          if (new File(dir, path).exists()) new File(dir, path) else put(dir, path, s"old $path")
         n += 1
         Replaced(name, f.length, f.lastModified, s"_${folder.hashCode}_$i")
       }

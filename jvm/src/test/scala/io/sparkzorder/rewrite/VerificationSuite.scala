@@ -9,7 +9,11 @@ class VerificationSuite extends StateTestBase {
   private val schema = MessageTypeParser.parseMessageType(
     "message m { optional int32 a; optional int64 b; }")
 
-  private def footer(rows: Long, leaves: Seq[LeafBounds], folder: Int = 0, s: MessageType = schema) =
+  private def footer(
+      rows: Long,
+      leaves: Seq[LeafBounds],
+      folder: Int = 0,
+      s: MessageType = schema) =
     Footer(
       DataFile(0, folder, new FileStatus(1, false, 1, 1, 1, new Path("/t/f"))),
       rows,

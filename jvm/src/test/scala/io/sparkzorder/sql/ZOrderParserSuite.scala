@@ -83,17 +83,21 @@ class ZOrderParserSuite extends OptimizeTestBase {
       val text = s"OPTIMIZE $target $full $where $by $into $options $dry"
       val o = optimize(text)
       assert(nameOf(o) === parts, text)
-      assert(o.clauses === OptimizeClauses(
-        full = full.nonEmpty,
-        columns = if (by.isEmpty) Nil else Seq(Seq("a"), Seq("b", "c")),
-        into = if (into.isEmpty) None else Some("/out"),
-        options =
-          if (options.isEmpty) Map.empty
-          else Map("verify" -> "full", "targetFileSize" -> "1g"),
-        dryRun = dry.nonEmpty), text)
-      assert(o.where === (
-        if (where.isEmpty) None
-        else Some(CatalystSqlParser.parseExpression(where.stripPrefix("WHERE ")))), text)
+      assert(
+        o.clauses === OptimizeClauses(
+          full = full.nonEmpty,
+          columns = if (by.isEmpty) Nil else Seq(Seq("a"), Seq("b", "c")),
+          into = if (into.isEmpty) None else Some("/out"),
+          options =
+            if (options.isEmpty) Map.empty
+            else Map("verify" -> "full", "targetFileSize" -> "1g"),
+          dryRun = dry.nonEmpty),
+        text)
+      assert(
+        o.where === (
+          if (where.isEmpty) None
+          else Some(CatalystSqlParser.parseExpression(where.stripPrefix("WHERE ")))),
+        text)
     }
   }
 
@@ -145,9 +149,34 @@ class ZOrderParserSuite extends OptimizeTestBase {
       assert(o.clauses.columns === Seq(Seq(n), Seq(n, n)))
     }
     val keywords = Seq(
-      "optimize", "zorder", "layout", "index", "skipping", "full", "dry", "run", "into", "options",
-      "recover", "undo", "vacuum", "retain", "hours", "history", "show", "refresh", "by", "where",
-      "codegen", "cost", "logical", "extended", "formatted", "if", "explain", "drop")
+      "optimize",
+      "zorder",
+      "layout",
+      "index",
+      "skipping",
+      "full",
+      "dry",
+      "run",
+      "into",
+      "options",
+      "recover",
+      "undo",
+      "vacuum",
+      "retain",
+      "hours",
+      "history",
+      "show",
+      "refresh",
+      "by",
+      "where",
+      "codegen",
+      "cost",
+      "logical",
+      "extended",
+      "formatted",
+      "if",
+      "explain",
+      "drop")
     for (k <- keywords) {
       assert(optimize(s"OPTIMIZE $k ZORDER BY ($k, x.$k)").clauses.columns ===
         Seq(Seq(k), Seq("x", k)))
@@ -259,7 +288,8 @@ class ZOrderParserSuite extends OptimizeTestBase {
   }
 
   test("statements that are not built yet say so and do nothing") {
-    for (target <- Seq("t", "db.t", "'/path'", "parquet.`/path`"); (text, name) <- Seq(
+    for (target <- Seq("t", "db.t", "'/path'", "parquet.`/path`");
+      (text, name) <- Seq(
         s"SHOW LAYOUT $target" -> "SHOW LAYOUT",
         s"SHOW LAYOUT $target FOR (a, b.c)" -> "SHOW LAYOUT",
         s"SHOW LAYOUT HISTORY $target" -> "SHOW LAYOUT HISTORY",
@@ -301,7 +331,8 @@ class ZOrderParserSuite extends OptimizeTestBase {
     withPartitions { path =>
       withSQLConf("my.p" -> "1", "my.column" -> "b", "my.path" -> path) {
         assert(partitionsOf(
-          sql("OPTIMIZE '${my.path}' WHERE p = ${my.p} ZORDER BY (a, ${my.column})").collect()) === 2)
+          sql(
+            "OPTIMIZE '${my.path}' WHERE p = ${my.p} ZORDER BY (a, ${my.column})").collect()) === 2)
         assert(partitionsOf(sql(s"OPTIMIZE '$path' WHERE p = $${my.p} DRY RUN").collect()) === 2)
       }
     }
