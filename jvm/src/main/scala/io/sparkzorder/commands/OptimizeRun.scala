@@ -4,7 +4,6 @@ import java.util.UUID
 
 import scala.collection.mutable
 import scala.util.Try
-import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.Path
 
@@ -50,7 +49,10 @@ final class OptimizeRun(
   def run(): OptimizeResult =
     try runPhases()
     catch {
-      case NonFatal(e) =>
+      case e: Throwable =>
+        if (runs.nonEmpty) {
+          intoDirectory.foreach(d => Try(d.clearOwn(runs.toSet)).failed.foreach(e.addSuppressed))
+        }
         // earlier batches are in the table all the same
         if (stale) Try(refresh()).failed.foreach(e.addSuppressed)
         throw e
@@ -153,13 +155,7 @@ final class OptimizeRun(
     runs += run
     val batch = new BatchRun(prepared, phases, conf, run, lastPublished, () => relist())
     intoDirectory match {
-      case Some(directory) =>
-        try batch.into(plan, directory)
-        catch {
-          case t: Throwable =>
-            directory.removeOwn(runs.toSet, keep = Set.empty)
-            throw t
-        }
+      case Some(directory) => batch.into(plan, directory)
       case None =>
         stale = true
         batch.inPlace(plan, state)
@@ -172,9 +168,9 @@ final class OptimizeRun(
       outcomes: Seq[BatchOutcome]): Unit = {
     directory.fs.mkdirs(directory.root)
     directory.removeOwn(runs.toSet, keep = outcomes.flatMap(_.added.map(_.file.path.getName)).toSet)
-    val (rows, copied) = (prepared.footers.map(_.rows).sum, outcomes.flatMap(_.added).map(_.rows).sum)
+    val (rows, copied) =
+      (prepared.footers.map(_.rows).sum, outcomes.flatMap(_.added).map(_.rows).sum)
     val foreign = directory.foreign(runs.toSet)
-    if (rows != copied || foreign.nonEmpty) directory.removeOwn(runs.toSet, keep = Set.empty)
     foreign.foreach(f => throw ZOrderErrors.targetNotEmpty(directory.root.toString, f))
     if (rows != copied) {
       throw ZOrderErrors.verificationFailed(target.name, s"$copied of $rows rows were copied")

@@ -46,8 +46,27 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
    *
    * @param keep names of files
    */
-  def removeOwn(runs: Set[String], keep: Set[String]): Unit =
+  def removeOwn(runs: Set[String], keep: Set[String]): Unit = {
     files().filter(p => isOwn(p, runs) && !keep(p.getName)).foreach(fs.delete(_, false))
+    if (fs.exists(root)) fs.listStatus(root).filter(_.isDirectory).foreach(d => prune(d.getPath))
+  }
+
+  /** Removes all that this statement wrote, after a failure. */
+  def clearOwn(runs: Set[String]): Unit = {
+    // tasks that are being killed may still make a file for a moment
+    var rounds = 0
+    do {
+      if (rounds > 0) Thread.sleep(IntoDirectory.PauseMs)
+      removeOwn(runs, keep = Set.empty)
+      rounds += 1
+    } while (rounds < IntoDirectory.Rounds && fs.exists(root) && fs.listStatus(root).nonEmpty)
+  }
+
+  /** Removes folders in which nothing is left, so that the statement can be run again. */
+  private def prune(folder: Path): Unit = {
+    fs.listStatus(folder).filter(_.isDirectory).foreach(d => prune(d.getPath))
+    if (fs.listStatus(folder).isEmpty) fs.delete(folder, false)
+  }
 
   /** The name of a file that somebody else wrote here meanwhile. */
   def foreign(runs: Set[String]): Option[String] =
@@ -66,4 +85,9 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
   /** The marker that Spark leaves in a directory whose write has succeeded. */
   def markSuccess(): Unit =
     ExclusiveFile.write(fs, new Path(root, "_SUCCESS"), Array.emptyByteArray)
+}
+
+private object IntoDirectory {
+  val Rounds = 20
+  val PauseMs = 100L
 }

@@ -5,8 +5,8 @@ import scala.collection.mutable
 
 import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
-  DecimalLogicalTypeAnnotation,
   DateLogicalTypeAnnotation,
+  DecimalLogicalTypeAnnotation,
   TimestampLogicalTypeAnnotation
 }
 import org.apache.parquet.schema.PrimitiveType

@@ -3,7 +3,12 @@ package io.sparkzorder.tables
 import scala.collection.JavaConverters._
 
 import org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type, Types}
-import org.apache.parquet.schema.LogicalTypeAnnotation.{DecimalLogicalTypeAnnotation, IntLogicalTypeAnnotation, ListLogicalTypeAnnotation, MapLogicalTypeAnnotation}
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DecimalLogicalTypeAnnotation,
+  IntLogicalTypeAnnotation,
+  ListLogicalTypeAnnotation,
+  MapLogicalTypeAnnotation
+}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{INT64, INT96}
 import org.apache.parquet.schema.Type.Repetition
 

@@ -63,7 +63,10 @@ object TargetChecks {
   def checkFiles(target: Target, files: TableFiles): Unit = {
     val bucketed = files.files.forall(f => BucketingUtils.getBucketId(f.path.getName).isDefined)
     if (files.files.nonEmpty && bucketed) {
-      refuse(target, "bucketed, as the names of its files say", "Rewriting would break the buckets.")
+      refuse(
+        target,
+        "bucketed, as the names of its files say",
+        "Rewriting would break the buckets.")
     }
   }
 

@@ -87,7 +87,7 @@ class OptimizeFailureSuite extends OptimizeTestBase {
   test("INTO is emptied again after a failure") {
     withTempDir { base =>
       val dir = new File(base, "table")
-      write(shuffled(600, 3), dir)
+      write(shuffled(600, 3).selectExpr("*", "id % 2 p"), dir, "p")
       val before = snapshot(dir)
       FaultyFileSystem.failing(2)((o, p) => o == "create" && p.toString.contains("/out/")) {
         intercept[Throwable](sql(statement(dir, s"INTO '${faulty(new File(base, "out"))}'")))

@@ -155,6 +155,25 @@ class OptimizeSuite extends OptimizeTestBase {
     }
   }
 
+  test("INTO without columns copies every file, small or not") {
+    withTempDir { base =>
+      val dir = new File(base, "table")
+      write(shuffled(3000, 1).selectExpr("*", "0 p"), dir, "p")
+      write(shuffled(60, 3).selectExpr("*", "0 p"), new File(base, "more"), "p")
+      for (f <- dataFilesAsFiles(new File(base, "more"))) {
+        assert(f.renameTo(new File(dir, s"p=0/${f.getName}")))
+      }
+      // one small file alone in its folder
+      write(shuffled(10, 1).selectExpr("*", "1 p"), new File(base, "alone"), "p")
+      assert(new File(base, "alone/p=1").renameTo(new File(dir, "p=1")))
+      val before = snapshot(dir)
+      val out = new File(base, "out")
+      sql(s"OPTIMIZE '$dir' INTO '$out' OPTIONS ('targetFileSize' '4k')").collect()
+      assert(bag(read(out)) === bag(read(dir)))
+      assert(snapshot(dir) === before)
+    }
+  }
+
   private def dataFilesAsFiles(out: File): Seq[File] =
     dataFiles(out).map(f => new File(new File(out, f.folder), f.name))
 

@@ -97,10 +97,28 @@ class RefusalsSuite extends OptimizeTestBase {
       shuffled(100, 1).write.format("parquet").bucketBy(2, "a").saveAsTable("bucketed")
       refused(locationOf("bucketed"), "ZORDER_UNSUPPORTED_TABLE", "bucketed")(
         "OPTIMIZE bucketed ZORDER BY a")
+      // by its path only the names of its files tell
+      val path = locationOf("bucketed")
+      refused(path, "ZORDER_UNSUPPORTED_TABLE", "bucketed")(s"OPTIMIZE '$path' ZORDER BY a")
       shuffled(10, 1).write.format("csv").saveAsTable("csv")
       refused(locationOf("csv"), "ZORDER_UNSUPPORTED_TABLE", "format csv")(
         "OPTIMIZE csv ZORDER BY a")
     }
+  }
+
+  test("tables with options that choose files or change values") {
+    for (option <- Seq(
+        "pathGlobFilter" -> "*",
+        "modifiedAfter" -> "2020-01-01T00:00:00",
+        "datetimeRebaseMode" -> "LEGACY",
+        "recursiveFileLookup" -> "false")) withTable("t") {
+      sql(s"CREATE TABLE t (a INT) USING parquet OPTIONS ('${option._1}' '${option._2}')")
+      fails("ZORDER_UNSUPPORTED_TABLE", option._1)(sql("OPTIMIZE t ZORDER BY a"))
+    }
+  }
+
+  test("a path that is none") {
+    fails("ZORDER_PATH_NOT_A_TABLE")(sql("OPTIMIZE '' ZORDER BY a"))
   }
 
   test("files that fit no common schema, and types that Spark cannot write back") {

@@ -77,8 +77,7 @@ class RecordSuite extends StateTestBase {
           // the clock starts when the run was published
           val done = new java.io.File(dir, s"_zorder/_commits/_${n + 1}_done")
           assert(done.setLastModified(10000L * n))
-        }
-        else {
+        } else {
           state.fs.mkdirs(state.retained(run))
           put(dir, "_zorder/_retained/_r3/_0", "kept")
         }
