@@ -75,12 +75,12 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
   private def isOwn(path: Path, runs: Set[String]): Boolean =
     runs.exists(run => path.getName.contains(s"-$run-"))
 
-  private def files(): Seq[Path] =
-    if (!fs.exists(root)) Nil
-    else {
-      val found = fs.listFiles(root, true)
-      Iterator.continually(found).takeWhile(_.hasNext).map(_.next().getPath).toList
+  private def files(): Seq[Path] = {
+    def below(folder: Path): Seq[Path] = fs.listStatus(folder).toSeq.flatMap { s =>
+      if (s.isDirectory) below(s.getPath) else Seq(s.getPath)
     }
+    if (fs.exists(root)) below(root) else Nil
+  }
 
   /** The marker that Spark leaves in a directory whose write has succeeded. */
   def markSuccess(): Unit =
