@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.sparkzorder.SparkLine
 
-import io.sparkzorder.sql.OptimizeClauses
 import io.sparkzorder.tables.Target
 
 /** A WHERE predicate, held where the analyzer does not look: its columns are those of partitions. */

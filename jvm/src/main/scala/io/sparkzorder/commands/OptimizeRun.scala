@@ -14,7 +14,6 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.rewrite._
-import io.sparkzorder.sql.OptimizeClauses
 import io.sparkzorder.tables._
 
 /**

@@ -1,7 +1,6 @@
 package io.sparkzorder.commands
 
 import io.sparkzorder.layout.PointQueries
-import io.sparkzorder.sql.OptimizeClauses
 import io.sparkzorder.tables.Footer
 
 /** Puts the result row together from what the batches did, or would do. */

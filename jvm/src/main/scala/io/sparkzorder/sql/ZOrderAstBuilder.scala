@@ -20,6 +20,7 @@ import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StringType
 
+import io.sparkzorder.commands.OptimizeClauses
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._

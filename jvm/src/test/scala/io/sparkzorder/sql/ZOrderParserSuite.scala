@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import io.sparkzorder.{JobCounter, TestConditions}
-import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.commands.{OptimizeClauses, OptimizeTestBase}
 
 /** Writes down what reaches the next parser, and lets Spark's own do the work. */
 abstract class RecordingParser(val real: ParserInterface) extends ParserInterface {
