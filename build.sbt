@@ -111,8 +111,12 @@ def scalacFlags(row: SparkRow): Seq[String] = {
 // what Spark's own launcher passes on JDK 17; the first compiler alone, since suites are short and the
 // second one takes a third of two cores
 lazy val testJvm: Seq[String] =
-  Seq("-Xmx3g", "-Xss4m", "-Duser.timezone=UTC",
-    "-XX:TieredStopAtLevel=1", "-Dio.netty.tryReflectionSetAccessible=true") ++
+  Seq(
+    "-Xmx3g",
+    "-Xss4m",
+    "-Duser.timezone=UTC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dio.netty.tryReflectionSetAccessible=true") ++
     Seq(
       "java.lang",
       "java.lang.invoke",
