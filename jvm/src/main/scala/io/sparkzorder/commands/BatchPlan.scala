@@ -3,7 +3,7 @@ package io.sparkzorder.commands
 import org.apache.spark.sql.sparkzorder.SparkLine.Frame
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.grid.{FolderSample, Grid}
+import io.sparkzorder.grid.{FolderGrid, FolderSample, Grid, RankedColumn}
 import io.sparkzorder.layout.{InputFrame, Layout, Sampler}
 import io.sparkzorder.tables.{Footer, TableFiles}
 
@@ -27,25 +27,27 @@ final case class BatchPlan(
 
   def sampledRows: Long = samples.map(_.rows.toLong).sum
 
-  /** Values of an ordering column with the rows that each stands for. */
-  def weighted(column: Int): Seq[(Any, Double)] =
-    samples.zip(rowsOfFolder).flatMap { case (s, rows) =>
-      if (s.rows == 0) Nil
-      else s.columns(column).toSeq.map(v => (v, rows.toDouble / s.rows))
+  /** Samples of an ordering column by folder, with the rows that each sampled row stands for. */
+  def weighted(column: Int): Seq[(RankedColumn, Double)] =
+    samples.zip(rowsOfFolder).filter(_._1.rows > 0).map { case (s, rows) =>
+      (s.ranked(column), rows.toDouble / s.rows)
     }
 
   /** Bytes that each file will have about, from the share of rows that it gets. */
   def expectedBytes: Seq[Long] = {
     val perRow = inputs.files.map(_.length).sum.toDouble / math.max(1L, rowsOfFolder.sum)
     grid match {
-      case Some(g) =>
-        g.folders.flatten.flatMap { f =>
-          f.cells.flatMap(c => Seq.fill(c.files)((c.rows / c.files * perRow).toLong))
-        }
+      case Some(g) => g.rowsOfFiles.map(r => (r * perRow).toLong)
       case None => Seq.fill(folderOfFile.size)(
           inputs.files.map(_.length).sum / math.max(1, folderOfFile.size))
     }
   }
+
+  /** Grid and sample of each folder that has rows, for one ordering column. */
+  def cells(column: Int): Seq[(FolderGrid, RankedColumn)] =
+    grid.toSeq.flatMap(_.folders.zip(samples)).collect {
+      case (Some(f), s) if s.rows > 0 => (f, s.ranked(column))
+    }
 }
 
 /**

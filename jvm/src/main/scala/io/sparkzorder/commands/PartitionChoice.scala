@@ -46,7 +46,9 @@ final class PartitionChoice(session: Session, target: Target, where: Expression)
       case _ => local
     }
     val plan = Project(Seq(ordinal), Filter(byName, named))
-    SparkPrivate.collectInternal(SparkLine.frame(session, plan)).map(_.getInt(0)).toSet
+    val chosen = Set.newBuilder[Int]
+    SparkPrivate.foreachInternal(SparkLine.frame(session, plan))(row => chosen += row.getInt(0))
+    chosen.result()
   }
 
   // the analyzer may have bound columns to the table already; here they are those of the partitions

@@ -1,6 +1,6 @@
 package io.sparkzorder.commands
 
-import io.sparkzorder.layout.PointQueries
+import io.sparkzorder.layout.{PointQueries, ValueDistribution}
 import io.sparkzorder.tables.Footer
 
 /** Puts the result row together from what the batches did, or would do. */
@@ -50,19 +50,13 @@ private[commands] final class ResultRow(
 
   private def columns: Seq[ColumnGain] =
     p.columns.zipWithIndex.map { case (c, i) =>
-      val values = plans.flatMap(_.weighted(i))
+      val values = ValueDistribution.of(plans.flatMap(_.weighted(i)))
       def mean(footers: Seq[Footer]) = PointQueries.meanFiles(
-        c.dataType,
         PointQueries.ranges(c, footers, p.session.sessionState.conf.resolver),
         values)
       val after =
-        if (clauses.dryRun) {
-          PointQueries.meanFiles(
-            c.dataType,
-            plans.flatMap(pl =>
-              pl.grid.toSeq.flatMap(PointQueries.predicted(i, c.dataType, _, pl.samples))),
-            values)
-        } else mean(outcomes.flatMap(_.added))
+        if (clauses.dryRun) PointQueries.predicted(plans.flatMap(_.cells(i)), i, values)
+        else mean(outcomes.flatMap(_.added))
       ColumnGain(c.name, mean(plans.flatMap(_.footers)), after, ideal)
     }
 

@@ -21,6 +21,16 @@ sealed trait BoundsIndex extends Serializable {
 
   /** The slot of a non-null Catalyst value of the column's type. */
   def slotOf(value: Any): Int
+
+  /** What bound `i` is compared by: the ordered long of a type of fixed width, else the value. */
+  private[sparkzorder] def key(i: Int): AnyRef
+
+  /** The slot of a key. */
+  private[sparkzorder] def slotOfKey(key: AnyRef): Int
+
+  /** The slot of a value of fixed width, by its ordered long ([[FixedOrder.toLong]]). */
+  def slotOfOrdered(ordered: Long): Int =
+    throw new UnsupportedOperationException(s"$ordered is not of a type of fixed width")
 }
 
 /** Bounds of a type of fixed width, as ordered longs. */
@@ -29,6 +39,10 @@ final class LongBounds(val order: FixedOrder, val sorted: Array[Long]) extends B
 
   def length: Int = sorted.length
   def slotOf(value: Any): Int = slot(order.toLong(value))
+  private[sparkzorder] def key(i: Int): AnyRef = java.lang.Long.valueOf(sorted(i))
+  private[sparkzorder] def slotOfKey(key: AnyRef): Int = slot(key.asInstanceOf[java.lang.Long])
+
+  override def slotOfOrdered(ordered: Long): Int = slot(ordered)
 
   def slot(ordered: Long): Int = {
     val i = guided.lowerBound(ordered)
@@ -64,10 +78,12 @@ final class WideBounds(val order: WideDecimalOrder, val sorted: Array[BigInteger
 
   def slotOf(value: Any): Int = slot(value.asInstanceOf[Decimal])
 
-  def slot(value: Decimal): Int = {
-    val unscaled = order.unscaled(value)
-    search(OrderedLongs.high(unscaled), unscaled)
-  }
+  private[sparkzorder] def key(i: Int): AnyRef = sorted(i)
+  private[sparkzorder] def slotOfKey(key: AnyRef): Int = slot(key.asInstanceOf[BigInteger])
+
+  def slot(value: Decimal): Int = slot(order.unscaled(value))
+
+  private def slot(unscaled: BigInteger): Int = search(OrderedLongs.high(unscaled), unscaled)
 
   protected def compareAt(i: Int, value: BigInteger): Int = sorted(i).compareTo(value)
 }
@@ -77,6 +93,9 @@ final class StringBounds(val sorted: Array[UTF8String])
     extends PrefixedIndex[UTF8String](sorted.map(_.getPrefix ^ Long.MinValue)) {
 
   def slotOf(value: Any): Int = slot(value.asInstanceOf[UTF8String])
+
+  private[sparkzorder] def key(i: Int): AnyRef = sorted(i)
+  private[sparkzorder] def slotOfKey(key: AnyRef): Int = slotOf(key)
 
   def slot(value: UTF8String): Int = search(value.getPrefix ^ Long.MinValue, value)
 
@@ -89,6 +108,9 @@ final class BinaryBounds(val sorted: Array[Array[Byte]])
     extends PrefixedIndex[Array[Byte]](sorted.map(OrderedLongs.prefix)) {
 
   def slotOf(value: Any): Int = slot(value.asInstanceOf[Array[Byte]])
+
+  private[sparkzorder] def key(i: Int): AnyRef = sorted(i)
+  private[sparkzorder] def slotOfKey(key: AnyRef): Int = slotOf(key)
 
   def slot(value: Array[Byte]): Int = search(OrderedLongs.prefix(value), value)
 

@@ -42,12 +42,22 @@ object ColumnRanks {
       maxBounds: Int): ColumnRanks = {
     require(maxBounds >= 1, s"range ids need at least 1 bound, not $maxBounds")
     val sample = SortedSample(dataType, values, weights)
-    val kept = thin(sample.weights, nullWeight, maxBounds)
-    new ColumnRanks(dataType, sample.take(kept), midRanks(sample.weights, nullWeight, kept))
+    of(dataType, sample, nullWeight, thin(sample.weights, nullWeight, maxBounds))
   }
 
+  /** @param kept indices of the values that stay bounds, ascending */
+  private[sparkzorder] def of(
+      dataType: DataType,
+      sample: SortedSample,
+      nullWeight: Double,
+      kept: Array[Int]): ColumnRanks =
+    new ColumnRanks(dataType, sample.take(kept), midRanks(sample.weights, nullWeight, kept))
+
   /** The indices of the values that stay bounds: the heavy ones, and the light at even steps of mass. */
-  private def thin(weights: Array[Double], nullWeight: Double, maxBounds: Int): Array[Int] = {
+  private[sparkzorder] def thin(
+      weights: Array[Double],
+      nullWeight: Double,
+      maxBounds: Int): Array[Int] = {
     if (weights.length <= maxBounds) return weights.indices.toArray
     val heavy = (nullWeight + weights.sum) / maxBounds
     val light = weights.filter(_ <= heavy)

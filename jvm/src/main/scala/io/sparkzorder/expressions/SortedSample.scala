@@ -3,6 +3,7 @@ package io.sparkzorder.expressions
 import java.math.BigInteger
 import java.util.{Arrays, Comparator}
 
+import scala.collection.mutable.ArrayBuilder
 import scala.reflect.ClassTag
 
 import org.apache.spark.sql.types.{DataType, Decimal}
@@ -16,11 +17,15 @@ import io.sparkzorder.bits.ByteStrings
  * @param weights the weight of each distinct value, positive
  * @param take the bounds at the given indices, which ascend
  */
-private[expressions] final class SortedSample(
+private[sparkzorder] final class SortedSample(
     val weights: Array[Double],
-    val take: Array[Int] => BoundsIndex)
+    val take: Array[Int] => BoundsIndex) {
 
-private[expressions] object SortedSample {
+  /** All distinct values. */
+  def all: BoundsIndex = take(Array.range(0, weights.length))
+}
+
+private[sparkzorder] object SortedSample {
 
   /**
    * @param values Catalyst values in any order, none null
@@ -28,47 +33,62 @@ private[expressions] object SortedSample {
    */
   def apply(dataType: DataType, values: Array[Any], weights: Array[Double]): SortedSample =
     OrderedType.require(dataType) match {
+      case f: FixedOrder if weights == null => ofOrderedLongs(f, values.map(f.toLong))
       case f: FixedOrder =>
-        val keys = values.map(f.toLong)
-        if (weights == null) ofLongs(f, keys)
-        else {
-          val boxed = keys.map(java.lang.Long.valueOf)
-          distinct[java.lang.Long](boxed, weights, Comparator.naturalOrder[java.lang.Long])(k =>
-            new LongBounds(f, k.map(_.longValue)))
-        }
+        ofKeys(dataType, values.map(v => java.lang.Long.valueOf(f.toLong(v))), weights)
       case w: WideDecimalOrder =>
-        val keys = values.map(v => w.unscaled(v.asInstanceOf[Decimal]))
+        ofKeys(dataType, values.map(v => w.unscaled(v.asInstanceOf[Decimal])), weights)
+      case _ => ofKeys(dataType, values.map(_.asInstanceOf[AnyRef]), weights)
+    }
+
+  /**
+   * As [[apply]], of keys instead of values.
+   *
+   * @param keys what [[BoundsIndex.key]] gives
+   */
+  def ofKeys(dataType: DataType, keys: Array[_ <: AnyRef], weights: Array[Double]): SortedSample =
+    OrderedType.require(dataType) match {
+      case f: FixedOrder =>
+        distinct[java.lang.Long](keys, weights, Comparator.naturalOrder[java.lang.Long])(k =>
+          new LongBounds(f, k.map(_.longValue)))
+      case w: WideDecimalOrder =>
         distinct[BigInteger](keys, weights, Comparator.naturalOrder[BigInteger])(
           new WideBounds(w, _))
       case StringOrder =>
-        val keys = values.map(_.asInstanceOf[UTF8String])
         // copied: the sample's strings may hold on to the whole rows that they came in
         distinct[UTF8String](keys, weights, binaryOrder)(k => new StringBounds(k.map(_.clone())))
       case BinaryOrder =>
-        val keys = values.map(_.asInstanceOf[Array[Byte]])
         distinct[Array[Byte]](keys, weights, (a, b) => ByteStrings.compare(a, b))(
           new BinaryBounds(_))
     }
 
   private val binaryOrder: Comparator[UTF8String] = (a, b) => TypeBridge.compareBinary(a, b)
 
-  /** The common case without boxes: equal weights and an ordered long. */
-  private def ofLongs(order: FixedOrder, keys: Array[Long]): SortedSample = {
+  /**
+   * The common case without boxes: equal weights and ordered longs.
+   *
+   * @param keys in any order; sorted in place
+   */
+  def ofOrderedLongs(order: FixedOrder, keys: Array[Long]): SortedSample = {
     Arrays.parallelSort(keys)
-    val starts = keys.indices.filter(i => i == 0 || keys(i) != keys(i - 1)).toArray
-    val counts = starts.indices.map { d =>
-      val end = if (d + 1 < starts.length) starts(d + 1) else keys.length
-      (end - starts(d)).toDouble
+    val values = new ArrayBuilder.ofLong
+    val counts = new ArrayBuilder.ofDouble
+    var i = 0
+    while (i < keys.length) {
+      val start = i
+      while (i < keys.length && keys(i) == keys(start)) i += 1
+      values += keys(start)
+      counts += (i - start).toDouble
     }
-    new SortedSample(
-      counts.toArray,
-      taken => new LongBounds(order, taken.map(d => keys(starts(d)))))
+    val distinct = values.result()
+    new SortedSample(counts.result(), taken => new LongBounds(order, taken.map(d => distinct(d))))
   }
 
   private def distinct[K <: AnyRef: ClassTag](
-      keys: Array[K],
+      untyped: Array[_ <: AnyRef],
       weights: Array[Double],
       order: Comparator[K])(bounds: Array[K] => BoundsIndex): SortedSample = {
+    val keys = untyped.map(_.asInstanceOf[K])
     val weighty = keys.indices.filter(i => weights == null || weights(i) > 0)
     val byKey = weighty.map(Integer.valueOf).toArray
     Arrays.parallelSort(byKey, (a: Integer, b: Integer) => order.compare(keys(a), keys(b)))

@@ -1,18 +1,17 @@
 package io.sparkzorder.layout
 
-import org.apache.spark.sql.functions.{col, element_at, lit, shiftleft, typedLit}
+import org.apache.spark.sql.functions.{col, element_at, shiftleft, typedLit}
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.expressions.{ColumnRangeIds, ZValueByRangeIds}
 import io.sparkzorder.grid.Grid
 
 /** Deals the rows of a table to files and sorts them inside, so that each task writes one file. */
 object Layout {
 
   /**
-   * Rows in Z order of a grid. Partition `i` of the result holds file `i` of the grid.
+   * Rows by the places that a grid gives them. Partition `i` of the result holds file `i` of the grid.
    *
    * @return the data columns only
    */
@@ -22,29 +21,28 @@ object Layout {
       schema: StructType,
       columns: Seq[OrderingColumn],
       grid: Grid): Frame = {
-    val z = InputFrame.unused("_zorder_z", schema, session)
+    val placement = new Placement(grid)
+    val name = InputFrame.unused("_zorder_place", schema, session)
     val keys = columns.map(c => input.resolve(c.parts))
-    // a folder without rows has no ids, and no row will ask for them
-    val none = columns.map(c => ColumnRangeIds.fromSample(c.dataType, Array(), null, 0, 1, 1))
-    val models = grid.folders.map(_.map(_.ids).getOrElse(none.toArray)).toArray
-    val withZ = input.frame
-      .withColumn(z, SparkLine.column(ZValueByRangeIds(keys, input.folder, models)))
+    // row positions are read only where one key fills several files
     val heavy = grid.folders.flatten.exists(_.cells.exists(_.files > 1))
     val tie = InputFrame.unused("_zorder_tie", schema, session)
-    // computed before the shuffle and only where one Z-value fills several files
-    val tied = if (heavy) withZ.withColumn(tie, input.rowHash) else withZ.withColumn(tie, lit(0L))
-    def attribute(name: String) =
-      tied.queryExecution.analyzed.output.find(_.name == name).get
-    val dealt = DealtFile(
-      attribute(input.folderColumn),
-      attribute(z),
-      attribute(tie),
-      new Dealer(grid))
-    val files = tied.repartition(grid.files, SparkLine.column(dealt))
+    val tied =
+      input.frame.withColumn(tie, if (heavy) input.rowHash else typedLit(0L))
+    def attribute(frame: Frame, name: String) =
+      frame.queryExecution.analyzed.output.find(_.name == name).get
+    val placed = tied.withColumn(
+      name,
+      SparkLine.column(
+        PlaceOfRow(keys, input.folder, attribute(tied, tie), placement)))
+    val kept = placed.select((schema.fieldNames.toSeq :+ name).map(n => col(InputFrame.quoted(n))): _*)
+    val files = kept.repartition(
+      grid.files,
+      SparkLine.column(FileOfPlace(attribute(kept, name), placement)))
     // one column is a plain sort by its values; ids would leave ties unsorted
     val sorted =
       if (columns.size == 1) files.sortWithinPartitions(SparkLine.column(keys.head))
-      else files.sortWithinPartitions(col(z))
+      else files.sortWithinPartitions(col(name))
     dataColumns(sorted, schema)
   }
 

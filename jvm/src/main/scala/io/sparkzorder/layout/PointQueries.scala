@@ -2,10 +2,7 @@ package io.sparkzorder.layout
 
 import scala.collection.JavaConverters._
 
-import org.apache.spark.sql.catalyst.util.TypeUtils
-import org.apache.spark.sql.types.DataType
-
-import io.sparkzorder.grid.{FolderSample, Grid}
+import io.sparkzorder.grid.{FolderGrid, RankedColumn}
 import io.sparkzorder.tables.Footer
 
 /** Bounds of a column in one file; None where min/max say nothing, so that the file must be read. */
@@ -19,30 +16,15 @@ object PointQueries {
 
   /**
    * @param ranges one a file; None for a file that every query must read
-   * @param values sampled values of the column with the number of rows that each stands for; a
-   *   NULL does not count
+   * @param values how often each value is asked for; None when there is no value
    * @return mean number of files; 0 when there is no value
    */
   def meanFiles(
-      dataType: DataType,
       ranges: Seq[Option[FileRange]],
-      values: Seq[(Any, Double)]): Double = {
-    val present = values.filter(_._1 != null)
-    if (present.isEmpty) 0.0
-    else {
-      val ordering = TypeUtils.getInterpretedOrdering(dataType)
-      val known = ranges.flatten
-      val mins = sorted(known.map(_.min), ordering)
-      val maxs = sorted(known.map(_.max), ordering)
-      val always = ranges.length - known.length
-      val total = present.foldLeft(0.0) { case (sum, (v, weight)) =>
-        val files = countTo(mins, v, inclusive = true, ordering) -
-          countTo(maxs, v, inclusive = false, ordering)
-        sum + files * weight
-      }
-      always + total / present.map(_._2).sum
+      values: Option[ValueDistribution]): Double =
+    values.fold(0.0) { v =>
+      ranges.map(_.fold(1.0)(v.rowsIn(_) / v.total)).sum
     }
-  }
 
   /** The ranges of a column in files, from their footers; files of only NULLs are left out. */
   def ranges(
@@ -70,32 +52,27 @@ object PointQueries {
       }
     }
 
-  /** The ranges that the files of a grid will have, as far as the sample shows them. */
+  /**
+   * The mean that the files of folders will have, as far as their samples show.
+   *
+   * @param folders grids with the sample of the column in each
+   */
   def predicted(
+      folders: Seq[(FolderGrid, RankedColumn)],
       column: Int,
-      dataType: DataType,
-      grid: Grid,
-      samples: IndexedSeq[FolderSample]): Seq[Option[FileRange]] = {
-    val ordering = TypeUtils.getInterpretedOrdering(dataType)
-    grid.folders.zip(samples).flatMap {
-      case (Some(folder), sample) if sample.rows > 0 =>
-        val zs = Grid.zValues(folder.ids, sample)
-        val froms = folder.cells.map(_.from).toArray
-        val byCell = zs.indices.groupBy { r =>
-          val i = java.util.Arrays.binarySearch(froms, zs(r))
-          if (i >= 0) i else -i - 2
-        }
-        byCell.toSeq.flatMap { case (cell, rows) =>
-          val values = rows.map(sample.columns(column)(_)).filter(_ != null)
-          if (values.isEmpty) Nil
-          else {
-            Seq.fill(folder.cells(cell).files)(
-              Some(FileRange(values.min(ordering), values.max(ordering))))
-          }
-        }
-      case _ => Nil
+      values: Option[ValueDistribution]): Double =
+    values.fold(0.0) { v =>
+      val rows = for {
+        (grid, sample) <- folders
+        cell <- grid.cells
+        // rank 0 is NULL, and rank r is value r - 1
+        least = cell.box.leastValue(column)
+        if least > 0
+      } yield cell.files * v.rowsBetween(
+        sample.distinct.key(least - 1),
+        sample.distinct.key(cell.box.highest(column) - 1))
+      rows.sum / v.total
     }
-  }
 
   /**
    * The bound for equal files: a folder of N files and d columns gives N^(1 - 1/d) files for a point
@@ -105,26 +82,4 @@ object PointQueries {
    */
   def ideal(filesOfFolders: Seq[Int], columns: Int): Double =
     filesOfFolders.filter(_ > 0).map(n => math.pow(n.toDouble, 1.0 - 1.0 / columns)).sum
-
-  private def sorted(values: Seq[Any], ordering: Ordering[Any]): Array[AnyRef] = {
-    val a = values.map(_.asInstanceOf[AnyRef]).toArray
-    java.util.Arrays.sort(a, ordering.asInstanceOf[Ordering[AnyRef]])
-    a
-  }
-
-  /** Number of values below `v`, or up to it. */
-  private def countTo(
-      sorted: Array[AnyRef],
-      v: Any,
-      inclusive: Boolean,
-      ordering: Ordering[Any]): Int = {
-    var lo = 0
-    var hi = sorted.length
-    while (lo < hi) {
-      val mid = (lo + hi) >>> 1
-      val c = ordering.compare(sorted(mid), v)
-      if (c < 0 || (inclusive && c == 0)) lo = mid + 1 else hi = mid
-    }
-    lo
-  }
 }

@@ -66,10 +66,6 @@ class OrderPropertySuite extends SparkFunSuite with ExpressionEvalHelper with Ra
             CountBoundsBelow(ref, ids.bounds),
             if (v == null) 0 else ids.bounds.slotOf(v) >> 1,
             row)
-          checkEvaluation(
-            ZValueByRangeIds(Seq(ref), Literal(0), Array(Array(ids))),
-            ids.idOf(v).toLong,
-            row)
           checkEvaluation(ZValueBySample(Seq(ref), encoded, Seq(1)), ids.idOf(v).toLong, row)
           checkEvaluation(RangeIdBySample(ref, 1 << 16, encoded, 0), ids.idOf(v), row)
         }

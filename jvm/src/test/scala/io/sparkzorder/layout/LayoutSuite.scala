@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.RandomInputs
 import io.sparkzorder.commands.OptimizeTestBase
-import io.sparkzorder.grid.Grid
+import io.sparkzorder.grid.{FolderSample, Grid}
 import io.sparkzorder.tables.{PathTarget, TableFiles, TableLister}
 
 /** Input, sample and dealing over real files. */
@@ -70,14 +70,20 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
       val input = new InputFrame(spark, files, schema)
       val rows = IndexedSeq(2500L, 500L)
       def sample(wanted: Long) = Sampler.sample(input, files, columns, rows, wanted)
-      def keys(wanted: Long) = sample(wanted).map(f =>
-        f.columns(0).zip(f.columns(1)).toSeq.sortBy(_.toString))
+      def rowsOf(sample: IndexedSeq[FolderSample]) = sample.map { f =>
+        val Seq(a, b) = f.ranked
+        a.ranks.zip(b.ranks).toSeq.map { case (ra, rb) =>
+          (
+            a.distinct.key(ra - 1).asInstanceOf[Long].toInt,
+            b.distinct.key(rb - 1).asInstanceOf[Long])
+        }.sorted
+      }
+      def keys(wanted: Long) = rowsOf(sample(wanted))
       assert(keys(600) === keys(600))
       withSQLConf("spark.sql.files.maxPartitionBytes" -> "2000") {
         val split = new InputFrame(spark, files, schema)
         val again = Sampler.sample(split, files, columns, rows, 600)
-        assert(again.map(f => f.columns(0).zip(f.columns(1)).toSeq.sortBy(_.toString)) ===
-          keys(600))
+        assert(rowsOf(again) === keys(600))
       }
       assert(sample(3000).map(_.rows) === Seq(2500, 500))
       assert(sample(100000).map(_.rows) === Seq(2500, 500))
@@ -89,17 +95,15 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
       // whole key rows of the table
       val real = read(new File(files.root.toUri.getPath)).select("a", "b").collect()
         .map(r => (r.getInt(0), r.getLong(1))).toSet
-      sample(600).foreach(f =>
-        f.columns(0).zip(f.columns(1)).foreach { case (a, b) =>
-          assert(real((a.asInstanceOf[Int], b.asInstanceOf[Long])))
-        })
+      keys(600).flatten.foreach(row => assert(real(row)))
     }
   }
 
   test("how many rows to sample") {
     assert(Sampler.rowsFor(1) === 100000)
-    assert(Sampler.rowsFor(2000) === 200000)
+    assert(Sampler.rowsFor(1000) === 200000)
     assert(Sampler.rowsFor(10000) === 1000000)
+    assert(Sampler.rowsFor(15000) === 1000000)
     assert(Sampler.rowsFor(20000) === 1280000)
   }
 
@@ -115,7 +119,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
           rows,
           IndexedSeq(200.0, 200.0),
           sampled)
-        val dealer = new Dealer(grid)
+        val placement = new Placement(grid)
         val frame = Layout.byGrid(spark, input, schema, by, grid)
         assert(frame.schema.fieldNames === schema.fieldNames)
         assert(frame.rdd.getNumPartitions === grid.files)
@@ -129,16 +133,16 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
         dealt.groupBy(_.getInt(0)).foreach { case (file, inFile) =>
           val folder = grid.folderOfFile(file)
           assert(inFile.forall(r => (if (r.getLong(4) >= 2500) 1 else 0) == folder))
-          val ids = grid.folders(folder).get.ids
-          val zs = inFile.sortBy(_.getLong(1)).map { r =>
-            Grid.zValues(
-              ids,
-              io.sparkzorder.grid.FolderSample(
-                IndexedSeq[Array[Any]](Array(r.getInt(2)), Array(r.getLong(3))).take(by.size)))
-              .head
+          val at = placement.folder(folder)
+          val places = inFile.sortBy(_.getLong(1)).map { r =>
+            val slots = Array(at.slotOf(0, r.getInt(2))) ++
+              (if (by.size == 2) Array(at.slotOf(1, r.getLong(3))) else Array.emptyIntArray)
+            at.place(slots, 0L)
           }
-          assert(zs.toSeq === zs.toSeq.sorted)
-          zs.foreach(z => assert(dealer.file(folder, z, 0L) === file))
+          assert(places.toSeq === places.toSeq.sorted)
+          places.foreach { p =>
+            assert(ShufflePreimages.partitionOf(placement.preimage(p), grid.files) === file)
+          }
           if (by.size == 1) {
             val as = inFile.sortBy(_.getLong(1)).map(_.getInt(2)).toSeq
             assert(as === as.sorted)

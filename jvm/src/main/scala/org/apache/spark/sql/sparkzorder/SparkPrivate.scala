@@ -47,9 +47,12 @@ object SparkPrivate {
       tried.map(_.get)
     }
 
-  /** Runs a query and gives Spark's internal rows, copied. */
-  def collectInternal(frame: SparkLine.Frame): Array[InternalRow] =
+  /**
+   * Runs a query and hands Spark's internal rows to the driver one by one: they are kept compressed
+   * until then. A row may not be kept.
+   */
+  def foreachInternal(frame: SparkLine.Frame)(body: InternalRow => Unit): Unit =
     SQLExecution.withNewExecutionId(frame.queryExecution, Some("zorder")) {
-      frame.queryExecution.executedPlan.executeCollect()
+      frame.queryExecution.executedPlan.executeCollectIterator()._2.foreach(body)
     }
 }

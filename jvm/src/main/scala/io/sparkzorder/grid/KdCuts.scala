@@ -1,0 +1,172 @@
+package io.sparkzorder.grid
+
+import scala.collection.mutable.ArrayBuffer
+
+/**
+ * Where one cell ends and the next begins: a kd-tree over the ranks of a folder's sample, with as many
+ * leaves as the folder gets files (Bentley 1975; the widest side is cut, as Friedman, Bentley and
+ * Finkel 1977 do).
+ *
+ * A point query on a column reads the cells whose side in that column holds the value, so the sum of
+ * the sides is what it costs. A cut leaves the sum of its own column as it was and doubles that of
+ * every other one: hence the widest side, measured by the share of all rows that its values have. Where
+ * the cut lies does not matter for the sum, which is why a small sample is enough. Equal values are
+ * never told apart.
+ *
+ * @param columns the sample; all of the same number of rows, at least one
+ * @param files wanted, at least 1
+ */
+private[grid] final class KdCuts(columns: IndexedSeq[RankedColumn], files: Int) {
+  import KdCuts._
+
+  private val n = columns.head.rows
+  // sampled rows that a file should have
+  private val target = n.toDouble / files
+  private val rows = Array.tabulate(n)(identity)
+  private val spare = new Array[Int](n)
+  private val nodes = ArrayBuffer.empty[Node]
+  private val leaves = ArrayBuffer.empty[Leaf]
+
+  def build(): Cuts = {
+    grow(0, n, files, 0)
+    Cuts(nodes.toIndexedSeq, leaves.toIndexedSeq)
+  }
+
+  /**
+   * Cuts the rows in `from until until` of `rows` into `wanted` files.
+   *
+   * @param turns how often the way here went right, so that neighbours differ in it
+   * @return the node's number, or the complement of the leaf's
+   */
+  private def grow(from: Int, until: Int, wanted: Int, turns: Int): Int = {
+    val box = boxOf(from, until)
+    choose(from, until, wanted, box, turns) match {
+      case None =>
+        leaves += Leaf(until - from, wanted, box)
+        ~(leaves.length - 1)
+      case Some(split) =>
+        val node = nodes.length
+        nodes += null
+        val middle = partition(from, until, split.column, split.rank)
+        val left = grow(from, middle, split.filesLeft, turns)
+        val right = grow(middle, until, wanted - split.filesLeft, turns + 1)
+        nodes(node) = Node(split.column, split.rank, left, right)
+        node
+    }
+  }
+
+  private def choose(from: Int, until: Int, wanted: Int, box: Box, turns: Int): Option[Split] = {
+    val open = columns.indices.filter(c => box.lowest(c) < box.highest(c))
+    if (wanted == 1 || open.isEmpty) None
+    else {
+      val widths = columns.indices.map(c => columns(c).share(box.lowest(c), box.highest(c)))
+      val widest = open.map(widths).max
+      // sides of about the same length take turns from cell to cell, so that no column loses to another
+      val equal = open.filter(widths(_) >= AboutEqual * widest)
+      val first = splitOf(equal(turns % equal.length), from, until, wanted)
+      if (first.imbalance <= Balanced) Some(first)
+      else {
+        // values of many rows may leave no good cut: then a narrower side may be the better one
+        Some((first +: open.filter(_ != first.column).map(splitOf(_, from, until, wanted)))
+          .maxBy(s => widths(s.column) / (s.imbalance * s.imbalance)))
+      }
+    }
+  }
+
+  /** The best cut of a column: between two values, near the middle of the wanted files. */
+  private def splitOf(column: Int, from: Int, until: Int, wanted: Int): Split = {
+    val ranks = columns(column).ranks
+    val size = until - from
+    val sorted = new Array[Int](size)
+    var i = 0
+    while (i < size) {
+      sorted(i) = ranks(rows(from + i))
+      i += 1
+    }
+    java.util.Arrays.sort(sorted)
+    val at = math.min(size - 1, math.round(size.toDouble * (wanted / 2) / wanted).toInt)
+    val value = sorted(at)
+    val first = lowerBound(sorted, value)
+    val next = lowerBound(sorted, value + 1)
+    val cuts =
+      (if (first > 0) Seq(first) else Nil) ++ (if (next < size) Seq(next) else Nil)
+    cuts.map { k =>
+      val filesLeft =
+        math.max(1, math.min(wanted - 1, math.round(k.toDouble / size * wanted).toInt))
+      val sizes =
+        Seq(k.toDouble / filesLeft, (size - k).toDouble / (wanted - filesLeft)).map(_ / target)
+      Split(column, sorted(k), filesLeft, sizes.map(s => math.max(s, 1 / s)).max)
+    }.minBy(_.imbalance)
+  }
+
+  /** Brings the rows below `rank` to the front, in their order; returns where the others begin. */
+  private def partition(from: Int, until: Int, column: Int, rank: Int): Int = {
+    val ranks = columns(column).ranks
+    var left = from
+    var kept = 0
+    var i = from
+    while (i < until) {
+      val row = rows(i)
+      if (ranks(row) < rank) {
+        rows(left) = row
+        left += 1
+      } else {
+        spare(kept) = row
+        kept += 1
+      }
+      i += 1
+    }
+    System.arraycopy(spare, 0, rows, left, kept)
+    left
+  }
+
+  private def boxOf(from: Int, until: Int): Box = {
+    val lowest = new Array[Int](columns.length)
+    val highest = new Array[Int](columns.length)
+    val leastValue = new Array[Int](columns.length)
+    columns.indices.foreach { c =>
+      val ranks = columns(c).ranks
+      var lo = Int.MaxValue
+      var hi = Int.MinValue
+      var value = Int.MaxValue
+      var i = from
+      while (i < until) {
+        val r = ranks(rows(i))
+        if (r < lo) lo = r
+        if (r > hi) hi = r
+        if (r > 0 && r < value) value = r
+        i += 1
+      }
+      leastValue(c) = if (hi == 0) 0 else value
+      lowest(c) = lo
+      highest(c) = hi
+    }
+    Box(lowest, leastValue, highest)
+  }
+}
+
+private[grid] object KdCuts {
+  private val AboutEqual = 0.9
+  private val Balanced = 1.2
+
+  /** An inner node: rows of `rank` and above of `column` are on the right. */
+  final case class Node(column: Int, rank: Int, left: Int, right: Int)
+
+  /** A leaf: sampled rows, wanted files, and the ranks of its rows. */
+  final case class Leaf(rows: Int, files: Int, box: Box)
+
+  final case class Cuts(nodes: IndexedSeq[Node], leaves: IndexedSeq[Leaf])
+
+  /** @param imbalance how far the worse side's file size is from the target, as a factor from 1 */
+  private final case class Split(column: Int, rank: Int, filesLeft: Int, imbalance: Double)
+
+  private def lowerBound(sorted: Array[Int], value: Int): Int = {
+    var lo = 0
+    var hi = sorted.length
+    while (lo < hi) {
+      val mid = (lo + hi) >>> 1
+      if (sorted(mid) < value) lo = mid + 1 else hi = mid
+    }
+    lo
+  }
+}
