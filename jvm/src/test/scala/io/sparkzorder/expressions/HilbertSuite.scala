@@ -2,11 +2,7 @@ package io.sparkzorder.expressions
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{
-  BoundReference,
-  ExpressionEvalHelper,
-  Literal
-}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, ExpressionEvalHelper, Literal}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.LongType
 
