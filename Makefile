@@ -15,6 +15,10 @@ jars := target/jars/.stamp
 wheel := dist/.stamp
 environment35 := .venv-3.5/.installed
 
+# one JVM a benchmark; another choice by `make bench-kernels jmh='-f 3 Hilbert'`
+jmh := -f 1 -wi 3 -w 1s -i 5 -r 1s
+kernel_results := target/kernel-benchmarks.json
+
 jvm_sources := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
   $(shell find jvm/src/main -type f)
 python_sources := $(shell find python/spark_zorder -name '*.py')
@@ -25,7 +29,7 @@ python_sources := $(shell find python/spark_zorder -name '*.py')
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(package) $(jars) ## Python environment in .venv, with the package and its jars
@@ -41,6 +45,11 @@ jars: $(jars) ## the jar of every row, in target/jars and in the Python package
 
 .PHONY: wheel
 wheel: $(wheel) ## the Python wheel with all jars, in dist
+
+.PHONY: bench-kernels
+bench-kernels: $(environment) ## time the kernels against their peers by JMH (about 6 minutes)
+	build/sbt "kernelBench/Jmh/run $(jmh) -rf json -rff $(CURDIR)/$(kernel_results)"
+	$(python) -m benchmarks.kernels.table $(kernel_results)
 
 ##@ Check
 
@@ -62,13 +71,13 @@ lint: $(environment) ## formatting, style and types
 	$(python) -m ruff check
 	$(python) -m ruff format --check
 	$(python) -m mypy
-	build/sbt scalafmtCheckAll scalafmtSbtCheck
+	build/sbt scalafmtCheckAll kernelBench/scalafmtCheckAll scalafmtSbtCheck
 
 .PHONY: fmt
 fmt: $(environment) ## put every source file into the project's format
 	$(python) -m ruff check --fix
 	$(python) -m ruff format
-	build/sbt scalafmtAll scalafmtSbt
+	build/sbt scalafmtAll kernelBench/scalafmtAll scalafmtSbt
 
 .PHONY: clean
 clean: ## remove what was built; environments and downloads stay

@@ -21,6 +21,25 @@ lazy val root = (project in file("."))
   .aggregate(spark41, spark35)
   .settings(name := "spark-zorder-root", publish / skip := true, Compile / sources := Nil)
 
+// micro-benchmarks by `make bench-kernels`; root does not aggregate it, so nothing else builds it
+lazy val kernelBench = Project("kernelBench", file("target/kernel-bench"))
+  .enablePlugins(JmhPlugin)
+  .dependsOn(spark41 % "compile->compile,provided")
+  .settings(
+    scalaVersion := SparkRow.spark41.scala,
+    publish / skip := true,
+    // else sbt warns of the intransitive dependency below
+    publishMavenStyle := false,
+    Compile / unmanagedSourceDirectories := Seq(
+      file("benchmarks/kernels/src/main/scala").getAbsoluteFile),
+    // the peer, for its kernels alone
+    libraryDependencies += ("io.delta" % "delta-spark_4.1_2.13" % "4.4.0").intransitive(),
+    scalacOptions := scalacFlags(SparkRow.spark41),
+    // a library of Spark's asks for a newer patch of Scala's than Spark brings
+    dependencyOverrides += "org.scala-lang" % "scala-library" % SparkRow.spark41.scala,
+    // inherited by the JVMs that JMH forks
+    Jmh / javaOptions ++= "-Xmx2g" +: opened)
+
 def sparkRow(projectId: String, row: SparkRow): Project = {
   val jvm = file("jvm").getAbsoluteFile
   Project(projectId, file(s"target/rows/${row.id}"))
@@ -116,18 +135,20 @@ lazy val testJvm: Seq[String] =
     "-Xss4m",
     "-Duser.timezone=UTC",
     "-XX:TieredStopAtLevel=1",
-    "-Dio.netty.tryReflectionSetAccessible=true") ++
-    Seq(
-      "java.lang",
-      "java.lang.invoke",
-      "java.lang.reflect",
-      "java.io",
-      "java.net",
-      "java.nio",
-      "java.util",
-      "java.util.concurrent",
-      "java.util.concurrent.atomic",
-      "sun.nio.ch",
-      "sun.nio.cs",
-      "sun.security.action",
-      "sun.util.calendar").map(p => s"--add-opens=java.base/$p=ALL-UNNAMED")
+    "-Dio.netty.tryReflectionSetAccessible=true") ++ opened
+
+lazy val opened: Seq[String] =
+  Seq(
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar").map(p => s"--add-opens=java.base/$p=ALL-UNNAMED")

@@ -1,1 +1,2 @@
 addSbtPlugin("org.scalameta" % "sbt-scalafmt" % "2.5.5")
+addSbtPlugin("pl.project13.scala" % "sbt-jmh" % "0.4.7")

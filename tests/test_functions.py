@@ -5,6 +5,7 @@ says so where it was given something else.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, cast
 
 import pyspark.sql.functions
@@ -139,6 +140,24 @@ def test_zorder_takes_63_columns(spark: SparkSession) -> None:
     assert most == 2**63 - 1
 
 
+def test_hilbert_walks_the_grid_by_single_steps(points: DataFrame) -> None:
+    walked = [(row.grid_x, row.grid_y) for row in points.sort(F.hilbert("x", F.col("y"))).collect()]
+    assert len(set(walked)) == 64
+    steps = [abs(x2 - x1) + abs(y2 - y1) for (x1, y1), (x2, y2) in pairwise(walked)]
+    assert set(steps) == {1}
+
+
+def test_hilbert_of_one_column_is_zorder(points: DataFrame) -> None:
+    compared = points.select((F.hilbert("y") == F.zorder("y")).alias("same"))
+    assert {row.same for row in compared.collect()} == {True}
+
+
+def test_hilbert_takes_9_columns(spark: SparkSession) -> None:
+    df = spark.range(16).select(F.hilbert(*["id"] * 9).alias("h"))
+    least, most = df.agg(F.min("h"), F.max("h")).collect()[0]
+    assert 0 <= least < most < 2**63
+
+
 def test_zorder_by_value_is_interleaved_ordered_bits(points: DataFrame) -> None:
     by_hand = F.interleave_bits(F.ordered_bits("x"), F.ordered_bits("y"))
     compared = points.select((F.zorder_by_value("x", "y") == by_hand).alias("same"))
@@ -157,6 +176,8 @@ def test_names_may_be_nested_fields(spark: SparkSession) -> None:
         (lambda: F.ordered_bits(F.expr("map(1, 2)")), "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE"),
         (lambda: F.zorder(F.expr("map(1, 2)")), "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE"),
         (lambda: F.zorder(*["id"] * 64), "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        (lambda: F.hilbert(F.expr("map(1, 2)")), "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE"),
+        (lambda: F.hilbert(*["id"] * 10), "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         (lambda: F.zorder_by_value(F.expr("map(1, 2)")), "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE"),
         (lambda: F.range_partition_id("id", [20, 10]), "ZORDER_BOUNDS_INVALID"),
         (lambda: F.range_partition_id("id", F.array("id")), "ZORDER_BOUNDS_INVALID"),
@@ -171,7 +192,7 @@ def test_what_spark_refuses_has_its_condition(
     assert condition_of(refusal.value) == condition
 
 
-@pytest.mark.parametrize("function", ["interleave_bits", "zorder", "zorder_by_value"])
+@pytest.mark.parametrize("function", ["interleave_bits", "zorder", "hilbert", "zorder_by_value"])
 def test_no_columns_are_refused_in_sql_and_in_python(spark: SparkSession, function: str) -> None:
     with pytest.raises(AnalysisException) as refusal:
         spark.sql(f"SELECT {function}()").collect()

@@ -17,7 +17,49 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.functions import *  # noqa: F403
 
-__all__ = ["interleave_bits", "ordered_bits", "range_partition_id", "zorder", "zorder_by_value"]
+__all__ = [
+    "hilbert",
+    "interleave_bits",
+    "ordered_bits",
+    "range_partition_id",
+    "zorder",
+    "zorder_by_value",
+]
+
+
+def hilbert(*cols: "Column | str") -> "Column":
+    """Compute each row's Hilbert index: rows near each other in every column get near indices.
+
+    It ranks the columns' values as `zorder` does, and numbers the points along the Hilbert curve,
+    which never jumps: rows that follow each other in its order are near each other in every column.
+
+    .. versionadded:: 0.1.0
+
+    Parameters
+    ----------
+    *cols : Column or str
+        1 to 9 columns of types that Spark can sort. NULL ranks before all values.
+
+    Returns
+    -------
+    Column
+        BIGINT, 0 or more; never NULL. Of one column: never decreasing where the column increases.
+
+    Raises
+    ------
+    TypeError
+        A column is neither a Column nor a name.
+    ValueError
+        There are no columns.
+
+    Examples
+    --------
+    >>> from spark_zorder import functions as F
+    >>> grid = spark.range(4).select(F.expr("id DIV 2 AS x"), F.expr("id % 2 AS y"))
+    >>> [(row.x, row.y) for row in grid.sort(F.hilbert("x", "y")).collect()]
+    [(0, 0), (0, 1), (1, 1), (1, 0)]
+    """
+    return _call("hilbert", *_columns("hilbert", cols))
 
 
 def interleave_bits(*cols: "Column | str") -> "Column":

@@ -88,6 +88,20 @@ object functions {
     call_function("range_partition_id", column, bounds)
 
   /**
+   * The Hilbert index of the columns' range ids: as `zorder`, and rows that follow each other in its
+   * order are near each other in every column.
+   *
+   * Of the one column values 7 and 7 it is 32768. A NULL counts as range id 0. Samples its input once
+   * for all calls of an operator; not for streams.
+   *
+   * @param columns of orderable atomic types; 1 to 9 of them
+   * @return BIGINT of at least 0, never null
+   * @group order
+   * @since 0.1.0
+   */
+  def hilbert(columns: Column*): Column = call_function("hilbert", columns: _*)
+
+  /**
    * The Z-value of the columns' range ids: `df.sort(zorder($"a", $"b"))` clusters by both alike.
    *
    * Of the one column values 7 and 7 it is 32768. A NULL counts as range id 0. Samples its input once

@@ -27,7 +27,8 @@ final class BitInterleaver(columns: Int) {
 
   /** @param upper the first 8 bytes; @param lower the next 8; @param bytes the width, 0 to 16 */
   def set(column: Int, upper: Long, lower: Long, bytes: Int): Unit = {
-    arrays(column) = null
+    // to store a reference costs more than to look whether there is one
+    if (arrays(column) != null) arrays(column) = null
     high(column) = upper
     low(column) = lower
     widths(column) = bytes
@@ -44,7 +45,43 @@ final class BitInterleaver(columns: Int) {
   }
 
   /** The interleaved bits, as many bytes as the columns have together. */
-  def result(): Array[Byte] = {
+  def result(): Array[Byte] = if (areEqualLongs) ofEqualLongs() else ofAnyWidths()
+
+  /** The common case: integers of one width in no more columns than a level of one long takes. */
+  private def areEqualLongs: Boolean = {
+    var equal = columns <= BitSpread.MaxStride && widths(0) <= 8
+    var c = 0
+    while (equal && c < columns) {
+      equal = widths(c) == widths(0) && arrays(c) == null
+      c += 1
+    }
+    equal
+  }
+
+  private def ofEqualLongs(): Array[Byte] = {
+    val table = BitSpread.table(columns)
+    val out = new Array[Byte](columns * widths(0))
+    var at = 0
+    var shift = 56
+    while (at < out.length) {
+      var z = 0L
+      var c = 0
+      while (c < columns) {
+        z = (z << 1) | table((high(c) >>> shift).toInt & 0xff)
+        c += 1
+      }
+      var rest = 8 * columns
+      while (rest > 0) {
+        rest -= 8
+        out(at) = (z >>> rest).toByte
+        at += 1
+      }
+      shift -= 8
+    }
+    out
+  }
+
+  private def ofAnyWidths(): Array[Byte] = {
     var total = 0L
     var deepest = 0
     var c = 0

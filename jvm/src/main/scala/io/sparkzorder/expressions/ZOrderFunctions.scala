@@ -13,6 +13,7 @@ object ZOrderFunctions {
   type Description = SparkSessionExtensions#FunctionDescription
 
   val all: Seq[Description] = Seq(
+    function[Hilbert](Hilbert.Name),
     function[InterleaveBits]("interleave_bits"),
     function[OrderedBits]("ordered_bits"),
     function[RangePartitionId](RangePartitionId.Name),

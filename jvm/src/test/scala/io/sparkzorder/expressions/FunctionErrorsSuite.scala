@@ -28,12 +28,19 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
   test("the number of arguments") {
     val count = "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"
     for (f <-
-        Seq("interleave_bits", "zorder", "zorder_by_value", "ordered_bits", "range_partition_id")) {
+        Seq(
+          "interleave_bits",
+          "zorder",
+          "hilbert",
+          "zorder_by_value",
+          "ordered_bits",
+          "range_partition_id")) {
       check(s"SELECT $f()", count, s"`$f`")
     }
     check("SELECT ordered_bits(1, 2, 3)", count)
     check("SELECT range_partition_id(1, 2, 3)", count)
     check(s"SELECT zorder(${Seq.fill(64)("id").mkString(",")}) FROM t", count, "1 to 63", "64")
+    check(s"SELECT hilbert(${Seq.fill(10)("id").mkString(",")}) FROM t", count, "1 to 9", "10")
   }
 
   test("types") {
@@ -43,7 +50,7 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
       "\"STRING\"")
     check("SELECT interleave_bits(1.5) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE")
     check("SELECT interleave_bits(NULL) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE")
-    for (f <- Seq("ordered_bits", "range_partition_id", "zorder", "zorder_by_value")) {
+    for (f <- Seq("ordered_bits", "range_partition_id", "zorder", "hilbert", "zorder_by_value")) {
       check(s"SELECT $f(arr) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "ARRAY<BIGINT>")
       check(s"SELECT $f(st) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE")
       check(s"SELECT $f(m) FROM t", "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", s"`$f`")
@@ -85,7 +92,7 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
   private val waysOut = Seq("range_partition_id(column, bounds)", "zorder_by_value")
 
   test("where nothing can be sampled") {
-    for (f <- Seq("zorder", "range_partition_id")) {
+    for (f <- Seq("zorder", "hilbert", "range_partition_id")) {
       def no(query: String, where: String): Unit =
         check(query, notSupported, Seq(s"$f samples", where) ++ waysOut: _*)
       no(s"SELECT transform(arr, x -> $f(x)) FROM t", "lambda")

@@ -80,12 +80,14 @@ class WideFunctionsSuite extends SparkFunSuite with ExpressionEvalHelper with Ra
       new OrderedBits(a),
       ZOrderByValue(Seq(a)),
       ZOrder(Seq(a)),
+      Hilbert(Seq(a)),
       new RangePartitionId(a))
     assert(all.map(_.sql.replace("(a, a)", "(a)")) === Seq(
       "interleave_bits(a)",
       "ordered_bits(a, 8)",
       "zorder_by_value(a)",
       "zorder(a)",
+      "hilbert(a)",
       "range_partition_id(a, 1024)"))
     for (e <- all) {
       assert(!e.nullable && e.resolved && e.deterministic && !e.foldable)
@@ -94,6 +96,6 @@ class WideFunctionsSuite extends SparkFunSuite with ExpressionEvalHelper with Ra
       assert(e.references.toSeq === Seq(a))
     }
     assert(InterleaveBits(Seq(Literal(1))).foldable && ZOrderByValue(Seq(Literal(1))).foldable)
-    assert(!ZOrder(Seq(Literal(1))).foldable)
+    assert(!ZOrder(Seq(Literal(1))).foldable && !Hilbert(Seq(Literal(1))).foldable)
   }
 }

@@ -1,0 +1,1 @@
+"""Micro-benchmarks of the kernels: JMH in Scala, and a table of what it measured."""
