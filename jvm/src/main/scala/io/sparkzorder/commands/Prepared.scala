@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.layout.OrderingColumn
-import io.sparkzorder.rewrite.FileShape
+import io.sparkzorder.rewrite.{FileShape, FileUnits}
 import io.sparkzorder.tables.{Footer, OutputSchema, ParquetTypes, TableFiles, Target}
 
 /**
@@ -35,7 +35,7 @@ final case class Prepared(
       settings(Settings.TimestampType) == "preserve",
       session.sessionState.conf.resolver,
       allow)
-    FileShape(output.of(schema, distinct), keyValues, codec, rowGroupBytes)
+    FileShape(output.of(schema, distinct), keyValues, codec, FileUnits.of(rowsOfFile, bytesPerRow))
   }
 
   /** Rows of a file of the wanted size, at the bytes a row that this table has now. */
@@ -58,18 +58,17 @@ final case class Prepared(
     }
   }
 
-  /** A file holds several row groups, so that they skip too. */
-  private def rowGroupBytes: Long = {
-    val rows = footers.map(_.rows).sum
-    val perRow = footers.map(_.uncompressed).sum.toDouble / math.max(1L, rows)
-    val perFile = perRow * targetRows(rows, files.files.map(_.length).sum)
-    val wanted = (perFile / Prepared.RowGroupsPerFile).toLong
-    math.min(Prepared.LargestRowGroup, math.max(Prepared.SmallestRowGroup, wanted))
+  /** Rows of a file on average, where folders smaller than a file have one each. */
+  private def rowsOfFile: Double = {
+    val folders = footers.groupBy(_.file.folder).values
+    val files = folders.map { f =>
+      val rows = f.map(_.rows).sum
+      math.max(1L, math.round(rows / targetRows(rows, f.map(_.file.length).sum)))
+    }.sum
+    footers.map(_.rows).sum.toDouble / math.max(1L, files)
   }
-}
 
-object Prepared {
-  private val RowGroupsPerFile = 4
-  private val SmallestRowGroup = 1L << 20
-  private val LargestRowGroup = 128L << 20
+  /** Bytes of a row in a file before compression. */
+  private def bytesPerRow: Double =
+    footers.map(_.uncompressed).sum.toDouble / math.max(1L, footers.map(_.rows).sum)
 }

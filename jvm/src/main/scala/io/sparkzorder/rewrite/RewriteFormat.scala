@@ -25,13 +25,13 @@ import org.apache.spark.sql.types.StructType
  * @param schema Parquet schema, that of the inputs
  * @param keyValues footer key-values of the inputs, without Spark's own
  * @param codec compression by Spark's short name, such as `zstd`
- * @param rowGroupBytes bytes of a row group before compression
+ * @param units sizes of row groups and pages
  */
 final case class FileShape(
     schema: MessageType,
     keyValues: Map[String, String],
     codec: String,
-    rowGroupBytes: Long)
+    units: FileUnits)
 
 /** Spark's Parquet writer with the Parquet schema and footer of the input files. */
 private[rewrite] final class RewriteFormat(shape: FileShape) extends ParquetFileFormat {
@@ -43,7 +43,10 @@ private[rewrite] final class RewriteFormat(shape: FileShape) extends ParquetFile
     // sets the job up as for any Parquet write; only the writer itself is ours
     super.prepareWrite(session, job, options, dataSchema)
     val conf = ContextUtil.getConfiguration(job)
-    conf.setLong(ParquetOutputFormat.BLOCK_SIZE, shape.rowGroupBytes)
+    conf.setLong(ParquetOutputFormat.BLOCK_SIZE, shape.units.rowGroupBytes)
+    // by its name: Parquet has it since 1.15, so Spark 3.5 goes by the bytes alone
+    conf.setInt("parquet.block.row.count.limit", shape.units.rowGroupRows)
+    conf.setInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, shape.units.pageRows)
     // every column has min/max: Parquet drops those of a chunk that have 4 KB together
     conf.setBoolean("parquet.column.statistics.enabled", true)
     conf.setInt("parquet.statistics.truncate.length", RewriteFormat.LongestBound)

@@ -1,0 +1,51 @@
+package io.sparkzorder.rewrite
+
+/**
+ * How large the row groups and pages of a file are.
+ *
+ * @param pageRows rows of a page
+ * @param rowGroupRows rows of a row group
+ * @param rowGroupBytes bytes of a row group before compression, where that comes first
+ */
+final case class FileUnits(pageRows: Int, rowGroupRows: Int, rowGroupBytes: Long)
+
+object FileUnits {
+
+  /** Parquet's own limit of a page. */
+  val LargestPage = 20000
+
+  // a chunk has its own dictionary, which small row groups would repeat
+  private val SmallestRowGroup: Long = sys.env.getOrElse("MINRG", "1048576").toLong
+  private val LargestRowGroup = 128L << 20
+  private val MostRowGroups = 4
+  // files are not all of the mean size: so most have no small rest
+  private val Slack = 1.1
+
+  /**
+   * Pages and row groups that are a half, a quarter, an eighth, ... of a file: so are the pieces in
+   * which the Hilbert curve passes through it.
+   *
+   * @param rows of a file
+   * @param bytesPerRow before compression
+   */
+  def of(rows: Double, bytesPerRow: Double): FileUnits = {
+    val pages = powerOfTwo(rows / LargestPage)
+    val bytes = rows * bytesPerRow
+    val mostGroups = math.max(1.0, bytes / SmallestRowGroup)
+    val groups = math.max(
+      powerOfTwo(bytes / LargestRowGroup),
+      math.min(pages, Iterator(MostRowGroups, 2, 1).find(_ <= mostGroups).get))
+    val pageRows = math.max(1, math.min(LargestPage, math.ceil(rows / pages * Slack).toInt))
+    FileUnits(
+      pageRows,
+      math.max(pageRows, math.min(Int.MaxValue, math.ceil(rows / groups * Slack).toLong).toInt),
+      math.max(SmallestRowGroup, math.min(LargestRowGroup, (bytes / groups * 2).toLong)))
+  }
+
+  /** The least power of two that is not below `x`, and not below 1. */
+  private def powerOfTwo(x: Double): Int = {
+    var p = 1
+    while (p < x) p *= 2
+    p
+  }
+}
