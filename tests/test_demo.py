@@ -6,11 +6,12 @@ import duckdb
 import pytest
 from PIL import Image
 
-from benchmarks.demo import picture, same_rows
+from benchmarks.demo import picture
 from benchmarks.demo.boxes import Box, boxes
 from benchmarks.demo.data import store_sales
 from benchmarks.demo.engines import DuckDB
 from benchmarks.demo.queries import ONE_CUSTOMER, ONE_DEMOGRAPHICS, QUERIES
+from benchmarks.shared import png, same_rows
 
 
 def _write(folder: Path, *files: str) -> Path:
@@ -77,4 +78,4 @@ def test_the_picture_has_few_colours(tmp_path: Path) -> None:
     picture.plane(target, panels, (ONE_CUSTOMER, ONE_DEMOGRAPHICS))
     with Image.open(target) as image:
         assert image.mode == "P"
-        assert len(image.getcolors() or []) <= picture.COLOURS
+        assert len(image.getcolors() or []) <= png.COLOURS
