@@ -15,6 +15,11 @@ jars := target/jars/.stamp
 wheel := dist/.stamp
 environment35 := .venv-3.5/.installed
 
+# what `make bench` measures
+SCALE := 1
+ROUNDS := 5
+BENCH :=
+
 jvm_sources := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
   $(shell find jvm/src/main -type f)
 python_sources := $(shell find python/spark_zorder -name '*.py')
@@ -33,6 +38,10 @@ setup: $(package) $(jars) ## Python environment in .venv, with the package and i
 .PHONY: demo
 demo: setup ## lay out TPC-DS data three ways and measure (about 2 GB of memory)
 	$(python) -m benchmarks.demo
+
+.PHONY: bench
+bench: setup ## speed beside other layouts and table formats (SCALE=1 ROUNDS=5 BENCH='--cases sales-2')
+	$(python) -m benchmarks.speed --scale $(SCALE) --rounds $(ROUNDS) $(BENCH)
 
 ##@ Build
 

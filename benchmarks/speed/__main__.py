@@ -21,6 +21,8 @@ from benchmarks.speed.tables import unordered
 def main() -> None:
     """Measure, or show again what was measured."""
     options = parse()
+    # in a pipe too, each run is seen when it is done
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     measured = results.load(options.report) if options.report else _measure(options)
     across = gates.across_scales(results.load(options.against), measured) if options.against else []
     print(f"\n{report.text(measured, across)}")

@@ -67,9 +67,7 @@ class Rounds:
             files = self._checked(name, ready)
             run = self._described(turn, seconds, files, rows)
             what = "warm-up" if turn == WARM_UP else f"round {turn}"
-            print(
-                f"{self.case.name} {what}: {name} {seconds:.2f} s, {len(files)} files", flush=True
-            )
+            print(f"{self.case.name} {what}: {name} {seconds:.2f} s, {len(files)} files")
             if turn == WARM_UP:
                 self._judge(name, files)
             else:

@@ -40,6 +40,11 @@ def start(machine: Machine, scratch: Path, peers: bool) -> SparkSession:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
+        # every contender says how many files it writes; this is about jobs on metadata, which
+        # cost the table formats seconds when one process runs 200 tasks for each
+        .config("spark.sql.shuffle.partitions", str(4 * machine.cores))
+        # the summaries of so many stages are kept: a meter adds them up
+        .config("spark.ui.retainedStages", "2000")
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         .config("spark.local.dir", str(scratch / "local"))
         .config("spark.sql.parquet.compression.codec", "snappy")
@@ -59,6 +64,8 @@ def _with_peers(builder: SparkSession.Builder, scratch: Path) -> SparkSession.Bu
         .config(
             "spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"
         )
+        # by default 50 tasks read Delta's log
+        .config("spark.databricks.delta.snapshotPartitions", "2")
         .config(f"spark.sql.catalog.{CATALOG}", "org.apache.iceberg.spark.SparkCatalog")
         .config(f"spark.sql.catalog.{CATALOG}.type", "hadoop")
         .config(f"spark.sql.catalog.{CATALOG}.warehouse", str(scratch / "iceberg"))
