@@ -39,7 +39,7 @@ def _measure(options: argparse.Namespace) -> Results:
     with_peers = any(name in names.PEERS for name in contenders)
     spark = session.start(size, scratch, with_peers)
     facts = machine.facts(spark, size, with_peers)
-    command = shlex.join([PROGRAM, *sys.argv[1:]])
+    command = f"{PROGRAM} {shlex.join(sys.argv[1:])}"
     last_round = {
         name: options.peer_rounds if name in names.PEERS else options.rounds for name in contenders
     }

@@ -35,7 +35,8 @@ def _delta(job: Job, alter: str, clause: str) -> Ready:
     spark.sql(f"CONVERT TO DELTA parquet.`{table}`")
     if alter:
         spark.sql(f"ALTER TABLE {name} {alter}")
-    size = str(job.table.file_bytes())
+    # Delta rounds the number of files down
+    size = str(job.table.bytes // job.table.files)
     settings = {f"spark.databricks.delta.optimize.{k}FileSize": size for k in ("max", "min")}
 
     def run() -> Sequence[Row]:
@@ -69,8 +70,8 @@ def _iceberg(job: Job) -> Ready:
     options = {
         "rewrite-all": "true",
         "target-file-size-bytes": str(job.table.file_bytes()),
-        # by default a file may be 1.8 times the target
-        "max-file-size-bytes": str(job.table.file_bytes() + 1),
+        # a file is ended half-way from the target to this size: late, or each uneven one is two
+        "max-file-size-bytes": str(4 * job.table.file_bytes()),
     }
     listed = ", ".join(f"'{key}', '{value}'" for key, value in options.items())
     statement = (

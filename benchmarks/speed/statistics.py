@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
+from benchmarks.speed.names import PHASES
 from benchmarks.speed.results import Measured
 
 
@@ -46,8 +47,9 @@ def middle_bytes(measured: Measured) -> float:
 
 
 def phase_millis(measured: Measured) -> dict[str, float]:
-    """Return the median of each phase, in the order of the first run."""
-    names = measured.runs[0].phases if measured.runs else {}
+    """Return the median of each phase, in the order of a run; phases not known here come last."""
+    told = dict.fromkeys(name for run in measured.runs for name in run.phases)
+    names = [*(name for name in PHASES if name in told), *(n for n in told if n not in PHASES)]
     return {name: median(run.phases.get(name, 0) for run in measured.runs) for name in names}
 
 
