@@ -48,7 +48,8 @@ def _measure(options: argparse.Namespace) -> Results:
     for case in CASES:
         if case.name in options.cases:
             table = unordered(spark, case.source, options.scale, options.data.absolute())
-            rounds = Rounds(spark, case, table, contenders, last_round, scratch)
+            warm_up = options.warm_up
+            rounds = Rounds(spark, case, table, contenders, last_round, scratch, warm_up)
             done.append(rounds.run())
             # a later case that fails takes nothing with it
             so_far.save(options.results)

@@ -16,7 +16,13 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__)
     add = parser.add_argument
     add("--scale", type=float, default=1, help="scale factor of the generated tables")
-    add("--rounds", type=int, default=5, help="after one round to warm up")
+    add("--rounds", type=int, default=5, help="that count")
+    add(
+        "--warm-up",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="a round that does not count; large tables can do without",
+    )
     add("--peer-rounds", type=int, help="fewer rounds for table formats")
     add(
         "--peers",
@@ -27,7 +33,7 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
     add("--cases", nargs="+", choices=names, default=names, metavar="CASE", help=", ".join(names))
     add("--contenders", nargs="+", choices=EVERYONE, default=EVERYONE, metavar="CONTENDER")
     add("--data", type=Path, default=Path("benchmarks/data"), help="generated tables, kept")
-    add("--scratch", type=Path, help="for copies and outputs, emptied; default: in --data")
+    add("--scratch", type=Path, help="for copies and outputs; default: in --data")
     add("--results", type=Path, help="JSON file of this run; default: in --data")
     add("--plots", type=Path, help="folder for pictures; default: in --data")
     add("--cores", type=int, default=2)
@@ -39,7 +45,8 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
         options.peers = options.scale <= 1
     if options.peer_rounds is None:
         options.peer_rounds = options.rounds
-    options.scratch = options.scratch or options.data / "scratch"
+    # a folder of its own, since it is deleted before and after
+    options.scratch = (options.scratch or options.data) / "speed-scratch"
     options.plots = options.plots or options.data / "plots"
     options.results = options.results or options.data / f"speed-scale-{options.scale:g}.json"
     return options

@@ -59,15 +59,16 @@ def _excess(results: Results, target: Path) -> None:
     for axis, case in zip(axes[0], results.cases, strict=True):
         drawn = [m for m in case.measured if m.contender not in (COPY, PLAIN)]
         width = 0.8 / max(1, len(drawn))
+        axis.axhline(1, color="black", linewidth=1)
         for i, m in enumerate(drawn):
             excess = [s.excess(len(case.columns)) for s in m.shares if s.level == "files"]
             places = [at + i * width for at in range(len(excess))]
-            axis.bar(places, excess, width, color=COLOURS[m.contender], label=m.contender)
-        axis.axhline(1, color="black", linewidth=1)
+            axis.scatter(places, excess, s=45, color=COLOURS[m.contender], label=m.contender)
         axis.set_yscale("log", base=2)
         axis.yaxis.set_major_formatter("{x:g}")
         axis.set_xticks([at + 0.4 - width / 2 for at in range(len(case.columns))])
         axis.set_xticklabels(case.columns, fontsize=8, rotation=20)
+        axis.set_xlim(-0.5, len(case.columns) + 0.3)
         _title(axis, case)
     axes[0][0].set_ylabel("files of a point query / ideal")
     axes[0][0].legend(fontsize=8)
@@ -75,7 +76,7 @@ def _excess(results: Results, target: Path) -> None:
 
 
 def _phases(results: Results, target: Path) -> None:
-    figure, axis = pyplot.subplots(figsize=(9, 1.6 + 0.7 * len(results.cases)))
+    figure, axis = pyplot.subplots(figsize=(9, max(4.0, 1.6 + 0.7 * len(results.cases))))
     cases = [c for c in results.cases if (m := c.of(OPTIMIZE)) is not None and m.runs]
     parts = {c.case: where_the_time_goes(m) for c in cases if (m := c.of(OPTIMIZE)) is not None}
     names = list(dict.fromkeys(name for part in parts.values() for name in part))

@@ -20,7 +20,7 @@ from benchmarks.speed.results import CaseResult, Measured, Run, Share
 from benchmarks.speed.tables import Table, bytes_in, rows_in
 from benchmarks.speed.work import Meter
 
-# round 0 warms up, and its output is judged
+# the round that does not count; the first output of each contender is judged
 WARM_UP = 0
 
 
@@ -34,6 +34,7 @@ class Rounds:
     contenders: Mapping[str, Contender]
     last_round: Mapping[str, int]
     scratch: Path
+    warm_up: bool = True
     _runs: dict[str, list[Run]] = field(default_factory=dict)
     _shares: dict[str, list[Share]] = field(default_factory=dict)
 
@@ -41,7 +42,8 @@ class Rounds:
         """Run all rounds."""
         self._values = quality.sampled_values(self.table.path, self.case.columns)
         self._meter = Meter(self.spark)
-        for turn in range(max(self.last_round.values()) + 1):
+        first = WARM_UP if self.warm_up else WARM_UP + 1
+        for turn in range(first, max(self.last_round.values()) + 1):
             for name in in_turn(list(self.contenders), turn):
                 if turn <= self.last_round[name]:
                     self._one(name, turn)
@@ -52,8 +54,11 @@ class Rounds:
             self.table.rows,
             self.table.files,
             self.table.bytes,
-            [Measured(n, self._runs.get(n, []), self._shares[n]) for n in self.contenders],
+            [Measured(n, self._runs.get(n, []), shares) for n, shares in self._judged()],
         )
+
+    def _judged(self) -> list[tuple[str, list[Share]]]:
+        return [(n, self._shares[n]) for n in self.contenders if n in self._shares]
 
     def _one(self, name: str, turn: int) -> None:
         folder = self.scratch / f"{self.case.name}-{name}-{turn}-{time.time_ns()}"
@@ -68,10 +73,10 @@ class Rounds:
             run = self._described(turn, seconds, files, rows)
             what = "warm-up" if turn == WARM_UP else f"round {turn}"
             print(f"{self.case.name} {what}: {name} {seconds:.2f} s, {len(files)} files")
-            if turn == WARM_UP:
-                self._judge(name, files)
-            else:
+            if turn != WARM_UP:
                 self._runs.setdefault(name, []).append(run)
+            if name not in self._shares:
+                self._judge(name, files)
         finally:
             shutil.rmtree(folder)
 
