@@ -70,8 +70,9 @@ def _iceberg(job: Job) -> Ready:
     options = {
         "rewrite-all": "true",
         "target-file-size-bytes": str(job.table.file_bytes()),
-        # a file is ended half-way from the target to this size: late, or each uneven one is two
-        "max-file-size-bytes": str(4 * job.table.file_bytes()),
+        # the writer begins another file half-way from the target to this size, measured before
+        # compression: far off, or every task writes two files
+        "max-file-size-bytes": str(100 * job.table.file_bytes()),
     }
     listed = ", ".join(f"'{key}', '{value}'" for key, value in options.items())
     statement = (
