@@ -71,7 +71,7 @@ def _excess(results: Results, target: Path) -> None:
         axis.set_xlim(-0.5, len(case.columns) + 0.3)
         _title(axis, case)
     axes[0][0].set_ylabel("files of a point query / ideal")
-    axes[0][0].legend(fontsize=8)
+    axes[0][-1].legend(fontsize=8, bbox_to_anchor=(1, 1), loc="upper left")
     png.save(figure, target)
 
 
