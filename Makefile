@@ -19,6 +19,11 @@ environment35 := .venv-3.5/.installed
 jmh := -f 1 -wi 3 -w 1s -i 5 -r 1s
 kernel_results := target/kernel-benchmarks.json
 
+# what `make bench` measures
+SCALE := 1
+ROUNDS := 5
+BENCH :=
+
 jvm_sources := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
   $(shell find jvm/src/main -type f)
 python_sources := $(shell find python/spark_zorder -name '*.py')
@@ -37,6 +42,10 @@ setup: $(package) $(jars) ## Python environment in .venv, with the package and i
 .PHONY: demo
 demo: setup ## lay out TPC-DS data three ways and measure (about 2 GB of memory)
 	$(python) -m benchmarks.demo
+
+.PHONY: bench
+bench: setup ## speed beside other layouts and table formats (SCALE=1 ROUNDS=5 BENCH='--cases sales-2')
+	$(python) -m benchmarks.speed --scale $(SCALE) --rounds $(ROUNDS) $(BENCH)
 
 ##@ Build
 

@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 
 from spark_zorder import configure
 
-# the environment of Spark 3.5 has pyspark and pytest only, not what the demonstration needs
-collect_ignore = [] if importlib.util.find_spec("duckdb") else ["test_demo.py"]
+# the environment of Spark 3.5 has pyspark and pytest only, not what benchmarks need
+collect_ignore = [] if importlib.util.find_spec("duckdb") else ["test_bench.py", "test_demo.py"]
 
 SETTINGS = {
     "spark.ui.enabled": "false",

@@ -6,11 +6,12 @@ import duckdb
 import pytest
 from PIL import Image
 
-from benchmarks.demo import picture, same_rows
+from benchmarks.demo import picture
 from benchmarks.demo.boxes import Box, boxes
 from benchmarks.demo.data import store_sales
 from benchmarks.demo.engines import DuckDB
 from benchmarks.demo.queries import ONE_CUSTOMER, ONE_DEMOGRAPHICS, QUERIES
+from benchmarks.shared import png, same_rows
 
 
 def _write(folder: Path, *files: str) -> Path:
@@ -26,19 +27,22 @@ def _write(folder: Path, *files: str) -> Path:
 def test_equal_multisets_in_different_files_are_the_same(tmp_path: Path) -> None:
     one = _write(tmp_path / "one", "from (values (1, 5), (2, null), (2, null)) t(a, b)")
     halves = ["from (values (2, null)) t(a, b)", "from (values (2, null), (1, 5)) t(a, b)"]
-    assert same_rows.check(one, _write(tmp_path / "other", *halves)) == 3
+    other = _write(tmp_path / "other", *halves)
+    assert same_rows.check(one, other) == 3
+    assert same_rows.check(one, other, compared_whole=0) == 3
 
 
+@pytest.mark.parametrize("compared_whole", [0, 100], ids=["by hashes", "whole"])
 @pytest.mark.parametrize(
     "values",
     ["(1), (2)", "(1), (2), (2), (2)", "(1), (1), (2)", "(1), (2), (null)"],
     ids=["lost", "doubled", "one for another", "changed"],
 )
-def test_a_lost_or_changed_row_is_noticed(tmp_path: Path, values: str) -> None:
+def test_a_lost_or_changed_row_is_noticed(tmp_path: Path, values: str, compared_whole: int) -> None:
     one = _write(tmp_path / "one", "from (values (1), (2), (2)) t(a)")
     other = _write(tmp_path / "other", f"from (values {values}) t(a)")
     with pytest.raises(AssertionError, match="rows"):
-        same_rows.check(one, other)
+        same_rows.check(one, other, compared_whole)
 
 
 def test_a_box_spans_all_row_groups_of_its_file(tmp_path: Path) -> None:
@@ -77,4 +81,4 @@ def test_the_picture_has_few_colours(tmp_path: Path) -> None:
     picture.plane(target, panels, (ONE_CUSTOMER, ONE_DEMOGRAPHICS))
     with Image.open(target) as image:
         assert image.mode == "P"
-        assert len(image.getcolors() or []) <= picture.COLOURS
+        assert len(image.getcolors() or []) <= png.COLOURS

@@ -8,10 +8,11 @@ from statistics import mean
 import duckdb
 from pyspark.sql import SparkSession
 
-from benchmarks.demo import same_rows
 from benchmarks.demo.layouts import Layout
-from benchmarks.demo.minmax import MinMax
-from benchmarks.demo.queries import COLUMNS, ONE_CUSTOMER, ONE_DEMOGRAPHICS, Range
+from benchmarks.demo.queries import COLUMNS, ONE_CUSTOMER, ONE_DEMOGRAPHICS
+from benchmarks.shared import same_rows
+from benchmarks.shared.minmax import MinMax
+from benchmarks.shared.ranges import point
 
 LIMIT = 0.14
 VALUES = 1_000
@@ -28,14 +29,14 @@ def point_queries_touch_few_files(spark: SparkSession, optimized: Layout) -> lis
     files = optimized.files()
     minmax = MinMax(spark, files, COLUMNS)
     said = []
-    for point in (ONE_CUSTOMER, ONE_DEMOGRAPHICS):
-        one = minmax.reads([point]).files
+    for query in (ONE_CUSTOMER, ONE_DEMOGRAPHICS):
+        one = minmax.reads([query]).files
         shares = [
-            minmax.reads([Range(point.column, value, value)]).files.fraction()
-            for value in _values(optimized.path, point.column)
+            minmax.reads([point(query.column, value)]).files.fraction()
+            for value in _values(optimized.path, query.column)
         ]
         said.append(
-            f"{point.sql()}: {one} files ({one.fraction():.3f}); mean of {len(shares):,} values "
+            f"{query.sql()}: {one} files ({one.fraction():.3f}); mean of {len(shares):,} values "
             f"{mean(shares):.3f}, largest {max(shares):.3f}; ideal {len(files) ** -0.5:.3f}"
         )
         if max(one.fraction(), mean(shares)) > LIMIT:

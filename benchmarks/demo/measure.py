@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from benchmarks.demo.engines import DuckDB, Run, Spark
 from benchmarks.demo.layouts import Layout
-from benchmarks.demo.minmax import MinMax, Reads
 from benchmarks.demo.queries import COLUMNS, QUERIES, Query
+from benchmarks.shared.minmax import MinMax, Reads
 
 ROUNDS = 5
 

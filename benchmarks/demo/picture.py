@@ -6,23 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 from matplotlib import pyplot
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
-from PIL import Image
 
 from benchmarks.demo.boxes import Box
-from benchmarks.demo.queries import Range
+from benchmarks.shared import png
+from benchmarks.shared.ranges import Range
 
 FIRST, SECOND, BOTH = "#ea580c", "#2563eb", "#9333ea"
 EDGE = "#374151"
-COLOURS = 128
 
 
 @dataclass(frozen=True)
@@ -34,7 +28,7 @@ class Panel:
     note: str = ""
 
 
-def plane(target: Path, panels: Sequence[Panel], points: tuple[Range, Range]) -> None:
+def plane(target: Path, panels: Sequence[Panel], points: tuple[Range[int], Range[int]]) -> None:
     """Draw one panel a layout, with the two point queries across the boxes that they must open."""
     figure, axes = pyplot.subplots(
         1, len(panels), figsize=(4.6 * len(panels), 5.2), sharex=True, sharey=True, squeeze=False
@@ -53,10 +47,10 @@ def plane(target: Path, panels: Sequence[Panel], points: tuple[Range, Range]) ->
             scale.set_major_locator(MaxNLocator(5, steps=[1, 2.5, 5, 10]))
         axis.autoscale_view()
     axes[0][0].set_ylabel(points[1].column)
-    save(figure, target)
+    png.save(figure, target)
 
 
-def _queries(axis: Axes, boxes: Sequence[Box], points: tuple[Range, Range]) -> None:
+def _queries(axis: Axes, boxes: Sequence[Box], points: tuple[Range[int], Range[int]]) -> None:
     axis.axvline(points[0].low, color=FIRST, linewidth=2)
     axis.axhline(points[1].low, color=SECOND, linewidth=2)
     for i, colour in enumerate((FIRST, SECOND)):
@@ -65,7 +59,7 @@ def _queries(axis: Axes, boxes: Sequence[Box], points: tuple[Range, Range]) -> N
         axis.text(0, 1.075 - 0.05 * i, text, color=colour, transform=axis.transAxes)
 
 
-def _boxes(axis: Axes, boxes: Sequence[Box], points: tuple[Range, Range]) -> None:
+def _boxes(axis: Axes, boxes: Sequence[Box], points: tuple[Range[int], Range[int]]) -> None:
     colours = {(True, True): BOTH, (True, False): FIRST, (False, True): SECOND}
     for box in boxes:
         across, up = box.bounds
@@ -76,14 +70,3 @@ def _boxes(axis: Axes, boxes: Sequence[Box], points: tuple[Range, Range]) -> Non
         if any(hit):
             axis.add_patch(Rectangle(corner, width, height, facecolor=colours[hit], alpha=0.3))
         axis.add_patch(Rectangle(corner, width, height, fill=False, edgecolor=EDGE, linewidth=0.7))
-
-
-def save(figure: Figure, target: Path) -> None:
-    """Write a PNG of few colours: it is kept in the repository."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.tight_layout()
-    figure.savefig(target, dpi=110)
-    pyplot.close(figure)
-    with Image.open(target) as image:
-        small = image.convert("RGB").quantize(COLOURS)
-    small.save(target, optimize=True)

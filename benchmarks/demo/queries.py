@@ -4,31 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchmarks.shared.ranges import Range, point
+
 CUSTOMER = "ss_customer_sk"
 DEMOGRAPHICS = "ss_cdemo_sk"
 COLUMNS = (CUSTOMER, DEMOGRAPHICS)
 
 
 @dataclass(frozen=True)
-class Range:
-    """A closed range of one column; a point when both ends are equal."""
-
-    column: str
-    low: int
-    high: int
-
-    def sql(self) -> str:
-        """Return the range as a condition that Spark and DuckDB understand alike."""
-        if self.low == self.high:
-            return f"{self.column} = {self.low}"
-        return f"{self.column} between {self.low} and {self.high}"
-
-
-@dataclass(frozen=True)
 class Query:
     """Rows that lie in all the ranges."""
 
-    ranges: tuple[Range, ...]
+    ranges: tuple[Range[int], ...]
 
     def where(self) -> str:
         """Return the condition of the query."""
@@ -36,8 +23,8 @@ class Query:
 
 
 # the two point queries of Impala's text on Z-order, which asks this table too
-ONE_CUSTOMER = Range(CUSTOMER, 49_969, 49_969)
-ONE_DEMOGRAPHICS = Range(DEMOGRAPHICS, 961_370, 961_370)
+ONE_CUSTOMER = point(CUSTOMER, 49_969)
+ONE_DEMOGRAPHICS = point(DEMOGRAPHICS, 961_370)
 
 # 1 % of the keys: there are 100,000 customers and 1,920,800 demographics at scale 1
 QUERIES = (

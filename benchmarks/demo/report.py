@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from benchmarks.demo.layouts import Layout
 from benchmarks.demo.measure import Measured
 from benchmarks.demo.queries import ONE_DEMOGRAPHICS
+from benchmarks.shared.markdown import table
 
 
 def layouts(made: Sequence[Layout]) -> str:
@@ -20,7 +21,7 @@ def layouts(made: Sequence[Layout]) -> str:
         ]
         for layout in made
     ]
-    return _table(["layout", "files", "MB", "seconds to make"], rows)
+    return table(["layout", "files", "MB", "seconds to make"], rows)
 
 
 def queries(measured: Iterable[Measured]) -> str:
@@ -45,7 +46,7 @@ def queries(measured: Iterable[Measured]) -> str:
         )
         last = where
     head = ["query", "layout", "files", "row groups", "pages", "rows in them", "rows found"]
-    return _table([*head, "Spark s", "Spark MB", "DuckDB s", "DuckDB MB"], rows)
+    return table([*head, "Spark s", "Spark MB", "DuckDB s", "DuckDB MB"], rows)
 
 
 def pages_ruled_out(measured: Iterable[Measured], layout: Layout) -> str:
@@ -61,12 +62,3 @@ def pages_ruled_out(measured: Iterable[Measured], layout: Layout) -> str:
 
 def _megabytes(count: int | None) -> str:
     return "not known" if count is None else f"{count / 1e6:,.1f}"
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
-    rule = ["-" * width for width in widths]
-    return "\n".join(
-        "| " + " | ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) + " |"
-        for line in [head, rule, *rows]
-    )

@@ -12,9 +12,9 @@ from matplotlib import pyplot
 from matplotlib.patches import Rectangle
 from pyspark.sql import SparkSession
 
-from benchmarks.demo import picture
 from benchmarks.demo.boxes import Box, boxes
 from benchmarks.demo.layouts import optimize
+from benchmarks.shared import png
 
 COLUMNS = ("c1", "c2", "c3")
 FILES = 4
@@ -84,7 +84,7 @@ def _draw(tables: Sequence[tuple[str, Path]], target: Path) -> None:
             axis.set_ylabel(COLUMNS[up])
             axis.set_aspect("equal")
         axes[0][line].set_title(title, fontweight="bold", loc="left")
-    picture.save(figure, target)
+    png.save(figure, target)
 
 
 def _rows_by_file(table: Path) -> list[list[tuple[int, ...]]]:

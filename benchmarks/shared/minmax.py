@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from benchmarks.demo.queries import Range
+from benchmarks.shared.ranges import Range
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class MinMax:
             [str(f) for f in files], list(columns), spark._jsc.hadoopConfiguration()
         )
 
-    def reads(self, ranges: Iterable[Range]) -> Reads:
+    def reads(self, ranges: Iterable[Range[Any]]) -> Reads:
         """Judge a query for the rows that lie in all the ranges."""
         java = [self._layout.ColumnRange.of(r.column, r.low, r.high) for r in ranges]
         found = self._layout.ReadFraction.of(self._statistics, java)

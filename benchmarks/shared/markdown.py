@@ -1,0 +1,15 @@
+"""Tables in Markdown that are aligned in plain text too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table, its columns as wide as their widest cell."""
+    widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
+    rule = ["-" * width for width in widths]
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) + " |"
+        for line in [head, rule, *rows]
+    )

@@ -1,0 +1,1 @@
+"""What OPTIMIZE costs, beside plain writing, sorting and the commands of table formats."""

@@ -1,0 +1,102 @@
+"""What a contender is, and those that every Spark has, beside OPTIMIZE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from benchmarks.speed import names
+from benchmarks.speed.cases import Case
+from benchmarks.speed.tables import Table, link
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a contender is asked: lay this table out, in this empty folder."""
+
+    spark: SparkSession
+    case: Case
+    table: Table
+    folder: Path
+
+    def by(self) -> str:
+        """Return the ordering columns as SQL."""
+        return ", ".join(self.case.columns)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A contender that needs only to be started; set-up is behind it."""
+
+    run: Callable[[], Sequence[Row]]
+    files: Callable[[], Sequence[Path]]
+
+
+# does the set-up, which is not timed
+Contender = Callable[[Job], Ready]
+
+
+def ours_and_limits() -> dict[str, Contender]:
+    """Return the contenders that need no other package, by name."""
+    made: tuple[Contender, ...] = (_copy, _plain, _lexical, _optimize)
+    return dict(zip(names.OURS_AND_LIMITS, made, strict=True))
+
+
+def _copy(job: Job) -> Ready:
+    """Read and write each file: the limit of all that rewrite a table."""
+    largest = max(file.stat().st_size for file in job.table.path.glob("*.parquet"))
+    setting = "spark.sql.files.maxPartitionBytes"
+
+    def run() -> Sequence[Row]:
+        # one task a file, as many as the others write
+        job.spark.conf.set(setting, str(largest))
+        try:
+            _rows(job).write.parquet(str(job.folder / "out"))
+        finally:
+            job.spark.conf.unset(setting)
+        return []
+
+    return Ready(run, lambda: parquet_files(job.folder / "out"))
+
+
+def _plain(job: Job) -> Ready:
+    return _written(job, lambda: _rows(job).repartition(job.table.files))
+
+
+def _lexical(job: Job) -> Ready:
+    columns = job.case.columns
+    return _written(
+        job,
+        lambda: (
+            _rows(job).repartitionByRange(job.table.files, *columns).sortWithinPartitions(*columns)
+        ),
+    )
+
+
+def _optimize(job: Job) -> Ready:
+    table = link(job.table, job.folder / "table")
+    statement = (
+        f"OPTIMIZE TABLE parquet.`{table}` ZORDER BY ({job.by()}) "
+        f"OPTIONS ('targetFileSize' '{job.table.file_bytes()}')"
+    )
+    return Ready(lambda: job.spark.sql(statement).collect(), lambda: parquet_files(table))
+
+
+def _rows(job: Job) -> DataFrame:
+    return job.spark.read.parquet(str(job.table.path))
+
+
+def _written(job: Job, dealt: Callable[[], DataFrame]) -> Ready:
+    def run() -> Sequence[Row]:
+        dealt().write.parquet(str(job.folder / "out"))
+        return []
+
+    return Ready(run, lambda: parquet_files(job.folder / "out"))
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the data files of a folder without partitions."""
+    return sorted(folder.glob("*.parquet"))

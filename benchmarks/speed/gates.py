@@ -1,0 +1,80 @@
+"""What the benchmark must show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks.speed.names import LEXICAL, OPTIMIZE, PEERS, PLAIN
+from benchmarks.speed.results import CaseResult, Measured, Results
+from benchmarks.speed.statistics import (
+    middle_bytes,
+    phase_millis,
+    ratio,
+    seconds,
+    share_of_phase,
+)
+
+SECONDS = {PLAIN: 1.20, LEXICAL: 0.85, **dict.fromkeys(PEERS, 0.50)}
+SAMPLING = 0.12
+BYTES = 1.08
+ACROSS_SCALES = 1.15
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A number and the limit that it must not pass."""
+
+    case: str
+    what: str
+    limit: float
+    value: float
+
+    def holds(self) -> bool:
+        """Whether the number is within its limit."""
+        return self.value <= self.limit
+
+
+def of_case(case: CaseResult) -> list[Gate]:
+    """Judge one case by itself."""
+    ours = case.of(OPTIMIZE)
+    return list(_gates(case, ours)) if ours and ours.runs else []
+
+
+def _gates(case: CaseResult, ours: Measured) -> Iterator[Gate]:
+    for name, limit in SECONDS.items():
+        base = case.of(name)
+        if base and base.runs:
+            what = f"seconds of {OPTIMIZE} / {name}, median of rounds"
+            yield Gate(case.case, what, limit, ratio(ours, base).median)
+    share = share_of_phase(ours, "sample").median
+    yield Gate(case.case, "the sampling pass's share of the seconds", SAMPLING, share)
+    lexical = case.of(LEXICAL)
+    if lexical and lexical.runs:
+        size = middle_bytes(ours) / middle_bytes(lexical)
+        yield Gate(case.case, f"bytes of {OPTIMIZE} / {LEXICAL}", BYTES, size)
+
+
+def across_scales(small: Results, large: Results) -> list[Gate]:
+    """Judge a run by another one at a smaller scale factor."""
+    gates = []
+    for case in large.cases:
+        base = next((c for c in small.cases if c.case == case.case), None)
+        ours, before = case.of(OPTIMIZE), base.of(OPTIMIZE) if base else None
+        if not base or not ours or not before or not ours.runs or not before.runs:
+            continue
+        a_row = (seconds(ours).median / case.rows) / (seconds(before).median / base.rows)
+        what = f"seconds a row of {OPTIMIZE}, scale {large.scale:g} / {small.scale:g}"
+        gates.append(Gate(case.case, what, ACROSS_SCALES, a_row))
+        shares = [share_of_phase(m, "sample").median for m in (ours, before)]
+        what = f"the sampling pass's share, scale {large.scale:g} / {small.scale:g}"
+        if shares[1]:
+            gates.append(Gate(case.case, what, 1.0, shares[0] / shares[1]))
+    return gates
+
+
+def where_the_time_goes(measured: Measured) -> dict[str, float]:
+    """Return the seconds of each phase, and of what no phase covers."""
+    phases = {name: millis / 1000 for name, millis in phase_millis(measured).items()}
+    rest = seconds(measured).median - sum(phases.values())
+    return {**phases, "rest": max(0.0, rest)}

@@ -1,0 +1,135 @@
+"""The report in Markdown: tables and gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import median
+
+from benchmarks.shared.markdown import table
+from benchmarks.speed.gates import Gate, of_case, where_the_time_goes
+from benchmarks.speed.names import LEXICAL, OPTIMIZE, PLAIN
+from benchmarks.speed.results import CaseResult, Measured, Results
+from benchmarks.speed.statistics import Spread, middle_bytes, ratio, seconds, share_of_phase
+
+LEVELS = ("files", "row groups", "pages")
+
+
+def text(results: Results, across: Iterable[Gate] = ()) -> str:
+    """Return the whole report."""
+    parts = [f"`{results.command}`", _machine(results)]
+    for case in results.cases:
+        parts += [_heading(case), times(case), work(case), quality(case), phases(case)]
+    judged = [gate for case in results.cases for gate in of_case(case)]
+    return "\n\n".join(part for part in [*parts, gates([*judged, *across])] if part)
+
+
+def times(case: CaseResult) -> str:
+    """Return seconds, and ratios to the two baselines, by contender."""
+    rows = []
+    for m in _ran(case):
+        s = seconds(m)
+        rows.append(
+            [
+                m.contender,
+                str(len(m.runs)),
+                f"{s.median:.2f}",
+                f"{s.low:.2f} to {s.high:.2f}",
+                f"{s.quarter:.2f} to {s.three_quarters:.2f}",
+                _ratio(m, case.of(PLAIN)),
+                _ratio(m, case.of(LEXICAL)),
+                f"{s.median / case.rows * 1e9:,.0f}",
+            ]
+        )
+    head = ["contender", "rounds", "seconds", "min to max", "quartiles"]
+    return table([*head, f"/ {PLAIN}", f"/ {LEXICAL}", "ns a row"], rows)
+
+
+def work(case: CaseResult) -> str:
+    """Return what each contender wrote, shuffled and spilled."""
+    rows = []
+    for m in _ran(case):
+        files = sorted({run.files for run in m.runs})
+        rows.append(
+            [
+                m.contender,
+                str(files[0]) if len(files) == 1 else f"{files[0]} to {files[-1]}",
+                _megabytes(middle_bytes(m)),
+                _megabytes(median(run.shuffle_bytes for run in m.runs)),
+                _megabytes(median(run.spilled_bytes for run in m.runs)),
+                f"{median(run.gc_millis for run in m.runs) / 1000:.2f}",
+            ]
+        )
+    head = ["contender", "files", "MB", "MB shuffled", "MB spilled to disk", "GC s"]
+    return table(head, rows)
+
+
+def quality(case: CaseResult) -> str:
+    """Return mean read fraction and excess of point queries, by contender and column."""
+    rows = []
+    for m in case.measured:
+        for i, column in enumerate(case.columns):
+            by_level = {s.level: s for s in m.shares if s.column == column}
+            if not by_level:
+                continue
+            cells = [m.contender if i == 0 else "", column]
+            for level in LEVELS:
+                share = by_level[level]
+                excess = share.excess(len(case.columns))
+                cells += [f"{share.fraction:.3f} of {share.units:,}", f"{excess:.2f}"]
+            rows.append(cells)
+    head = [cell for level in LEVELS for cell in (level, "excess")]
+    return table(["contender", "point query on", *head], rows)
+
+
+def phases(case: CaseResult) -> str:
+    """Return where OPTIMIZE spends its time."""
+    ours = case.of(OPTIMIZE)
+    if not ours or not ours.runs:
+        return ""
+    total = seconds(ours).median
+    rows = [
+        [name, f"{took:.2f}", f"{took / total:.1%}"]
+        for name, took in where_the_time_goes(ours).items()
+    ]
+    share = share_of_phase(ours, "sample")
+    sampled = median(run.sampled_rows for run in ours.runs)
+    return (
+        f"{table([f'phase of {OPTIMIZE}', 'seconds', 'share'], rows)}\n\n"
+        f"{sampled:,.0f} rows sampled; the sampling pass takes {share.median:.1%} of the wall time "
+        f"({share.low:.1%} to {share.high:.1%} over the rounds)."
+    )
+
+
+def gates(judged: Iterable[Gate]) -> str:
+    """Return each gate with its number."""
+    rows = [
+        [g.case, g.what, f"{g.value:.3f}", f"<= {g.limit:.2f}", "pass" if g.holds() else "FAIL"]
+        for g in judged
+    ]
+    return table(["case", "gate", "measured", "limit", ""], rows) if rows else ""
+
+
+def _heading(case: CaseResult) -> str:
+    return (
+        f"### {case.case}: `{case.table}` by ({', '.join(case.columns)})\n\n"
+        f"{case.rows:,} rows, {_megabytes(case.bytes)} MB, {case.files} files in random order."
+    )
+
+
+def _machine(results: Results) -> str:
+    return "; ".join(f"{name} {value}" for name, value in results.machine.items()) + "."
+
+
+def _ran(case: CaseResult) -> list[Measured]:
+    return [m for m in case.measured if m.runs]
+
+
+def _ratio(measured: Measured, base: Measured | None) -> str:
+    if base is None or not base.runs:
+        return ""
+    found: Spread = ratio(measured, base)
+    return f"{found.median:.2f} ({found.low:.2f} to {found.high:.2f})"
+
+
+def _megabytes(count: float) -> str:
+    return f"{count / 1e6:,.1f}"

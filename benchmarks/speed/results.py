@@ -1,0 +1,96 @@
+"""What was measured: plain data, kept as one JSON file a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one contender; bytes and milliseconds are sums over its Spark tasks."""
+
+    round: int
+    seconds: float
+    files: int
+    bytes: int
+    shuffle_bytes: int = 0
+    spilled_bytes: int = 0
+    gc_millis: int = 0
+    # only OPTIMIZE tells these
+    phases: dict[str, int] = field(default_factory=dict)
+    sampled_rows: int = 0
+
+
+@dataclass(frozen=True)
+class Share:
+    """The mean share of units that a point query on a column must read, by min/max."""
+
+    column: str
+    level: str
+    units: int
+    fraction: float
+
+    def excess(self, columns: int) -> float:
+        """Return the share divided by the ideal one of a layout by so many columns."""
+        return self.fraction / float(self.units ** (-1 / columns))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One contender in one case; the warm-up round is not among the runs."""
+
+    contender: str
+    runs: Sequence[Run]
+    shares: Sequence[Share]
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """All contenders on one table laid out by some columns."""
+
+    case: str
+    table: str
+    columns: Sequence[str]
+    rows: int
+    files: int
+    bytes: int
+    measured: Sequence[Measured]
+
+    def of(self, contender: str) -> Measured | None:
+        """Return what one contender did, if it took part."""
+        return next((m for m in self.measured if m.contender == contender), None)
+
+
+@dataclass(frozen=True)
+class Results:
+    """One run of the benchmark."""
+
+    command: str
+    scale: float
+    rounds: int
+    machine: dict[str, str]
+    cases: Sequence[CaseResult]
+
+    def save(self, target: Path) -> None:
+        """Write everything as JSON."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+
+def load(source: Path) -> Results:
+    """Read what `save` has written."""
+    read = json.loads(source.read_text())
+    return Results(**{**read, "cases": [_case(c) for c in read["cases"]]})
+
+
+def _case(read: dict[str, Any]) -> CaseResult:
+    return CaseResult(**{**read, "measured": [_measured(m) for m in read["measured"]]})
+
+
+def _measured(read: dict[str, Any]) -> Measured:
+    runs = [Run(**run) for run in read["runs"]]
+    return Measured(read["contender"], runs, [Share(**share) for share in read["shares"]])

@@ -1,0 +1,58 @@
+"""Medians and spreads, and ratios of runs of the same round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+from benchmarks.speed.names import PHASES
+from benchmarks.speed.results import Measured
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The middle of some numbers, and how far they lie apart."""
+
+    low: float
+    quarter: float
+    median: float
+    three_quarters: float
+    high: float
+
+
+def spread(numbers: Sequence[float]) -> Spread:
+    """Return the spread of at least one number."""
+    if len(numbers) == 1:
+        return Spread(*[numbers[0]] * 5)
+    quarter, _, three_quarters = quantiles(numbers, n=4, method="inclusive")
+    return Spread(min(numbers), quarter, median(numbers), three_quarters, max(numbers))
+
+
+def seconds(measured: Measured) -> Spread:
+    """Return the spread of a contender's seconds."""
+    return spread([run.seconds for run in measured.runs])
+
+
+def ratio(measured: Measured, base: Measured) -> Spread:
+    """Return the spread of the ratios of seconds, round by round."""
+    bases = {run.round: run.seconds for run in base.runs}
+    both = [r.seconds / bases[r.round] for r in measured.runs if r.round in bases]
+    return spread(both)
+
+
+def middle_bytes(measured: Measured) -> float:
+    """Return the median size of what a contender wrote."""
+    return median(run.bytes for run in measured.runs)
+
+
+def phase_millis(measured: Measured) -> dict[str, float]:
+    """Return the median of each phase, in the order of a run; phases not known here come last."""
+    told = dict.fromkeys(name for run in measured.runs for name in run.phases)
+    names = [*(name for name in PHASES if name in told), *(n for n in told if n not in PHASES)]
+    return {name: median(run.phases.get(name, 0) for run in measured.runs) for name in names}
+
+
+def share_of_phase(measured: Measured, phase: str) -> Spread:
+    """Return the spread of a phase's share of the wall time, run by run."""
+    return spread([run.phases.get(phase, 0) / 1000 / run.seconds for run in measured.runs])
