@@ -28,12 +28,16 @@ object QualityReport {
     "largest bytes" -> o.sizes.largestByBytes,
     "small files" -> o.sizes.small)
 
-  def markdown(outcomes: Seq[Outcome]): String = {
-    val rows = outcomes.map(numbers)
-    val head = rows.headOption.toSeq.flatMap(_.map(_._1))
-    (Seq(head, head.map(_ => "---")) ++ rows.map(_.map(n => text(n._2))))
-      .map(_.mkString("| ", " | ", " |")).mkString("\n")
+  def markdown(outcomes: Seq[Outcome]): String =
+    outcomes.headOption.map(head).getOrElse("") + outcomes.map(line).mkString("\n")
+
+  /** The first two lines of a table, for one that is printed line by line. */
+  def head(o: Outcome): String = {
+    val names = numbers(o).map(_._1)
+    cells(names) + "\n" + cells(names.map(_ => "---")) + "\n"
   }
+
+  def line(o: Outcome): String = cells(numbers(o).map(n => text(n._2)))
 
   def json(outcomes: Seq[Outcome]): java.util.List[JMap[String, Any]] = outcomes.map { o =>
     val fields: JMap[String, Any] = new LinkedHashMap[String, Any]()
@@ -45,6 +49,8 @@ object QualityReport {
   /** The mean of ratios. */
   def geometricMean(ratios: Seq[Double]): Double =
     math.exp(ratios.map(math.log).sum / ratios.size)
+
+  private def cells(texts: Seq[String]): String = texts.mkString("| ", " | ", " |")
 
   private def plain(v: Any): Any = v match {
     case s: Seq[_] => s.asJava

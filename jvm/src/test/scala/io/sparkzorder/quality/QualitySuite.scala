@@ -4,6 +4,8 @@ import java.nio.file.Files
 
 import org.scalactic.source.Position
 
+import org.apache.spark.SparkConf
+
 import io.sparkzorder.ZOrderSessionSuite
 
 /**
@@ -20,6 +22,12 @@ class QualitySuite extends ZOrderSessionSuite {
     "correlated dates: near a kd-tree over all rows",
     "30 % nulls: files of one size",
     "pages of a file skip too")
+
+  /** Interpreted is quicker for small data. */
+  override protected def sparkConf: SparkConf =
+    super.sparkConf
+      .set("spark.sql.codegen.wholeStage", "false")
+      .set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 
   private lazy val base = Files.createTempDirectory("quality").toFile
   private lazy val lab = new QualityLab(spark, base)

@@ -2,12 +2,12 @@ package io.sparkzorder.quality
 
 import java.util.{LinkedHashMap, Map => JMap}
 
-/** All outcomes of a benchmark. */
+/** All outcomes of a benchmark; a section that was not run is empty. */
 final case class QualitySections(
     uniform: Seq[Outcome],
     skewed: Seq[Outcome],
     paged: Seq[Outcome],
-    partitions: PartitionOutcomes)
+    partitions: Option[PartitionOutcomes])
 
 /**
  * A threshold beside what was measured.
@@ -32,14 +32,11 @@ final case class QualityVerdict(threshold: String, limit: Double, measured: Doub
 object QualitySummary {
 
   def of(s: QualitySections): Seq[QualityVerdict] = {
-    val even = s.uniform ++ s.skewed ++ s.partitions.judged
-    val larger = s.partitions.judged.filter(_.files.units >= 16)
+    val folders = s.partitions.toSeq.flatMap(_.judged)
+    val even = s.uniform ++ s.skewed ++ folders
+    val moved = s.partitions.map(p => (p.rowsBefore.toSet diff p.rowsAfter.toSet).size.toDouble)
     Seq(
-      QualityVerdict(
-        "uniform: point queries, geometric mean",
-        Threshold.MeanExcess,
-        QualityReport.geometricMean(s.uniform.map(_.files.pointExcess)),
-        ""),
+      mean(s.uniform),
       worst("uniform: point queries", Threshold.WorstExcess, s.uniform)(_.files.pointExcess),
       worst("uniform: a column's excess, of one spare bit", 1.0, s.uniform)(o =>
         o.files.columnExcess.max / Threshold.columnExcess(o.columns.size)),
@@ -55,13 +52,11 @@ object QualitySummary {
         _.sizes.small.toDouble),
       worst("pages", Threshold.PageExcess, s.paged)(_.pages.pointExcess),
       worst("row groups", Threshold.PageExcess, s.paged)(_.rowGroups.pointExcess),
-      worst("partitions of 16 files and more", Threshold.WorstExcess, larger)(
-        _.files.pointExcess),
-      QualityVerdict(
-        "partitions with other rows than before",
-        0,
-        (s.partitions.rowsBefore.toSet diff s.partitions.rowsAfter.toSet).size.toDouble,
-        ""))
+      worst(
+        "partitions of 16 files and more",
+        Threshold.WorstExcess,
+        folders.filter(_.files.units >= 16))(_.files.pointExcess),
+      moved.map(QualityVerdict("partitions with other rows than before", 0, _, "")).toSeq).flatten
   }
 
   def markdown(s: QualitySections): String = {
@@ -75,9 +70,24 @@ object QualitySummary {
       lines).mkString("\n")
   }
 
+  private def mean(uniform: Seq[Outcome]): Seq[QualityVerdict] =
+    if (uniform.isEmpty) Nil
+    else {
+      val measured = QualityReport.geometricMean(uniform.map(_.files.pointExcess))
+      Seq(
+        QualityVerdict(
+          "uniform: point queries, geometric mean",
+          Threshold.MeanExcess,
+          measured,
+          ""))
+    }
+
+  /** Nothing where no case was run. */
   private def worst(name: String, limit: Double, outcomes: Seq[Outcome])(
-      number: Outcome => Double): QualityVerdict = {
-    val (value, o) = outcomes.map(o => (number(o), o)).maxBy(_._1)
-    QualityVerdict(name, limit, value, s"${o.name}, ${o.files.units} files")
-  }
+      number: Outcome => Double): Seq[QualityVerdict] =
+    if (outcomes.isEmpty) Nil
+    else {
+      val (value, o) = outcomes.map(o => (number(o), o)).maxBy(_._1)
+      Seq(QualityVerdict(name, limit, value, s"${o.name}, ${o.files.units} files"))
+    }
 }
