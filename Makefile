@@ -34,7 +34,7 @@ python_sources := $(shell find python/spark_zorder -name '*.py')
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(package) $(jars) ## Python environment in .venv, with the package and its jars
@@ -46,6 +46,10 @@ demo: setup ## lay out TPC-DS data three ways and measure (about 2 GB of memory)
 .PHONY: bench
 bench: setup ## speed beside other layouts and table formats (SCALE=1 ROUNDS=5 BENCH='--cases sales-2')
 	$(python) -m benchmarks.speed --scale $(SCALE) --rounds $(ROUNDS) $(BENCH)
+
+.PHONY: bench-quality
+bench-quality: $(environment) ## how near layouts are to the best that min/max allow, on full sizes
+	build/sbt 'spark41/Test/runMain io.sparkzorder.quality.QualityBenchmark target/quality.json'
 
 ##@ Build
 

@@ -27,6 +27,9 @@ final case class FileStatistics private[layout] (
 
   def rows: Long = rowGroups.map(_.rows).sum
 
+  /** What the file as a whole says of a column. */
+  def bounds(column: OrderingColumn): UnitBounds = UnitBounds.of(rows, wholeFile, column)
+
   /** The type that this file stores a leaf column in; none where it lacks the column. */
   private[layout] def columnType(leaf: Seq[String]): Option[PrimitiveType] =
     types.get(ColumnPath.get(leaf: _*))
@@ -36,7 +39,15 @@ final case class FileStatistics private[layout] (
 final case class RowGroupStatistics private[layout] (
     rows: Long,
     private[layout] val columns: Seq[ColumnChunkMetaData],
-    private[layout] val pages: PageStatistics)
+    private[layout] val pages: PageStatistics) {
+
+  /** What the row group says of a column. */
+  def bounds(column: OrderingColumn): UnitBounds = UnitBounds.of(rows, columns, column)
+
+  /** What each page of a column says, in their order; its page index must have been loaded. */
+  def pageBounds(column: OrderingColumn): Seq[UnitBounds] =
+    UnitBounds.ofPages(rows, columns, pages, column)
+}
 
 /** The page indexes of chosen columns of one row group, as Parquet's filter asks for them. */
 private[layout] final class PageStatistics(indexes: Map[ColumnPath, (ColumnIndex, OffsetIndex)])

@@ -1,0 +1,66 @@
+package io.sparkzorder.quality
+
+import java.io.File
+
+import org.apache.commons.io.FileUtils
+
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
+/**
+ * A table as Spark wrote it.
+ *
+ * @param bytes of all its files
+ */
+final case class WrittenTable(data: QualityData, directory: File, bytes: Long)
+
+/** Writes tables, lays them out by the real OPTIMIZE and judges what came out. */
+final class QualityLab(session: Session, base: File) {
+  private var runs = 0
+
+  def write(data: QualityData): WrittenTable = {
+    val directory = next("source")
+    val writer = data.frame(session).write
+    data.folder.fold(writer)(_ => writer.partitionBy("p")).parquet(directory.getPath)
+    WrittenTable(data, directory, LayoutQuality.dataFiles(directory).map(_.length).sum)
+  }
+
+  /** All values of the ordering columns below a directory. */
+  def ranked(data: QualityData, directory: File): IndexedSeq[RankedColumn] =
+    RankedColumn.of(session.read.parquet(directory.getPath), data.columnNames)
+
+  /** Lays a table out in a new directory, in about `files` files. */
+  def optimize(table: WrittenTable, files: Int): File = {
+    val out = next("out")
+    val target = math.max(1L, table.bytes / files)
+    session.sql(s"OPTIMIZE TABLE '${table.directory}' ZORDER BY " +
+      s"(${table.data.columnNames.mkString(", ")}) INTO '$out' " +
+      s"OPTIONS ('targetFileSize' '$target')").collect()
+    out
+  }
+
+  /** Lays a table out once for each wanted number of files. */
+  def outcomes(data: QualityData, wanted: Seq[Int]): Seq[Outcome] = {
+    val table = write(data)
+    val values = ranked(data, table.directory)
+    try wanted.map { n =>
+        val out = optimize(table, n)
+        try judge(data.name, n, out, values)
+        finally delete(out)
+      }
+    finally delete(table.directory)
+  }
+
+  /** Judges the files in a directory; `values` are those of just their rows. */
+  def judge(name: String, wanted: Int, directory: File, values: IndexedSeq[RankedColumn])
+      : Outcome = {
+    val conf = session.sessionState.newHadoopConf()
+    new Outcome(name, wanted, values, LayoutQuality.of(directory, values, conf))
+  }
+
+  def delete(directory: File): Unit = FileUtils.deleteDirectory(directory)
+
+  private def next(name: String): File = {
+    runs += 1
+    new File(base, s"$name-$runs")
+  }
+}
