@@ -1,5 +1,9 @@
 package io.sparkzorder.rewrite
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.column.ParquetProperties
+import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetWriter}
+
 /**
  * How large the row groups and pages of a file are.
  *
@@ -11,12 +15,8 @@ final case class FileUnits(pageRows: Int, rowGroupRows: Int, rowGroupBytes: Long
 
 object FileUnits {
 
-  /** Parquet's own limit of a page. */
-  val LargestPage = 20000
-
   // a chunk has its own dictionary, which small row groups would repeat
-  private val SmallestRowGroup: Long = sys.env.getOrElse("MINRG", "1048576").toLong
-  private val LargestRowGroup = 128L << 20
+  private val SmallestRowGroup: Long = 1L << 20
   private val MostRowGroups = 4
   // files are not all of the mean size: so most have no small rest
   private val Slack = 1.1
@@ -27,19 +27,25 @@ object FileUnits {
    *
    * @param rows of a file
    * @param bytesPerRow before compression
+   * @param conf says how large a page and a row group may be, by Parquet's own settings
    */
-  def of(rows: Double, bytesPerRow: Double): FileUnits = {
-    val pages = powerOfTwo(rows / LargestPage)
+  def of(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = {
+    val largestPage = conf.getInt(
+      ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT,
+      ParquetProperties.DEFAULT_PAGE_ROW_COUNT_LIMIT)
+    val largestRowGroup =
+      conf.getLong(ParquetOutputFormat.BLOCK_SIZE, ParquetWriter.DEFAULT_BLOCK_SIZE.toLong)
+    val pages = powerOfTwo(rows / largestPage)
     val bytes = rows * bytesPerRow
     val mostGroups = math.max(1.0, bytes / SmallestRowGroup)
     val groups = math.max(
-      powerOfTwo(bytes / LargestRowGroup),
+      powerOfTwo(bytes / largestRowGroup),
       math.min(pages, Iterator(MostRowGroups, 2, 1).find(_ <= mostGroups).get))
-    val pageRows = math.max(1, math.min(LargestPage, math.ceil(rows / pages * Slack).toInt))
+    val pageRows = math.max(1, math.min(largestPage, math.ceil(rows / pages * Slack).toInt))
     FileUnits(
       pageRows,
       math.max(pageRows, math.min(Int.MaxValue, math.ceil(rows / groups * Slack).toLong).toInt),
-      math.max(SmallestRowGroup, math.min(LargestRowGroup, (bytes / groups * 2).toLong)))
+      math.max(SmallestRowGroup, math.min(largestRowGroup, (bytes / groups * 2).toLong)))
   }
 
   /** The least power of two that is not below `x`, and not below 1. */
