@@ -3,8 +3,8 @@ package io.sparkzorder.commands
 import org.apache.spark.sql.sparkzorder.SparkLine.Frame
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.grid.{FolderGrid, FolderSample, Grid, RankedColumn}
-import io.sparkzorder.layout.{InputFrame, Layout, Sampler}
+import io.sparkzorder.grid.{FolderGrid, FolderSample, Grid, RankedColumn, RowSizes}
+import io.sparkzorder.layout.{InputFrame, Layout, PointQueries, Sampler}
 import io.sparkzorder.tables.{Footer, TableFiles}
 
 /**
@@ -79,7 +79,8 @@ final class BatchPlanner(p: Prepared, phases: Phases, copyAll: Boolean) {
     val wanted = p.settings.get(Settings.SampleRows).getOrElse(Sampler.rowsFor(expected))
     val input = new InputFrame(p.session, files, p.schema)
     val samples = phases("sample") {
-      Sampler.sample(input, files, p.columns, rows, wanted)
+      Sampler.sample(input, files, p.columns, rows, wanted).zip(sizes(files, footers))
+        .map { case (sample, size) => sample.copy(sizes = size) }
     }
     val grid = phases("cuts") {
       Grid.build(p.columns.map(c => (c.name, c.dataType)), rows, targets, samples)
@@ -92,6 +93,24 @@ final class BatchPlanner(p: Prepared, phases: Phases, copyAll: Boolean) {
       samples,
       rows,
       () => Layout.byGrid(p.session, input, p.schema, p.columns, grid))
+  }
+
+  /** Bytes of a row of each folder, and of a value of each ordering column, by the footers. */
+  private def sizes(files: TableFiles, footers: IndexedSeq[Footer]): IndexedSeq[RowSizes] = {
+    val sameName = p.session.sessionState.conf.resolver
+    val byFolder = footers.groupBy(_.file.folder)
+    files.folders.map { folder =>
+      val own = byFolder.getOrElse(folder.ordinal, IndexedSeq.empty)
+      val rows = own.map(_.rows).sum.toDouble
+      val columns = p.columns.map { c =>
+        val leaves = own.flatMap(f => PointQueries.leaf(c, f, sameName).map(i => (f, f.leaves(i))))
+        val bytes = leaves.map(_._2.bytes).sum.toDouble
+        val values = leaves.map { case (f, l) => f.rows - math.max(0L, l.nulls) }.sum
+        (bytes, bytes / math.max(1L, values))
+      }
+      val rest = own.map(_.file.length).sum - columns.map(_._1).sum
+      RowSizes(math.max(0.0, rest) / math.max(1.0, rows), columns.map(_._2).toIndexedSeq)
+    }
   }
 
   private def compaction(files: TableFiles, footers: IndexedSeq[Footer]): BatchPlan = {

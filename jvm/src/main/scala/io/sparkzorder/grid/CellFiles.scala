@@ -19,14 +19,15 @@ private[grid] object CellFiles {
       files: Int,
       firstFile: Int): IndexedSeq[Cell] = {
     val sampled = leaves.map(_.rows.toLong).sum
-    val target = sampled.toDouble / files
+    val target = leaves.map(_.size).sum / files
     // joined(i): leaf i goes on with the last file of the leaf before it
     val joined = new Array[Boolean](leaves.length)
-    // rows of the file that is open at the end of each leaf
-    val open = leaves.map(l => l.rows.toDouble / l.files).toArray
+    // size of the file that is open at the end of each leaf
+    val open = leaves.map(l => l.size / l.files).toArray
     leaves.indices.drop(1).foreach { i =>
-      val together = open(i - 1) + leaves(i).rows.toDouble / leaves(i).files
-      val crumb = math.min(open(i - 1), leaves(i).rows.toDouble / leaves(i).files)
+      val own = leaves(i).size / leaves(i).files
+      val together = open(i - 1) + own
+      val crumb = math.min(open(i - 1), own)
       if (crumb < Crumb * target && together <= Full * target) {
         joined(i) = true
         if (leaves(i).files == 1) open(i) = together

@@ -33,7 +33,7 @@ private[grid] final class FolderGridBuilder(
   }
 
   private def byCuts: FolderGrid = {
-    val cuts = new KdCuts(sample.ranked, files).build()
+    val cuts = new KdCuts(sample.ranked, sample.sizes.of(sample.ranked), files).build()
     val columns = types.indices.map { c =>
       new BoundedColumn(sample.ranked(c), cuts.nodes.filter(_.column == c).map(_.rank), files)
     }

@@ -14,14 +14,18 @@ import scala.collection.mutable.ArrayBuffer
  * never told apart.
  *
  * @param columns the sample; all of the same number of rows, at least one
+ * @param sizes of the sampled rows, in any unit
  * @param files wanted, at least 1
  */
-private[grid] final class KdCuts(columns: IndexedSeq[RankedColumn], files: Int) {
+private[grid] final class KdCuts(
+    columns: IndexedSeq[RankedColumn],
+    sizes: Array[Int],
+    files: Int) {
   import KdCuts._
 
   private val n = columns.head.rows
-  // sampled rows that a file should have
-  private val target = n.toDouble / files
+  // size of the sampled rows that a file should have
+  private val target = sizes.foldLeft(0L)(_ + _).toDouble / files
   private val rows = Array.tabulate(n)(identity)
   private val spare = new Array[Int](n)
   private val nodes = ArrayBuffer.empty[Node]
@@ -42,7 +46,7 @@ private[grid] final class KdCuts(columns: IndexedSeq[RankedColumn], files: Int) 
     val box = boxOf(from, until)
     choose(from, until, wanted, box, turns) match {
       case None =>
-        leaves += Leaf(until - from, wanted, box)
+        leaves += Leaf(until - from, sizeOf(from, until), wanted, box)
         ~(leaves.length - 1)
       case Some(split) =>
         val node = nodes.length
@@ -76,27 +80,56 @@ private[grid] final class KdCuts(columns: IndexedSeq[RankedColumn], files: Int) 
   /** The best cut of a column: between two values, near the middle of the wanted files. */
   private def splitOf(column: Int, from: Int, until: Int, wanted: Int): Split = {
     val ranks = columns(column).ranks
-    val size = until - from
-    val sorted = new Array[Int](size)
+    val count = until - from
+    // rank above size in one long, so that sorting needs no boxes
+    val sorted = new Array[Long](count)
     var i = 0
-    while (i < size) {
-      sorted(i) = ranks(rows(from + i))
+    while (i < count) {
+      val row = rows(from + i)
+      sorted(i) = (ranks(row).toLong << 32) | sizes(row)
       i += 1
     }
     java.util.Arrays.sort(sorted)
-    val at = math.min(size - 1, math.round(size.toDouble * (wanted / 2) / wanted).toInt)
-    val value = sorted(at)
-    val first = lowerBound(sorted, value)
-    val next = lowerBound(sorted, value + 1)
-    val cuts =
-      (if (first > 0) Seq(first) else Nil) ++ (if (next < size) Seq(next) else Nil)
-    cuts.map { k =>
-      val filesLeft =
-        math.max(1, math.min(wanted - 1, math.round(k.toDouble / size * wanted).toInt))
-      val sizes =
-        Seq(k.toDouble / filesLeft, (size - k).toDouble / (wanted - filesLeft)).map(_ / target)
-      Split(column, sorted(k), filesLeft, sizes.map(s => math.max(s, 1 / s)).max)
+    val whole = sizeOf(from, until)
+    val half = whole * (wanted / 2) / wanted
+    var below = 0.0
+    var at = 0
+    while (at < count - 1 && below + sizeIn(sorted(at)) <= half) {
+      below += sizeIn(sorted(at))
+      at += 1
+    }
+    // `at` is the row in which the half is reached: its value goes to the one side or to the other
+    val value = rankIn(sorted(at))
+    var first = at
+    var belowFirst = below
+    while (first > 0 && rankIn(sorted(first - 1)) == value) {
+      first -= 1
+      belowFirst -= sizeIn(sorted(first))
+    }
+    var next = at
+    var belowNext = below
+    while (next < count && rankIn(sorted(next)) == value) {
+      belowNext += sizeIn(sorted(next))
+      next += 1
+    }
+    val cuts = (if (first > 0) Seq((first, belowFirst)) else Nil) ++
+      (if (next < count) Seq((next, belowNext)) else Nil)
+    cuts.map { case (k, left) =>
+      val filesLeft = math.max(1, math.min(wanted - 1, math.round(left / whole * wanted).toInt))
+      val filled =
+        Seq(left / filesLeft, (whole - left) / (wanted - filesLeft)).map(_ / target)
+      Split(column, rankIn(sorted(k)), filesLeft, filled.map(s => math.max(s, 1 / s)).max)
     }.minBy(_.imbalance)
+  }
+
+  private def sizeOf(from: Int, until: Int): Double = {
+    var sum = 0L
+    var i = from
+    while (i < until) {
+      sum += sizes(rows(i))
+      i += 1
+    }
+    sum.toDouble
   }
 
   /** Brings the rows below `rank` to the front, in their order; returns where the others begin. */
@@ -152,21 +185,14 @@ private[grid] object KdCuts {
   /** An inner node: rows of `rank` and above of `column` are on the right. */
   final case class Node(column: Int, rank: Int, left: Int, right: Int)
 
-  /** A leaf: sampled rows, wanted files, and the ranks of its rows. */
-  final case class Leaf(rows: Int, files: Int, box: Box)
+  /** A leaf: sampled rows with their size, wanted files, and the ranks of its rows. */
+  final case class Leaf(rows: Int, size: Double, files: Int, box: Box)
 
   final case class Cuts(nodes: IndexedSeq[Node], leaves: IndexedSeq[Leaf])
 
   /** @param imbalance how far the worse side's file size is from the target, as a factor from 1 */
   private final case class Split(column: Int, rank: Int, filesLeft: Int, imbalance: Double)
 
-  private def lowerBound(sorted: Array[Int], value: Int): Int = {
-    var lo = 0
-    var hi = sorted.length
-    while (lo < hi) {
-      val mid = (lo + hi) >>> 1
-      if (sorted(mid) < value) lo = mid + 1 else hi = mid
-    }
-    lo
-  }
+  private def rankIn(sorted: Long): Int = (sorted >>> 32).toInt
+  private def sizeIn(sorted: Long): Int = sorted.toInt
 }

@@ -39,10 +39,3 @@ final class RankedColumn(
   def share(lowest: Int, highest: Int): Double =
     (below(highest + 1) - below(lowest)).toDouble / math.max(1, rows)
 }
-
-/** Sampled key rows of one folder, column by column. */
-final case class FolderSample(columns: IndexedSeq[KeyColumn]) {
-  def rows: Int = columns.headOption.map(_.rows).getOrElse(0)
-
-  lazy val ranked: IndexedSeq[RankedColumn] = columns.map(_.ranked)
-}

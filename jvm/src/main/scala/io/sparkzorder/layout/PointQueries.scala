@@ -32,15 +32,11 @@ object PointQueries {
       footers: Seq[Footer],
       sameName: (String, String) => Boolean): Seq[Option[FileRange]] =
     footers.filter(_.rows > 0).flatMap { f =>
-      val leaves = f.schema.getColumns.asScala
-      leaves.indexWhere { c =>
-        c.getPath.length == column.parts.length &&
-        c.getPath.toSeq.zip(column.parts).forall { case (a, b) => sameName(a, b) }
-      } match {
-        case -1 => None // the whole file is NULL there
-        case i =>
+      leaf(column, f, sameName) match {
+        case None => None // the whole file is NULL there
+        case Some(i) =>
           val bounds = f.leaves(i)
-          val t = leaves(i).getPrimitiveType
+          val t = f.schema.getColumns.get(i).getPrimitiveType
           if (bounds.known && bounds.min == null) None
           else if (!bounds.known) Some(None)
           else {
@@ -51,6 +47,18 @@ object PointQueries {
           }
       }
     }
+
+  /** Position of a column among the leaves of a file, if the file has it. */
+  def leaf(
+      column: OrderingColumn,
+      footer: Footer,
+      sameName: (String, String) => Boolean): Option[Int] = {
+    val i = footer.schema.getColumns.asScala.indexWhere { c =>
+      c.getPath.length == column.parts.length &&
+      c.getPath.toSeq.zip(column.parts).forall { case (a, b) => sameName(a, b) }
+    }
+    if (i < 0) None else Some(i)
+  }
 
   /**
    * The mean that the files of folders will have, as far as their samples show.

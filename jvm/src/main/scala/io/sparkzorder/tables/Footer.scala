@@ -11,8 +11,9 @@ import org.apache.parquet.schema.{MessageType, PrimitiveType}
  * @param min least value as Parquet's own class, or null when unknown or when all values are null
  * @param max greatest value, null together with `min`
  * @param known false when some row group with values has no min/max
+ * @param bytes of the column after compression
  */
-final case class LeafBounds(nulls: Long, min: Any, max: Any, known: Boolean)
+final case class LeafBounds(nulls: Long, min: Any, max: Any, known: Boolean, bytes: Long = 0L)
 
 /**
  * The footer of one data file, reduced to what OPTIMIZE needs.
@@ -41,16 +42,18 @@ object LeafBounds {
     val hasNulls = s != null && s.isNumNullsSet
     val nulls = if (sofar.nulls < 0 || !hasNulls) -1L else sofar.nulls + s.getNumNulls
     val allNull = hasNulls && s.getNumNulls == chunk.getValueCount
-    if (!sofar.known || allNull) sofar.copy(nulls = nulls)
+    val bytes = sofar.bytes + chunk.getTotalSize
+    if (!sofar.known || allNull) sofar.copy(nulls = nulls, bytes = bytes)
     else if (s == null || s.isEmpty || !s.hasNonNullValue) {
-      LeafBounds(nulls, null, null, known = false)
+      LeafBounds(nulls, null, null, known = false, bytes)
     } else {
       val t = chunk.getPrimitiveType
       LeafBounds(
         nulls,
         least(t, sofar.min, s.genericGetMin),
         greatest(t, sofar.max, s.genericGetMax),
-        known = true)
+        known = true,
+        bytes)
     }
   }
 

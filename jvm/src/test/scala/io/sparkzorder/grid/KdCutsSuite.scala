@@ -13,6 +13,9 @@ class KdCutsSuite extends AnyFunSuite with RandomInputs {
   private def ranked(rows: Seq[Seq[Any]]): IndexedSeq[RankedColumn] =
     rows.transpose.map(KeyColumn.of(LongType, _).ranked).toIndexedSeq
 
+  private def cutsOf(columns: IndexedSeq[RankedColumn], files: Int) =
+    new KdCuts(columns, RowSizes.even.of(columns), files).build()
+
   private def leafOf(cuts: KdCuts.Cuts, ranks: Seq[Int]): Int =
     if (cuts.nodes.isEmpty) 0
     else {
@@ -41,7 +44,7 @@ class KdCutsSuite extends AnyFunSuite with RandomInputs {
         val rows = Seq.fill(d)(randomColumn(random, n)).transpose
         val columns = ranked(rows)
         val files = 1 + random.nextInt(60)
-        val cuts = new KdCuts(columns, files).build()
+        val cuts = cutsOf(columns, files)
         assert(cuts.leaves.map(_.files).sum === files)
         val held = (0 until n).groupBy(r => leafOf(cuts, columns.map(_.ranks(r))))
         assert(held.keySet === cuts.leaves.indices.toSet)
@@ -63,7 +66,7 @@ class KdCutsSuite extends AnyFunSuite with RandomInputs {
       for (d <- 2 to 5; files <- Seq(64, 100, 256, 500)) {
         val n = 100 * files
         val columns = ranked(Seq.fill(d)(Seq.fill(n)(random.nextLong(): Any)).transpose)
-        val leaves = new KdCuts(columns, files).build().leaves
+        val leaves = cutsOf(columns, files).leaves
         assert(leaves.size === files)
         assert(leaves.map(_.rows).max <= 1.05 * 100 && leaves.map(_.rows).min >= 0.95 * 100)
         val excess = columns.indices.map { c =>
@@ -78,8 +81,22 @@ class KdCutsSuite extends AnyFunSuite with RandomInputs {
 
   test("rows of one key stay together; a heavy one gets its share of files") {
     val rows = Seq.fill(500)(Seq[Any](1L, 1L)) ++ (1 to 500).map(i => Seq[Any](1L + i, 1000L - i))
-    val leaves = new KdCuts(ranked(rows), 20).build().leaves
+    val leaves = cutsOf(ranked(rows), 20).leaves
     assert(leaves.head.files === 10 && leaves.head.rows === 500)
     assert(leaves.tail.forall(l => l.files == 1 && l.rows == 50))
+  }
+
+  test("rows with NULLs are smaller, and count for less") {
+    withRandom { random =>
+      def column() = Seq.fill(8000)(if (random.nextInt(3) == 0) null else random.nextLong(): Any)
+      val columns = ranked(Seq(column(), column()).transpose)
+      val sizes = RowSizes(2.0, IndexedSeq(8.0, 8.0)).of(columns)
+      assert(sizes.toSet === Set(9, 12, 16))
+      val leaves = new KdCuts(columns, sizes, 40).build().leaves
+      val mean = leaves.map(_.size).sum / 40
+      assert(leaves.map(_.size).sum === sizes.sum.toDouble)
+      // rows in which both are NULL are one key, of two files
+      leaves.foreach(l => assert(l.size / l.files < 1.3 * mean && l.size / l.files > 0.7 * mean))
+    }
   }
 }

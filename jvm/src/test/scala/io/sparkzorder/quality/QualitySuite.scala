@@ -14,15 +14,6 @@ import io.sparkzorder.ZOrderSessionSuite
  */
 class QualitySuite extends ZOrderSessionSuite {
 
-  /**
-   * Thresholds that OPTIMIZE does not reach yet. Their tests are pending, and fail as soon as they are
-   * reached: then the name goes.
-   */
-  private val awaited = Set(
-    "correlated dates: near a kd-tree over all rows",
-    "30 % nulls: files of one size",
-    "pages of a file skip too")
-
   /** Interpreted is quicker for small data. */
   override protected def sparkConf: SparkConf =
     super.sparkConf
@@ -41,7 +32,7 @@ class QualitySuite extends ZOrderSessionSuite {
   }
 
   private def threshold(name: String)(body: => Unit)(implicit pos: Position): Unit =
-    test(name)(if (awaited(name)) pendingUntilFixed(body) else body)
+    test(name)(body)
 
   private def report(outcomes: Seq[Outcome]): Unit =
     QualityReport.markdown(outcomes).split('\n').foreach(info(_))

@@ -1,7 +1,6 @@
 package io.sparkzorder.quality
 
 import org.apache.spark.sql.sparkzorder.SparkLine.Frame
-import org.apache.spark.sql.sparkzorder.SparkPrivate
 import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.layout.{FileRange, OrderingColumn}
@@ -56,7 +55,7 @@ object RankedColumn {
   /** Top-level columns of a data frame, row by row in one order. */
   def of(frame: Frame, columns: Seq[String]): IndexedSeq[RankedColumn] = {
     val chosen = frame.select(columns.map(frame.col): _*)
-    val rows = SparkPrivate.collectInternal(chosen)
+    val rows = chosen.queryExecution.executedPlan.executeCollect()
     chosen.schema.fields.toIndexedSeq.zipWithIndex.map { case (f, i) =>
       RankedColumn(OrderingColumn(Seq(f.name), f.dataType), valuesOf(rows, i, f.dataType))
     }
