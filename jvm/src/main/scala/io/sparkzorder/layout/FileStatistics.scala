@@ -6,7 +6,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.ParquetReadOptions
+import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData, ColumnPath}
 import org.apache.parquet.hadoop.util.HadoopInputFile
@@ -80,7 +80,7 @@ object FileStatistics {
 
   private def read(path: String, wanted: Set[ColumnPath], conf: Configuration): FileStatistics = {
     val file = HadoopInputFile.fromPath(new Path(path), conf)
-    val reader = ParquetFileReader.open(file, ParquetReadOptions.builder().build())
+    val reader = ParquetFileReader.open(file, HadoopReadOptions.builder(conf).build())
     try {
       val groups = reader.getRowGroups.asScala.toSeq.map(rowGroup(reader, _, wanted))
       val chunks = groups.flatMap(_.columns).groupBy(_.getPath).values.toSeq

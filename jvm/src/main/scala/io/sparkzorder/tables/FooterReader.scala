@@ -6,7 +6,7 @@ import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.ParquetReadOptions
+import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.{FileMetaData, ParquetMetadata}
@@ -29,14 +29,21 @@ object FooterReader {
    */
   def read(files: Seq[DataFile], conf: Configuration): IndexedSeq[Footer] = {
     val sharing = new Sharing
+    // made once: without a configuration at hand, making them reads Hadoop's XML files, which takes ten
+    // times as long as reading a footer
+    val options = HadoopReadOptions.builder(conf).build()
     SparkPrivate.inParallel(
       files,
       "zorder-footers",
-      threads)(readOne(_, conf, sharing)).toIndexedSeq
+      threads)(readOne(_, conf, options, sharing)).toIndexedSeq
   }
 
-  private def readOne(file: DataFile, conf: Configuration, sharing: Sharing): Footer = {
-    val metadata = open(file, conf)
+  private def readOne(
+      file: DataFile,
+      conf: Configuration,
+      options: ParquetReadOptions,
+      sharing: Sharing): Footer = {
+    val metadata = open(file, conf, options)
     val meta = metadata.getFileMetaData
     if (isEncrypted(meta)) throw ZOrderErrors.fileEncrypted(file.path.toString)
     val schema = sharing(meta.getSchema)
@@ -58,9 +65,11 @@ object FooterReader {
       leaves)
   }
 
-  private def open(file: DataFile, conf: Configuration): ParquetMetadata =
+  private def open(
+      file: DataFile,
+      conf: Configuration,
+      options: ParquetReadOptions): ParquetMetadata =
     try {
-      val options = ParquetReadOptions.builder().build()
       val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file.status, conf), options)
       try reader.getFooter
       finally reader.close()
