@@ -35,7 +35,11 @@ final case class Prepared(
       settings(Settings.TimestampType) == "preserve",
       session.sessionState.conf.resolver,
       allow)
-    FileShape(output.of(schema, distinct), keyValues, codec, FileUnits.of(rowsOfFile, bytesPerRow, session.sessionState.newHadoopConf()))
+    FileShape(
+      output.of(schema, distinct),
+      keyValues,
+      codec,
+      FileUnits.of(rowsOfFile, bytesPerRow, session.sessionState.newHadoopConf()))
   }
 
   /** Rows of a file of the wanted size, at the bytes a row that this table has now. */

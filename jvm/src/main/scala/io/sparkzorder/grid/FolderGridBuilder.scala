@@ -27,7 +27,11 @@ private[grid] final class FolderGridBuilder(
     val whole = Cell(rows.toDouble, firstFile, 1, Box.empty(types.length))
     FolderGrid(
       columns.toIndexedSeq,
-      new CutTree(Array.emptyIntArray, Array.emptyIntArray, Array.emptyIntArray, Array.emptyIntArray),
+      new CutTree(
+        Array.emptyIntArray,
+        Array.emptyIntArray,
+        Array.emptyIntArray,
+        Array.emptyIntArray),
       IndexedSeq(whole),
       IndexedSeq(types.map(_ => Side(0, Unit)).toIndexedSeq))
   }

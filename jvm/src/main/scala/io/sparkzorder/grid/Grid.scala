@@ -79,7 +79,8 @@ object Grid {
       if (rows(f) == 0) None
       else {
         val files = math.max(1L, math.round(rows(f) / targetRows(f))).toInt
-        val grid = new FolderGridBuilder(columns.map(_._2), samples(f), rows(f), files, next).build()
+        val grid =
+          new FolderGridBuilder(columns.map(_._2), samples(f), rows(f), files, next).build()
         next += grid.files
         Some(grid)
       }

@@ -35,7 +35,8 @@ object Layout {
       name,
       SparkLine.column(
         PlaceOfRow(keys, input.folder, attribute(tied, tie), placement)))
-    val kept = placed.select((schema.fieldNames.toSeq :+ name).map(n => col(InputFrame.quoted(n))): _*)
+    val kept =
+      placed.select((schema.fieldNames.toSeq :+ name).map(n => col(InputFrame.quoted(n))): _*)
     val files = kept.repartition(
       grid.files,
       SparkLine.column(FileOfPlace(attribute(kept, name), placement)))

@@ -61,7 +61,8 @@ case class PlaceOfRow(
         case _ => s"$at.slotOf($c, ${value.value})"
       }
       val assign =
-        if (column.nullable) s"$slots[$c] = ${value.isNull} ? -1 : $slot;" else s"$slots[$c] = $slot;"
+        if (column.nullable) s"$slots[$c] = ${value.isNull} ? -1 : $slot;"
+        else s"$slots[$c] = $slot;"
       s"${value.code}\n$assign"
     }
     val body = ctx.splitExpressionsWithCurrentInputs(

@@ -93,7 +93,8 @@ class PlaceOfRowSuite extends SparkFunSuite with ExpressionEvalHelper with Rando
           KeyColumn.of(IntegerType, a),
           KeyColumn.of(LongType, b)))))
       val at = new Placement(grid).folder(0)
-      val sorted = a.indices.sortBy(i => at.place(Array(at.slotOf(0, a(i)), at.slotOf(1, b(i))), 0L))
+      val sorted =
+        a.indices.sortBy(i => at.place(Array(at.slotOf(0, a(i)), at.slotOf(1, b(i))), 0L))
       val ranksA = a.sorted.zipWithIndex.toMap
       val ranksB = b.sorted.zipWithIndex.toMap
       // 16 pages a file, so 64 pages: the ideal side is an eighth

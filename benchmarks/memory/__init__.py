@@ -1,0 +1,1 @@
+"""Memory: what OPTIMIZE needs on the driver and in its tasks."""
