@@ -9,14 +9,10 @@ package io.sparkzorder.grid
  *
  * @param column of each inner node; the root is node 0
  * @param slot of each inner node: the least slot on its right
- * @param left of each inner node: an inner node, or the complement `~cell` of a cell's number
- * @param right likewise
+ * @param children of each inner node, left and right: an inner node, or the complement `~cell` of a
+ *   cell's number
  */
-final class CutTree(
-    column: Array[Int],
-    slot: Array[Int],
-    left: Array[Int],
-    right: Array[Int])
+final class CutTree(column: Array[Int], slot: Array[Int], children: Array[Int])
     extends Serializable {
 
   /** The number of the cell of a row, by its slots. */
@@ -25,8 +21,17 @@ final class CutTree(
     else {
       var node = 0
       while (node >= 0) {
-        node = if (slots(column(node)) >= slot(node)) right(node) else left(node)
+        // 1 at or above the cut, without a jump: a processor could guess only half of them right
+        val right = (slot(node) - slots(column(node)) - 1) >>> 31
+        node = children(2 * node + right)
       }
       ~node
     }
+}
+
+object CutTree {
+
+  /** Of a folder without cuts. */
+  val onlyCell: CutTree =
+    new CutTree(Array.emptyIntArray, Array.emptyIntArray, Array.emptyIntArray)
 }

@@ -27,11 +27,7 @@ private[grid] final class FolderGridBuilder(
     val whole = Cell(rows.toDouble, firstFile, 1, Box.empty(types.length))
     FolderGrid(
       columns.toIndexedSeq,
-      new CutTree(
-        Array.emptyIntArray,
-        Array.emptyIntArray,
-        Array.emptyIntArray,
-        Array.emptyIntArray),
+      CutTree.onlyCell,
       IndexedSeq(whole),
       IndexedSeq(types.map(_ => Side(0, Unit)).toIndexedSeq))
   }
@@ -46,8 +42,7 @@ private[grid] final class FolderGridBuilder(
       new CutTree(
         cuts.nodes.map(_.column).toArray,
         cuts.nodes.map(n => columns(n.column).slotOf(n.rank)).toArray,
-        cuts.nodes.map(_.left).toArray,
-        cuts.nodes.map(_.right).toArray),
+        cuts.nodes.flatMap(n => Seq(n.left, n.right)).toArray),
       CellFiles.number(cuts.leaves, rows, files, firstFile),
       cuts.leaves.map(leaf => types.indices.map(side(_, leaf))))
   }
