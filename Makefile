@@ -47,6 +47,10 @@ demo: setup ## lay out TPC-DS data three ways and measure (about 2 GB of memory)
 bench: setup ## speed beside other layouts and table formats (SCALE=1 ROUNDS=5 BENCH='--cases sales-2')
 	$(python) -m benchmarks.speed --scale $(SCALE) --rounds $(ROUNDS) $(BENCH)
 
+.PHONY: bench-memory
+bench-memory: setup ## OPTIMIZE in 1 GB of heap: 100,000 files, and a file larger than memory (after bench)
+	$(python) -m benchmarks.memory
+
 .PHONY: bench-quality
 bench-quality: $(environment) ## how near layouts are to the best that min/max allow, on full sizes
 	build/sbt 'spark41/Test/runMain io.sparkzorder.quality.QualityBenchmark target/quality.json'

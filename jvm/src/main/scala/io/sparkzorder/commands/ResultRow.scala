@@ -57,8 +57,11 @@ private[commands] final class ResultRow(
       val after =
         if (clauses.dryRun) PointQueries.predicted(plans.flatMap(_.cells(i)), i, values)
         else mean(outcomes.flatMap(_.added))
-      ColumnGain(c.name, mean(plans.flatMap(_.footers)), after, ideal)
+      ColumnGain(c.name, rounded(mean(plans.flatMap(_.footers))), rounded(after), rounded(ideal))
     }
+
+  // sums of many shares: no digits of rounding errors for users to wonder at
+  private def rounded(files: Double): Double = math.rint(files * 1e6) / 1e6
 
   private def ideal: Double = {
     val perFolder =

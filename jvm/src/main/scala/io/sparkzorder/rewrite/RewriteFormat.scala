@@ -15,9 +15,10 @@ import org.apache.parquet.schema.MessageType
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetWriteSupport}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
  * How a rewritten file looks.
@@ -75,19 +76,31 @@ private final class RewriteWriterFactory(
       path: String,
       dataSchema: StructType,
       context: TaskAttemptContext): OutputWriter =
-    new RewriteWriter(path, new RewriteSupport(schema.toMessageType, keyValues), context)
+    new RewriteWriter(
+      path,
+      new RewriteSupport(schema.toMessageType, keyValues),
+      dataSchema,
+      context)
 }
 
 private final class RewriteWriter(
     override val path: String,
     support: WriteSupport[InternalRow],
+    dataSchema: StructType,
     context: TaskAttemptContext)
     extends OutputWriter {
+  private lazy val toUnsafe = UnsafeProjection.create(dataSchema)
+
   private val writer = new ParquetOutputFormat[InternalRow](support)
     .getRecordWriter(context, new Path(path))
     .asInstanceOf[ParquetRecordWriter[InternalRow]]
 
-  override def write(row: InternalRow): Unit = writer.write(null, row)
+  override def write(row: InternalRow): Unit = row match {
+    case unsafe: UnsafeRow => writer.write(null, unsafe)
+    // PlainDecimals counts on how an UnsafeRow stores them
+    case other => writer.write(null, toUnsafe(other))
+  }
+
   override def close(): Unit = writer.close(context)
 }
 
@@ -97,9 +110,14 @@ private final class RewriteSupport(target: MessageType, keyValues: Map[String, S
   private var spark: MessageType = _
 
   override def init(configuration: Configuration): WriteContext = {
+    // with the true schema first: it goes into the footer
     val context = super.init(configuration)
-    spark = context.getSchema
     val merged = keyValues ++ context.getExtraMetaData.asScala
+    val plain = new Configuration(configuration)
+    val json = configuration.get(ParquetWriteSupport.SPARK_ROW_SCHEMA)
+    val schema = DataType.fromJson(json).asInstanceOf[StructType]
+    ParquetWriteSupport.setSchema(PlainDecimals.in(schema, target), plain)
+    spark = super.init(plain).getSchema
     new WriteContext(target, merged.asJava)
   }
 
