@@ -32,8 +32,15 @@ object ZValues {
    * @param id the column's range id, 0 until `1 << bitsPerColumn(columns)`
    * @param column the column's index, 0 until `columns`
    */
-  def part(id: Int, column: Int, columns: Int): Long =
-    BitSpread.spread(id, bitsPerColumn(columns), columns) << (columns - 1 - column)
+  def part(id: Int, column: Int, columns: Int): Long = {
+    val spread =
+      if (columns <= BitSpread.MaxStride) {
+        // an id has at most two bytes
+        val table = BitSpread.table(columns)
+        table(id & 0xff) | (table(id >>> 8) << (8 * columns))
+      } else BitSpread.spread(id, bitsPerColumn(columns), columns)
+    spread << (columns - 1 - column)
+  }
 
   /** The Z-value of one range id a column. */
   def interleave(ids: Array[Int]): Long = {

@@ -6,6 +6,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.grid.Grid
 import io.sparkzorder.layout.OrderingColumn
 import io.sparkzorder.rewrite.{FileShape, FileUnits}
 import io.sparkzorder.tables.{Footer, OutputSchema, ParquetTypes, TableFiles, Target}
@@ -67,7 +68,7 @@ final case class Prepared(
     val folders = footers.groupBy(_.file.folder).values
     val files = folders.map { f =>
       val rows = f.map(_.rows).sum
-      math.max(1L, math.round(rows / targetRows(rows, f.map(_.file.length).sum)))
+      Grid.filesFor(rows, targetRows(rows, f.map(_.file.length).sum)).toLong
     }.sum
     footers.map(_.rows).sum.toDouble / math.max(1L, files)
   }

@@ -27,10 +27,6 @@ sealed trait BoundsIndex extends Serializable {
 
   /** The slot of a key. */
   private[sparkzorder] def slotOfKey(key: AnyRef): Int
-
-  /** The slot of a value of fixed width, by its ordered long ([[FixedOrder.toLong]]). */
-  def slotOfOrdered(ordered: Long): Int =
-    throw new UnsupportedOperationException(s"$ordered is not of a type of fixed width")
 }
 
 /** Bounds of a type of fixed width, as ordered longs. */
@@ -42,8 +38,7 @@ final class LongBounds(val order: FixedOrder, val sorted: Array[Long]) extends B
   private[sparkzorder] def key(i: Int): AnyRef = java.lang.Long.valueOf(sorted(i))
   private[sparkzorder] def slotOfKey(key: AnyRef): Int = slot(key.asInstanceOf[java.lang.Long])
 
-  override def slotOfOrdered(ordered: Long): Int = slot(ordered)
-
+  /** The slot of a value by its ordered long ([[FixedOrder.toLong]]). */
   def slot(ordered: Long): Int = {
     val i = guided.lowerBound(ordered)
     if (i < sorted.length && sorted(i) == ordered) 2 * i + 1 else 2 * i

@@ -1,10 +1,6 @@
 package io.sparkzorder.expressions
 
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionDescription}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
-import org.apache.spark.sql.types.{DataType, LongType}
 
 import io.sparkzorder.bits.HilbertCurve
 
@@ -42,31 +38,13 @@ import io.sparkzorder.bits.HilbertCurve
   since = "0.1.0",
   group = "misc_funcs")
 // scalastyle:on line.size.limit
-case class Hilbert(children: Seq[Expression]) extends SampledCall {
+case class Hilbert(children: Seq[Expression]) extends SampledCurve {
 
   override def prettyName: String = Hilbert.Name
-  override def nullable: Boolean = false
-  override def dataType: DataType = LongType
-  override def foldable: Boolean = false
-
-  override def checkInputDataTypes(): TypeCheckResult = {
-    val n = children.length
-    ArgumentChecks.requireCount(
-      prettyName,
-      s"1 to ${HilbertCurve.MaxColumns}",
-      n,
-      n >= 1 && n <= HilbertCurve.MaxColumns)
-    ArgumentChecks.orderable(prettyName, children)
-  }
-
-  override def isSampled: Boolean = true
-  override def sampledColumns: Seq[Expression] = children
+  override protected def maxColumns: Int = HilbertCurve.MaxColumns
 
   override def bySample(sample: Expression, positions: Seq[Int]): Expression =
     HilbertIndex(ZValueBySample(children, sample, positions), children.length)
-
-  override def eval(input: InternalRow): Any = notSampled()
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = notSampled()
 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): Hilbert =
     copy(children = newChildren)

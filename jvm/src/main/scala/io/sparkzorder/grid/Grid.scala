@@ -61,6 +61,10 @@ final case class Grid(columns: Seq[String], folders: IndexedSeq[Option[FolderGri
 
 object Grid {
 
+  /** Files that a folder should have: at least one. */
+  def filesFor(rows: Long, targetRows: Double): Int =
+    math.max(1L, math.round(rows / targetRows)).toInt
+
   /**
    * Cuts and bounds of every folder from its sample.
    *
@@ -78,7 +82,7 @@ object Grid {
     val folders = rows.indices.map { f =>
       if (rows(f) == 0) None
       else {
-        val files = math.max(1L, math.round(rows(f) / targetRows(f))).toInt
+        val files = filesFor(rows(f), targetRows(f))
         val grid =
           new FolderGridBuilder(columns.map(_._2), samples(f), rows(f), files, next).build()
         next += grid.files

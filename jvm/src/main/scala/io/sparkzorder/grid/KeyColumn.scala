@@ -5,7 +5,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.sparkzorder.expressions.{FixedOrder, OrderedType, SortedSample}
+import io.sparkzorder.expressions.{FixedOrder, LongBounds, OrderedType, SortedSample}
 
 /**
  * The values of one ordering column in the sampled rows of a folder, in the order of the rows. A
@@ -63,13 +63,13 @@ private final class LongKeys(
 
   override def ranked: RankedColumn = {
     val sorted = SortedSample.ofOrderedLongs(order, keys.clone())
-    val distinct = sorted.all
+    val distinct = sorted.all.asInstanceOf[LongBounds]
     val ranks = new Array[Int](rows)
     var next = 0
     var r = 0
     while (r < rows) {
       if (!nulls.get(r)) {
-        ranks(r) = 1 + (distinct.slotOfOrdered(keys(next)) >> 1)
+        ranks(r) = 1 + (distinct.slot(keys(next)) >> 1)
         next += 1
       }
       r += 1

@@ -67,6 +67,10 @@ final class PlacedFolder private[layout] (grid: FolderGrid, firstPart: Int, keyB
 
   private val shift = math.max(0, d * ZValues.bitsPerColumn(d) - keyBits)
 
+  // None: the Z-curve
+  private val curve: Option[HilbertCurve] =
+    if (d <= HilbertCurve.MaxColumns) Some(HilbertCurve.of(d)) else None
+
   /** Slot of a non-null Catalyst value of column `c`; NULL has the slot -1. */
   def slotOf(c: Int, value: Any): Int = bounds(c).slotOf(value)
 
@@ -98,6 +102,6 @@ final class PlacedFolder private[layout] (grid: FolderGrid, firstPart: Int, keyB
       z |= ZValues.part(math.max(0, math.min(greatestId, id)), c, d)
       c += 1
     }
-    if (d <= HilbertCurve.MaxColumns) HilbertCurve.of(d).index(z) else z
+    if (curve.isDefined) curve.get.index(z) else z
   }
 }
