@@ -1,5 +1,6 @@
 package io.sparkzorder
 
+import java.io.FileNotFoundException
 import java.net.URI
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -7,6 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{
   DelegateToFileSystem,
   FileStatus,
+  FSDataInputStream,
   FSDataOutputStream,
   Path,
   RawLocalFileSystem
@@ -14,7 +16,7 @@ import org.apache.hadoop.fs.{
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
-/** The local disk under the scheme `faulty`, with a hook before every change and listing. */
+/** The local disk under the scheme `faulty`, with a hook before every change, listing and opening. */
 class FaultyFileSystem extends RawLocalFileSystem {
   override def getUri: URI = FaultyFileSystem.uri
   override def getScheme: String = "faulty"
@@ -42,14 +44,48 @@ class FaultyFileSystem extends RawLocalFileSystem {
     super.create(path, overwrite, bufferSize, replication, blockSize, progress)
   }
 
+  override def createNonRecursive(
+      path: Path,
+      permission: FsPermission,
+      overwrite: Boolean,
+      bufferSize: Int,
+      replication: Short,
+      blockSize: Long,
+      progress: Progressable): FSDataOutputStream = {
+    FaultyFileSystem.before("create", path)
+    // which the local file system forgets
+    if (!pathToFile(path).getParentFile.isDirectory) {
+      throw new FileNotFoundException(s"the directory of $path")
+    }
+    super.createNonRecursive(
+      path,
+      permission,
+      overwrite,
+      bufferSize,
+      replication,
+      blockSize,
+      progress)
+  }
+
+  /** As HDFS has it: false where the directory is missing, and no copy instead. */
   override def rename(from: Path, to: Path): Boolean = {
     FaultyFileSystem.before("rename", to)
-    super.rename(from, to)
+    pathToFile(to).getParentFile.isDirectory && super.rename(from, to)
+  }
+
+  override def delete(path: Path, recursive: Boolean): Boolean = {
+    FaultyFileSystem.before("delete", path)
+    super.delete(path, recursive)
   }
 
   override def mkdirs(path: Path): Boolean = {
     FaultyFileSystem.before("mkdirs", path)
     super.mkdirs(path)
+  }
+
+  override def open(path: Path, bufferSize: Int): FSDataInputStream = {
+    FaultyFileSystem.before("open", path)
+    super.open(path, bufferSize)
   }
 
   override def listStatus(path: Path): Array[FileStatus] = {
