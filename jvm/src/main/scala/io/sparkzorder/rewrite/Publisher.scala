@@ -47,16 +47,17 @@ final class Publisher(state: StateDirectory) extends Logging {
 
   private def publishFolder(record: Record, change: FolderChange): Option[ZOrderException] = {
     val folder = Publisher.folder(state.root, change.folder)
+    val staging = state.staging(record.run)
     // hidden by its name; whoever overwrites or drops the folder takes it away
     val marker = Publisher.child(folder, s"_zorder_publishing_${record.run}")
-    val left = change.added.filter(isStaged(record, _))
+    val left = change.added.filter(a => exists(new Path(staging, a.staged)))
     if (left.isEmpty) {
       fs.delete(marker, false)
       None
     } else {
       val problem = conflictIn(record, change, folder, marker)
       if (problem.isEmpty) exchange(record, change, folder, marker)
-      else left.foreach(a => fs.delete(staged(record, a), false))
+      else left.foreach(a => fs.delete(new Path(staging, a.staged), false))
       problem.map { p =>
         ZOrderErrors.publishConflict(
           folder.toString,
@@ -74,28 +75,17 @@ final class Publisher(state: StateDirectory) extends Logging {
       folder: Path,
       marker: Path): Option[String] = {
     val retained = state.retained(record.run)
-    def begun = change.replaced.exists(r => exists(new Path(retained, r.retained)))
+    val begun = change.replaced.exists(r => exists(new Path(retained, r.retained)))
+    val someIn = change.added.exists(a => exists(Publisher.child(folder, a.name)))
     // another publisher takes the marker away too, but only when nothing is left to do
-    def left = change.added.exists(isStaged(record, _))
-    val lost = change.added.filter(a => !isStaged(record, a) && !isIn(folder, a))
-    // what came in by rename is not staged any more: with both names there, one is somebody else's
-    val (taken, in) = change.added.filter(isIn(folder, _)).partition(isStaged(record, _))
+    def left = change.added.exists(a => exists(new Path(state.staging(record.run), a.staged)))
     if (begun && !exists(marker) && left) {
       Some("it was overwritten or dropped while it was being published")
-    } else if (taken.nonEmpty) Some(s"a file ${taken.head.name} was written")
+    }
     // once a new file is in, the replaced ones were all out: what misses now was removed later
-    else if (in.nonEmpty) None
-    // before anything is moved: rows of a file that is nowhere would be missed for ever
-    else if (lost.nonEmpty && left && !begun) Some(s"the staged ${lost.head.name} was removed")
+    else if (someIn) None
     else change.replaced.flatMap(r => changeOf(folder, retained, r)).headOption
   }
-
-  private def staged(record: Record, a: Added): Path =
-    new Path(state.staging(record.run), a.staged)
-
-  private def isStaged(record: Record, a: Added): Boolean = exists(staged(record, a))
-
-  private def isIn(folder: Path, a: Added): Boolean = exists(Publisher.child(folder, a.name))
 
   private def exchange(
       record: Record,
@@ -104,26 +94,16 @@ final class Publisher(state: StateDirectory) extends Logging {
       marker: Path): Unit = {
     val retained = state.retained(record.run)
     fs.mkdirs(retained)
-    // A publisher that slept may wake up after an UNDO, when replaced files are there again. It has no
-    // staged files then; and when it sleeps after this line, there is no directory to move them to.
-    if (change.added.exists(isStaged(record, _))) {
-      ExclusiveFile.write(fs, marker, Array.emptyByteArray)
-      change.replaced.foreach { r =>
-        val path = Publisher.child(folder, r.name)
-        if (isSame(folder, r)) move(path, new Path(retained, r.retained))
-        RawFiles.sweepChecksum(fs, path)
-      }
-      change.added.foreach(bringIn(record, folder, _))
-      fs.delete(marker, false)
+    ExclusiveFile.write(fs, marker, Array.emptyByteArray)
+    change.replaced.foreach { r =>
+      val path = Publisher.child(folder, r.name)
+      if (isSame(folder, r)) move(path, new Path(retained, r.retained))
+      RawFiles.sweepChecksum(fs, path)
     }
-  }
-
-  private def bringIn(record: Record, folder: Path, a: Added): Unit = {
-    // only an undo uses names that others know; a rename on local disk would overwrite their file
-    if (record.undone.isDefined && isIn(folder, a) && isStaged(record, a)) {
-      throw new IOException(s"a file ${a.name} was written to $folder meanwhile")
+    change.added.foreach { a =>
+      move(new Path(state.staging(record.run), a.staged), Publisher.child(folder, a.name))
     }
-    move(staged(record, a), Publisher.child(folder, a.name))
+    fs.delete(marker, false)
   }
 
   /** What somebody else did to a file that the run replaces, if anything. */
@@ -139,7 +119,7 @@ final class Publisher(state: StateDirectory) extends Logging {
   /** Renames a file; fine when another publisher has done it already. */
   private def move(from: Path, to: Path): Unit =
     if (exists(from)) {
-      val renamed = Try(RawFiles.rename(fs, from, to))
+      val renamed = Try(fs.rename(from, to))
       if (!renamed.getOrElse(false) && !(exists(to) && !exists(from))) {
         throw new IOException(s"cannot rename $from to $to", renamed.failed.toOption.orNull)
       }

@@ -1,7 +1,5 @@
 package io.sparkzorder.rewrite
 
-import java.nio.file.{Files, Paths, StandardCopyOption}
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
 
@@ -16,20 +14,6 @@ private[sparkzorder] object RawFiles {
     case other => other
   }
 
-  def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
-
-  /**
-   * Renames a file or directory. On local disk Hadoop would copy where a rename fails, and make the
-   * directory that misses: here that is a failure.
-   */
-  def rename(fs: FileSystem, from: Path, to: Path): Boolean =
-    if (isLocal(fs)) {
-      Files.move(local(from), local(to), StandardCopyOption.ATOMIC_MOVE)
-      true
-    } else fs.rename(from, to)
-
-  private def local(path: Path) = Paths.get(path.toUri.getPath)
-
   /** Makes tasks write without checksum files on local disk too. */
   def writeRaw(conf: Configuration): Configuration = {
     conf.set("fs.file.impl", classOf[RawLocalFileSystem].getName)
@@ -40,7 +24,7 @@ private[sparkzorder] object RawFiles {
 
   /** Removes the checksum file of a file that was moved away. */
   def sweepChecksum(fs: FileSystem, moved: Path): Unit =
-    if (isLocal(fs)) {
+    if (fs.getUri.getScheme == "file") {
       fs.delete(Publisher.child(moved.getParent, s".${moved.getName}.crc"), false)
     }
 }

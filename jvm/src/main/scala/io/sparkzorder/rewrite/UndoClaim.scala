@@ -28,7 +28,9 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
    * @return false when they are gone, or when the other undo was quicker
    */
   def take(): Boolean = {
+    // before the commit, as every run: a publisher that comes late must make no directory
     state.fs.mkdirs(state.staging(run))
+    state.fs.mkdirs(state.retained(run))
     // an undo that fails meanwhile gives them back to where we have just looked
     (1 to UndoClaim.Attempts).exists { _ =>
       UndoClaim.holder(state, undone) match {
@@ -48,10 +50,11 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
   def giveBack(): Unit = {
     if (!state.fs.exists(state.retained(undone))) rename(place, state.retained(undone))
     deleteIfEmpty(state.staging(run))
+    deleteIfEmpty(state.retained(run))
   }
 
   private def rename(from: Path, to: Path): Boolean =
-    Try(RawFiles.rename(state.fs, from, to)).getOrElse(false)
+    Try(FileMove.rename(state.fs, from, to)).getOrElse(false)
 
   private def deleteIfEmpty(directory: Path): Unit =
     Try(if (state.files(directory).isEmpty) state.fs.delete(directory, false))
