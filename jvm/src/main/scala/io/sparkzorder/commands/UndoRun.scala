@@ -2,6 +2,7 @@ package io.sparkzorder.commands
 
 import java.util.UUID
 
+import scala.annotation.tailrec
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
@@ -34,8 +35,7 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
     val history = RunHistory.read(state)
     val (number, undone) =
       history.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
-    new Undo(state, number, undone, UndoClaim.kept(state, undone.run)).obstacle
-      .foreach(refuse(undone, _))
+    obstacle(number, undone).foreach(refuse(undone, _))
     val claim = new UndoClaim(state, undone.run, run, user)
     try {
       if (!claim.take()) throw conflict(undone)
@@ -51,6 +51,15 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
         if (!isCommitted) claim.giveBack()
         throw t
     }
+  }
+
+  /** What stands against it; looks again when another undo has moved the kept files meanwhile. */
+  @tailrec
+  private def obstacle(number: Long, undone: Record): Option[String] = {
+    val kept = UndoClaim.kept(state, undone.run)
+    val found = new Undo(state, number, undone, kept).obstacle
+    if (found.isEmpty || UndoClaim.kept(state, undone.run) == kept) found
+    else obstacle(number, undone)
   }
 
   private def recordOf(
