@@ -157,7 +157,8 @@ class VacuumLayoutSuite extends FaultyTables {
     }
   }
 
-  test("a run that is not published: DRY RUN leaves it so, the run publishes it and keeps its files") {
+  test(
+    "a run that is not published: DRY RUN leaves it so, the run publishes it and keeps its files") {
     withTableDir { dir =>
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val expected = bag(read(dir))
