@@ -58,6 +58,13 @@ private[sparkzorder] final class FolderFiles(
       if (now.exists(isSame(_, r))) None else whereIs(r, now)
     })
 
+  /** A name to come that somebody's file has: only an undo brings back names that others know. */
+  def takenName: Option[String] =
+    // in this order: ours, once it is visible, is neither staged nor waiting any more
+    change.added
+      .find(a => isRetained(a) && exists(visible(a)) && (exists(staged(a)) || exists(waiting(a))))
+      .map(taken)
+
   /** Moves the staged files to where they wait. */
   def enter(): Option[String] =
     first(change.added.iterator.flatMap { a =>
@@ -83,12 +90,12 @@ private[sparkzorder] final class FolderFiles(
     first(change.added.iterator.flatMap { a =>
       // both at once: only an undo brings back names that somebody may have used since
       if (isRetained(a) && exists(waiting(a)) && exists(visible(a)) && exists(waiting(a))) {
-        Some(s"a file ${a.name} was written there")
+        Some(taken(a))
       } else if (move(waiting(a), visible(a)) || exists(visible(a))) None
       else Some(overwritten)
     })
 
-  /** Removes the new files that are not visible; those that an undo took go back to where they were. */
+  /** Removes the new files that are not visible; those of an undo first go back from the folder. */
   def discardNew(): Unit =
     change.added.foreach { a =>
       // in this order: a publisher that is still at work moves them in this order
@@ -129,7 +136,7 @@ private[sparkzorder] final class FolderFiles(
     moved
   }
 
-  /** True for a file of an undo, which was never staged: its path leads to the retained files. */
+  /** True for a file of an undo: it lies in a directory of its own below the staging directory. */
   private def isRetained(a: Added): Boolean = a.staged.contains('/')
 
   /** The first problem; nothing is done beyond it. */
@@ -144,6 +151,8 @@ private[sparkzorder] final class FolderFiles(
   private def status(path: Path): Option[FileStatus] =
     try Some(fs.getFileStatus(path))
     catch { case _: FileNotFoundException => None }
+
+  private def taken(a: Added) = s"a file ${a.name} was written there"
 
   private def overwritten = "it was overwritten or dropped while it was being published"
 }

@@ -33,11 +33,12 @@ final class Publisher(state: StateDirectory) extends Logging {
     conflicts.headOption.foreach(throw _)
   }
 
-  /** Publishes what earlier runs committed and did not finish. */
-  def rollForward(): Unit =
-    state.unfinished().foreach { case (number, record) =>
+  /** Publishes what earlier runs committed and did not finish, and tells which these were. */
+  def rollForward(): Seq[Record] =
+    state.unfinished().map { case (number, record) =>
       logWarning(s"run ${record.run} was committed but not published; rolling it forward")
       publish(number, record)
+      record
     }
 
   private def requireState(number: Long, record: Record): Unit =
@@ -53,6 +54,7 @@ final class Publisher(state: StateDirectory) extends Logging {
       else if (files.isComingIn) files.missingNew.orElse(files.bringIn())
       else {
         files.changedInput
+          .orElse(files.takenName)
           .orElse(files.enter())
           .orElse(files.missingNew)
           .orElse(takeOut(number, record, files))
@@ -73,11 +75,14 @@ final class Publisher(state: StateDirectory) extends Logging {
   }
 
   private def takeOut(number: Long, record: Record, files: FolderFiles): Option[String] = {
-    if (!files.canRetain) {
+    // One that slept until its run was published, and undone, would know the files that are back. Whoever
+    // undoes a run takes its directory of retained files away first: no rename to there works any more.
+    def isOvertaken = state.isDone(number)
+    if (!files.canRetain && !isOvertaken) {
       requireState(number, record)
       fs.mkdirs(state.retained(record.run))
     }
-    files.takeOut()
+    if (isOvertaken) None else files.takeOut()
   }
 }
 
