@@ -48,7 +48,7 @@ final class Publisher(state: StateDirectory) extends Logging {
     val folder = Publisher.folder(state.root, change.folder)
     val staging = state.staging(record.run)
     // hidden by its name; whoever overwrites or drops the folder takes it away
-    val marker = Publisher.child(folder, s"_zorder_publishing_${record.run}")
+    val marker = Publisher.child(folder, Publisher.marker(record.run))
     val left = change.added.filter(a => exists(new Path(staging, a.staged)))
     if (left.isEmpty) {
       fs.delete(marker, false)
@@ -132,6 +132,9 @@ final class Publisher(state: StateDirectory) extends Logging {
 }
 
 object Publisher {
+
+  /** Name of the empty file that lies in a folder while it is being published. */
+  private[rewrite] def marker(run: String): String = s"_zorder_publishing_$run"
 
   /** A folder of a record as a path. */
   def folder(root: Path, relative: String): Path =
