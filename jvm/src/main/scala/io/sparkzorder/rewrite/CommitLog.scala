@@ -1,6 +1,6 @@
 package io.sparkzorder.rewrite
 
-import java.io.FileNotFoundException
+import java.io.{File, FileNotFoundException}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.{Failure, Success, Try}
@@ -47,13 +47,32 @@ private[rewrite] final case class CommitLog(
 private[rewrite] final class CommitLogReader(state: StateDirectory) extends Logging {
 
   /** Ids of all records with whether they are done; empty when there is no state. */
-  def ids(): Seq[(RecordId, Boolean)] = {
+  def ids(): Seq[(RecordId, Boolean)] =
+    History.cached(state.root.toString).filter(isUnchanged).map(_.ids).getOrElse(list())
+
+  private def list(): Seq[(RecordId, Boolean)] = {
     val listed =
       try state.fs.listStatus(state.commits).toSeq
       catch { case _: FileNotFoundException => Nil }
     val names = listed.map(_.getPath.getName).toSet
-    listed.flatMap(idOf).sortBy(_.number).map(id => id -> names(s"_${id.number}_done"))
+    listed.flatMap(idOf).sortBy(_.number).map(id => id -> names(doneMark(id.number)))
   }
+
+  /**
+   * True when the directory holds the same names, and its last record is the same file. Local disks
+   * give names much faster than lengths and times, and records are made anew only all at once, with
+   * the table.
+   */
+  private def isUnchanged(known: History): Boolean =
+    RawFiles.isLocal(state.fs) && known.ids.nonEmpty && {
+      val names = Option(new File(state.commits.toUri.getPath).list()).toSeq.flatten
+        .filter(n => n.endsWith("_done") || n.drop(1).forall(_.isDigit)).toSet
+      names == known.names && lastId(known.ids.last._1.number).contains(known.ids.last._1)
+    }
+
+  private def lastId(number: Long): Option[RecordId] =
+    try idOf(state.fs.getFileStatus(state.record(number)))
+    catch { case _: FileNotFoundException => None }
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE for a run under way */
   def read(): CommitLog = {
@@ -90,12 +109,14 @@ private[rewrite] final class CommitLogReader(state: StateDirectory) extends Logg
       case Success(r) if r.kind == Record.Abort => Some(new KnownRecord(id.number, r, Nil))
       case Success(r) =>
         Some(new KnownRecord(id.number, r, Option(r.changes).getOrElse(Nil)))
-      case Failure(_) if !ids().contains(id -> done) => None
+      case Failure(_) if !list().contains(id -> done) => None
       case Failure(e) if done =>
         logWarning(s"passing over a finished record that cannot be read: ${e.getMessage}")
         Some(new KnownRecord(id.number, null, Nil))
       case Failure(e) => throw e
     }
+
+  private def doneMark(number: Long): String = s"_${number}_done"
 
   private def idOf(s: FileStatus): Option[RecordId] =
     Try(s.getPath.getName.stripPrefix("_").toLong).toOption

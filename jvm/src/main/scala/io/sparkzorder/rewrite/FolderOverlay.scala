@@ -55,16 +55,16 @@ private[rewrite] final class FolderOverlay(
   private val found = mutable.Map.empty[(String, String), Option[FileStatus]]
   private val applicable = mutable.Map.empty[Int, Boolean]
 
-  /** The files to read instead of the listed ones; None when those are right. */
-  def result(): Option[Seq[FileStatus]] = {
+  /** The files to read instead of the listed ones, by final name; None when those are right. */
+  def result(): Option[Map[String, FileStatus]] = {
     listed.foreach { case (name, status) => files(name) = Listed(status) }
     steps.indices.foreach(apply)
-    val located = files.values.toSeq.map {
-      case Listed(status) => Some(status)
-      case Due(step, added) => locate(step, added)
-    }
-    if (located.contains(None)) None
-    else Some(located.flatten).filter(_.map(_.getPath).toSet != listed.values.map(_.getPath).toSet)
+    val located = files.toSeq.flatMap {
+      case (name, Listed(status)) => Some(name -> status)
+      case (name, Due(step, added)) => locate(step, added).map(name -> _)
+    }.toMap
+    if (located.size < files.size) None
+    else Some(located).filter(_.values.map(_.getPath).toSet != listed.values.map(_.getPath).toSet)
   }
 
   private def apply(i: Int): Unit = {

@@ -43,6 +43,11 @@ private[rewrite] final class History(
     val ids: Seq[(RecordId, Boolean)],
     val records: Map[RecordId, KnownRecord]) {
 
+  /** Names of the records and of their marks of being done. */
+  val names: Set[String] = ids.flatMap { case (id, isDone) =>
+    Seq(s"_${id.number}") ++ (if (isDone) Seq(s"_${id.number}_done") else Nil)
+  }.toSet
+
   val folders: Map[String, FolderHistory] =
     done.flatMap(k => k.changes.map(c => Step(k, c, open = None))).groupBy(_.change.folder)
       .map { case (folder, steps) =>

@@ -27,12 +27,13 @@ final class Overlay(state: StateDirectory) extends Logging {
   private val reader = new CommitLogReader(state)
 
   /**
-   * Folders whose listed files are not the ones to read, with those that are.
+   * Folders whose listed files are not the ones to read, with those that are by their final names:
+   * a file that is still staged lies elsewhere.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
    *   not published, and its record cannot be read: what the table holds is not known then
    */
-  def over(listing: FolderListing): Map[Path, Seq[FileStatus]] = {
+  def over(listing: FolderListing): Overlay.Files = {
     var tries = 0
     var result = attempt(listing)
     while (result.isEmpty) {
@@ -46,7 +47,7 @@ final class Overlay(state: StateDirectory) extends Logging {
   }
 
   /** None when the records changed meanwhile. */
-  private def attempt(listing: FolderListing): Option[Map[Path, Seq[FileStatus]]] = {
+  private def attempt(listing: FolderListing): Option[Overlay.Files] = {
     val log = reader.read()
     val present = new PresentFiles(state)
     val open = underWay(log.pending, listing, present)
@@ -87,7 +88,7 @@ final class Overlay(state: StateDirectory) extends Logging {
   private def settledFolder(
       history: FolderHistory,
       listing: FolderListing,
-      present: PresentFiles): Option[(Path, Seq[FileStatus])] =
+      present: PresentFiles): Option[(Path, Map[String, FileStatus])] =
     listing.files(history.path).filterNot(history.explains)
       .flatMap(_ => lay(history.path, history.steps, listing, present))
 
@@ -95,7 +96,7 @@ final class Overlay(state: StateDirectory) extends Logging {
       folder: Path,
       steps: IndexedSeq[Step],
       listing: FolderListing,
-      present: PresentFiles): Option[(Path, Seq[FileStatus])] = {
+      present: PresentFiles): Option[(Path, Map[String, FileStatus])] = {
     def now(step: Step, added: Added): Option[FileStatus] =
       if (step.known.isGone(step.change.folder, added.name)) None
       else {
@@ -117,7 +118,11 @@ final class Overlay(state: StateDirectory) extends Logging {
   private def path(folder: String): Path = Publisher.folder(state.root, folder)
 }
 
-private object Overlay {
+object Overlay {
+
+  /** Files of some folders by name. */
+  type Files = Map[Path, Map[String, FileStatus]]
+
   // each further one means that a run was committed or published in between
-  val MaxTries = 1000
+  private val MaxTries = 1000
 }

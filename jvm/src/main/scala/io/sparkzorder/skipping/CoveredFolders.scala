@@ -62,10 +62,10 @@ private[skipping] final class CoveredFolders(
     if (recursive) Some(InternalRow.empty)
     else {
       val root = rootOf(folder).get
-      if (columns.isEmpty && folder != root) {
+      if (columns.nonEmpty) Some(listed.getOrElse(folder, parse(root, folder))).filter(passes)
+      else if (levels(base.getOrElse(root), folder).exists(_.contains('='))) {
         throw ZOrderErrors.listingIncomplete(folder.toString, "no partition column was found")
-      }
-      Some(listed.getOrElse(folder, parse(root, folder))).filter(passes)
+      } else Some(InternalRow.empty)
     }
 
   private def parse(root: Path, folder: Path): InternalRow =

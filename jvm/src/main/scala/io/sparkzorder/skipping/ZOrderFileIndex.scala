@@ -77,8 +77,9 @@ final class ZOrderFileIndex(
     table.flatMap(_.storage.locationUri).map(new Path(_)) match {
       case Some(location) =>
         val home = qualified(location)
-        home +: index.rootPaths.map(qualified).filterNot(r => r == home || r.getParent == home ||
-          Iterator.iterate(r)(_.getParent).takeWhile(_ != null).contains(home))
+        home +: index.rootPaths.map(qualified).filterNot(r =>
+          r == home || r.getParent == home ||
+            Iterator.iterate(r)(_.getParent).takeWhile(_ != null).contains(home))
       case None => index.rootPaths
     }
 
@@ -171,16 +172,36 @@ private final class OverlaidListing(
       val kept = if (partitioned) {
         listed.filterNot(_.files.headOption.exists(f => changed.contains(f.getPath.getParent)))
       } else {
-        listed.map(d => d.copy(files = d.files.filterNot(f =>
-          changed.contains(f.getPath.getParent))))
+        listed.map(d =>
+          d.copy(files = d.files.filterNot(f =>
+            changed.contains(f.getPath.getParent))))
       }
       kept ++ changed.flatMap { case (folder, files) => directory(folder, files) }
     }
   }
 
-  private def directory(folder: Path, files: Seq[FileStatus]): Option[PartitionDirectory] = {
+  private def directory(
+      folder: Path,
+      files: Map[String, FileStatus]): Option[PartitionDirectory] = {
     val values =
       Option(directories.get(folder)).map(_.values).orElse(covered.valuesOf(folder))
-    values.map(v => PartitionDirectory(v, files.filter(accepts).toArray))
+    // options choose files by their final names
+    val accepted = files.toSeq.sortBy(_._1).collect {
+      case (name, file) if accepts(named(file, new Path(folder, new Path(null, null, name)))) =>
+        file
+    }
+    values.map(v => PartitionDirectory(v, accepted.toArray))
   }
+
+  private def named(file: FileStatus, path: Path): FileStatus =
+    if (file.getPath == path) file
+    else {
+      new FileStatus(
+        file.getLen,
+        false,
+        file.getReplication.toInt,
+        file.getBlockSize,
+        file.getModificationTime,
+        path)
+    }
 }

@@ -28,7 +28,7 @@ class OverlaySuite extends StateTestBase with RandomInputs {
       val changed = new Overlay(reader).over(this)
       folders.map { f =>
         val folder = Publisher.folder(state.root, f)
-        val files = changed.getOrElse(folder, all(folder).values.toSeq)
+        val files = changed.getOrElse(folder, all(folder)).values.toSeq
         assert(files.map(_.getPath).distinct.size === files.size)
         val disk = files.map(s => new File(s.getPath.toUri.getPath))
         f -> (if (disk.forall(_.isFile)) {
@@ -137,7 +137,7 @@ class OverlaySuite extends StateTestBase with RandomInputs {
 
   test("a reader sees what the next OPTIMIZE will leave, whatever somebody did meanwhile") {
     withRandom { random =>
-      for (round <- 0 until 400) withScheme("faulty") { (dir, state) =>
+      for (round <- 0 until 250) withScheme("faulty") { (dir, state) =>
         val reader = stateOf(dir)
         val record = stage(dir, state, "run", folders)
         assert(state.createRecord(1, record))
@@ -185,7 +185,8 @@ class OverlaySuite extends StateTestBase with RandomInputs {
     new Publisher(state).publish(number, record)
   }
 
-  test("an old listing of a folder that was overwritten since is left alone: Spark misses its files") {
+  test(
+    "an old listing of a folder that was overwritten since is left alone: Spark misses its files") {
     withTable { (dir, state) =>
       val old = new Listing(dir, state, Seq(""))
       val record = stage(dir, state, "run", Map("" -> ((Seq("a", "b"), Seq("n1", "n2")))))

@@ -26,6 +26,7 @@ class OverlayFuzzSuite extends OverlayTestBase with RandomInputs {
     var rows: Rows = Map.empty
     val held: mutable.ArrayBuffer[Held] = mutable.ArrayBuffer.empty
     val log: mutable.ArrayBuffer[String] = mutable.ArrayBuffer.empty
+    var halfWay = 0
     private var next = 0L
 
     private def newRows(partition: Int): (DataFrame, Set[Long]) = {
@@ -65,7 +66,13 @@ class OverlayFuzzSuite extends OverlayTestBase with RandomInputs {
       val result = Try(FaultyFileSystem.failing(k) { (operation, path) =>
         operation != "list" && path.toString.contains(plain(dir))
       }(sql(text).collect()))
+      if (halfPublished) halfWay += 1
       log += s"$text killed at $k: ${result.map(_ => "done")}"
+    }
+
+    private def halfPublished: Boolean = {
+      val names = Option(new File(dir, "_zorder/_commits").list()).toSeq.flatten
+      names.count(_.matches("_\\d+")) > names.count(_.endsWith("_done"))
     }
 
     def hold(): Unit = {
@@ -87,16 +94,19 @@ class OverlayFuzzSuite extends OverlayTestBase with RandomInputs {
         case Failure(e) =>
           // Spark's own complaint of files that somebody else has removed
           assert(h.overwritten.exists(h.rows.contains), s"$clue$e")
-          assert(Iterator.iterate(e)(_.getCause).takeWhile(_ != null).exists(c =>
-            c.isInstanceOf[java.io.FileNotFoundException] ||
-              c.getMessage.contains("FILE_NOT_EXIST")), s"$clue$e")
+          assert(
+            Iterator.iterate(e)(_.getCause).takeWhile(_ != null).exists(c =>
+              c.isInstanceOf[java.io.FileNotFoundException] ||
+                c.getMessage.contains("FILE_NOT_EXIST")),
+            s"$clue$e")
         case Success(found) =>
           assert(found.distinct.size === found.size, s"doubled rows: $clue")
           val byPartition = found.groupBy(_._1).map { case (p, rs) => p -> rs.map(_._2).toSet }
-          h.rows.foreach { case (p, ids) if !h.overwritten(p) =>
-            val now = byPartition.getOrElse(p, Set.empty[Long])
-            assert(ids.subsetOf(now), s"lost rows: $clue")
-          case _ =>
+          h.rows.foreach {
+            case (p, ids) if !h.overwritten(p) =>
+              val now = byPartition.getOrElse(p, Set.empty[Long])
+              assert(ids.subsetOf(now), s"lost rows: $clue")
+            case _ =>
           }
           byPartition.foreach { case (p, now) =>
             assert(now.subsetOf(rows.getOrElse(p, Set.empty)), s"rows from nowhere: $clue")
@@ -107,7 +117,8 @@ class OverlayFuzzSuite extends OverlayTestBase with RandomInputs {
 
   test("random histories") {
     withRandom { random =>
-      for (_ <- 0 until 6) withTableDir { dir =>
+      var halfWay = 0
+      for (_ <- 0 until 4) withTableDir { dir =>
         val history = new History(dir, random)
         (0 until 3).foreach(history.append)
         history.hold()
@@ -122,7 +133,10 @@ class OverlayFuzzSuite extends OverlayTestBase with RandomInputs {
           history.checkFresh()
           history.checkHeld()
         }
+        halfWay += history.halfWay
       }
+      info(s"$halfWay runs were killed between their commit and their end")
+      assert(halfWay > 2)
     }
   }
 }

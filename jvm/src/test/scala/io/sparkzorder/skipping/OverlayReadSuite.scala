@@ -50,9 +50,11 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
         check(dir, ofOne, s"stale filter at $step")(stale.where("p = 1"))
         check(dir, inside, s"stale directory at $step")(unplanned(staleOne))
         if (dataFiles(one).nonEmpty) check(dir, inside, s"directory at $step")(read(one))
-        check(dir, ofOne, s"base path at $step")(
-          spark.read.option("basePath", plain(dir)).schema(stale.schema)
-            .parquet(plain(one)))
+        def based = spark.read.option("basePath", plain(dir)).schema(stale.schema)
+          .parquet(plain(one))
+        // Spark has seen no partition column then: its value would be NULL
+        if (dataFiles(one).nonEmpty) check(dir, ofOne, s"base path at $step")(based)
+        else fails("ZORDER_LISTING_INCOMPLETE", "p=1")(based.collect())
         check(dir, inside, s"recursive at $step")(
           spark.read.option("recursiveFileLookup", "true").schema(staleOne.schema)
             .parquet(plain(one)))
@@ -72,7 +74,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
         sql(s"CREATE TABLE tracked USING parquet LOCATION '$dir'")
         sql("MSCK REPAIR TABLE tracked")
         withSQLConf("spark.sql.hive.manageFilesourcePartitions" -> "false") {
-          sql(s"CREATE TABLE untracked (id LONG, a INT, b INT, s STRING, p LONG) USING parquet " +
+          sql(s"CREATE TABLE untracked (id LONG, a INT, b LONG, s STRING, p INT) USING parquet " +
             s"PARTITIONED BY (p) LOCATION '$dir'")
         }
         sql(s"CREATE TABLE simple USING parquet LOCATION '$flatDir'")
@@ -100,7 +102,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("killed at any step: every read is whole, before and after the recovery") {
+  test("killed at any rename: every read is whole, before and after the recovery") {
     var k = 0
     var more = true
     while (more) withTableDir { dir =>
@@ -117,7 +119,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
       check(dir, expected, s"fresh after $k")(read(dir))
       k += 1
     }
-    assert(k > 8)
+    assert(k > 5)
   }
 
   test("three runs: a data frame that was listed before the first") {
@@ -135,7 +137,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
   }
 
   test("INSERT OVERWRITE of a partition half way wins over the run") {
-    for (k <- Seq(0, 2, 3, 4)) withTableDir { dir =>
+    for (k <- 0 to 3) withTableDir { dir =>
       write(parted(120, 2), dir, "p")
       assert(killedAt(k, dir))
       withSQLConf("spark.sql.sources.partitionOverwriteMode" -> "dynamic") {
@@ -215,7 +217,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
     withTableDir { dir =>
       write(flat(200, 4), dir)
       val expected = bag(read(dir))
-      assert(killedAt(3, dir))
+      assert(killedAt(2, dir))
       check(dir, expected, "on")(read(dir))
       withSQLConf("spark.zorder.skipping.enabled" -> "false") {
         check(dir, expected, "without skipping")(read(dir))
@@ -256,7 +258,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
         .nonEmpty)
       val cached = read(dir).cache()
       val expected = bag(cached)
-      val names = df.select("_metadata.file_name").distinct().count()
+      val names = df.select("_metadata.file_path").distinct().count()
       assert(names === dataFiles(dir).size)
       val one = dataFiles(dir).head
       val ofFile = s"_metadata.file_name = '${one.name}' AND p = ${one.folder.drop(2)}"
