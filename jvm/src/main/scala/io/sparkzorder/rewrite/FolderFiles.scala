@@ -27,8 +27,7 @@ private[sparkzorder] final class FolderFiles(
   private def staged(a: Added) = new Path(state.staging(record.run), a.staged)
 
   /** Where a new file waits in its folder; hidden, and taken away by whoever overwrites the folder. */
-  private def waiting(a: Added) =
-    Publisher.child(folder, s"_zorder_${record.run}${a.staged.split('/').last}")
+  private def waiting(a: Added) = Publisher.child(folder, FolderFiles.waitingName(record, a))
 
   private def visible(a: Added) = Publisher.child(folder, a.name)
   private def original(r: Replaced) = Publisher.child(folder, r.name)
@@ -155,4 +154,11 @@ private[sparkzorder] final class FolderFiles(
   private def taken(a: Added) = s"a file ${a.name} was written there"
 
   private def overwritten = "it was overwritten or dropped while it was being published"
+}
+
+private[sparkzorder] object FolderFiles {
+
+  /** Name under which a new file waits in its folder. */
+  def waitingName(record: Record, added: Added): String =
+    s"_zorder_${record.run}${added.staged.split('/').last}"
 }

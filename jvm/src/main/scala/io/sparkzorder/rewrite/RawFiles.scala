@@ -14,6 +14,9 @@ private[sparkzorder] object RawFiles {
     case other => other
   }
 
+  /** True for the local disk itself, whose files java.nio reaches too. */
+  def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
+
   /** Makes tasks write without checksum files on local disk too. */
   def writeRaw(conf: Configuration): Configuration = {
     conf.set("fs.file.impl", classOf[RawLocalFileSystem].getName)
