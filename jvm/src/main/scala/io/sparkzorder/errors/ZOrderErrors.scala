@@ -68,6 +68,18 @@ object ZOrderErrors {
   def inPlaceUnsafe(target: String, scheme: String): ZOrderException =
     error("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "target" -> target, "scheme" -> scheme)
 
+  def notEnoughSpace(
+      target: String,
+      directory: String,
+      needed: String,
+      free: String): ZOrderException =
+    error(
+      "ZORDER_NOT_ENOUGH_SPACE",
+      "target" -> target,
+      "directory" -> directory,
+      "needed" -> needed,
+      "free" -> free)
+
   def notImplemented(statement: String): ZOrderException =
     error("ZORDER_NOT_IMPLEMENTED", "statement" -> statement)
 
@@ -130,6 +142,9 @@ object ZOrderErrors {
 
   def stateUnreadable(record: String, problem: String): ZOrderException =
     error("ZORDER_STATE_UNREADABLE", "record" -> record, "problem" -> problem)
+
+  def symbolicLink(target: String, link: String): ZOrderException =
+    error("ZORDER_SYMBOLIC_LINK", "target" -> target, "link" -> link)
 
   def targetNotEmpty(directory: String, entry: String): ZOrderException =
     error("ZORDER_TARGET_NOT_EMPTY", "directory" -> directory, "entry" -> entry)

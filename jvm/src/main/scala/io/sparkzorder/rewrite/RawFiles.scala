@@ -14,6 +14,8 @@ private[sparkzorder] object RawFiles {
     case other => other
   }
 
+  def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
+
   /** Makes tasks write without checksum files on local disk too. */
   def writeRaw(conf: Configuration): Configuration = {
     conf.set("fs.file.impl", classOf[RawLocalFileSystem].getName)
@@ -24,7 +26,7 @@ private[sparkzorder] object RawFiles {
 
   /** Removes the checksum file of a file that was moved away. */
   def sweepChecksum(fs: FileSystem, moved: Path): Unit =
-    if (fs.getUri.getScheme == "file") {
+    if (isLocal(fs)) {
       fs.delete(Publisher.child(moved.getParent, s".${moved.getName}.crc"), false)
     }
 }

@@ -17,12 +17,23 @@ final case class Added(staged: String, name: String, length: Long, rows: Long)
 final case class FolderChange(folder: String, replaced: Seq[Replaced], added: Seq[Added])
 
 /**
+ * What a run took, by which DRY RUN predicts the next one.
+ *
+ * @param inputBytes bytes of the files that it replaced
+ * @param shuffleBytes bytes that its shuffle wrote
+ * @param millis from its first sampled row to its verified files
+ */
+final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
+
+/**
  * A numbered record of `_zorder/_commits/`. Its exclusive appearance with complete content is the
  * commit of a run, or the end of a dead run that somebody cleaned up.
  *
  * @param version format of the record; a newer one is not touched
  * @param kind `optimize`, or `abort`: run `run` must not commit any more
  * @param retainMs how long the replaced files are kept after `createdMs`
+ * @param targetFileSize bytes of a file that the run aimed at; 0 in a record that does not say
+ * @param cost None in a record that does not say
  */
 final case class Record(
     version: Int,
@@ -32,7 +43,9 @@ final case class Record(
     user: String,
     columns: Seq[String],
     retainMs: Long,
-    changes: Seq[FolderChange])
+    changes: Seq[FolderChange],
+    targetFileSize: Long = 0L,
+    cost: Option[RunCost] = None)
 
 object Record {
   val Version = 1
