@@ -15,6 +15,7 @@ import io.sparkzorder.tables.{Footer, TableFiles}
  * @param folderOfFile folder of each file that will be written
  * @param grid None for a compaction
  * @param samples of each folder; empty for a compaction
+ * @param planMillis what the plan took: sample and cuts
  */
 final case class BatchPlan(
     inputs: TableFiles,
@@ -23,7 +24,8 @@ final case class BatchPlan(
     grid: Option[Grid],
     samples: IndexedSeq[FolderSample],
     rowsOfFolder: IndexedSeq[Long],
-    frame: () => Frame) {
+    frame: () => Frame,
+    planMillis: Long = 0L) {
 
   def sampledRows: Long = samples.map(_.rows.toLong).sum
 
@@ -58,8 +60,10 @@ final case class BatchPlan(
 final class BatchPlanner(p: Prepared, phases: Phases, copyAll: Boolean) {
 
   def plan(batch: TableFiles, footers: IndexedSeq[Footer]): BatchPlan = {
+    val begun = System.nanoTime()
     val (files, kept) = withRows(batch, footers)
-    if (p.columns.isEmpty) compaction(files, kept) else ordered(files, kept)
+    val plan = if (p.columns.isEmpty) compaction(files, kept) else ordered(files, kept)
+    plan.copy(planMillis = (System.nanoTime() - begun) / 1000000L)
   }
 
   /** A folder without any row is left as it is: there is nothing to write in its place. */

@@ -46,8 +46,14 @@ final class BatchRun(
     // made before the commit: a publisher that comes late must not make it again in an overwritten table
     state.fs.mkdirs(state.retained(run))
     try {
+      val begun = System.nanoTime()
       val (written, footers, bytes) = write(plan, StagingPlaces(staging.toString))
-      val record = recordOf(plan, written, footers)
+      new FileAttributes(conf).copy(plan.inputs, footers)
+      val cost = RunCost(
+        plan.inputs.files.map(_.length).sum,
+        bytes,
+        plan.planMillis + (System.nanoTime() - begun) / 1000000L)
+      val record = recordOf(plan, written, footers, cost)
       val number = phases("commit") {
         new Committer(state, p.target.name).commit(record, () => recheck(plan), after)
       }
@@ -66,8 +72,8 @@ final class BatchRun(
       case t: Throwable =>
         // after the commit the staged files belong to the table; the next run rolls them forward
         if (!isCommitted(state)) {
-          deleteQuietly(staging, state)
-          deleteQuietly(state.retained(run), state)
+          discard(staging, state)
+          discard(state.retained(run), state)
         }
         throw t
     }
@@ -113,7 +119,8 @@ final class BatchRun(
   private def recordOf(
       plan: BatchPlan,
       written: Map[Int, WrittenFile],
-      footers: Seq[Footer]): Record = {
+      footers: Seq[Footer],
+      cost: RunCost): Record = {
     val removed = plan.inputs.files.groupBy(_.folder)
     val added = footers.groupBy(_.file.folder)
     val changes = (removed.keySet ++ added.keySet).toSeq.sorted.map { f =>
@@ -140,7 +147,9 @@ final class BatchRun(
       p.session.sparkContext.sparkUser,
       p.columns.map(_.name),
       p.settings(Settings.Retention),
-      changes)
+      changes,
+      targetFileSize = p.settings(Settings.TargetFileSize),
+      cost = Some(cost))
   }
 
   /** The inputs must be as they were listed; files that came since then are none of ours. */
@@ -169,7 +178,18 @@ final class BatchRun(
       }
     catch { case NonFatal(_) => true } // unknown: delete nothing
 
-  private def deleteQuietly(path: Path, state: StateDirectory): Unit =
-    try state.fs.delete(path, true)
-    catch { case NonFatal(e) => logWarning(s"cannot delete $path", e) }
+  /** Deletes what was staged, twice: a task that is being killed may still have made a file. */
+  private def discard(staging: Path, state: StateDirectory): Unit =
+    try {
+      state.fs.delete(staging, true)
+      Thread.sleep(BatchRun.KilledTasksMs)
+      state.fs.delete(staging, true)
+    } catch {
+      case NonFatal(e) => logWarning(s"cannot delete $staging", e)
+      case _: InterruptedException => Thread.currentThread().interrupt()
+    }
+}
+
+private object BatchRun {
+  val KilledTasksMs = 300L
 }

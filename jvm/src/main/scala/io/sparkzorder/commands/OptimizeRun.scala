@@ -63,9 +63,15 @@ final class OptimizeRun(
     val listed = phases("list")(list())
     val prepared = prepare(listed)
     val planner = new BatchPlanner(prepared, phases, copyAll = clauses.into.isDefined)
-    val batches =
-      if (listed.files.isEmpty) Nil
-      else Batches.of(prepared, clauses.options, clauses.into.isDefined)
+    val choice = FilesToRewrite.choose(
+      prepared,
+      records,
+      all = clauses.full || clauses.into.isDefined)
+    val batches = Batches.of(prepared, choice, clauses.options, clauses.into.isDefined)
+    if (!clauses.dryRun) {
+      val into = intoDirectory.map(d => (d.fs, d.root))
+      FreeSpace.check(target.name, into.getOrElse((state.fs, root)), batches)
+    }
     val done = batches.zipWithIndex.map { case (b, i) =>
       logInfo(s"OPTIMIZE ${target.name}: batch ${i + 1} of ${batches.size}, " +
         s"${b.files.files.size} files in ${b.files.folders.size} folders")
@@ -75,10 +81,14 @@ final class OptimizeRun(
     }
     intoDirectory.filter(_ => !clauses.dryRun).foreach(finishInto(prepared, _, done.flatMap(_._2)))
     if (stale) phases("refresh")(refresh())
-    new ResultRow(prepared, clauses, phases, startMs, root.toString, done).build(reason(
-      prepared,
-      done))
+    val effort =
+      if (clauses.dryRun) Some(new PredictedEffort(prepared, done.map(_._1), records)) else None
+    new ResultRow(prepared, clauses, phases, startMs, root.toString, done)
+      .build(reason(prepared, choice, done, effort), effort)
   }
+
+  /** All records, ascending. */
+  private lazy val records: Seq[Record] = state.numbers().map(n => state.read(n))
 
   private def check(): Unit = {
     TargetChecks.check(target, conf)
@@ -108,13 +118,15 @@ final class OptimizeRun(
     }
     val all = relist()
     TargetChecks.checkFiles(target, all)
-    where.map(w => new PartitionChoice(user, target, w)(all)).getOrElse {
+    val chosen = where.map(w => new PartitionChoice(user, target, w)(all)).getOrElse {
       // a copy must be whole; in place such a partition just stays as it is
       all.outside.headOption.filter(_ => clauses.into.isDefined).foreach { o =>
         throw ZOrderErrors.partitionOutsideTable(target.name, o.spec, o.location)
       }
       all
     }
+    if (clauses.into.isEmpty) TargetChecks.checkLinks(target, chosen)
+    chosen
   }
 
   private def logOtherRuns(): Unit = {
@@ -196,18 +208,20 @@ final class OptimizeRun(
 
   private def reason(
       prepared: Prepared,
-      done: Seq[(BatchPlan, Option[BatchOutcome])]): Option[String] = {
+      choice: Choice,
+      done: Seq[(BatchPlan, Option[BatchOutcome])],
+      effort: Option[PredictedEffort]): Option[String] = {
     val outside = prepared.files.outside.map(o =>
       s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
     val nothing =
       if (prepared.files.files.isEmpty) {
         Some(if (where.isEmpty) "there are no data files" else "WHERE chooses no data files")
-      } else if (done.forall(_._1.folderOfFile.isEmpty)) {
+      } else if (choice.files.nonEmpty && done.forall(_._1.folderOfFile.isEmpty)) {
         Some(
           if (prepared.columns.isEmpty) "there are no small files to put together"
           else "there are no rows")
       } else None
-    val all = nothing.toSeq ++ outside
+    val all = nothing.orElse(choice.reason).toSeq ++ effort.flatMap(_.text) ++ outside
     if (all.isEmpty) None else Some(all.mkString("; "))
   }
 }

@@ -15,7 +15,8 @@ private[commands] final class ResultRow(
   private val plans = done.map(_._1)
   private val outcomes = done.flatMap(_._2)
 
-  def build(reason: Option[String]): OptimizeResult = {
+  /** @param effort what a run would take; only of a DRY RUN */
+  def build(reason: Option[String], effort: Option[PredictedEffort]): OptimizeResult = {
     val replaced = if (clauses.into.isDefined) Nil else plans.flatMap(_.inputs.files.map(_.length))
     val added =
       if (clauses.dryRun) plans.flatMap(_.expectedBytes)
@@ -34,7 +35,7 @@ private[commands] final class ResultRow(
       endMs = System.currentTimeMillis(),
       rows = plans.flatMap(_.footers).map(_.rows).sum,
       sampledRows = plans.map(_.sampledRows).sum,
-      shuffleBytes = outcomes.map(_.shuffleBytes).sum,
+      shuffleBytes = effort.fold(outcomes.map(_.shuffleBytes).sum)(_.shuffleBytes),
       publishMs = outcomes.map(_.publishMs).sum,
       retainedBytes = outcomes.flatMap(_.removed.map(_.length)).sum,
       retainedUntilMs = outcomes.flatMap(_.retainedUntilMs).reduceOption(_ max _),
@@ -54,19 +55,32 @@ private[commands] final class ResultRow(
       def mean(footers: Seq[Footer]) = PointQueries.meanFiles(
         PointQueries.ranges(c, footers, p.session.sessionState.conf.resolver),
         values)
-      val after =
+      val rewritten =
         if (clauses.dryRun) PointQueries.predicted(plans.flatMap(_.cells(i)), i, values)
         else mean(outcomes.flatMap(_.added))
-      ColumnGain(c.name, rounded(mean(plans.flatMap(_.footers))), rounded(after), rounded(ideal))
+      val stays = mean(kept)
+      val before = mean(plans.flatMap(_.footers)) + stays
+      ColumnGain(c.name, rounded(before), rounded(rewritten + stays), rounded(ideal))
     }
+
+  /** Files of folders that are rewritten in part; a query of these folders reads them as well. */
+  private lazy val kept: Seq[Footer] = {
+    val taken = plans.flatMap(_.inputs.files.map(_.path)).toSet
+    val folders = plans.flatMap(pl => pl.inputs.files.map(_.path.getParent)).toSet
+    p.footers.filter(f => folders(f.file.path.getParent) && !taken(f.file.path))
+  }
 
   // sums of many shares: no digits of rounding errors for users to wonder at
   private def rounded(files: Double): Double = math.rint(files * 1e6) / 1e6
 
   private def ideal: Double = {
-    val perFolder =
-      if (clauses.dryRun) plans.flatMap(_.folderOfFile.groupBy(identity).values.map(_.size))
-      else outcomes.flatMap(_.added.groupBy(_.file.folder).values.map(_.size))
+    val stay = kept.groupBy(_.file.path.getParent).map { case (f, files) => f -> files.size }
+    val perFolder = done.flatMap { case (plan, outcome) =>
+      val files = outcome.map(_.added.map(_.file.folder)).getOrElse(plan.folderOfFile)
+      files.groupBy(identity).map { case (f, own) =>
+        own.size + stay.getOrElse(plan.inputs.folders(f).path, 0)
+      }
+    }
     PointQueries.ideal(perFolder, p.columns.size)
   }
 }

@@ -71,6 +71,18 @@ object ZOrderErrors {
   def listingIncomplete(directory: String, problem: String): ZOrderException =
     error("ZORDER_LISTING_INCOMPLETE", "directory" -> directory, "problem" -> problem)
 
+  def notEnoughSpace(
+      target: String,
+      directory: String,
+      needed: String,
+      free: String): ZOrderException =
+    error(
+      "ZORDER_NOT_ENOUGH_SPACE",
+      "target" -> target,
+      "directory" -> directory,
+      "needed" -> needed,
+      "free" -> free)
+
   def notImplemented(statement: String): ZOrderException =
     error("ZORDER_NOT_IMPLEMENTED", "statement" -> statement)
 
@@ -136,6 +148,9 @@ object ZOrderErrors {
 
   def stateUnreadable(record: String, problem: String): ZOrderException =
     error("ZORDER_STATE_UNREADABLE", "record" -> record, "problem" -> problem)
+
+  def symbolicLink(target: String, link: String): ZOrderException =
+    error("ZORDER_SYMBOLIC_LINK", "target" -> target, "link" -> link)
 
   def targetNotEmpty(directory: String, entry: String): ZOrderException =
     error("ZORDER_TARGET_NOT_EMPTY", "directory" -> directory, "entry" -> entry)

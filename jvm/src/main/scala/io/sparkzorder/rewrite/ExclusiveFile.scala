@@ -26,13 +26,13 @@ private[rewrite] object ExclusiveFile {
       conf: Configuration): Boolean = {
     val temporary = new Path(path.getParent, s"_tmp_${run}_${path.getName}")
     write(fs, temporary, content)
-    try if (isLocal(fs)) link(temporary, path) else rename(temporary, path, conf)
+    try if (RawFiles.isLocal(fs)) link(temporary, path) else rename(temporary, path, conf)
     finally fs.delete(temporary, false)
   }
 
   /** Writes a small file, without the checksum file that Hadoop lays beside one on local disk. */
   def write(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
-    if (isLocal(fs)) {
+    if (RawFiles.isLocal(fs)) {
       Files.write(
         local(path),
         content,
@@ -66,8 +66,6 @@ private[rewrite] object ExclusiveFile {
       FileContext.getFileContext(to.toUri, conf).rename(from, to, Options.Rename.NONE)
       true
     } catch { case _: FileAlreadyExistsException => false }
-
-  private def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
 
   private def local(path: Path) = Paths.get(path.toUri.getPath)
 }

@@ -27,7 +27,7 @@ private[sparkzorder] object RawFiles {
 
   /** Removes the checksum file of a file that was moved away. */
   def sweepChecksum(fs: FileSystem, moved: Path): Unit =
-    if (fs.getUri.getScheme == "file") {
+    if (isLocal(fs)) {
       fs.delete(Publisher.child(moved.getParent, s".${moved.getName}.crc"), false)
     }
 }

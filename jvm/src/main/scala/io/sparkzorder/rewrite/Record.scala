@@ -29,6 +29,15 @@ final case class Added(
 final case class FolderChange(folder: String, replaced: Seq[Replaced], added: Seq[Added])
 
 /**
+ * What a run took, by which DRY RUN predicts the next one.
+ *
+ * @param inputBytes bytes of the files that it replaced
+ * @param shuffleBytes bytes that its shuffle wrote
+ * @param millis from its first sampled row to its verified files
+ */
+final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
+
+/**
  * A numbered record of `_zorder/_commits/`. Its exclusive appearance with complete content is the
  * commit of a run, or the end of a dead run that somebody cleaned up.
  *
@@ -36,6 +45,8 @@ final case class FolderChange(folder: String, replaced: Seq[Replaced], added: Se
  * @param kind `optimize`, `undo`, or `abort`: run `run` must not commit any more
  * @param retainMs how long the replaced files are kept after the run was published
  * @param undone the run that an `undo` undoes
+ * @param targetFileSize bytes of a file that the run aimed at; 0 in a record that does not say
+ * @param cost None in a record that does not say
  */
 final case class Record(
     version: Int,
@@ -46,7 +57,9 @@ final case class Record(
     columns: Seq[String],
     retainMs: Long,
     changes: Seq[FolderChange],
-    undone: Option[String] = None) {
+    undone: Option[String] = None,
+    targetFileSize: Long = 0L,
+    cost: Option[RunCost] = None) {
 
   /** True when the record replaces files of the table by others. */
   def exchangesFiles: Boolean = kind == Record.Optimize || kind == Record.Undo

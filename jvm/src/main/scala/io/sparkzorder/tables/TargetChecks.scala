@@ -71,6 +71,12 @@ object TargetChecks {
     "datetimeRebaseMode",
     "int96RebaseMode")
 
+  /** Refuses symbolic links among the files that will be replaced. */
+  def checkLinks(target: Target, files: TableFiles): Unit =
+    SymbolicLinks.first(files).foreach { link =>
+      throw ZOrderErrors.symbolicLink(target.name, link.toString)
+    }
+
   /** Refuses what only the listed files show: a bucketed table that is named by its path. */
   def checkFiles(target: Target, files: TableFiles): Unit = {
     val bucketed = files.files.forall(f => BucketingUtils.getBucketId(f.path.getName).isDefined)

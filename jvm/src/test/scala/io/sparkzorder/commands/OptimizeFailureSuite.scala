@@ -2,6 +2,7 @@ package io.sparkzorder.commands
 
 import java.io.File
 import java.nio.file.Files
+import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.util.{Failure, Success, Try}
@@ -225,6 +226,35 @@ class OptimizeFailureSuite extends OptimizeTestBase {
       sql(s"OPTIMIZE '${faulty(dir)}' ZORDER BY a").collect()
       assert(bag(read(dir)) === expected)
       checkState(dir)
+    }
+  }
+
+  test("cancelled by its job group while it writes: the old table, and nothing is left") {
+    withTableDir { dir =>
+      write(shuffled(600, 3), dir)
+      val begun = new CountDownLatch(1)
+      val group = "cancel-me"
+      val thread = new Thread(() => {
+        begun.await()
+        spark.sparkContext.cancelJobGroup(group)
+      })
+      thread.start()
+      untouched(dir) {
+        FaultyFileSystem.withHook { (operation, path) =>
+          if (operation == "create" && path.toString.contains("_zorder/_staged/")) {
+            begun.countDown()
+            // the task is killed before it is done
+            Thread.sleep(2000)
+          }
+        } {
+          spark.sparkContext.setJobGroup(group, "an OPTIMIZE to cancel", interruptOnCancel = true)
+          try intercept[Throwable](sql(statement(dir)))
+          finally spark.sparkContext.clearJobGroup()
+        }
+        thread.join()
+      }
+      assert(Option(new File(dir, "_zorder/_staged").list()).toSeq.flatten === Nil)
+      optimize(statement(dir), dir)(read(dir))
     }
   }
 }

@@ -1,0 +1,66 @@
+package io.sparkzorder.layout
+
+import org.apache.spark.sql.catalyst.util.TypeUtils
+
+import io.sparkzorder.tables.Footer
+
+/**
+ * The least and the greatest value of one column in every file of a folder, as ranks among all these
+ * values. Ranks are all that counting overlaps needs, whatever the column's type.
+ *
+ * @param low rank of a file's least value; -1 for a file of only NULLs, which no value finds
+ * @param high rank of its greatest value
+ * @param ranks number of ranks
+ */
+private[layout] final class FileSpan private (
+    val low: Array[Int],
+    val high: Array[Int],
+    val ranks: Int) {
+
+  /**
+   * How many of the chosen files hold each rank between their least and greatest value.
+   *
+   * @param chosen by position
+   */
+  def filesAt(chosen: Int => Boolean): Array[Int] = {
+    val changes = new Array[Int](ranks + 1)
+    low.indices.foreach { f =>
+      if (low(f) >= 0 && chosen(f)) {
+        changes(low(f)) += 1
+        changes(high(f) + 1) -= 1
+      }
+    }
+    changes.scanLeft(0)(_ + _).slice(1, ranks + 1)
+  }
+
+  /** Least and greatest rank of the chosen files together, if any of them has values. */
+  def spanOf(chosen: Int => Boolean): Option[(Int, Int)] = {
+    val own = low.indices.filter(f => low(f) >= 0 && chosen(f))
+    if (own.isEmpty) None else Some((own.map(low(_)).min, own.map(high(_)).max))
+  }
+}
+
+private[layout] object FileSpan {
+
+  /** Reads the spans off footers; a file whose min/max say nothing holds every value. */
+  def of(
+      column: OrderingColumn,
+      footers: IndexedSeq[Footer],
+      sameName: (String, String) => Boolean): FileSpan = {
+    val ranges = footers.map(f => PointQueries.ranges(column, Seq(f), sameName).headOption)
+    val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(column.dataType)
+    val ends = ranges.flatten.flatten.flatMap(r => Seq(r.min, r.max)).sorted(ordering)
+    val distinct = ends.headOption.toVector ++
+      ends.zip(ends.drop(1)).collect { case (a, b) if ordering.compare(a, b) != 0 => b }
+    val ranks = math.max(1, distinct.length)
+    val sorted = java.util.Arrays.asList(distinct: _*)
+    def rank(value: Any): Int =
+      java.util.Collections.binarySearch[Any](sorted, value, ordering)
+    val spans = ranges.map {
+      case None => (-1, -1)
+      case Some(None) => (0, ranks - 1)
+      case Some(Some(r)) => (rank(r.min), rank(r.max))
+    }
+    new FileSpan(spans.map(_._1).toArray, spans.map(_._2).toArray, ranks)
+  }
+}
