@@ -53,7 +53,7 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
   private val groups =
     if (names.isEmpty) IndexedSeq.empty
     else {
-      val bounds = schema.getType(IndexFormat.Bounds).asGroupType()
+      val bounds = schema.getType(Array(IndexFormat.Bounds): _*).asGroupType()
       names.indices.map(bounds.getFieldName(_))
     }
   private val values = content.columns.map(_._2)
