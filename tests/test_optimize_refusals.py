@@ -294,12 +294,7 @@ def test_into_a_directory_with_something_in_it(
     [
         "SHOW LAYOUT {t}",
         "SHOW LAYOUT {t} FOR (id)",
-        "SHOW LAYOUT HISTORY {t}",
         "SHOW SKIPPING FOR SELECT * FROM {t} WHERE id = 3",
-        "RECOVER LAYOUT {t}",
-        "UNDO LAYOUT {t}",
-        "VACUUM LAYOUT {t}",
-        "VACUUM LAYOUT {t} RETAIN 24 HOURS DRY RUN",
     ],
 )
 def test_statements_of_later_issues(spark: SparkSession, table: Path, text: str) -> None:

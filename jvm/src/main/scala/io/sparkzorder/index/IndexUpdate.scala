@@ -3,6 +3,7 @@ package io.sparkzorder.index
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
+
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.rewrite.{Record, StateDirectory}

@@ -48,6 +48,18 @@ object TargetChecks {
     checkAncestors(fs, root)
   }
 
+  /**
+   * Refuses a file system whose files cannot be replaced in place.
+   *
+   * @param schemes those on which they can be, separated by commas
+   */
+  def checkInPlace(target: Target, conf: Configuration, schemes: String): Unit = {
+    val scheme = Option(target.root(conf).toUri.getScheme).getOrElse("file")
+    if (!schemes.split(',').map(_.trim).contains(scheme)) {
+      throw ZOrderErrors.inPlaceUnsafe(target.name, scheme)
+    }
+  }
+
   private def checkTable(target: CatalogTarget): Unit = {
     val table = target.table
     if (table.tableType == CatalogTableType.VIEW) {
