@@ -21,7 +21,7 @@ import io.sparkzorder.tables.{DataFile, FooterReader, Target}
 private[commands] final class UndoRun(session: Session, target: Target) extends Logging {
   private val table = new TableState(session, target)
   private val user = session.sparkContext.sparkUser
-  private val run = UUID.randomUUID().toString
+  private val runId = UUID.randomUUID().toString
   private lazy val state = table.state
 
   def run(): Row = {
@@ -36,7 +36,7 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
     val (number, undone) =
       history.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
     obstacle(number, undone).foreach(refuse(undone, _))
-    val claim = new UndoClaim(state, undone.run, run, user)
+    val claim = new UndoClaim(state, undone.run, runId, user)
     try {
       if (!claim.take()) throw conflict(undone)
       val record = recordOf(history, number, undone, claim, retainMs)
@@ -80,7 +80,7 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
     Record(
       Record.Version,
       Record.Undo,
-      run,
+      runId,
       System.currentTimeMillis(),
       user,
       history.inForce.tail.map(_._2.columns).find(_.nonEmpty).getOrElse(Nil),
@@ -110,6 +110,6 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
     ZOrderErrors.conflict(target.name, s"another UNDO LAYOUT of run ${undone.run} was quicker")
 
   private def isCommitted: Boolean =
-    try RunHistory.read(state).commitOf(run).isDefined
+    try RunHistory.read(state).commitOf(runId).isDefined
     catch { case NonFatal(_) => true } // unknown: give nothing back
 }

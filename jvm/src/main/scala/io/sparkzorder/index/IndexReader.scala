@@ -19,7 +19,7 @@ import io.sparkzorder.bits.OrderedLongs
  *
  * @param file the index
  */
-private[index] final class IndexReader(file: FileStatus, conf: Configuration) {
+private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configuration) {
   private val options =
     HadoopReadOptions.builder(conf).usePageChecksumVerification(true).build()
 
@@ -41,11 +41,11 @@ private[index] final class IndexReader(file: FileStatus, conf: Configuration) {
     val numbers = Array("length", "modified", "rows").map(new LongSink(_, -1L))
     val shapes = new LongSink("schema", -1L)
     val count = read(schema.getFields.asScala.take(5).map(f => Seq(f.getName)).toSeq) {
-      (name, column, from, total) =>
+      (name, chunk) =>
         if (name.last == "path") {
-          if (paths == null) paths = new ByteValues.Builder(total)
-          foreach(column)((_, _) => paths.add(column.getBinary.getBytesUnsafe))
-        } else (numbers :+ shapes).find(_.name == name.last).get.take(column, from, total)
+          if (paths == null) paths = new ByteValues.Builder(chunk.total)
+          chunk.foreach((_, _) => paths.add(chunk.column.getBinary.getBytesUnsafe))
+        } else (numbers :+ shapes).find(_.name == name.last).get.take(chunk)
     }
     FileTable(
       Option(paths).getOrElse(new ByteValues.Builder(0)).result(),
@@ -63,19 +63,19 @@ private[index] final class IndexReader(file: FileStatus, conf: Configuration) {
     val nulls = new LongSink("nulls", -1L)
     val ends = Seq("min", "max").map(new BoundSink(_, t))
     var flags = Array.emptyByteArray
-    val count = read(parts.toSeq) { (name, column, from, total) =>
-      if (flags.length == 0) flags = new Array[Byte](total)
+    val count = read(parts.toSeq) { (name, chunk) =>
+      if (flags.length == 0) flags = new Array[Byte](chunk.total)
       name.last match {
-        case "nulls" => nulls.take(column, from, total)
+        case "nulls" => nulls.take(chunk)
         case "may_hold_nan" =>
-          foreach(column) { (i, defined) =>
-            if (defined && !column.getBoolean) {
-              flags(from + i) = (flags(from + i) | ColumnValues.NoNaN).toByte
+          chunk.foreach { (i, defined) =>
+            if (defined && !chunk.column.getBoolean) {
+              flags(i) = (flags(i) | ColumnValues.NoNaN).toByte
             }
           }
         case end =>
-          ends.find(_.name == end).get.take(column, from, total) { i =>
-            if (end == "max") flags(from + i) = (flags(from + i) | ColumnValues.Bounded).toByte
+          ends.find(_.name == end).get.take(chunk) { i =>
+            if (end == "max") flags(i) = (flags(i) | ColumnValues.Bounded).toByte
           }
       }
     }
@@ -94,12 +94,12 @@ private[index] final class IndexReader(file: FileStatus, conf: Configuration) {
   }
 
   /**
-   * Hands each column of each row group to `body`, with its name, the number of rows before and of all.
+   * Hands each column of each row group to `body`, with its name.
    *
    * @return number of rows
    */
   private def read(paths: Seq[Seq[String]])(
-      body: (Seq[String], ColumnReader, Int, Int) => Unit): Int = open { reader =>
+      body: (Seq[String], ColumnChunk) => Unit): Int = open { reader =>
     val total = Math.toIntExact(reader.getRecordCount)
     val meta = reader.getFooter.getFileMetaData
     val wanted = IndexReader.project(schema, paths)
@@ -109,34 +109,25 @@ private[index] final class IndexReader(file: FileStatus, conf: Configuration) {
     while (pages != null) {
       val store =
         new ColumnReadStoreImpl(pages, new NoValues(wanted), wanted, meta.getCreatedBy)
+      val rows = pages.getRowCount.toInt
       wanted.getColumns.asScala.foreach { c =>
-        body(c.getPath.toSeq, store.getColumnReader(c), from, total)
+        body(c.getPath.toSeq, new ColumnChunk(store.getColumnReader(c), from, rows, total))
       }
-      from += pages.getRowCount.toInt
+      from += rows
       pages = reader.readNextRowGroup()
     }
     total
   }
 
-  private def foreach(column: ColumnReader)(body: (Int, Boolean) => Unit): Unit = {
-    val required = column.getDescriptor.getMaxDefinitionLevel
-    val n = column.getTotalValueCount
-    var i = 0
-    while (i < n) {
-      body(i, column.getCurrentDefinitionLevel == required)
-      column.consume()
-      i += 1
-    }
-  }
-
   private final class LongSink(val name: String, missing: Long) {
     private var out = Array.emptyLongArray
 
-    def take(column: ColumnReader, from: Int, total: Int): Unit = {
-      if (out.length == 0) out = Array.fill(total)(missing)
+    def take(chunk: ColumnChunk): Unit = {
+      if (out.length == 0) out = Array.fill(chunk.total)(missing)
+      val column = chunk.column
       val isInt = name == "schema"
-      foreach(column) { (i, defined) =>
-        if (defined) out(from + i) = if (isInt) column.getInteger.toLong else column.getLong
+      chunk.foreach { (i, defined) =>
+        if (defined) out(i) = if (isInt) column.getInteger.toLong else column.getLong
       }
     }
 
@@ -150,12 +141,12 @@ private[index] final class IndexReader(file: FileStatus, conf: Configuration) {
     private var longs = Array.emptyLongArray
     private var bytes: ByteValues.Builder = _
 
-    def take(column: ColumnReader, from: Int, total: Int)(bounded: Int => Unit): Unit = {
-      if (t.inLongs && longs.length == 0) longs = new Array[Long](total)
-      if (!t.inLongs && bytes == null) bytes = new ByteValues.Builder(total)
-      foreach(column) { (i, defined) =>
-        if (t.inLongs) { if (defined) longs(from + i) = long(column) }
-        else bytes.add(if (defined) binary(column) else Array.emptyByteArray)
+    def take(chunk: ColumnChunk)(bounded: Int => Unit): Unit = {
+      if (t.inLongs && longs.length == 0) longs = new Array[Long](chunk.total)
+      if (!t.inLongs && bytes == null) bytes = new ByteValues.Builder(chunk.total)
+      chunk.foreach { (i, defined) =>
+        if (t.inLongs) { if (defined) longs(i) = long(chunk.column) }
+        else bytes.add(if (defined) binary(chunk.column) else Array.emptyByteArray)
         if (defined) bounded(i)
       }
     }
@@ -178,6 +169,27 @@ private[index] final class IndexReader(file: FileStatus, conf: Configuration) {
       if (!t.hasBounds) NoBounds
       else if (t.inLongs) LongBounds(if (count == 0) Array.emptyLongArray else longs)
       else ByteBounds(Option(bytes).getOrElse(new ByteValues.Builder(0)).result())
+  }
+}
+
+/**
+ * A column of the index in one row group.
+ *
+ * @param from rows before the row group
+ * @param rows of the row group
+ * @param total rows of the index
+ */
+private final class ColumnChunk(val column: ColumnReader, from: Int, rows: Int, val total: Int) {
+
+  /** @param body takes the position in the index, and whether the column has a value there */
+  def foreach(body: (Int, Boolean) => Unit): Unit = {
+    val required = column.getDescriptor.getMaxDefinitionLevel
+    var i = 0
+    while (i < rows) {
+      body(from + i, column.getCurrentDefinitionLevel == required)
+      column.consume()
+      i += 1
+    }
   }
 }
 
