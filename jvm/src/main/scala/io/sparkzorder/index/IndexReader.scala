@@ -155,8 +155,7 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
       case BooleanLeaf => OrderedLongs.ofBoolean(column.getBoolean)
       case FloatLeaf => OrderedLongs.ofDouble(column.getFloat.toDouble)
       case DoubleLeaf => OrderedLongs.ofDouble(column.getDouble)
-      case DateLeaf => column.getInteger.toLong
-      case IntegerLeaf(bits) if bits < 64 => column.getInteger.toLong
+      case _ if t.inInts => column.getInteger.toLong
       case _ => column.getLong
     }
 

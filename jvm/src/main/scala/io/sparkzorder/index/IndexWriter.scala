@@ -105,8 +105,7 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
     case (LongBounds(longs), BooleanLeaf) => out.addBoolean(longs(i) != 0)
     case (LongBounds(longs), FloatLeaf) => out.addFloat(StoredBound.double(longs(i)).toFloat)
     case (LongBounds(longs), DoubleLeaf) => out.addDouble(StoredBound.double(longs(i)))
-    case (LongBounds(longs), DateLeaf) => out.addInteger(longs(i).toInt)
-    case (LongBounds(longs), IntegerLeaf(bits)) if bits < 64 => out.addInteger(longs(i).toInt)
+    case (LongBounds(longs), _) if t.inInts => out.addInteger(longs(i).toInt)
     case (LongBounds(longs), _) => out.addLong(longs(i))
     case (ByteBounds(bytes), _: DecimalLeaf) =>
       out.addBinary(Binary.fromConstantByteArray(StoredBound.flipped(bytes(i))))

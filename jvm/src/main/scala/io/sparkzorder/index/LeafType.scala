@@ -19,6 +19,14 @@ sealed abstract class LeafType(val text: String) extends Serializable {
     case _ => true
   }
 
+  /** The index stores such bounds in 32 bits. */
+  def inInts: Boolean = this match {
+    case DateLeaf => true
+    case IntegerLeaf(bits) => bits < 64
+    case DecimalLeaf(precision, _) => precision <= LeafType.IntDigits
+    case _ => false
+  }
+
   /** The index holds min and max of such columns, not only null counts. */
   def hasBounds: Boolean = this != OtherLeaf && this != Int96Leaf
 
@@ -52,6 +60,9 @@ object LeafType {
 
   /** Decimals of so many digits fit a long. */
   val LongDigits = 18
+
+  /** And of so many, 32 bits. */
+  val IntDigits = 9
 
   private val fixed: Map[String, LeafType] = {
     val integers = Seq(8, 16, 32, 64).map(IntegerLeaf(_))

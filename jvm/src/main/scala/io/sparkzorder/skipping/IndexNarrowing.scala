@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine
 
@@ -56,7 +57,7 @@ final class IndexNarrowing(relation: HadoopFsRelation, output: Seq[Attribute])
       s.parse(conf.getConfString(s.sessionKey, s.default.get), s.sessionKey)
     try {
       // with field ids it is not the names that tell columns
-      val byName = !conf.getConfString("spark.sql.parquet.fieldId.read.enabled", "false").toBoolean
+      val byName = !conf.parquetFieldIdReadEnabled || !ParquetUtils.hasFieldIds(relation.dataSchema)
       if (filters.isEmpty || !set(Settings.SkippingEnabled) || !byName) Nil
       else {
         val size = set(Settings.SkippingCacheSize)
