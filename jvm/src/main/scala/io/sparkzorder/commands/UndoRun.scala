@@ -48,8 +48,9 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
     } catch {
       case t: Throwable =>
         // after the commit the claimed files belong to the table; the next run rolls them forward
-        if (!isCommitted) claim.giveBack()
-        throw t
+        if (!holds(_.commitOf(runId).isDefined)) claim.giveBack()
+        // files that another undo has taken look like files that cannot be read
+        throw (if (holds(_.isAborted(runId))) conflict(undone) else t)
     }
   }
 
@@ -109,7 +110,8 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
   private def conflict(undone: Record): Throwable =
     ZOrderErrors.conflict(target.name, s"another UNDO LAYOUT of run ${undone.run} was quicker")
 
-  private def isCommitted: Boolean =
-    try RunHistory.read(state).commitOf(runId).isDefined
-    catch { case NonFatal(_) => true } // unknown: give nothing back
+  /** What the records say now; what cannot be read is taken for true, so that nothing is given back. */
+  private def holds(condition: RunHistory => Boolean): Boolean =
+    try condition(RunHistory.read(state))
+    catch { case NonFatal(_) => true }
 }
