@@ -9,6 +9,7 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ResolveSampledCalls, ZOrderFunctions}
+import io.sparkzorder.skipping.ScanStrategy
 import io.sparkzorder.sql.{ResolveZOrderStatements, ZOrderParser}
 
 /**
@@ -36,6 +37,8 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
     // after predicates have moved into joins, before join strategies are chosen
     extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
+    // scans of Parquet files see a committed run of OPTIMIZE whole or not at all
+    extensions.injectPlannerStrategy(_ => ScanStrategy)
   }
 }
 

@@ -81,6 +81,9 @@ object ZOrderErrors {
   def inPlaceUnsafe(target: String, scheme: String): ZOrderException =
     error("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "target" -> target, "scheme" -> scheme)
 
+  def listingIncomplete(directory: String, problem: String): ZOrderException =
+    error("ZORDER_LISTING_INCOMPLETE", "directory" -> directory, "problem" -> problem)
+
   def notImplemented(statement: String): ZOrderException =
     error("ZORDER_NOT_IMPLEMENTED", "statement" -> statement)
 

@@ -80,6 +80,8 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
       content: IndexContent,
       chosen: Option[Seq[Seq[String]]],
       path: Path): Boolean = {
+    // the directory of a table that was overwritten meanwhile stays away
+    if (!fs.exists(directory.getParent)) throw new FileNotFoundException(s"${directory.getParent}")
     fs.mkdirs(directory)
     val temporary = new Path(directory, s"_tmp_${UUID.randomUUID()}")
     try {

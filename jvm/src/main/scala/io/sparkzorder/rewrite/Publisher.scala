@@ -87,6 +87,9 @@ final class Publisher(state: StateDirectory) extends Logging {
 
 object Publisher {
 
+  /** Name of the empty file that lies in a folder while it is being published. */
+  private[rewrite] def marker(run: String): String = s"_zorder_publishing_$run"
+
   /** A folder of a record as a path. */
   def folder(root: Path, relative: String): Path =
     relative.split('/').filter(_.nonEmpty).foldLeft(root)(child)

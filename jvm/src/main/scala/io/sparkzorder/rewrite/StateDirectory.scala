@@ -18,10 +18,14 @@ import io.sparkzorder.errors.ZOrderErrors
 final class StateDirectory(val root: Path, conf: Configuration) {
   val fs: FileSystem = RawFiles.of(root, conf)
   val home: Path = new Path(root, StateDirectory.Name)
-  private val commits = new Path(home, "_commits")
+  private[rewrite] val commits = new Path(home, "_commits")
 
   def staging(run: String): Path = new Path(home, s"_staged/_$run")
   def retained(run: String): Path = new Path(home, s"_retained/_$run")
+
+  /** Where an added file lies before it is published. */
+  def staged(run: String, added: Added): Path = new Path(staging(run), added.staged)
+
   def record(number: Long): Path = new Path(commits, s"_$number")
   private def done(number: Long): Path = new Path(commits, s"_${number}_done")
   private def conflict(number: Long): Path = new Path(commits, s"_${number}_conflict")

@@ -35,6 +35,7 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
 
   private def withRoot(body: (File, IndexStore) => Unit): Unit = {
     val dir = Files.createTempDirectory("zorder-index").toFile
+    assert(new File(dir, "_zorder").mkdir())
     try body(dir, new IndexStore(new Path(s"file:$dir"), conf))
     finally org.apache.commons.io.FileUtils.deleteDirectory(dir)
   }

@@ -1,0 +1,51 @@
+package io.sparkzorder.skipping
+
+import org.apache.spark.sql.catalyst.planning.ScanOperation
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.internal.SQLConf
+
+import io.sparkzorder.conf.Settings
+
+/**
+ * Where spark-zorder meets Spark's scans: the planner's copy of a Parquet relation gets
+ * [[ZOrderFileIndex]] for its own index, and Spark's strategy plans the scan as it always does. The
+ * logical plan stays untouched, so what looks at a relation's location there (writes, refreshes,
+ * cached data frames) sees Spark's own.
+ *
+ * Everything else passes by: other formats, indexes of table formats (whose classes are their own),
+ * bucketed tables, and streams, which name each file.
+ */
+object ScanStrategy extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case ScanOperation(_, _, _, scan: LogicalRelation) if isEnabled =>
+      indexed(scan).map(copy => plan.transformUp { case r if r eq scan => copy }) match {
+        // numbers in EXPLAIN and the UI need a subclass of the FileSourceScanExec that is in this
+        // result; it is to be put in its place here
+        case Some(copy) => FileSourceStrategy(copy)
+        case None => Nil
+      }
+    case _ => Nil
+  }
+
+  private def indexed(scan: LogicalRelation): Option[LogicalRelation] = scan.relation match {
+    case r: HadoopFsRelation if !scan.isStreaming && isPlainParquet(r) =>
+      val narrowing = new IndexNarrowing(r, scan.output)
+      val index = new ZOrderFileIndex(r.location, r, scan.catalogTable, narrowing)
+      Some(scan.copy(relation = r.copy(location = index)(r.sparkSession)))
+    case _ => None
+  }
+
+  // by class, since table formats extend these
+  private def isPlainParquet(r: HadoopFsRelation): Boolean =
+    r.fileFormat.getClass == classOf[ParquetFileFormat] && r.bucketSpec.isEmpty &&
+      (r.location.getClass == classOf[InMemoryFileIndex] ||
+        r.location.getClass == classOf[CatalogFileIndex])
+
+  private def isEnabled: Boolean = Settings.Enabled.parse(
+    SQLConf.get.getConfString(Settings.Enabled.sessionKey, "true"),
+    Settings.Enabled.sessionKey)
+}

@@ -1,0 +1,186 @@
+package io.sparkzorder.skipping
+
+import java.util.{HashMap => JavaHashMap}
+
+import scala.collection.mutable
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId
+import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.rewrite.{FolderListing, Overlay, StateDirectory, StateSearch}
+
+/**
+ * The files of a relation as readers with the extension see them: Spark's own listing with committed
+ * runs of OPTIMIZE laid over it, then narrowed to the files that may hold matching rows. Everything
+ * else is the relation's own index.
+ *
+ * @param delegate Spark's own index of the relation
+ * @param table the catalog's entry, whose location spares a look at each partition directory
+ * @param narrowing gives for data filters the test of a file, if they narrow anything: the place of
+ *   the skipping index; must not let a file go that it does not know
+ */
+final class ZOrderFileIndex(
+    val delegate: FileIndex,
+    relation: HadoopFsRelation,
+    table: Option[CatalogTable],
+    narrowing: Seq[Expression] => Option[FileStatus => Boolean] = _ => None)
+    extends FileIndex {
+
+  private lazy val session = SparkLine.session(relation.sparkSession)
+  private lazy val options = CaseInsensitiveMap(relation.options)
+  private lazy val conf = session.sessionState.newHadoopConfWithOptions(relation.options)
+
+  override def listFiles(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {
+    val files = delegate match {
+      // as it does itself, but with the partitions at hand
+      case catalog: CatalogFileIndex =>
+        overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters)
+      case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters)
+      case other => other.listFiles(partitionFilters, dataFilters)
+    }
+    narrowing(dataFilters).fold(files) { keep =>
+      files.map(d => d.copy(files = d.files.filter(f => keep(f.fileStatus))))
+    }
+  }
+
+  private def overlaid(
+      index: InMemoryFileIndex,
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {
+    // filters on _metadata thin out the listing; Spark applies them once more after the scan
+    val onFiles = dataFilters.exists(_.references.exists {
+      case FileSourceConstantMetadataAttribute(_) => true
+      case _ => false
+    })
+    // listed before anything is known of the state: see Overlay
+    val listed = index.listFiles(partitionFilters, if (onFiles) Nil else dataFilters)
+    val roots = searchFrom(index).filter(mayHaveState)
+    val changed = StateSearch.above(roots, conf).foldLeft(listed) { (files, state) =>
+      new OverlaidListing(index, files, covered(index, partitionFilters, files), accepts)
+        .over(state)
+    }
+    if ((changed eq listed) && onFiles) index.listFiles(partitionFilters, dataFilters) else changed
+  }
+
+  /** Directories above which the state may lie: not every partition of a table of the catalog. */
+  private def searchFrom(index: InMemoryFileIndex): Seq[Path] =
+    table.flatMap(_.storage.locationUri).map(new Path(_)) match {
+      case Some(location) =>
+        val home = qualified(location)
+        home +: index.rootPaths.map(qualified).filterNot(r => r == home || r.getParent == home ||
+          Iterator.iterate(r)(_.getParent).takeWhile(_ != null).contains(home))
+      case None => index.rootPaths
+    }
+
+  // on object stores each look is a request of its own, and OPTIMIZE renames nothing there
+  private def mayHaveState(directory: Path): Boolean = {
+    val scheme = Option(directory.toUri.getScheme).getOrElse("file")
+    !ZOrderFileIndex.objectStores(scheme) || session.sessionState.conf
+      .getConfString(Settings.InPlaceSchemes.sessionKey, "").split(',').map(_.trim).contains(scheme)
+  }
+
+  private def covered(
+      index: InMemoryFileIndex,
+      filters: Seq[Expression],
+      listed: Seq[PartitionDirectory]) = new CoveredFolders(
+    index.rootPaths.map(qualified).toSet,
+    index.partitionSpec(),
+    options.get("basePath").map(b => qualified(new Path(b))),
+    options.get("recursiveFileLookup").exists(_.toBoolean),
+    getZoneId(options.getOrElse("timeZone", session.sessionState.conf.sessionLocalTimeZone)),
+    filters,
+    listed.exists(_.files.nonEmpty))
+
+  private lazy val accepts: FileStatus => Boolean = {
+    val filters = PathFilterFactory.create(options)
+    file => filters.forall(_.accept(file))
+  }
+
+  private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
+
+  override def rootPaths: Seq[Path] = delegate.rootPaths
+  override def partitionSchema: StructType = delegate.partitionSchema
+  override def inputFiles: Array[String] = delegate.inputFiles
+  override def sizeInBytes: Long = delegate.sizeInBytes
+  override def metadataOpsTimeNs: Option[Long] = delegate.metadataOpsTimeNs
+  override def refresh(): Unit = delegate.refresh()
+  override def toString: String = delegate.toString
+
+  // two scans of one relation are one exchange
+  override def equals(other: Any): Boolean = other match {
+    case that: ZOrderFileIndex => delegate == that.delegate
+    case _ => false
+  }
+  override def hashCode(): Int = delegate.hashCode()
+}
+
+private object ZOrderFileIndex {
+  val objectStores: Set[String] =
+    Set("s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs", "tos", "swift", "wasb", "wasbs")
+}
+
+/** A listing of Spark's, by folder. */
+private final class OverlaidListing(
+    index: InMemoryFileIndex,
+    listed: Seq[PartitionDirectory],
+    covered: CoveredFolders,
+    accepts: FileStatus => Boolean)
+    extends FolderListing {
+
+  private val partitioned = index.partitionSpec().partitionColumns.nonEmpty
+
+  // Spark lists a partition as one directory; without partitions, all files are together
+  private lazy val directories: JavaHashMap[Path, PartitionDirectory] = {
+    val map = new JavaHashMap[Path, PartitionDirectory]
+    listed.filter(_.files.nonEmpty).foreach { d =>
+      if (partitioned) map.put(d.files.head.getPath.getParent, d)
+      else {
+        d.files.groupBy(_.getPath.getParent)
+          .foreach { case (folder, files) => map.put(folder, d.copy(files = files)) }
+      }
+    }
+    map
+  }
+  private val known = mutable.HashMap.empty[Path, Option[Map[String, FileStatus]]]
+
+  override def files(folder: Path): Option[Map[String, FileStatus]] =
+    known.getOrElseUpdate(
+      folder,
+      Option(directories.get(folder)) match {
+        case Some(d) if covered.isBelowRoot(folder) =>
+          Some(d.files.map(f => f.getPath.getName -> f.fileStatus).toMap)
+        case None if covered.covers(folder) => Some(Map.empty)
+        case _ => None
+      })
+
+  /** The listing with the runs of one table laid over; the same object when it was right. */
+  def over(state: StateDirectory): Seq[PartitionDirectory] = {
+    val changed = new Overlay(state).over(this)
+    if (changed.isEmpty) listed
+    else {
+      val kept = if (partitioned) {
+        listed.filterNot(_.files.headOption.exists(f => changed.contains(f.getPath.getParent)))
+      } else {
+        listed.map(d => d.copy(files = d.files.filterNot(f =>
+          changed.contains(f.getPath.getParent))))
+      }
+      kept ++ changed.flatMap { case (folder, files) => directory(folder, files) }
+    }
+  }
+
+  private def directory(folder: Path, files: Seq[FileStatus]): Option[PartitionDirectory] = {
+    val values =
+      Option(directories.get(folder)).map(_.values).orElse(covered.valuesOf(folder))
+    values.map(v => PartitionDirectory(v, files.filter(accepts).toArray))
+  }
+}

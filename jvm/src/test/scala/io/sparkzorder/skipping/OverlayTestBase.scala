@@ -1,0 +1,74 @@
+package io.sparkzorder.skipping
+
+import java.io.File
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.DataFrame
+
+import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.commands.OptimizeTestBase
+
+/** Queries while OPTIMIZE stands still between any two of its steps. */
+abstract class OverlayTestBase extends OptimizeTestBase {
+
+  override protected def sparkConf: SparkConf = {
+    val conf = super.sparkConf.set("spark.zorder.inPlaceSchemes", "file,faulty")
+    FaultyFileSystem.settings.foreach { case (k, v) => conf.set(k, v) }
+    conf
+  }
+
+  /** OPTIMIZE through the file system that can be stopped; readers use plain paths. */
+  def statement(dir: File, more: String = ""): String =
+    s"OPTIMIZE 'faulty://${dir.getAbsolutePath}' $more ZORDER BY (a, b) " +
+      s"OPTIONS (${sizeFor(dir, 4)})"
+
+  private def committed(dir: File): Int =
+    Option(new File(dir, "_zorder/_commits").list()).toSeq.flatten.count(_.matches("_\\d+"))
+
+  /** Runs OPTIMIZE and `look` before each of its steps from just before the commit to the end. */
+  def atEachStep(dir: File, more: String = "")(look: Int => Unit): Int = {
+    val runs = committed(dir)
+    var steps = 0
+    var looking = false
+    val failures = mutable.ArrayBuffer.empty[String]
+    FaultyFileSystem.withHook { (operation, path) =>
+      val name = path.toString
+      val publishing = committed(dir) > runs && operation != "list"
+      val committing = operation != "list" && name.contains("_commits")
+      if ((publishing || committing) && !looking) {
+        looking = true
+        steps += 1
+        try look(steps)
+        catch { case e: Throwable => failures += s"step $steps, $operation $name: $e" }
+        looking = false
+      }
+    }(sql(statement(dir, more)).collect())
+    assert(failures === Nil)
+    steps
+  }
+
+  /** OPTIMIZE that is killed at the `k`-th step of its publish; true when it came to that. */
+  def killedAt(k: Int, dir: File, more: String = ""): Boolean = {
+    val publishing = (operation: String, path: Path) =>
+      operation != "list" && committed(dir) > 0 && !path.toString.contains("_staged/") &&
+        !path.getName.startsWith("_tmp_")
+    Try(FaultyFileSystem.failing(k)(publishing)(sql(statement(dir, more)).collect())).isFailure
+  }
+
+  /** Asserts the rows of a query and that it left everything in the directory as it was. */
+  def check(dir: File, expected: Map[Any, Int], what: String)(rows: => DataFrame): Unit = {
+    val tree = snapshot(dir)
+    assert(bag(rows) === expected, what)
+    assert(snapshot(dir) === tree, s"$what: a reader wrote")
+  }
+
+  /** A data frame on the listing that another one already has, as one that was not planned yet. */
+  def unplanned(df: DataFrame): DataFrame = df.select("*")
+
+  def plain(dir: File): String = dir.getAbsolutePath
+}
