@@ -39,8 +39,12 @@ abstract class SkippingTestBase extends OptimizeTestBase {
   def scanOf(df: DataFrame): Scan = scanOf(df.queryExecution.optimizedPlan)
 
   /** Names of the files that hold rows of a query, as Spark reads them. */
-  def matching(df: DataFrame): Set[String] = df.select(input_file_name()).distinct().collect()
-    .map(r => new Path(new URI(r.getString(0))).getName).toSet
+  def matching(df: DataFrame): Set[String] = withoutSkipping {
+    df.select(input_file_name()).distinct().collect()
+      .map(r => new Path(new URI(r.getString(0))).getName).toSet
+  }
+
+  def withoutSkipping[T](body: => T): T = inConf("spark.zorder.skipping.enabled" -> "false")(body)
 
   /** The number of files kept; none where the optimizer knows that no row can match. */
   def keptByIndex(df: DataFrame): Int =
