@@ -30,7 +30,7 @@ private[index] object IndexWriter {
       .withDictionaryEncoding("path", false)
       .withPageWriteChecksumEnabled(true)
       .build()
-    try (0 until content.files.size).foreach(i => writer.write(Int.box(i)))
+    try content.files.lengths.indices.foreach(i => writer.write(Int.box(i)))
     finally writer.close()
   }
 

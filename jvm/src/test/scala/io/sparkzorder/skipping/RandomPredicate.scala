@@ -76,7 +76,7 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn], m
       }
     case FloatType =>
       val value = c.literal(random).value.asInstanceOf[Float].toDouble
-      compare(Cast(a, DoubleType), Literal(math.nextUp(value)))
+      compare(Cast(a, DoubleType), Literal(Math.nextUp(value)))
     case d: DecimalType if d.precision < 30 =>
       val wider = DecimalType(d.precision + 4, d.scale + 2)
       val value = c.literal(random).value.asInstanceOf[Decimal].toBigDecimal + BigDecimal(1, d.scale + 2)
