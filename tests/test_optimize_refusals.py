@@ -294,11 +294,6 @@ def test_into_a_directory_with_something_in_it(
     [
         "SHOW LAYOUT {t}",
         "SHOW LAYOUT {t} FOR (id)",
-        "CREATE ZORDER INDEX ON {t} (id)",
-        "CREATE IF NOT EXISTS ZORDER INDEX ON {t}",
-        "REFRESH ZORDER INDEX ON {t}",
-        "DROP ZORDER INDEX ON {t}",
-        "DROP IF EXISTS ZORDER INDEX ON {t}",
         "SHOW SKIPPING FOR SELECT * FROM {t} WHERE id = 3",
     ],
 )

@@ -65,7 +65,6 @@ def test_into_leaves_the_source_alone(
     [
         lambda t: t.detail(),
         lambda t: t.layout("x", "y"),
-        lambda t: t.createIndex("x"),
     ],
 )
 def test_a_statement_that_is_not_built_yet_says_so(

@@ -9,6 +9,7 @@ import org.apache.spark.internal.Logging
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.rewrite._
 import io.sparkzorder.tables.{DataFile, Footer, FooterReader, TableFiles}
 
@@ -61,6 +62,7 @@ final class BatchRun(
       val start = System.nanoTime()
       phases("publish")(new Publisher(state).publish(number, record))
       val publishMs = (System.nanoTime() - start) / 1000000L
+      phases("index")(IndexUpdate.after(state, record, footers, p.columns.map(_.parts), conf))
       BatchOutcome(
         footers,
         plan.inputs.files,

@@ -62,6 +62,19 @@ object ZOrderErrors {
       "right" -> right,
       "rightFile" -> rightFile)
 
+  def indexColumnInvalid(column: String, target: String, reason: String): ZOrderException =
+    error(
+      "ZORDER_INDEX_COLUMN_INVALID",
+      "column" -> quoted(column),
+      "target" -> target,
+      "reason" -> reason)
+
+  def indexExists(target: String): ZOrderException =
+    error("ZORDER_INDEX_EXISTS", "target" -> target)
+
+  def indexNotFound(target: String): ZOrderException =
+    error("ZORDER_INDEX_NOT_FOUND", "target" -> target)
+
   def invalidSetting(key: String, value: String, problem: String): ZOrderException =
     error("ZORDER_INVALID_SETTING", "key" -> key, "value" -> value, "problem" -> problem)
 

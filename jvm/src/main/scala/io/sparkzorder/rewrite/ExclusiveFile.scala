@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, FileContext, FileSystem
  * On local disk a hard link does that: Hadoop's local create and rename are not exclusive. Elsewhere
  * a rename without overwrite does, as HDFS and ABFS with hierarchical namespace have it.
  */
-private[rewrite] object ExclusiveFile {
+private[sparkzorder] object ExclusiveFile {
   private val BufferBytes = 4096
 
   /**
@@ -26,9 +26,18 @@ private[rewrite] object ExclusiveFile {
       conf: Configuration): Boolean = {
     val temporary = new Path(path.getParent, s"_tmp_${run}_${path.getName}")
     write(fs, temporary, content)
-    try if (RawFiles.isLocal(fs)) link(temporary, path) else rename(temporary, path, conf)
+    try publish(fs, temporary, path, conf)
     finally fs.delete(temporary, false)
   }
+
+  /**
+   * Lets a complete file appear under its name, unless that name is taken.
+   *
+   * @param temporary the file, in the same directory; it may be there still afterwards
+   * @return false when somebody else was first
+   */
+  def publish(fs: FileSystem, temporary: Path, path: Path, conf: Configuration): Boolean =
+    if (RawFiles.isLocal(fs)) link(temporary, path) else rename(temporary, path, conf)
 
   /** Writes a small file, without the checksum file that Hadoop lays beside one on local disk. */
   def write(fs: FileSystem, path: Path, content: Array[Byte]): Unit =

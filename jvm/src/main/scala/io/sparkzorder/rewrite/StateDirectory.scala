@@ -129,6 +129,7 @@ object StateDirectory {
   private val Note =
     """This directory belongs to spark-zorder, which laid out the data files of this table.
       |
+      |_index     min, max and null count of every data file, by which queries skip files
       |_commits   one record for each run: the files it replaced and added
       |_retained  replaced files, kept for a while for undo and for running queries
       |_staged    files of a run that has not been committed yet

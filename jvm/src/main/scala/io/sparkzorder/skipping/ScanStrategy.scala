@@ -33,7 +33,8 @@ object ScanStrategy extends SparkStrategy {
 
   private def indexed(scan: LogicalRelation): Option[LogicalRelation] = scan.relation match {
     case r: HadoopFsRelation if !scan.isStreaming && isPlainParquet(r) =>
-      val index = new ZOrderFileIndex(r.location, r, scan.catalogTable)
+      val narrowing = new IndexNarrowing(r, scan.output)
+      val index = new ZOrderFileIndex(r.location, r, scan.catalogTable, narrowing)
       Some(scan.copy(relation = r.copy(location = index)(r.sparkSession)))
     case _ => None
   }

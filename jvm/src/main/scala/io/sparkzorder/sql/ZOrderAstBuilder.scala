@@ -54,12 +54,13 @@ private[sql] final class ZOrderAstBuilder(
     onTarget(ctx.target(), ShowLayoutHistory)
 
   override def visitCreateIndex(ctx: CreateIndexContext): LogicalPlan =
-    later("CREATE ZORDER INDEX")
+    onTarget(ctx.target(), CreateIndex(columns(ctx.columns()), ifNotExists = ctx.EXISTS() != null))
 
   override def visitRefreshIndex(ctx: RefreshIndexContext): LogicalPlan =
-    later("REFRESH ZORDER INDEX")
+    onTarget(ctx.target(), RefreshIndex(columns(ctx.columns())))
 
-  override def visitDropIndex(ctx: DropIndexContext): LogicalPlan = later("DROP ZORDER INDEX")
+  override def visitDropIndex(ctx: DropIndexContext): LogicalPlan =
+    onTarget(ctx.target(), DropIndex(ifExists = ctx.EXISTS() != null))
 
   override def visitShowSkipping(ctx: ShowSkippingContext): LogicalPlan =
     later("SHOW SKIPPING FOR")
@@ -86,15 +87,19 @@ private[sql] final class ZOrderAstBuilder(
       Option(ctx.predicate).map(p => condition(textOf(p))),
       OptimizeClauses(
         full = ctx.FULL() != null,
-        columns = Option(ctx.columns()).toSeq
-          .flatMap(_.multipartName().asScala)
-          .map(c => names.parseMultipartIdentifier(textOf(c))),
+        columns = columns(ctx.columns()),
         into = Option(ctx.into).map(t => stringLiteral(t.getText)),
         options = ctx.option().asScala
           .map(o => stringLiteral(o.key.getText) -> stringLiteral(o.value.getText))
           .toMap,
         dryRun = ctx.dryRun() != null),
       forOthers(ctx))
+
+  /** @param ctx null where none are named */
+  private def columns(ctx: ColumnsContext): Seq[Seq[String]] =
+    Option(ctx).toSeq
+      .flatMap(_.multipartName().asScala)
+      .map(c => names.parseMultipartIdentifier(textOf(c)))
 
   private def forOthers(ctx: OptimizeContext): OtherParser = {
     val named = target(ctx.target(), "OPTIMIZE") match {

@@ -23,6 +23,7 @@ final case class LeafBounds(nulls: Long, min: Any, max: Any, known: Boolean, byt
  * @param schema Parquet schema; files that agree share one object
  * @param keyValues footer key-values; files that agree share one object
  * @param leaves one entry a leaf column, in the order of `schema.getColumns`
+ * @param createdBy the library that wrote the file, as it calls itself; empty when it does not say
  */
 final case class Footer(
     file: DataFile,
@@ -31,7 +32,8 @@ final case class Footer(
     schema: MessageType,
     keyValues: Map[String, String],
     codec: Option[CompressionCodecName],
-    leaves: Array[LeafBounds])
+    leaves: Array[LeafBounds],
+    createdBy: String = "")
 
 object LeafBounds {
   val none: LeafBounds = LeafBounds(0, null, null, known = true)

@@ -3,6 +3,7 @@ package io.sparkzorder.tables
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -38,6 +39,16 @@ object FooterReader {
       threads)(readOne(_, conf, options, sharing)).toIndexedSeq
   }
 
+  /** As [[read]], with the error in place of a footer that cannot be read. */
+  def tryRead(files: Seq[DataFile], conf: Configuration): IndexedSeq[Try[Footer]] = {
+    val sharing = new Sharing
+    val options = HadoopReadOptions.builder(conf).build()
+    SparkPrivate.inParallel(
+      files,
+      "zorder-footers",
+      threads)(f => Try(readOne(f, conf, options, sharing))).toIndexedSeq
+  }
+
   private def readOne(
       file: DataFile,
       conf: Configuration,
@@ -62,7 +73,8 @@ object FooterReader {
       schema,
       sharing(meta.getKeyValueMetaData.asScala.toMap),
       blocks.headOption.flatMap(_.getColumns.asScala.headOption).map(_.getCodec),
-      leaves)
+      leaves,
+      sharing(Option(meta.getCreatedBy).getOrElse("")))
   }
 
   private def open(

@@ -26,6 +26,29 @@ object TargetChecks {
   }
 
   /**
+   * Refuses what cannot have an index: a table whose files Spark does not read as plain Parquet. However
+   * the files are laid out, nothing of them is changed.
+   */
+  def checkForIndex(target: Target, conf: Configuration): Unit = {
+    target match {
+      case PathTarget(path) => checkPath(path, conf)
+      case CatalogTarget(table) =>
+        if (table.tableType == CatalogTableType.VIEW) {
+          refuse(target, "a view", "Name the table that it reads.")
+        }
+        table.provider.map(_.toLowerCase(java.util.Locale.ROOT)) match {
+          case Some("parquet") =>
+          case Some("hive") | None if table.storage.serde.exists(_.contains("parquet")) =>
+          case other => refuseFormat(target, other.getOrElse("hive"))
+        }
+    }
+    val root = target.root(conf)
+    val fs = root.getFileSystem(conf)
+    checkDirectory(target, fs, root)
+    checkAncestors(fs, root)
+  }
+
+  /**
    * Refuses a file system whose files cannot be replaced in place.
    *
    * @param schemes those on which they can be, separated by commas

@@ -99,6 +99,7 @@ class OptimizeResultSuite extends OptimizeTestBase {
           "verify",
           "commit",
           "publish",
+          "index",
           "refresh"))
       val retained = new java.io.File(dir, "_zorder/_retained")
       val bytes = snapshot(retained).keys.map(k => new java.io.File(retained, k))

@@ -1,10 +1,18 @@
 package org.apache.spark.sql.sparkzorder
 
 import org.apache.spark.SparkContext
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.StructType
 
 /** What tests need of Spark that is private to it. */
 object TestAccess {
 
   /** Waits until every event so far has reached the listeners. */
   def drainListeners(sc: SparkContext): Unit = sc.listenerBus.waitUntilEmpty()
+
+  /** A data frame of rows in Spark's internal form, one partition of it for each of the RDD. */
+  def internalFrame(session: Session, rows: RDD[InternalRow], schema: StructType): Frame =
+    session.internalCreateDataFrame(rows, schema)
 }

@@ -1,0 +1,112 @@
+package io.sparkzorder.index
+
+import java.util.{IdentityHashMap, Locale}
+
+import scala.collection.JavaConverters._
+import scala.util.Try
+
+import org.apache.parquet.{SemanticVersion, VersionParser}
+import org.apache.parquet.schema.MessageType
+
+import org.apache.spark.sql.catalyst.util.RebaseDateTime
+
+import io.sparkzorder.tables.{Footer, LeafBounds}
+
+/**
+ * Which leaf columns are indexed.
+ *
+ * @param columns those that the user named; None for the first ones of each file
+ * @param always indexed besides the first ones: the ordering columns
+ */
+final case class ColumnChoice(
+    columns: Option[Seq[Seq[String]]] = None,
+    always: Seq[Seq[String]] = Nil) {
+
+  /** @param leaves leaf columns of a file that lie in no list or map, in their order */
+  def of(leaves: Seq[Seq[String]]): Set[Seq[String]] = {
+    val named = (columns.getOrElse(Nil) ++ always).map(FileShape.fold(_: Seq[String])).toSet
+    val first = if (columns.isEmpty) leaves.take(ColumnChoice.First) else Nil
+    (first ++ leaves.filter(l => named(FileShape.fold(l)))).toSet
+  }
+}
+
+object ColumnChoice {
+
+  /** So many leaf columns are indexed when nothing else is said. */
+  val First = 32
+}
+
+/**
+ * Footers as entries of the index.
+ *
+ * @param choice which columns are indexed
+ */
+final class FooterEntries(choice: ColumnChoice) {
+  // files that agree share one schema object, see FooterReader
+  private val layouts = new IdentityHashMap[MessageType, SchemaLayout]
+
+  /** @param path of the file relative to the table's root */
+  def of(footer: Footer, path: String): FileEntry = {
+    val layout = layouts.computeIfAbsent(footer.schema, s => new SchemaLayout(s, choice))
+    val leaves = layout.indexed.map { case (i, column) =>
+      FooterEntries.leaf(column, footer.leaves(i), footer)
+    }
+    FileEntry(path, footer.file.length, footer.file.modified, footer.rows, layout.shape, leaves)
+  }
+}
+
+/** What a Parquet schema gives to the index: positions of leaf columns and what they are called there. */
+private final class SchemaLayout(schema: MessageType, choice: ColumnChoice) {
+  private val columns = schema.getColumns.asScala.toIndexedSeq
+  val shape: FileShape = FileShape(columns.map(_.getPath.toSeq))
+  // a leaf inside a list or map has many values a row
+  private val single = columns.indices.filter(columns(_).getMaxRepetitionLevel == 0)
+  private val chosen = choice.of(single.map(shape.leaves))
+
+  val indexed: IndexedSeq[(Int, IndexedColumn)] = single
+    .filter(i => chosen(shape.leaves(i)) && !shape.isAmbiguous(shape.leaves(i)))
+    .map(i => i -> IndexedColumn(shape.leaves(i), LeafType.of(columns(i).getPrimitiveType)))
+    .filter(_._2.leafType != OtherLeaf)
+}
+
+private object FooterEntries {
+
+  def leaf(column: IndexedColumn, b: LeafBounds, footer: Footer): LeafEntry = {
+    val bounds =
+      if (!b.known || b.min == null || !column.leafType.hasBounds) None
+      else IndexValue.bounds(b.min, b.max, column.leafType)
+    LeafEntry(
+      column,
+      b.nulls,
+      bounds.filter(p => sameInEveryCalendar(p._1, column.leafType, footer)),
+      column.leafType.isFloating && bounds.isDefined && noticesNaN(footer.createdBy))
+  }
+
+  /**
+   * Dates before 1582 and instants before 1900 may be read as others than are stored: those of Spark 2,
+   * of Spark's legacy mode and, as the session says, of other writers.
+   */
+  private def sameInEveryCalendar(min: Any, t: LeafType, footer: Footer): Boolean = (min, t) match {
+    case (days: Long, DateLeaf) => isProleptic(footer) || days >= RebaseDateTime.lastSwitchJulianDay
+    case (value: Long, TimestampLeaf(millis, true)) =>
+      isProleptic(footer) ||
+      value >= (if (millis) RebaseDateTime.lastSwitchJulianTs / 1000
+                else RebaseDateTime.lastSwitchJulianTs)
+    case _ => true
+  }
+
+  // as Spark's DataSourceUtils decides it
+  private def isProleptic(footer: Footer): Boolean =
+    footer.keyValues.get("org.apache.spark.version").exists(_ >= "3.0.0") &&
+      !footer.keyValues.contains("org.apache.spark.legacyDateTime")
+
+  /**
+   * True for writers that take NaN as the greatest value, so that their readers drop the bounds of a
+   * chunk with NaN: parquet-mr since 1.10. Others just pass over NaN.
+   */
+  private def noticesNaN(createdBy: String): Boolean = Try {
+    val parsed = VersionParser.parse(createdBy)
+    parsed.application.toLowerCase(Locale.ROOT) == "parquet-mr" &&
+    SemanticVersion.parse(parsed.version).compareTo(new SemanticVersion(1, 10, 0)) >= 0
+  }.getOrElse(false)
+}

@@ -1,0 +1,163 @@
+package io.sparkzorder.index
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+/**
+ * A column of the index: one leaf column in one spelling and of one type. A table whose files differ
+ * has several for one column of its own.
+ */
+final case class IndexedColumn(path: Seq[String], leafType: LeafType) {
+  def name: String = path.mkString(".")
+}
+
+/**
+ * The data files that an index knows.
+ *
+ * @param paths relative to the table's root, as the directory lists them, UTF-8
+ * @param modified milliseconds
+ * @param shapeOf which of the index's shapes a file has, or -1 when that is not known
+ */
+final case class FileTable(
+    paths: ByteValues,
+    lengths: Array[Long],
+    modified: Array[Long],
+    rows: Array[Long],
+    shapeOf: Array[Int]) {
+  def size: Int = lengths.length
+  def path(i: Int): String = new String(paths(i), UTF_8)
+  def bytes: Long = paths.bytes + 28L * size
+}
+
+/** The bounds of one column in all files, either least or greatest ones. */
+sealed trait BoundValues extends Serializable { def bytes: Long }
+final case class LongBounds(values: Array[Long]) extends BoundValues {
+  override def bytes: Long = 8L * values.length
+}
+final case class ByteBounds(values: ByteValues) extends BoundValues {
+  override def bytes: Long = values.bytes
+}
+case object NoBounds extends BoundValues { override def bytes: Long = 0L }
+
+/**
+ * What is known of one column in all files.
+ *
+ * @param nulls number of nulls, -1 where it is not known
+ * @param flags [[ColumnValues.Bounded]] and [[ColumnValues.NoNaN]]
+ * @param min least values; meaningless where not bounded
+ * @param max greatest values, likewise
+ */
+final case class ColumnValues(
+    nulls: Array[Long],
+    flags: Array[Byte],
+    min: BoundValues,
+    max: BoundValues) {
+  def bytes: Long = 9L * nulls.length + min.bytes + max.bytes
+}
+
+object ColumnValues {
+
+  /** The file has both bounds. */
+  val Bounded: Byte = 1
+
+  /** The column surely holds no NaN in the file, so its greatest value is the greatest of all. */
+  val NoNaN: Byte = 2
+}
+
+/**
+ * A whole index in memory, by columns.
+ *
+ * @param columns in the order in which they came up
+ * @param shapes what leaf columns files have
+ */
+final case class IndexContent(
+    files: FileTable,
+    columns: IndexedSeq[(IndexedColumn, ColumnValues)],
+    shapes: IndexedSeq[FileShape])
+
+object IndexContent {
+  val empty: IndexContent = of(Nil)
+
+  /** The index of some files. */
+  def of(entries: Seq[FileEntry]): IndexContent = {
+    val columns = entries.flatMap(_.leaves.map(_.column)).distinct.toIndexedSeq
+    val builders = columns.map(c => c -> new ColumnBuilder(c.leafType, entries.size)).toMap
+    val paths = new ByteValues.Builder(entries.size)
+    val shapes = entries.map(_.shape).distinct.toIndexedSeq
+    val shapeNumber = shapes.zipWithIndex.toMap
+    entries.foreach { e =>
+      paths.add(e.path.getBytes(UTF_8))
+      val found = e.leaves.map(l => l.column -> l).toMap
+      builders.foreach { case (column, builder) => builder.add(found.get(column)) }
+    }
+    IndexContent(
+      FileTable(
+        paths.result(),
+        entries.map(_.length).toArray,
+        entries.map(_.modified).toArray,
+        entries.map(_.rows).toArray,
+        entries.map(e => shapeNumber(e.shape)).toArray),
+      columns.map(c => c -> builders(c).result()),
+      shapes)
+  }
+
+  /** The files of several contents that have no file in common, one after the other. */
+  def concat(parts: Seq[IndexContent]): IndexContent = parts match {
+    case Seq(one) => one
+    case _ =>
+      val columns = parts.flatMap(_.columns.map(_._1)).distinct.toIndexedSeq
+      val shapes = parts.flatMap(_.shapes).distinct.toIndexedSeq
+      val number = shapes.zipWithIndex.toMap
+      val paths = new ByteValues.Builder(parts.map(_.files.size).sum)
+      for (p <- parts; i <- 0 until p.files.size) {
+        paths.add(p.files.paths.data, p.files.paths.start(i), length(p.files.paths, i))
+      }
+      val files = FileTable(
+        paths.result(),
+        parts.flatMap(_.files.lengths).toArray,
+        parts.flatMap(_.files.modified).toArray,
+        parts.flatMap(_.files.rows).toArray,
+        parts.flatMap { p =>
+          val map = p.shapes.map(number)
+          p.files.shapeOf.map(s => if (s < 0) s else map(s))
+        }.toArray)
+      IndexContent(files, columns.map(c => c -> concatColumn(c, parts)), shapes)
+  }
+
+  private def concatColumn(column: IndexedColumn, parts: Seq[IndexContent]): ColumnValues = {
+    val builder = new ColumnBuilder(column.leafType, parts.map(_.files.size).sum)
+    parts.foreach { p =>
+      p.columns.find(_._1 == column) match {
+        case Some((_, values)) => (0 until p.files.size).foreach(builder.copy(values, _))
+        case None => (0 until p.files.size).foreach(_ => builder.add(None))
+      }
+    }
+    builder.result()
+  }
+
+  /** The same index reduced to some files; columns of which nothing is left go away. */
+  def select(content: IndexContent, keep: Int => Boolean): IndexContent = {
+    val kept = content.files.lengths.indices.filter(keep).toArray
+    if (kept.length == content.files.size) content
+    else {
+      val f = content.files
+      val paths = new ByteValues.Builder(kept.length)
+      kept.foreach(i => paths.add(f.paths.data, f.paths.start(i), length(f.paths, i)))
+      val columns = content.columns.map { case (column, values) =>
+        val builder = new ColumnBuilder(column.leafType, kept.length)
+        kept.foreach(builder.copy(values, _))
+        column -> builder.result()
+      }
+      IndexContent(
+        FileTable(
+          paths.result(),
+          kept.map(f.lengths(_)),
+          kept.map(f.modified(_)),
+          kept.map(f.rows(_)),
+          kept.map(f.shapeOf(_))),
+        columns.filter { case (_, v) => v.nulls.exists(_ >= 0) || v.flags.exists(_ != 0) },
+        content.shapes)
+    }
+  }
+
+  private def length(values: ByteValues, i: Int): Int = values.ends(i) - values.start(i)
+}

@@ -1,0 +1,123 @@
+package io.sparkzorder.index
+
+import scala.collection.mutable
+
+import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
+import com.fasterxml.jackson.module.scala.DefaultScalaModule
+import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType, Type, Types}
+import org.apache.parquet.schema.LogicalTypeAnnotation.TimeUnit
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
+import org.apache.parquet.schema.Type.Repetition
+
+/** A column in the header of an index; its position is that of its group in `bounds`. */
+final case class HeaderColumn(path: Seq[String], kind: String)
+
+/**
+ * What an index says of itself, JSON in the key-values of its footer.
+ *
+ * @param version of the format
+ * @param chosen columns that the user named; None for the first ones of each file
+ * @param columns that are indexed
+ * @param shapes leaf columns of the files; `schema` of a row is a position in this list
+ */
+final case class IndexHeader(
+    version: Int,
+    chosen: Option[Seq[Seq[String]]],
+    columns: Seq[HeaderColumn],
+    shapes: Seq[Seq[Seq[String]]]) {
+
+  def indexed: IndexedSeq[IndexedColumn] =
+    columns.map(c => IndexedColumn(c.path, LeafType.parse(c.kind))).toIndexedSeq
+}
+
+/** The index as a Parquet file: one row a data file. `docs/index.md` describes it for other readers. */
+object IndexFormat {
+
+  /** An index of a newer version is not read. */
+  val Version = 1
+
+  /** Key of the header in the footer's key-values. */
+  val HeaderKey = "spark.zorder.index"
+
+  private[index] val Bounds = "bounds"
+
+  // more schemas than these are not told apart: such files just count as unknown where they lack a column
+  private val maxShapes = 1000
+
+  private val mapper = new ObjectMapper()
+    .registerModule(DefaultScalaModule)
+    .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
+
+  def header(content: IndexContent, chosen: Option[Seq[Seq[String]]]): IndexHeader = IndexHeader(
+    Version,
+    chosen,
+    content.columns.map(c => HeaderColumn(c._1.path, c._1.leafType.text)),
+    content.shapes.take(maxShapes).map(_.leaves))
+
+  def toJson(header: IndexHeader): String = mapper.writeValueAsString(header)
+
+  /** @throws java.io.IOException when the text is not a header of a known version */
+  def parse(json: String): IndexHeader = {
+    if (json == null) throw new java.io.IOException("it has no header, so it is not an index")
+    val version = mapper.readTree(json).path("version").asInt(-1)
+    if (version < 1 || version > Version) throw new NewerIndexException(version)
+    mapper.readValue(json, classOf[IndexHeader])
+  }
+
+  /** The Parquet schema of an index with these columns. */
+  def schema(columns: Seq[IndexedColumn]): MessageType = {
+    val file: Seq[Type] = Seq(
+      Types.required(BINARY).as(LogicalTypeAnnotation.stringType()).named("path"),
+      Types.required(INT64).named("length"),
+      Types.required(INT64)
+        .as(LogicalTypeAnnotation.timestampType(true, TimeUnit.MILLIS))
+        .named("modified"),
+      Types.required(INT64).named("rows"),
+      Types.optional(INT32).named("schema"))
+    val groups = columns.zip(names(columns)).map { case (c, name) => group(c.leafType, name) }
+    val bounds =
+      if (groups.isEmpty) Nil else Seq(new GroupType(Repetition.REQUIRED, Bounds, groups: _*))
+    new MessageType("zorder_index", (file ++ bounds): _*)
+  }
+
+  private def group(t: LeafType, name: String): GroupType = {
+    val nulls: Type = Types.optional(INT64).named("nulls")
+    val ends = if (t.hasBounds) Seq(bound(t, "min"), bound(t, "max")) else Nil
+    val nan = if (t.isFloating) Seq(Types.optional(BOOLEAN).named("may_hold_nan")) else Nil
+    new GroupType(Repetition.REQUIRED, name, (nulls +: (ends ++ nan)): _*)
+  }
+
+  private def bound(t: LeafType, name: String): Type = t match {
+    case BooleanLeaf => Types.optional(BOOLEAN).named(name)
+    case IntegerLeaf(64) => Types.optional(INT64).named(name)
+    case IntegerLeaf(bits) =>
+      Types.optional(INT32).as(LogicalTypeAnnotation.intType(bits, true)).named(name)
+    case FloatLeaf => Types.optional(FLOAT).named(name)
+    case DoubleLeaf => Types.optional(DOUBLE).named(name)
+    case DateLeaf => Types.optional(INT32).as(LogicalTypeAnnotation.dateType()).named(name)
+    case TimestampLeaf(millis, utc) =>
+      val unit = if (millis) TimeUnit.MILLIS else TimeUnit.MICROS
+      Types.optional(INT64).as(LogicalTypeAnnotation.timestampType(utc, unit)).named(name)
+    case d @ DecimalLeaf(precision, scale) if d.inLongs =>
+      Types.optional(if (d.inInts) INT32 else INT64).as(LogicalTypeAnnotation.decimalType(scale, precision)).named(name)
+    case DecimalLeaf(precision, scale) =>
+      Types.optional(FIXED_LEN_BYTE_ARRAY).length(16)
+        .as(LogicalTypeAnnotation.decimalType(scale, precision)).named(name)
+    case StringLeaf => Types.optional(BINARY).as(LogicalTypeAnnotation.stringType()).named(name)
+    case _ => Types.optional(BINARY).named(name)
+  }
+
+  /** Names of the groups: the columns' own, numbered where they would be one name to some engine. */
+  private def names(columns: Seq[IndexedColumn]): Seq[String] = {
+    val used = mutable.HashSet.empty[String]
+    columns.map { c =>
+      val candidates = Iterator(c.name) ++ Iterator.from(2).map(n => s"${c.name}#$n")
+      candidates.find(n => used.add(FileShape.fold(n))).get
+    }
+  }
+}
+
+/** The index was written by a newer version of spark-zorder. */
+final class NewerIndexException(version: Int)
+    extends java.io.IOException(
+      s"its format version is $version, known is 1 to ${IndexFormat.Version}")

@@ -1,0 +1,122 @@
+package io.sparkzorder.index
+
+import java.io.FileNotFoundException
+import java.util.UUID
+
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.rewrite.{ExclusiveFile, RawFiles, StateDirectory}
+
+/**
+ * Where a table's index lies: numbered generations `_zorder/_index/_<n>`, each complete from the moment
+ * it appears. Readers take the newest; only writers remove old ones.
+ */
+final class IndexStore(val root: Path, conf: Configuration) extends Logging {
+  private val fs: FileSystem = RawFiles.of(root, conf)
+  private val directory = new Path(new Path(root, StateDirectory.Name), IndexStore.Name)
+
+  /** Generations, the newest first; none where there is no index. */
+  def generations(): Seq[FileStatus] = {
+    val found =
+      try fs.listStatus(directory).toSeq
+      catch { case _: FileNotFoundException => Nil }
+    found.filter(s => s.isFile && IndexStore.number(s).isDefined).sortBy(s =>
+      -IndexStore.number(s).get)
+  }
+
+  def exists: Boolean = generations().nonEmpty
+
+  /**
+   * Writes a generation made from the newest one. When somebody else writes one meanwhile, it is made
+   * again from theirs.
+   *
+   * @param make the new content from the header and content of the newest generation that can be read
+   * @return the new generation; None when the newest one is of a newer version and stays
+   */
+  def update(make: Option[(IndexHeader, IndexContent)] => (IndexContent, Option[Seq[Seq[String]]]))
+      : Option[FileStatus] = {
+    def attempt(left: Int): Option[FileStatus] = {
+      val there = generations()
+      read(there) match {
+        case Left(_: NewerIndexException) => None
+        case before =>
+          val (content, chosen) = make(before.toOption.flatten)
+          val next = new Path(
+            directory,
+            s"_${there.headOption.flatMap(IndexStore.number).getOrElse(0L) + 1}")
+          if (write(content, chosen, next)) {
+            removeBefore(there.headOption)
+            Some(fs.getFileStatus(next))
+          } else if (left > 0) attempt(left - 1)
+          else throw new java.io.IOException(s"others kept writing the index in $directory")
+      }
+    }
+    attempt(IndexStore.Attempts)
+  }
+
+  /** The newest generation's content; an error when it cannot be read. */
+  private def read(there: Seq[FileStatus])
+      : Either[Throwable, Option[(IndexHeader, IndexContent)]] =
+    there.headOption match {
+      case None => Right(None)
+      case Some(newest) =>
+        try {
+          val reader = new IndexReader(newest, conf)
+          Right(Some((reader.header, reader.content())))
+        } catch {
+          case NonFatal(e) =>
+            logWarning(s"the index ${newest.getPath} cannot be read and is not used", e)
+            Left(e)
+        }
+    }
+
+  private def write(
+      content: IndexContent,
+      chosen: Option[Seq[Seq[String]]],
+      path: Path): Boolean = {
+    // the directory of a table that was overwritten meanwhile stays away
+    if (!fs.exists(directory.getParent)) throw new FileNotFoundException(s"${directory.getParent}")
+    fs.mkdirs(directory)
+    val temporary = new Path(directory, s"_tmp_${UUID.randomUUID()}")
+    try {
+      val header = IndexFormat.header(content, chosen)
+      IndexWriter.write(content, header, temporary, RawFiles.writeRaw(new Configuration(conf)))
+      ExclusiveFile.publish(fs, temporary, path, conf)
+    } finally fs.delete(temporary, false)
+  }
+
+  /** The generation before the new one stays for those who are reading it. */
+  private def removeBefore(last: Option[FileStatus]): Unit = {
+    val keepFrom = last.flatMap(IndexStore.number).getOrElse(0L)
+    generations().filter(IndexStore.number(_).exists(_ < keepFrom)).foreach(s =>
+      Try(fs.delete(s.getPath, false)))
+    // of writers that were killed
+    val old = System.currentTimeMillis() - IndexStore.AbandonedMs
+    Try(fs.listStatus(directory).filter(s =>
+      s.getPath.getName.startsWith("_tmp_") && s.getModificationTime < old).foreach(s =>
+      fs.delete(s.getPath, false)))
+  }
+
+  /** Removes the index, all generations of it. */
+  def drop(): Unit = {
+    val _ = fs.delete(directory, true)
+  }
+}
+
+object IndexStore {
+  val Name = "_index"
+  private val Attempts = 20
+  private val AbandonedMs = 24L * 3600 * 1000
+
+  /** The number of a generation, by the name of its file. */
+  private[index] def number(file: FileStatus): Option[Long] = {
+    val name = file.getPath.getName
+    if (name.startsWith("_")) Try(name.substring(1).toLong).toOption else None
+  }
+}

@@ -1,0 +1,41 @@
+package io.sparkzorder.index
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+/**
+ * What an index holds, in numbers.
+ *
+ * @param columns names of the indexed columns, each once
+ */
+final case class IndexSummary(files: Long, rows: Long, columns: Seq[String])
+
+object IndexSummary {
+
+  /** @param file a generation of the index */
+  def of(file: FileStatus, conf: Configuration): IndexSummary = {
+    val reader = new IndexReader(file, conf)
+    val files = reader.files()
+    IndexSummary(
+      files.size.toLong,
+      files.rows.sum,
+      reader.header.indexed.map(_.name).distinct)
+  }
+}
+
+/** Paths of data files relative to their table, as the directory lists them: nothing is escaped. */
+object Relative {
+
+  /** The path below `root`; the whole path for a file elsewhere. */
+  def path(root: Path, file: Path): String = below(root, file).getOrElse(file.toString)
+
+  /** None for a file that does not lie below `root`. */
+  def below(root: Path, file: Path): Option[String] = {
+    val prefix = {
+      val p = root.toUri.getPath
+      if (p.endsWith("/")) p else p + "/"
+    }
+    val full = file.toUri.getPath
+    if (full.startsWith(prefix)) Some(full.substring(prefix.length)) else None
+  }
+}

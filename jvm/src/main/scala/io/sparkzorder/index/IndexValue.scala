@@ -1,0 +1,87 @@
+package io.sparkzorder.index
+
+import java.math.BigInteger
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Arrays
+
+import scala.util.Try
+
+import org.apache.parquet.internal.column.columnindex.BinaryTruncator
+import org.apache.parquet.io.api.Binary
+import org.apache.parquet.schema.{LogicalTypeAnnotation, PrimitiveType, Types}
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
+
+import io.sparkzorder.bits.OrderedLongs
+
+/**
+ * Bounds of footers as the index holds them: an ordered `java.lang.Long`, or bytes whose unsigned order
+ * is that of the values. Null stands for unknown.
+ */
+private[sparkzorder] object IndexValue {
+
+  /** Strings and binaries are cut to so many bytes. */
+  val MaxBytes = 64
+
+  private val string: PrimitiveType =
+    Types.required(PrimitiveTypeName.BINARY).as(LogicalTypeAnnotation.stringType()).named("s")
+  private val binary: PrimitiveType = Types.required(PrimitiveTypeName.BINARY).named("b")
+
+  /** Both bounds of a column, or None where one of them cannot be told. */
+  def bounds(min: Any, max: Any, t: LeafType): Option[(Any, Any)] = {
+    val (least, greatest) = (of(min, t, isMax = false), of(max, t, isMax = true))
+    // a footer whose bounds are the wrong way round is not to be trusted
+    if (least == null || greatest == null || compare(least, greatest) > 0) None
+    else Some((least, greatest))
+  }
+
+  private def of(value: Any, t: LeafType, isMax: Boolean): Any = (value, t) match {
+    case (b: java.lang.Boolean, BooleanLeaf) => OrderedLongs.ofBoolean(b)
+    case (n: Number, FloatLeaf | DoubleLeaf) =>
+      if (n.doubleValue.isNaN) null else OrderedLongs.ofDouble(n.doubleValue)
+    case (n: Number, d: DecimalLeaf) => decimal(BigInteger.valueOf(n.longValue), d)
+    case (b: Binary, d: DecimalLeaf) =>
+      if (b.length == 0) null else decimal(new BigInteger(b.getBytes), d)
+    case (n: Number, _: IntegerLeaf | DateLeaf | _: TimestampLeaf) => n.longValue
+    case (b: Binary, StringLeaf) => cut(b, string, isMax)
+    case (b: Binary, BinaryLeaf) => cut(b, binary, isMax)
+    case _ => null
+  }
+
+  private def decimal(unscaled: BigInteger, d: DecimalLeaf): Any =
+    if (d.inLongs) { if (unscaled.bitLength < 64) unscaled.longValue else null }
+    else wide(unscaled).orNull
+
+  /** 16 bytes in the order of the numbers; None for what takes more. */
+  def wide(unscaled: BigInteger): Option[Array[Byte]] =
+    if (unscaled.bitLength > 127) None
+    else {
+      val bytes = unscaled.toByteArray
+      val out = new Array[Byte](16)
+      Arrays.fill(out, (unscaled.signum >> 31).toByte)
+      System.arraycopy(bytes, 0, out, 16 - bytes.length, bytes.length)
+      out(0) = (out(0) ^ 0x80).toByte
+      Some(out)
+    }
+
+  /** Minima are cut off, maxima rounded up, both between characters. */
+  private def cut(value: Binary, t: PrimitiveType, isMax: Boolean): Any = {
+    val short =
+      if (value.length <= MaxBytes) value
+      else {
+        val truncator = BinaryTruncator.getTruncator(t)
+        if (isMax) truncator.truncateMax(value, MaxBytes) else truncator.truncateMin(value, MaxBytes)
+      }
+    val bytes = short.getBytes
+    // a maximum that cannot be rounded up comes back as it is
+    if (bytes.length > MaxBytes || (t eq string) && !isText(bytes)) null else bytes
+  }
+
+  private def isText(bytes: Array[Byte]): Boolean =
+    Try(UTF_8.newDecoder().decode(java.nio.ByteBuffer.wrap(bytes))).isSuccess
+
+  private def compare(a: Any, b: Any): Int = (a, b) match {
+    case (x: Long, y: Long) => java.lang.Long.compare(x, y)
+    case (x: Array[Byte], y: Array[Byte]) => ByteValues.compare(x, 0, x.length, y)
+    case _ => throw new IllegalArgumentException(s"bounds of two kinds: $a and $b")
+  }
+}

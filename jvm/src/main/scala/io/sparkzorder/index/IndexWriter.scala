@@ -1,0 +1,136 @@
+package io.sparkzorder.index
+
+import java.util.{Collections, Map => JMap}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.column.ParquetProperties.WriterVersion
+import org.apache.parquet.hadoop.ParquetWriter
+import org.apache.parquet.hadoop.api.WriteSupport
+import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
+import org.apache.parquet.hadoop.metadata.CompressionCodecName
+import org.apache.parquet.hadoop.util.HadoopOutputFile
+import org.apache.parquet.io.OutputFile
+import org.apache.parquet.io.api.{Binary, RecordConsumer}
+
+/** Writes an index by parquet-hadoop's own writer. */
+private[index] object IndexWriter {
+
+  /** @param path a file that is not there yet */
+  def write(
+      content: IndexContent,
+      header: IndexHeader,
+      path: Path,
+      conf: Configuration): Unit = {
+    val file = HadoopOutputFile.fromPath(path, conf)
+    val writer = new Builder(file, content, IndexFormat.toJson(header))
+      .withConf(conf)
+      .withCompressionCodec(CompressionCodecName.ZSTD)
+      .withWriterVersion(WriterVersion.PARQUET_1_0)
+      .withDictionaryEncoding("path", false)
+      .withPageWriteChecksumEnabled(true)
+      .build()
+    try content.files.lengths.indices.foreach(i => writer.write(Int.box(i)))
+    finally writer.close()
+  }
+
+  private final class Builder(file: OutputFile, content: IndexContent, header: String)
+      extends ParquetWriter.Builder[Integer, Builder](file) {
+    override protected def self(): Builder = this
+    override protected def getWriteSupport(conf: Configuration): WriteSupport[Integer] = {
+      val _ = conf
+      new IndexWriteSupport(content, Collections.singletonMap(IndexFormat.HeaderKey, header))
+    }
+  }
+}
+
+/** Writes file number `i` of a content as one row. */
+private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[String, String])
+    extends WriteSupport[Integer] {
+  private var out: RecordConsumer = _
+  private val names = content.columns.map(_._1)
+  private val schema = IndexFormat.schema(names)
+  private val groups =
+    if (names.isEmpty) IndexedSeq.empty
+    else {
+      val bounds = schema.getType(Array(IndexFormat.Bounds): _*).asGroupType()
+      names.indices.map(bounds.getFieldName(_))
+    }
+  private val values = content.columns.map(_._2)
+
+  override def init(conf: Configuration): WriteContext = {
+    val _ = conf
+    new WriteContext(schema, keyValues)
+  }
+
+  override def prepareForWrite(consumer: RecordConsumer): Unit = out = consumer
+
+  override def write(file: Integer): Unit = {
+    val i = file.intValue
+    val f = content.files
+    out.startMessage()
+    field("path", 0)(out.addBinary(Binary.fromConstantByteArray(f.paths(i))))
+    field("length", 1)(out.addLong(f.lengths(i)))
+    field("modified", 2)(out.addLong(f.modified(i)))
+    field("rows", 3)(out.addLong(f.rows(i)))
+    if (f.shapeOf(i) >= 0) field("schema", 4)(out.addInteger(f.shapeOf(i)))
+    if (groups.nonEmpty) {
+      field(IndexFormat.Bounds, 5) {
+        out.startGroup()
+        groups.indices.foreach { c =>
+          field(groups(c), c) {
+            out.startGroup()
+            column(names(c).leafType, values(c), i)
+            out.endGroup()
+          }
+        }
+        out.endGroup()
+      }
+    }
+    out.endMessage()
+  }
+
+  private def column(t: LeafType, v: ColumnValues, i: Int): Unit = {
+    if (v.nulls(i) >= 0) field("nulls", 0)(out.addLong(v.nulls(i)))
+    if ((v.flags(i) & ColumnValues.Bounded) != 0) {
+      field("min", 1)(bound(t, v.min, i))
+      field("max", 2)(bound(t, v.max, i))
+      if (t.isFloating) {
+        field("may_hold_nan", 3)(out.addBoolean((v.flags(i) & ColumnValues.NoNaN) == 0))
+      }
+    }
+  }
+
+  private def bound(t: LeafType, values: BoundValues, i: Int): Unit = (values, t) match {
+    case (LongBounds(longs), BooleanLeaf) => out.addBoolean(longs(i) != 0)
+    case (LongBounds(longs), FloatLeaf) => out.addFloat(StoredBound.double(longs(i)).toFloat)
+    case (LongBounds(longs), DoubleLeaf) => out.addDouble(StoredBound.double(longs(i)))
+    case (LongBounds(longs), _) if t.inInts => out.addInteger(longs(i).toInt)
+    case (LongBounds(longs), _) => out.addLong(longs(i))
+    case (ByteBounds(bytes), _: DecimalLeaf) =>
+      out.addBinary(Binary.fromConstantByteArray(StoredBound.flipped(bytes(i))))
+    case (ByteBounds(bytes), _) => out.addBinary(Binary.fromConstantByteArray(bytes(i)))
+    case (NoBounds, _) => throw new IllegalStateException(s"bounds of a column of type ${t.text}")
+  }
+
+  private def field(name: String, position: Int)(body: => Unit): Unit = {
+    out.startField(name, position)
+    body
+    out.endField(name, position)
+  }
+}
+
+/** Bounds between memory, where they are ordered, and the index, where they are plain values. */
+private[index] object StoredBound {
+
+  /** The number of an ordered long. */
+  def double(ordered: Long): Double =
+    java.lang.Double.longBitsToDouble(ordered ^ ((ordered >> 63) & Long.MaxValue))
+
+  /** Two's complement to bytes that compare unsigned, and back. */
+  def flipped(bytes: Array[Byte]): Array[Byte] = {
+    val out = bytes.clone()
+    out(0) = (out(0) ^ 0x80).toByte
+    out
+  }
+}

@@ -1,0 +1,122 @@
+package io.sparkzorder.index
+
+import org.apache.parquet.schema.LogicalTypeAnnotation._
+import org.apache.parquet.schema.PrimitiveType
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
+
+/**
+ * What a column of the index holds: the type of a file's leaf column, as far as it decides how values
+ * compare. Files that store the same values in different ways (decimals as integers or bytes) share one.
+ *
+ * @param text the type's name in the header of the index
+ */
+sealed abstract class LeafType(val text: String) extends Serializable {
+
+  /** Bounds are ordered longs; else ordered bytes, or nothing. */
+  def inLongs: Boolean = this match {
+    case StringLeaf | BinaryLeaf | Int96Leaf | OtherLeaf => false
+    case DecimalLeaf(precision, _) => precision <= LeafType.LongDigits
+    case _ => true
+  }
+
+  /** The index stores such bounds in 32 bits. */
+  def inInts: Boolean = this match {
+    case DateLeaf => true
+    case IntegerLeaf(bits) => bits < 64
+    case DecimalLeaf(precision, _) => precision <= LeafType.IntDigits
+    case _ => false
+  }
+
+  /** The index holds min and max of such columns, not only null counts. */
+  def hasBounds: Boolean = this != OtherLeaf && this != Int96Leaf
+
+  /** Footers of some writers pass over NaN. */
+  def isFloating: Boolean = this == FloatLeaf || this == DoubleLeaf
+}
+
+case object BooleanLeaf extends LeafType("boolean")
+final case class IntegerLeaf(bits: Int) extends LeafType(s"int$bits")
+case object FloatLeaf extends LeafType("float")
+case object DoubleLeaf extends LeafType("double")
+case object DateLeaf extends LeafType("date")
+
+/** @param utc an instant, TIMESTAMP; else a time on the clock, TIMESTAMP_NTZ */
+final case class TimestampLeaf(millis: Boolean, utc: Boolean)
+    extends LeafType(
+      s"timestamp_${if (millis) "millis" else "micros"}_${if (utc) "utc" else "local"}")
+
+final case class DecimalLeaf(precision: Int, scale: Int)
+    extends LeafType(s"decimal($precision,$scale)")
+case object StringLeaf extends LeafType("string")
+case object BinaryLeaf extends LeafType("binary")
+
+/** Old timestamps of 12 bytes: their footers have null counts and no bounds. */
+case object Int96Leaf extends LeafType("int96")
+
+/** Whatever else: unsigned integers, times, nanoseconds, UUID. Nothing is known of such columns. */
+case object OtherLeaf extends LeafType("other")
+
+object LeafType {
+
+  /** Decimals of so many digits fit a long. */
+  val LongDigits = 18
+
+  /** And of so many, 32 bits. */
+  val IntDigits = 9
+
+  private val fixed: Map[String, LeafType] = {
+    val integers = Seq(8, 16, 32, 64).map(IntegerLeaf(_))
+    val timestamps = for (m <- Seq(true, false); u <- Seq(true, false)) yield TimestampLeaf(m, u)
+    val others = Seq(BooleanLeaf, FloatLeaf, DoubleLeaf, DateLeaf, StringLeaf, BinaryLeaf, Int96Leaf)
+    (integers ++ timestamps ++ others).map(t => t.text -> t).toMap
+  }
+
+  private val decimal = "decimal\\((\\d+),(\\d+)\\)".r
+
+  /** The type of a header's text; of an unknown text [[OtherLeaf]]. */
+  def parse(text: String): LeafType = text match {
+    case decimal(precision, scale) => DecimalLeaf(precision.toInt, scale.toInt)
+    case other => fixed.getOrElse(other, OtherLeaf)
+  }
+
+  /** The type of a file's column. */
+  def of(t: PrimitiveType): LeafType = t.getLogicalTypeAnnotation match {
+    case d: DecimalLogicalTypeAnnotation => DecimalLeaf(d.getPrecision, d.getScale)
+    case annotation =>
+      t.getPrimitiveTypeName match {
+        case BOOLEAN => BooleanLeaf
+        case INT32 => ofInt32(annotation)
+        case INT64 => ofInt64(annotation)
+        case FLOAT => FloatLeaf
+        case DOUBLE => DoubleLeaf
+        case BINARY => ofBinary(annotation)
+        case INT96 => Int96Leaf
+        case FIXED_LEN_BYTE_ARRAY => OtherLeaf
+      }
+  }
+
+  private type Annotation = org.apache.parquet.schema.LogicalTypeAnnotation
+
+  private def ofInt32(annotation: Annotation): LeafType = annotation match {
+    case null => IntegerLeaf(32)
+    case i: IntLogicalTypeAnnotation if i.isSigned => IntegerLeaf(i.getBitWidth)
+    case _: DateLogicalTypeAnnotation => DateLeaf
+    case _ => OtherLeaf
+  }
+
+  private def ofInt64(annotation: Annotation): LeafType = annotation match {
+    case null => IntegerLeaf(64)
+    case i: IntLogicalTypeAnnotation if i.isSigned => IntegerLeaf(i.getBitWidth)
+    case ts: TimestampLogicalTypeAnnotation if ts.getUnit != TimeUnit.NANOS =>
+      TimestampLeaf(ts.getUnit == TimeUnit.MILLIS, ts.isAdjustedToUTC)
+    case _ => OtherLeaf
+  }
+
+  private def ofBinary(annotation: Annotation): LeafType = annotation match {
+    case null | _: BsonLogicalTypeAnnotation => BinaryLeaf
+    case _: StringLogicalTypeAnnotation | _: EnumLogicalTypeAnnotation |
+        _: JsonLogicalTypeAnnotation =>
+      StringLeaf
+    case _ => OtherLeaf
+  }
+}

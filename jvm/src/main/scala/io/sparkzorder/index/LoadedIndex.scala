@@ -1,0 +1,122 @@
+package io.sparkzorder.index
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Objects
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.sql.catalyst.expressions.XXH64
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.array.ByteArrayMethods
+
+/**
+ * One generation of an index as queries use it: parts are loaded when they are asked for first.
+ *
+ * @param root the table's directory, qualified
+ * @param file the generation
+ * @param cacheSize bytes that the cache of all indexes may take
+ */
+final class LoadedIndex(root: Path, file: FileStatus, conf: Configuration, cacheSize: Long) {
+  private lazy val reader = new IndexReader(file, conf)
+
+  private lazy val loadedHeader =
+    IndexCache(IndexCache.headerKey(file), cacheSize)(new LoadedHeader(reader.header))
+
+  /**
+   * The columns that are there.
+   *
+   * @throws java.io.IOException when the generation cannot be used
+   */
+  def indexed: IndexedSeq[IndexedColumn] = loadedHeader.indexed
+
+  /** What leaf columns files have. */
+  def shapes: IndexedSeq[FileShape] = loadedHeader.shapes
+
+  /** The data files. */
+  lazy val files: PathLookup =
+    IndexCache(CacheKey(file, IndexCache.Files), cacheSize)(new PathLookup(root, reader.files()))
+
+  /** What is known of a column, by its position in [[indexed]]. */
+  def column(number: Int): ColumnValues =
+    IndexCache(CacheKey(file, number), cacheSize)(new LoadedColumn(reader.column(number))).values
+}
+
+private final class LoadedHeader(header: IndexHeader) extends Sized {
+  val indexed: IndexedSeq[IndexedColumn] = header.indexed
+  val shapes: IndexedSeq[FileShape] = header.shapes.map(FileShape(_)).toIndexedSeq
+  override def bytes: Long =
+    1000L + 200L * header.columns.size + 100L * header.shapes.map(_.size.toLong).sum
+}
+
+private final class LoadedColumn(val values: ColumnValues) extends Sized {
+  override def bytes: Long = values.bytes
+}
+
+/** Finds files of an index by their paths: an open hash table over the bytes of the relative paths. */
+final class PathLookup(root: Path, val table: FileTable) extends Sized {
+  private val (scheme, authority) = (root.toUri.getScheme, root.toUri.getAuthority)
+  private val prefix = {
+    val path = root.toUri.getPath
+    (if (path.endsWith("/")) path else path + "/").getBytes(UTF_8)
+  }
+  private val slots = {
+    val size = Integer.highestOneBit(math.max(4, table.size)) * 4
+    val made = Array.fill(size)(-1)
+    (0 until table.size).foreach { i =>
+      val (from, to) = (table.paths.start(i), table.paths.ends(i))
+      var at = hash(table.paths.data, from, to - from) & (size - 1)
+      while (made(at) >= 0) at = (at + 1) & (size - 1)
+      made(at) = i
+    }
+    made
+  }
+
+  override def bytes: Long = table.bytes + 4L * slots.length
+
+  /**
+   * @return the position of a file that was listed; -1 when the index does not know it or knows it with
+   *   another length or time
+   */
+  def indexOf(status: FileStatus): Int = {
+    val uri = status.getPath.toUri
+    if (!Objects.equals(uri.getScheme, scheme) || !Objects.equals(uri.getAuthority, authority)) -1
+    else {
+      val path = uri.getPath.getBytes(UTF_8)
+      val length = path.length - prefix.length
+      if (length <= 0 || !same(path, 0, prefix, 0, prefix.length)) -1
+      else find(path, prefix.length, length, status)
+    }
+  }
+
+  private def find(path: Array[Byte], from: Int, length: Int, status: FileStatus): Int = {
+    val mask = slots.length - 1
+    var at = hash(path, from, length) & mask
+    var i = slots(at)
+    while (i >= 0 && !isPath(i, path, from, length)) {
+      at = (at + 1) & mask
+      i = slots(at)
+    }
+    val fresh = i >= 0 && table.lengths(i) == status.getLen &&
+      table.modified(i) == status.getModificationTime
+    if (fresh) i else -1
+  }
+
+  private def isPath(i: Int, path: Array[Byte], from: Int, length: Int): Boolean = {
+    val start = table.paths.start(i)
+    table.paths.ends(i) - start == length && same(path, from, table.paths.data, start, length)
+  }
+
+  private def same(a: Array[Byte], aFrom: Int, b: Array[Byte], bFrom: Int, length: Int): Boolean =
+    ByteArrayMethods.arrayEquals(
+      a,
+      Platform.BYTE_ARRAY_OFFSET.toLong + aFrom,
+      b,
+      Platform.BYTE_ARRAY_OFFSET.toLong + bFrom,
+      length.toLong)
+
+  private def hash(bytes: Array[Byte], from: Int, length: Int): Int = {
+    val h = XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + from, length, 42L)
+    (h ^ (h >>> 32)).toInt
+  }
+}

@@ -1,0 +1,105 @@
+package io.sparkzorder.skipping
+
+import scala.util.Random
+
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Random predicates on the columns of a random table: comparisons, lists, LIKE, casts and arithmetic
+ * under AND, OR and NOT. Nothing in them depends on how rows fall to tasks.
+ *
+ * @param mayFail also what raises an error under ANSI: arithmetic and casts of strings
+ */
+final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn], mayFail: Boolean) {
+
+  def next(depth: Int = 3): Expression =
+    if (depth == 0 || random.nextInt(3) == 0) leaf()
+    else {
+      random.nextInt(5) match {
+        case 0 | 1 => And(next(depth - 1), next(depth - 1))
+        case 2 | 3 => Or(next(depth - 1), next(depth - 1))
+        case _ => Not(next(depth - 1))
+      }
+    }
+
+  private def leaf(): Expression = {
+    val c = columns(random.nextInt(columns.size))
+    val a: Expression = UnresolvedAttribute.parseAttributeName(c.name) match {
+      case parts => UnresolvedAttribute(parts)
+    }
+    random.nextInt(12) match {
+      case 0 => IsNull(a)
+      case 1 => IsNotNull(a)
+      case 2 => in(a, c)
+      case 3 => EqualNullSafe(a, if (random.nextInt(4) == 0) Literal(null, c.dataType) else c.literal(random))
+      case 4 => And(GreaterThanOrEqual(a, c.literal(random)), LessThanOrEqual(a, c.literal(random)))
+      case 5 | 6 => special(a, c)
+      case _ => compare(a, if (random.nextInt(30) == 0) Literal(null, c.dataType) else c.literal(random))
+    }
+  }
+
+  private def in(a: Expression, c: RandomColumn): Expression = {
+    // more than ten become a set
+    val n = if (random.nextInt(3) == 0) 14 else random.nextInt(4) + 1
+    val values = Seq.fill(n)(c.literal(random))
+    val list = if (random.nextInt(4) == 0) values :+ Literal(null, c.dataType) else values
+    if (random.nextInt(3) == 0) Not(In(a, list)) else In(a, list)
+  }
+
+  private def compare(a: Expression, b: Expression): Expression = {
+    val (l, r) = if (random.nextInt(4) == 0) (b, a) else (a, b)
+    random.nextInt(6) match {
+      case 0 => EqualTo(l, r)
+      case 1 => LessThan(l, r)
+      case 2 => LessThanOrEqual(l, r)
+      case 3 => GreaterThan(l, r)
+      case 4 => GreaterThanOrEqual(l, r)
+      case _ => Not(EqualTo(l, r))
+    }
+  }
+
+  /** What only some types have. */
+  private def special(a: Expression, c: RandomColumn): Expression = c.dataType match {
+    case StringType => like(a, c)
+    case BooleanType => if (random.nextBoolean()) a else Not(a)
+    case ByteType | ShortType | IntegerType | LongType =>
+      val value = c.literal(random).value.asInstanceOf[Number].longValue
+      random.nextInt(if (mayFail) 5 else 4) match {
+        case 0 => compare(Cast(a, DoubleType), Literal(value + 0.5d))
+        case 1 => compare(Cast(a, DecimalType(24, 2)), Literal(Decimal(BigDecimal(value) + 0.5, 24, 2)))
+        case 2 => compare(Cast(a, LongType), Literal(value))
+        case 3 => compare(Cast(a, FloatType), Literal(value.toFloat))
+        case _ => compare(Add(Cast(a, LongType), Literal(1L)), Literal(value))
+      }
+    case FloatType =>
+      val value = c.literal(random).value.asInstanceOf[Float].toDouble
+      compare(Cast(a, DoubleType), Literal(Math.nextUp(value)))
+    case d: DecimalType if d.precision < 30 =>
+      val wider = DecimalType(d.precision + 4, d.scale + 2)
+      val value = c.literal(random).value.asInstanceOf[Decimal].toBigDecimal + BigDecimal(1, d.scale + 2)
+      if (value.precision > wider.precision) IsNull(a)
+      else compare(Cast(a, wider), Literal(Decimal(value, wider.precision, wider.scale), wider))
+    case DateType => compare(Cast(a, TimestampType), Cast(c.literal(random), TimestampType))
+    case TimestampType => compare(Cast(a, DateType), Cast(c.literal(random), DateType))
+    case _ => compare(Coalesce(Seq(a, c.literal(random))), c.literal(random))
+  }
+
+  private def like(a: Expression, c: RandomColumn): Expression = {
+    val text = c.literal(random).value.asInstanceOf[UTF8String].toString
+    val from = text.take(random.nextInt(text.length + 1))
+    val plain = from.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    random.nextInt(if (mayFail) 8 else 7) match {
+      case 0 => StartsWith(a, Literal(from))
+      case 1 => Not(StartsWith(a, Literal(from)))
+      case 2 => Like(a, Literal(plain + "%"), '\\')
+      case 3 => Not(Like(a, Literal(plain + "%"), '\\'))
+      case 4 => Like(a, Literal(plain + "_%1"), '\\')
+      case 5 => Like(a, Literal(plain), '\\')
+      case 6 => Contains(a, Literal(from))
+      case _ => compare(Cast(a, IntegerType), Literal(12))
+    }
+  }
+}

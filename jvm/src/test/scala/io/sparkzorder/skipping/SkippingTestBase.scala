@@ -1,0 +1,82 @@
+package io.sparkzorder.skipping
+
+import java.io.File
+import java.net.URI
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.functions.input_file_name
+
+import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.index._
+
+/** A scan in an optimized plan. */
+final case class Scan(relation: HadoopFsRelation, output: Seq[Attribute], filters: Seq[Expression]) {
+  def narrowing: IndexNarrowing = new IndexNarrowing(relation, output)
+
+  def files: Seq[FileStatus] =
+    relation.location.listFiles(Nil, Nil).flatMap(_.files.map(_.fileStatus))
+
+  /** Names of the files that must be read for the filters. */
+  def kept(by: Seq[Expression] = filters): Set[String] = {
+    val keep = narrowing(by)
+    files.filter(f => keep.forall(_(f))).map(_.getPath.getName).toSet
+  }
+}
+
+/** What tests of skipping share: queries as Spark's optimizer leaves them, judged by the index. */
+abstract class SkippingTestBase extends OptimizeTestBase {
+
+  def scanOf(plan: LogicalPlan): Scan = plan.collectFirst { case l: LogicalRelation =>
+    val filters = plan.collect { case Filter(condition, _) => condition }
+    Scan(l.relation.asInstanceOf[HadoopFsRelation], l.output, filters)
+  }.get
+
+  def scanOf(df: DataFrame): Scan = scanOf(df.queryExecution.optimizedPlan)
+
+  /** Names of the files that hold rows of a query, as Spark reads them. */
+  def matching(df: DataFrame): Set[String] = withoutSkipping {
+    df.select(input_file_name()).distinct().collect()
+      .map(r => new Path(new URI(r.getString(0))).getName).toSet
+  }
+
+  def withoutSkipping[T](body: => T): T = inConf("spark.zorder.skipping.enabled" -> "false")(body)
+
+  /** The number of files kept; none where the optimizer knows that no row can match. */
+  def keptByIndex(df: DataFrame): Int =
+    if (df.queryExecution.optimizedPlan.exists(_.isInstanceOf[LogicalRelation])) {
+      scanOf(df).kept().size
+    } else 0
+
+  /** Checks that no file with a matching row is let go, and gives the number of files kept. */
+  def keptFiles(df: DataFrame): Int = {
+    val kept = scanOf(df).kept()
+    val lost = matching(df) -- kept
+    assert(lost.isEmpty, s"files with rows that match ${df.queryExecution.optimizedPlan}")
+    kept.size
+  }
+
+  /** One file for each frame, in one directory. */
+  def filesOf(dir: File, frames: DataFrame*): Unit =
+    frames.foreach(_.coalesce(1).write.mode("append").parquet(dir.getPath))
+
+  def createIndex(dir: File): Unit = {
+    val _ = sql(s"CREATE ZORDER INDEX ON '$dir'").collect()
+  }
+
+  def storeOf(dir: File): IndexStore =
+    new IndexStore(new Path(s"file:$dir"), spark.sessionState.newHadoopConf())
+
+  /** Changes the index as if files had said something else. */
+  def rewriteIndex(dir: File)(change: ColumnValues => ColumnValues): Unit = {
+    val _ = storeOf(dir).update { before =>
+      val (header, content) = before.get
+      val changed = content.columns.map { case (c, v) => c -> change(v) }
+      (content.copy(columns = changed), header.chosen)
+    }
+  }
+}
