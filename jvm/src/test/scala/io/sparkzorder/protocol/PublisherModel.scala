@@ -27,13 +27,19 @@ final class PublisherModel(state: StateModel, variant: Variant.Value) {
       }
     for {
       problems <- folders(record.changes.toList, Nil)
-      _ <- Forget((n, record, problems, outer), requireState(n, record))
+      _ <- Forget((n, record, problems, outer), finish(n, record, problems))
+    } yield ()
+  }
+
+  /** The end of Publisher.publish */
+  def finish(n: Int, record: ModelRecord, problems: List[String]): Program[Unit] =
+    for {
+      _ <- requireState(n, record)
       _ <- if (problems.nonEmpty && notesLate) state.markConflict(n) else unit
       _ <- change("Publisher.delete")(_.deleteTree(Places.staging(record.run)))
       _ <- state.markDone(n, record.run)
       _ <- if (problems.isEmpty) unit else Failed(s"ZORDER_PUBLISH_CONFLICT ${problems.head}")
     } yield ()
-  }
 
   /** Publisher.rollForward */
   def rollForward(outer: Any): Program[Unit] = {
