@@ -146,8 +146,11 @@ final class Invariants(
 
   /** A conflict was noted, or the overwriter of the table failed half way after deleting our records. */
   private def isNamed(disk: Disk): Boolean =
-    disk.files.keys.exists(_.endsWith("_conflict")) ||
+    (othersChange && disk.files.keys.exists(_.endsWith("_conflict"))) ||
       (overwritten(Places.root) && cleared(disk).isEmpty)
+
+  // where nobody else changes or removes data files no conflict may cost a row
+  private def othersChange = overwritten.nonEmpty || rewritesFile
 
   /** Visible files are those of the writers and of committed runs, and none waits any more. */
   private def stray(disk: Disk): Option[String] = {

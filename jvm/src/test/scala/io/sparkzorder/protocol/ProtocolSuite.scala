@@ -30,7 +30,6 @@ class ProtocolSuite extends AnyFunSuite {
   catches(NoRecheck, partitionOverwritten, "is back")
   catches(StagedStraightIn, partitionOverwritten, "is back", "is nowhere")
   catches(MarkerIgnored, partitionOverwritten, "is back")
-  catches(NoteAfterDiscard, fileOverwritten, "is nowhere")
   catches(NoLookAfterMove, fileOverwritten, "is nowhere")
   catches(DoneWithoutRun, latePublisher, "still waits", "is gone")
   catches(PartialFiles, stagedRemoved, "is nowhere")

@@ -124,13 +124,6 @@ object Scenario {
     crashes = 1,
     rewritesFile = true)
 
-  // nobody is killed: what happens to the file when a late publisher is, safety.md says
-  val fileOverwrittenAndRecovered: Scenario = Scenario(
-    "rewriter, a writer of one file under its old name, recoverer",
-    twoSmallFiles,
-    Seq(rewriter, fileWriter, recoverer),
-    rewritesFile = true)
-
   val stagedRemoved: Scenario = Scenario(
     "rewriter, somebody who removes a staged file, recoverer, crash",
     oneFile,
@@ -175,7 +168,6 @@ object Scenario {
     unpartitionedOverwritten,
     twoRewriters,
     fileOverwritten,
-    fileOverwrittenAndRecovered,
     stagedRemoved,
     readers,
     latePublisher)
