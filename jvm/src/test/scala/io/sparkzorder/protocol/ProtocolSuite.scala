@@ -32,5 +32,5 @@ class ProtocolSuite extends AnyFunSuite {
   catches(MarkerIgnored, partitionOverwritten, "is back")
   catches(NoLookAfterMove, fileOverwritten, "is nowhere")
   catches(DoneWithoutRun, latePublisher, "still waits", "is gone")
-  catches(PartialFiles, stagedRemoved, "is nowhere")
+  catches(PartialFiles, stagedRemoved, "is nowhere", "missing")
 }

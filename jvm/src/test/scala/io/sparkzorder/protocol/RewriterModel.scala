@@ -105,8 +105,9 @@ final class RewriterModel(variant: Variant.Value) {
   private def check(other: ModelRecord, record: ModelRecord): Program[Unit] = {
     def inputs(r: ModelRecord) =
       r.changes.flatMap(c => c.replaced.map(f => c.folder -> f.name)).toSet
-    if (inputs(other).intersect(inputs(record)).isEmpty) unit
-    else Failed(s"ZORDER_CONFLICT run ${other.run} has replaced a file")
+    def outputs(r: ModelRecord) = r.changes.flatMap(c => c.added.map(f => c.folder -> f.name)).toSet
+    if ((inputs(other) ++ outputs(other)).intersect(inputs(record)).isEmpty) unit
+    else Failed(s"ZORDER_CONFLICT run ${other.run} has replaced or added a file")
   }
 
   /** BatchRun.recheck */
