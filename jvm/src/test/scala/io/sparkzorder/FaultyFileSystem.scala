@@ -1,6 +1,6 @@
 package io.sparkzorder
 
-import java.io.FileNotFoundException
+import java.io.{FileNotFoundException, FileOutputStream}
 import java.net.URI
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -53,18 +53,11 @@ class FaultyFileSystem extends RawLocalFileSystem {
       blockSize: Long,
       progress: Progressable): FSDataOutputStream = {
     FaultyFileSystem.before("create", path)
-    // which the local file system forgets
+    // which the local file system would make
     if (!pathToFile(path).getParentFile.isDirectory) {
       throw new FileNotFoundException(s"the directory of $path")
     }
-    super.createNonRecursive(
-      path,
-      permission,
-      overwrite,
-      bufferSize,
-      replication,
-      blockSize,
-      progress)
+    new FSDataOutputStream(new FileOutputStream(pathToFile(path)), null)
   }
 
   /** As HDFS has it: false where the directory is missing, and no copy instead. */

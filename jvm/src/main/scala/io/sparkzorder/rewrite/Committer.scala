@@ -41,11 +41,24 @@ final class Committer(state: StateDirectory, target: String) extends Logging {
         throw ZOrderErrors.conflict(target, "this run was declared dead and cleaned up")
       case _ if other.exchangesFiles =>
         inputs(other).intersect(ours).headOption.foreach { case (folder, name) =>
-          val file = if (folder.isEmpty) name else s"$folder/$name"
-          throw ZOrderErrors.conflict(target, s"run ${other.run} has replaced $file")
+          throw ZOrderErrors.conflict(
+            target,
+            s"run ${other.run} has replaced ${pathOf(folder, name)}")
+        }
+        // listed while that run was still publishing: its other files may be yet to come
+        outputs(other).intersect(ours).headOption.foreach { case (folder, name) =>
+          throw ZOrderErrors.conflict(
+            target,
+            s"run ${other.run} was just adding ${pathOf(folder, name)}")
         }
       case _ =>
     }
+
+  private def pathOf(folder: String, name: String): String =
+    if (folder.isEmpty) name else s"$folder/$name"
+
+  private def outputs(record: Record): Set[(String, String)] =
+    record.changes.flatMap(c => c.added.map(a => (c.folder, a.name))).toSet
 
   private def inputs(record: Record): Set[(String, String)] =
     record.changes.flatMap(c => c.replaced.map(r => (c.folder, r.name))).toSet

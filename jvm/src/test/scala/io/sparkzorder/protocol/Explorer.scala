@@ -12,7 +12,8 @@ final class Actor(
     val seen: Vector[Any],
     val crashed: Boolean) {
 
-  override lazy val hashCode: Int = (name.hashCode * 31 + seen.hashCode) * 2 + (if (crashed) 1 else 0)
+  override lazy val hashCode: Int =
+    (name.hashCode * 31 + seen.hashCode) * 2 + (if (crashed) 1 else 0)
 
   override def equals(other: Any): Boolean = other match {
     case a: Actor =>
@@ -85,11 +86,13 @@ final case class Violation(invariant: String, message: String, steps: Seq[String
  * @param states different ones
  * @param transitions steps and crashes from these states
  * @param ends states in which every actor has ended or crashed
+ * @param complete false when there are more states than were allowed
  */
 final case class Explored(
     states: Long,
     transitions: Long,
     ends: Long,
+    complete: Boolean,
     violation: Option[Violation])
 
 private final class StateKey(val parts: Array[Int]) {
@@ -129,6 +132,7 @@ final case class Invariant(name: String, wrong: State => Option[String])
  *
  * @param mortal actors that may crash before any of their steps
  * @param crashes how many crashes there may be
+ * @param limit of states; beyond it nothing is explored
  * @param always must hold in every state
  * @param atEnd must hold when all actors have ended
  */
@@ -137,7 +141,7 @@ final class Explorer(
     crashes: Int,
     always: Seq[Invariant],
     atEnd: Seq[Invariant],
-    limit: Long = 20000000L) {
+    limit: Long = Explorer.MaxStates) {
 
   // the state, how far its actors have been tried, and the step that led to it
   private final class Frame(val state: State, val via: String) {
@@ -159,8 +163,7 @@ final class Explorer(
     }
 
     visit(State(disk, actors.toVector, crashes), "")
-    while (stack.nonEmpty && violation.isEmpty) {
-      require(visited.size <= limit, s"more than $limit states")
+    while (stack.nonEmpty && violation.isEmpty && visited.size < limit) {
       val frame = stack.last
       val i = frame.next / 2
       if (i == frame.state.actors.size) stack.remove(stack.size - 1)
@@ -173,7 +176,7 @@ final class Explorer(
         }
       }
     }
-    Explored(visited.size.toLong, transitions, ends, violation)
+    Explored(visited.size.toLong, transitions, ends, stack.isEmpty, violation)
   }
 
   private def successor(state: State, i: Int, crash: Boolean): Option[(State, String)] = {
@@ -193,4 +196,10 @@ final class Explorer(
     val rules = if (state.ended) always ++ atEnd else always
     rules.iterator.flatMap(r => r.wrong(state).map(r.name -> _)).take(1).toList.headOption
   }
+}
+
+object Explorer {
+
+  /** About 1 GB of memory. */
+  val MaxStates = 4000000L
 }

@@ -27,13 +27,19 @@ final class PublisherModel(state: StateModel, variant: Variant.Value) {
       }
     for {
       problems <- folders(record.changes.toList, Nil)
-      _ <- Forget((n, record, problems, outer), requireState(n, record))
-      _ <- if (problems.nonEmpty && notesLate) state.markConflict(n) else unit
+      _ <- Forget((n, record, problems, outer), finish(n, record, problems))
+    } yield ()
+  }
+
+  /** The end of Publisher.publish */
+  def finish(n: Int, record: ModelRecord, problems: List[String]): Program[Unit] =
+    for {
+      _ <- requireState(n, record)
+      _ <- if (problems.nonEmpty && straight) state.markConflict(n) else unit
       _ <- change("Publisher.delete")(_.deleteTree(Places.staging(record.run)))
       _ <- state.markDone(n, record.run)
       _ <- if (problems.isEmpty) unit else Failed(s"ZORDER_PUBLISH_CONFLICT ${problems.head}")
     } yield ()
-  }
 
   /** Publisher.rollForward */
   def rollForward(outer: Any): Program[Unit] = {
@@ -45,7 +51,6 @@ final class PublisherModel(state: StateModel, variant: Variant.Value) {
   }
 
   private val straight = variant == Variant.StagedStraightIn || variant == Variant.MarkerIgnored
-  private val notesLate = straight || variant == Variant.NoteAfterDiscard
 
   private def requireState(n: Int, record: ModelRecord): Program[Unit] =
     state.holds(n, record.run).flatMap(if (_) unit else Failed("ZORDER_STATE_LOST"))
@@ -60,7 +65,7 @@ final class PublisherModel(state: StateModel, variant: Variant.Value) {
       val files = new FolderModel(state, variant, record.run, change)
       def discard(problem: String): Program[Option[String]] = for {
         _ <- Forget((at, problem), requireState(n, record))
-        _ <- if (notesLate) unit else state.markConflict(n)
+        _ <- if (straight) unit else state.markConflict(n)
         _ <- files.discardNew
       } yield Some(problem)
       for {

@@ -47,7 +47,9 @@ object ReaderModels {
   private val log: Program[Log] = look("CommitLogReader.read") { d =>
     val names = d.list(Places.commits).getOrElse(Nil)
     names.flatMap { n =>
-      d.get(s"${Places.commits}/$n").collect { case Committed(r) if !n.startsWith("_tmp") => n -> r }
+      d.get(s"${Places.commits}/$n").collect {
+        case Committed(r) if !n.startsWith("_tmp") => n -> r
+      }
     }.map { case (n, r) => r -> d.get(s"${Places.commits}/${n}_done").contains(Text(r.run)) }
   }
 

@@ -16,9 +16,8 @@ final class RewriterModel(variant: Variant.Value) {
     _ <- Forget("retention", state.removeExpired)
   } yield ()
 
-  /** Publisher.publish of a run that is committed. */
-  def publish(n: Int, record: ModelRecord): Program[Unit] =
-    publisher.publish(n, record, "publish")
+  /** The end of Publisher.publish of a run whose files are all in. */
+  def finish(n: Int, record: ModelRecord): Program[Unit] = publisher.finish(n, record, Nil)
 
   /** OptimizeRun.runPhases; a run id names all that it makes */
   def optimize(run: String): Program[String] = for {
@@ -104,9 +103,11 @@ final class RewriterModel(variant: Variant.Value) {
 
   /** Committer.check */
   private def check(other: ModelRecord, record: ModelRecord): Program[Unit] = {
-    def inputs(r: ModelRecord) = r.changes.flatMap(c => c.replaced.map(f => c.folder -> f.name)).toSet
-    if (inputs(other).intersect(inputs(record)).isEmpty) unit
-    else Failed(s"ZORDER_CONFLICT run ${other.run} has replaced a file")
+    def inputs(r: ModelRecord) =
+      r.changes.flatMap(c => c.replaced.map(f => c.folder -> f.name)).toSet
+    def outputs(r: ModelRecord) = r.changes.flatMap(c => c.added.map(f => c.folder -> f.name)).toSet
+    if ((inputs(other) ++ outputs(other)).intersect(inputs(record)).isEmpty) unit
+    else Failed(s"ZORDER_CONFLICT run ${other.run} has replaced or added a file")
   }
 
   /** BatchRun.recheck */

@@ -28,10 +28,11 @@ final case class Scenario(
       .explore(prepare(disk), actors.map { case (n, p) => Actor(n, p(model)) })
   }
 
-  private def disk: Disk = folders.foldLeft(Disk(Map.empty, Set.empty)) { case (d, (folder, files)) =>
-    files.foldLeft(d.makeDirectories(folder)) { case (now, (name, rows)) =>
-      now.put(s"$folder/$name", Rows(rows)).get
-    }
+  private def disk: Disk = folders.foldLeft(Disk(Map.empty, Set.empty)) {
+    case (d, (folder, files)) =>
+      files.foldLeft(d.makeDirectories(folder)) { case (now, (name, rows)) =>
+        now.put(s"$folder/$name", Rows(rows)).get
+      }
   }
 }
 
@@ -49,8 +50,10 @@ object Scenario {
   private val recoverer: Who = "recoverer" -> (_.recover)
   private val another: Who = "another recoverer" -> (_.recover)
   private val appender: Who = "appender" -> (_ => WriterModels.append(p, Seq("x")))
-  private val overwriter: Who = "partition overwriter" -> (_ => WriterModels.overwrite(p, p, Seq("w")))
-  private val fileWriter: Who = "file writer" -> (_ => WriterModels.overwriteFile(s"$p/b", Seq("y")))
+  private val overwriter: Who =
+    "partition overwriter" -> (_ => WriterModels.overwrite(p, p, Seq("w")))
+  private val fileWriter: Who =
+    "file writer" -> (_ => WriterModels.overwriteFile(s"$p/b", Seq("y")))
   private val plain: Who = "reader without the extension" -> (_ => ReaderModels.plain(p))
   private val overlay: Who = "reader with the extension" -> (_ => ReaderModels.overlay(p))
   private def dropper(stateFirst: Boolean, into: String = p): Who =
@@ -111,13 +114,22 @@ object Scenario {
     killed,
     crashes = 1)
 
+  private val twoSmallFiles = Map(p -> Map("a" -> Seq("a1"), "b" -> Seq("b1")))
+
   val fileOverwritten: Scenario = Scenario(
-    "rewriter, a writer of one file under its old name, recoverer, crash",
-    Map(p -> Map("a" -> Seq("a1"), "b" -> Seq("b1"))),
-    Seq(rewriter, fileWriter, recoverer),
+    "rewriter, a writer of one file under its old name, crash",
+    twoSmallFiles,
+    Seq(rewriter, fileWriter),
     killed,
     crashes = 1,
     rewritesFile = true)
+
+  val stagedRemoved: Scenario = Scenario(
+    "rewriter, somebody who removes a staged file, recoverer, crash",
+    oneFile,
+    Seq(rewriter, "remover" -> (_ => WriterModels.removeStaged("r1")), recoverer),
+    killed,
+    crashes = 1)
 
   val readers: Scenario = Scenario(
     "rewriter, reader without and with the extension, crash",
@@ -131,23 +143,18 @@ object Scenario {
     small,
     Seq(rewriter, second, overlay))
 
-  /** A publisher of a committed run that is late, while the table is overwritten and optimized anew. */
+  /** A publisher that is late to mark its run, while the table is overwritten and optimized anew. */
   val latePublisher: Scenario = {
     val record = RewriterModel.recordOf("late", Seq(Listed(p, "a", Rows(Seq("a1")))))
     Scenario(
       "late publisher, table overwriter, new rewriter, crash",
-      small,
-      Seq("publisher" -> (_.publish(1, record)), dropper(stateFirst = true), second),
+      Map(p -> Map("n-late-0-0" -> Seq("a1"))),
+      Seq("publisher" -> (_.finish(1, record)), dropper(stateFirst = true), second),
       killed,
       crashes = 1,
       overwritten = Set("t"),
-      prepare = d => {
-        val state = Seq(Places.commits, Places.staging("late"), Places.retention("late"))
-          .foldLeft(d)(_.makeDirectories(_))
-        val staged = record.changes.head.added.head
-        state.put(s"${Places.staging("late")}/${staged.staged}", staged.content).get
-          .put(Places.record(1), Committed(record)).get.note(RunCommitted(1, "late"))
-      })
+      prepare = _.makeDirectories(Places.commits)
+        .put(Places.record(1), Committed(record)).get.note(RunCommitted(1, "late")))
   }
 
   /** What `make test` runs, a few seconds each. */
@@ -161,6 +168,7 @@ object Scenario {
     unpartitionedOverwritten,
     twoRewriters,
     fileOverwritten,
+    stagedRemoved,
     readers,
     latePublisher)
 

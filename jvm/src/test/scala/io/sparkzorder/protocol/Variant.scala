@@ -27,9 +27,6 @@ object Variant extends Enumeration {
   /** The same, and recovery does not look for the marker. */
   val MarkerIgnored: Value = Value
 
-  /** A conflict is noted after the new files were discarded. */
-  val NoteAfterDiscard: Value = Value
-
   /** The mark of a published run does not say which run it was. */
   val DoneWithoutRun: Value = Value
 

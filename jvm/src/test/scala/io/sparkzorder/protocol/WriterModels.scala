@@ -11,14 +11,19 @@ object WriterModels {
   }
 
   /** A program that writes its own file again under the old name, by a rename over it. */
-  def overwriteFile(path: String, rows: Seq[String]): Program[Unit] = change("overwrite file") { d =>
-    d.put(path, Rows(rows, modified = 1)) match {
-      case Some(after) =>
-        after.copy(userDeleted = d.userDeleted ++ d.rows(path).toSeq.flatMap(_.rows))
-          .note(FileRewritten(Disk.parent(path)))
-      case None => d
-    }
+  def overwriteFile(path: String, rows: Seq[String]): Program[Unit] = change("overwrite file") {
+    d =>
+      d.put(path, Rows(rows, modified = 1)) match {
+        case Some(after) =>
+          after.copy(userDeleted = d.userDeleted ++ d.rows(path).toSeq.flatMap(_.rows))
+            .note(FileRewritten(Disk.parent(path)))
+        case None => d
+      }
   }
+
+  /** Somebody who tidies up in `_zorder/` by hand. */
+  def removeStaged(run: String): Program[Unit] =
+    change("rm")(_.delete(s"${Places.staging(run)}/_0_0"))
 
   /**
    * INSERT OVERWRITE of a partition, and of a whole table with `_zorder/` in it, as Spark does it on

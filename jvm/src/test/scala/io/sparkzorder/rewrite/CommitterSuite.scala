@@ -50,6 +50,18 @@ class CommitterSuite extends StateTestBase {
     }
   }
 
+  test("files that another run was adding while they were listed are no inputs") {
+    withTable { (dir, state) =>
+      val theirs = stage(dir, state, "theirs", Map("p=1" -> ((Seq("a"), Seq("n1", "n2")))))
+      assert(new Committer(state, "t").commit(theirs, () => ()) === 1)
+      val ours = stage(dir, state, "ours", Map("p=1" -> ((Seq("n1"), Seq("m")))))
+      fails("ZORDER_CONFLICT", "run theirs", "p=1/n1")(
+        new Committer(state, "t").commit(ours, () => ()))
+      // listed after they were published
+      assert(new Committer(state, "t").commit(ours, () => (), after = 1L) === 2)
+    }
+  }
+
   test("a file of the same name in another folder is another file") {
     withTable { (dir, state) =>
       val theirs = stage(dir, state, "theirs", Map("p=1" -> ((Seq("a"), Seq("x")))))

@@ -88,7 +88,8 @@ private[torture] final class Torture(base: File, session: SparkSession, folders:
     await(moment, victim, log)
     val finished = victim.kill()
     prepare()
-    val phase = if (finished) "done" else StepLog.read(log).lastOption.map(_.phase).getOrElse("check")
+    val phase =
+      if (finished) "done" else StepLog.read(log).lastOption.map(_.phase).getOrElse("check")
     val committed = TortureTable.commits(table).contains("_1")
     var failed = 0
     val failure = Try(judge(table, random, () => failed += 1)).failed.toOption.map(_.toString)
@@ -139,7 +140,9 @@ private[torture] final class Torture(base: File, session: SparkSession, folders:
     val committed = TortureTable.commits(table).contains("_1")
     recover(table, random, onFailedRecovery)
     check(TortureTable.rows(table, conf) == expected, "after recovery, without the extension")
-    check(TortureTable.rowsBySpark(session, table) == expected, "after recovery, with the extension")
+    check(
+      TortureTable.rowsBySpark(session, table) == expected,
+      "after recovery, with the extension")
     check(TortureTable.unfinished(table).isEmpty, "a record is not done after recovery")
     check(TortureTable.hidden(table).isEmpty, s"left over: ${TortureTable.hidden(table)}")
     val now = TortureTable.visible(table)

@@ -10,7 +10,7 @@ import io.sparkzorder.protocol.Scenario
 /**
  * `make torture`: the large scenarios of the interleaving explorer, then OPTIMIZE in children that are
  * killed by SIGKILL before each of their changes on disk and at random moments. Arguments: random
- * kills, seed, minutes after which no further kill is begun.
+ * kills, seed, minutes after which no further kill is begun, and `kills` to explore nothing.
  */
 object TortureBenchmark {
 
@@ -19,7 +19,8 @@ object TortureBenchmark {
     val seed = args.lift(1).map(_.toLong).getOrElse(System.currentTimeMillis())
     val minutes = args.lift(2).map(_.toInt).getOrElse(28)
     val deadline = System.nanoTime() + minutes * 60L * 1000000000L
-    explore()
+    // the last argument is for those who want kills alone
+    if (!args.lift(3).contains("kills")) explore(Scenario.quick ++ Scenario.large)
     val base = Files.createTempDirectory("torture").toFile
     val session = TortureSession.start(base)
     val failed =
@@ -30,14 +31,16 @@ object TortureBenchmark {
     System.exit(if (failed == 0) 0 else 1)
   }
 
-  private def explore(): Unit = {
+  private def explore(scenarios: Seq[Scenario]): Unit = {
     println("\n## Interleavings\n\n| scenario | states | transitions | ends | seconds |")
     println("| --- | --- | --- | --- | --- |")
-    (Scenario.quick ++ Scenario.large).foreach { s =>
+    scenarios.foreach { s =>
       val start = System.nanoTime()
       val found = s.explore()
       val seconds = (System.nanoTime() - start) / 1e9
-      println(f"| ${s.name} | ${found.states}%,d | ${found.transitions}%,d | ${found.ends}%,d | $seconds%.1f |")
+      val name = if (found.complete) s.name else s"${s.name} (stopped)"
+      println(
+        f"| $name | ${found.states}%,d | ${found.transitions}%,d | ${found.ends}%,d | $seconds%.1f |")
       found.violation.foreach { v =>
         println(v)
         System.exit(1)
@@ -52,11 +55,14 @@ object TortureBenchmark {
       seed: Long,
       deadline: Long): Int = {
     val torture = new Torture(base, session, folders = 3, files = 6)
-    println(s"\n## Kills\n\nseed $seed; the statement makes ${torture.steps.size} changes on disk and " +
-      s"takes ${torture.runMs} ms in a new process")
+    println(
+      s"\n## Kills\n\nseed $seed; the statement makes ${torture.steps.size} changes on disk and " +
+        s"takes ${torture.runMs} ms in a new process")
     val source = new Random(seed)
-    val moments = torture.steps.map(s => BeforeChange(s.change)) ++
-      Torture.randomMoments(random, torture.steps, source)
+    // mixed, so that a run that is cut short has killed everywhere
+    val moments = source.shuffle(
+      torture.steps.map(s => BeforeChange(s.change)) ++
+        Torture.randomMoments(random, torture.steps, source))
     val begun = moments.iterator.zipWithIndex.takeWhile(_ => System.nanoTime() < deadline)
     val kills = begun.map { case (moment, i) =>
       val kill = torture.kill(moment, new Random(seed + i))
@@ -65,10 +71,12 @@ object TortureBenchmark {
       kill
     }.toList
     torture.end()
-    if (kills.size < moments.size) println(s"out of time after ${kills.size} of ${moments.size} kills")
+    if (kills.size < moments.size)
+      println(s"out of time after ${kills.size} of ${moments.size} kills")
     println(s"\n${Torture.table(kills)}\n")
     println(s"recoveries that were made to fail on the way: ${kills.map(_.recoveriesFailed).sum}")
-    println(s"read with the extension before recovery: ${if (Torture.hasOverlay) "yes" else "not yet"}")
+    println(
+      s"read with the extension before recovery: ${if (Torture.hasOverlay) "yes" else "not yet"}")
     kills.count(_.failure.isDefined)
   }
 }

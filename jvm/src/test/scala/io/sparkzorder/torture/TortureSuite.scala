@@ -22,7 +22,7 @@ class TortureSuite extends AnyFunSuite {
         BeforeChange(steps(random.nextInt(steps.size)).change)
       }
       val last = BeforeChange(torture.steps.last.change)
-      val moments = Seq(pick("write"), pick("commit"), pick("publish"), pick("publish"), last) ++
+      val moments = Seq(pick("write"), pick("commit"), pick("publish"), last) ++
         Torture.randomMoments(1, torture.steps, random)
       val kills = moments.zipWithIndex.map { case (m, i) => torture.kill(m, new Random(seed + i)) }
       torture.end()

@@ -50,7 +50,8 @@ private[torture] object TortureTable {
 
   /** Hidden files that lie in the folders themselves; Spark's own marker aside. */
   def hidden(table: File): Set[String] =
-    (table.listFiles.toSeq ++ table.listFiles.toSeq.filter(f => f.isDirectory && !isHidden(f.getName))
+    (table.listFiles.toSeq ++ table.listFiles.toSeq.filter(f =>
+      f.isDirectory && !isHidden(f.getName))
       .flatMap(_.listFiles)).map(_.getName)
       .filter(n => n.startsWith("_") && n != "_zorder" && n != "_SUCCESS").toSet
 
@@ -60,7 +61,9 @@ private[torture] object TortureTable {
   def rows(table: File, conf: Configuration): Bag =
     bag(visible(table).toSeq.flatMap { name =>
       val reader = ParquetReader
-        .builder(new GroupReadSupport(), new Path(new File(table, name).toURI)).withConf(conf).build()
+        .builder(
+          new GroupReadSupport(),
+          new Path(new File(table, name).toURI)).withConf(conf).build()
       val folder = name.takeWhile(_ != '/')
       try Iterator.continually(reader.read()).takeWhile(_ != null).map { g =>
           s"${g.getLong("id", 0)} ${g.getInteger("a", 0)} ${g.getInteger("b", 0)} " +
@@ -74,7 +77,9 @@ private[torture] object TortureTable {
     bag(session.read.parquet(table.getAbsolutePath).select("id", "a", "b", "s", "p")
       .collect().toSeq.map(_.mkString(" ")))
 
-  private def bag(rows: Seq[String]): Bag = rows.groupBy(identity).map { case (r, rs) => r -> rs.size }
+  private def bag(rows: Seq[String]): Bag = rows.groupBy(identity).map { case (r, rs) =>
+    r -> rs.size
+  }
 
   def commits(table: File): Seq[String] =
     Option(new File(table, "_zorder/_commits").list()).toSeq.flatten.sorted

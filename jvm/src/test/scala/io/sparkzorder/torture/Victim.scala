@@ -16,17 +16,18 @@ private[torture] final class Victim(base: File) {
   private val process = {
     val flags = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala
       .filter(a => a.startsWith("--add-opens") || a.startsWith("-Dio.netty"))
-    val command = Seq(new File(System.getProperty("java.home"), "bin/java").getPath) ++ flags ++ Seq(
-      "-Xmx640m",
-      "-Xss4m",
-      "-XX:TieredStopAtLevel=1",
-      "-XX:+UseSerialGC",
-      "-Xshare:auto",
-      "-Duser.timezone=UTC",
-      "-cp",
-      System.getProperty("java.class.path"),
-      "io.sparkzorder.torture.TortureChild",
-      base.getPath)
+    val command =
+      Seq(new File(System.getProperty("java.home"), "bin/java").getPath) ++ flags ++ Seq(
+        "-Xmx640m",
+        "-Xss4m",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-Xshare:auto",
+        "-Duser.timezone=UTC",
+        "-cp",
+        System.getProperty("java.class.path"),
+        "io.sparkzorder.torture.TortureChild",
+        base.getPath)
     val builder = new ProcessBuilder(command.asJava)
     builder.environment().put("SPARK_LOCAL_IP", "127.0.0.1")
     builder.redirectError(new File(base, "stderr"))
