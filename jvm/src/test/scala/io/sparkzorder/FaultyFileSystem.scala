@@ -1,5 +1,6 @@
 package io.sparkzorder
 
+import java.io.FileNotFoundException
 import java.net.URI
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -52,6 +53,10 @@ class FaultyFileSystem extends RawLocalFileSystem {
       blockSize: Long,
       progress: Progressable): FSDataOutputStream = {
     FaultyFileSystem.before("create", path)
+    // which the local file system forgets
+    if (!pathToFile(path).getParentFile.isDirectory) {
+      throw new FileNotFoundException(s"the directory of $path")
+    }
     super.createNonRecursive(
       path,
       permission,

@@ -27,8 +27,9 @@ final class Publisher(state: StateDirectory) extends Logging {
       publishFolder(number, record, change)
     }
     requireState(number, record)
-    state.markDone(number, record.run)
+    // empty by now; after the mark nobody would come back for it
     fs.delete(state.staging(record.run), true)
+    state.markDone(number, record.run)
     conflicts.headOption.foreach(throw _)
   }
 
