@@ -25,7 +25,11 @@ object SkippingBenchmark {
 
   private def entry(i: Int): FileEntry = {
     val leaves = Seq(
-      LeafEntry(IndexedColumn(Seq("id"), IntegerLeaf(64)), 0, Some((i * 10L, i * 10L + 500)), false),
+      LeafEntry(
+        IndexedColumn(Seq("id"), IntegerLeaf(64)),
+        0,
+        Some((i * 10L, i * 10L + 500)),
+        false),
       LeafEntry(
         IndexedColumn(Seq("amount"), DoubleLeaf),
         0,
@@ -37,7 +41,8 @@ object SkippingBenchmark {
         0,
         Some((f"customer-${i % 5000}%06d".getBytes, f"customer-${i % 5000 + 20}%06d".getBytes)),
         false))
-    val name = f"day=${i / 100}%05d/part-${i % 100}%05d-6c5e9fd0-2b6c-4a3e-9d3a-1f0e5b7c8d9a-c000.snappy.parquet"
+    val name =
+      f"day=${i / 100}%05d/part-${i % 100}%05d-6c5e9fd0-2b6c-4a3e-9d3a-1f0e5b7c8d9a-c000.snappy.parquet"
     FileEntry(name, 1000000L + i, 1700000000000L + i, 10000L, SkippingBenchmark.shape, leaves)
   }
 
