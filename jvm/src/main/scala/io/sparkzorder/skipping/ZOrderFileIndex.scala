@@ -77,8 +77,9 @@ final class ZOrderFileIndex(
     table.flatMap(_.storage.locationUri).map(new Path(_)) match {
       case Some(location) =>
         val home = qualified(location)
-        home +: index.rootPaths.map(qualified).filterNot(r => r == home || r.getParent == home ||
-          Iterator.iterate(r)(_.getParent).takeWhile(_ != null).contains(home))
+        home +: index.rootPaths.map(qualified).filterNot(r =>
+          r == home || r.getParent == home ||
+            Iterator.iterate(r)(_.getParent).takeWhile(_ != null).contains(home))
       case None => index.rootPaths
     }
 
@@ -171,8 +172,9 @@ private final class OverlaidListing(
       val kept = if (partitioned) {
         listed.filterNot(_.files.headOption.exists(f => changed.contains(f.getPath.getParent)))
       } else {
-        listed.map(d => d.copy(files = d.files.filterNot(f =>
-          changed.contains(f.getPath.getParent))))
+        listed.map(d =>
+          d.copy(files = d.files.filterNot(f =>
+            changed.contains(f.getPath.getParent))))
       }
       kept ++ changed.flatMap { case (folder, files) => directory(folder, files) }
     }

@@ -52,6 +52,7 @@ object SkippingBenchmark {
     println(s"\n$files files, ${columns.size} columns")
     val dir = Files.createTempDirectory("index").toFile
     try {
+      new java.io.File(dir, "_zorder").mkdir()
       val store = new IndexStore(new Path(s"file:$dir"), conf)
       val content = IndexContent.concat(
         (0 until files).grouped(10000).map(g => IndexContent.of(g.map(entry))).toSeq)
