@@ -48,7 +48,8 @@ object ByteValues {
     def add(from: Array[Byte], offset: Int, count: Int): Unit = {
       val end = length.toLong + count
       if (end > Int.MaxValue - 16) {
-        throw new IllegalStateException("more than 2 GB of paths or bounds in one column of the index")
+        throw new IllegalStateException(
+          "more than 2 GB of paths or bounds in one column of the index")
       }
       if (end > data.length) {
         val grown = math.max(end, math.min(data.length * 2L, Int.MaxValue - 16L))

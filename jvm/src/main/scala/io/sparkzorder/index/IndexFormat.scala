@@ -99,7 +99,9 @@ object IndexFormat {
       val unit = if (millis) TimeUnit.MILLIS else TimeUnit.MICROS
       Types.optional(INT64).as(LogicalTypeAnnotation.timestampType(utc, unit)).named(name)
     case d @ DecimalLeaf(precision, scale) if d.inLongs =>
-      Types.optional(if (d.inInts) INT32 else INT64).as(LogicalTypeAnnotation.decimalType(scale, precision)).named(name)
+      Types.optional(if (d.inInts) INT32 else INT64).as(LogicalTypeAnnotation.decimalType(
+        scale,
+        precision)).named(name)
     case DecimalLeaf(precision, scale) =>
       Types.optional(FIXED_LEN_BYTE_ARRAY).length(16)
         .as(LogicalTypeAnnotation.decimalType(scale, precision)).named(name)

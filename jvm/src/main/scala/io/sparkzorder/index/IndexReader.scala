@@ -58,7 +58,8 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
   /** @param number position of the column in the header */
   def column(number: Int): ColumnValues = {
     val t = header.indexed(number).leafType
-    val group = schema.getType(Array(IndexFormat.Bounds): _*).asGroupType().getType(number).asGroupType()
+    val group =
+      schema.getType(Array(IndexFormat.Bounds): _*).asGroupType().getType(number).asGroupType()
     val parts = group.getFields.asScala.map(f => Seq(IndexFormat.Bounds, group.getName, f.getName))
     val nulls = new LongSink("nulls", -1L)
     val ends = Seq("min", "max").map(new BoundSink(_, t))

@@ -69,7 +69,8 @@ private[sparkzorder] object IndexValue {
       if (value.length <= MaxBytes) value
       else {
         val truncator = BinaryTruncator.getTruncator(t)
-        if (isMax) truncator.truncateMax(value, MaxBytes) else truncator.truncateMin(value, MaxBytes)
+        if (isMax) truncator.truncateMax(value, MaxBytes)
+        else truncator.truncateMin(value, MaxBytes)
       }
     val bytes = short.getBytes
     // a maximum that cannot be rounded up comes back as it is

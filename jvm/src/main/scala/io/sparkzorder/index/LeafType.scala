@@ -67,7 +67,8 @@ object LeafType {
   private val fixed: Map[String, LeafType] = {
     val integers = Seq(8, 16, 32, 64).map(IntegerLeaf(_))
     val timestamps = for (m <- Seq(true, false); u <- Seq(true, false)) yield TimestampLeaf(m, u)
-    val others = Seq(BooleanLeaf, FloatLeaf, DoubleLeaf, DateLeaf, StringLeaf, BinaryLeaf, Int96Leaf)
+    val others =
+      Seq(BooleanLeaf, FloatLeaf, DoubleLeaf, DateLeaf, StringLeaf, BinaryLeaf, Int96Leaf)
     (integers ++ timestamps ++ others).map(t => t.text -> t).toMap
   }
 

@@ -77,19 +77,27 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
   /**
    * @return the position of a file that was listed; -1 when the index does not know it or knows it with
    *   another length or time
+   * @param guess where it may well be: listings have files in the order of the index, mostly
    */
-  def indexOf(status: FileStatus): Int = {
+  def indexOf(status: FileStatus, guess: Int = 0): Int = {
     val uri = status.getPath.toUri
     if (!Objects.equals(uri.getScheme, scheme) || !Objects.equals(uri.getAuthority, authority)) -1
     else {
       val path = uri.getPath.getBytes(UTF_8)
       val length = path.length - prefix.length
       if (length <= 0 || !same(path, 0, prefix, 0, prefix.length)) -1
-      else find(path, prefix.length, length, status)
+      else {
+        val guessed = guess < table.size && isPath(guess, path, prefix.length, length)
+        val i = if (guessed) guess else find(path, prefix.length, length)
+        if (i >= 0 && isFresh(i, status)) i else -1
+      }
     }
   }
 
-  private def find(path: Array[Byte], from: Int, length: Int, status: FileStatus): Int = {
+  private def isFresh(i: Int, status: FileStatus): Boolean =
+    table.lengths(i) == status.getLen && table.modified(i) == status.getModificationTime
+
+  private def find(path: Array[Byte], from: Int, length: Int): Int = {
     val mask = slots.length - 1
     var at = hash(path, from, length) & mask
     var i = slots(at)
@@ -97,9 +105,7 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
       at = (at + 1) & mask
       i = slots(at)
     }
-    val fresh = i >= 0 && table.lengths(i) == status.getLen &&
-      table.modified(i) == status.getModificationTime
-    if (fresh) i else -1
+    i
   }
 
   private def isPath(i: Int, path: Array[Byte], from: Int, length: Int): Boolean = {

@@ -3,8 +3,8 @@ package io.sparkzorder.skipping
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeReference,
-  ExprId,
   Expression,
+  ExprId,
   GetStructField
 }
 import org.apache.spark.sql.types.{StructField, StructType}

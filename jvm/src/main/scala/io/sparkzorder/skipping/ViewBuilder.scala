@@ -101,7 +101,8 @@ private[skipping] final class ViewBuilder(index: LoadedIndex, caseSensitive: Boo
     def pick(end: ColumnView => BoundValues): BoundValues =
       if (views.exists(v => end(v).isInstanceOf[ByteBounds])) {
         val builder = new ByteValues.Builder(n)
-        (0 until n).foreach(i => builder.add(if (from(i) < 0) none else bytes(end(views(from(i))), i)))
+        (0 until n).foreach(i =>
+          builder.add(if (from(i) < 0) none else bytes(end(views(from(i))), i)))
         ByteBounds(builder.result())
       } else {
         LongBounds(Array.tabulate(n)(i => if (from(i) < 0) 0L else long(end(views(from(i))), i)))

@@ -212,7 +212,8 @@ class IndexCommandSuite extends OptimizeTestBase {
     withTable("t", "b", "j") {
       sql("CREATE TABLE t USING parquet AS SELECT id, id % 3 p FROM range(20)")
       assert(one("CREATE ZORDER INDEX ON t").getSeq[String](2) === Seq("id", "p"))
-      sql("CREATE TABLE b USING parquet CLUSTERED BY (id) INTO 2 BUCKETS AS SELECT id FROM range(9)")
+      sql(
+        "CREATE TABLE b USING parquet CLUSTERED BY (id) INTO 2 BUCKETS AS SELECT id FROM range(9)")
       assert(one("CREATE ZORDER INDEX ON b").getLong(3) === 9L)
       sql("CREATE TABLE j USING json AS SELECT id FROM range(2)")
       fails("ZORDER_UNSUPPORTED_TABLE", "json")(sql("CREATE ZORDER INDEX ON j").collect())

@@ -179,7 +179,8 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
       flipped(200) = (flipped(200) ^ 0x10).toByte
       put(file, flipped)
       assert(scala.util.Try(plain(read(file))).map(_ == before).getOrElse(true))
-      for (broken <- Seq(bytes.take(bytes.length / 2), Array.emptyByteArray, "no Parquet".getBytes)) {
+      for (broken <-
+          Seq(bytes.take(bytes.length / 2), Array.emptyByteArray, "no Parquet".getBytes)) {
         put(file, broken)
         intercept[Exception](read(store.generations().head))
       }

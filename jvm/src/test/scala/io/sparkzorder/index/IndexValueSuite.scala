@@ -15,7 +15,9 @@ class IndexValueSuite extends AnyFunSuite with RandomInputs {
 
   private def strings(min: String, max: String): Option[(String, String)] =
     IndexValue.bounds(text(min), text(max), StringLeaf).map { case (a, b) =>
-      (new String(a.asInstanceOf[Array[Byte]], UTF_8), new String(b.asInstanceOf[Array[Byte]], UTF_8))
+      (
+        new String(a.asInstanceOf[Array[Byte]], UTF_8),
+        new String(b.asInstanceOf[Array[Byte]], UTF_8))
     }
 
   private def compare(a: String, b: String): Int = {
@@ -105,7 +107,8 @@ class IndexValueSuite extends AnyFunSuite with RandomInputs {
   }
 
   test("ordered longs of doubles come back") {
-    val some = Seq(0.0, 1.5, -1.5, Double.MinValue, Double.MaxValue, Double.NegativeInfinity, 1e-300)
+    val some =
+      Seq(0.0, 1.5, -1.5, Double.MinValue, Double.MaxValue, Double.NegativeInfinity, 1e-300)
     some.foreach(d => assert(StoredBound.double(OrderedLongs.ofDouble(d)) === d))
   }
 

@@ -157,7 +157,8 @@ class FilterOnFilesSuite extends SkippingTestBase {
       val scan = scanOf(read(dir).where("i = 15"))
       assert(scan.kept().size === 1)
       assert(scan.narrowing(Nil) === None)
-      inConf("spark.zorder.skipping.enabled" -> "false")(assert(scan.narrowing(scan.filters) === None))
+      inConf(
+        "spark.zorder.skipping.enabled" -> "false")(assert(scan.narrowing(scan.filters) === None))
       val id = new MetadataBuilder().putLong("parquet.field.id", 1L).build()
       val byId = new StructType().add("i", "int", nullable = true, id)
       for (on <- Seq(true, false)) {
@@ -178,7 +179,8 @@ class FilterOnFilesSuite extends SkippingTestBase {
   test("partitions of a table: by its index, also when one partition alone is read") {
     withTableDir { dir =>
       def part(p: Int) = spark.range(10).selectExpr(s"id + ${p * 10} i", s"$p p")
-      for (p <- 0 to 2) part(p).coalesce(1).write.mode("append").partitionBy("p").parquet(dir.getPath)
+      for (p <- 0 to 2)
+        part(p).coalesce(1).write.mode("append").partitionBy("p").parquet(dir.getPath)
       createIndex(dir)
       assert(keptFiles(read(dir).where("i = 15")) === 1)
       // partition columns are no data columns

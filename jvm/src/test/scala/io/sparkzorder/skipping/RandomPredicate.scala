@@ -34,10 +34,13 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn], m
       case 0 => IsNull(a)
       case 1 => IsNotNull(a)
       case 2 => in(a, c)
-      case 3 => EqualNullSafe(a, if (random.nextInt(4) == 0) Literal(null, c.dataType) else c.literal(random))
+      case 3 => EqualNullSafe(
+          a,
+          if (random.nextInt(4) == 0) Literal(null, c.dataType) else c.literal(random))
       case 4 => And(GreaterThanOrEqual(a, c.literal(random)), LessThanOrEqual(a, c.literal(random)))
       case 5 | 6 => special(a, c)
-      case _ => compare(a, if (random.nextInt(30) == 0) Literal(null, c.dataType) else c.literal(random))
+      case _ =>
+        compare(a, if (random.nextInt(30) == 0) Literal(null, c.dataType) else c.literal(random))
     }
   }
 
@@ -69,7 +72,8 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn], m
       val value = c.literal(random).value.asInstanceOf[Number].longValue
       random.nextInt(if (mayFail) 5 else 4) match {
         case 0 => compare(Cast(a, DoubleType), Literal(value + 0.5d))
-        case 1 => compare(Cast(a, DecimalType(24, 2)), Literal(Decimal(BigDecimal(value) + 0.5, 24, 2)))
+        case 1 =>
+          compare(Cast(a, DecimalType(24, 2)), Literal(Decimal(BigDecimal(value) + 0.5, 24, 2)))
         case 2 => compare(Cast(a, LongType), Literal(value))
         case 3 => compare(Cast(a, FloatType), Literal(value.toFloat))
         case _ => compare(Add(Cast(a, LongType), Literal(1L)), Literal(value))
@@ -79,7 +83,8 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn], m
       compare(Cast(a, DoubleType), Literal(Math.nextUp(value)))
     case d: DecimalType if d.precision < 30 =>
       val wider = DecimalType(d.precision + 4, d.scale + 2)
-      val value = c.literal(random).value.asInstanceOf[Decimal].toBigDecimal + BigDecimal(1, d.scale + 2)
+      val value =
+        c.literal(random).value.asInstanceOf[Decimal].toBigDecimal + BigDecimal(1, d.scale + 2)
       if (value.precision > wider.precision) IsNull(a)
       else compare(Cast(a, wider), Literal(Decimal(value, wider.precision, wider.scale), wider))
     case DateType => compare(Cast(a, TimestampType), Cast(c.literal(random), TimestampType))

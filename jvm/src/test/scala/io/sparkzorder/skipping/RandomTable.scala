@@ -5,8 +5,8 @@ import scala.util.Random
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, Literal}
 import org.apache.spark.sql.catalyst.util.TypeUtils
-import org.apache.spark.sql.sparkzorder.TestAccess
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.sparkzorder.TestAccess
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 

@@ -12,7 +12,9 @@ import io.sparkzorder.index._
 
 /**
  * How long an index of many files takes to write, load and filter, and its memory: printed, as plain
- * numbers of this machine. Arguments: numbers of files.
+ * numbers of this machine (processor time of one thread). Arguments: numbers of files. The JVM of tests
+ * has the first compiler alone; in sbt,
+ * `set spark41 / Test / javaOptions -= "-XX:TieredStopAtLevel=1"` gives the numbers of a driver.
  */
 object SkippingBenchmark {
   private val root = new Path("file:/data/warehouse/sales")
@@ -25,7 +27,11 @@ object SkippingBenchmark {
 
   private def entry(i: Int): FileEntry = {
     val leaves = Seq(
-      LeafEntry(IndexedColumn(Seq("id"), IntegerLeaf(64)), 0, Some((i * 10L, i * 10L + 500)), false),
+      LeafEntry(
+        IndexedColumn(Seq("id"), IntegerLeaf(64)),
+        0,
+        Some((i * 10L, i * 10L + 500)),
+        false),
       LeafEntry(
         IndexedColumn(Seq("amount"), DoubleLeaf),
         0,
@@ -37,7 +43,8 @@ object SkippingBenchmark {
         0,
         Some((f"customer-${i % 5000}%06d".getBytes, f"customer-${i % 5000 + 20}%06d".getBytes)),
         false))
-    val name = f"day=${i / 100}%05d/part-${i % 100}%05d-6c5e9fd0-2b6c-4a3e-9d3a-1f0e5b7c8d9a-c000.snappy.parquet"
+    val name =
+      f"day=${i / 100}%05d/part-${i % 100}%05d-6c5e9fd0-2b6c-4a3e-9d3a-1f0e5b7c8d9a-c000.snappy.parquet"
     FileEntry(name, 1000000L + i, 1700000000000L + i, 10000L, SkippingBenchmark.shape, leaves)
   }
 
@@ -47,6 +54,7 @@ object SkippingBenchmark {
     println(s"\n$files files, ${columns.size} columns")
     val dir = Files.createTempDirectory("index").toFile
     try {
+      new java.io.File(dir, "_zorder").mkdir()
       val store = new IndexStore(new Path(s"file:$dir"), conf)
       val content = IndexContent.concat(
         (0 until files).grouped(10000).map(g => IndexContent.of(g.map(entry))).toSeq)
@@ -93,13 +101,13 @@ object SkippingBenchmark {
     for (round <- 1 to 12) {
       val index = new LoadedIndex(root, file, conf, Long.MaxValue)
       var kept = 0
-      val start = System.nanoTime()
+      val start = cpu()
       val keep = FilterOnFiles.compile(predicate, tableColumns, index, caseSensitive = false)
-      val compiled = System.nanoTime()
+      val compiled = cpu()
       keep(statuses(0))
-      val judged = System.nanoTime()
+      val judged = cpu()
       statuses.foreach(s => if (keep(s)) kept += 1)
-      val end = System.nanoTime()
+      val end = cpu()
       if (round % 4 == 0) {
         println(f"  filter, round $round%2d: compile ${(compiled - start) / 1e6}%.2f ms, " +
           f"judge ${(judged - compiled) / 1e6}%.2f ms, look up ${(end - judged) / 1e6}%.2f ms, " +
@@ -108,10 +116,14 @@ object SkippingBenchmark {
     }
   }
 
+  // time of this thread, so that what else the machine does counts less
+  private def cpu(): Long =
+    java.lang.management.ManagementFactory.getThreadMXBean.getCurrentThreadCpuTime
+
   private def time[T](what: String)(body: => T): T = {
-    val start = System.nanoTime()
+    val start = cpu()
     val result = body
-    println(f"  $what: ${(System.nanoTime() - start) / 1e6}%.1f ms")
+    println(f"  $what: ${(cpu() - start) / 1e6}%.1f ms")
     result
   }
 }

@@ -15,7 +15,10 @@ import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.index._
 
 /** A scan in an optimized plan. */
-final case class Scan(relation: HadoopFsRelation, output: Seq[Attribute], filters: Seq[Expression]) {
+final case class Scan(
+    relation: HadoopFsRelation,
+    output: Seq[Attribute],
+    filters: Seq[Expression]) {
   def narrowing: IndexNarrowing = new IndexNarrowing(relation, output)
 
   def files: Seq[FileStatus] =

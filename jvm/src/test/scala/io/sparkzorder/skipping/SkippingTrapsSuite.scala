@@ -66,7 +66,8 @@ class SkippingTrapsSuite extends SkippingTestBase {
       createIndex(dir)
       // as footers of Arrow, Impala and DuckDB have it: bounds of the numbers alone
       rewriteIndex(dir) { v =>
-        val ends = Seq(1d, 2d).map(d => LongBounds(Array(io.sparkzorder.bits.OrderedLongs.ofDouble(d))))
+        val ends =
+          Seq(1d, 2d).map(d => LongBounds(Array(io.sparkzorder.bits.OrderedLongs.ofDouble(d))))
         v.copy(flags = Array(ColumnValues.Bounded), min = ends.head, max = ends.last)
       }
       val df = read(dir)
@@ -95,7 +96,8 @@ class SkippingTrapsSuite extends SkippingTestBase {
       assert(entryOf(footer).noNaN, footer.createdBy)
       assert(trusted("parquet-mr version 1.13.1 (build db4183109d5b734ec5930d870cdae161e408ddba)"))
       assert(!trusted("parquet-mr version 1.8.1 (build 4aba4dae7bb0d4edbcf7923ae1339f28fd3f7fcf)"))
-      for (by <- Seq("parquet-cpp-arrow version 14.0.1", "impala version 4.0", "DuckDB", "", "x y z")) {
+      for (by <-
+          Seq("parquet-cpp-arrow version 14.0.1", "impala version 4.0", "DuckDB", "", "x y z")) {
         assert(!trusted(by), by)
       }
     }
