@@ -74,7 +74,7 @@ object FaultyFileSystem {
 
   @volatile private var hook: (String, Path) => Unit = (_, _) => ()
 
-  private def before(operation: String, path: Path): Unit = hook(operation, path)
+  private[sparkzorder] def before(operation: String, path: Path): Unit = hook(operation, path)
 
   /** Runs with a hook that sees each operation and may fail it or change files. */
   def withHook[T](h: (String, Path) => Unit)(body: => T): T = {
