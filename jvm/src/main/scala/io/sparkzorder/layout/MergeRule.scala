@@ -36,7 +36,8 @@ final class MergeRule(
         .sortBy(files => (bytes(footers, files), files.head))
       // beyond that many the smallest are merged without asking
       val (small, runs) = bySize.splitAt(bySize.size - MergeRule.MostRuns)
-      val choices = runs.scanLeft(added.toSet ++ small.flatten)(_ ++ _)
+      val first = added.toSet ++ small.flatten
+      val choices = affordable(footers, first, runs).scanLeft(first)(_ ++ _)
       val overlap = new Overlap(columns.map(FileSpan.of(_, footers, sameName)), footers)
       val plain = overlap.meanFiles(choices.head)
       if (overlap.excess(plain) <= MergeRule.ExcessLimit) choices.head
@@ -44,13 +45,28 @@ final class MergeRule(
         val judged = choices.tail.map(c => (c, overlap.meanFiles(c)))
         val good = judged.filter { case (_, mean) => overlap.excess(mean) <= MergeRule.ExcessLimit }
         if (good.isEmpty) choices.last
-        else good.maxBy { case (c, mean) => (plain - mean) / bytes(footers, c.toSeq) }._1
+        else good.maxBy { case (c, mean) => (plain - mean) / bytes(footers, c) }._1
       }
     }
   }
 
-  private def bytes(footers: IndexedSeq[Footer], files: Seq[Int]): Double =
-    files.map(footers(_).file.length.toDouble).sum
+  /**
+   * Of one column every run adds a whole file to each query, and holding the limit would rewrite each
+   * row a dozen times: there a run is merged only while it is no larger than what has been gathered, as a
+   * binary counter carries.
+   */
+  private def affordable(
+      footers: IndexedSeq[Footer],
+      first: Set[Int],
+      runs: Seq[Seq[Int]]): Seq[Seq[Int]] =
+    if (columns.size > 1) runs
+    else {
+      val gathered = runs.scanLeft(bytes(footers, first))((sum, r) => sum + bytes(footers, r))
+      runs.zip(gathered).takeWhile { case (r, sum) => bytes(footers, r) <= sum }.map(_._1)
+    }
+
+  private def bytes(footers: IndexedSeq[Footer], files: Iterable[Int]): Double =
+    files.iterator.map(footers(_).file.length.toDouble).sum
 
   private def filesOf(bytes: Double): Double =
     math.max(1.0, math.rint(bytes / targetBytes))
@@ -66,7 +82,7 @@ final class MergeRule(
 
     /** Mean files of a point query, over columns and values, once some files are one new run. */
     def meanFiles(rewritten: Set[Int]): Double = {
-      val run = ideal(bytes(footers, rewritten.toSeq))
+      val run = ideal(bytes(footers, rewritten))
       spans.map { span =>
         val kept = span.filesAt(!rewritten(_))
         val inRun = span.spanOf(rewritten)

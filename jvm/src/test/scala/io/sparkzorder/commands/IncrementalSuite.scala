@@ -120,7 +120,8 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
   }
 
   test("64 equal inserts: each row is rewritten at most four times, the mean excess stays below 2") {
-    for ((columns, inserts) <- Seq(Seq("a", "b") -> 64)) withTableDir { dir =>
+    // of one column an excess of 2 would cost twelve times
+    for ((columns, inserts, limit) <- Seq((Seq("a", "b"), 64, 2.0), (Seq("a"), 16, 3.5))) withTableDir { dir =>
       val rows = 300
       var written = 0L
       var size = 0L
@@ -138,7 +139,7 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
       info(f"write amplification $amplification%.2f, excess: mean ${excess.sum / inserts}%.2f, " +
         f"largest ${excess.max}%.2f, last ${excess.last}%.2f")
       assert(amplification <= 4.0)
-      assert(excess.sum / inserts <= 2.0)
+      assert(excess.sum / inserts <= limit)
       assert(read(dir).count() === inserts.toLong * rows)
     }
   }
