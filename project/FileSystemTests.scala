@@ -14,15 +14,13 @@ object FileSystemTests {
 
   val modules: Seq[ModuleID] = Seq(
     "org.apache.hadoop" % "hadoop-client-minicluster" % hadoop,
-    // the cluster needs it without saying so
-    "org.mockito" % "mockito-core" % "4.11.0",
     ("org.apache.hadoop" % "hadoop-aws" % hadoop).excludeAll(sdkBundle),
     "software.amazon.awssdk" % "s3" % awsSdk,
     "software.amazon.awssdk" % "s3-transfer-manager" % awsSdk,
     "software.amazon.awssdk" % "sts" % awsSdk).map(_ % Test)
 
   /** The server has a class loader of its own, since its libraries are not those of Spark. */
-  val server: Seq[ModuleID] = Seq("org.gaul" % "s3proxy" % "2.8.0")
+  val server: Seq[ModuleID] = Seq("org.gaul" % "s3proxy" % "4.1.0")
 
   /** The system property that tells the tests where the server's jars are. */
   val serverClasspath = "zorder.test.s3server"

@@ -47,6 +47,7 @@ object S3Server {
   private def start(): Unit = {
     val urls = System.getProperty("zorder.test.s3server").split(File.pathSeparatorChar)
       .map(new File(_).toURI.toURL)
+    System.setProperty("logback.configurationFile", quietLog().getAbsolutePath)
     val loader = new URLClassLoader(urls, ClassLoader.getPlatformClassLoader)
     val thread = Thread.currentThread()
     val before = thread.getContextClassLoader
@@ -57,17 +58,24 @@ object S3Server {
     finally thread.setContextClassLoader(before)
   }
 
-  private def properties(): File = {
-    val file = File.createTempFile("s3proxy", ".properties")
-    file.deleteOnExit()
-    val lines = Seq(
+  private def properties(): File =
+    file(
+      ".properties",
       "s3proxy.authorization=none",
       s"s3proxy.endpoint=http://$host:$port",
-      "jclouds.provider=transient-nio2",
+      "jclouds.provider=transient",
       "jclouds.identity=access",
       "jclouds.credential=secret")
-    Files.write(file.toPath, lines.mkString("\n").getBytes("UTF-8"))
-    file
+
+  // else its logger, which nobody but the server uses, prints every request
+  private def quietLog(): File =
+    file(".xml", "<configuration><root level=\"WARN\"/></configuration>")
+
+  private def file(suffix: String, lines: String*): File = {
+    val made = File.createTempFile("s3proxy", suffix)
+    made.deleteOnExit()
+    Files.write(made.toPath, lines.mkString("\n").getBytes("UTF-8"))
+    made
   }
 
   private def awaitAnswer(): Unit = {
