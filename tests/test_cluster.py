@@ -11,6 +11,8 @@ from tests.cluster import events
 from tests.optimizing import pa, pq, write_parts
 from tests.support import ROOT, data_files, run_python, snapshot
 
+np: Any = pytest.importorskip("numpy")
+
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds processes in /proc")
 
 ROWS = 400_000
@@ -22,10 +24,8 @@ home = Path({home!r})
 """
 
 
-def rows(start: int = 0) -> Any:
-    import numpy as np
-
-    ids = np.arange(start, start + ROWS)
+def rows() -> Any:
+    ids = np.arange(ROWS)
     mixed = (ids * 2654435761) % 2**32
     return pa.table(
         {
