@@ -15,7 +15,7 @@ np: Any = pytest.importorskip("numpy")
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds processes in /proc")
 
-ROWS = 400_000
+ROWS = 150_000
 START = """
 import os, signal
 from pathlib import Path
@@ -42,7 +42,7 @@ def table(tmp_path: Path) -> Path:
     return write_parts(tmp_path / "t", rows(), 4)
 
 
-def statement(table: Path, files: int = 30, columns: str = "a, b") -> str:
+def statement(table: Path, files: int = 20, columns: str = "a, b") -> str:
     size = sum(file.stat().st_size for file in data_files(table)) // files
     return (
         f"OPTIMIZE TABLE parquet.`{table}` FULL ZORDER BY ({columns})"

@@ -1,6 +1,8 @@
 package io.sparkzorder
 
 import java.net.URI
+import java.nio.file.Files
+import java.nio.file.attribute.PosixFilePermission.OWNER_WRITE
 import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.hadoop.conf.Configuration
@@ -11,7 +13,8 @@ import org.apache.hadoop.fs.{
   Path,
   RawLocalFileSystem
 }
-import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.fs.permission.{FsAction, FsPermission}
+import org.apache.hadoop.security.AccessControlException
 import org.apache.hadoop.util.Progressable
 
 /** The local disk under the scheme `faulty`, with a hook before every change and listing. */
@@ -51,6 +54,13 @@ class FaultyFileSystem extends RawLocalFileSystem {
     FaultyFileSystem.before("mkdirs", path)
     super.mkdirs(path)
   }
+
+  /** By the owner's permission bits, whoever runs the tests. */
+  override def access(path: Path, mode: FsAction): Unit =
+    if (mode.implies(FsAction.WRITE) &&
+      !Files.getPosixFilePermissions(pathToFile(path).toPath).contains(OWNER_WRITE)) {
+      throw new AccessControlException(path.toString)
+    }
 
   override def listStatus(path: Path): Array[FileStatus] = {
     FaultyFileSystem.before("list", path)

@@ -2,6 +2,8 @@ package io.sparkzorder.commands
 
 import java.nio.file.{Files, Paths}
 
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.hadoop.fs.permission.FsAction
 import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
@@ -49,6 +51,9 @@ private[commands] object WriteAccess {
       try {
         fs.access(directory, FsAction.WRITE_EXECUTE)
         true
-      } catch { case _: AccessControlException => false }
+      } catch {
+        case _: AccessControlException => false
+        case NonFatal(_) => true // a store that cannot tell; the write will
+      }
     }
 }

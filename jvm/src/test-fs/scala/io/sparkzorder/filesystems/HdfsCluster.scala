@@ -29,8 +29,8 @@ final class HdfsCluster(directory: File) extends AutoCloseable {
     new MiniDFSCluster.Builder(conf).numDataNodes(1).build()
   }
 
-  /** The file system as the superuser sees it. */
-  def superuser: DistributedFileSystem = cluster.getFileSystem
+  /** The file system of the superuser, whoever asks. */
+  val superuser: DistributedFileSystem = cluster.getFileSystem
 
   val uri: String = superuser.getUri.toString
 

@@ -27,7 +27,7 @@ class HdfsOptimizeSuite extends HdfsTestBase {
       import session.implicits._
       val values = partitionValues.toDF("p").crossJoin(shuffled(60, 1).toDF())
       writeTo(dir, values.select("id", "a", "b", "s", "p"), "p")
-      writeTo(dir, values.selectExpr("id + 1000 id", "b a", "a b", "s", "p"), "p")
+      writeTo(dir, values.selectExpr("id + 1000 id", "a + 7 a", "b", "s", "p"), "p")
       val before = dataNames(dir)
       val row = optimized(dir)
       assert(metric(row, "numFilesRemoved") === before.size)

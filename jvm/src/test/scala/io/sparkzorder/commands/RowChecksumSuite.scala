@@ -38,7 +38,7 @@ class RowChecksumSuite extends OptimizeTestBase {
     spark.range(0, 100, 1, 2).selectExpr("id" +: columns: _*)
 
   test("the same rows in another order and in other files") {
-    val df = rows("double(if(id % 7 = 0, 'NaN', id)) d", "array(id, NULL) l", "struct(id x) s")
+    val df = rows("if(id % 7 = 0, double('NaN'), id) d", "array(id, NULL) l", "struct(id x) s")
     compare(df, df.sort(df("id").desc).coalesce(1))
     compare(df, df.repartition(5))
   }
