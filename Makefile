@@ -24,6 +24,10 @@ SCALE := 1
 ROUNDS := 5
 BENCH :=
 
+# what `make torture` does; a seed of its own for each run
+KILLS := 200
+SEED := $(shell date +%s)
+
 jvm_sources := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
   $(shell find jvm/src/main -type f)
 python_sources := $(shell find python/spark_zorder -name '*.py')
@@ -86,6 +90,10 @@ test-py: setup $(wheel) $(environment35) ## pytest: classic, then Spark Connect,
 .PHONY: test-fs
 test-fs: $(environment) ## OPTIMIZE on HDFS, INTO on S3, both in the test's own process (not part of test)
 	build/sbt fsTest/test
+
+.PHONY: torture
+torture: $(environment) ## kill OPTIMIZE everywhere, explore all interleavings (30 minutes; KILLS=200 SEED=)
+	build/sbt 'spark41/Test/runMain io.sparkzorder.torture.TortureBenchmark $(KILLS) $(SEED)'
 
 .PHONY: lint
 lint: $(environment) ## formatting, style and types

@@ -1,5 +1,6 @@
 package io.sparkzorder
 
+import java.io.{FileNotFoundException, FileOutputStream}
 import java.net.URI
 import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermission.OWNER_WRITE
@@ -9,6 +10,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{
   DelegateToFileSystem,
   FileStatus,
+  FSDataInputStream,
   FSDataOutputStream,
   Path,
   RawLocalFileSystem
@@ -17,7 +19,7 @@ import org.apache.hadoop.fs.permission.{FsAction, FsPermission}
 import org.apache.hadoop.security.AccessControlException
 import org.apache.hadoop.util.Progressable
 
-/** The local disk under the scheme `faulty`, with a hook before every change and listing. */
+/** The local disk under the scheme `faulty`, with a hook before every change, listing and opening. */
 class FaultyFileSystem extends RawLocalFileSystem {
   override def getUri: URI = FaultyFileSystem.uri
   override def getScheme: String = "faulty"
@@ -45,9 +47,31 @@ class FaultyFileSystem extends RawLocalFileSystem {
     super.create(path, overwrite, bufferSize, replication, blockSize, progress)
   }
 
+  override def createNonRecursive(
+      path: Path,
+      permission: FsPermission,
+      overwrite: Boolean,
+      bufferSize: Int,
+      replication: Short,
+      blockSize: Long,
+      progress: Progressable): FSDataOutputStream = {
+    FaultyFileSystem.before("create", path)
+    // which the local file system would make
+    if (!pathToFile(path).getParentFile.isDirectory) {
+      throw new FileNotFoundException(s"the directory of $path")
+    }
+    new FSDataOutputStream(new FileOutputStream(pathToFile(path)), null)
+  }
+
+  /** As HDFS has it: false where the directory is missing, and no copy instead. */
   override def rename(from: Path, to: Path): Boolean = {
     FaultyFileSystem.before("rename", to)
-    super.rename(from, to)
+    pathToFile(to).getParentFile.isDirectory && super.rename(from, to)
+  }
+
+  override def delete(path: Path, recursive: Boolean): Boolean = {
+    FaultyFileSystem.before("delete", path)
+    super.delete(path, recursive)
   }
 
   override def mkdirs(path: Path): Boolean = {
@@ -61,6 +85,11 @@ class FaultyFileSystem extends RawLocalFileSystem {
       !Files.getPosixFilePermissions(pathToFile(path).toPath).contains(OWNER_WRITE)) {
       throw new AccessControlException(path.toString)
     }
+
+  override def open(path: Path, bufferSize: Int): FSDataInputStream = {
+    FaultyFileSystem.before("open", path)
+    super.open(path, bufferSize)
+  }
 
   override def listStatus(path: Path): Array[FileStatus] = {
     FaultyFileSystem.before("list", path)

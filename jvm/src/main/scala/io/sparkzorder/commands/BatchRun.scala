@@ -43,6 +43,8 @@ final class BatchRun(
     state.create()
     // rename needs the directory, and the commit takes its absence for a clean-up by somebody else
     state.fs.mkdirs(staging)
+    // made before the commit: a publisher that comes late must not make it again in an overwritten table
+    state.fs.mkdirs(state.retained(run))
     try {
       val begun = System.nanoTime()
       val (written, footers, bytes) = write(plan, StagingPlaces(staging.toString))
@@ -69,7 +71,7 @@ final class BatchRun(
     } catch {
       case t: Throwable =>
         // after the commit the staged files belong to the table; the next run rolls them forward
-        if (!isCommitted(state)) discard(staging, state)
+        if (!isCommitted(state)) discard(Seq(staging, state.retained(run)), state)
         throw t
     }
   }
@@ -172,14 +174,14 @@ final class BatchRun(
       }
     catch { case NonFatal(_) => true } // unknown: delete nothing
 
-  /** Deletes what was staged, twice: a task that is being killed may still have made a file. */
-  private def discard(staging: Path, state: StateDirectory): Unit =
+  /** Deletes what the run made, twice: a task that is being killed may still have made a file. */
+  private def discard(directories: Seq[Path], state: StateDirectory): Unit =
     try {
-      state.fs.delete(staging, true)
+      directories.foreach(state.fs.delete(_, true))
       Thread.sleep(BatchRun.KilledTasksMs)
-      state.fs.delete(staging, true)
+      directories.foreach(state.fs.delete(_, true))
     } catch {
-      case NonFatal(e) => logWarning(s"cannot delete $staging", e)
+      case NonFatal(e) => logWarning(s"cannot delete ${directories.mkString(", ")}", e)
       case _: InterruptedException => Thread.currentThread().interrupt()
     }
 }

@@ -24,6 +24,7 @@ import org.apache.hadoop.fs.{
 private[rewrite] object ExclusiveFile {
   private val Looks = 20
   private val PauseMs = 50L
+  private val BufferBytes = 4096
 
   /**
    * @param run names the temporary file
@@ -63,7 +64,14 @@ private[rewrite] object ExclusiveFile {
         StandardOpenOption.WRITE,
         StandardOpenOption.SYNC)
     } else {
-      val out = fs.create(path, true)
+      // plain `create` would make the directories again of a table that was overwritten meanwhile
+      val out = fs.createNonRecursive(
+        path,
+        true,
+        BufferBytes,
+        fs.getDefaultReplication(path),
+        fs.getDefaultBlockSize(path),
+        null)
       try {
         out.write(content)
         // object stores have nothing to flush before the end

@@ -5,6 +5,8 @@ import java.util.concurrent.{Callable, CountDownLatch, Executors}
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.util.Progressable
 
 class ExclusiveFileSuite extends StateTestBase {
 
@@ -76,7 +78,14 @@ class ExclusiveFileSuite extends StateTestBase {
       // as with a quota: the file is made, its content has no room
       class Full extends java.io.IOException("no room")
       val full = new io.sparkzorder.FaultyFileSystem {
-        override def create(path: Path, overwrite: Boolean): FSDataOutputStream = {
+        override def createNonRecursive(
+            path: Path,
+            permission: FsPermission,
+            overwrite: Boolean,
+            bufferSize: Int,
+            replication: Short,
+            blockSize: Long,
+            progress: Progressable): FSDataOutputStream = {
           super.create(path, overwrite).close()
           throw new Full
         }

@@ -1,0 +1,115 @@
+package io.sparkzorder.protocol
+
+/** Content of a file in the model. */
+sealed trait Content
+
+/** Rows of a data file; `modified` stands for length and modification time together. */
+final case class Rows(rows: Seq[String], modified: Int = 0) extends Content
+
+/** A record of `_commits`. */
+final case class Committed(record: ModelRecord) extends Content
+
+/** A small file whose text says whose it is. */
+final case class Text(text: String) extends Content
+
+/** What has happened, for the checks alone; no actor looks at it. */
+sealed trait Event
+final case class RunCommitted(number: Int, run: String) extends Event
+final case class FolderCleared(folder: String) extends Event
+final case class FolderWritten(folder: String) extends Event
+final case class RowsAppended(folder: String) extends Event
+final case class FileRewritten(folder: String) extends Event
+
+/**
+ * A file system as the protocol needs it, in memory and immutable: a listing of one directory, a
+ * rename, a deletion and a creation of a file are atomic; deletions of trees are not. Files cannot be
+ * made in a directory that is not there.
+ *
+ * @param files by path
+ * @param directories all paths that are directories
+ * @param userDeleted rows of files that an overwriter deleted: they need not be anywhere any more
+ * @param events what has happened, for the checks alone
+ */
+final case class Disk(
+    files: Map[String, Content],
+    directories: Set[String],
+    userDeleted: Set[String] = Set.empty,
+    events: Vector[Event] = Vector.empty) {
+
+  // states are looked up millions of times, and most parts of a disk stay the same
+  override lazy val hashCode: Int =
+    ((files.hashCode * 31 + directories.hashCode) * 31 + userDeleted.hashCode) * 31 +
+      events.hashCode
+
+  /** Names in a directory, sorted; None when it is not there. */
+  def list(directory: String): Option[Seq[String]] =
+    if (!directories(directory)) None
+    else {
+      val prefix = directory + "/"
+      Some((files.keysIterator ++ directories.iterator)
+        .filter(p => p.startsWith(prefix) && p.indexOf('/', prefix.length) < 0)
+        .map(_.substring(prefix.length)).toSeq.sorted)
+    }
+
+  def get(path: String): Option[Content] = files.get(path)
+
+  def rows(path: String): Option[Rows] = files.get(path).collect { case r: Rows => r }
+
+  /** None when the directory is not there; replaces what is there. */
+  def put(path: String, content: Content): Option[Disk] =
+    if (directories(Disk.parent(path))) Some(copy(files = files.updated(path, content))) else None
+
+  /** As `rename` of a file: None when `from` or the directory of `to` is not there. */
+  def rename(from: String, to: String): Option[Disk] =
+    for (content <- files.get(from) if directories(Disk.parent(to)))
+      yield copy(files = (files - from).updated(to, content))
+
+  def delete(path: String): Disk = copy(files = files - path)
+
+  /** Removes a whole tree of ours at once. */
+  def deleteTree(path: String): Disk = copy(
+    files = files.filterNot(_._1.startsWith(path + "/")),
+    directories = directories.filterNot(d => d == path || d.startsWith(path + "/")))
+
+  /** None when something is in it. */
+  def removeDirectory(path: String): Option[Disk] =
+    if (list(path).exists(_.nonEmpty)) None else Some(copy(directories = directories - path))
+
+  def makeDirectories(path: String): Disk = {
+    val all = Iterator.iterate(path)(Disk.parent).takeWhile(_.nonEmpty)
+    copy(directories = directories ++ all)
+  }
+
+  def note(event: Event): Disk = copy(events = events :+ event)
+}
+
+object Disk {
+  def parent(path: String): String = path.substring(0, math.max(path.lastIndexOf('/'), 0))
+}
+
+/** The model's counterparts of [[io.sparkzorder.rewrite.Record]] and its parts. */
+final case class ModelReplaced(name: String, content: Rows, retained: String)
+final case class ModelAdded(staged: String, name: String, content: Rows)
+final case class ModelChange(
+    folder: String,
+    replaced: Seq[ModelReplaced],
+    added: Seq[ModelAdded])
+final case class ModelRecord(run: String, changes: Seq[ModelChange]) {
+  override lazy val hashCode: Int = run.hashCode * 31 + changes.hashCode
+}
+
+/** Where things lie. */
+object Places {
+  val root = "t"
+  val home = "t/_zorder"
+  val commits = s"$home/_commits"
+  def record(n: Int): String = s"$commits/_$n"
+  def done(n: Int): String = s"$commits/_${n}_done"
+  def conflict(n: Int): String = s"$commits/_${n}_conflict"
+  def staging(run: String): String = s"$home/_staged/_$run"
+  def retention(run: String): String = s"$home/_retained/_$run"
+  def waiting(run: String, folder: String, a: ModelAdded): String =
+    s"$folder/_zorder_$run${a.staged}"
+
+  def isVisible(name: String): Boolean = !name.startsWith("_")
+}

@@ -1,0 +1,226 @@
+package io.sparkzorder.torture
+
+import java.io.File
+import java.util.concurrent.locks.LockSupport
+
+import scala.util.{Random, Try}
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.SparkSession
+
+import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.rewrite.{Publisher, StateDirectory}
+
+/** When the child is killed. */
+private[torture] sealed trait Moment
+
+/** Before its `change`-th change on disk. */
+private[torture] final case class BeforeChange(change: Int) extends Moment
+
+/** After a share of the time that the statement takes. */
+private[torture] final case class AfterShare(share: Double) extends Moment
+
+/** As soon as it is seen to have reached its `change`-th change, while it runs on. */
+private[torture] final case class RunningPast(change: Int) extends Moment
+
+/**
+ * One kill and what came of it.
+ *
+ * @param phase of the statement in which it fell; `done` when the statement had ended
+ * @param committed whether the record was there
+ * @param recoveriesFailed recoveries that were made to fail before one went through
+ * @param failure what did not hold, if anything
+ */
+private[torture] final case class Kill(
+    moment: Moment,
+    phase: String,
+    committed: Boolean,
+    recoveriesFailed: Int,
+    failure: Option[String])
+
+/**
+ * Kills children that run OPTIMIZE on copies of one table, and checks after each kill that no row is
+ * lost or doubled.
+ *
+ * @param base directory for everything; the caller deletes it
+ */
+private[torture] final class Torture(base: File, session: SparkSession, folders: Int, files: Int) {
+  private val conf = session.sessionState.newHadoopConf()
+  private val template = new File(base, "template")
+  TortureTable.write(session, template, folders, files, rows = 600 * folders)
+  private val expected = TortureTable.rows(template, conf)
+  private val before = TortureTable.visible(template)
+  private val targetBytes = {
+    val bytes = before.toSeq.map(n => new File(template, n).length).sum
+    bytes / (folders * 3)
+  }
+  private var made = 0
+  private var next: Option[Victim] = None
+
+  /** Changes on disk of a run that nobody kills, with their phases, and its milliseconds. */
+  lazy val (steps, runMs) = {
+    val (table, log) = fresh()
+    val victim = newVictim()
+    victim.begin(table, log, -1, targetBytes)
+    val start = System.nanoTime()
+    victim.finish()
+    val ms = (System.nanoTime() - start) / 1000000L
+    require(TortureTable.rows(table, conf) == expected, "an undisturbed run changed the rows")
+    TortureTable.delete(table)
+    (StepLog.read(log).filter(l => StepLog.changes(l.operation)), ms)
+  }
+
+  /** Starts the next child while this one is being judged. */
+  def prepare(): Unit = if (next.isEmpty) next = Some(newVictim())
+
+  def end(): Unit = next.foreach(_.kill())
+
+  def kill(moment: Moment, random: Random): Kill = {
+    val (table, log) = fresh()
+    val victim = next.getOrElse(newVictim())
+    next = None
+    val block = moment match {
+      case BeforeChange(k) => k
+      case _ => -1
+    }
+    victim.begin(table, log, block, targetBytes)
+    await(moment, victim, log)
+    val finished = victim.kill()
+    prepare()
+    val phase =
+      if (finished) "done" else StepLog.read(log).lastOption.map(_.phase).getOrElse("check")
+    val committed = TortureTable.commits(table).contains("_1")
+    var failed = 0
+    val failure = Try(judge(table, random, () => failed += 1)).failed.toOption.map(_.toString)
+    if (failure.isEmpty) TortureTable.delete(table)
+    Kill(moment, phase, committed, failed, failure)
+  }
+
+  private def await(moment: Moment, victim: Victim, log: File): Unit = moment match {
+    case AfterShare(share) =>
+      val until = System.nanoTime() + (runMs * share * 1e6).toLong
+      while (System.nanoTime() < until && victim.isAlive) Thread.sleep(1)
+    case BeforeChange(k) => awaitChange(k, victim, log, pauseNanos = 2000000L)
+    case RunningPast(k) => awaitChange(k, victim, log, pauseNanos = 50000L)
+  }
+
+  private def awaitChange(k: Int, victim: Victim, log: File, pauseNanos: Long): Unit = {
+    val deadline = System.nanoTime() + 120L * 1000000000L
+    def reached = StepLog.read(log).exists(l => l.change >= k && StepLog.changes(l.operation))
+    var length = -1L
+    var there = false
+    while (!there && victim.isAlive && System.nanoTime() < deadline) {
+      val now = log.length
+      if (now != length) {
+        length = now
+        there = reached
+      }
+      if (!there) LockSupport.parkNanos(pauseNanos)
+    }
+  }
+
+  private def fresh(): (File, File) = {
+    made += 1
+    (TortureTable.copy(template, new File(base, s"table$made")), new File(base, s"log$made"))
+  }
+
+  private def newVictim(): Victim = {
+    made += 1
+    new Victim(new File(base, s"child$made"))
+  }
+
+  /** All that must hold after a kill. */
+  private def judge(table: File, random: Random, onFailedRecovery: () => Unit): Unit = {
+    val files = TortureTable.rows(table, conf)
+    check(files.forall { case (r, n) => expected.getOrElse(r, 0) >= n }, "a row is seen twice")
+    if (Torture.hasOverlay) {
+      check(TortureTable.rowsBySpark(session, table) == expected, "with the extension")
+    }
+    val committed = TortureTable.commits(table).contains("_1")
+    recover(table, random, onFailedRecovery)
+    check(TortureTable.rows(table, conf) == expected, "after recovery, without the extension")
+    check(
+      TortureTable.rowsBySpark(session, table) == expected,
+      "after recovery, with the extension")
+    check(TortureTable.unfinished(table).isEmpty, "a record is not done after recovery")
+    check(TortureTable.hidden(table).isEmpty, s"left over: ${TortureTable.hidden(table)}")
+    val now = TortureTable.visible(table)
+    check(committed == now.intersect(before).isEmpty, "neither the old files nor the new ones")
+    check(committed || now == before, "files of a run that is not committed")
+    session.sql(TortureSession.statement(table, "b, a", targetBytes)).collect()
+    val records = TortureTable.commits(table).filter(_.matches("_\\d+"))
+    check(records.size == (if (committed) 2 else 1), s"records after the next OPTIMIZE: $records")
+    check(TortureTable.unfinished(table).isEmpty, "the next OPTIMIZE is not done")
+    check(TortureTable.rows(table, conf) == expected, "after the next OPTIMIZE")
+  }
+
+  /** Rolls forward; some recoveries fail at a random change, and another one goes on. */
+  private def recover(table: File, random: Random, onFailedRecovery: () => Unit): Unit = {
+    val state = new StateDirectory(new Path(s"faulty:${table.getAbsolutePath}"), conf)
+    var injected = random.nextInt(3)
+    while (injected > 0) {
+      val (_, failed) = FaultyFileSystem.failing(random.nextInt(30))((o, _) => StepLog.changes(o))(
+        Try(new Publisher(state).rollForward()))
+      if (failed) onFailedRecovery()
+      injected = if (failed) injected - 1 else 0
+    }
+    new Publisher(state).rollForward()
+    // again changes nothing
+    new Publisher(state).rollForward()
+  }
+
+  private def check(holds: Boolean, what: String): Unit =
+    if (!holds) throw new IllegalStateException(what)
+}
+
+private[torture] object Torture {
+
+  /** Whether readers with the extension lay committed records over a listing already. */
+  val hasOverlay: Boolean = Try(Class.forName("io.sparkzorder.rewrite.FolderOverlay")).isSuccess
+
+  val phases: Seq[String] = Seq(
+    "check",
+    "list",
+    "footers",
+    "sample",
+    "cuts",
+    "write",
+    "verify",
+    "commit",
+    "publish",
+    "refresh",
+    "done")
+
+  /** Random moments: some uniform over time, most while it writes, commits and publishes. */
+  def randomMoments(n: Int, steps: Seq[StepLog.Line], random: Random): Seq[Moment] = {
+    val late = steps.map(_.change).filter(c => Set("commit", "publish")(steps(c).phase))
+    Seq.fill(n)(random.nextInt(3)).map {
+      case 0 => AfterShare(random.nextDouble())
+      case 1 => RunningPast(random.nextInt(steps.size))
+      case _ => RunningPast(late(random.nextInt(late.size)))
+    }
+  }
+
+  /** Table of kills by phase. */
+  def table(kills: Seq[Kill]): String = {
+    val head = Seq("phase", "kills", "at a step", "at a random moment", "record there", "failed")
+    val rows = (phases ++ kills.map(_.phase)).distinct.flatMap { phase =>
+      val in = kills.filter(_.phase == phase)
+      if (in.isEmpty) None else Some(row(phase, in))
+    }
+    (Seq(head, head.map(_ => "---")) ++ rows :+ row("all", kills))
+      .map(_.mkString("| ", " | ", " |")).mkString("\n")
+  }
+
+  private def row(name: String, kills: Seq[Kill]): Seq[String] = {
+    val steps = kills.count(_.moment.isInstanceOf[BeforeChange])
+    val numbers = Seq(
+      kills.size,
+      steps,
+      kills.size - steps,
+      kills.count(_.committed),
+      kills.count(_.failure.isDefined))
+    name +: numbers.map(_.toString)
+  }
+}

@@ -1,0 +1,101 @@
+package io.sparkzorder.torture
+
+import java.io.File
+import java.nio.file.{Files, StandardCopyOption}
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.hadoop.ParquetReader
+import org.apache.parquet.hadoop.example.GroupReadSupport
+
+import org.apache.spark.sql.SparkSession
+
+/** The table that is rewritten, and how an independent reader without Spark sees it. */
+private[torture] object TortureTable {
+
+  /** Writes the table: `folders` partitions of `files` files each. */
+  def write(session: SparkSession, directory: File, folders: Int, files: Int, rows: Int): Unit =
+    session.range(0, rows.toLong, 1, files)
+      .selectExpr(
+        "id",
+        "cast(pmod(hash(id), 1000) as int) a",
+        "cast(pmod(xxhash64(id, 7), 1000) as int) b",
+        "concat('s', id % 50) s",
+        s"id % $folders p")
+      .write.partitionBy("p").parquet(directory.getAbsolutePath)
+
+  /** A copy with the modification times of the files. */
+  def copy(from: File, to: File): File = {
+    to.mkdirs()
+    from.listFiles.foreach { f =>
+      val target = new File(to, f.getName)
+      if (f.isDirectory) copy(f, target)
+      else Files.copy(f.toPath, target.toPath, StandardCopyOption.COPY_ATTRIBUTES)
+    }
+    to
+  }
+
+  private def isHidden(name: String) = name.startsWith("_") || name.startsWith(".")
+
+  /** Data files that any engine sees, relative to the table. */
+  def visible(table: File): Set[String] = {
+    def below(d: File, prefix: String): Seq[String] =
+      d.listFiles.toSeq.filterNot(f => isHidden(f.getName)).flatMap { f =>
+        if (f.isDirectory) below(f, s"$prefix${f.getName}/") else Seq(prefix + f.getName)
+      }
+    below(table, "").toSet
+  }
+
+  /** Hidden files that lie in the folders themselves; Spark's own marker aside. */
+  def hidden(table: File): Set[String] =
+    (table.listFiles.toSeq ++ table.listFiles.toSeq.filter(f =>
+      f.isDirectory && !isHidden(f.getName))
+      .flatMap(_.listFiles)).map(_.getName)
+      .filter(n => n.startsWith("_") && n != "_zorder" && n != "_SUCCESS").toSet
+
+  type Bag = Map[String, Int]
+
+  /** The rows of the visible files with how often each occurs, read by Parquet's own reader. */
+  def rows(table: File, conf: Configuration): Bag =
+    bag(visible(table).toSeq.flatMap { name =>
+      val reader = ParquetReader
+        .builder(
+          new GroupReadSupport(),
+          new Path(new File(table, name).toURI)).withConf(conf).build()
+      val folder = name.takeWhile(_ != '/')
+      try Iterator.continually(reader.read()).takeWhile(_ != null).map { g =>
+          s"${g.getLong("id", 0)} ${g.getInteger("a", 0)} ${g.getInteger("b", 0)} " +
+            s"${g.getString("s", 0)} ${folder.stripPrefix("p=")}"
+        }.toList
+      finally reader.close()
+    })
+
+  /** The rows as a session with the extension reads them. */
+  def rowsBySpark(session: SparkSession, table: File): Bag =
+    bag(session.read.parquet(table.getAbsolutePath).select("id", "a", "b", "s", "p")
+      .collect().toSeq.map(_.mkString(" ")))
+
+  private def bag(rows: Seq[String]): Bag = rows.groupBy(identity).map { case (r, rs) =>
+    r -> rs.size
+  }
+
+  def commits(table: File): Seq[String] =
+    Option(new File(table, "_zorder/_commits").list()).toSeq.flatten.sorted
+
+  /** Numbers of records without the mark of a published run. */
+  def unfinished(table: File): Seq[String] = {
+    val names = commits(table)
+    names.filter(_.matches("_\\d+")).filterNot(n => names.contains(n + "_done"))
+  }
+
+  def delete(f: File): Unit = {
+    if (f.isDirectory) {
+      val stream = Files.walk(f.toPath)
+      try stream.iterator().asScala.toSeq.reverse.foreach(Files.deleteIfExists(_))
+      finally stream.close()
+    } else Files.deleteIfExists(f.toPath)
+    ()
+  }
+}
