@@ -87,6 +87,10 @@ test-py: setup $(wheel) $(environment35) ## pytest: classic, then Spark Connect,
 	$(python) -m pytest --mode=connect
 	PYTHONPATH=python .venv-3.5/bin/python -m pytest --mode=session
 
+.PHONY: test-fs
+test-fs: $(environment) ## OPTIMIZE on HDFS, INTO on S3, both in the test's own process (not part of test)
+	build/sbt fsTest/test
+
 .PHONY: torture
 torture: $(environment) ## kill OPTIMIZE everywhere, explore all interleavings (30 minutes; KILLS=200 SEED=)
 	build/sbt 'spark41/Test/runMain io.sparkzorder.torture.TortureBenchmark $(KILLS) $(SEED)'
@@ -96,13 +100,13 @@ lint: $(environment) ## formatting, style and types
 	$(python) -m ruff check
 	$(python) -m ruff format --check
 	$(python) -m mypy
-	build/sbt scalafmtCheckAll kernelBench/scalafmtCheckAll scalafmtSbtCheck
+	build/sbt scalafmtCheckAll kernelBench/scalafmtCheckAll fsTest/scalafmtCheckAll scalafmtSbtCheck
 
 .PHONY: fmt
 fmt: $(environment) ## put every source file into the project's format
 	$(python) -m ruff check --fix
 	$(python) -m ruff format
-	build/sbt scalafmtAll kernelBench/scalafmtAll scalafmtSbt
+	build/sbt scalafmtAll kernelBench/scalafmtAll fsTest/scalafmtAll scalafmtSbt
 
 .PHONY: clean
 clean: ## remove what was built; environments and downloads stay

@@ -43,10 +43,43 @@ lazy val kernelBench = Project("kernelBench", file("target/kernel-bench"))
     // inherited by the JVMs that JMH forks
     Jmh / javaOptions ++= "-Xmx2g" +: opened)
 
+lazy val S3Server = config("s3server").hide
+
+// OPTIMIZE on HDFS and S3 by `make test-fs`; root does not aggregate it, so nothing else builds it
+lazy val fsTest = Project("fsTest", file("target/fs-test"))
+  .configs(S3Server)
+  .dependsOn(spark41 % "test->test,provided")
+  .settings(forkedTests)
+  .settings(
+    scalaVersion := SparkRow.spark41.scala,
+    publish / skip := true,
+    Compile / sources := Nil,
+    Test / unmanagedSourceDirectories := Seq(file("jvm/src/test-fs/scala").getAbsoluteFile),
+    ivyConfigurations += S3Server,
+    libraryDependencies ++= FileSystemTests.modules ++ FileSystemTests.server.map(_ % S3Server),
+    // a library of Spark's asks for a newer patch of Scala's than Spark brings
+    dependencyOverrides += "org.scala-lang" % "scala-library" % SparkRow.spark41.scala,
+    scalacOptions := scalacFlags(SparkRow.spark41),
+    Test / javaOptions += {
+      val jars = Classpaths.managedJars(S3Server, classpathTypes.value, update.value).map(_.data)
+      s"-D${FileSystemTests.serverClasspath}=${jars.mkString(java.io.File.pathSeparator)}"
+    })
+
+lazy val forkedTests = Seq(
+  Test / fork := true,
+  Test / parallelExecution := false,
+  Test / testForkedParallel := false,
+  Test / baseDirectory := file(".").getAbsoluteFile,
+  Test / javaOptions ++= testJvm,
+  // codegen modes and error checks are honoured only under SPARK_TESTING
+  Test / envVars ++= Map("SPARK_TESTING" -> "1", "SPARK_LOCAL_IP" -> "127.0.0.1"),
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF"))
+
 def sparkRow(projectId: String, row: SparkRow): Project = {
   val jvm = file("jvm").getAbsoluteFile
   Project(projectId, file(s"target/rows/${row.id}"))
     .configs(Antlr)
+    .settings(forkedTests)
     .settings(
       name := s"spark-zorder-${row.line}",
       scalaVersion := row.scala,
@@ -84,15 +117,7 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
         val f = (Compile / resourceManaged).value / "io/sparkzorder/row.properties"
         IO.write(f, s"spark=${row.line}\nscala=${row.scalaBinary}\nversion=${version.value}\n")
         Seq(f)
-      }.taskValue,
-      Test / fork := true,
-      Test / parallelExecution := false,
-      Test / testForkedParallel := false,
-      Test / baseDirectory := file(".").getAbsoluteFile,
-      Test / javaOptions ++= testJvm,
-      // codegen modes and error checks are honoured only under SPARK_TESTING
-      Test / envVars ++= Map("SPARK_TESTING" -> "1", "SPARK_LOCAL_IP" -> "127.0.0.1"),
-      Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF"))
+      }.taskValue)
 }
 
 def dependencies(row: SparkRow): Seq[ModuleID] = {

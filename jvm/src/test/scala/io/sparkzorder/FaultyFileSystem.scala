@@ -2,6 +2,8 @@ package io.sparkzorder
 
 import java.io.{FileNotFoundException, FileOutputStream}
 import java.net.URI
+import java.nio.file.Files
+import java.nio.file.attribute.PosixFilePermission.OWNER_WRITE
 import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.hadoop.conf.Configuration
@@ -13,7 +15,8 @@ import org.apache.hadoop.fs.{
   Path,
   RawLocalFileSystem
 }
-import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.fs.permission.{FsAction, FsPermission}
+import org.apache.hadoop.security.AccessControlException
 import org.apache.hadoop.util.Progressable
 
 /** The local disk under the scheme `faulty`, with a hook before every change, listing and opening. */
@@ -76,6 +79,13 @@ class FaultyFileSystem extends RawLocalFileSystem {
     super.mkdirs(path)
   }
 
+  /** By the owner's permission bits, whoever runs the tests. */
+  override def access(path: Path, mode: FsAction): Unit =
+    if (mode.implies(FsAction.WRITE) &&
+      !Files.getPosixFilePermissions(pathToFile(path).toPath).contains(OWNER_WRITE)) {
+      throw new AccessControlException(path.toString)
+    }
+
   override def open(path: Path, bufferSize: Int): FSDataInputStream = {
     FaultyFileSystem.before("open", path)
     super.open(path, bufferSize)
@@ -103,7 +113,7 @@ object FaultyFileSystem {
 
   @volatile private var hook: (String, Path) => Unit = (_, _) => ()
 
-  private def before(operation: String, path: Path): Unit = hook(operation, path)
+  private[sparkzorder] def before(operation: String, path: Path): Unit = hook(operation, path)
 
   /** Runs with a hook that sees each operation and may fail it or change files. */
   def withHook[T](h: (String, Path) => Unit)(body: => T): T = {

@@ -73,10 +73,7 @@ final class BatchRun(
     } catch {
       case t: Throwable =>
         // after the commit the staged files belong to the table; the next run rolls them forward
-        if (!isCommitted(state)) {
-          discard(staging, state)
-          discard(state.retained(run), state)
-        }
+        if (!isCommitted(state)) discard(Seq(staging, state.retained(run)), state)
         throw t
     }
   }
@@ -180,14 +177,14 @@ final class BatchRun(
       }
     catch { case NonFatal(_) => true } // unknown: delete nothing
 
-  /** Deletes what was staged, twice: a task that is being killed may still have made a file. */
-  private def discard(staging: Path, state: StateDirectory): Unit =
+  /** Deletes what the run made, twice: a task that is being killed may still have made a file. */
+  private def discard(directories: Seq[Path], state: StateDirectory): Unit =
     try {
-      state.fs.delete(staging, true)
+      directories.foreach(state.fs.delete(_, true))
       Thread.sleep(BatchRun.KilledTasksMs)
-      state.fs.delete(staging, true)
+      directories.foreach(state.fs.delete(_, true))
     } catch {
-      case NonFatal(e) => logWarning(s"cannot delete $staging", e)
+      case NonFatal(e) => logWarning(s"cannot delete ${directories.mkString(", ")}", e)
       case _: InterruptedException => Thread.currentThread().interrupt()
     }
 }

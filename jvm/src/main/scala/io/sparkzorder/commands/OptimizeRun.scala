@@ -68,10 +68,7 @@ final class OptimizeRun(
       records,
       all = clauses.full || clauses.into.isDefined)
     val batches = Batches.of(prepared, choice, clauses.options, clauses.into.isDefined)
-    if (!clauses.dryRun) {
-      val into = intoDirectory.map(d => (d.fs, d.root))
-      FreeSpace.check(target.name, into.getOrElse((state.fs, root)), batches)
-    }
+    if (!clauses.dryRun) checkDestination(batches)
     val done = batches.zipWithIndex.map { case (b, i) =>
       logInfo(s"OPTIMIZE ${target.name}: batch ${i + 1} of ${batches.size}, " +
         s"${b.files.files.size} files in ${b.files.folders.size} folders")
@@ -105,6 +102,16 @@ final class OptimizeRun(
     if (inside) {
       throw ZOrderErrors.pathInTable(directory.root.toString, root.toString, "the source's files")
     }
+  }
+
+  /** Whether what will be written may be written, and has room. */
+  private def checkDestination(batches: Seq[Batch]): Unit = {
+    intoDirectory match {
+      case Some(d) => WriteAccess.checkInto(target.name, d.fs, d.root)
+      case None => WriteAccess.checkInPlace(target.name, state.fs, root, batches)
+    }
+    val into = intoDirectory.map(d => (d.fs, d.root))
+    FreeSpace.check(target.name, into.getOrElse((state.fs, root)), batches)
   }
 
   private def list(): TableFiles = {

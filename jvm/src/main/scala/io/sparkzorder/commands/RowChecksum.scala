@@ -10,8 +10,8 @@ import io.sparkzorder.layout.InputFrame
 import io.sparkzorder.tables.{Footer, TableFiles}
 
 /**
- * `verify=full`: an order-independent sum of two 64-bit hashes over all columns of every row, by
- * folder, of the inputs and again of the written files. It reads both once more.
+ * `verify=full`: two order-independent sums of 64-bit hashes over all columns of every row, 128 bits
+ * together, by folder, of the inputs and again of the written files. It reads both once more.
  */
 final class RowChecksum(p: Prepared) {
 
@@ -29,16 +29,27 @@ final class RowChecksum(p: Prepared) {
 
   private def sums(files: TableFiles): Map[Int, Seq[Any]] = {
     val input = new InputFrame(p.session, files, p.schema)
-    val columns = p.schema.fields.toSeq.filter(f => hashable(f.dataType)).map { f =>
-      col(InputFrame.quoted(f.name))
-    }
+    val columns = p.schema.fields.toSeq.filter(f => hashable(f.dataType)).flatMap(hashed)
     val frame: Frame = input.frame
     frame
       .groupBy(col(InputFrame.quoted(input.folderColumn)))
-      .agg(count(lit(1)), total(columns :+ lit(1)), total(columns :+ lit(2)))
+      // a number that comes first, so that rows which agree in one hash need not agree in the other
+      .agg(count(lit(1)), total(lit(1) +: columns), total(lit(2) +: columns))
       .collect()
       .map(r => r.getInt(0) -> r.toSeq.tail)
       .toMap
+  }
+
+  /**
+   * What is hashed of a column. Spark's hash passes over NULLs, so that (NULL, 1) would be (1, NULL),
+   * and of arrays, maps and structs it takes the values in them alone: their text says where they are.
+   */
+  private def hashed(field: StructField): Seq[Column] = {
+    val column = col(InputFrame.quoted(field.name))
+    field.dataType match {
+      case _: StructType | _: ArrayType | _: MapType => Seq(column, column.cast(StringType))
+      case _ => Seq(column, column.isNull)
+    }
   }
 
   // a decimal sum of 64-bit hashes cannot overflow below 10^18 rows

@@ -34,6 +34,13 @@ object ZOrderErrors {
   def conflict(target: String, change: String): ZOrderException =
     error("ZORDER_CONFLICT", "target" -> target, "change" -> change)
 
+  def directoryNotWritable(target: String, directory: String, user: String): ZOrderException =
+    error(
+      "ZORDER_DIRECTORY_NOT_WRITABLE",
+      "target" -> target,
+      "directory" -> directory,
+      "user" -> user)
+
   def filesOutsidePartitions(target: String, directory: String): ZOrderException =
     error("ZORDER_FILES_OUTSIDE_PARTITIONS", "target" -> target, "directory" -> directory)
 

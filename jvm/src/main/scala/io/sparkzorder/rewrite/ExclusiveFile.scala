@@ -1,9 +1,19 @@
 package io.sparkzorder.rewrite
 
+import java.io.IOException
 import java.nio.file.{FileAlreadyExistsException => NioFileExists, Files, Paths, StandardOpenOption}
 
+import scala.util.Try
+
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileAlreadyExistsException, FileContext, FileSystem, Options, Path}
+import org.apache.hadoop.fs.{
+  FileAlreadyExistsException,
+  FileContext,
+  FileSystem,
+  Options,
+  Path,
+  StreamCapabilities
+}
 
 /**
  * Files that appear at once with all their content, and only if they are not there.
@@ -12,6 +22,8 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, FileContext, FileSystem
  * a rename without overwrite does, as HDFS and ABFS with hierarchical namespace have it.
  */
 private[sparkzorder] object ExclusiveFile {
+  private val Looks = 20
+  private val PauseMs = 50L
   private val BufferBytes = 4096
 
   /**
@@ -25,9 +37,10 @@ private[sparkzorder] object ExclusiveFile {
       content: Array[Byte],
       conf: Configuration): Boolean = {
     val temporary = new Path(path.getParent, s"_tmp_${run}_${path.getName}")
-    write(fs, temporary, content)
-    try publish(fs, temporary, path, conf)
-    finally fs.delete(temporary, false)
+    try {
+      writeAlone(fs, temporary, content)
+      publish(fs, temporary, path, conf)
+    } finally fs.delete(temporary, false)
   }
 
   /**
@@ -39,8 +52,18 @@ private[sparkzorder] object ExclusiveFile {
   def publish(fs: FileSystem, temporary: Path, path: Path, conf: Configuration): Boolean =
     if (RawFiles.isLocal(fs)) link(temporary, path) else rename(temporary, path, conf)
 
-  /** Writes a small file, without the checksum file that Hadoop lays beside one on local disk. */
+  /**
+   * Writes a small file, without the checksum file that Hadoop lays beside one on local disk. Several
+   * may write the same one with the same content at once.
+   */
   def write(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
+    try writeAlone(fs, path, content)
+    catch {
+      // HDFS takes a file away from who has it open when the next one creates it
+      case e: IOException => if (!appears(fs, path, content.length.toLong)) throw e
+    }
+
+  private def writeAlone(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
     if (RawFiles.isLocal(fs)) {
       Files.write(
         local(path),
@@ -60,8 +83,16 @@ private[sparkzorder] object ExclusiveFile {
         null)
       try {
         out.write(content)
-        out.hsync()
+        // object stores have nothing to flush before the end
+        if (out.hasCapability(StreamCapabilities.HSYNC)) out.hsync()
       } finally out.close()
+    }
+
+  /** Waits a moment for whoever took a file over to be done with it. */
+  private def appears(fs: FileSystem, path: Path, length: Long): Boolean =
+    !RawFiles.isLocal(fs) && (0 until Looks).exists { look =>
+      if (look > 0) Thread.sleep(PauseMs)
+      Try(fs.getFileStatus(path).getLen == length).getOrElse(false)
     }
 
   private def link(from: Path, to: Path): Boolean =

@@ -72,6 +72,29 @@ class OptimizeEnvironmentSuite extends OptimizeTestBase {
     }
   }
 
+  test("a disk that is mounted read-only: SELECT, DRY RUN and INTO elsewhere work") {
+    withTempDir { base =>
+      val mount = new File(base.getCanonicalFile, "readonly")
+      assert(mount.mkdir())
+      def done(command: String*) = Try(command.! == 0).getOrElse(false)
+      val mounted = done("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", mount.toString)
+      assume(mounted, "mounting needs a superuser")
+      try {
+        val dir = new File(mount, "table")
+        write(shuffled(400, 2), dir)
+        assert(done("mount", "-o", "remount,ro", mount.toString))
+        val (before, rows) = (snapshot(mount), bag(read(dir)))
+        fails("ZORDER_DIRECTORY_NOT_WRITABLE", dir.toString)(
+          sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)"))
+        sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) DRY RUN").collect()
+        val out = new File(base.getCanonicalFile, "out")
+        sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) INTO '$out'").collect()
+        assert(bag(read(out)) === rows)
+        assert(snapshot(mount) === before)
+      } finally assert(done("umount", mount.toString))
+    }
+  }
+
   test("a small disk: refused before anything is written, or the old table stays") {
     withTempDir { base =>
       val mount = new File(base.getCanonicalFile, "small")

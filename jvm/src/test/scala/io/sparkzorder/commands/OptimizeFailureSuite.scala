@@ -2,6 +2,7 @@ package io.sparkzorder.commands
 
 import java.io.File
 import java.nio.file.Files
+import java.nio.file.attribute.PosixFilePermissions
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicBoolean
 
@@ -226,6 +227,29 @@ class OptimizeFailureSuite extends OptimizeTestBase {
       sql(s"OPTIMIZE '${faulty(dir)}' ZORDER BY a").collect()
       assert(bag(read(dir)) === expected)
       checkState(dir)
+    }
+  }
+
+  test("a directory that may not be written: the table's, one partition's, that of INTO") {
+    withTableDir { dir =>
+      write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      // on this scheme Hadoop goes by the permission bits, whoever runs the tests
+      for (closed <- Seq(dir, new File(dir, "p=1"))) {
+        Files.setPosixFilePermissions(closed.toPath, PosixFilePermissions.fromString("r-xr-xr-x"))
+        val before = snapshot(dir)
+        fails("ZORDER_DIRECTORY_NOT_WRITABLE", closed.getName, "WHERE", "INTO") {
+          sql(s"OPTIMIZE '${faulty(dir)}' ZORDER BY (a, b)")
+        }
+        assert(snapshot(dir) === before)
+        Files.setPosixFilePermissions(closed.toPath, PosixFilePermissions.fromString("rwxr-xr-x"))
+      }
+      val closed = new File(dir.getParentFile, "closed")
+      assert(closed.mkdir())
+      Files.setPosixFilePermissions(closed.toPath, PosixFilePermissions.fromString("r-xr-xr-x"))
+      fails("ZORDER_DIRECTORY_NOT_WRITABLE", closed.getName) {
+        sql(s"OPTIMIZE '${faulty(dir)}' ZORDER BY a INTO '${faulty(closed)}/new/x'")
+      }
+      assert(closed.list().toSeq === Nil)
     }
   }
 

@@ -4,7 +4,9 @@ import java.util.concurrent.{Callable, CountDownLatch, Executors}
 
 import scala.collection.JavaConverters._
 
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FSDataOutputStream, Path}
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.util.Progressable
 
 class ExclusiveFileSuite extends StateTestBase {
 
@@ -67,6 +69,31 @@ class ExclusiveFileSuite extends StateTestBase {
       }
       assert(failed)
       assert(new java.io.File(dir, "_zorder/_commits").list().toSeq.asJava.isEmpty)
+    }
+  }
+
+  test("a content that cannot be written is an error, and no empty record") {
+    withScheme("faulty") { (dir, state) =>
+      state.create()
+      // as with a quota: the file is made, its content has no room
+      class Full extends java.io.IOException("no room")
+      val full = new io.sparkzorder.FaultyFileSystem {
+        override def createNonRecursive(
+            path: Path,
+            permission: FsPermission,
+            overwrite: Boolean,
+            bufferSize: Int,
+            replication: Short,
+            blockSize: Long,
+            progress: Progressable): FSDataOutputStream = {
+          super.create(path, overwrite).close()
+          throw new Full
+        }
+      }
+      full.initialize(state.fs.getUri, conf)
+      intercept[Full](ExclusiveFile.create(full, state.record(1), "a", "one".getBytes, conf))
+      intercept[Full](ExclusiveFile.write(full, new Path(state.home, "_x"), "1".getBytes))
+      assert(new java.io.File(dir, "_zorder/_commits").list().toSeq === Nil)
     }
   }
 }

@@ -1,0 +1,122 @@
+"""OPTIMIZE beside failing processes, for scripts that `run_python` runs."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from spark_zorder import configure
+
+PATIENCE = 60.0
+
+
+def session(home: Path, **settings: str) -> SparkSession:
+    """A session on two executors of one core each, processes of their own, with an event log."""
+    os.environ["SPARK_HOME"] = str(spark_home(home))
+    (home / "events").mkdir(exist_ok=True)
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "1g",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": (home / "events").as_uri(),
+        **settings,
+    }.items():
+        builder = builder.config(key, value)
+    return configure(builder).getOrCreate()
+
+
+def spark_home(home: Path) -> Path:
+    """A folder that workers take for Spark's, so that they do not write into pyspark's own."""
+    folder = home / "spark-home"
+    folder.mkdir(exist_ok=True)
+    for name in ("bin", "jars"):
+        if not (folder / name).exists():
+            (folder / name).symlink_to(Path(pyspark.__file__).parent / name)
+    return folder
+
+
+def executors() -> list[int]:
+    """The executor processes among the descendants of this process, and so nobody else's."""
+    parents: dict[int, int] = {}
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+                command = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue  # it ended meanwhile
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+            if b"CoarseGrainedExecutorBackend" in command:
+                found.append(int(entry.name))
+
+    def is_ours(process: int) -> bool:
+        while process in parents and process != os.getpid():
+            process = parents[process]
+        return process == os.getpid()
+
+    return sorted(filter(is_ours, found))
+
+
+def staged(table: Path) -> list[Path]:
+    return list(table.glob("_zorder/_staged/*/*"))
+
+
+def when_staged(table: Path, files: int, action: Callable[[], None]) -> threading.Thread:
+    """Acts as soon as so many files are staged, in the middle of the write."""
+
+    def watch() -> None:
+        until = time.monotonic() + PATIENCE
+        while len(staged(table)) < files:
+            if time.monotonic() > until:
+                return
+            time.sleep(0.005)
+        action()
+        print("ACTED", flush=True)  # noqa: T201 - what the script tells its test
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    return thread
+
+
+def kill_one() -> None:
+    os.kill(executors()[0], signal.SIGKILL)
+
+
+@contextmanager
+def one_lags(table: Path, files: int) -> Iterator[None]:
+    """From when so many files are staged, one executor runs only a tenth of the time."""
+    stop = threading.Event()
+
+    def lag() -> None:
+        process = executors()[0]
+        while not stop.is_set():
+            os.kill(process, signal.SIGSTOP)
+            stop.wait(0.4)
+            os.kill(process, signal.SIGCONT)
+            stop.wait(0.05)
+
+    thread = when_staged(table, files, lag)
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def events(home: Path) -> list[dict[str, object]]:
+    """All that Spark noted of a session that has ended."""
+    (log,) = (home / "events").iterdir()
+    return [json.loads(line) for line in log.read_text().splitlines()]

@@ -1,0 +1,200 @@
+"""OPTIMIZE on executors that die, lag or run out of memory, and Ctrl-C: each in its own process."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster import events
+from tests.optimizing import pa, pq, write_parts
+from tests.support import ROOT, data_files, run_python, snapshot
+
+np: Any = pytest.importorskip("numpy")
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds processes in /proc")
+
+ROWS = 150_000
+START = """
+import os, signal
+from pathlib import Path
+from tests import cluster
+home = Path({home!r})
+"""
+
+
+def rows() -> Any:
+    ids = np.arange(ROWS)
+    mixed = (ids * 2654435761) % 2**32
+    return pa.table(
+        {
+            "id": pa.array(ids),
+            "a": pa.array(mixed % 1000),
+            "b": pa.array(mixed // 1000 % 1000),
+            "text": pa.array([f"{value:032b}{value:x}" for value in mixed.tolist()]),
+        }
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_parts(tmp_path / "t", rows(), 4)
+
+
+def statement(table: Path, files: int = 20, columns: str = "a, b") -> str:
+    size = sum(file.stat().st_size for file in data_files(table)) // files
+    return (
+        f"OPTIMIZE TABLE parquet.`{table}` FULL ZORDER BY ({columns})"
+        f" OPTIONS ('targetFileSize' '{size}')"
+    )
+
+
+def script(home: Path, body: str) -> Any:
+    """Runs a script that ends well; what it printed."""
+    done = run_python(START.format(home=str(home)) + body, cwd=ROOT, SPARK_LOCAL_IP="127.0.0.1")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
+    return done.stdout
+
+
+def stored(table: Path) -> Any:
+    """All rows in the order of their ids, read without Spark."""
+    parts = [pq.ParquetFile(file).read() for file in data_files(table)]
+    return pa.concat_tables(parts).sort_by("id")
+
+
+def names(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()} if directory.exists() else set()
+
+
+def check_rewritten(table: Path, run: int) -> None:
+    """The rows of before, in just the files that the last record names, and nothing staged."""
+    assert stored(table).equals(rows())
+    record = json.loads((table / f"_zorder/_commits/_{run}").read_text())
+    added = {file["name"] for change in record["changes"] for file in change["added"]}
+    assert {file.name for file in data_files(table)} == added
+    assert (table / f"_zorder/_commits/_{run}_done").exists()
+    assert names(table / "_zorder/_staged") == set()
+
+
+def check_untouched(table: Path, before: dict[str, str]) -> None:
+    live = {name: digest for name, digest in snapshot(table).items() if "_zorder" not in name}
+    assert live == before
+    assert names(table / "_zorder/_staged") == set()
+    assert not (table / "_zorder/_commits/_1").exists()
+
+
+SURVIVE = """
+spark = cluster.session(home, **{{
+    "spark.speculation": "true",
+    "spark.speculation.interval": "50ms",
+    "spark.speculation.multiplier": "1.1",
+    "spark.speculation.quantile": "0.1",
+    "spark.speculation.minTaskRuntime": "50ms",
+}})
+table = Path({table!r})
+killing = cluster.when_staged(table, 3, cluster.kill_one)
+spark.sql({first!r}).collect()
+killing.join()
+print("FIRST", flush=True)
+
+with cluster.one_lags(table, 3):
+    spark.sql({second!r}).collect()
+spark.stop()
+"""
+
+
+def test_an_executor_is_killed_and_another_one_lags(table: Path, tmp_path: Path) -> None:
+    """Lost tasks and shuffle files are made again; of two attempts of one task one counts."""
+    first, second = statement(table), statement(table, columns="b, id")
+    printed = script(tmp_path, SURVIVE.format(table=str(table), first=first, second=second))
+    assert printed.split() == ["ACTED", "FIRST", "ACTED"]
+    check_rewritten(table, 2)
+    seen = events(tmp_path)
+    removed = [e for e in seen if e["Event"] == "SparkListenerExecutorRemoved"]
+    assert any("137" in str(e["Removed Reason"]) for e in removed), removed
+    ended: list[Any] = [e for e in seen if e["Event"] == "SparkListenerTaskEnd"]
+    assert any(e["Task End Reason"]["Reason"] == "ExecutorLostFailure" for e in ended)
+    assert any(e["Task Info"]["Speculative"] for e in ended)
+
+
+FAIL = """
+spark = cluster.session(home, **{{"spark.task.maxFailures": "1", "spark.executor.memory": "512m"}})
+for table, text in {statements!r}:
+    if table == {killed!r}:
+        cluster.when_staged(Path(table), 3, cluster.kill_one)
+    try:
+        spark.sql(text).collect()
+        print("ENDED WELL", flush=True)
+    except Exception as error:
+        lost = "ExecutorLostFailure" in str(error) or "OutOfMemoryError" in str(error)
+        print("FAILED", lost, flush=True)
+spark.stop()
+"""
+
+# makes the file in a process of its own, which gives the memory back
+HUGE = """
+import pyarrow as pa, pyarrow.parquet as pq
+table = pa.table({{"id": pa.array([1]), "huge": pa.array([bytes(600 << 20)])}})
+pq.write_table(table, {path!r}, compression="zstd", use_dictionary=False, write_statistics=False)
+"""
+
+
+def test_a_task_that_may_not_be_repeated_and_a_value_larger_than_memory(
+    table: Path, tmp_path: Path
+) -> None:
+    small = pa.table({"id": pa.array(range(9)), "huge": pa.array([b"x"] * 9)})
+    huge = write_parts(tmp_path / "huge", small, 2)
+    made = run_python(HUGE.format(path=str(huge / "part-huge.parquet")))
+    assert made.returncode == 0, made.stderr
+    before = snapshot(table), snapshot(huge)
+    texts = [
+        (str(table), statement(table)),
+        (str(huge), f"OPTIMIZE TABLE parquet.`{huge}` ZORDER BY (id)"),
+    ]
+    printed = script(tmp_path, FAIL.format(statements=texts, killed=str(table)))
+    assert printed.splitlines() == ["ACTED", "FAILED True", "FAILED True"]
+    check_untouched(table, before[0])
+    check_untouched(huge, before[1])
+    lost = [e for e in events(tmp_path) if e["Event"] == "SparkListenerExecutorRemoved"]
+    assert len(lost) >= 2, lost
+
+
+INTERRUPT = """
+import time
+from pyspark.sql import SparkSession
+from spark_zorder import configure
+
+table = Path({table!r})
+builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+spark = configure(builder).getOrCreate()
+cluster.when_staged(table, 3, lambda: os.kill(os.getpid(), signal.SIGINT))
+try:
+    spark.sql({text!r}).collect()
+    print("ENDED WELL", flush=True)
+except KeyboardInterrupt:
+    print("INTERRUPTED", flush=True)
+until = time.monotonic() + 30
+while cluster.staged(table) and time.monotonic() < until:
+    time.sleep(0.05)
+print("STAGED", len(list(table.glob("_zorder/_staged/*"))), flush=True)
+print("RECORDS", len(list(table.glob("_zorder/_commits/*"))), flush=True)
+print("FILES", len(list(table.glob("*.parquet"))), flush=True)
+spark.sql({text!r}).collect()
+spark.stop()
+"""
+
+
+def test_ctrl_c(table: Path, tmp_path: Path) -> None:
+    """The interrupted run leaves the old files; the session goes on, and so does the next run."""
+    text = statement(table)
+    printed = script(tmp_path, INTERRUPT.format(table=str(table), text=text)).splitlines()
+    # the signal arrives in the middle of the line that says so
+    assert [line for line in printed if line != "ACTED"] == [
+        "INTERRUPTED",
+        "STAGED 0",
+        "RECORDS 0",
+        "FILES 4",
+    ]
+    check_rewritten(table, 1)
+    assert os.listdir(table / "_zorder/_retained")

@@ -1,0 +1,102 @@
+"""A stream that reads a table's directory: what it sees of OPTIMIZE, as docs/safety.md says."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.optimizing import optimize, pa, statement, write, write_parts
+from tests.support import data_files, rows_of
+
+SCHEMA = "id BIGINT, x BIGINT"
+
+
+def rows(start: int, end: int) -> Any:
+    ids = range(start, end)
+    return pa.table({"id": pa.array(ids), "x": pa.array([i % 7 for i in ids])})
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_parts(tmp_path / "t", rows(0, 60))
+
+
+def drain(spark: SparkSession, table: Path, work: Path) -> Counter[int]:
+    """Lets the stream take up all that is new to it; how often each id has come out so far."""
+    query = (
+        spark.readStream.schema(SCHEMA)
+        .parquet(str(table))
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(work / "checkpoint"))
+        .option("path", str(work / "out"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(120)
+    seen = rows_of(spark.read.schema(SCHEMA).parquet(str(work / "out")))
+    return Counter({row.id: count for row, count in seen.items()})
+
+
+def times(start: int, end: int, count: int) -> Counter[int]:
+    return Counter(dict.fromkeys(range(start, end), count))
+
+
+def test_rewritten_files_are_new_files(spark: SparkSession, table: Path, tmp_path: Path) -> None:
+    assert drain(spark, table, tmp_path) == times(0, 60, 1)
+    assert drain(spark, table, tmp_path) == times(0, 60, 1)
+    optimize(spark, table, ["id", "x"])
+    # every row again, though no row is new; nothing of what lies in _zorder
+    assert drain(spark, table, tmp_path) == times(0, 60, 2)
+    assert drain(spark, table, tmp_path) == times(0, 60, 2)
+    write(table / "later.parquet", rows(60, 70))
+    assert drain(spark, table, tmp_path) == times(0, 60, 2) + times(60, 70, 1)
+
+
+def test_what_an_incremental_run_leaves_alone_is_not_read_again(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    optimize(spark, table, ["id", "x"])
+    assert drain(spark, table, tmp_path) == times(0, 60, 1)
+    optimize(spark, table, ["id", "x"])
+    assert drain(spark, table, tmp_path) == times(0, 60, 1)
+
+
+def test_a_copy_elsewhere_leaves_the_stream_alone(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    assert drain(spark, table, tmp_path) == times(0, 60, 1)
+    spark.sql(statement(table, ["id", "x"]) + f" INTO '{tmp_path}/copy'").collect()
+    assert drain(spark, table, tmp_path) == times(0, 60, 1)
+
+
+@pytest.mark.classic_only
+def test_a_stream_that_has_planned_replaced_files_fails(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    """It has noted in its checkpoint which files come next; it never goes on with fewer rows."""
+    seen: Counter[int] = Counter()
+
+    def take(batch: DataFrame, number: int) -> None:
+        seen.update(row.id for row in batch.collect())
+        if number == 0:
+            optimize(spark, table, ["id", "x"])
+
+    def start() -> Any:
+        return (
+            spark.readStream.schema(SCHEMA)
+            .option("maxFilesPerTrigger", 1)
+            .parquet(str(table))
+            .writeStream.foreachBatch(take)
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+
+    planned = {file.name for file in data_files(table)}
+    for _ in range(2):  # starting it again does not help
+        with pytest.raises(Exception, match=r"part-\d\.parquet") as error:
+            start().awaitTermination(120)
+        assert any(name in str(error.value) for name in planned)
+        assert sum(seen.values()) == 20
