@@ -22,9 +22,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case s @ OptimizeTable(PathOrTable(parts), _, _, _) =>
-      s.copy(child =
-        if (isTable(parts)) SparkLine.unresolvedTable(parts, "OPTIMIZE")
-        else PathTable(parts.last))
+      s.copy(child = pathOrTable(parts, "OPTIMIZE"))
     case s @ OptimizeTable(PathTable(path), _, _, other) if isBound(s) =>
       (if (isDelta(path)) deltas(other) else None).getOrElse(command(s, PathTarget(path)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
@@ -35,7 +33,18 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
           (if (known == "delta") deltas(other) else None)
             .getOrElse(TargetChecks.refuseFormat(r.identifier.toString, known))
       }
+    case s @ TargetStatement(PathOrTable(parts), action) =>
+      s.copy(child = pathOrTable(parts, action.statement))
+    case TargetStatement(PathTable(path), action) => action.command(PathTarget(path))
+    case TargetStatement(r: ResolvedTable, action) =>
+      SparkPrivate.catalogTable(r.table) match {
+        case Some(table) => action.command(CatalogTarget(table))
+        case None => TargetChecks.refuseFormat(r.identifier.toString, format(r.table))
+      }
   }
+
+  private def pathOrTable(parts: Seq[String], statement: String): LogicalPlan =
+    if (isTable(parts)) SparkLine.unresolvedTable(parts, statement) else PathTable(parts.last)
 
   // on Spark 3.5 the analyzer binds parameters after the statement is parsed
   private def isBound(s: OptimizeTable): Boolean = !s.where.exists(_.containsPattern(PARAMETER))

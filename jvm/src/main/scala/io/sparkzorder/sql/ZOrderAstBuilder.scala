@@ -1,8 +1,9 @@
 package io.sparkzorder.sql
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
-import org.antlr.v4.runtime.ParserRuleContext
+import org.antlr.v4.runtime.{ParserRuleContext, Token}
 import org.antlr.v4.runtime.misc.Interval
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
@@ -20,7 +21,7 @@ import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StringType
 
-import io.sparkzorder.commands.OptimizeClauses
+import io.sparkzorder.commands._
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
@@ -50,7 +51,7 @@ private[sql] final class ZOrderAstBuilder(
   override def visitShowLayout(ctx: ShowLayoutContext): LogicalPlan = later("SHOW LAYOUT")
 
   override def visitShowLayoutHistory(ctx: ShowLayoutHistoryContext): LogicalPlan =
-    later("SHOW LAYOUT HISTORY")
+    onTarget(ctx.target(), ShowLayoutHistory)
 
   override def visitCreateIndex(ctx: CreateIndexContext): LogicalPlan =
     later("CREATE ZORDER INDEX")
@@ -64,15 +65,24 @@ private[sql] final class ZOrderAstBuilder(
     later("SHOW SKIPPING FOR")
 
   override def visitRecoverLayout(ctx: RecoverLayoutContext): LogicalPlan =
-    later("RECOVER LAYOUT")
+    onTarget(ctx.target(), RecoverLayout)
 
-  override def visitUndoLayout(ctx: UndoLayoutContext): LogicalPlan = later("UNDO LAYOUT")
+  override def visitUndoLayout(ctx: UndoLayoutContext): LogicalPlan =
+    onTarget(ctx.target(), UndoLayout)
 
-  override def visitVacuumLayout(ctx: VacuumLayoutContext): LogicalPlan = later("VACUUM LAYOUT")
+  override def visitVacuumLayout(ctx: VacuumLayoutContext): LogicalPlan =
+    onTarget(ctx.target(), VacuumLayout(Option(ctx.number).map(hours), ctx.DRY() != null))
+
+  private def hours(number: Token): Long =
+    Try(number.getText.toLong).toOption
+      .filter(h => h >= 0 && h <= VacuumLayout.MaxHours)
+      .getOrElse(throw ZOrderParser.syntaxError(
+        number,
+        s"RETAIN takes a whole number of hours, 0 to ${VacuumLayout.MaxHours}"))
 
   private def optimize(ctx: OptimizeContext): LogicalPlan =
     OptimizeTable(
-      target(ctx.target()),
+      target(ctx.target(), "OPTIMIZE"),
       Option(ctx.predicate).map(p => condition(textOf(p))),
       OptimizeClauses(
         full = ctx.FULL() != null,
@@ -87,7 +97,7 @@ private[sql] final class ZOrderAstBuilder(
       forOthers(ctx))
 
   private def forOthers(ctx: OptimizeContext): OtherParser = {
-    val named = target(ctx.target()) match {
+    val named = target(ctx.target(), "OPTIMIZE") match {
       case PathTable(path) => deltaPath(path)
       case PathOrTable(parts) => deltaPath(parts.last)
       case _ => textOf(ctx.target())
@@ -98,12 +108,16 @@ private[sql] final class ZOrderAstBuilder(
 
   private def deltaPath(path: String): String = s"delta.`${path.replace("`", "``")}`"
 
-  private def target(ctx: TargetContext): LogicalPlan =
+  private def onTarget(ctx: TargetContext, action: TargetAction): LogicalPlan =
+    TargetStatement(target(ctx, action.statement), action)
+
+  /** @param statement the statement's name, for Spark's errors about the table */
+  private def target(ctx: TargetContext, statement: String): LogicalPlan =
     if (ctx.STRING() != null) PathTable(stringLiteral(ctx.STRING().getText))
     else {
       val parts = names.parseMultipartIdentifier(textOf(ctx.multipartName()))
       if (parts.length == 2 && parts.head.equalsIgnoreCase("parquet")) PathOrTable(parts)
-      else SparkLine.unresolvedTable(parts, "OPTIMIZE")
+      else SparkLine.unresolvedTable(parts, statement)
     }
 
   private def explainMode(ctx: Option[ExplainModeContext]): ExplainMode = ctx match {

@@ -155,7 +155,8 @@ private object ZOrderParser {
       throw new SyntaxError(offendingSymbol.asInstanceOf[Token], message)
   }
 
-  private def syntaxError(at: Token, message: String): ParseException = {
+  /** An error of Spark's kind that points to a token. */
+  def syntaxError(at: Token, message: String): ParseException = {
     val ctx = new ParserRuleContext()
     ctx.start = at
     ctx.stop = at

@@ -1,0 +1,18 @@
+package io.sparkzorder.commands
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+import io.sparkzorder.tables.Target
+
+/**
+ * What a statement does with the table that it names: all of the statement but its target. It is no
+ * plan and no expression, so the analyzer does not look inside.
+ */
+trait TargetAction {
+
+  /** The statement's name as messages have it, such as UNDO LAYOUT. */
+  def statement: String
+
+  /** The command, as soon as the target is known; nothing is read or checked before it runs. */
+  def command(target: Target): LogicalPlan
+}
