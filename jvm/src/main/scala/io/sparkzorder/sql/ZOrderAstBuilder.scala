@@ -48,7 +48,8 @@ private[sql] final class ZOrderAstBuilder(
   override def visitExplainOptimize(ctx: ExplainOptimizeContext): LogicalPlan =
     ExplainCommand(optimize(ctx.optimize()), explainMode(Option(ctx.explainMode())))
 
-  override def visitShowLayout(ctx: ShowLayoutContext): LogicalPlan = later("SHOW LAYOUT")
+  override def visitShowLayout(ctx: ShowLayoutContext): LogicalPlan =
+    onTarget(ctx.target(), ShowLayout(columnNames(Option(ctx.columns()))))
 
   override def visitShowLayoutHistory(ctx: ShowLayoutHistoryContext): LogicalPlan =
     onTarget(ctx.target(), ShowLayoutHistory)
@@ -86,15 +87,17 @@ private[sql] final class ZOrderAstBuilder(
       Option(ctx.predicate).map(p => condition(textOf(p))),
       OptimizeClauses(
         full = ctx.FULL() != null,
-        columns = Option(ctx.columns()).toSeq
-          .flatMap(_.multipartName().asScala)
-          .map(c => names.parseMultipartIdentifier(textOf(c))),
+        columns = columnNames(Option(ctx.columns())),
         into = Option(ctx.into).map(t => stringLiteral(t.getText)),
         options = ctx.option().asScala
           .map(o => stringLiteral(o.key.getText) -> stringLiteral(o.value.getText))
           .toMap,
         dryRun = ctx.dryRun() != null),
       forOthers(ctx))
+
+  private def columnNames(ctx: Option[ColumnsContext]): Seq[Seq[String]] = ctx.toSeq
+    .flatMap(_.multipartName().asScala)
+    .map(c => names.parseMultipartIdentifier(textOf(c)))
 
   private def forOthers(ctx: OptimizeContext): OtherParser = {
     val named = target(ctx.target(), "OPTIMIZE") match {
