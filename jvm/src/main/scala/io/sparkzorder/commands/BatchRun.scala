@@ -130,7 +130,8 @@ final class BatchRun(
             new Path(w.path).getName,
             f"part-${a.file.ordinal}%05d-$run${w.extension}",
             a.file.length,
-            a.rows)
+            a.rows,
+            a.file.modified)
         })
     }
     Record(
@@ -168,7 +169,7 @@ final class BatchRun(
   private def isCommitted(state: StateDirectory): Boolean =
     try state.numbers().exists { n =>
         val r = state.read(n)
-        r.run == run && r.kind == Record.Optimize
+        r.run == run && r.exchangesFiles
       }
     catch { case NonFatal(_) => true } // unknown: delete nothing
 

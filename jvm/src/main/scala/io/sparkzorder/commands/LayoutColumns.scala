@@ -41,7 +41,7 @@ private[commands] final class LayoutColumns(
       // columns may have gone since
       texts.flatMap(t => Try(resolve(Seq(parser.parseMultipartIdentifier(t)), schema)).toOption)
         .flatten
-    val ordering = found(history.toSeq.flatMap(_.layoutColumns))
+    val ordering = found(lastLayout)
     if (names.nonEmpty) {
       // an empty directory has no schema to look columns up in
       val isEmpty = schema.isEmpty && table.files.files.isEmpty
@@ -57,9 +57,12 @@ private[commands] final class LayoutColumns(
   private def resolve(names: Seq[Seq[String]], schema: StructType): Seq[OrderingColumn] =
     resolver.resolve(names, schema, table.files.partitionSchema)
 
+  private def lastLayout: Seq[String] =
+    history.toSeq.flatMap(_.inForce).map(_._2.columns).find(_.nonEmpty).getOrElse(Nil)
+
   private def property: Seq[String] = table.target match {
     case Some(CatalogTarget(t)) =>
-      t.properties.get(Settings.Columns.tableKey).toSeq.flatMap(ColumnList.split)
+      t.properties.get(Settings.Columns.propertyKey).toSeq.flatMap(ColumnList.split)
     case _ => Nil
   }
 

@@ -1,5 +1,6 @@
 package io.sparkzorder.commands
 
+import java.time.Instant
 import java.util.UUID
 
 import scala.collection.mutable
@@ -92,10 +93,8 @@ final class OptimizeRun(
   private def check(): Unit = {
     TargetChecks.check(target, conf)
     intoDirectory.foreach(checkInto)
-    val scheme = Option(root.toUri.getScheme).getOrElse("file")
-    val safe = settings(Settings.InPlaceSchemes).split(',').map(_.trim)
-    if (clauses.into.isEmpty && !safe.contains(scheme)) {
-      throw ZOrderErrors.inPlaceUnsafe(target.name, scheme)
+    if (clauses.into.isEmpty) {
+      TargetChecks.checkInPlace(target, conf, settings(Settings.InPlaceSchemes))
     }
   }
 
@@ -115,6 +114,7 @@ final class OptimizeRun(
       stale = state.unfinished().nonEmpty
       new Publisher(state).rollForward()
       if (clauses.into.isEmpty) new Retention(state).removeExpired(startMs)
+      logOtherRuns()
     }
     val all = relist()
     TargetChecks.checkFiles(target, all)
@@ -127,6 +127,19 @@ final class OptimizeRun(
     }
     if (clauses.into.isEmpty) TargetChecks.checkLinks(target, chosen)
     chosen
+  }
+
+  private def logOtherRuns(): Unit = {
+    val leftovers = new Leftovers(state, startMs)
+    leftovers.uncommitted.foreach { l =>
+      if (leftovers.isOver(l, settings(Settings.Retention))) {
+        logInfo(s"run ${l.run} on ${target.name} died; VACUUM LAYOUT removes its files: ${l.path}")
+      } else {
+        logWarning(s"another run is under way on ${target.name}, or died a short while ago: " +
+          s"${l.run}, ${l.files} files staged, the last at ${Instant.ofEpochMilli(l.sinceMs)}. " +
+          "When both rewrite the same files, the one that commits first wins.")
+      }
+    }
   }
 
   private def relist(): TableFiles = new TableLister(user, target).list()
@@ -153,8 +166,7 @@ final class OptimizeRun(
     if (clauses.columns.nonEmpty) clauses.columns
     else {
       val parser = user.sessionState.sqlParser
-      val layout = records.reverseIterator
-        .find(r => r.kind == Record.Optimize && r.columns.nonEmpty).map(_.columns)
+      val layout = RunHistory.read(state).inForce.map(_._2.columns).find(_.nonEmpty)
       layout
         .orElse(settings.get(Settings.Columns).map(ColumnList.split))
         .getOrElse(Nil)
@@ -190,13 +202,7 @@ final class OptimizeRun(
   }
 
   private def refresh(): Unit = {
-    target match {
-      case CatalogTarget(t) => user.catalog.refreshTable(t.identifier.quotedString)
-      case _ =>
-    }
-    // tables of the catalog that lie at the same path, each with a listing of its own
-    user.sessionState.catalog.invalidateAllCachedTables()
-    user.catalog.refreshByPath(root.toString)
+    TableState.refresh(user, target, root)
     stale = false
   }
 

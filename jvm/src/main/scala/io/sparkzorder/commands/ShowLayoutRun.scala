@@ -34,17 +34,17 @@ final class ShowLayoutRun(session: Session, source: LayoutSource, names: Seq[Seq
   private def rows(): Seq[Row] = {
     val table = new LayoutSources(session, conf).list(source)
     val state = table.target.map(t => new StateDirectory(t.root(conf), conf))
-    val chosen = new LayoutColumns(session, table, state.map(RunHistory.read))
-      .choose(names, schemaOf(table))
+    val history = state.map(RunHistory.read)
+    val chosen = new LayoutColumns(session, table, history).choose(names, schemaOf(table))
     val withPages =
       table.files.files.size.toLong * chosen.columns.size <= ShowLayoutRun.MostPageIndexes
     val files = FileColumns.read(table.files.files, chosen.columns, withPages, sameName, conf)
-    val retained = state.map(RetainedFiles.of).getOrElse(RetainedFiles(0L, None))
+    val retained = state.zip(history).map { case (s, h) => RetainedFiles.of(s, h) }.headOption
     val zone = session.sessionState.conf.sessionLocalTimeZone
     chosen.columns.zipWithIndex.map { case (column, i) =>
       val layout =
         ColumnLayout.of(column, files, i, chosen.dimensions, chosen.isOrderedBy(column))
-      new ShowLayoutResult(layout, retained, zone).toRow
+      new ShowLayoutResult(layout, retained.getOrElse(RetainedFiles(0L, None)), zone).toRow
     }
   }
 

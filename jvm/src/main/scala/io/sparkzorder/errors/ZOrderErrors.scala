@@ -86,6 +86,9 @@ object ZOrderErrors {
   def notImplemented(statement: String): ZOrderException =
     error("ZORDER_NOT_IMPLEMENTED", "statement" -> statement)
 
+  def nothingToUndo(target: String): ZOrderException =
+    error("ZORDER_NOTHING_TO_UNDO", "target" -> target)
+
   def partitionOutsideTable(
       target: String,
       partition: String,
@@ -166,6 +169,9 @@ object ZOrderErrors {
       "type" -> parquetType,
       "file" -> file,
       "becomes" -> becomes)
+
+  def undoRefused(target: String, run: String, problem: String): ZOrderException =
+    error("ZORDER_UNDO_REFUSED", "target" -> target, "run" -> run, "problem" -> problem)
 
   def unknownSetting(key: String, known: Seq[String]): ZOrderException =
     error("ZORDER_UNKNOWN_SETTING", "key" -> key, "known" -> known.mkString(", "))

@@ -39,7 +39,7 @@ final class Committer(state: StateDirectory, target: String) extends Logging {
     other.kind match {
       case Record.Abort if other.run == run =>
         throw ZOrderErrors.conflict(target, "this run was declared dead and cleaned up")
-      case Record.Optimize =>
+      case _ if other.exchangesFiles =>
         inputs(other).intersect(ours).headOption.foreach { case (folder, name) =>
           val file = if (folder.isEmpty) name else s"$folder/$name"
           throw ZOrderErrors.conflict(target, s"run ${other.run} has replaced $file")

@@ -37,11 +37,12 @@ final class Publisher(state: StateDirectory) extends Logging {
     conflicts.headOption.foreach(throw _)
   }
 
-  /** Publishes what earlier runs committed and did not finish. */
-  def rollForward(): Unit =
-    state.unfinished().foreach { case (number, record) =>
+  /** Publishes what earlier runs committed and did not finish, and tells which these were. */
+  def rollForward(): Seq[Record] =
+    state.unfinished().map { case (number, record) =>
       logWarning(s"run ${record.run} was committed but not published; rolling it forward")
       publish(number, record)
+      record
     }
 
   private def publishFolder(record: Record, change: FolderChange): Option[ZOrderException] = {

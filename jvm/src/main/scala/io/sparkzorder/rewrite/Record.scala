@@ -10,8 +10,20 @@ import com.fasterxml.jackson.module.scala.DefaultScalaModule
  */
 final case class Replaced(name: String, length: Long, modified: Long, retained: String)
 
-/** A file that a run adds: `staged` lies below `_zorder/_staged/_<run>/`, `name` is its final name. */
-final case class Added(staged: String, name: String, length: Long, rows: Long)
+/**
+ * A file that a run adds.
+ *
+ * @param staged path below `_zorder/_staged/_<run>/`
+ * @param name final name
+ * @param modified modification time in milliseconds of the file as written, which renames keep; 0 or
+ *   less in a record that does not say
+ */
+final case class Added(
+    staged: String,
+    name: String,
+    length: Long,
+    rows: Long,
+    modified: Long = -1L)
 
 /** What a run does to one folder; `folder` is relative to the table's root, empty for the root. */
 final case class FolderChange(folder: String, replaced: Seq[Replaced], added: Seq[Added])
@@ -30,10 +42,11 @@ final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
  * commit of a run, or the end of a dead run that somebody cleaned up.
  *
  * @param version format of the record; a newer one is not touched
- * @param kind `optimize`, or `abort`: run `run` must not commit any more
- * @param retainMs how long the replaced files are kept after `createdMs`
+ * @param kind `optimize`, `undo`, or `abort`: run `run` must not commit any more
+ * @param retainMs how long the replaced files are kept after the run was published
  * @param targetFileSize bytes of a file that the run aimed at; 0 in a record that does not say
  * @param cost None in a record that does not say
+ * @param undone the run that an `undo` undoes
  */
 final case class Record(
     version: Int,
@@ -45,11 +58,17 @@ final case class Record(
     retainMs: Long,
     changes: Seq[FolderChange],
     targetFileSize: Long = 0L,
-    cost: Option[RunCost] = None)
+    cost: Option[RunCost] = None,
+    undone: Option[String] = None) {
+
+  /** True when the record replaces files of the table by others. */
+  def exchangesFiles: Boolean = kind == Record.Optimize || kind == Record.Undo
+}
 
 object Record {
   val Version = 1
   val Optimize = "optimize"
+  val Undo = "undo"
   val Abort = "abort"
 
   private val mapper = new ObjectMapper()

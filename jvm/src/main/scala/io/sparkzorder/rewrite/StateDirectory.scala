@@ -2,11 +2,12 @@ package io.sparkzorder.rewrite
 
 import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.UUID
 
 import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
 
@@ -34,10 +35,9 @@ final class StateDirectory(val root: Path, conf: Configuration) {
 
   /** Numbers of all records, ascending. */
   def numbers(): Seq[Long] =
-    try fs.listStatus(commits).toSeq
-        .flatMap(s => Try(s.getPath.getName.stripPrefix("_").toLong).toOption)
-        .sorted
-    catch { case _: FileNotFoundException => Nil }
+    files(commits)
+      .flatMap(s => Try(s.getPath.getName.stripPrefix("_").toLong).toOption)
+      .sorted
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE */
   def read(number: Long): Record = {
@@ -67,11 +67,28 @@ final class StateDirectory(val root: Path, conf: Configuration) {
 
   /** Committed runs that are not marked done. */
   def unfinished(): Seq[(Long, Record)] =
-    numbers().filterNot(isDone).map(n => n -> read(n)).filter(_._2.kind == Record.Optimize)
+    numbers().filterNot(isDone).map(n => n -> read(n)).filter(_._2.exchangesFiles)
 
   /** Creates record `number`, unless it is there: exactly one of several creators succeeds. */
-  def createRecord(number: Long, record: Record): Boolean =
-    ExclusiveFile.create(fs, this.record(number), record.run, Record.toJson(record), conf)
+  def createRecord(number: Long, record: Record): Boolean = {
+    // several may announce the same about one run: each has a temporary file of its own
+    val writer = UUID.randomUUID().toString
+    ExclusiveFile.create(fs, this.record(number), writer, Record.toJson(record), conf)
+  }
+
+  /** Staging directories of runs, whatever has become of them. */
+  def staged(): Seq[FileStatus] = files(new Path(home, "_staged"))
+
+  /** Directories with files that runs replaced. */
+  def retained(): Seq[FileStatus] = files(new Path(home, "_retained"))
+
+  /** Temporary files of records in the making. */
+  def temporary(): Seq[FileStatus] = files(commits).filter(_.getPath.getName.startsWith("_tmp_"))
+
+  /** What lies in a directory; nothing when it is not there. */
+  def files(directory: Path): Seq[FileStatus] =
+    try fs.listStatus(directory).toSeq
+    catch { case _: FileNotFoundException => Nil }
 
   private def write(path: Path, content: Array[Byte]): Unit =
     ExclusiveFile.write(fs, path, content)
