@@ -7,7 +7,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.errors.ZOrderException
-import io.sparkzorder.layout.{ColumnLayout, FileColumns}
+import io.sparkzorder.layout.{ColumnLayout, FileColumns, OrderingColumn}
 import io.sparkzorder.rewrite.{RetainedFiles, RunHistory, StateDirectory}
 import io.sparkzorder.tables._
 
@@ -35,16 +35,31 @@ final class ShowLayoutRun(session: Session, source: LayoutSource, names: Seq[Seq
     val table = new LayoutSources(session, conf).list(source)
     val state = table.target.map(t => new StateDirectory(t.root(conf), conf))
     val history = state.map(RunHistory.read)
-    val chosen = new LayoutColumns(session, table, history).choose(names, schemaOf(table))
-    val withPages =
-      table.files.files.size.toLong * chosen.columns.size <= ShowLayoutRun.MostPageIndexes
-    val files = FileColumns.read(table.files.files, chosen.columns, withPages, sameName, conf)
-    val retained = state.zip(history).map { case (s, h) => RetainedFiles.of(s, h) }.headOption
+    val schema = schemaOf(table)
+    val chosen = new LayoutColumns(session, table, history).choose(names, schema)
+    val files = read(table.files.files, chosen.columns, schema)
+    val retained = for { s <- state; h <- history } yield RetainedFiles.of(s, h)
     val zone = session.sessionState.conf.sessionLocalTimeZone
     chosen.columns.zipWithIndex.map { case (column, i) =>
       val layout =
         ColumnLayout.of(column, files, i, chosen.dimensions, chosen.isOrderedBy(column))
       new ShowLayoutResult(layout, retained.getOrElse(RetainedFiles(0L, None)), zone).toRow
+    }
+  }
+
+  private def read(
+      files: Seq[DataFile],
+      columns: Seq[OrderingColumn],
+      schema: StructType): IndexedSeq[FileColumns] = {
+    val withPages = files.size.toLong * columns.size <= ShowLayoutRun.MostPageIndexes
+    val hasDefault = columns.map { c =>
+      c.parts.size == 1 &&
+      schema.exists(f => f.name == c.parts.head && f.metadata.contains("EXISTS_DEFAULT"))
+    }
+    FileColumns.read(files, columns, withPages, sameName, conf).map { f =>
+      f.copy(columns = f.columns.zip(hasDefault).map { case (column, default) =>
+        if (default && !column.stored) column.withDefault else column
+      })
     }
   }
 

@@ -32,6 +32,18 @@ final case class FileColumn(
 
   /** The smallest units that the file says something of. */
   def finest: IndexedSeq[UnitBounds] = if (pagesSay) pages.get else rowGroups
+
+  /** The same of a file that lacks the column, whose rows have a default value instead of NULL. */
+  def withDefault: FileColumn = {
+    def unknown(unit: UnitBounds) = unit.copy(onlyNulls = false, range = None)
+    FileColumn(
+      stored,
+      None,
+      unknown(whole),
+      rowGroups.map(unknown),
+      pages.map(_.map(unknown)),
+      pagesSay = false)
+  }
 }
 
 /**

@@ -1,5 +1,7 @@
 package io.sparkzorder.layout
 
+import scala.collection.immutable.TreeMap
+
 /**
  * How deep the files of a table lie upon each other in one column. The depth of a file is the largest
  * number of files of its folder, itself included, whose ranges hold one same value of its own range.
@@ -20,7 +22,7 @@ private[layout] object OverlapDepth {
     OverlapDepth(
       if (held.isEmpty) 0.0 else held.map(_.toDouble).sum / held.size,
       if (held.isEmpty) 0L else held.max.toLong,
-      depths.groupBy(bucket).map { case (b, files) => b -> files.size.toLong })
+      TreeMap(depths.groupBy(bucket).map { case (b, own) => b -> own.size.toLong }.toSeq: _*))
   }
 
   private def bucket(depth: Int): Long =
