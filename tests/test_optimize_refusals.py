@@ -292,19 +292,12 @@ def test_into_a_directory_with_something_in_it(
 @pytest.mark.parametrize(
     "text",
     [
-        "SHOW LAYOUT {t}",
-        "SHOW LAYOUT {t} FOR (id)",
-        "SHOW LAYOUT HISTORY {t}",
         "CREATE ZORDER INDEX ON {t} (id)",
         "CREATE IF NOT EXISTS ZORDER INDEX ON {t}",
         "REFRESH ZORDER INDEX ON {t}",
         "DROP ZORDER INDEX ON {t}",
         "DROP IF EXISTS ZORDER INDEX ON {t}",
         "SHOW SKIPPING FOR SELECT * FROM {t} WHERE id = 3",
-        "RECOVER LAYOUT {t}",
-        "UNDO LAYOUT {t}",
-        "VACUUM LAYOUT {t}",
-        "VACUUM LAYOUT {t} RETAIN 24 HOURS DRY RUN",
     ],
 )
 def test_statements_of_later_issues(spark: SparkSession, table: Path, text: str) -> None:

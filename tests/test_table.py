@@ -55,6 +55,11 @@ def table(session: Recorder) -> ZOrderTable:
         (lambda t: t.history(3), "SHOW LAYOUT HISTORY `shop`.`sales`"),
         (lambda t: t.vacuum(), "VACUUM LAYOUT `shop`.`sales`"),
         (lambda t: t.vacuum(0), "VACUUM LAYOUT `shop`.`sales` RETAIN 0 HOURS"),
+        (lambda t: t.vacuum(dryRun=True), "VACUUM LAYOUT `shop`.`sales` DRY RUN"),
+        (
+            lambda t: t.vacuum(168, dryRun=True),
+            "VACUUM LAYOUT `shop`.`sales` RETAIN 168 HOURS DRY RUN",
+        ),
         (lambda t: t.undo(), "UNDO LAYOUT `shop`.`sales`"),
         (lambda t: t.recover(), "RECOVER LAYOUT `shop`.`sales`"),
         (lambda t: t.createIndex(), "CREATE ZORDER INDEX ON `shop`.`sales`"),

@@ -117,26 +117,40 @@ class ZOrderTable:
         runs = self._run(f"SHOW LAYOUT HISTORY {self._target}")
         return runs if limit is None else runs.limit(limit)
 
-    def vacuum(self, hours: int | None = None) -> "DataFrame":
-        """Delete replaced files that are older than the retention.
+    def vacuum(self, hours: int | None = None, *, dryRun: bool = False) -> "DataFrame":
+        """Delete replaced files, and files of dead runs, that are older than the retention.
 
         Parameters
         ----------
         hours : int, optional
-            The retention, instead of the table's own.
+            The retention, instead of that of each run and of the table. 0 also ends runs that are
+            under way.
+        dryRun : bool
+            Delete nothing: only return what a run would do.
+
+        Returns
+        -------
+        DataFrame
+            A row for each directory or file.
 
         Raises
         ------
         TypeError, ValueError
             `hours` is not an int, or below 0.
         """
-        if hours is None:
-            return self._run(f"VACUUM LAYOUT {self._target}")
-        _require_int("hours", hours, 0)
-        return self._run(f"VACUUM LAYOUT {self._target} RETAIN {hours} HOURS")
+        clauses = [f"VACUUM LAYOUT {self._target}"]
+        if hours is not None:
+            clauses.append(f"RETAIN {_require_int('hours', hours, 0)} HOURS")
+        if dryRun:
+            clauses.append("DRY RUN")
+        return self._run(" ".join(clauses))
 
     def undo(self) -> "DataFrame":
-        """Put back the files that the last run replaced."""
+        """Put back the files that the last run replaced; a second one undoes the run before.
+
+        Refused, with nothing touched, when files of the run were removed or changed since, or when
+        what it replaced is not retained any more. Files that others wrote since stay.
+        """
         return self._run(f"UNDO LAYOUT {self._target}")
 
     def recover(self) -> "DataFrame":
@@ -283,8 +297,9 @@ def _require_str(argument: str, value: object) -> str:
     return value
 
 
-def _require_int(argument: str, value: object, least: int) -> None:
+def _require_int(argument: str, value: object, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{argument} must be an int, but is {type(value).__name__}")
     if value < least:
         raise ValueError(f"{argument} must be at least {least}, but is {value}")
+    return value

@@ -42,9 +42,34 @@ class FaultyFileSystem extends RawLocalFileSystem {
     super.create(path, overwrite, bufferSize, replication, blockSize, progress)
   }
 
+  override def createNonRecursive(
+      path: Path,
+      permission: FsPermission,
+      overwrite: Boolean,
+      bufferSize: Int,
+      replication: Short,
+      blockSize: Long,
+      progress: Progressable): FSDataOutputStream = {
+    FaultyFileSystem.before("create", path)
+    super.createNonRecursive(
+      path,
+      permission,
+      overwrite,
+      bufferSize,
+      replication,
+      blockSize,
+      progress)
+  }
+
+  /** As HDFS has it: false where the directory is missing, and no copy instead. */
   override def rename(from: Path, to: Path): Boolean = {
     FaultyFileSystem.before("rename", to)
-    super.rename(from, to)
+    pathToFile(to).getParentFile.isDirectory && super.rename(from, to)
+  }
+
+  override def delete(path: Path, recursive: Boolean): Boolean = {
+    FaultyFileSystem.before("delete", path)
+    super.delete(path, recursive)
   }
 
   override def mkdirs(path: Path): Boolean = {

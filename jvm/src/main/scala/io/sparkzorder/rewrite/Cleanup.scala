@@ -15,7 +15,10 @@ final class Cleanup(state: StateDirectory, user: String) extends Logging {
     case Leftover.Staged =>
       val history = RunHistory.read(state)
       val isDone = history.commitOf(leftover.run).exists(state.isDone)
-      (isDone || new DeadRuns(state, user).abort(leftover.run)) && delete(leftover)
+      val isOurs = isDone || new DeadRuns(state, user).abort(leftover.run)
+      // made before the commit, for what the run was going to replace
+      if (isOurs && !isDone) state.deleteIfEmpty(state.retained(leftover.run))
+      isOurs && delete(leftover)
     case Leftover.Retained | Leftover.Temporary => delete(leftover)
   }
 

@@ -90,6 +90,10 @@ final class StateDirectory(val root: Path, conf: Configuration) {
     try fs.listStatus(directory).toSeq
     catch { case _: FileNotFoundException => Nil }
 
+  /** Removes a directory that is not needed any more, if it can be done without loss. */
+  def deleteIfEmpty(directory: Path): Unit =
+    Try(if (files(directory).isEmpty) fs.delete(directory, false))
+
   private def write(path: Path, content: Array[Byte]): Unit =
     ExclusiveFile.write(fs, path, content)
 }

@@ -42,22 +42,24 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
 
   private def takeFrom(other: String): Boolean = {
     val taken = rename(new Path(state.staging(other), folder), place)
-    if (taken) deleteIfEmpty(state.staging(other))
+    if (taken) clear(other)
     taken
   }
 
   /** Gives the files back after a failure; what another undo has taken meanwhile stays there. */
   def giveBack(): Unit = {
     if (!state.fs.exists(state.retained(undone))) rename(place, state.retained(undone))
-    deleteIfEmpty(state.staging(run))
-    deleteIfEmpty(state.retained(run))
+    clear(run)
+  }
+
+  /** Removes the directories of an undo that did not commit. */
+  private def clear(run: String): Unit = {
+    state.deleteIfEmpty(state.staging(run))
+    state.deleteIfEmpty(state.retained(run))
   }
 
   private def rename(from: Path, to: Path): Boolean =
     Try(FileMove.rename(state.fs, from, to)).getOrElse(false)
-
-  private def deleteIfEmpty(directory: Path): Unit =
-    Try(if (state.files(directory).isEmpty) state.fs.delete(directory, false))
 }
 
 object UndoClaim {

@@ -12,7 +12,14 @@ import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import io.sparkzorder.{JobCounter, TestConditions}
-import io.sparkzorder.commands.{OptimizeClauses, OptimizeTestBase}
+import io.sparkzorder.commands.{
+  OptimizeClauses,
+  OptimizeTestBase,
+  RecoverLayout,
+  ShowLayoutHistory,
+  UndoLayout,
+  VacuumLayout
+}
 
 /** Writes down what reaches the next parser, and lets Spark's own do the work. */
 abstract class RecordingParser(val real: ParserInterface) extends ParserInterface {
@@ -275,7 +282,15 @@ class ZOrderParserSuite extends OptimizeTestBase {
         ("EXPLAIN OPTIMIZE t ZORDER", 1, 25),
         ("SHOW LAYOUT", 1, 11),
         ("RECOVER LAYOUT", 1, 14),
+        ("UNDO LAYOUT t u", 1, 14),
+        ("SHOW LAYOUT HISTORY a b", 1, 22),
         ("VACUUM LAYOUT t RETAIN HOURS", 1, 23),
+        ("VACUUM LAYOUT t RETAIN x HOURS", 1, 23),
+        ("VACUUM LAYOUT t\nRETAIN 1e3 HOURS", 2, 7),
+        ("VACUUM LAYOUT t RETAIN 2.5 HOURS", 1, 24),
+        ("VACUUM LAYOUT t RETAIN -1 HOURS", 1, 23),
+        ("VACUUM LAYOUT t RETAIN 99999999999999999999 HOURS", 1, 23),
+        ("VACUUM LAYOUT t RETAIN 24", 1, 25),
         ("CREATE ZORDER INDEX t", 1, 20),
         ("SHOW SKIPPING FOR", 1, 17))) {
       val e = intercept[ParseException](sql(text))
@@ -290,23 +305,44 @@ class ZOrderParserSuite extends OptimizeTestBase {
   test("statements that are not built yet say so and do nothing") {
     for (target <- Seq("t", "db.t", "'/path'", "parquet.`/path`");
       (text, name) <- Seq(
-        s"SHOW LAYOUT $target" -> "SHOW LAYOUT",
-        s"SHOW LAYOUT $target FOR (a, b.c)" -> "SHOW LAYOUT",
-        s"SHOW LAYOUT HISTORY $target" -> "SHOW LAYOUT HISTORY",
         s"CREATE ZORDER INDEX ON $target" -> "CREATE ZORDER INDEX",
         s"CREATE ZORDER INDEX IF NOT EXISTS ON $target" -> "",
         s"CREATE IF NOT EXISTS ZORDER INDEX ON $target (a, b)" -> "CREATE ZORDER INDEX",
         s"REFRESH ZORDER INDEX ON $target" -> "REFRESH ZORDER INDEX",
         s"DROP ZORDER INDEX ON $target;" -> "DROP ZORDER INDEX",
-        s"DROP IF EXISTS ZORDER INDEX ON $target" -> "DROP ZORDER INDEX",
-        s"RECOVER LAYOUT $target" -> "RECOVER LAYOUT",
-        s"UNDO LAYOUT $target" -> "UNDO LAYOUT",
-        s"VACUUM LAYOUT $target" -> "VACUUM LAYOUT",
-        s"VACUUM LAYOUT $target RETAIN 24 HOURS DRY RUN" -> "VACUUM LAYOUT")) {
+        s"DROP IF EXISTS ZORDER INDEX ON $target" -> "DROP ZORDER INDEX")) {
       if (name.isEmpty) intercept[ParseException](sql(text))
       else fails("ZORDER_NOT_IMPLEMENTED", s" $name is not implemented")(sql(text))
     }
     fails("ZORDER_NOT_IMPLEMENTED")(sql("SHOW SKIPPING FOR SELECT * FROM t WHERE a = 1"))
+  }
+
+  test("statements on a target: any form of it, keywords as names, comments") {
+    val p = new ZOrderParser(sparkParser)
+    for ((text, action) <- Seq(
+        "RECOVER LAYOUT" -> RecoverLayout,
+        "undo /* the last run */ layout" -> UndoLayout,
+        "SHOW LAYOUT HISTORY" -> ShowLayoutHistory,
+        "SHOW LAYOUT" -> ShowLayout(Nil),
+        "VACUUM LAYOUT" -> VacuumLayout(None, dryRun = false))) {
+      assert(p.parsePlan(s"$text 'a b'") === TargetStatement(PathTable("a b"), action))
+      assert(p.parsePlan(s"$text parquet.`/x`;") ===
+        TargetStatement(PathOrTable(Seq("parquet", "/x")), action))
+      for (name <- Seq("t", "layout", "history", "c.d.t", "`a.b`.retain")) {
+        p.parsePlan(s"$text $name") match {
+          case TargetStatement(t: UnresolvedTable, `action`) =>
+            assert(t.multipartIdentifier === sparkParser.parseMultipartIdentifier(name))
+          case other => fail(s"$text $name: $other")
+        }
+      }
+    }
+    for ((clauses, action) <- Seq(
+        "RETAIN 0 HOURS" -> VacuumLayout(Some(0L), dryRun = false),
+        "RETAIN 168 HOURS DRY RUN" -> VacuumLayout(Some(168L), dryRun = true),
+        "dry run" -> VacuumLayout(None, dryRun = true))) {
+      assert(p.parsePlan(s"VACUUM LAYOUT 'x' $clauses") ===
+        TargetStatement(PathTable("x"), action))
+    }
   }
 
   test("spark.zorder.enabled = false turns the statements off") {

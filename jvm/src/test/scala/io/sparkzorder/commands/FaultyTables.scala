@@ -1,0 +1,77 @@
+package io.sparkzorder.commands
+
+import java.io.File
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
+
+import scala.util.Try
+
+import org.apache.commons.io.FileUtils
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.Row
+
+import io.sparkzorder.FaultyFileSystem
+
+/** Tables on a file system that fails, or does something else, when a test wants it. */
+trait FaultyTables extends OptimizeTestBase {
+
+  override protected def sparkConf: SparkConf = {
+    val conf = super.sparkConf.set("spark.zorder.inPlaceSchemes", "file,faulty")
+    FaultyFileSystem.settings.foreach { case (k, v) => conf.set(k, v) }
+    conf
+  }
+
+  def faulty(dir: File): String = s"'faulty://${dir.getAbsolutePath}'"
+
+  /** A copy of a table, `_zorder` and modification times included. */
+  def withCopy[T](dir: File)(body: File => T): T = {
+    val copy = new File(dir.getParentFile, s"copy-${FaultyTables.copies.incrementAndGet()}")
+    FileUtils.copyDirectory(dir, copy, true)
+    try body(copy)
+    finally FileUtils.deleteDirectory(copy)
+  }
+
+  /** Runs what dies before its `k`-th operation: that and all later ones fail. */
+  def killedAt[T](k: Int)(matches: (String, Path) => Boolean)(body: => T): (Try[T], Boolean) = {
+    val seen = new AtomicInteger
+    val result = FaultyFileSystem.withHook { (operation, path) =>
+      if (matches(operation, path) && seen.getAndIncrement() >= k) {
+        throw new FaultyFileSystem.Injected(s"$operation $path")
+      }
+    }(Try(body))
+    (result, seen.get > k)
+  }
+
+  /** Runs a statement on a faulty path, and something else once, when an operation matches. */
+  def meanwhile[T](matches: (String, Path) => Boolean)(change: => Unit)(body: => T): T = {
+    val once = new AtomicBoolean
+    val result = FaultyFileSystem.withHook { (operation, path) =>
+      if (matches(operation, path) && once.compareAndSet(false, true)) change
+    }(body)
+    assert(once.get, "the hook did not run")
+    result
+  }
+
+  /** True when OPTIMIZE lists its inputs again, just before it commits. */
+  def relisting(dir: File)(operation: String, path: Path): Boolean =
+    operation == "list" && path.toUri.getPath == dir.getAbsolutePath &&
+      Option(new File(dir, "_zorder/_staged").listFiles).exists(_.exists(_.list.nonEmpty))
+
+  def one(statement: String): Row = {
+    val rows = sql(statement).collect()
+    assert(rows.length === 1)
+    rows.head
+  }
+
+  def under(dir: File, path: String): Seq[String] =
+    Option(new File(dir, s"_zorder/$path").list).toSeq.flatten.sorted
+
+  /** The bag of two tables together. */
+  def sum(a: Map[Any, Int], b: Map[Any, Int]): Map[Any, Int] =
+    (a.keySet ++ b.keySet).map(k => k -> (a.getOrElse(k, 0) + b.getOrElse(k, 0))).toMap
+}
+
+private object FaultyTables {
+  val copies = new AtomicInteger
+}
