@@ -336,6 +336,10 @@ class ZOrderParserSuite extends OptimizeTestBase {
         }
       }
     }
+    for (columns <- Seq("(a, b.`c d`)", "a, b.`c d`")) {
+      assert(p.parsePlan(s"show layout 'x' for $columns") ===
+        TargetStatement(PathTable("x"), ShowLayout(Seq(Seq("a"), Seq("b", "c d")))))
+    }
     for ((clauses, action) <- Seq(
         "RETAIN 0 HOURS" -> VacuumLayout(Some(0L), dryRun = false),
         "RETAIN 168 HOURS DRY RUN" -> VacuumLayout(Some(168L), dryRun = true),
