@@ -83,7 +83,7 @@ def _plane(
         # one column has no plane: its files stand one above the other
         boxes = [Box(b.rows, (b.bounds[0], (i, i + 1))) for i, b in enumerate(boxes)]
         names = [*names, "file"]
-    rectangles(axis, boxes, lambda _: AFTER if len(boxes) <= 1 else None)
+    rectangles(axis, boxes)
     axis.set_title(f"{title}: boxes of {len(boxes):,} files", loc="left")
     axis.set_xlabel(names[0])
     axis.set_ylabel(names[1])
@@ -109,9 +109,9 @@ def _shares(axis: Axes, reports: Sequence["LayoutReport"]) -> None:
     width = 0.8 / len(reports)
     for i, (report, colour) in enumerate(zip(reports, _colours(reports), strict=True)):
         at = [c + (i - (len(reports) - 1) / 2) * width for c in range(len(columns))]
-        axis.bar(at, [_share(row["filesPerPointQuery"], row) for row in report.rows], width, color=colour)
-    last = reports[-1].rows
-    ideals = [_share(row["ideal"], row) for row in last]
+        heights = [_share(row["filesPerPointQuery"], row) for row in report.rows]
+        axis.bar(at, heights, width, color=colour)
+    ideals = [_share(row["ideal"], row) for row in reports[-1].rows]
     axis.hlines(
         ideals,
         [c - 0.45 for c in range(len(columns))],

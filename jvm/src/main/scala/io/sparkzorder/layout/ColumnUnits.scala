@@ -68,15 +68,10 @@ private[layout] final class ColumnUnits(
     case _ => span.values.size.toLong
   }
 
-  /** About how many different values there can be, where the ranges leave no room for more. */
+  /** How many different values there can be, for types whose values have a least distance. */
   def distinctAtMost: Option[Double] = {
-    val whole = ValueDistances.of(column.dataType, span.values, ends = 0)
-    // values of such types have a least distance
-    val room = if (whole.point > 0) Some(whole.total) else None
-    // ends that come again and again are likely all there is
-    val seen = if (ValueDistances.isFew(span.values.size, 2 * finest.size)) Some(span.values.size.toDouble)
-      else None
-    (room ++ seen).reduceOption(_ min _)
+    val distances = ValueDistances.of(column.dataType, span.values, ends = 0)
+    if (distances.point > 0) Some(distances.total) else None
   }
 
   def sortedness: Option[Double] = {

@@ -26,7 +26,7 @@ private[layout] final class ColumnWarnings(
     if (unknown > 0) None
     else if (layout.distinctAtLeast == 1) Some("constant: no query on it can skip a file")
     else units.distinctAtMost.filter(_ <= FewValues).map { n =>
-      s"few distinct values: about ${math.round(n)}"
+      s"few distinct values: at most ${math.round(n)}"
     }
 
   private def order: Option[String] =

@@ -14,10 +14,10 @@ import io.sparkzorder.expressions._
  * @param point room that one value takes: 1 for whole numbers, dates, timestamps and decimals, 0 for
  *   types whose values lie as dense as one likes
  */
-private[layout] sealed abstract class ValueDistances(val point: Double, values: Int) {
+private[layout] sealed abstract class ValueDistances(val point: Double, number: Int) {
 
   /** Room of all values, from the least to the greatest. */
-  final def total: Double = if (values == 0) 0.0 else room(0, values - 1)
+  final def total: Double = if (number == 0) 0.0 else room(0, number - 1)
 
   /** Distance of the values of two ranks, `i` not above `j`. */
   def between(i: Int, j: Int): Double
@@ -52,8 +52,7 @@ private[layout] object ValueDistances {
       case BinaryOrder => new Doubles(fractions(values.map(_.asInstanceOf[Array[Byte]])), 0.0)
     }
 
-  /** True when the ends show that the column has hardly other values than these. */
-  def isFew(values: Int, ends: Int): Boolean =
+  private def isFew(values: Int, ends: Int): Boolean =
     ends >= EndsToJudge && values <= FewOfEnds * ends
 
   /** Values that are alone on the axis: each takes the same room, and there is none between them. */
@@ -74,10 +73,10 @@ private[layout] object ValueDistances {
     override def between(i: Int, j: Int): Double = values(j) - values(i)
   }
 
-  // NaN is the greatest; the difference of two values must be a number
+  // the difference of two values must be a number, and NaN is the greatest
   private def finite(d: Double): Double = {
     val limit = Double.MaxValue / 4
-    if (d.isNaN) limit else math.max(-limit, math.min(limit, d))
+    if (d.isNaN) 1.5 * limit else math.max(-limit, math.min(limit, d))
   }
 
   /** The bytes behind the prefix that all share, as digits of a number below 1. */

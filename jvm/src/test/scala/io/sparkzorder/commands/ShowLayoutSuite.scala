@@ -26,7 +26,7 @@ class ShowLayoutSuite extends ShowLayoutTestBase with RandomInputs {
       val rows = check(dir, Seq("id", "a", "b", "s"), 0.02)
       for ((_, r) <- rows) {
         near(r.getAs[Double]("filesPerPointQuery"), 16.0, 0.02)
-        assert(r.getAs[Row]("overlapDepth").getAs[Map[Long, Long]]("histogram") === Map(16L -> 16L))
+        assert(r.getAs[Row]("overlapDepth").getAs[scala.collection.Map[Long, Long]]("histogram") === Map(16L -> 16L))
         assert(r.isNullAt(r.fieldIndex("warning")), r)
       }
     }
@@ -100,9 +100,9 @@ class ShowLayoutSuite extends ShowLayoutTestBase with RandomInputs {
       def warning(c: String) = rows(c).getAs[String]("warning")
       assert(warning("none") === "every row is NULL")
       assert(warning("one") === "constant: no query on it can skip a file")
-      assert(warning("three") === "few distinct values: about 3")
-      assert(warning("flag") === "few distinct values: about 3")
-      assert(Seq("some", "stray", "holes").map(warning) === Seq(null, null, null))
+      assert(warning("three") === "few distinct values: at most 3")
+      // texts between A and R may be anything, as far as footers say
+      assert(Seq("some", "stray", "holes", "flag").map(warning) === Seq.fill(4)(null))
       assert(rows("none").getAs[Double]("filesPerPointQuery") === 0.0)
       assert(rows("three").getAs[Long]("distinctAtLeast") >= 2)
     }

@@ -77,6 +77,7 @@ abstract class ShowLayoutTestBase extends OptimizeTestBase {
       .map(own => math.pow(own.size.toDouble, 1 - 1.0 / dimensions)).sum
     near(row.getAs[Double]("ideal"), ideal)
     if (files > 0) {
+      assert(!row.isNullAt(row.fieldIndex("nullShare")))
       near(row.getAs[Double]("excess"), row.getAs[Double]("filesPerPointQuery") / ideal)
       near(row.getAs[Double]("nullShare"), column.nulls.toDouble / column.rows)
     }
@@ -85,7 +86,7 @@ abstract class ShowLayoutTestBase extends OptimizeTestBase {
     val depth = row.getAs[Row]("overlapDepth")
     assert(depth.getAs[Long]("max") === (0 +: held).max)
     near(depth.getAs[Double]("mean"), if (held.isEmpty) 0.0 else held.sum.toDouble / held.size)
-    assert(depth.getAs[Map[Long, Long]]("histogram").values.sum === files)
+    assert(depth.getAs[scala.collection.Map[Long, Long]]("histogram").values.sum === files)
     assert(row.getAs[Long]("distinctAtLeast") <= column.distinct)
     assert(row.getAs[Double]("filesPerPointQuery") <= files + 1e-6)
     val ranges = row.getSeq[Row](row.fieldIndex("fileRanges"))
