@@ -1,11 +1,14 @@
 """The pictures of a layout report, by matplotlib; only `LayoutReport.plot` imports this."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -30,9 +33,9 @@ def figure(after: "LayoutReport", before: "LayoutReport | None") -> Figure:
     )
     pyplot.close(drawn)
     axes = grid[0]
-    places = _places([r for report in reports for r in _corners(report)])
+    scales = _scales([box for report in reports for box in _corners(report)])
     for axis, report, title in zip(axes, reports, titles, strict=False):
-        _plane(axis, report, title, places)
+        _plane(axis, report, title, scales)
     _shares(axes[-2], reports)
     _depths(axes[-1], reports)
     drawn.tight_layout()
@@ -60,24 +63,38 @@ def _corners(report: "LayoutReport") -> list[Box]:
     return report.boxes(*report.columns[:2])
 
 
-def _places(boxes: Sequence[Box]) -> list[Callable[[Any], float]]:
-    """How a value of each column becomes a place on its axis: texts stand in their order."""
+@dataclass(frozen=True)
+class Scale:
+    """Where the values of a column stand on an axis: numbers by their size, texts by their order."""
+
+    texts: list[str]
+
+    def place(self, value: Any) -> float:
+        """Return the place of a value."""
+        return float(bisect_left(self.texts, str(value))) if self.texts else float(value)
+
+    def label(self, axis: Axis) -> None:
+        """Write some of the texts along the axis."""
+        if self.texts:
+            step = max(1, (len(self.texts) - 1) // 4)
+            shown = range(0, len(self.texts), step)
+            axis.set_ticks(shown, [self.texts[i] for i in shown])
+
+
+def _scales(boxes: Sequence[Box]) -> list[Scale]:
     count = len(boxes[0].bounds) if boxes else 0
-    return [_place([box.bounds[i] for box in boxes]) for i in range(count)]
+    return [_scale([box.bounds[i] for box in boxes]) for i in range(count)]
 
 
-def _place(bounds: Sequence[Any]) -> Callable[[Any], float]:
+def _scale(bounds: Sequence[Any]) -> Scale:
     ends = {end for pair in bounds if pair is not None for end in pair}
-    if any(isinstance(end, str) for end in ends):
-        order = {text: float(i) for i, text in enumerate(sorted(str(end) for end in ends))}
-        return lambda value: order[str(value)]
-    return float
+    return Scale(sorted(map(str, ends)) if any(isinstance(end, str) for end in ends) else [])
 
 
 def _plane(
-    axis: Axes, report: "LayoutReport", title: str, places: Sequence[Callable[[Any], float]]
+    axis: Axes, report: "LayoutReport", title: str, scales: Sequence[Scale]
 ) -> None:
-    boxes = [_placed(box, places) for box in _corners(report)]
+    boxes = [_placed(box, scales) for box in _corners(report)]
     names = report.columns[:2]
     if len(names) == 1:
         # one column has no plane: its files stand one above the other
@@ -88,14 +105,16 @@ def _plane(
     axis.set_xlabel(names[0])
     axis.set_ylabel(names[1])
     axis.autoscale_view()
+    for scale, drawn in zip(scales, (axis.xaxis, axis.yaxis), strict=False):
+        scale.label(drawn)
 
 
-def _placed(box: Box, places: Sequence[Callable[[Any], float]]) -> Box:
+def _placed(box: Box, scales: Sequence[Scale]) -> Box:
     return Box(
         box.rows,
         tuple(
-            None if pair is None else (place(pair[0]), place(pair[1]))
-            for pair, place in zip(box.bounds, places, strict=True)
+            None if pair is None else (scale.place(pair[0]), scale.place(pair[1]))
+            for pair, scale in zip(box.bounds, scales, strict=True)
         ),
     )
 
