@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.support import run_python
 
@@ -47,10 +48,10 @@ print(json.dumps(answers))
 OURS = "io.sparkzorder.ZOrderExtensions"
 
 
-def answers(tmp_path: Path, **parts: str) -> dict[str, object]:
+def answers(tmp_path: Path, **parts: str) -> dict[str, Any]:
     done = run_python(SCRIPT.format(folder=tmp_path, **parts))
     assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 
 
@@ -68,19 +69,17 @@ spark.sql("DELETE FROM lake WHERE a >= 500")
 rows.write.format("delta").partitionBy("p").save("{folder}/parts")
 rows.write.saveAsTable("plain", format="parquet")
 """.replace("{folder}", str(tmp_path)),
-        targets=repr(
-            ["lake", f"'{tmp_path}/parts'", f"parquet.`{tmp_path}/parts`", "plain"]
-        ),
+        targets=repr(["lake", f"'{tmp_path}/parts'", f"parquet.`{tmp_path}/parts`", "plain"]),
     )
-    a, b = found["lake"]  # type: ignore[misc]
+    a, b = found["lake"]
     assert (a["files"], a["rows"]) == (2, 500)
     assert a["ranges"] == [["0", "249"], ["250", "499"]]
     assert a["reads"] == 1.0
     assert b["reads"] == 2.0
     for target in ("'/parts'", "parquet.`/parts`"):
-        a, b = found[target]  # type: ignore[misc]
+        a, b = found[target]
         assert (a["files"], a["rows"], a["reads"]) == (8, 1000, 2.0)
-    a, _ = found["plain"]  # type: ignore[misc]
+    a, _ = found["plain"]
     assert (a["files"], a["reads"]) == (4, 1.0)
 
 
@@ -100,10 +99,10 @@ spark.sql("CREATE TABLE ice.db.parts USING iceberg PARTITIONED BY (p) AS SELECT 
 """,
         targets=repr(["ice.db.t", "ice.db.parts", f"'{tmp_path}/ice/db/t'"]),
     )
-    a, b = found["ice.db.t"]  # type: ignore[misc]
+    a, b = found["ice.db.t"]
     assert (a["files"], a["rows"]) == (2, 500)
     assert a["ranges"] == [["0", "249"], ["250", "499"]]
     assert (a["reads"], b["reads"]) == (1.0, 2.0)
-    a, _ = found["ice.db.parts"]  # type: ignore[misc]
+    a, _ = found["ice.db.parts"]
     assert a["rows"] == 1000
     assert found["'/ice/db/t'"] == "ZORDER_UNSUPPORTED_TABLE"

@@ -9,7 +9,7 @@ Bounds = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Box:
-    """A file's rows, and its least and greatest value of each column (None: unknown, or only NULL)."""
+    """A file's rows, and its least and greatest value of each column (None: unknown or NULL)."""
 
     rows: int
     bounds: tuple[Bounds | None, ...]

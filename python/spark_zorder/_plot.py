@@ -65,7 +65,7 @@ def _corners(report: "LayoutReport") -> list[Box]:
 
 @dataclass(frozen=True)
 class Scale:
-    """Where the values of a column stand on an axis: numbers by their size, texts by their order."""
+    """Where a column's values stand on an axis: numbers by their size, texts by their order."""
 
     texts: list[str]
 
@@ -91,9 +91,7 @@ def _scale(bounds: Sequence[Any]) -> Scale:
     return Scale(sorted(map(str, ends)) if any(isinstance(end, str) for end in ends) else [])
 
 
-def _plane(
-    axis: Axes, report: "LayoutReport", title: str, scales: Sequence[Scale]
-) -> None:
+def _plane(axis: Axes, report: "LayoutReport", title: str, scales: Sequence[Scale]) -> None:
     boxes = [_placed(box, scales) for box in _corners(report)]
     names = report.columns[:2]
     if len(names) == 1:

@@ -29,8 +29,8 @@ HEAD = (
 class LayoutReport:
     """How well the files of a table are laid out for each of some columns.
 
-    Get one by `ZOrderTable.layout`. Print it, let a notebook show it, draw it by `plot`, or take its
-    rows as a data frame. The table is looked at once, when the report is made or first read.
+    Get one by `ZOrderTable.layout`. Print it, let a notebook show it, draw it by `plot`, or take
+    its rows as a data frame. The table is looked at once, when the report is made or first read.
 
     .. versionadded:: 0.1.0
 
@@ -83,10 +83,7 @@ class LayoutReport:
         by_column = [self._row(column)["fileRanges"] for column in columns]
         ends = [comparable([(f["min"], f["max"]) for f in files]) for files in by_column]
         rows = [file["rows"] for file in by_column[0]] if by_column else []
-        return [
-            Box(count, tuple(bounds))
-            for count, *bounds in zip(rows, *ends, strict=True)
-        ]
+        return [Box(count, tuple(bounds)) for count, *bounds in zip(rows, *ends, strict=True)]
 
     def plot(self, before: "LayoutReport | None" = None) -> "Figure":
         """Draw the files' boxes, files per point query by column, and overlap depths.
