@@ -7,6 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{
   DelegateToFileSystem,
   FileStatus,
+  FSDataInputStream,
   FSDataOutputStream,
   Path,
   RawLocalFileSystem
@@ -14,7 +15,7 @@ import org.apache.hadoop.fs.{
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
-/** The local disk under the scheme `faulty`, with a hook before every change and listing. */
+/** The local disk under the scheme `faulty`, with a hook before every change, listing and opening. */
 class FaultyFileSystem extends RawLocalFileSystem {
   override def getUri: URI = FaultyFileSystem.uri
   override def getScheme: String = "faulty"
@@ -75,6 +76,11 @@ class FaultyFileSystem extends RawLocalFileSystem {
   override def mkdirs(path: Path): Boolean = {
     FaultyFileSystem.before("mkdirs", path)
     super.mkdirs(path)
+  }
+
+  override def open(path: Path, bufferSize: Int): FSDataInputStream = {
+    FaultyFileSystem.before("open", path)
+    super.open(path, bufferSize)
   }
 
   override def listStatus(path: Path): Array[FileStatus] = {

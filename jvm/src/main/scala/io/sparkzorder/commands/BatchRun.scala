@@ -43,6 +43,8 @@ final class BatchRun(
     state.create()
     // rename needs the directory, and the commit takes its absence for a clean-up by somebody else
     state.fs.mkdirs(staging)
+    // made before the commit: a publisher that comes late must not make it again in an overwritten table
+    state.fs.mkdirs(state.retained(run))
     try {
       val begun = System.nanoTime()
       val (written, footers, bytes) = write(plan, StagingPlaces(staging.toString))
@@ -69,7 +71,10 @@ final class BatchRun(
     } catch {
       case t: Throwable =>
         // after the commit the staged files belong to the table; the next run rolls them forward
-        if (!isCommitted(state)) discard(staging, state)
+        if (!isCommitted(state)) {
+          discard(staging, state)
+          discard(state.retained(run), state)
+        }
         throw t
     }
   }

@@ -2,6 +2,7 @@ package io.sparkzorder.commands
 
 import java.util.UUID
 
+import scala.annotation.tailrec
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
@@ -20,7 +21,7 @@ import io.sparkzorder.tables.{DataFile, FooterReader, Target}
 private[commands] final class UndoRun(session: Session, target: Target) extends Logging {
   private val table = new TableState(session, target)
   private val user = session.sparkContext.sparkUser
-  private val run = UUID.randomUUID().toString
+  private val runId = UUID.randomUUID().toString
   private lazy val state = table.state
 
   def run(): Row = {
@@ -34,9 +35,8 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
     val history = RunHistory.read(state)
     val (number, undone) =
       history.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
-    new Undo(state, number, undone, UndoClaim.kept(state, undone.run)).obstacle
-      .foreach(refuse(undone, _))
-    val claim = new UndoClaim(state, undone.run, run, user)
+    obstacle(number, undone).foreach(refuse(undone, _))
+    val claim = new UndoClaim(state, undone.run, runId, user)
     try {
       if (!claim.take()) throw conflict(undone)
       val record = recordOf(history, number, undone, claim, retainMs)
@@ -48,9 +48,19 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
     } catch {
       case t: Throwable =>
         // after the commit the claimed files belong to the table; the next run rolls them forward
-        if (!isCommitted) claim.giveBack()
-        throw t
+        if (!holds(_.commitOf(runId).isDefined)) claim.giveBack()
+        // files that another undo has taken look like files that cannot be read
+        throw (if (holds(_.isAborted(runId))) conflict(undone) else t)
     }
+  }
+
+  /** What stands against it; looks again when another undo has moved the kept files meanwhile. */
+  @tailrec
+  private def obstacle(number: Long, undone: Record): Option[String] = {
+    val kept = UndoClaim.kept(state, undone.run)
+    val found = new Undo(state, number, undone, kept).obstacle
+    if (found.isEmpty || UndoClaim.kept(state, undone.run) == kept) found
+    else obstacle(number, undone)
   }
 
   private def recordOf(
@@ -71,7 +81,7 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
     Record(
       Record.Version,
       Record.Undo,
-      run,
+      runId,
       System.currentTimeMillis(),
       user,
       history.inForce.tail.map(_._2.columns).find(_.nonEmpty).getOrElse(Nil),
@@ -100,7 +110,8 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
   private def conflict(undone: Record): Throwable =
     ZOrderErrors.conflict(target.name, s"another UNDO LAYOUT of run ${undone.run} was quicker")
 
-  private def isCommitted: Boolean =
-    try RunHistory.read(state).commitOf(run).isDefined
-    catch { case NonFatal(_) => true } // unknown: give nothing back
+  /** What the records say now; what cannot be read is taken for true, so that nothing is given back. */
+  private def holds(condition: RunHistory => Boolean): Boolean =
+    try condition(RunHistory.read(state))
+    catch { case NonFatal(_) => true }
 }

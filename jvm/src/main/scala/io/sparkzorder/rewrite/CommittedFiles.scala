@@ -43,27 +43,24 @@ final class CommittedFiles(state: StateDirectory) {
         r.length == f.length && r.modified == f.modified
       }
     }
-    val added = change.added.filterNot(a => here(a.name)).flatMap(whereIs(record, _))
+    val placed = new FolderFiles(state, record, change)
+    val added = change.added.filterNot(a => here(a.name)).flatMap(a => placed.find(a))
       .map(DataFile(0, folder.ordinal, _))
     files.copy(
       folders = if (known.isEmpty) files.folders :+ folder else files.folders,
       files = (kept ++ added).zipWithIndex.map { case (f, i) => f.copy(ordinal = i) })
   }
 
-  /** Where a new file is that is not in its place yet. */
-  private def whereIs(record: Record, a: Added): Option[FileStatus] =
-    status(new Path(state.staging(record.run), a.staged))
-
   /** True when somebody changed the folder after the commit: publishing will discard our files. */
   private def takenOver(record: Record, change: FolderChange): Boolean = {
-    val folder = Publisher.folder(state.root, change.folder)
-    def isIn(a: Added) = status(Publisher.child(folder, a.name)).isDefined
+    val files = new FolderFiles(state, record, change)
     def isKnown(r: Replaced) =
-      status(Publisher.child(folder, r.name))
+      status(Publisher.child(files.folder, r.name))
         .exists(s => s.getLen == r.length && s.getModificationTime == r.modified) ||
         status(new Path(state.retained(record.run), r.retained)).isDefined
     // once a new file is in, the replaced ones were all out
-    !change.added.exists(isIn) && !change.replaced.forall(isKnown)
+    change.added.exists(files.find(_).isEmpty) ||
+    !files.isComingIn && !change.replaced.forall(isKnown)
   }
 
   private def status(path: Path): Option[FileStatus] =

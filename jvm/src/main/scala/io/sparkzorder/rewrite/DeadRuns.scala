@@ -20,7 +20,7 @@ final class DeadRuns(state: StateDirectory, user: String) {
     // a run without a staging directory cannot commit, and a vanished `_zorder` is not made again
     else if (!state.fs.exists(state.staging(run))) true
     else if (state.createRecord(next, record(run))) {
-      state.markDone(next)
+      state.markDone(next, run)
       true
     } else abort(run)
   }

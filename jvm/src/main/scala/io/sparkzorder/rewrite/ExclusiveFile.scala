@@ -12,6 +12,7 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, FileContext, FileSystem
  * a rename without overwrite does, as HDFS and ABFS with hierarchical namespace have it.
  */
 private[rewrite] object ExclusiveFile {
+  private val BufferBytes = 4096
 
   /**
    * @param run names the temporary file
@@ -40,7 +41,14 @@ private[rewrite] object ExclusiveFile {
         StandardOpenOption.WRITE,
         StandardOpenOption.SYNC)
     } else {
-      val out = fs.create(path, true)
+      // plain `create` would make the directories again of a table that was overwritten meanwhile
+      val out = fs.createNonRecursive(
+        path,
+        true,
+        BufferBytes,
+        fs.getDefaultReplication(path),
+        fs.getDefaultBlockSize(path),
+        null)
       try {
         out.write(content)
         out.hsync()

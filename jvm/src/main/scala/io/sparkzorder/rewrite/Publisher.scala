@@ -1,19 +1,15 @@
 package io.sparkzorder.rewrite
 
-import java.io.{FileNotFoundException, IOException}
-
-import scala.util.Try
-
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 
 /**
- * Brings a committed run into the table, by renames only, folder by folder: the replaced files out,
- * then the new ones in. Every step may be repeated, and two may do it at once: a step that finds its
- * work done goes on.
+ * Brings a committed run into the table, by renames only, folder by folder: the new files to where
+ * they wait in the folder under hidden names, the replaced files out, the new ones to their names.
+ * Every step may be repeated, and two may do it at once: a step that finds its work done goes on.
  */
 final class Publisher(state: StateDirectory) extends Logging {
   private val fs = state.fs
@@ -27,12 +23,11 @@ final class Publisher(state: StateDirectory) extends Logging {
    */
   def publish(number: Long, record: Record): Unit = {
     val conflicts = record.changes.flatMap { change =>
-      if (!state.holds(number, record.run)) throw ZOrderErrors.stateLost(state.root.toString)
-      publishFolder(record, change)
+      requireState(number, record)
+      publishFolder(number, record, change)
     }
-    if (!state.holds(number, record.run)) throw ZOrderErrors.stateLost(state.root.toString)
-    if (conflicts.nonEmpty) state.markConflict(number)
-    state.markDone(number)
+    requireState(number, record)
+    state.markDone(number, record.run)
     fs.delete(state.staging(record.run), true)
     conflicts.headOption.foreach(throw _)
   }
@@ -45,91 +40,49 @@ final class Publisher(state: StateDirectory) extends Logging {
       record
     }
 
-  private def publishFolder(record: Record, change: FolderChange): Option[ZOrderException] = {
-    val folder = Publisher.folder(state.root, change.folder)
-    val staging = state.staging(record.run)
-    // hidden by its name; whoever overwrites or drops the folder takes it away
-    val marker = Publisher.child(folder, s"_zorder_publishing_${record.run}")
-    val left = change.added.filter(a => exists(new Path(staging, a.staged)))
-    if (left.isEmpty) {
-      fs.delete(marker, false)
-      None
-    } else {
-      val problem = conflictIn(record, change, folder, marker)
-      if (problem.isEmpty) exchange(record, change, folder, marker)
-      else left.foreach(a => fs.delete(new Path(staging, a.staged), false))
-      problem.map { p =>
-        ZOrderErrors.publishConflict(
-          folder.toString,
-          record.run,
-          p,
-          state.retained(record.run).toString)
-      }
-    }
-  }
+  private def requireState(number: Long, record: Record): Unit =
+    if (!state.holds(number, record.run)) throw ZOrderErrors.stateLost(state.root.toString)
 
-  /** What somebody else did to the folder since the commit, if anything. */
-  private def conflictIn(
+  private def publishFolder(
+      number: Long,
       record: Record,
-      change: FolderChange,
-      folder: Path,
-      marker: Path): Option[String] = {
-    val retained = state.retained(record.run)
-    val begun = change.replaced.exists(r => exists(new Path(retained, r.retained)))
-    val someIn = change.added.exists(a => exists(Publisher.child(folder, a.name)))
-    // another publisher takes the marker away too, but only when nothing is left to do
-    def left = change.added.exists(a => exists(new Path(state.staging(record.run), a.staged)))
-    if (begun && !exists(marker) && left) {
-      Some("it was overwritten or dropped while it was being published")
-    }
-    // once a new file is in, the replaced ones were all out: what misses now was removed later
-    else if (someIn) None
-    else change.replaced.flatMap(r => changeOf(folder, retained, r)).headOption
-  }
-
-  private def exchange(
-      record: Record,
-      change: FolderChange,
-      folder: Path,
-      marker: Path): Unit = {
-    val retained = state.retained(record.run)
-    fs.mkdirs(retained)
-    ExclusiveFile.write(fs, marker, Array.emptyByteArray)
-    change.replaced.foreach { r =>
-      val path = Publisher.child(folder, r.name)
-      if (isSame(folder, r)) move(path, new Path(retained, r.retained))
-      RawFiles.sweepChecksum(fs, path)
-    }
-    change.added.foreach { a =>
-      move(new Path(state.staging(record.run), a.staged), Publisher.child(folder, a.name))
-    }
-    fs.delete(marker, false)
-  }
-
-  /** What somebody else did to a file that the run replaces, if anything. */
-  private def changeOf(folder: Path, retained: Path, r: Replaced): Option[String] =
-    if (isSame(folder, r) || exists(new Path(retained, r.retained))) None
-    else if (exists(Publisher.child(folder, r.name))) Some(s"the file ${r.name} was overwritten")
-    else Some(s"the file ${r.name} was removed")
-
-  private def isSame(folder: Path, r: Replaced): Boolean =
-    status(Publisher.child(folder, r.name)).exists(s =>
-      s.getLen == r.length && s.getModificationTime == r.modified)
-
-  /** Renames a file; fine when another publisher has done it already. */
-  private def move(from: Path, to: Path): Unit =
-    if (exists(from)) {
-      val renamed = Try(fs.rename(from, to))
-      if (!renamed.getOrElse(false) && !(exists(to) && !exists(from))) {
-        throw new IOException(s"cannot rename $from to $to", renamed.failed.toOption.orNull)
+      change: FolderChange): Option[ZOrderException] = {
+    val files = new FolderFiles(state, record, change)
+    val problem =
+      if (files.isPublished) None
+      else if (files.isComingIn) files.missingNew.orElse(files.bringIn())
+      else {
+        files.changedInput
+          .orElse(files.takenName)
+          .orElse(files.enter())
+          .orElse(files.missingNew)
+          .orElse(takeOut(number, record, files))
+          .orElse(files.bringIn())
       }
+    // another publisher may have finished meanwhile, and later runs gone on from there
+    problem.filterNot(_ => state.isDone(number)).map { p =>
+      requireState(number, record)
+      // noted before anything is discarded: after a crash in between the retained files would expire
+      state.markConflict(number)
+      files.discardNew()
+      ZOrderErrors.publishConflict(
+        files.folder.toString,
+        record.run,
+        p,
+        state.retained(record.run).toString)
     }
+  }
 
-  private def exists(path: Path): Boolean = status(path).isDefined
-
-  private def status(path: Path): Option[FileStatus] =
-    try Some(fs.getFileStatus(path))
-    catch { case _: FileNotFoundException => None }
+  private def takeOut(number: Long, record: Record, files: FolderFiles): Option[String] = {
+    // One that slept until its run was published, and undone, would know the files that are back. Whoever
+    // undoes a run takes its directory of retained files away first: no rename to there works any more.
+    def isOvertaken = state.isDone(number)
+    if (!files.canRetain && !isOvertaken) {
+      requireState(number, record)
+      fs.mkdirs(state.retained(record.run))
+    }
+    if (isOvertaken) None else files.takeOut()
+  }
 }
 
 object Publisher {

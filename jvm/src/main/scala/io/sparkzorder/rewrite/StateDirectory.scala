@@ -42,17 +42,29 @@ final class StateDirectory(val root: Path, conf: Configuration) {
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE */
   def read(number: Long): Record = {
     val path = record(number)
-    try {
-      val in = fs.open(path)
-      try Record.fromJson(org.apache.commons.io.IOUtils.toByteArray(in))
-      finally in.close()
-    } catch {
-      case e: java.io.IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
-    }
+    parse(path, content(path).getOrElse(throw ZOrderErrors.stateUnreadable(path.toString, "it is gone")))
   }
 
-  def isDone(number: Long): Boolean = fs.exists(done(number))
-  def markDone(number: Long): Unit = write(done(number), Array.emptyByteArray)
+  private def parse(path: Path, json: Array[Byte]): Record =
+    try Record.fromJson(json)
+    catch {
+      case e: java.io.IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
+    }
+
+  /** True when the run of record `number` is marked done. */
+  def isDone(number: Long): Boolean = content(done(number)).exists { mark =>
+    holds(number, new String(mark, UTF_8))
+  }
+
+  /**
+   * Marks the run of a record done.
+   *
+   * @param run goes into the mark: a publisher that comes late, after the table was overwritten and
+   *   optimized anew, must not mark another run that has taken the number
+   */
+  def markDone(number: Long, run: String): Unit =
+    // what is there must not be empty for a moment while it is written again
+    if (!isDone(number)) write(done(number), run.getBytes(UTF_8))
 
   /** When a record was marked done, in milliseconds. */
   def doneSince(number: Long): Long = fs.getFileStatus(done(number)).getModificationTime
@@ -63,7 +75,7 @@ final class StateDirectory(val root: Path, conf: Configuration) {
 
   /** True while the run's record is there; it vanishes when somebody overwrites the whole table. */
   def holds(number: Long, run: String): Boolean =
-    fs.exists(record(number)) && read(number).run == run
+    content(record(number)).exists(parse(record(number), _).run == run)
 
   /** Committed runs that are not marked done. */
   def unfinished(): Seq[(Long, Record)] =
@@ -96,6 +108,13 @@ final class StateDirectory(val root: Path, conf: Configuration) {
 
   private def write(path: Path, content: Array[Byte]): Unit =
     ExclusiveFile.write(fs, path, content)
+
+  private def content(path: Path): Option[Array[Byte]] =
+    try {
+      val in = fs.open(path)
+      try Some(org.apache.commons.io.IOUtils.toByteArray(in))
+      finally in.close()
+    } catch { case _: FileNotFoundException => None }
 }
 
 object StateDirectory {

@@ -32,11 +32,11 @@ trait FaultyTables extends OptimizeTestBase {
     finally FileUtils.deleteDirectory(copy)
   }
 
-  /** Runs what dies before its `k`-th operation: that and all later ones fail. */
+  /** Runs what dies before the `k`-th operation that matches: that and everything later fails. */
   def killedAt[T](k: Int)(matches: (String, Path) => Boolean)(body: => T): (Try[T], Boolean) = {
     val seen = new AtomicInteger
     val result = FaultyFileSystem.withHook { (operation, path) =>
-      if (matches(operation, path) && seen.getAndIncrement() >= k) {
+      if (seen.get > k || (matches(operation, path) && seen.getAndIncrement() >= k)) {
         throw new FaultyFileSystem.Injected(s"$operation $path")
       }
     }(Try(body))
@@ -57,6 +57,11 @@ trait FaultyTables extends OptimizeTestBase {
   def relisting(dir: File)(operation: String, path: Path): Boolean =
     operation == "list" && path.toUri.getPath == dir.getAbsolutePath &&
       Option(new File(dir, "_zorder/_staged").listFiles).exists(_.exists(_.list.nonEmpty))
+
+  /** The data files with modification times and digests. */
+  def live(dir: File): Map[String, (Long, String)] =
+    userFiles(dir).filter { case (path, _) => path.endsWith(".parquet") && !path.contains("/.") &&
+      !path.startsWith(".") }
 
   def one(statement: String): Row = {
     val rows = sql(statement).collect()

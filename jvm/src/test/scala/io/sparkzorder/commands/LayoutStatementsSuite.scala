@@ -69,14 +69,14 @@ class LayoutStatementsSuite extends OptimizeTestBase {
       withTableDir { dir =>
         write(shuffled(50, 2), dir)
         sql(s"CREATE TABLE t USING parquet LOCATION '$dir'")
-        val original = userFiles(dir)
+        val original = dataFiles(dir)
         val targets = Seq("t", "default.t", "spark_catalog.default.t", s"parquet.`$dir`", s"'$dir'")
         for (target <- targets) {
           sql("OPTIMIZE t FULL ZORDER BY a")
           assert(sql(s"SHOW LAYOUT HISTORY $target").head().getAs[Boolean]("undoPossible"))
           assert(sql(s"RECOVER LAYOUT $target").head().getString(0).endsWith(dir.getPath))
           sql(s"UNDO LAYOUT $target")
-          assert(userFiles(dir) === original)
+          assert(dataFiles(dir) === original)
           assert(sql(s"VACUUM LAYOUT $target RETAIN 24 HOURS").count() === 0)
         }
         assert(sql("SHOW LAYOUT HISTORY t").count() === 2 * targets.size)

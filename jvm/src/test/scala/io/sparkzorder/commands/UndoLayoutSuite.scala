@@ -3,12 +3,15 @@ package io.sparkzorder.commands
 import java.io.File
 import java.nio.file.{Files, StandardOpenOption}
 import java.util.concurrent.{Callable, Executors}
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.Row
+
+import io.sparkzorder.FaultyFileSystem
 
 /** UNDO LAYOUT: the files of before come back, or the statement says why not and touches nothing. */
 class UndoLayoutSuite extends FaultyTables {
@@ -18,9 +21,9 @@ class UndoLayoutSuite extends FaultyTables {
   /** A table of two partitions before and after an OPTIMIZE. */
   private def withOptimized(body: (File, Seen, Seen) => Unit): Unit = withTableDir { dir =>
     write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
-    val before = userFiles(dir)
+    val before = live(dir)
     sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)").collect()
-    body(dir, before, userFiles(dir))
+    body(dir, before, live(dir))
   }
 
   private def columnsOf(row: Row): Seq[String] =
@@ -46,7 +49,7 @@ class UndoLayoutSuite extends FaultyTables {
     withOptimized { (dir, before, after) =>
       val start = System.currentTimeMillis()
       val row = undone(dir)
-      assert(userFiles(dir) === before)
+      assert(live(dir) === before)
       val sizes = (files: Seen) => files.keys.toSeq.map(f => new File(dir, f).length)
       assert(row.getAs[String]("path").endsWith(dir.getName))
       assert(row.getAs[Long]("filesAdded") === before.size)
@@ -76,7 +79,7 @@ class UndoLayoutSuite extends FaultyTables {
       val expected = bag(read(dir))
       undone(dir)
       assert(bag(read(dir)) === expected)
-      assert(before.toSet.subsetOf(userFiles(dir).toSet))
+      assert(before.toSet.subsetOf(live(dir).toSet))
       assert(read(dir).count() === 322)
     }
   }
@@ -85,14 +88,14 @@ class UndoLayoutSuite extends FaultyTables {
     withTableDir { dir =>
       write(shuffled(300, 3), dir)
       val states = Seq("a", "b", "s").map { c =>
-        val before = userFiles(dir)
+        val before = live(dir)
         // FULL: with every file rewritten each run rests on the one before
         sql(s"OPTIMIZE '$dir' FULL ZORDER BY $c").collect()
         before
       }
       for ((before, columns) <- states.zip(Seq(Nil, Seq("a"), Seq("b"))).reverse) {
         undone(dir)
-        assert(userFiles(dir) === before)
+        assert(live(dir) === before)
         assert(columnsOf(one(s"OPTIMIZE '$dir' DRY RUN")) === columns)
       }
       val nothing = snapshot(dir)
@@ -101,7 +104,7 @@ class UndoLayoutSuite extends FaultyTables {
       // a run after an undo is the last run again
       sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect()
       undone(dir)
-      assert(userFiles(dir) === states.head)
+      assert(live(dir) === states.head)
     }
   }
 
@@ -156,7 +159,7 @@ class UndoLayoutSuite extends FaultyTables {
   test("refused after a run that met a conflict") {
     withTableDir { dir =>
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
-      val victim = new File(dir, userFiles(dir).keys.filter(_.startsWith("p=1")).max)
+      val victim = new File(dir, live(dir).keys.filter(_.startsWith("p=1")).max)
       val publishing = (o: String, p: Path) => o == "rename" && !p.toString.contains("_commits")
       killedAt(0)(publishing)(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
       assert(victim.delete())
@@ -168,33 +171,35 @@ class UndoLayoutSuite extends FaultyTables {
   test("killed at any operation: the old files or the new, after RECOVER, and UNDO works again") {
     withOptimized { (table, before, after) =>
       write(shuffled(11, 1).selectExpr("*", "0L p"), table, "p")
-      val appended = userFiles(table) -- after.keys
+      val appended = live(table) -- after.keys
       val expected = bag(read(table))
       def check(dir: File, k: Int): Boolean = {
-        val now = userFiles(dir)
+        val now = live(dir)
         assert(now === after ++ appended || now === before ++ appended, s"killed at $k")
         assert(bag(read(dir)) === expected, s"killed at $k")
-        checkState(dir)
-        now === before ++ appended
+        now == before ++ appended
       }
       val outcomes = Iterator.from(0).map { k =>
         withCopy(table) { dir =>
-          val (result, killed) = killedAt(k)((_, _) => true)(
+          val (result, killed) = killedAt(k)((o, _) => o != "open")(
             sql(s"UNDO LAYOUT ${faulty(dir)}").collect())
           // killed once more on the way
-          killedAt(k / 3)((o, _) => o != "list")(sql(s"RECOVER LAYOUT ${faulty(dir)}").collect())
+          killedAt(k / 3)((o, _) => o != "list" && o != "open")(sql(s"RECOVER LAYOUT ${faulty(dir)}").collect())
           one(s"RECOVER LAYOUT '$dir'")
           val isUndone = check(dir, k)
           assert(isUndone || result.isFailure, s"killed at $k")
           if (!isUndone) {
-            undone(dir)
+            one(s"UNDO LAYOUT '$dir'")
             assert(check(dir, k))
           }
-          optimize(s"OPTIMIZE '$dir' ZORDER BY a", dir)(read(dir))
-          assert(under(dir, "_staged") === Nil, s"killed at $k")
+          sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+          assert(under(dir, "_staged") === Nil && under(dir, "_retained") === Nil, s"killed at $k")
+          check(dir, k)
+          checkState(dir)
+          if (k % 9 == 0) optimize(s"OPTIMIZE '$dir' ZORDER BY a", dir)(read(dir))
           (killed, isUndone)
         }
-      }.takeWhile(_._1).map(_._2).toSeq
+      }.takeWhile(_._1).map(_._2).toList
       info(s"${outcomes.size} operations, ${outcomes.count(identity)} after the commit")
       assert(outcomes.size > 20)
       // before the commit nothing is undone, after it everything is
@@ -209,16 +214,19 @@ class UndoLayoutSuite extends FaultyTables {
       var k = 0
       var more = true
       while (more) withCopy(table) { dir =>
-        val (result, failed) = io.sparkzorder.FaultyFileSystem.failing(k)((o, _) => o != "list")(
+        val (result, failed) = FaultyFileSystem.failing(k)((o, _) => o != "list" && o != "open")(
           Try(sql(s"UNDO LAYOUT ${faulty(dir)}").collect()))
         if (failed && !new File(dir, "_zorder/_commits/_2").exists()) {
           assert(result.isFailure)
-          assert(userFiles(dir) === after)
+          assert(live(dir) === after)
         }
         one(s"RECOVER LAYOUT '$dir'")
-        assert(Set(before, after)(userFiles(dir)))
+        assert(Set(before, after)(live(dir)))
         assert(bag(read(dir)) === expected)
-        if (userFiles(dir) === after) undone(dir)
+        if (live(dir) == after) one(s"UNDO LAYOUT '$dir'")
+        assert(live(dir) === before && bag(read(dir)) === expected)
+        sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+        assert(live(dir) === before)
         checkState(dir)
         more = failed
         k += 1
@@ -236,7 +244,7 @@ class UndoLayoutSuite extends FaultyTables {
               override def call(): Try[Row] = Try(one(s"UNDO LAYOUT '$dir'"))
             })
           }.map(_.get())
-          assert(userFiles(dir) === before)
+          assert(live(dir) === before)
           checkState(dir)
           assert(tries.count(_.isSuccess) === 1, tries)
           tries.foreach {
@@ -253,10 +261,10 @@ class UndoLayoutSuite extends FaultyTables {
   test("an OPTIMIZE that has listed the files of the undone run gets the conflict") {
     withOptimized { (dir, before, _) =>
       val expected = bag(read(dir))
-      meanwhile(relisting(dir))(undone(dir)) {
+      meanwhile(relisting(dir))(sql(s"UNDO LAYOUT '$dir'").collect()) {
         fails("ZORDER_CONFLICT")(sql(s"OPTIMIZE ${faulty(dir)} FULL ZORDER BY b"))
       }
-      assert(userFiles(dir) === before)
+      assert(live(dir) === before)
       assert(bag(read(dir)) === expected)
       checkState(dir)
     }
@@ -268,11 +276,11 @@ class UndoLayoutSuite extends FaultyTables {
       var meantime = Map.empty[String, (Long, String)]
       meanwhile((o, p) => o == "mkdirs" && p.toString.contains("_staged")) {
         sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect()
-        meantime = userFiles(dir)
+        meantime = live(dir)
       } {
         fails("ZORDER_CONFLICT")(sql(s"UNDO LAYOUT ${faulty(dir)}"))
       }
-      assert(userFiles(dir) === meantime)
+      assert(live(dir) === meantime)
       assert(bag(read(dir)) === expected)
       checkState(dir)
       // the next one undoes the run that was quicker, and the one after it the first
@@ -284,15 +292,41 @@ class UndoLayoutSuite extends FaultyTables {
   test("a half-published run is published first, and then undone") {
     withTableDir { dir =>
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
-      val before = userFiles(dir)
+      val before = live(dir)
       val expected = bag(read(dir))
       val publishing = (o: String, p: Path) => o == "rename" && !p.toString.contains("_commits")
       killedAt(2)(publishing)(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
-      assert(userFiles(dir) !== before)
+      assert(live(dir) !== before)
       one(s"UNDO LAYOUT '$dir'")
-      assert(userFiles(dir) === before)
+      assert(live(dir) === before)
       assert(bag(read(dir)) === expected)
       checkState(dir)
+    }
+  }
+
+  test("a publisher of a run that sleeps at any step until the run is undone moves nothing") {
+    withTableDir { table =>
+      write(shuffled(200, 2).selectExpr("*", "id % 2 p"), table, "p")
+      val before = live(table)
+      val steps = Iterator.from(0).map { k =>
+        withCopy(table) { dir =>
+          val seen = new AtomicInteger
+          val commit = new File(dir, "_zorder/_commits/_1")
+          FaultyFileSystem.withHook { (operation, _) =>
+            if (operation != "open" && operation != "list" && commit.exists() &&
+              seen.getAndIncrement() == k) {
+              one(s"UNDO LAYOUT '$dir'")
+              assert(live(dir) === before)
+            }
+          }(Try(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect()))
+          if (seen.get > k) assert(live(dir) === before, s"asleep at $k")
+          sql(s"RECOVER LAYOUT '$dir'").collect()
+          if (seen.get > k) assert(live(dir) === before, s"asleep at $k")
+          seen.get > k
+        }
+      }.takeWhile(identity).size
+      info(s"$steps steps")
+      assert(steps > 8)
     }
   }
 
@@ -305,7 +339,7 @@ class UndoLayoutSuite extends FaultyTables {
         fails("ZORDER_PUBLISH_CONFLICT", "p=1")(sql(s"UNDO LAYOUT ${faulty(dir)}"))
       }
       assert(new File(dir, name).length === 1)
-      val now = userFiles(dir)
+      val now = live(dir)
       def part(files: Seen, p: String) = files.filter(_._1.startsWith(p))
       assert(part(now, "p=0") === part(before, "p=0"))
       assert(part(now, "p=1") - name === part(after, "p=1"))

@@ -53,12 +53,12 @@ class VacuumLayoutSuite extends FaultyTables {
       older(doneMark(dir, 1), 3)
       assert(predicted(dir, "RETAIN 4 HOURS") === Nil)
       withCopy(dir)(copy => assert(kinds(predicted(copy, "RETAIN 2 HOURS")).size === 1))
-      val before = userFiles(dir)
+      val before = live(dir)
       val Seq(row) = predicted(dir)
       assert(row.getAs[String]("kind") === "retained" && row.getAs[Boolean]("removed"))
       assert(row.getAs[Long]("files") === 2 && row.getAs[Long]("bytes") === bytes)
       assert(row.getAs[java.sql.Timestamp]("since").getTime === doneMark(dir, 1).lastModified())
-      assert(userFiles(dir) === before)
+      assert(live(dir) === before)
       assert(under(dir, "_retained") === Nil)
       // the record stays: the table's history
       assert(sql(s"SHOW LAYOUT HISTORY '$dir'").count() === 1)
@@ -103,17 +103,17 @@ class VacuumLayoutSuite extends FaultyTables {
   test("a run under way whose staged files are taken away ends with the conflict") {
     withTableDir { dir =>
       write(shuffled(300, 2), dir)
-      val before = userFiles(dir)
+      val before = live(dir)
       var rows = Seq.empty[Row]
       meanwhile(relisting(dir)) {
         assert(vacuum(dir) === Nil)
         Thread.sleep(20)
         rows = predicted(dir, "RETAIN 0 HOURS")
       } {
-        fails("ZORDER_CONFLICT", "declared dead")(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a"))
+        fails("ZORDER_CONFLICT", "removed")(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a"))
       }
       assert(kinds(rows) === Seq("staged" -> true))
-      assert(userFiles(dir) === before)
+      assert(live(dir) === before)
       checkState(dir)
       optimize(s"OPTIMIZE '$dir' ZORDER BY a", dir)(read(dir))
     }
@@ -135,7 +135,7 @@ class VacuumLayoutSuite extends FaultyTables {
   test("files of a run that met a conflict are listed, and kept whatever the retention") {
     withTableDir { dir =>
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
-      val victim = new File(dir, userFiles(dir).keys.filter(_.startsWith("p=1")).max)
+      val victim = new File(dir, live(dir).keys.filter(_.startsWith("p=1")).max)
       killedAt(0)((o, p) => o == "rename" && !p.toString.contains("_commits"))(
         sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
       assert(victim.delete())
@@ -183,7 +183,7 @@ class VacuumLayoutSuite extends FaultyTables {
           assert(under(dir, "_staged") === Nil && under(dir, "_retained") === Nil)
           // one record is enough to declare a run dead
           assert(under(dir, "_commits").filter(_.matches("_\\d+")) === Seq("_1", "_2"))
-          assert(userFiles(dir) === userFiles(table))
+          assert(live(dir) === live(table))
           checkState(dir)
         }
       finally pool.shutdown()

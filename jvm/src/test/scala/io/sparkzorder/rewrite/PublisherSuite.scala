@@ -13,6 +13,8 @@ class PublisherSuite extends StateTestBase {
     "" -> ((Seq("a", "b"), Seq("n1", "n2"))),
     "p=1" -> ((Seq("a", "c"), Seq("n1"))))
 
+  private def isChange(operation: String) = operation != "list" && operation != "open"
+
   /** A committed run that is not published. */
   private def committed(dir: File, state: StateDirectory): Record = {
     val record = stage(dir, state, "run", folders)
@@ -68,13 +70,13 @@ class PublisherSuite extends StateTestBase {
     while (more) withScheme("faulty") { (dir, state) =>
       val record = committed(dir, state)
       val (result, failed) =
-        FaultyFileSystem.failing(k)((o, _) => o != "list")(
+        FaultyFileSystem.failing(k)((o, _) => isChange(o))(
           Try(new Publisher(state).publish(1, record)))
       assert(result.isFailure === failed)
       if (failed) {
         assert(!state.isDone(1) || k > 0)
         // and killed once more on the way
-        FaultyFileSystem.failing(k / 2)((o, _) => o != "list")(
+        FaultyFileSystem.failing(k / 2)((o, _) => isChange(o))(
           Try(new Publisher(state).rollForward()))
         new Publisher(stateOf(dir)).rollForward()
       }
@@ -87,23 +89,26 @@ class PublisherSuite extends StateTestBase {
 
   test("every prefix of the sequence of renames") {
     val steps: Seq[(String, String)] = Seq(
+      "_zorder/_staged/_run/_3" -> "_zorder_run_3",
+      "_zorder/_staged/_run/_4" -> "_zorder_run_4",
       "a" -> "_zorder/_retained/_run/_0_0",
       "b" -> "_zorder/_retained/_run/_0_1",
-      "_zorder/_staged/_run/_3" -> "n1",
-      "_zorder/_staged/_run/_4" -> "n2")
+      "_zorder_run_3" -> "n1",
+      "_zorder_run_4" -> "n2")
     for (n <- 0 to steps.size) withTable { (dir, state) =>
       val record = committed(dir, state)
       assert(record.changes.head.added.map(a => a.staged -> a.name) ===
         Seq("_3" -> "n1", "_4" -> "n2"))
-      if (n > 0) put(dir, "_zorder_publishing_run", "")
-      steps.take(n).foreach { case (from, to) =>
-        val target = new File(dir, to)
-        target.getParentFile.mkdirs()
-        assert(new File(dir, from).renameTo(target))
-      }
+      steps.take(n).foreach { case (from, to) => rename(dir, from, to) }
       new Publisher(state).rollForward()
       checkPublished(dir, state)
     }
+  }
+
+  private def rename(dir: File, from: String, to: String): Unit = {
+    val target = new File(dir, to)
+    target.getParentFile.mkdirs()
+    assert(new File(dir, from).renameTo(target))
   }
 
   test("several publishers at once") {
@@ -149,14 +154,14 @@ class PublisherSuite extends StateTestBase {
   test("changed after some replaced files went out: nothing is put back, they stay retained") {
     withTable { (dir, state) =>
       committed(dir, state)
-      put(dir, "_zorder_publishing_run", "")
-      val retained = new File(dir, "_zorder/_retained/_run")
-      retained.mkdirs()
-      assert(new File(dir, "a").renameTo(new File(retained, "_0_0")))
+      rename(dir, "_zorder/_staged/_run/_3", "_zorder_run_3")
+      rename(dir, "_zorder/_staged/_run/_4", "_zorder_run_4")
+      rename(dir, "a", "_zorder/_retained/_run/_0_0")
       assert(new File(dir, "b").delete())
       fails("ZORDER_PUBLISH_CONFLICT", "b was removed")(new Publisher(state).rollForward())
       assert(visible(dir) === Set())
-      assert(text(retained, "_0_0") === "old a")
+      assert(dir.list().toSet === Set("_zorder", "p=1"))
+      assert(text(dir, "_zorder/_retained/_run/_0_0") === "old a")
       assert(visible(dir, "p=1") === Set("n1"))
     }
   }
@@ -165,12 +170,12 @@ class PublisherSuite extends StateTestBase {
     withTable { (dir, state) =>
       committed(dir, state)
       val retained = new File(dir, "_zorder/_retained/_run")
-      retained.mkdirs()
       // killed after all replaced files of p=1 were out; then somebody overwrites p=1
+      rename(dir, "_zorder/_staged/_run/_7", "p=1/_zorder_run_7")
       for ((name, i) <- Seq("a", "c").zipWithIndex) {
-        val kept = new File(retained, s"_${"p=1".hashCode}_$i")
-        assert(new File(dir, s"p=1/$name").renameTo(kept))
+        rename(dir, s"p=1/$name", s"_zorder/_retained/_run/_${"p=1".hashCode}_$i")
       }
+      assert(new File(dir, "p=1/_zorder_run_7").delete())
       put(dir, "p=1/theirs", "new rows")
       fails("ZORDER_PUBLISH_CONFLICT", "p=1", "overwritten")(new Publisher(state).rollForward())
       assert(visible(dir, "p=1") === Set("theirs"))
@@ -178,6 +183,93 @@ class PublisherSuite extends StateTestBase {
       // the retained files may be the only copy of their rows: they never expire
       new Retention(state).removeExpired(Long.MaxValue)
       assert(retained.listFiles.length === 4)
+    }
+  }
+
+  /** Runs `body` with `change` before the `k`-th change of publishing, for every k. */
+  private def atEveryStep(change: File => Unit)(body: (File, StateDirectory, Int) => Unit): Int = {
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      var n = 0
+      FaultyFileSystem.withHook { (operation, _) =>
+        if (isChange(operation)) {
+          if (n == k) change(dir)
+          n += 1
+        }
+      }(Try(new Publisher(state).publish(1, record)))
+      more = n > k
+      if (more) body(dir, stateOf(dir), k)
+      k += 1
+    }
+    k - 1
+  }
+
+  test("a folder is overwritten at any step of publishing: it holds what was written, no more") {
+    val steps = atEveryStep { dir =>
+      delete(new File(dir, "p=1"))
+      put(dir, "p=1/theirs", "new rows")
+    } { (dir, state, k) =>
+      assert(visible(dir, "p=1") === Set("theirs"), s"step $k")
+      Try(new Publisher(state).rollForward())
+      assert(new File(dir, "p=1").list().toSet === Set("theirs"), s"step $k")
+      assert(visible(dir) === Set("n1", "n2"), s"step $k")
+      assert(state.isDone(1))
+    }
+    assert(steps > 10)
+  }
+
+  test("a folder is dropped at any step of publishing: it is not made again") {
+    atEveryStep(dir => delete(new File(dir, "p=1"))) { (dir, state, k) =>
+      Try(new Publisher(state).rollForward())
+      assert(!new File(dir, "p=1").exists(), s"step $k")
+      assert(visible(dir) === Set("n1", "n2"), s"step $k")
+    }
+  }
+
+  test("a conflict is noted before anything is discarded: retained files never expire") {
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      put(dir, "p=1/c", "somebody else's")
+      val (_, failed) = FaultyFileSystem.failing(k)((o, _) => isChange(o))(
+        Try(new Publisher(state).publish(1, record)))
+      Try(new Publisher(stateOf(dir)).rollForward())
+      assert(state.isDone(1) && state.hasConflict(1), s"step $k")
+      assert(new File(dir, "p=1").list().toSet === Set("a", "c"), s"step $k")
+      new Retention(state).removeExpired(Long.MaxValue)
+      assert(text(dir, "_zorder/_retained/_run/_0_0") === "old a")
+      more = failed
+      k += 1
+    }
+    assert(k > 10)
+  }
+
+  test("a file that is written over the old name between the look and the rename comes back") {
+    withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      val result = FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "rename" && path.toString.endsWith(s"_${"p=1".hashCode}_1")) {
+          put(dir, "p=1/c", "somebody else's")
+        }
+      }(Try(new Publisher(state).publish(1, record)))
+      fails("ZORDER_PUBLISH_CONFLICT", "c was overwritten")(result.get)
+      assert(text(dir, "p=1/c") === "somebody else's")
+      assert(new File(dir, "p=1").list().toSet === Set("c"))
+      new Retention(state).removeExpired(Long.MaxValue)
+      assert(text(dir, s"_zorder/_retained/_run/_${"p=1".hashCode}_0") === "old p=1/a")
+    }
+  }
+
+  test("a new file that somebody removed before it was published: the old ones stay") {
+    withTable { (dir, state) =>
+      val record = committed(dir, state)
+      assert(new File(dir, "_zorder/_staged/_run/_3").delete())
+      fails("ZORDER_PUBLISH_CONFLICT")(new Publisher(state).publish(1, record))
+      assert(visible(dir) === Set("a", "b"))
+      assert(visible(dir, "p=1") === Set("n1"))
     }
   }
 
@@ -191,25 +283,34 @@ class PublisherSuite extends StateTestBase {
       assert(visible(dir) === Set("a", "b", "fresh"))
     }
     // while it is publishing, at any step
-    for (k <- 0 until 8) withScheme("faulty") { (dir, state) =>
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
       val record = committed(dir, state)
       var n = 0
       var wiped = false
-      val result = FaultyFileSystem.withHook { (operation, _) =>
-        if (operation != "list") {
-          if (n == k) {
+      var last = false
+      val result = FaultyFileSystem.withHook { (operation, path) =>
+        if (isChange(operation)) {
+          if (n == k && !wiped) {
             wiped = true
+            last = operation == "delete" && path.getName == "_run"
             dir.listFiles.foreach(f => delete(f))
             put(dir, "fresh", "x")
           }
           n += 1
         }
       }(Try(new Publisher(state).publish(1, record)))
-      if (wiped && k < 7) assert(result.isFailure, s"step $k")
       if (wiped) {
+        // after it was marked done nobody looks any more
+        assert(result.isFailure || last, s"step $k")
         assert(text(dir, "fresh") === "x")
         assert(!new File(dir, "_zorder/_commits").exists(), s"recreated at step $k")
+        assert(visible(dir) === Set("fresh"), s"step $k")
+        assert(!new File(dir, "p=1").exists(), s"step $k")
       }
+      more = wiped
+      k += 1
     }
   }
 

@@ -57,8 +57,10 @@ class RecordSuite extends StateTestBase {
       put(dir, "_zorder/_commits/_tmp_x__3", "half")
       put(dir, "_zorder/_commits/_something", "")
       assert(state.numbers() === Seq(1L, 2L, 10L))
-      state.markDone(2)
-      state.markDone(2)
+      // the mark of a run that had the number before the table was overwritten
+      state.markDone(1, "another")
+      state.markDone(2, record.run)
+      state.markDone(2, record.run)
       assert(state.unfinished().map(_._1) === Seq(1L, 10L))
       assert(state.holds(10, record.run) && !state.holds(10, "another"))
       assert(!state.holds(3, record.run) && state.isDone(2) && !state.isDone(1))
