@@ -42,7 +42,9 @@ final class StateDirectory(val root: Path, conf: Configuration) {
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE */
   def read(number: Long): Record = {
     val path = record(number)
-    parse(path, content(path).getOrElse(throw ZOrderErrors.stateUnreadable(path.toString, "it is gone")))
+    parse(
+      path,
+      content(path).getOrElse(throw ZOrderErrors.stateUnreadable(path.toString, "it is gone")))
   }
 
   private def parse(path: Path, json: Array[Byte]): Record =

@@ -26,7 +26,8 @@ final class Undo(state: StateDirectory, number: Long, record: Record, kept: Path
     } else if (inputs.isEmpty) Some("the files that it replaced are not retained any more")
     else {
       val gone = record.changes.flatMap(_.replaced).find(r => !inputs.get(r.retained).exists(is(r)))
-      gone.map(r => s"${r.retained} in $kept, one of the files that it replaced, was removed or changed")
+      gone.map(r =>
+        s"${r.retained} in $kept, one of the files that it replaced, was removed or changed")
         .orElse(record.changes.flatMap(obstacleIn).headOption)
     }
 

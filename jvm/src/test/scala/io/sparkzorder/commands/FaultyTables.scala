@@ -60,8 +60,10 @@ trait FaultyTables extends OptimizeTestBase {
 
   /** The data files with modification times and digests. */
   def live(dir: File): Map[String, (Long, String)] =
-    userFiles(dir).filter { case (path, _) => path.endsWith(".parquet") && !path.contains("/.") &&
-      !path.startsWith(".") }
+    userFiles(dir).filter { case (path, _) =>
+      path.endsWith(".parquet") && !path.contains("/.") &&
+      !path.startsWith(".")
+    }
 
   def one(statement: String): Row = {
     val rows = sql(statement).collect()

@@ -184,7 +184,8 @@ class UndoLayoutSuite extends FaultyTables {
           val (result, killed) = killedAt(k)((o, _) => o != "open")(
             sql(s"UNDO LAYOUT ${faulty(dir)}").collect())
           // killed once more on the way
-          killedAt(k / 3)((o, _) => o != "list" && o != "open")(sql(s"RECOVER LAYOUT ${faulty(dir)}").collect())
+          killedAt(k / 3)((o, _) => o != "list" && o != "open")(sql(
+            s"RECOVER LAYOUT ${faulty(dir)}").collect())
           one(s"RECOVER LAYOUT '$dir'")
           val isUndone = check(dir, k)
           assert(isUndone || result.isFailure, s"killed at $k")
@@ -249,8 +250,10 @@ class UndoLayoutSuite extends FaultyTables {
           assert(tries.count(_.isSuccess) === 1, tries)
           tries.foreach {
             case Failure(e) =>
-              assert(Seq("ZORDER_CONFLICT", "ZORDER_NOTHING_TO_UNDO")
-                .exists(e.getMessage.contains), e)
+              assert(
+                Seq("ZORDER_CONFLICT", "ZORDER_NOTHING_TO_UNDO")
+                  .exists(e.getMessage.contains),
+                e)
             case Success(_) =>
           }
         }
@@ -330,7 +333,8 @@ class UndoLayoutSuite extends FaultyTables {
     }
   }
 
-  test("an old name is taken after the commit: the other folders are undone, nothing is overwritten") {
+  test(
+    "an old name is taken after the commit: the other folders are undone, nothing is overwritten") {
     withOptimized { (dir, before, after) =>
       val name = before.keys.filter(_.startsWith("p=1")).min
       val publishing = (o: String, p: Path) =>

@@ -119,6 +119,17 @@ class VacuumLayoutSuite extends FaultyTables {
     }
   }
 
+  test("OPTIMIZE says when another run is under way, or has died") {
+    withOptimized { dir =>
+      assert(new File(dir, "_zorder/_staged/_another").mkdirs())
+      val appender = new LogAppender("other runs")
+      withLogAppender(appender)(sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect())
+      val said = appender.loggingEvents.map(_.getMessage.getFormattedMessage)
+        .filter(_.contains("under way"))
+      assert(said.size === 1 && said.head.contains("another"), said)
+    }
+  }
+
   test("killed after the record that declares a run dead: the next one takes its files away") {
     withOptimized { dir =>
       val staged = new File(dir, "_zorder/_staged/_dead")
@@ -146,7 +157,8 @@ class VacuumLayoutSuite extends FaultyTables {
     }
   }
 
-  test("a run that is not published: DRY RUN leaves it so, the run publishes it and keeps its files") {
+  test(
+    "a run that is not published: DRY RUN leaves it so, the run publishes it and keeps its files") {
     withTableDir { dir =>
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val expected = bag(read(dir))

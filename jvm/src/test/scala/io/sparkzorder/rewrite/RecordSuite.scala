@@ -21,6 +21,23 @@ class RecordSuite extends StateTestBase {
     assert(Record.fromJson(Record.toJson(abort)) === abort)
   }
 
+  test("what an undo, and newer records, say more; older records do not say it") {
+    val undo = record.copy(
+      kind = Record.Undo,
+      changes = Seq(FolderChange("", Nil, Seq(Added("_x/_0", "a", 1L, 2L, modified = 1L << 41)))),
+      undone = Some("run-0"))
+    assert(Record.fromJson(Record.toJson(undo)) === undo)
+    assert(undo.exchangesFiles && record.exchangesFiles)
+    assert(!record.copy(kind = Record.Abort).exchangesFiles)
+    // nothing but the fields themselves is written
+    assert(!new String(Record.toJson(undo), UTF_8).contains("exchangesFiles"))
+    val older = new String(Record.toJson(undo), UTF_8)
+      .replace(",\"modified\":2199023255552", "").replace(",\"undone\":\"run-0\"", "")
+    assert(!older.contains("modified") && !older.contains("undone"))
+    val read = Record.fromJson(older.getBytes(UTF_8))
+    assert(read.undone === None && read.changes.head.added.head.modified <= 0)
+  }
+
   test("a field that a later version adds is passed over; a newer format is refused") {
     val json = new String(Record.toJson(record), UTF_8)
     assert(Record.fromJson(json.replaceFirst("\\{", "{\"later\":{\"x\":[1]},").getBytes(UTF_8)) ===
