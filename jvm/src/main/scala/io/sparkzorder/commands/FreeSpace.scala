@@ -1,8 +1,7 @@
 package io.sparkzorder.commands
 
+import org.apache.commons.io.FileUtils.byteCountToDisplaySize
 import org.apache.hadoop.fs.{FileSystem, Path}
-
-import org.apache.spark.network.util.JavaUtils
 
 import io.sparkzorder.errors.ZOrderErrors
 
@@ -26,8 +25,8 @@ private[commands] object FreeSpace {
         throw ZOrderErrors.notEnoughSpace(
           target,
           directory.toString,
-          JavaUtils.bytesToString(needed),
-          JavaUtils.bytesToString(s.getRemaining))
+          byteCountToDisplaySize(needed),
+          byteCountToDisplaySize(s.getRemaining))
     }
   }
 }

@@ -1,6 +1,7 @@
 package io.sparkzorder.commands
 
-import org.apache.spark.network.util.JavaUtils
+import org.apache.commons.io.FileUtils.byteCountToDisplaySize
+
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.rewrite.{Record, RunCost}
@@ -39,8 +40,8 @@ private[commands] final class PredictedEffort(
         f"; about $s%.0f seconds, as a former run took"
       }
       Some(
-        s"a run writes $files files in as many tasks, shuffles about ${bytes(shuffleBytes)} and " +
-          s"needs about ${bytes(inputBytes)} of free space while old and new files are kept" +
+        s"a run writes $files files in as many tasks, shuffles about ${byteCountToDisplaySize(shuffleBytes)} and " +
+          s"needs about ${byteCountToDisplaySize(inputBytes)} of free space while old and new files are kept" +
           seconds.getOrElse(""))
     }
 
@@ -51,8 +52,6 @@ private[commands] final class PredictedEffort(
     val beside = if (strings) p.footers.map(_.uncompressed).sum.toDouble / rows else 0.0
     8.0 * (p.schema.length + 2 + p.schema.length / 64) + beside
   }
-
-  private def bytes(n: Long): String = JavaUtils.bytesToString(n)
 }
 
 private object PredictedEffort {

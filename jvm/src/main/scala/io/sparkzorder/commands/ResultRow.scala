@@ -35,8 +35,7 @@ private[commands] final class ResultRow(
       endMs = System.currentTimeMillis(),
       rows = plans.flatMap(_.footers).map(_.rows).sum,
       sampledRows = plans.map(_.sampledRows).sum,
-      shuffleBytes =
-        if (clauses.dryRun) predictedShuffleBytes else outcomes.map(_.shuffleBytes).sum,
+      shuffleBytes = effort.fold(outcomes.map(_.shuffleBytes).sum)(_.shuffleBytes),
       publishMs = outcomes.map(_.publishMs).sum,
       retainedBytes = outcomes.flatMap(_.removed.map(_.length)).sum,
       retainedUntilMs = outcomes.flatMap(_.retainedUntilMs).reduceOption(_ max _),

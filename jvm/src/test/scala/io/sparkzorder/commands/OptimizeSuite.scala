@@ -77,7 +77,7 @@ class OptimizeSuite extends OptimizeTestBase {
         write(shuffled(400, 2).selectExpr("*", "id % 4 p", "concat('k ', id % 2) q"), dir, "p", "q")
         def chosen(where: String): Set[String] = {
           val before = dataFiles(dir)
-          optimize(s"OPTIMIZE '$dir' WHERE $where ZORDER BY (a)", dir)(read(dir))
+          optimize(s"OPTIMIZE '$dir' FULL WHERE $where ZORDER BY (a)", dir)(read(dir))
           before.diff(dataFiles(dir)).map(_.folder).toSet
         }
         val all = dataFiles(dir).map(_.folder).toSet
@@ -108,7 +108,7 @@ class OptimizeSuite extends OptimizeTestBase {
         .saveAsTable("pt")
       val dir = locationOf("pt")
       for (where <- Seq("pt.p = 1", "default.pt.P = 1", "t.p = 1")) {
-        val statement = s"OPTIMIZE pt WHERE $where ZORDER BY (a)"
+        val statement = s"OPTIMIZE pt FULL WHERE $where ZORDER BY (a)"
         if (where.startsWith("t.")) intercept[Exception](sql(statement))
         else {
           val row = optimize(statement, dir)(spark.table("pt"))
