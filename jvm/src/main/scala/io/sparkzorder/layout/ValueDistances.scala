@@ -11,28 +11,31 @@ import io.sparkzorder.expressions._
  * How far the values of a column lie apart, so that rows can be taken to be spread evenly between two
  * of them. The unit does not matter.
  *
- * @param point room that one value takes: 1 for whole numbers, dates, timestamps and decimals, 0 for
- *   types whose values lie as dense as one likes
+ * @param axis where the values lie
+ * @param extra room that a value takes because it comes again and again, beside its room on the axis
  */
-private[layout] sealed abstract class ValueDistances(val point: Double, number: Int) {
+private[layout] final class ValueDistances private (axis: ValueAxis, size: Int, extra: Double) {
 
-  /** Room of all values, from the least to the greatest. */
-  final def total: Double = if (number == 0) 0.0 else room(0, number - 1)
+  /** Room that one value takes. */
+  def point: Double = axis.step + extra
 
   /** Distance of the values of two ranks, `i` not above `j`. */
-  def between(i: Int, j: Int): Double
+  def between(i: Int, j: Int): Double = axis.between(i, j)
 
   /** Room between two neighbouring values, themselves left out. */
-  final def gap(i: Int): Double = math.max(0.0, between(i, i + 1) - point)
+  def gap(i: Int): Double = math.max(0.0, between(i, i + 1) - axis.step)
 
   /** Room of the values of ranks `i` to `j`, both included. */
-  final def room(i: Int, j: Int): Double = between(i, j) + point
+  def room(i: Int, j: Int): Double = between(i, j) + axis.step + extra * (j - i + 1)
+
+  /** Room of all values, from the least to the greatest. */
+  def total: Double = if (size == 0) 0.0 else room(0, size - 1)
 }
 
 private[layout] object ValueDistances {
 
   // With fewer values than this share of the ends that were seen, ends are values that come again and
-  // again: then the values are those seen, and none lies between them.
+  // again: then each takes as much room as lies between two of them, as a rule.
   private val FewOfEnds = 0.25
   private val EndsToJudge = 16
 
@@ -40,27 +43,43 @@ private[layout] object ValueDistances {
    * @param values distinct, ascending
    * @param ends number of ends of ranges that they are
    */
-  def of(dataType: DataType, values: IndexedSeq[Any], ends: Int): ValueDistances =
-    if (isFew(values.length, ends)) new Ranks(values.length)
-    else OrderedType.require(dataType) match {
+  def of(dataType: DataType, values: IndexedSeq[Any], ends: Int): ValueDistances = {
+    val axis = ValueAxis.of(dataType, values)
+    val few = ends >= EndsToJudge && values.length <= FewOfEnds * ends && values.length > 1
+    val gaps = if (few) values.indices.init.map(i => axis.between(i, i + 1)).sorted else Nil
+    val usual = if (few) gaps(gaps.length / 2) else 0.0
+    new ValueDistances(axis, values.length, math.max(0.0, usual - axis.step))
+  }
+}
+
+/**
+ * Where the values of a column lie.
+ *
+ * @param step least distance of two values: 1 for whole numbers, dates, timestamps and decimals, 0 for
+ *   types whose values lie as dense as one likes
+ */
+private[layout] sealed abstract class ValueAxis(val step: Double) {
+
+  /** Distance of the values of two ranks, `i` not above `j`. */
+  def between(i: Int, j: Int): Double
+}
+
+private[layout] object ValueAxis {
+
+  /** @param values distinct, ascending */
+  def of(dataType: DataType, values: IndexedSeq[Any]): ValueAxis =
+    OrderedType.require(dataType) match {
       case FixedOrder(FloatType | DoubleType, _) =>
         new Doubles(values.map(v => finite(v.asInstanceOf[Number].doubleValue)).toArray, 0.0)
       case f: FixedOrder => new Longs(values.map(f.toLong).toArray)
       case w: WideDecimalOrder =>
         new Doubles(values.map(v => w.unscaled(v.asInstanceOf[Decimal]).doubleValue).toArray, 1.0)
-      case StringOrder => new Doubles(fractions(values.map(_.asInstanceOf[UTF8String].getBytes)), 0.0)
+      case StringOrder =>
+        new Doubles(fractions(values.map(_.asInstanceOf[UTF8String].getBytes)), 0.0)
       case BinaryOrder => new Doubles(fractions(values.map(_.asInstanceOf[Array[Byte]])), 0.0)
     }
 
-  private def isFew(values: Int, ends: Int): Boolean =
-    ends >= EndsToJudge && values <= FewOfEnds * ends
-
-  /** Values that are alone on the axis: each takes the same room, and there is none between them. */
-  private final class Ranks(count: Int) extends ValueDistances(1.0, count) {
-    override def between(i: Int, j: Int): Double = (j - i).toDouble
-  }
-
-  private final class Longs(values: Array[Long]) extends ValueDistances(1.0, values.length) {
+  private final class Longs(values: Array[Long]) extends ValueAxis(1.0) {
     override def between(i: Int, j: Int): Double = {
       val d = values(j) - values(i)
       // below zero where the difference does not fit
@@ -68,8 +87,7 @@ private[layout] object ValueDistances {
     }
   }
 
-  private final class Doubles(values: Array[Double], width: Double)
-      extends ValueDistances(width, values.length) {
+  private final class Doubles(values: Array[Double], least: Double) extends ValueAxis(least) {
     override def between(i: Int, j: Int): Double = values(j) - values(i)
   }
 

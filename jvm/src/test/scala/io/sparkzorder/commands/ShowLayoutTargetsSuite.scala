@@ -43,7 +43,7 @@ class ShowLayoutTargetsSuite extends ShowLayoutTestBase {
         "warning STRING",
         "fileRanges ARRAY<STRUCT<min: STRING, max: STRING, rows: BIGINT NOT NULL>> NOT NULL"))
       assert(shown.collect().map(_.toSeq.take(6)).toSeq ===
-        Seq(Seq("a", 0L, 0L, 0.0, 0.0, null)))
+        Seq(Seq[Any]("a", 0L, 0L, 0.0, 0.0, null)))
     }
   }
 

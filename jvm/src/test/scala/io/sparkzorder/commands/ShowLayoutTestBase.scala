@@ -70,7 +70,7 @@ abstract class ShowLayoutTestBase extends OptimizeTestBase {
   /** All that min/max and footers say exactly must be as the rows have it. */
   def checkExact(row: Row, column: SeenColumn, dimensions: Int): Unit = {
     val files = column.files.size
-    val folders = column.files.keys.map(folderOf).toSeq
+    val folders = column.files.keys.toSeq.map(folderOf)
     assert(row.getAs[Long]("files") === files)
     assert(row.getAs[Long]("rows") === column.rows)
     val ideal = folders.groupBy(identity).values

@@ -16,6 +16,7 @@ import io.sparkzorder.commands.{
   OptimizeClauses,
   OptimizeTestBase,
   RecoverLayout,
+  ShowLayout,
   ShowLayoutHistory,
   UndoLayout,
   VacuumLayout
