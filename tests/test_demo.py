@@ -7,11 +7,12 @@ import pytest
 from PIL import Image
 
 from benchmarks.demo import picture
-from benchmarks.demo.boxes import Box, boxes
+from benchmarks.demo.boxes import boxes
 from benchmarks.demo.data import store_sales
 from benchmarks.demo.engines import DuckDB
 from benchmarks.demo.queries import ONE_CUSTOMER, ONE_DEMOGRAPHICS, QUERIES
 from benchmarks.shared import png, same_rows
+from spark_zorder.report import Box
 
 
 def _write(folder: Path, *files: str) -> Path:

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 MODULES = [
     "spark_zorder",
-    *(f"spark_zorder.{m}" for m in ("_check", "functions", "session", "table")),
+    *(f"spark_zorder.{m}" for m in ("_check", "functions", "report", "session", "table")),
 ]
 
 

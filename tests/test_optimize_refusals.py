@@ -292,8 +292,6 @@ def test_into_a_directory_with_something_in_it(
 @pytest.mark.parametrize(
     "text",
     [
-        "SHOW LAYOUT {t}",
-        "SHOW LAYOUT {t} FOR (id)",
         "SHOW SKIPPING FOR SELECT * FROM {t} WHERE id = 3",
     ],
 )

@@ -1,8 +1,6 @@
 """ZOrderTable against a real table: that its statements reach the extension, and its answers us."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException
@@ -58,23 +56,6 @@ def test_into_leaves_the_source_alone(
     table.optimize().into(str(target)).executeZOrderBy("x", "y")
     assert snapshot(directory) == before
     assert rows_of(spark.read.parquet(str(target))) == rows_of(table.toDF())
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda t: t.detail(),
-        lambda t: t.layout("x", "y"),
-    ],
-)
-def test_a_statement_that_is_not_built_yet_says_so(
-    table: ZOrderTable, directory: Path, call: Callable[[ZOrderTable], Any]
-) -> None:
-    before = snapshot(directory)
-    with pytest.raises(AnalysisException) as refusal:
-        call(table).collect()
-    assert condition_of(refusal.value) == "ZORDER_NOT_IMPLEMENTED"
-    assert snapshot(directory) == before
 
 
 def test_an_error_in_the_predicate_is_not_taken_for_a_missing_extension(table: ZOrderTable) -> None:

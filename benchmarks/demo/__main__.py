@@ -9,6 +9,8 @@ from pathlib import Path
 from benchmarks.demo import claims, data, layouts, measure, picture, report, session, tiny
 from benchmarks.demo.boxes import boxes
 from benchmarks.demo.queries import COLUMNS, ONE_CUSTOMER, ONE_DEMOGRAPHICS
+from benchmarks.shared import png
+from spark_zorder import ZOrderTable
 
 
 def main() -> None:
@@ -42,6 +44,16 @@ def main() -> None:
         picture.Panel("after OPTIMIZE ... ZORDER BY", boxes(optimized.path, COLUMNS)),
     )
     picture.plane(image, panels, (ONE_CUSTOMER, ONE_DEMOGRAPHICS))
+    print(f"\npicture: {image}")
+
+    print("\n## What SHOW LAYOUT says of it\n")
+    before, after = (
+        ZOrderTable.forPath(spark, str(table.path.absolute())).layout(*COLUMNS)
+        for table in (unordered, optimized)
+    )
+    print(f"{after}\n\nbefore:\n{before}")
+    image = options.images / "store_sales_layout_report.png"
+    png.save(after.plot(before), image)
     print(f"\npicture: {image}")
 
     print("\n## A hundred rows [x, 99 - x, (x + 50) mod 100] in four files\n")

@@ -1,27 +1,13 @@
-"""The box that each file spans in the space of some columns, from the files' footers."""
+"""The box that each file spans in the space of some columns, read by another engine than Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
-Bounds = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Box:
-    """A file's rows, and its smallest and largest value of each column (None: only NULLs)."""
-
-    rows: int
-    bounds: tuple[Bounds | None, ...]
-
-    def holds(self, column: int, value: int) -> bool:
-        """Whether min/max leaves room for the value."""
-        bounds = self.bounds[column]
-        return bounds is not None and bounds[0] <= value <= bounds[1]
+from spark_zorder.report import Box
 
 
 def boxes(table: Path, columns: Sequence[str]) -> list[Box]:

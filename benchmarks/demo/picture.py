@@ -8,15 +8,14 @@ from pathlib import Path
 
 from matplotlib import pyplot
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from benchmarks.demo.boxes import Box
 from benchmarks.shared import png
 from benchmarks.shared.ranges import Range
+from spark_zorder._plot import rectangles
+from spark_zorder.report import Box
 
 FIRST, SECOND, BOTH = "#ea580c", "#2563eb", "#9333ea"
-EDGE = "#374151"
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,8 @@ def _queries(axis: Axes, boxes: Sequence[Box], points: tuple[Range[int], Range[i
 
 def _boxes(axis: Axes, boxes: Sequence[Box], points: tuple[Range[int], Range[int]]) -> None:
     colours = {(True, True): BOTH, (True, False): FIRST, (False, True): SECOND}
-    for box in boxes:
-        across, up = box.bounds
-        if across is None or up is None:
-            continue  # a file of NULLs has no place in the plane
-        hit = (box.holds(0, points[0].low), box.holds(1, points[1].low))
-        corner, width, height = (across[0], up[0]), across[1] - across[0], up[1] - up[0]
-        if any(hit):
-            axis.add_patch(Rectangle(corner, width, height, facecolor=colours[hit], alpha=0.3))
-        axis.add_patch(Rectangle(corner, width, height, fill=False, edgecolor=EDGE, linewidth=0.7))
+
+    def fill(box: Box) -> str | None:
+        return colours.get((box.holds(0, points[0].low), box.holds(1, points[1].low)))
+
+    rectangles(axis, boxes, fill)

@@ -12,9 +12,10 @@ from matplotlib import pyplot
 from matplotlib.patches import Rectangle
 from pyspark.sql import SparkSession
 
-from benchmarks.demo.boxes import Box, boxes
+from benchmarks.demo.boxes import boxes
 from benchmarks.demo.layouts import optimize
 from benchmarks.shared import png
+from spark_zorder.report import Box
 
 COLUMNS = ("c1", "c2", "c3")
 FILES = 4

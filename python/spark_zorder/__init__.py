@@ -10,10 +10,12 @@ from spark_zorder import functions
 from spark_zorder._check import check
 from spark_zorder._errors import MissingExtensionError
 from spark_zorder._version import __version__
+from spark_zorder.report import LayoutReport
 from spark_zorder.session import configure
 from spark_zorder.table import OptimizeBuilder, ZOrderTable
 
 __all__ = [
+    "LayoutReport",
     "MissingExtensionError",
     "OptimizeBuilder",
     "ZOrderTable",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from spark_zorder import _sql
 from spark_zorder._errors import run
+from spark_zorder.report import LayoutReport
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,8 +88,18 @@ class ZOrderTable:
         """Describe the layout that the table has: ``SHOW LAYOUT``."""
         return self._run(f"SHOW LAYOUT {self._target}")
 
-    def layout(self, *cols: str) -> "DataFrame":
-        """Report how well queries on `cols` skip files; without columns the same as `detail`.
+    def layout(self, *cols: str) -> LayoutReport:
+        """Report how well queries on `cols` skip files: ``SHOW LAYOUT ... FOR``.
+
+        Parameters
+        ----------
+        *cols : str
+            Columns; without any, those of the table's layout, as in `detail`.
+
+        Returns
+        -------
+        LayoutReport
+            Prints as a table, draws itself by ``plot()``, and has the rows in ``df``.
 
         Raises
         ------
@@ -96,8 +107,8 @@ class ZOrderTable:
             A column is not a str, or not a name.
         """
         if not cols:
-            return self.detail()
-        return self._run(f"SHOW LAYOUT {self._target} FOR {_column_list(cols)}")
+            return LayoutReport(self.detail())
+        return LayoutReport(self._run(f"SHOW LAYOUT {self._target} FOR {_column_list(cols)}"))
 
     def history(self, limit: int | None = None) -> "DataFrame":
         """List the runs that changed the table's layout, the newest first.

@@ -15,4 +15,12 @@ trait TargetAction {
 
   /** The command, as soon as the target is known; nothing is read or checked before it runs. */
   def command(target: Target): LogicalPlan
+
+  /**
+   * The command for a table of another kind of catalog; None where the statement does not take such.
+   *
+   * @param name of the table, its catalog included, quoted as SQL has it
+   * @param format such as `delta` or `iceberg`
+   */
+  def commandOnOther(name: String, format: String): Option[LogicalPlan] = None
 }

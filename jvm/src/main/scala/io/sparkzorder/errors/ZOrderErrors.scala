@@ -88,6 +88,9 @@ object ZOrderErrors {
   def inPlaceUnsafe(target: String, scheme: String): ZOrderException =
     error("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "target" -> target, "scheme" -> scheme)
 
+  def layoutNotKnown(target: String, problem: String): ZOrderException =
+    error("ZORDER_LAYOUT_NOT_KNOWN", "target" -> target, "problem" -> problem)
+
   def listingIncomplete(directory: String, problem: String): ZOrderException =
     error("ZORDER_LISTING_INCOMPLETE", "directory" -> directory, "problem" -> problem)
 

@@ -1,21 +1,26 @@
 package io.sparkzorder.layout
 
 import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.tables.Footer
 
 /**
  * The least and the greatest value of one column in every file of a folder, as ranks among all these
- * values. Ranks are all that counting overlaps needs, whatever the column's type.
+ * values. Ranks are all that counting overlaps needs, whatever the column's type. Row groups and pages
+ * can stand for files.
  *
  * @param low rank of a file's least value; -1 for a file of only NULLs, which no value finds
  * @param high rank of its greatest value
- * @param ranks number of ranks
+ * @param values those that have ranks, ascending
  */
 private[layout] final class FileSpan private (
     val low: Array[Int],
     val high: Array[Int],
-    val ranks: Int) {
+    val values: IndexedSeq[Any]) {
+
+  /** Number of ranks, at least one. */
+  val ranks: Int = math.max(1, values.length)
 
   /**
    * How many of the chosen files hold each rank between their least and greatest value.
@@ -46,9 +51,18 @@ private[layout] object FileSpan {
   def of(
       column: OrderingColumn,
       footers: IndexedSeq[Footer],
-      sameName: (String, String) => Boolean): FileSpan = {
-    val ranges = footers.map(f => PointQueries.ranges(column, Seq(f), sameName).headOption)
-    val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(column.dataType)
+      sameName: (String, String) => Boolean): FileSpan =
+    ofRanges(
+      column.dataType,
+      footers.map(f => PointQueries.ranges(column, Seq(f), sameName).headOption))
+
+  /**
+   * The same of ranges at hand.
+   *
+   * @param ranges None for a file of only NULLs; Some(None) for one whose min/max say nothing
+   */
+  def ofRanges(dataType: DataType, ranges: IndexedSeq[Option[Option[FileRange]]]): FileSpan = {
+    val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(dataType)
     val ends = ranges.flatten.flatten.flatMap(r => Seq(r.min, r.max)).sorted(ordering)
     val distinct = ends.headOption.toVector ++
       ends.zip(ends.drop(1)).collect { case (a, b) if ordering.compare(a, b) != 0 => b }
@@ -61,6 +75,6 @@ private[layout] object FileSpan {
       case Some(None) => (0, ranks - 1)
       case Some(Some(r)) => (rank(r.min), rank(r.max))
     }
-    new FileSpan(spans.map(_._1).toArray, spans.map(_._2).toArray, ranks)
+    new FileSpan(spans.map(_._1).toArray, spans.map(_._2).toArray, distinct)
   }
 }

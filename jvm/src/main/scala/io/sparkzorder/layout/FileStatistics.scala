@@ -30,6 +30,10 @@ final case class FileStatistics private[layout] (
   /** What the file as a whole says of a column. */
   def bounds(column: OrderingColumn): UnitBounds = UnitBounds.of(rows, wholeFile, column)
 
+  /** How many rows are NULL in a column, if every row group says it. */
+  private[layout] def nulls(column: OrderingColumn): Option[Long] =
+    UnitBounds.nulls(rows, wholeFile, column)
+
   /** The type that this file stores a leaf column in; none where it lacks the column. */
   private[layout] def columnType(leaf: Seq[String]): Option[PrimitiveType] =
     types.get(ColumnPath.get(leaf: _*))
@@ -81,11 +85,18 @@ object FileStatistics {
   private def read(path: String, wanted: Set[ColumnPath], conf: Configuration): FileStatistics = {
     val file = HadoopInputFile.fromPath(new Path(path), conf)
     val reader = ParquetFileReader.open(file, HadoopReadOptions.builder(conf).build())
-    try {
-      val groups = reader.getRowGroups.asScala.toSeq.map(rowGroup(reader, _, wanted))
-      val chunks = groups.flatMap(_.columns).groupBy(_.getPath).values.toSeq
-      FileStatistics(path, groups, chunks.map(WholeFileChunk.of))
-    } finally reader.close()
+    try of(path, reader, wanted)
+    finally reader.close()
+  }
+
+  /** Of a file that is open, with the page indexes of the wanted leaf columns. */
+  private[layout] def of(
+      path: String,
+      reader: ParquetFileReader,
+      wanted: Set[ColumnPath]): FileStatistics = {
+    val groups = reader.getRowGroups.asScala.toSeq.map(rowGroup(reader, _, wanted))
+    val chunks = groups.flatMap(_.columns).groupBy(_.getPath).values.toSeq
+    FileStatistics(path, groups, chunks.map(WholeFileChunk.of))
   }
 
   private def rowGroup(

@@ -5,6 +5,7 @@ import java.math.{BigDecimal, BigInteger}
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.LogicalTypeAnnotation.{TimestampLogicalTypeAnnotation, TimeUnit}
 import org.apache.parquet.schema.PrimitiveType
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -29,7 +30,9 @@ object StatisticValue {
       case (n: Number, TimestampType | TimestampNTZType) => Some(micros(n.longValue, t))
       case (n: Number, d: DecimalType) => decimal(BigInteger.valueOf(n.longValue), t, d)
       case (b: Binary, d: DecimalType) => decimal(new BigInteger(b.getBytes), t, d)
-      case (b: Binary, _: StringType) => Some(UTF8String.fromBytes(b.getBytes))
+      // the 16 bytes of a UUID, which Iceberg shows as text, are no text
+      case (b: Binary, _: StringType) if t.getPrimitiveTypeName == PrimitiveTypeName.BINARY =>
+        Some(UTF8String.fromBytes(b.getBytes))
       case (b: Binary, BinaryType) => Some(b.getBytes)
       // TIME of Spark 4.1: nanoseconds in memory, microseconds in files
       case (n: Number, other) if other.typeName.startsWith("time(") => Some(n.longValue * 1000L)

@@ -23,11 +23,19 @@ private[layout] object UnitBounds {
   /** Of the column's chunk among `chunks`; a column without a chunk is NULL in every row. */
   def of(rows: Long, chunks: Seq[ColumnChunkMetaData], column: OrderingColumn): UnitBounds =
     chunkOf(chunks, column) match {
-      case None => nulls(rows)
+      case None => onlyNulls(rows)
       case Some(c) =>
         val s: Statistics[_] = c.getStatistics
-        if (s.isNumNullsSet && s.getNumNulls == c.getValueCount) nulls(rows)
+        if (s.isNumNullsSet && s.getNumNulls == c.getValueCount) onlyNulls(rows)
         else UnitBounds(rows, onlyNulls = false, range(s, c.getPrimitiveType, column.dataType))
+    }
+
+  /** Number of NULLs of the column's chunk among `chunks`, if it says. */
+  def nulls(rows: Long, chunks: Seq[ColumnChunkMetaData], column: OrderingColumn): Option[Long] =
+    chunkOf(chunks, column) match {
+      case None => Some(rows)
+      case Some(c) if c.getStatistics.isNumNullsSet => Some(c.getStatistics.getNumNulls)
+      case _ => None
     }
 
   /** Of the column's pages in a row group; a chunk without column index says nothing of its pages. */
@@ -43,7 +51,7 @@ private[layout] object UnitBounds {
         val rows = places.getLastRowIndex(i, groupRows) - places.getFirstRowIndex(i) + 1
         index match {
           case None => UnitBounds(rows, onlyNulls = false, None)
-          case Some(x) if x.getNullPages.get(i) => nulls(rows)
+          case Some(x) if x.getNullPages.get(i) => onlyNulls(rows)
           case Some(x) =>
             val t = chunk.getPrimitiveType
             UnitBounds(rows, onlyNulls = false, range(page(x, i, t), t, column.dataType))
@@ -51,7 +59,7 @@ private[layout] object UnitBounds {
       }
     }
 
-  private def nulls(rows: Long) = UnitBounds(rows, onlyNulls = true, None)
+  private def onlyNulls(rows: Long) = UnitBounds(rows, onlyNulls = true, None)
 
   private def chunkOf(chunks: Seq[ColumnChunkMetaData], column: OrderingColumn) = {
     val path = ColumnPath.get(column.parts: _*)

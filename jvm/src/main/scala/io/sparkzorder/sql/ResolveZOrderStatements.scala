@@ -39,9 +39,16 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     case TargetStatement(r: ResolvedTable, action) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => action.command(CatalogTarget(table))
-        case None => TargetChecks.refuseFormat(r.identifier.toString, format(r.table))
+        case None =>
+          val known = format(r.table)
+          action.commandOnOther(fullName(r), known)
+            .getOrElse(TargetChecks.refuseFormat(r.identifier.toString, known))
       }
   }
+
+  private def fullName(r: ResolvedTable): String =
+    (r.catalog.name +: r.identifier.namespace :+ r.identifier.name)
+      .map(part => s"`${part.replace("`", "``")}`").mkString(".")
 
   private def pathOrTable(parts: Seq[String], statement: String): LogicalPlan =
     if (isTable(parts)) SparkLine.unresolvedTable(parts, statement) else PathTable(parts.last)

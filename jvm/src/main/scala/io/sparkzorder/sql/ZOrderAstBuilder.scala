@@ -48,7 +48,8 @@ private[sql] final class ZOrderAstBuilder(
   override def visitExplainOptimize(ctx: ExplainOptimizeContext): LogicalPlan =
     ExplainCommand(optimize(ctx.optimize()), explainMode(Option(ctx.explainMode())))
 
-  override def visitShowLayout(ctx: ShowLayoutContext): LogicalPlan = later("SHOW LAYOUT")
+  override def visitShowLayout(ctx: ShowLayoutContext): LogicalPlan =
+    onTarget(ctx.target(), ShowLayout(columns(ctx.columns())))
 
   override def visitShowLayoutHistory(ctx: ShowLayoutHistoryContext): LogicalPlan =
     onTarget(ctx.target(), ShowLayoutHistory)

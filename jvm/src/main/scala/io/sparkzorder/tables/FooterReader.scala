@@ -10,17 +10,17 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 import org.apache.parquet.hadoop.ParquetFileReader
-import org.apache.parquet.hadoop.metadata.{FileMetaData, ParquetMetadata}
+import org.apache.parquet.hadoop.metadata.FileMetaData
 import org.apache.parquet.hadoop.util.HadoopInputFile
 
 import org.apache.spark.sql.sparkzorder.SparkPrivate
 
-import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 
 /** Reads footers by parquet-hadoop's own reader, several at once. */
 object FooterReader {
-  // footers are small reads with a wait each, so more threads than cores
-  private val threads = 16
+  /** Footers are small reads with a wait each, so more threads than cores. */
+  val Threads = 16
 
   /**
    * The footers of some files, in their order.
@@ -36,7 +36,7 @@ object FooterReader {
     SparkPrivate.inParallel(
       files,
       "zorder-footers",
-      threads)(readOne(_, conf, options, sharing)).toIndexedSeq
+      Threads)(readOne(_, conf, options, sharing)).toIndexedSeq
   }
 
   /** As [[read]], with the error in place of a footer that cannot be read. */
@@ -54,9 +54,8 @@ object FooterReader {
       conf: Configuration,
       options: ParquetReadOptions,
       sharing: Sharing): Footer = {
-    val metadata = open(file, conf, options)
+    val metadata = withFile(file, conf, options)(_.getFooter)
     val meta = metadata.getFileMetaData
-    if (isEncrypted(meta)) throw ZOrderErrors.fileEncrypted(file.path.toString)
     val schema = sharing(meta.getSchema)
     val blocks = metadata.getBlocks.asScala
     val leaves = Array.fill(schema.getColumns.size)(LeafBounds.none)
@@ -77,15 +76,25 @@ object FooterReader {
       sharing(Option(meta.getCreatedBy).getOrElse("")))
   }
 
-  private def open(
-      file: DataFile,
-      conf: Configuration,
-      options: ParquetReadOptions): ParquetMetadata =
+  /**
+   * Opens one file and closes it.
+   *
+   * @param body what is read of it beside the footer
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
+   *   naming the file
+   */
+  def withFile[T](file: DataFile, conf: Configuration, options: ParquetReadOptions)(
+      body: ParquetFileReader => T): T =
     try {
       val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file.status, conf), options)
-      try reader.getFooter
-      finally reader.close()
+      try {
+        if (isEncrypted(reader.getFileMetaData)) {
+          throw ZOrderErrors.fileEncrypted(file.path.toString)
+        }
+        body(reader)
+      } finally reader.close()
     } catch {
+      case e: ZOrderException => throw e
       case e: ParquetCryptoRuntimeException =>
         val _ = e
         throw ZOrderErrors.fileEncrypted(file.path.toString)

@@ -5,7 +5,7 @@ import java.io.FileNotFoundException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 
-import org.apache.spark.sql.catalyst.catalog.CatalogTableType
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
 import org.apache.spark.sql.execution.datasources.BucketingUtils
 
 import io.sparkzorder.errors.ZOrderErrors
@@ -74,7 +74,7 @@ object TargetChecks {
           "This version optimizes tables made with USING parquet; Hive-format tables come later.")
       case Some(other) => refuseFormat(target, other)
     }
-    table.storage.properties.keys.find(k => hiding.exists(_.equalsIgnoreCase(k))).foreach { o =>
+    hidingOption(table).foreach { o =>
       refuse(
         target,
         s"read with the option $o, which decides what its files or values are",
@@ -84,6 +84,10 @@ object TargetChecks {
       refuse(target, "bucketed", "Rewriting its files would break the buckets.")
     }
   }
+
+  /** An option of the table that decides which files are read, or what their values are. */
+  def hidingOption(table: CatalogTable): Option[String] =
+    table.storage.properties.keys.find(k => hiding.exists(_.equalsIgnoreCase(k)))
 
   // a rewritten file would be hidden by some of them, or read as other values
   private val hiding = Seq(

@@ -16,6 +16,7 @@ import io.sparkzorder.commands.{
   OptimizeClauses,
   OptimizeTestBase,
   RecoverLayout,
+  ShowLayout,
   ShowLayoutHistory,
   UndoLayout,
   VacuumLayout
@@ -305,8 +306,6 @@ class ZOrderParserSuite extends OptimizeTestBase {
   test("statements that are not built yet say so and do nothing") {
     for (target <- Seq("t", "db.t", "'/path'", "parquet.`/path`");
       (text, name) <- Seq(
-        s"SHOW LAYOUT $target" -> "SHOW LAYOUT",
-        s"SHOW LAYOUT $target FOR (a, b.c)" -> "SHOW LAYOUT",
         s"CREATE ZORDER INDEX IF NOT EXISTS ON $target" -> "")) {
       if (name.isEmpty) intercept[ParseException](sql(text))
       else fails("ZORDER_NOT_IMPLEMENTED", s" $name is not implemented")(sql(text))
@@ -320,6 +319,7 @@ class ZOrderParserSuite extends OptimizeTestBase {
         "RECOVER LAYOUT" -> RecoverLayout,
         "undo /* the last run */ layout" -> UndoLayout,
         "SHOW LAYOUT HISTORY" -> ShowLayoutHistory,
+        "SHOW LAYOUT" -> ShowLayout(Nil),
         "VACUUM LAYOUT" -> VacuumLayout(None, dryRun = false))) {
       assert(p.parsePlan(s"$text 'a b'") === TargetStatement(PathTable("a b"), action))
       assert(p.parsePlan(s"$text parquet.`/x`;") ===
@@ -331,6 +331,10 @@ class ZOrderParserSuite extends OptimizeTestBase {
           case other => fail(s"$text $name: $other")
         }
       }
+    }
+    for (columns <- Seq("(a, b.`c d`)", "a, b.`c d`")) {
+      assert(p.parsePlan(s"show layout 'x' for $columns") ===
+        TargetStatement(PathTable("x"), ShowLayout(Seq(Seq("a"), Seq("b", "c d")))))
     }
     for ((clauses, action) <- Seq(
         "RETAIN 0 HOURS" -> VacuumLayout(Some(0L), dryRun = false),

@@ -1,0 +1,166 @@
+"""The pictures of a layout report, by matplotlib; only `LayoutReport.plot` imports this."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from spark_zorder._boxes import Box
+
+if TYPE_CHECKING:
+    from spark_zorder.report import LayoutReport
+
+BEFORE, AFTER, IDEAL, EDGE = "#ea580c", "#2563eb", "#374151", "#374151"
+
+
+def figure(after: "LayoutReport", before: "LayoutReport | None") -> Figure:
+    """Draw boxes of each report, then files per point query and depths of both."""
+    reports = [after] if before is None else [before, after]
+    titles = ["files"] if before is None else ["before", "after"]
+    # by pyplot, so that notebooks learn to show figures; closed, so that they show it once
+    drawn, grid = pyplot.subplots(
+        1,
+        len(reports) + 2,
+        figsize=(4.4 * (len(reports) + 2), 4.4),
+        squeeze=False,
+    )
+    pyplot.close(drawn)
+    axes = grid[0]
+    scales = _scales([box for report in reports for box in _corners(report)])
+    for axis, report, title in zip(axes, reports, titles, strict=False):
+        _plane(axis, report, title, scales)
+    _shares(axes[-2], reports)
+    _depths(axes[-1], reports)
+    drawn.tight_layout()
+    return drawn
+
+
+def rectangles(
+    axis: Axes, boxes: Sequence[Box], fill: Callable[[Box], str | None] = lambda _: None
+) -> None:
+    """Draw the files' boxes in the plane of two columns.
+
+    `fill` gives the colour of a box, None for an empty one.
+    """
+    for box in boxes:
+        across, up = box.bounds
+        if across is None or up is None or not all(map(math.isfinite, (*across, *up))):
+            continue  # a file of NULLs has no place in the plane
+        corner, width, height = (across[0], up[0]), across[1] - across[0], up[1] - up[0]
+        if colour := fill(box):
+            axis.add_patch(Rectangle(corner, width, height, facecolor=colour, alpha=0.3))
+        axis.add_patch(Rectangle(corner, width, height, fill=False, edgecolor=EDGE, linewidth=0.7))
+
+
+def _corners(report: "LayoutReport") -> list[Box]:
+    return report.boxes(*report.columns[:2])
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where a column's values stand on an axis: numbers by their size, texts by their order."""
+
+    texts: list[str]
+
+    def place(self, value: Any) -> float:
+        """Return the place of a value."""
+        return float(bisect_left(self.texts, str(value))) if self.texts else float(value)
+
+    def label(self, axis: Axis) -> None:
+        """Write some of the texts along the axis."""
+        if self.texts:
+            step = max(1, (len(self.texts) - 1) // 4)
+            shown = range(0, len(self.texts), step)
+            axis.set_ticks(shown, [self.texts[i] for i in shown])
+
+
+def _scales(boxes: Sequence[Box]) -> list[Scale]:
+    count = len(boxes[0].bounds) if boxes else 0
+    return [_scale([box.bounds[i] for box in boxes]) for i in range(count)]
+
+
+def _scale(bounds: Sequence[Any]) -> Scale:
+    ends = {end for pair in bounds if pair is not None for end in pair}
+    return Scale(sorted(map(str, ends)) if any(isinstance(end, str) for end in ends) else [])
+
+
+def _plane(axis: Axes, report: "LayoutReport", title: str, scales: Sequence[Scale]) -> None:
+    boxes = [_placed(box, scales) for box in _corners(report)]
+    names = report.columns[:2]
+    if len(names) == 1:
+        # one column has no plane: its files stand one above the other
+        boxes = [Box(b.rows, (b.bounds[0], (i, i + 1))) for i, b in enumerate(boxes)]
+        names = [*names, "file"]
+    rectangles(axis, boxes)
+    axis.set_title(f"{title}: boxes of {len(boxes):,} files", loc="left")
+    axis.set_xlabel(names[0])
+    axis.set_ylabel(names[1])
+    axis.autoscale_view()
+    for scale, drawn in zip(scales, (axis.xaxis, axis.yaxis), strict=False):
+        scale.label(drawn)
+
+
+def _placed(box: Box, scales: Sequence[Scale]) -> Box:
+    return Box(
+        box.rows,
+        tuple(
+            None if pair is None else (scale.place(pair[0]), scale.place(pair[1]))
+            for pair, scale in zip(box.bounds, scales, strict=True)
+        ),
+    )
+
+
+def _colours(reports: Sequence[object]) -> list[str]:
+    return [AFTER] if len(reports) == 1 else [BEFORE, AFTER]
+
+
+def _shares(axis: Axes, reports: Sequence["LayoutReport"]) -> None:
+    columns = reports[0].columns
+    width = 0.8 / len(reports)
+    for i, (report, colour) in enumerate(zip(reports, _colours(reports), strict=True)):
+        at = [c + (i - (len(reports) - 1) / 2) * width for c in range(len(columns))]
+        heights = [_share(row["filesPerPointQuery"], row) for row in report.rows]
+        axis.bar(at, heights, width, color=colour)
+    ideals = [_share(row["ideal"], row) for row in reports[-1].rows]
+    axis.hlines(
+        ideals,
+        [c - 0.45 for c in range(len(columns))],
+        [c + 0.45 for c in range(len(columns))],
+        colors=IDEAL,
+        linestyles="dashed",
+    )
+    axis.set_xticks(range(len(columns)), columns)
+    axis.set_ylim(0, 1.05)
+    axis.set_title("share of files a point query reads", loc="left")
+    axis.set_xlabel("dashed: ideal")
+
+
+def _share(files: float, row: Any) -> float:
+    return files / row["files"] if row["files"] else 0.0
+
+
+def _depths(axis: Axes, reports: Sequence["LayoutReport"]) -> None:
+    column = reports[0].columns[0]
+    histograms = [report.rows[0]["overlapDepth"]["histogram"] for report in reports]
+    buckets = sorted({bucket for histogram in histograms for bucket in histogram})
+    width = 0.8 / len(reports)
+    names = ["before", "after"] if len(reports) == 2 else ["files"]
+    for i, (histogram, colour) in enumerate(zip(histograms, _colours(reports), strict=True)):
+        at = [b + (i - (len(reports) - 1) / 2) * width for b in range(len(buckets))]
+        heights = [histogram.get(bucket, 0) for bucket in buckets]
+        axis.bar(at, heights, width, color=colour, label=names[i])
+    axis.set_xticks(range(len(buckets)), [_bucket(bucket) for bucket in buckets])
+    axis.set_title(f"files by overlap depth in {column}", loc="left")
+    if len(reports) > 1:
+        axis.legend(frameon=False)
+
+
+def _bucket(top: int) -> str:
+    return str(top) if top <= 2 else f"{top // 2 + 1} to {top}"
