@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from spark_zorder import ZOrderTable
 from spark_zorder import functions as F
-from tests.support import condition_of, data_files, rows_of, snapshot
+from tests.support import data_files, rows_of, snapshot
 
 
 @pytest.fixture

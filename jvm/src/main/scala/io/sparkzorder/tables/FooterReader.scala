@@ -46,7 +46,7 @@ object FooterReader {
     SparkPrivate.inParallel(
       files,
       "zorder-footers",
-      threads)(f => Try(readOne(f, conf, options, sharing))).toIndexedSeq
+      Threads)(f => Try(readOne(f, conf, options, sharing))).toIndexedSeq
   }
 
   private def readOne(
