@@ -1,0 +1,1 @@
+"""What could make the shuffle of OPTIMIZE cheaper: the codec, and fewer partitions than files."""
