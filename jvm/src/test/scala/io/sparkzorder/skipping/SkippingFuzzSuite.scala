@@ -151,7 +151,11 @@ class SkippingFuzzSuite extends SkippingTestBase with RandomInputs {
     withRandom { random =>
       withTableDir { dir =>
         val table = new RandomTable(random)
-        table.frame(SparkLine.session(spark), 6).write.parquet(dir.getPath)
+        inConf(
+          "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
+          "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED") {
+          table.frame(SparkLine.session(spark), 6).write.parquet(dir.getPath)
+        }
         createIndex(dir)
         rewriteIndex(dir)(v => v.copy(max = v.min))
         val lost = intercept[org.scalatest.exceptions.TestFailedException] {

@@ -165,7 +165,9 @@ class SkippingTrapsSuite extends SkippingTestBase {
   }
 
   test("INT96 has null counts alone (trino#5083)") {
-    inConf("spark.sql.parquet.outputTimestampType" -> "INT96") {
+    inConf(
+      "spark.sql.parquet.outputTimestampType" -> "INT96",
+      "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED") {
       withTableDir { dir =>
         filesOf(
           dir,
