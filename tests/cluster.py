@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from spark_zorder import configure
 
-PATIENCE = 60.0
+PATIENCE = 200.0
 
 
 def session(home: Path, **settings: str) -> SparkSession:

@@ -93,7 +93,7 @@ def test_a_directory_that_is_called_like_a_file(spark: SparkSession, table: Path
 
 def test_files_that_spark_does_not_read(spark: SparkSession, table: Path) -> None:
     """Whatever they hold, they are no data, and stay byte for byte."""
-    for name in ("_SUCCESS", "_metadata", ".part-0.parquet.swp", ".hidden.parquet", "_x.parquet"):
+    for name in ("_SUCCESS", ".part-0.parquet.swp", ".hidden.parquet", "_x.parquet"):
         (table / name).write_bytes(b"no Parquet")
     others = {k: v for k, v in snapshot(table).items() if k.startswith(("_", "."))}
     before = rows_of(spark.read.parquet(str(table)))

@@ -140,7 +140,8 @@ class S3aSuite extends OptimizeTestBase {
       sc.addSparkListener(listener)
       sc.setJobGroup("to-cancel", "an INTO to cancel", interruptOnCancel = true)
       val options = s"OPTIONS (${sizeFor(dir, 40)})"
-      try intercept[Exception](sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) INTO '$to' $options").collect())
+      try
+        intercept[Exception](sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) INTO '$to' $options").collect())
       finally {
         sc.clearJobGroup()
         sc.removeSparkListener(listener)

@@ -113,7 +113,10 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
       val (_, failed) = FaultyFileSystem.failing(1)((o, p) =>
         o == "create" && p.toString.contains("_staged")) {
         val e = intercept[Throwable](sql(statement))
-        assert(Iterator.iterate(e)(_.getCause).takeWhile(_ != null).exists(_.toString.contains("injected")), e)
+        assert(
+          Iterator.iterate(e)(
+            _.getCause).takeWhile(_ != null).exists(_.toString.contains("injected")),
+          e)
       }
       assert(failed, "no file of the second batch was begun")
       val first = names(dir).filter(_.startsWith("p=0/"))

@@ -113,8 +113,10 @@ class OptimizeEnvironmentSuite extends OptimizeTestBase {
         fails("ZORDER_NOT_ENOUGH_SPACE", "VACUUM")(sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)"))
         assert(snapshot(dir) === before)
         // enough to begin with, and then somebody else fills the disk
-        Files.write(filler, new Array[Byte]((mount.getUsableSpace + Files.size(filler) -
-          size * 5 / 4).toInt))
+        Files.write(
+          filler,
+          new Array[Byte]((mount.getUsableSpace + Files.size(filler) -
+            size * 5 / 4).toInt))
         val files = userFiles(dir)
         val result = Try(sql(s"OPTIMIZE '$dir' ZORDER BY (id) OPTIONS ('targetFileSize' '1g')"))
         Files.write(filler, Array.emptyByteArray)
