@@ -289,19 +289,6 @@ def test_into_a_directory_with_something_in_it(
         assert snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SHOW SKIPPING FOR SELECT * FROM {t} WHERE id = 3",
-    ],
-)
-def test_statements_of_later_issues(spark: SparkSession, table: Path, text: str) -> None:
-    target = f"parquet.{quoted(str(table))}"
-    refusal(
-        spark, text.format(t=target), table, "ZORDER_NOT_IMPLEMENTED", text.split(maxsplit=1)[0]
-    )
-
-
 def test_a_failed_write_leaves_everything(spark: SparkSession, tmp_path: Path) -> None:
     """A file whose footer is sound and whose pages are not: found only while rows are read."""
     table = write_parts(tmp_path / "t", points(), compression="none")

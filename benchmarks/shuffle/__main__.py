@@ -55,7 +55,7 @@ def _line(key: tuple[str, str], runs: list[tuple[float, float]]) -> tuple[str, .
 
 def _in_process(codec: str, data: Path) -> list[tuple[str, float, float]]:
     command = [sys.executable, "-m", "benchmarks.shuffle", "--codec", codec, "--data", str(data)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return [tuple(row) for row in json.loads(done.stdout.splitlines()[-1])]
 
 
@@ -82,9 +82,7 @@ def _deal(spark: SparkSession, table: Table, partitions: int) -> None:
     rows.repartition(partitions).write.format("noop").mode("overwrite").save()
 
 
-def _optimize(
-    spark: SparkSession, meter: Meter, table: Table, data: Path
-) -> tuple[float, float]:
+def _optimize(spark: SparkSession, meter: Meter, table: Table, data: Path) -> tuple[float, float]:
     folder = data / "shuffle-table"
     shutil.rmtree(folder, ignore_errors=True)
     link(table, folder)

@@ -12,6 +12,7 @@ from spark_zorder._errors import MissingExtensionError
 from spark_zorder._version import __version__
 from spark_zorder.report import LayoutReport
 from spark_zorder.session import configure
+from spark_zorder.skipping import explain_skipping
 from spark_zorder.table import OptimizeBuilder, ZOrderTable
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "__version__",
     "check",
     "configure",
+    "explain_skipping",
     "functions",
 ]

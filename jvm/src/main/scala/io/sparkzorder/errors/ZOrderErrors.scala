@@ -106,8 +106,8 @@ object ZOrderErrors {
       "needed" -> needed,
       "free" -> free)
 
-  def notImplemented(statement: String): ZOrderException =
-    error("ZORDER_NOT_IMPLEMENTED", "statement" -> statement)
+  def notAQuery(statement: String): ZOrderException =
+    error("ZORDER_NOT_A_QUERY", "statement" -> statement)
 
   def nothingToUndo(target: String): ZOrderException =
     error("ZORDER_NOTHING_TO_UNDO", "target" -> target)

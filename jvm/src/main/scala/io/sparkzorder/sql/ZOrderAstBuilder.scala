@@ -22,7 +22,6 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StringType
 
 import io.sparkzorder.commands._
-import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
 
@@ -63,8 +62,10 @@ private[sql] final class ZOrderAstBuilder(
   override def visitDropIndex(ctx: DropIndexContext): LogicalPlan =
     onTarget(ctx.target(), DropIndex(ifExists = ctx.EXISTS() != null))
 
-  override def visitShowSkipping(ctx: ShowSkippingContext): LogicalPlan =
-    later("SHOW SKIPPING FOR")
+  override def visitShowSkipping(ctx: ShowSkippingContext): LogicalPlan = {
+    val text = textOf(ctx.anything())
+    ShowSkippingCommand(SkippingQuery(names.parsePlan(text), text))
+  }
 
   override def visitRecoverLayout(ctx: RecoverLayoutContext): LogicalPlan =
     onTarget(ctx.target(), RecoverLayout)
@@ -140,8 +141,6 @@ private[sql] final class ZOrderAstBuilder(
     // "x" is an identifier under spark.sql.ansi.doubleQuotedIdentifiers
     case other => other.sql.stripPrefix("`").stripSuffix("`")
   }
-
-  private def later(statement: String): Nothing = throw ZOrderErrors.notImplemented(statement)
 
   /** What follows a part of a statement. */
   private def textAfter(part: ParserRuleContext, whole: ParserRuleContext): String = {
