@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support import run_python
 
 # answers the rows of SHOW LAYOUT, or the condition of the error, for each target
@@ -78,7 +80,8 @@ rows.write.saveAsTable("plain", format="parquet")
     assert b["reads"] == 2.0
     for target in ("'/parts'", "parquet.`/parts`"):
         a, b = found[target]
-        assert (a["files"], a["rows"], a["reads"]) == (8, 1000, 2.0)
+        assert (a["files"], a["rows"]) == (8, 1000)
+        assert a["reads"] == pytest.approx(2.0, rel=0.01)
     a, _ = found["plain"]
     assert (a["files"], a["reads"]) == (4, 1.0)
 

@@ -34,8 +34,8 @@ def figure(after: "LayoutReport", before: "LayoutReport | None") -> Figure:
     pyplot.close(drawn)
     axes = grid[0]
     scales = _scales([box for report in reports for box in _corners(report)])
-    for axis, report, title in zip(axes, reports, titles, strict=False):
-        _plane(axis, report, title, scales)
+    for axis, report, title, colour in zip(axes, reports, titles, _colours(reports), strict=False):
+        _plane(axis, report, f"{title}: boxes of {{:,}} files", scales, colour)
     _shares(axes[-2], reports)
     _depths(axes[-1], reports)
     drawn.tight_layout()
@@ -91,15 +91,18 @@ def _scale(bounds: Sequence[Any]) -> Scale:
     return Scale(sorted(map(str, ends)) if any(isinstance(end, str) for end in ends) else [])
 
 
-def _plane(axis: Axes, report: "LayoutReport", title: str, scales: Sequence[Scale]) -> None:
+def _plane(
+    axis: Axes, report: "LayoutReport", title: str, scales: Sequence[Scale], colour: str
+) -> None:
     boxes = [_placed(box, scales) for box in _corners(report)]
     names = report.columns[:2]
     if len(names) == 1:
         # one column has no plane: its files stand one above the other
         boxes = [Box(b.rows, (b.bounds[0], (i, i + 1))) for i, b in enumerate(boxes)]
         names = [*names, "file"]
-    rectangles(axis, boxes)
-    axis.set_title(f"{title}: boxes of {len(boxes):,} files", loc="left")
+    # where boxes lie one upon another, the plane is darker
+    rectangles(axis, boxes, lambda _: colour)
+    axis.set_title(title.format(len(boxes)), loc="left")
     axis.set_xlabel(names[0])
     axis.set_ylabel(names[1])
     axis.autoscale_view()
@@ -159,7 +162,8 @@ def _depths(axis: Axes, reports: Sequence["LayoutReport"]) -> None:
     axis.set_xticks(range(len(buckets)), [_bucket(bucket) for bucket in buckets])
     axis.set_title(f"files by overlap depth in {column}", loc="left")
     if len(reports) > 1:
-        axis.legend(frameon=False)
+        axis.margins(y=0.25)
+        axis.legend(frameon=False, ncols=2, loc="upper center")
 
 
 def _bucket(top: int) -> str:

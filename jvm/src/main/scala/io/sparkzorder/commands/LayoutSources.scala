@@ -47,7 +47,9 @@ private[commands] final class LayoutSources(session: Session, conf: Configuratio
         case NonFatal(e) => throw ZOrderErrors.layoutNotKnown(name, s"Spark cannot read it: $e")
       }
     listed.getOrElse {
-      throw ZOrderErrors.layoutNotKnown(name, "Spark does not read it as one table of Parquet files")
+      throw ZOrderErrors.layoutNotKnown(
+        name,
+        "Spark does not read it as one table of Parquet files")
     }
   }
 

@@ -29,7 +29,8 @@ final class ShowLayoutRun(session: Session, source: LayoutSource, names: Seq[Seq
     }
 
   private def isGone(e: Throwable): Boolean =
-    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).exists(_.isInstanceOf[FileNotFoundException])
+    Iterator.iterate(e)(
+      _.getCause).takeWhile(_ != null).exists(_.isInstanceOf[FileNotFoundException])
 
   private def rows(): Seq[Row] = {
     val table = new LayoutSources(session, conf).list(source)

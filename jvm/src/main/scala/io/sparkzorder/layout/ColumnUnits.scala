@@ -46,8 +46,9 @@ private[layout] final class ColumnUnits(
 
   /** Mean number of some of the units above that a point query reads, and its bound. */
   def reads(units: IndexedSeq[PlacedUnit], dimensions: Int): UnitReads = {
-    val from = if (units eq files) 0 else if (units eq rowGroups) files.size
-      else files.size + rowGroups.size
+    val from = if (units eq files) 0
+    else if (units eq rowGroups) files.size
+    else files.size + rowGroups.size
     val mean = units.indices.map { i =>
       val bounds = units(i).bounds
       if (bounds.onlyNulls) 0.0

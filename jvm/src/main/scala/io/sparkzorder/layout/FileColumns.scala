@@ -84,7 +84,7 @@ object FileColumns {
       columns: Seq[OrderingColumn],
       withPages: Boolean): FileColumns = {
     val wanted = if (withPages) columns.map(c => ColumnPath.get(c.parts: _*)).toSet
-      else Set.empty[ColumnPath]
+    else Set.empty[ColumnPath]
     val statistics = FileStatistics.of(file.path.toString, reader, wanted)
     FileColumns(
       file,

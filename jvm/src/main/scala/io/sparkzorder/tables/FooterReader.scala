@@ -19,6 +19,7 @@ import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 
 /** Reads footers by parquet-hadoop's own reader, several at once. */
 object FooterReader {
+
   /** Footers are small reads with a wait each, so more threads than cores. */
   val Threads = 16
 

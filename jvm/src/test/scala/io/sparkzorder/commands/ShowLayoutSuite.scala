@@ -26,7 +26,9 @@ class ShowLayoutSuite extends ShowLayoutTestBase with RandomInputs {
       val rows = check(dir, Seq("id", "a", "b", "s"), 0.02)
       for ((_, r) <- rows) {
         near(r.getAs[Double]("filesPerPointQuery"), 16.0, 0.02)
-        assert(r.getAs[Row]("overlapDepth").getAs[scala.collection.Map[Long, Long]]("histogram") === Map(16L -> 16L))
+        assert(r.getAs[Row]("overlapDepth").getAs[scala.collection.Map[
+          Long,
+          Long]]("histogram") === Map(16L -> 16L))
         assert(r.isNullAt(r.fieldIndex("warning")), r)
       }
     }
@@ -63,7 +65,10 @@ class ShowLayoutSuite extends ShowLayoutTestBase with RandomInputs {
       for (i <- 0 until 12) {
         write(
           spark.range(i * 1000L, i * 1000L + 1150, 1, 1)
-            .selectExpr("id t", "date_add(date'2026-01-01', cast(id / 100 as int)) d", "hash(id) h"),
+            .selectExpr(
+              "id t",
+              "date_add(date'2026-01-01', cast(id / 100 as int)) d",
+              "hash(id) h"),
           dir)
       }
       val rows = check(dir, Seq("t", "d", "h"), 0.12)

@@ -83,7 +83,9 @@ class ShowLayoutTargetsSuite extends ShowLayoutTestBase {
 
   test("without FOR: the last layout, else the property, else each leaf by itself") {
     withTable("t") {
-      shuffled(2000, 4).selectExpr("id", "a", "b", "named_struct('x', a, 'y', array(b)) n", "array(a) l")
+      shuffled(
+        2000,
+        4).selectExpr("id", "a", "b", "named_struct('x', a, 'y', array(b)) n", "array(a) l")
         .write.format("parquet").saveAsTable("t")
       val dir = locationOf("t")
       val alone = layout(dir, "SHOW LAYOUT t")
