@@ -37,7 +37,9 @@ final case class ShowSkippingCommand(query: SkippingQuery) extends LeafRunnableC
       throw ZOrderErrors.notAQuery(query.text)
     }
     // before adaptive execution wraps it, and without scans of subqueries, which come later
-    scans(execution.sparkPlan).zipWithIndex.flatMap { case (scan, i) => new ScanReport(i + 1, scan).rows }
+    scans(execution.sparkPlan).zipWithIndex.flatMap { case (scan, i) =>
+      new ScanReport(i + 1, scan).rows
+    }
   }
 
   private def scans(plan: SparkPlan): Seq[FileSourceScanExec] =
