@@ -97,16 +97,16 @@ def kill_one() -> None:
 
 @contextmanager
 def one_lags(table: Path, files: int) -> Iterator[None]:
-    """From when so many files are staged, one executor runs only a tenth of the time."""
+    """From when so many files are staged, one executor hardly runs at all."""
     stop = threading.Event()
 
     def lag() -> None:
         process = executors()[0]
         while not stop.is_set():
             os.kill(process, signal.SIGSTOP)
-            stop.wait(0.4)
+            stop.wait(1.0)
             os.kill(process, signal.SIGCONT)
-            stop.wait(0.05)
+            stop.wait(0.03)
 
     thread = when_staged(table, files, lag)
     try:

@@ -91,6 +91,7 @@ spark = cluster.session(home, **{{
     "spark.speculation.multiplier": "1.1",
     "spark.speculation.quantile": "0.1",
     "spark.speculation.minTaskRuntime": "50ms",
+    "spark.speculation.efficiency.enabled": "false",
 }})
 table = Path({table!r})
 killing = cluster.when_staged(table, 3, cluster.kill_one)
@@ -106,7 +107,7 @@ spark.stop()
 
 def test_an_executor_is_killed_and_another_one_lags(table: Path, tmp_path: Path) -> None:
     """Lost tasks and shuffle files are made again; of two attempts of one task one counts."""
-    first, second = statement(table), statement(table, columns="b, id")
+    first, second = statement(table), statement(table, files=10, columns="b, id")
     printed = script(tmp_path, SURVIVE.format(table=str(table), first=first, second=second))
     assert printed.split() == ["ACTED", "FIRST", "ACTED"]
     check_rewritten(table, 2)
@@ -157,7 +158,7 @@ def test_a_task_that_may_not_be_repeated_and_a_value_larger_than_memory(
     check_untouched(table, before[0])
     check_untouched(huge, before[1])
     lost = [e for e in events(tmp_path) if e["Event"] == "SparkListenerExecutorRemoved"]
-    assert len(lost) >= 2, lost
+    assert any("137" in str(e["Removed Reason"]) for e in lost), lost
 
 
 INTERRUPT = """
