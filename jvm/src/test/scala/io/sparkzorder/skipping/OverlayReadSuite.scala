@@ -217,7 +217,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
     withTableDir { dir =>
       write(flat(200, 4), dir)
       val expected = bag(read(dir))
-      assert(killedAt(2, dir))
+      assert(killedAt(6, dir))
       check(dir, expected, "on")(read(dir))
       withSQLConf("spark.zorder.skipping.enabled" -> "false") {
         check(dir, expected, "without skipping")(read(dir))
