@@ -5,8 +5,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pyspark
@@ -93,27 +92,6 @@ def when_staged(table: Path, files: int, action: Callable[[], None]) -> threadin
 
 def kill_one() -> None:
     os.kill(executors()[0], signal.SIGKILL)
-
-
-@contextmanager
-def one_lags(table: Path, files: int) -> Iterator[None]:
-    """From when so many files are staged, one executor hardly runs at all."""
-    stop = threading.Event()
-
-    def lag() -> None:
-        process = executors()[0]
-        while not stop.is_set():
-            os.kill(process, signal.SIGSTOP)
-            stop.wait(1.0)
-            os.kill(process, signal.SIGCONT)
-            stop.wait(0.03)
-
-    thread = when_staged(table, files, lag)
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 def events(home: Path) -> list[dict[str, object]]:
