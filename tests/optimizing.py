@@ -21,11 +21,18 @@ def quoted(name: str) -> str:
 
 
 def statement(
-    target: Path | str, columns: Sequence[str] = (), where: str = "", **options: str
+    target: Path | str,
+    columns: Sequence[str] = (),
+    where: str = "",
+    *,
+    full: bool = False,
+    **options: str,
 ) -> str:
     """The text of an OPTIMIZE; a column is a name of the top level, whatever letters it has."""
     name = f"parquet.{quoted(str(target))}" if isinstance(target, Path) else target
     parts = [f"OPTIMIZE TABLE {name}"]
+    if full:
+        parts.append("FULL")
     if where:
         parts.append(f"WHERE {where}")
     if columns:
@@ -40,9 +47,11 @@ def optimize(
     target: Path | str,
     columns: Sequence[str] = (),
     where: str = "",
+    *,
+    full: bool = False,
     **options: str,
 ) -> Row:
-    return run(spark, statement(target, columns, where, **options))
+    return run(spark, statement(target, columns, where, full=full, **options))
 
 
 def run(spark: SparkSession, text: str) -> Row:
