@@ -164,7 +164,7 @@ def check_same_table(
     """OPTIMIZE keeps rows and shape, replaces every file and leaves min/max of the columns."""
     rows, files = arrow_rows(directory), data_files(directory)
     shapes = [shape(file) for file in footers(directory)]
-    result = optimize(spark, directory, columns, **{"verify": "full", **options})
+    result = optimize(spark, directory, columns, **{"verify": "full", **options})  # type: ignore[arg-type]
     assert not set(files) & set(data_files(directory))
     assert arrow_rows(directory) == rows
     for file in footers(directory):

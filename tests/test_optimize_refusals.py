@@ -222,7 +222,7 @@ def test_a_wrong_value_wherever_it_is_set(
     spark: SparkSession, database: str, table: Path, key: str
 ) -> None:
     for value in WRONG[key]:
-        text = statement(table, ["id"], **{key: value})
+        text = statement(table, ["id"], **{key: value})  # type: ignore[arg-type]
         refusal(spark, text, table, "ZORDER_INVALID_SETTING", key, f"'{value}'")
     spark.sql(f"CREATE TABLE t USING parquet LOCATION '{table}'")
     wrong = WRONG[key][0]

@@ -67,7 +67,7 @@ def _measure(codec: str, data: Path) -> list[tuple[str, float, float]]:
     # the first round warms up
     for counts in (False, True):
         for n in PARTITIONS:
-            seconds, megabytes = _timed(meter, lambda n=n: _deal(spark, table, n))  # type: ignore[misc]
+            seconds, megabytes = _timed(meter, lambda n=n: _deal(spark, table, n))
             if counts:
                 measured.append((f"deal to {n} partitions and drop", seconds, megabytes))
         seconds, megabytes = _optimize(spark, meter, table, data)
