@@ -193,7 +193,7 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
       optimize("OPTIMIZE t ZORDER BY a", dir)(spark.table("t"))
       assert(dataFiles(dir).map(_.folder) === folders)
       val row = optimize(
-        "OPTIMIZE t WHERE ts > timestamp'2020-01-01' AND p LIKE 'a%' ZORDER BY a",
+        "OPTIMIZE t FULL WHERE ts > timestamp'2020-01-01' AND p LIKE 'a%' ZORDER BY a",
         dir)(spark.table("t"))
       assert(metric(row, "partitionsOptimized") === 4)
     }
