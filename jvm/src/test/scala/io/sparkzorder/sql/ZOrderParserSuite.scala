@@ -365,7 +365,8 @@ class ZOrderParserSuite extends OptimizeTestBase {
         assert(partitionsOf(
           sql(
             "OPTIMIZE '${my.path}' WHERE p = ${my.p} ZORDER BY (a, ${my.column})").collect()) === 2)
-        assert(partitionsOf(sql(s"OPTIMIZE '$path' FULL WHERE p = $${my.p} DRY RUN").collect()) === 2)
+        assert(
+          partitionsOf(sql(s"OPTIMIZE '$path' FULL WHERE p = $${my.p} DRY RUN").collect()) === 2)
       }
     }
   }
