@@ -188,22 +188,20 @@ def test_sixty_four_columns_are_one_too_many(spark: SparkSession, tmp_path: Path
     spark.sql(statement(table, names[:63])).collect()
 
 
-@pytest.mark.parametrize("where", ["id = 1", "p = 1 AND x > 2", "nope = 3", "1 = 1 OR id IS NULL"])
-def test_predicates_on_other_columns(spark: SparkSession, partitioned: Path, where: str) -> None:
-    text = statement(partitioned, ["id"], where=where)
-    refusal(
-        spark,
-        text,
-        partitioned,
-        "ZORDER_PREDICATE_NOT_ON_PARTITIONS",
-        "`p`",
-        where.rsplit(maxsplit=1)[-1],
-    )
+@pytest.mark.parametrize("where", ["id = 1", "p = 1 AND x > 2", "1 = 1 OR id IS NULL"])
+def test_a_copy_is_chosen_by_partition_columns(
+    spark: SparkSession, partitioned: Path, where: str
+) -> None:
+    copy = partitioned.parent / "copy"
+    text = statement(partitioned, ["id"], where=where) + f" INTO '{copy}'"
+    condition = "ZORDER_PREDICATE_NOT_ON_PARTITIONS"
+    refusal(spark, text, partitioned, condition, "`p`", where.rsplit(maxsplit=1)[-1])
+    assert not copy.exists()
 
 
-def test_a_predicate_on_a_table_without_partitions(spark: SparkSession, table: Path) -> None:
-    text = statement(table, ["id"], where="id = 1")
-    refusal(spark, text, table, "ZORDER_PREDICATE_NOT_ON_PARTITIONS", "none")
+def test_a_predicate_on_a_column_that_is_not_there(spark: SparkSession, partitioned: Path) -> None:
+    text = statement(partitioned, ["id"], where="p = 1 AND nope = 3")
+    refusal(spark, text, partitioned, "UNRESOLVED_COLUMN.WITH_SUGGESTION", "nope")
 
 
 WRONG = {

@@ -200,12 +200,14 @@ class OptimizeBuilder:
     _dry_run: bool = False
 
     def where(self, predicate: str) -> "OptimizeBuilder":
-        """Take only the partitions for which `predicate` holds; a second one is added by AND.
+        """Take only what `predicate` chooses; a second one is added by AND.
 
         Parameters
         ----------
         predicate : str
-            A condition on the partition columns, in SQL.
+            A condition in SQL. A part of it on partition columns chooses partitions, one with data
+            columns the files in which a row may match, by the min/max of their footers. With
+            ``into`` it may use partition columns only.
 
         Raises
         ------

@@ -20,35 +20,56 @@ private[commands] object FilesToRewrite {
   /**
    * @param records of the table, ascending; not read when all files are taken up anyway
    * @param all FULL or INTO
+   * @param where files that WHERE chooses; None when it says nothing of data columns
    */
-  def choose(p: Prepared, records: => Seq[Record], all: Boolean): Choice = {
-    val everything = Choice(p.files.files.map(_.ordinal).toSet, None)
+  def choose(
+      p: Prepared,
+      records: => Seq[Record],
+      all: Boolean,
+      where: Option[Set[Int]] = None): Choice = {
+    val choice = byLayout(p, records, all, where.getOrElse(p.files.files.map(_.ordinal).toSet))
+    val text = where.map(w => s"WHERE chooses ${w.size} of ${p.files.files.size} files")
+    choice.copy(reason = (text ++ choice.reason).reduceOption(_ + "; " + _))
+  }
+
+  private def byLayout(
+      p: Prepared,
+      records: => Seq[Record],
+      all: Boolean,
+      chosen: Set[Int]): Choice = {
+    val everything = Choice(chosen, None)
     // without ordering columns a compaction decides by sizes
-    if (all || p.columns.isEmpty || p.files.files.isEmpty) everything
+    if (all || chosen.isEmpty || p.columns.isEmpty || p.files.files.isEmpty) everything
     else {
       val size = p.settings(Settings.TargetFileSize)
       val laidOut = new LaidOutFiles(records, p.files, p.columns.map(_.name), size)
       val runOf = p.files.files.map(laidOut.runOf)
-      if (runOf.forall(_.isEmpty)) {
-        everything.copy(reason = laidOut.otherLayout.map(_ + ": all files are rewritten"))
-      } else chosen(p, runOf, size)
+      if (chosen.forall(runOf(_).isEmpty)) {
+        val which = if (chosen.size == runOf.size) "all files" else "all of these"
+        everything.copy(reason = laidOut.otherLayout.map(_ + s": $which are rewritten"))
+      } else merged(p, chosen, runOf, size)
     }
   }
 
-  private def chosen(p: Prepared, runOf: IndexedSeq[Option[String]], size: Long): Choice = {
+  private def merged(
+      p: Prepared,
+      chosen: Set[Int],
+      runOf: IndexedSeq[Option[String]],
+      size: Long): Choice = {
     val rule = new MergeRule(p.columns, size, p.session.sessionState.conf.resolver)
-    val files = p.footers.groupBy(_.file.folder).values.flatMap { own =>
+    val candidates = p.footers.filter(f => chosen(f.file.ordinal))
+    val files = candidates.groupBy(_.file.folder).values.flatMap { own =>
       rule.choose(own, own.map(f => runOf(f.file.ordinal))).map(own(_).file.ordinal)
     }.toSet
-    val fresh = runOf.count(_.isEmpty)
+    val fresh = chosen.count(runOf(_).isEmpty)
     val merged = files.size - fresh
     val reason =
       if (fresh == 0) {
-        s"all ${runOf.size} files are laid out by (${p.columns.map(_.name).mkString(", ")}) " +
+        s"all ${chosen.size} files are laid out by (${p.columns.map(_.name).mkString(", ")}) " +
           "already; FULL rewrites them"
       } else {
-        s"of ${runOf.size} files $fresh are new, $merged of earlier runs are merged with them, " +
-          s"and ${runOf.size - files.size} stay as they are"
+        s"of ${chosen.size} files $fresh are new, $merged of earlier runs are merged with them, " +
+          s"and ${chosen.size - files.size} stay as they are"
       }
     Choice(files, Some(reason))
   }

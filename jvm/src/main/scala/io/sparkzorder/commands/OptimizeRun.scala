@@ -33,7 +33,8 @@ final class OptimizeRun(
   private val conf = user.sessionState.newHadoopConf()
   private val phases = new Phases(user.sparkContext, s"OPTIMIZE ${target.name}")
   private val settings =
-    new Settings(clauses.options, target.properties, user.conf.getAll).validate()
+    new Settings(clauses.options, target.properties, user.conf.getAll, target.defaults)
+      .validate()
   private val runs = mutable.ArrayBuffer.empty[String]
   private var lastPublished = 0L
   // true while files may have been exchanged and the session's caches do not know
@@ -66,7 +67,8 @@ final class OptimizeRun(
     val choice = FilesToRewrite.choose(
       prepared,
       records,
-      all = clauses.full || clauses.into.isDefined)
+      all = clauses.full || clauses.into.isDefined,
+      where = whereOver(prepared.files).flatMap(FileChoice.choose(prepared, _)))
     val batches = Batches.of(prepared, choice, clauses.options, clauses.into.isDefined)
     if (!clauses.dryRun) checkDestination(batches)
     val done = batches.zipWithIndex.map { case (b, i) =>
@@ -125,16 +127,30 @@ final class OptimizeRun(
     }
     val all = relist()
     TargetChecks.checkFiles(target, all)
-    val chosen = where.map(w => new PartitionChoice(user, target, w)(all)).getOrElse {
-      // a copy must be whole; in place such a partition just stays as it is
-      all.outside.headOption.filter(_ => clauses.into.isDefined).foreach { o =>
-        throw ZOrderErrors.partitionOutsideTable(target.name, o.spec, o.location)
-      }
-      all
+    val clause = whereOver(all)
+    if (clauses.into.isDefined) clause.foreach(requirePartitionsOnly(_, all))
+    val chosen = clause.fold(all)(new PartitionChoice(user, target, _)(all))
+    // a copy must be whole; in place such a partition just stays as it is
+    chosen.outside.headOption.filter(_ => clauses.into.isDefined).foreach { o =>
+      throw ZOrderErrors.partitionOutsideTable(target.name, o.spec, o.location)
     }
     if (clauses.into.isEmpty) TargetChecks.checkLinks(target, chosen)
     chosen
   }
+
+  private def whereOver(files: TableFiles): Option[WhereClause] = where.map { w =>
+    new WhereClause(w, target, files.partitionSchema, user.sessionState.conf.resolver)
+  }
+
+  /** A copy of the files in which some row matches would be neither the table nor the rows that match. */
+  private def requirePartitionsOnly(clause: WhereClause, files: TableFiles): Unit =
+    if (clause.dataColumns.nonEmpty) {
+      throw ZOrderErrors.predicateNotOnPartitions(
+        where.get.sql,
+        clause.dataColumns,
+        target.name,
+        files.partitionSchema.fieldNames.toSeq)
+    }
 
   private def logOtherRuns(): Unit = {
     val leftovers = new Leftovers(state, startMs)

@@ -20,7 +20,7 @@ import io.sparkzorder.tables.{CatalogTarget, Target, TargetChecks}
 private[commands] final class TableState(user: Session, target: Target) {
   val conf: Configuration = user.sessionState.newHadoopConf()
   lazy val settings: Settings =
-    new Settings(Map.empty, target.properties, user.conf.getAll).validate()
+    new Settings(Map.empty, target.properties, user.conf.getAll, target.defaults).validate()
   lazy val root: Path = target.root(conf)
   lazy val state = new StateDirectory(root, conf)
 
@@ -52,7 +52,9 @@ private[commands] object TableState {
   /** Makes the session forget listings of a table whose files were exchanged. */
   def refresh(user: Session, target: Target, root: Path): Unit = {
     target match {
-      case CatalogTarget(t) => user.catalog.refreshTable(t.identifier.quotedString)
+      case CatalogTarget(t) =>
+        user.catalog.refreshTable(t.identifier.quotedString)
+        SizeStatistics.update(user, t)
       case _ =>
     }
     // tables of the catalog that lie at the same path, each with a listing of its own

@@ -88,11 +88,13 @@ object Settings {
  * @param options OPTIONS of the statement
  * @param properties properties of the table, all of them; those of `zorder.` count
  * @param session configuration of the session; those of `spark.zorder.` count
+ * @param defaults what is in force for this kind of table when nothing is set, by key
  */
 final class Settings(
     options: Map[String, String],
     properties: Map[String, String],
-    session: Map[String, String]) {
+    session: Map[String, String],
+    defaults: Map[String, String] = Map.empty) {
 
   checkKeys(Statement, options.keys, "")
   checkKeys(Table, properties.keys.filter(_.startsWith(PropertyPrefix)), PropertyPrefix)
@@ -108,7 +110,7 @@ final class Settings(
       .map(setting.parse(_, setting.key))
       .orElse(properties.get(setting.propertyKey).map(setting.parse(_, setting.propertyKey)))
       .orElse(session.get(setting.sessionKey).map(setting.parse(_, setting.sessionKey)))
-      .orElse(setting.default.map(setting.parse(_, setting.key)))
+      .orElse(defaults.get(setting.key).orElse(setting.default).map(setting.parse(_, setting.key)))
 
   def apply[T](setting: Setting[T]): T =
     get(setting).getOrElse(throw new NoSuchElementException(setting.key))

@@ -73,6 +73,11 @@ final case class IndexContent(
     files: FileTable,
     columns: IndexedSeq[(IndexedColumn, ColumnValues)],
     shapes: IndexedSeq[FileShape])
+    extends IndexColumns {
+  override def indexed: IndexedSeq[IndexedColumn] = columns.map(_._1)
+  override def table: FileTable = files
+  override def column(number: Int): ColumnValues = columns(number)._2
+}
 
 object IndexContent {
   val empty: IndexContent = of(Nil)

@@ -17,28 +17,25 @@ import org.apache.spark.unsafe.array.ByteArrayMethods
  * @param file the generation
  * @param cacheSize bytes that the cache of all indexes may take
  */
-final class LoadedIndex(root: Path, file: FileStatus, conf: Configuration, cacheSize: Long) {
+final class LoadedIndex(root: Path, file: FileStatus, conf: Configuration, cacheSize: Long)
+    extends IndexColumns {
   private lazy val reader = new IndexReader(file, conf)
 
   private lazy val loadedHeader =
     IndexCache(IndexCache.headerKey(file), cacheSize)(new LoadedHeader(reader.header))
 
-  /**
-   * The columns that are there.
-   *
-   * @throws java.io.IOException when the generation cannot be used
-   */
-  def indexed: IndexedSeq[IndexedColumn] = loadedHeader.indexed
+  /** @throws java.io.IOException when the generation cannot be used */
+  override def indexed: IndexedSeq[IndexedColumn] = loadedHeader.indexed
 
-  /** What leaf columns files have. */
-  def shapes: IndexedSeq[FileShape] = loadedHeader.shapes
+  override def shapes: IndexedSeq[FileShape] = loadedHeader.shapes
 
-  /** The data files. */
+  /** The data files, to be found by their paths. */
   lazy val files: PathLookup =
     IndexCache(CacheKey(file, IndexCache.Files), cacheSize)(new PathLookup(root, reader.files()))
 
-  /** What is known of a column, by its position in [[indexed]]. */
-  def column(number: Int): ColumnValues =
+  override def table: FileTable = files.table
+
+  override def column(number: Int): ColumnValues =
     IndexCache(CacheKey(file, number), cacheSize)(new LoadedColumn(reader.column(number))).values
 }
 

@@ -20,7 +20,7 @@ private[skipping] final case class DataColumn(
 }
 
 /** Finds columns of a table in its index: one of the table may be several there. */
-private[skipping] final class ViewBuilder(index: LoadedIndex, caseSensitive: Boolean) {
+private[skipping] final class ViewBuilder(index: IndexColumns, caseSensitive: Boolean) {
   import ColumnView._
 
   /** The column on the axis of its type; or why the index says nothing of it. */
@@ -49,7 +49,7 @@ private[skipping] final class ViewBuilder(index: LoadedIndex, caseSensitive: Boo
     if (caseSensitive) stored == wanted else FileShape.fold(stored) == FileShape.fold(wanted)
 
   private def converted(v: ColumnValues, conversion: Conversion, floating: Boolean): ColumnView = {
-    val rows = index.files.table.rows
+    val rows = index.table.rows
     val info = new Array[Byte](rows.length)
     var i = 0
     while (i < info.length) {
@@ -124,7 +124,7 @@ private[skipping] final class ViewBuilder(index: LoadedIndex, caseSensitive: Boo
   private def markMissing(info: Array[Byte], path: Seq[String]): Unit = {
     val lacking = index.shapes.map(_.lacks(path)).toArray
     if (lacking.contains(true)) {
-      val shapeOf = index.files.table.shapeOf
+      val shapeOf = index.table.shapeOf
       info.indices.foreach { i =>
         val s = shapeOf(i)
         if (s >= 0 && s < lacking.length && lacking(s)) info(i) = NoValues.toByte

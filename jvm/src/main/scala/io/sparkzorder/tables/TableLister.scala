@@ -42,6 +42,7 @@ final class TableLister(session: Session, target: Target) {
   private def listPartitions(table: CatalogTable): TableFiles = {
     val zone = session.sessionState.conf.sessionLocalTimeZone
     val partitions = session.sessionState.catalog.listPartitions(table.identifier)
+    TargetChecks.checkPartitions(target, partitions)
     val located = partitions.map(p => qualified(new Path(p.location)) -> p)
     val (inside, outside) = located.partition { case (path, _) => isBelow(root, path) }
     val folders = inside.map { case (path, p) => path -> p.toRow(table.partitionSchema, zone) }

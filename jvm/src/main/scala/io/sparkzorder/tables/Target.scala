@@ -18,6 +18,9 @@ sealed trait Target {
 
   def properties: Map[String, String]
 
+  /** Settings that are in force for this kind of table when nothing else is said, by key. */
+  def defaults: Map[String, String] = Map.empty
+
   /** The directory with scheme and authority, the same however it was named. */
   def root(conf: Configuration): Path = location.getFileSystem(conf).makeQualified(location)
 }
@@ -38,4 +41,11 @@ final case class CatalogTarget(table: CatalogTable) extends Target {
   override def name: String = table.identifier.quotedString
   override def location: Path = new Path(table.location)
   override def properties: Map[String, String] = table.properties
+
+  /** STORED AS PARQUET, not USING parquet. */
+  def isHiveFormat: Boolean = table.provider.forall(_.equalsIgnoreCase("hive"))
+
+  // Hive before version 4 reads no other timestamps than INT96
+  override def defaults: Map[String, String] =
+    if (isHiveFormat) Map("timestampType" -> "preserve") else Map.empty
 }

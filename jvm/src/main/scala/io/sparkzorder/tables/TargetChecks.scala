@@ -1,11 +1,17 @@
 package io.sparkzorder.tables
 
 import java.io.FileNotFoundException
+import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 
-import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
+import org.apache.spark.sql.catalyst.catalog.{
+  CatalogStorageFormat,
+  CatalogTable,
+  CatalogTablePartition,
+  CatalogTableType
+}
 import org.apache.spark.sql.execution.datasources.BucketingUtils
 
 import io.sparkzorder.errors.ZOrderErrors
@@ -36,11 +42,7 @@ object TargetChecks {
         if (table.tableType == CatalogTableType.VIEW) {
           refuse(target, "a view", "Name the table that it reads.")
         }
-        table.provider.map(_.toLowerCase(java.util.Locale.ROOT)) match {
-          case Some("parquet") =>
-          case Some("hive") | None if table.storage.serde.exists(_.contains("parquet")) =>
-          case other => refuseFormat(target, other.getOrElse("hive"))
-        }
+        checkFormat(target, table)
     }
     val root = target.root(conf)
     val fs = root.getFileSystem(conf)
@@ -65,15 +67,7 @@ object TargetChecks {
     if (table.tableType == CatalogTableType.VIEW) {
       refuse(target, "a view", "Optimize the table that it reads.")
     }
-    table.provider.map(_.toLowerCase(java.util.Locale.ROOT)) match {
-      case Some("parquet") =>
-      case Some("hive") | None =>
-        refuse(
-          target,
-          "a Hive-format table",
-          "This version optimizes tables made with USING parquet; Hive-format tables come later.")
-      case Some(other) => refuseFormat(target, other)
-    }
+    checkFormat(target, table)
     hidingOption(table).foreach { o =>
       refuse(
         target,
@@ -84,6 +78,26 @@ object TargetChecks {
       refuse(target, "bucketed", "Rewriting its files would break the buckets.")
     }
   }
+
+  private def checkFormat(target: Target, table: CatalogTable): Unit =
+    table.provider.map(_.toLowerCase(Locale.ROOT)) match {
+      case Some("parquet") =>
+      case Some("hive") | None if isParquet(table.storage) =>
+      case other => refuseFormat(target, other.getOrElse("hive"))
+    }
+
+  /** Refuses a Hive-format table with partitions in another format: each may have its own. */
+  def checkPartitions(target: Target, partitions: Seq[CatalogTablePartition]): Unit =
+    partitions.find(p => p.storage.serde.isDefined && !isParquet(p.storage)).foreach { p =>
+      val spec = p.spec.map { case (k, v) => s"$k=$v" }.mkString("/")
+      refuse(
+        target,
+        s"a Hive-format table whose partition $spec is no Parquet (${p.storage.serde.get})",
+        "Rewrite this partition as Parquet first.")
+    }
+
+  private def isParquet(storage: CatalogStorageFormat): Boolean =
+    storage.serde.exists(_.toLowerCase(Locale.ROOT).contains("parquet"))
 
   /** An option of the table that decides which files are read, or what their values are. */
   def hidingOption(table: CatalogTable): Option[String] =

@@ -273,7 +273,11 @@ class OptimizeFailureSuite extends OptimizeTestBase {
         } {
           spark.sparkContext.setJobGroup(group, "an OPTIMIZE to cancel", interruptOnCancel = true)
           try intercept[Throwable](sql(statement(dir)))
-          finally spark.sparkContext.clearJobGroup()
+          finally {
+            // also when it failed before it wrote
+            begun.countDown()
+            spark.sparkContext.clearJobGroup()
+          }
         }
         thread.join()
       }

@@ -95,9 +95,6 @@ class OptimizeSuite extends OptimizeTestBase {
           Set("p=0/q=k 0", "p=1/q=k 1", "p=3/q=k 1"))
         assert(chosen("p IN (SELECT wanted FROM other)") === Set("p=2/q=k 0"))
         assert(chosen("p = 99") === Set())
-        val message = "ZORDER_PREDICATE_NOT_ON_PARTITIONS"
-        fails(message, "`a`", "`p`, `q`")(sql(s"OPTIMIZE '$dir' WHERE a = 1 AND p = 2"))
-        fails(message)(sql(s"OPTIMIZE '$dir' WHERE p = a"))
       }
     }
   }
@@ -115,8 +112,6 @@ class OptimizeSuite extends OptimizeTestBase {
           assert(row.getAs[Row]("metrics").getAs[Long]("partitionsOptimized") === 1, where)
         }
       }
-      fails("ZORDER_PREDICATE_NOT_ON_PARTITIONS", "`a`")(
-        sql("OPTIMIZE pt WHERE a = 1 ZORDER BY b"))
     }
   }
 

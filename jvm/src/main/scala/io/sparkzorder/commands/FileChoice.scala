@@ -1,0 +1,65 @@
+package io.sparkzorder.commands
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, PredicateHelper}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.skipping.FilterOnFooters
+
+/**
+ * Which files the predicates on data columns of a WHERE clause choose: those in which a row may match
+ * by the least and greatest values that their footers have. Spark resolves and simplifies the predicate
+ * as that of a query, so constants, casts and time zones are what they are there. No row is read.
+ */
+private[commands] object FileChoice extends PredicateHelper {
+
+  /**
+   * @return ordinals of the chosen files; None where the clause says nothing of data columns
+   * @throws org.apache.spark.sql.AnalysisException as for a query with this predicate
+   */
+  def choose(p: Prepared, where: WhereClause): Option[Set[Int]] = where.onFiles.map { predicate =>
+    val relation = HadoopFsRelation(
+      new NoFiles(p.files.root, p.files.partitionSchema),
+      p.files.partitionSchema,
+      p.schema,
+      None,
+      new ParquetFileFormat,
+      Map.empty)(p.session)
+    val table = where.named(LogicalRelation(relation))
+    val query = SparkLine.frame(p.session, Filter(predicate, table)).queryExecution
+    matching(p, query.optimizedPlan, relation)
+  }
+
+  private def matching(
+      p: Prepared,
+      plan: LogicalPlan,
+      relation: HadoopFsRelation): Set[Int] = {
+    val filters = plan.collect { case f: Filter => f.condition }
+    val output = plan.collectFirst { case r: LogicalRelation if r.relation eq relation => r.output }
+    // where the predicate can never be true, Spark has taken the relation out of the plan
+    if (output.isEmpty) Set.empty
+    else {
+      val conf = p.session.sessionState.conf
+      val judge = new FilterOnFooters(output.get, p.schema, p.files.partitionSchema, conf)
+      val chosen = judge(filters.flatMap(splitConjunctivePredicates), p.footers)
+      p.footers.zipWithIndex.collect { case (f, i) if chosen.get(i) => f.file.ordinal }.toSet
+    }
+  }
+}
+
+/** Stands for the files of a relation that is only planned. */
+private final class NoFiles(root: Path, override val partitionSchema: StructType)
+    extends FileIndex {
+  override def rootPaths: Seq[Path] = Seq(root)
+  override def inputFiles: Array[String] = Array.empty
+  override def refresh(): Unit = ()
+  override def sizeInBytes: Long = 0L
+  override def listFiles(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = Nil
+}

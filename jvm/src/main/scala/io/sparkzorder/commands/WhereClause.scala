@@ -1,0 +1,60 @@
+package io.sparkzorder.commands
+
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
+import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  AttributeReference,
+  Expression,
+  PredicateHelper
+}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.tables.{CatalogTarget, Target}
+
+/**
+ * The WHERE clause of OPTIMIZE by what its conjuncts are about. Columns are known by name.
+ *
+ * @param partitionSchema partition columns of the target
+ */
+final class WhereClause(
+    where: Expression,
+    target: Target,
+    partitionSchema: StructType,
+    sameName: (String, String) => Boolean)
+    extends PredicateHelper {
+
+  private val (partitionOnly, others) =
+    splitConjunctivePredicates(where).partition(dataColumns(_).isEmpty)
+
+  /** Conjuncts that a partition fulfils or not. */
+  val onPartitions: Option[Expression] = partitionOnly.map(byName).reduceOption(And(_, _))
+
+  /** Conjuncts with data columns, alone or beside partition columns. */
+  val onFiles: Option[Expression] = others.map(byName).reduceOption(And(_, _))
+
+  /** Names in the clause that are no partition columns. */
+  def dataColumns: Seq[String] = dataColumns(where)
+
+  /** Puts the name of a catalog table before the columns of `plan`. */
+  def named(plan: LogicalPlan): LogicalPlan = target match {
+    case CatalogTarget(t) => SubqueryAlias(t.identifier.table, plan)
+    case _ => plan
+  }
+
+  private def dataColumns(e: Expression): Seq[String] = e.collect {
+    case a: AttributeReference => a.name
+    case u: UnresolvedAttribute => ownPart(u.nameParts)
+  }.distinct.filterNot(n => partitionSchema.fieldNames.exists(sameName(_, n)))
+
+  // the analyzer may have bound columns to the table already; here they are those of a stand-in
+  private def byName(e: Expression): Expression = e.transform { case a: AttributeReference =>
+    UnresolvedAttribute(Seq(a.name))
+  }
+
+  private def ownPart(parts: Seq[String]): String = target match {
+    case CatalogTarget(t) if parts.length > 1 && sameName(parts.head, t.identifier.table) =>
+      parts(1)
+    case _ => parts.head
+  }
+}
