@@ -55,6 +55,7 @@ private[torture] final class Torture(base: File, session: SparkSession, folders:
     val bytes = before.toSeq.map(n => new File(template, n).length).sum
     bytes / (folders * 3)
   }
+  private val classes = new ChildClasses(base)
   private var made = 0
   private var next: Option[Victim] = None
 
@@ -127,7 +128,7 @@ private[torture] final class Torture(base: File, session: SparkSession, folders:
 
   private def newVictim(): Victim = {
     made += 1
-    new Victim(new File(base, s"child$made"))
+    new Victim(new File(base, s"child$made"), classes)
   }
 
   /** All that must hold after a kill. */

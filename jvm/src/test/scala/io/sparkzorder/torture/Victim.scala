@@ -11,7 +11,7 @@ import scala.collection.JavaConverters._
  *
  * @param base directory of its own for all that it writes besides the table
  */
-private[torture] final class Victim(base: File) {
+private[torture] final class Victim(base: File, classes: ChildClasses) {
   base.mkdirs()
   private val process = {
     val flags = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala
@@ -22,10 +22,7 @@ private[torture] final class Victim(base: File) {
         "-Xss4m",
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
-        "-Xshare:auto",
-        "-Duser.timezone=UTC",
-        "-cp",
-        System.getProperty("java.class.path"),
+        "-Duser.timezone=UTC") ++ classes.flags ++ Seq(
         "io.sparkzorder.torture.TortureChild",
         base.getPath)
     val builder = new ProcessBuilder(command.asJava)
