@@ -16,11 +16,11 @@ from spark_zorder import configure
 PATIENCE = 200.0
 
 
-def session(home: Path, **settings: str) -> SparkSession:
+def session(home: Path, master: str = "local-cluster[2,1,1024]", **settings: str) -> SparkSession:
     """A session on two executors of one core each, processes of their own, with an event log."""
     os.environ["SPARK_HOME"] = str(spark_home(home))
     (home / "events").mkdir(exist_ok=True)
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+    builder = SparkSession.builder.master(master)
     for key, value in {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

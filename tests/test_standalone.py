@@ -1,0 +1,119 @@
+"""OPTIMIZE and skipping on a standalone cluster: master, two workers and driver are processes."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import cluster
+from tests.cluster import events
+from tests.optimizing import write_parts
+from tests.standalone import HOSTS, Standalone
+from tests.support import data_files
+from tests.test_cluster import check_rewritten, names, rows, script, statement
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds processes in /proc")
+
+
+@pytest.fixture
+def standalone(tmp_path: Path) -> Iterator[Standalone]:
+    home = tmp_path / "cluster"
+    home.mkdir()
+    with Standalone(home) as started:
+        yield started
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_parts(tmp_path / "t", rows(), 4)
+
+
+OPTIMIZE_AND_READ = """
+from spark_zorder import explain_skipping
+spark = cluster.session(home, master={url!r}, **{settings!r})
+spark.sql({text!r}).collect()
+found = spark.read.parquet({table!r}).where("a = 7")
+(skipped,) = [r for r in explain_skipping(found).collect() if r.predicate == "(a = 7)"]
+print(found.count(), skipped.files, skipped.filesKept, flush=True)
+spark.stop()
+"""
+
+
+def optimize_and_read(
+    standalone: Standalone, table: Path, home: Path, **settings: str
+) -> tuple[int, int, int]:
+    """Rows of a point query, files of the table and files that the query opens."""
+    home.mkdir()
+    settings = {"spark.driver.host": HOSTS[0], "spark.executor.memory": "512m", **settings}
+    body = OPTIMIZE_AND_READ.format(
+        url=standalone.url, settings=settings, text=statement(table), table=str(table)
+    )
+    found, files, kept = map(int, script(home, body).split())
+    return found, files, kept
+
+
+def check_query(table: Path, found: int, files: int, kept: int) -> None:
+    assert found == rows()["a"].to_pylist().count(7)
+    assert files == len(data_files(table))
+    # two columns and 20 files: a point query reads about the square root of them
+    assert 0 < kept <= 6
+
+
+def test_a_worker_is_killed_in_the_middle(
+    standalone: Standalone, table: Path, tmp_path: Path
+) -> None:
+    def kill() -> None:
+        executor = standalone.executor(HOSTS[1])
+        standalone.workers[1].kill()
+        os.kill(executor, signal.SIGKILL)
+
+    killing = cluster.when_staged(table, 3, kill)
+    check_query(table, *optimize_and_read(standalone, table, tmp_path / "driver"))
+    killing.join()
+    check_rewritten(table, 1)
+    seen = events(tmp_path / "driver")
+    assert [e for e in seen if e["Event"] == "SparkListenerExecutorRemoved"]
+    tasks: list[Any] = [e for e in seen if e["Event"] == "SparkListenerTaskEnd"]
+    assert {t["Task Info"]["Host"] for t in tasks} == set(HOSTS)
+
+
+def test_speculative_tasks_and_one_that_comes_back(
+    standalone: Standalone, table: Path, tmp_path: Path
+) -> None:
+    """An executor stands still while it writes; its tasks run again elsewhere; then it goes on."""
+    stopped: list[int] = []
+
+    def stop_for_a_while() -> None:
+        executor = standalone.executor(HOSTS[1])
+        os.kill(executor, signal.SIGSTOP)
+        stopped.append(executor)
+        # when the others have done its work, or at the latest before Spark gives it up
+        done = table / "_zorder/_commits/_1_done"
+        until = time.monotonic() + 60
+        while not done.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(executor, signal.SIGCONT)
+
+    watching: threading.Thread = cluster.when_staged(table, 3, stop_for_a_while)
+    settings = {
+        "spark.speculation": "true",
+        "spark.speculation.interval": "50ms",
+        "spark.speculation.multiplier": "1.1",
+        "spark.speculation.quantile": "0.1",
+    }
+    found = optimize_and_read(standalone, table, tmp_path / "driver", **settings)
+    watching.join()
+    check_query(table, *found)
+    assert stopped
+    tasks: list[Any] = [
+        e for e in events(tmp_path / "driver") if e["Event"] == "SparkListenerTaskEnd"
+    ]
+    copies = [t for t in tasks if t["Task Info"]["Speculative"]]
+    assert [t for t in copies if t["Task End Reason"]["Reason"] == "Success"]
+    check_rewritten(table, 1)
+    assert names(table) == {f.name for f in data_files(table)} | {"_zorder"}
