@@ -1,4 +1,4 @@
-"""Tables in Hive's format that Spark reads natively: a session with Hive's catalog, in a JVM of its own."""
+"""Tables in Hive's format that Spark reads natively, in a session of Hive's catalog."""
 
 import sys
 from pathlib import Path
@@ -52,9 +52,11 @@ for table, where, total in (
         (r.files, r.filesKept) for r in spark.sql(f"SHOW SKIPPING FOR {query}").collect() if r.used
     }
     assert row[0] == total and row[1] < total, (table, where, row)
-    assert ("FileScan parquet" in explained(query)), explained(query)
+    plan = explained(query)
+    assert "FileScan parquet" in plan, plan
+    # without a filter on its partitions Spark lists a table when the query runs
     if table == "plain" or "p =" in where:
-        assert f"ZOrderFiles: {row[1]} of {row[0]} (pruned by id: " in explained(query), explained(query)
+        assert f"ZOrderFiles: {row[1]} of {row[0]} (pruned by id: " in plan, plan
     assert rows(query) == [(700, 0)]
     nothing = f"SELECT * FROM {table} WHERE ab = 50"
     assert rows(nothing) == []

@@ -113,7 +113,9 @@ def test_a_frame_that_was_made_before_sees_the_rows(spark: SparkSession, table: 
     assert seen == before
 
 
-def test_a_dry_run_and_into_leave_no_state_and_the_copy_has_an_index(spark: SparkSession, table: Path) -> None:
+def test_a_dry_run_and_into_leave_no_state_and_the_copy_has_an_index(
+    spark: SparkSession, table: Path
+) -> None:
     before = snapshot(table)
     dry = run(spark, statement(table, ["id", "x"]) + " DRY RUN")
     assert dry.dryRun

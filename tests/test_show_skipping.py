@@ -103,9 +103,7 @@ def test_explain_shows_files_and_what_pruned_them(
     assert total == files
     assert set(pruned) <= {"a", "b"}
     assert kept + sum(map(int, pruned.values())) == total
-    (row,) = {
-        (r.files, r.filesKept) for r in explain_skipping(frame).collect() if r.used
-    }
+    (row,) = {(r.files, r.filesKept) for r in explain_skipping(frame).collect() if r.used}
     assert row == (total, kept)
     (plan,) = spark.sql(
         f"EXPLAIN FORMATTED SELECT id FROM parquet.`{table}` WHERE a = 5 AND b = 7"

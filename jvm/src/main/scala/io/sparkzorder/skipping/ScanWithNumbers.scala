@@ -38,7 +38,8 @@ trait ScanWithNumbers extends FileSourceScanExec {
     plain.metadata ++ numbers.map(n => Key -> n.toString)
   }
 
-  private lazy val fileMetrics: Map[String, SQLMetric] =
+  // not for tasks: each would send a zero, which the UI shows
+  @transient private lazy val fileMetrics: Map[String, SQLMetric] =
     (Seq(
       Total -> "number of files before skipping",
       Kept -> "number of files kept by the index",

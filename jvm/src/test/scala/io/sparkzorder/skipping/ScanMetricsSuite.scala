@@ -105,7 +105,7 @@ class ScanMetricsSuite extends ScanTestBase {
         }
         val shown = sql(
           "SHOW SKIPPING FOR SELECT f.id FROM fact f JOIN dim d ON f.p = d.p " +
-            "WHERE d.x = 10 AND f.a = 15").where("used").head
+            "WHERE d.x = 10 AND f.a = 15").where("used").head()
         assert(shown.getLong(2) === 48 && shown.getLong(3) === 12)
       }
     }
@@ -128,7 +128,7 @@ class ScanMetricsSuite extends ScanTestBase {
         checkRows(sql("SELECT id FROM grid WHERE a = 15 AND b IN (SELECT b FROM grid WHERE a = 9)"))
         checkRows(sql(s"SELECT id FROM grid WHERE $oneFile ORDER BY id LIMIT 3"))
         assert(sql(s"SELECT id FROM grid WHERE $oneFile LIMIT 3").collect().length === 3)
-        checkRows(sql(s"SELECT _metadata.file_name n, id FROM grid WHERE $oneFile"))
+        checkRows(read(dir).where(oneFile).select("_metadata.file_name", "id"))
       }
     }
   }
@@ -138,7 +138,7 @@ class ScanMetricsSuite extends ScanTestBase {
 
   test("without an entry: a number of the scan, a counter, and one line of the log") {
     withGrid { dir =>
-      sql(grid).where("id < 300").coalesce(2).write.mode("append").parquet(dir.getPath)
+      sql(grid).where("id < 300").repartition(2).write.mode("append").parquet(dir.getPath)
       val before = IndexNarrowing.withoutEntryCount
       val log = new LogAppender("skipping")
       withLogAppender(log) {

@@ -31,7 +31,7 @@ class ScanNodeSuite extends ScanTestBase {
         changed)
       copies.foreach(c => assert(isOurs(c), c))
       assert(changed.asInstanceOf[FileSourceScanExec].dataFilters !== scan.dataFilters)
-      assert(scan.clone() === scan && scan.clone().hashCode === scan.hashCode)
+      assert(scan.clone() == scan && scan.clone().hashCode == scan.hashCode)
       assert(scan.clone().asInstanceOf[FileSourceScanExec].metadata === scan.metadata)
     }
   }
@@ -40,7 +40,7 @@ class ScanNodeSuite extends ScanTestBase {
     withGrid { dir =>
       val scan = scanIn(dir, oneFile)
       val own = asSparksOwn(scan)
-      assert(scan !== own && own !== scan && own.hashCode !== scan.hashCode)
+      assert(scan != own && own != scan && own.hashCode != scan.hashCode)
       assert(!scan.sameResult(own) && !own.sameResult(scan))
       val again = scanIn(dir, oneFile)
       assert(scan.sameResult(again) && scan.semanticHash() === again.semanticHash())
@@ -58,11 +58,11 @@ class ScanNodeSuite extends ScanTestBase {
       sql(grid).write.orc(dir.getPath)
       val plan = spark.read.orc(dir.getPath).where(oneFile).queryExecution.sparkPlan
       assert(plan.collect { case s: FileSourceScanExec => isOurs(s) } === Seq(false))
+    }
+    withGrid { dir =>
       inConf("spark.zorder.enabled" -> "false") {
-        withGrid { parquet =>
-          val off = read(parquet).where(oneFile).queryExecution.sparkPlan
-          assert(off.collect { case s: FileSourceScanExec => isOurs(s) } === Seq(false))
-        }
+        val plan = read(dir).where(oneFile).queryExecution.sparkPlan
+        assert(plan.collect { case s: FileSourceScanExec => isOurs(s) } === Seq(false))
       }
     }
   }
