@@ -46,7 +46,7 @@ for table, where, total in (
     ("parted", "id = 700", 8),
     ("parted", "p = 0 AND id = 700", 4),
 ):
-    spark.sql(f"CREATE ZORDER INDEX IF NOT EXISTS ON {table}").collect()
+    spark.sql(f"CREATE IF NOT EXISTS ZORDER INDEX ON {table}").collect()
     query = f"SELECT id, ab FROM {table} WHERE {where}"
     (row,) = {
         (r.files, r.filesKept) for r in spark.sql(f"SHOW SKIPPING FOR {query}").collect() if r.used
