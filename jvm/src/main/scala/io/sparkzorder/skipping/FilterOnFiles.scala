@@ -37,7 +37,8 @@ final class FilterOnFiles private (
   /** The files that the predicates on the same columns keep together; what lets most go comes first. */
   private lazy val byCause: IndexedSeq[(String, BitSet)] = {
     val count = index.files.table.size
-    conjuncts.zip(tests).filter(_._1.used).groupBy(c => FilterOnFiles.cause(c._1.columns)).toIndexedSeq
+    conjuncts.zip(tests).filter(_._1.used).groupBy(c =>
+      FilterOnFiles.cause(c._1.columns)).toIndexedSeq
       .map { case (cause, same) => cause -> FileTest.and(same.map(_._2)).files(count) }
       .sortBy { case (cause, files) => (files.cardinality, cause) }
   }

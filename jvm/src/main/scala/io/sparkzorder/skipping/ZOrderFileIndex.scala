@@ -91,7 +91,8 @@ final class ZOrderFileIndex(
   private[skipping] def numbers(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Option[SkippingNumbers] =
-    if (delegate.isInstanceOf[InMemoryFileIndex]) judged(partitionFilters, dataFilters).numbers
+    if (evaluable(dataFilters).isEmpty) None
+    else if (delegate.isInstanceOf[InMemoryFileIndex]) judged(partitionFilters, dataFilters).numbers
     else knownNumbers(partitionFilters, dataFilters)
 
   private case class Asked(partitionFilters: Seq[Expression], dataFilters: Seq[Expression])

@@ -55,7 +55,8 @@ class IndexAfterRunsSuite extends OverlayTestBase {
       def copied(name: String): File = {
         val out = new File(base.getCanonicalFile, name)
         val before = snapshot(dir)
-        val row = sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) INTO '$out' OPTIONS (${sizeFor(dir, 6)})").head()
+        val row =
+          sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) INTO '$out' OPTIONS (${sizeFor(dir, 6)})").head()
         assert(snapshot(dir) === before)
         assert(row.getAs[scala.collection.Map[String, Long]]("phases").contains("index"))
         assert(entries(out) === listed(out) && listed(out).nonEmpty)

@@ -22,7 +22,8 @@ class ScanExplainSuite extends ScanTestBase {
         assert(count.jobs === 0, mode)
       }
       for (mode <- Seq("", "EXTENDED", "CODEGEN", "COST", "FORMATTED")) {
-        val text = sql(s"EXPLAIN $mode SELECT * FROM parquet.`$dir` WHERE $oneFile").head().getString(0)
+        val text =
+          sql(s"EXPLAIN $mode SELECT * FROM parquet.`$dir` WHERE $oneFile").head().getString(0)
         assert(text.contains(oneFileText), s"$mode: $text")
       }
       assert(checkRows(read(dir).where(oneFile)).count() === 10)
@@ -70,7 +71,8 @@ class ScanExplainSuite extends ScanTestBase {
     }
   }
 
-  test("a table of the catalog: numbers where Spark has listed the files, no listing for them else") {
+  test(
+    "a table of the catalog: numbers where Spark has listed the files, no listing for them else") {
     withTable("t") {
       sql(s"CREATE TABLE t USING parquet PARTITIONED BY (p) AS SELECT *, id % 2 p FROM ($grid)")
       sql("CREATE ZORDER INDEX ON t").collect()

@@ -76,7 +76,8 @@ class ScanMetricsSuite extends ScanTestBase {
         assert(reused(same) >= 1, same.queryExecution.executedPlan)
         val other = checkRows(joined("a = 15", "a = 25"))
         val ofScans = collect(other.queryExecution.executedPlan) {
-          case r @ ReusedExchangeExec(_, e: Exchange) if e.exists(_.isInstanceOf[ScanWithNumbers]) =>
+          case r @ ReusedExchangeExec(_, e: Exchange)
+              if e.exists(_.isInstanceOf[ScanWithNumbers]) =>
             r
         }
         assert(ofScans.isEmpty)
@@ -117,7 +118,8 @@ class ScanMetricsSuite extends ScanTestBase {
       inBoth {
         val cached = read(dir).where(oneFile).cache()
         try {
-          for (_ <- 1 to 2) assert(cached.groupBy("a").count().collect().map(_.getLong(1)) === Seq(10))
+          for (_ <- 1 to 2)
+            assert(cached.groupBy("a").count().collect().map(_.getLong(1)) === Seq(10))
           val plans = collect(cached.groupBy("a").count().queryExecution.executedPlan) {
             case m: InMemoryTableScanExec => m.relation.cachedPlan
           }
