@@ -1,5 +1,6 @@
 """SHOW SKIPPING FOR and `explain_skipping`: which files a query would read, and why."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,25 @@ def test_what_changes_something_is_refused_and_not_done(
         assert condition_of(refusal.value) == "ZORDER_NOT_A_QUERY"
     assert not target.exists()
     assert not spark.catalog.tableExists("never_made")
+
+
+@pytest.mark.parametrize("extended", [False, True, "codegen", "cost", "formatted"])
+def test_explain_shows_files_and_what_pruned_them(
+    spark: SparkSession, table: str, extended: bool | str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = spark.read.parquet(table).where("a = 5 AND b = 7").select("id")
+    frame.explain(extended)
+    files = len(list(Path(table).glob("*.parquet")))
+    shown = re.search(r"ZOrderFiles: (\d+) of (\d+) \(pruned by (.*?)\)", capsys.readouterr().out)
+    assert shown
+    kept, total = int(shown[1]), int(shown[2])
+    pruned = dict(part.split(": ") for part in shown[3].split(", "))
+    assert total == files
+    assert set(pruned) <= {"a", "b"}
+    assert kept + sum(map(int, pruned.values())) == total
+    (row,) = {(r.files, r.filesKept) for r in explain_skipping(frame).collect() if r.used}
+    assert row == (total, kept)
+    (plan,) = spark.sql(
+        f"EXPLAIN FORMATTED SELECT id FROM parquet.`{table}` WHERE a = 5 AND b = 7"
+    ).first()
+    assert shown[0] in plan

@@ -14,6 +14,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.rewrite._
 import io.sparkzorder.tables._
 
@@ -121,7 +122,7 @@ final class OptimizeRun(
     if (!clauses.dryRun) {
       lastPublished = state.numbers().lastOption.getOrElse(0L)
       stale = state.unfinished().nonEmpty
-      new Publisher(state).rollForward()
+      IndexUpdate.recovered(user, state, new Publisher(state).rollForward())
       if (clauses.into.isEmpty) new Retention(state).removeExpired(startMs)
       logOtherRuns()
     }
@@ -222,6 +223,14 @@ final class OptimizeRun(
       throw ZOrderErrors.verificationFailed(target.name, s"$copied of $rows rows were copied")
     }
     directory.markSuccess()
+    if (outcomes.exists(_.added.nonEmpty)) {
+      phases("index")(IndexUpdate.ofCopy(
+        new StateDirectory(directory.root, conf),
+        outcomes.flatMap(_.added),
+        prepared.columns.map(_.parts),
+        IndexUpdate.chosen(root, conf),
+        conf))
+    }
   }
 
   private def refresh(): Unit = {

@@ -8,7 +8,6 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.{LongType, StringType, StructType}
 
-import io.sparkzorder.rewrite.Publisher
 import io.sparkzorder.tables.Target
 
 /** RECOVER LAYOUT: publishes what was committed and not published. */
@@ -24,7 +23,7 @@ case object RecoverLayout extends TargetAction {
     .add("filesRemoved", LongType, nullable = false)
 }
 
-/** RECOVER LAYOUT of a known target. It reads no data file and removes no retained one. */
+/** RECOVER LAYOUT of a known target. It reads no row of a data file and removes no retained file. */
 final case class RecoverLayoutCommand(target: Target) extends LeafRunnableCommand {
 
   override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(RecoverLayout.schema)
@@ -34,7 +33,7 @@ final case class RecoverLayoutCommand(target: Target) extends LeafRunnableComman
   override def run(session: SparkSession): Seq[Row] = {
     val table = new TableState(SparkLine.session(session), target)
     table.checkInPlace()
-    val runs = table.exchanging(new Publisher(table.state).rollForward())
+    val runs = table.exchanging(table.rollForward())
     val changes = runs.flatMap(_.changes)
     Seq(
       Row(

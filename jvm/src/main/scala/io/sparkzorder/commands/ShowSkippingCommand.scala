@@ -11,7 +11,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.skipping.{ConjunctUse, IndexNarrowing, ZOrderFileIndex}
+import io.sparkzorder.skipping.{ConjunctUse, IndexNarrowing, JudgedListing, ZOrderFileIndex}
 
 /** A query, held where the analyzer does not look: it is planned only when the statement runs. */
 final case class SkippingQuery(plan: LogicalPlan, text: String) {
@@ -73,9 +73,11 @@ private final class ScanReport(number: Int, scan: FileSourceScanExec) {
 
   def rows: Seq[Row] = location match {
     case ours: ZOrderFileIndex =>
-      val files = count(ours.listFiles(scan.partitionFilters, Nil))
-      val kept = count(ours.listFiles(scan.partitionFilters, scan.dataFilters))
-      val uses = new IndexNarrowing(scan.relation, scan.output).judge(scan.dataFilters)
+      val listed = ours.unnarrowed(scan.partitionFilters, scan.dataFilters)
+      val narrowing = new IndexNarrowing(scan.relation, scan.output)
+      val uses = narrowing.judge(scan.dataFilters)
+      val files = count(listed)
+      val kept = count(JudgedListing.of(listed, narrowing.judgeBy(uses)).directories)
       val conjuncts = uses.flatMap { u =>
         u.filter.toSeq.flatMap { f =>
           val dropped = f.dropped.toMap

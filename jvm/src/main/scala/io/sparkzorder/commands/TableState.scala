@@ -8,7 +8,8 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.rewrite.StateDirectory
+import io.sparkzorder.index.IndexUpdate
+import io.sparkzorder.rewrite.{Publisher, Record, StateDirectory}
 import io.sparkzorder.tables.{CatalogTarget, Target, TargetChecks}
 
 /**
@@ -31,6 +32,13 @@ private[commands] final class TableState(user: Session, target: Target) {
   def checkInPlace(): Unit = {
     check()
     TargetChecks.checkInPlace(target, conf, settings(Settings.InPlaceSchemes))
+  }
+
+  /** Publishes what was committed and not published, with its entries in the index. */
+  def rollForward(): Seq[Record] = {
+    val runs = new Publisher(state).rollForward()
+    IndexUpdate.recovered(user, state, runs)
+    runs
   }
 
   /** Runs what may exchange files; the session's caches learn of it, also when it fails half-way. */

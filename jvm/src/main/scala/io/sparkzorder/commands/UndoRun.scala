@@ -11,6 +11,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.rewrite._
 import io.sparkzorder.tables.{DataFile, FooterReader, Target}
 
@@ -31,7 +32,7 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
   }
 
   private def undo(retainMs: Long): Row = {
-    new Publisher(state).rollForward()
+    table.rollForward()
     val history = RunHistory.read(state)
     val (number, undone) =
       history.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
@@ -44,6 +45,7 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
         .commit(record, () => recheck(number, undone, claim), history.last)
       logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")
       new Publisher(state).publish(committed, record)
+      IndexUpdate.recovered(session, state, Seq(record))
       UndoLayout.row(table.root.toString, record, System.currentTimeMillis() + retainMs)
     } catch {
       case t: Throwable =>

@@ -12,7 +12,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.rewrite.{Cleanup, Leftover, Leftovers, Publisher}
+import io.sparkzorder.rewrite.{Cleanup, Leftover, Leftovers}
 import io.sparkzorder.tables.Target
 
 /**
@@ -60,7 +60,7 @@ final case class VacuumLayoutCommand(target: Target, clauses: VacuumLayout)
     // what this very statement publishes is not over, however short the retention
     val unfinished = table.state.unfinished().map(_._2.run).toSet
     if (!clauses.dryRun && unfinished.nonEmpty) {
-      table.exchanging(new Publisher(table.state).rollForward())
+      table.exchanging(table.rollForward())
     }
     val cleanup = new Cleanup(table.state, user.sparkContext.sparkUser)
     leftovers(table, nowMs).filterNot(l => unfinished(l.run)).map { l =>

@@ -2,6 +2,8 @@ package io.sparkzorder.conf
 
 import java.util.Locale
 
+import org.apache.spark.sql.internal.SQLConf
+
 import io.sparkzorder.conf.Setting._
 import io.sparkzorder.errors.ZOrderErrors
 
@@ -76,6 +78,12 @@ object Settings {
     InPlaceSchemes,
     SkippingEnabled,
     SkippingCacheSize)
+
+  /** The value that the current session has of a setting with a default. */
+  def ofSession[T](setting: Setting[T]): T =
+    setting.parse(
+      SQLConf.get.getConfString(setting.sessionKey, setting.default.get),
+      setting.sessionKey)
 
   /** Makes sure that the session knows the settings, so that SET checks them: loading does it. */
   def register(): Unit = require(all.nonEmpty)

@@ -6,6 +6,9 @@ object ZOrderErrors {
   def boundsInvalid(function: String, problem: String): ZOrderException =
     error("ZORDER_BOUNDS_INVALID", "function" -> function, "problem" -> problem)
 
+  def bucketsUnknown(directory: String): ZOrderException =
+    error("ZORDER_BUCKETS_UNKNOWN", "directory" -> directory)
+
   def columnDuplicated(column: String, target: String): ZOrderException =
     error("ZORDER_COLUMN_DUPLICATED", "column" -> quoted(column), "target" -> target)
 

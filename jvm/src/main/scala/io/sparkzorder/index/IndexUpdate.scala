@@ -1,16 +1,19 @@
 package io.sparkzorder.index
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.rewrite.{Record, StateDirectory}
-import io.sparkzorder.tables.Footer
+import io.sparkzorder.rewrite.{Publisher, Record, StateDirectory}
+import io.sparkzorder.tables.{DataFile, Footer}
 
 /**
- * Keeps a table's index up to date with what OPTIMIZE has just published. A rename keeps a file's length
+ * Keeps a table's index up to date with what has just been published. A rename keeps a file's length
  * and time, so the footers of staged files speak for the files in their places. Whatever goes wrong here
  * costs skipping, never rows: a file without an entry is read.
  */
@@ -27,32 +30,106 @@ object IndexUpdate extends Logging {
       footers: Seq[Footer],
       ordering: Seq[Seq[String]],
       conf: Configuration): Unit =
-    try {
-      // a state directory that vanished means that the table was overwritten
-      if (state.fs.exists(state.home)) {
-        val places = placesOf(record)
-        val gone = replaced(record)
-        new IndexStore(state.root, conf).update { before =>
-          val chosen = before.flatMap(_._1.chosen)
-          val making = new FooterEntries(ColumnChoice(chosen, ordering))
-          val added = IndexContent.of(footers.flatMap(f =>
-            places.get(f.file.path.getName).map(making.of(f, _))))
-          val kept = before.map { case (_, content) =>
-            IndexContent.select(content, i => !gone(content.files.path(i)))
-          }
-          (IndexContent.concat(kept.toSeq :+ added), chosen)
+    update(state, conf, ordering, replaced(Seq(record))) { choice =>
+      val places = placesOf(record)
+      val making = new FooterEntries(choice)
+      IndexContent.of(footers.flatMap(f =>
+        places.get(f.file.path.getName).map(making.of(f, _))))
+    }
+
+  /**
+   * After runs were published that others had committed: reads the footers of what they wrote.
+   *
+   * @param records what was published just now, in their order
+   */
+  def recovered(session: Session, state: StateDirectory, records: Seq[Record]): Unit = {
+    val done = records.filter(_.exchangesFiles)
+    lazy val there = added(state, done)
+    lazy val names = there.flatMap(f => Relative.below(state.root, f.path)).toSet
+    lazy val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
+      .map(session.sessionState.sqlParser.parseMultipartIdentifier)
+    val conf = session.sessionState.newHadoopConf()
+    // an undo brings files back; it is no reason to make an index where there is none
+    def isWanted = done.exists(_.kind == Record.Optimize) || new IndexStore(state.root, conf).exists
+    guarded(state.root) {
+      if (done.nonEmpty && isWanted) {
+        update(state, conf, ordering, replaced(done) ++ names) { choice =>
+          new IndexBuild(session, state.root, choice).of(there).content
         }
       }
+    }
+  }
+
+  /**
+   * Makes the index of a new table, as INTO writes it.
+   *
+   * @param footers of all its files, where they lie
+   * @param chosen the columns that the user named for the index of the source
+   */
+  def ofCopy(
+      state: StateDirectory,
+      footers: Seq[Footer],
+      ordering: Seq[Seq[String]],
+      chosen: Option[Seq[Seq[String]]],
+      conf: Configuration): Unit = guarded(state.root) {
+    state.create()
+    new IndexStore(state.root, conf).update { _ =>
+      val making = new FooterEntries(ColumnChoice(chosen, ordering))
+      val entries = footers.flatMap { f =>
+        Relative.below(state.root, f.file.path).map(making.of(f, _))
+      }
+      (IndexContent.of(entries), chosen)
+    }
+  }
+
+  /** The columns that the user named for the index of a table. */
+  def chosen(root: Path, conf: Configuration): Option[Seq[Seq[String]]] =
+    Try {
+      new IndexStore(root, conf).generations().headOption
+        .flatMap(newest => new IndexReader(newest, conf).header.chosen)
+    }.toOption.flatten
+
+  /** @param gone relative paths whose entries go */
+  private def update(
+      state: StateDirectory,
+      conf: Configuration,
+      ordering: => Seq[Seq[String]],
+      gone: => Set[String])(added: ColumnChoice => IndexContent): Unit = guarded(state.root) {
+    // a state directory that vanished means that the table was overwritten
+    if (state.fs.exists(state.home)) {
+      val without = gone
+      new IndexStore(state.root, conf).update { before =>
+        val chosen = before.flatMap(_._1.chosen)
+        val kept = before.map { case (_, content) =>
+          IndexContent.select(content, i => !without(content.files.path(i)))
+        }
+        (IndexContent.concat(kept.toSeq :+ added(ColumnChoice(chosen, ordering))), chosen)
+      }
+    }
+  }
+
+  private def guarded(root: Path)(body: => Any): Unit =
+    try {
+      val _ = body
     } catch {
-      case NonFatal(e) => logWarning(s"the index of ${state.root} was not updated", e)
+      case NonFatal(e) => logWarning(s"the index of $root was not updated", e)
+    }
+
+  /** Files that runs added and that are in their folders now. */
+  private def added(state: StateDirectory, records: Seq[Record]): Seq[DataFile] =
+    records.flatMap(_.changes).groupBy(_.folder).toSeq.flatMap { case (folder, changes) =>
+      val names = changes.flatMap(_.added.map(_.name)).toSet
+      val path = Publisher.folder(state.root, folder)
+      val there = Try(state.fs.listStatus(path).toSeq).getOrElse(Nil)
+      there.filter(s => names(s.getPath.getName)).map(DataFile(0, 0, _))
     }
 
   /** Where each staged file goes, by its name. */
   private def placesOf(record: Record): Map[String, String] =
     record.changes.flatMap(c => c.added.map(a => a.staged -> below(c.folder, a.name))).toMap
 
-  private def replaced(record: Record): Set[String] =
-    record.changes.flatMap(c => c.replaced.map(r => below(c.folder, r.name))).toSet
+  private def replaced(records: Seq[Record]): Set[String] =
+    records.flatMap(_.changes.flatMap(c => c.replaced.map(r => below(c.folder, r.name)))).toSet
 
   private def below(folder: String, name: String): String =
     if (folder.isEmpty) name else s"$folder/$name"

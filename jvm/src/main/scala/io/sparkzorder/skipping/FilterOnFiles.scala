@@ -29,21 +29,37 @@ final class FilterOnFiles private (
     index: LoadedIndex,
     tests: Seq[FileTest],
     val conjuncts: Seq[ConjunctUse])
-    extends (FileStatus => Boolean) {
+    extends FileJudge {
 
   /** False when there is nothing to judge files by. */
   val isUseful: Boolean = tests.exists(!_.isInstanceOf[Unknown])
 
-  private lazy val kept: BitSet = FileTest.and(tests).files(index.files.table.size)
+  /** The files that the predicates on the same columns keep together; what lets most go comes first. */
+  private lazy val byCause: IndexedSeq[(String, BitSet)] = {
+    val count = index.files.table.size
+    conjuncts.zip(tests).filter(_._1.used).groupBy(c =>
+      FilterOnFiles.cause(c._1.columns)).toIndexedSeq
+      .map { case (cause, same) => cause -> FileTest.and(same.map(_._2)).files(count) }
+      .sortBy { case (cause, files) => (files.cardinality, cause) }
+  }
+
+  private lazy val kept: BitSet = {
+    val all = Unknown("").files(index.files.table.size)
+    byCause.foreach { case (_, files) => all.and(files) }
+    all
+  }
+
+  override def causes: IndexedSeq[String] = byCause.map(_._1)
 
   // a mere guess, so it does not matter who writes it
   private var next = 0
 
-  /** True unless the index is sure that no row of the file matches. */
-  override def apply(file: FileStatus): Boolean = {
+  override def verdict(file: FileStatus): Int = {
     val i = index.files.indexOf(file, next)
     if (i >= 0) next = i + 1
-    i < 0 || kept.get(i)
+    if (i < 0) FileJudge.NoEntry
+    else if (kept.get(i)) FileJudge.Read
+    else byCause.indexWhere(!_._2.get(i))
   }
 
   /** For each used conjunct the number of files of the index that it alone lets go. */
@@ -72,6 +88,16 @@ object FilterOnFiles {
     new FilterOnFiles(index, tests, uses)
   }
 
+  /** How files that predicates on some columns let go are accounted for. */
+  private[skipping] def cause(columns: Seq[String]): String =
+    if (columns.size == 1) columns.head else columns.sorted.mkString("(", ", ", ")")
+
+  /** Every cause that may come up for some filters. */
+  private[skipping] def causes(filters: Seq[Expression]): Seq[String] =
+    filters.flatMap(split).map(e => cause(columnsOf(e))).distinct
+
+  private def columnsOf(e: Expression): Seq[String] = e.references.map(_.name).toSeq.distinct
+
   private def split(filter: Expression): Seq[Expression] = filter match {
     case And(l, r) => split(l) ++ split(r)
     case other => Seq(other)
@@ -83,6 +109,6 @@ object FilterOnFiles {
       case _ => None
     }
     val text = Try(e.sql).getOrElse(e.toString)
-    ConjunctUse(text, e.references.map(_.name).toSeq.distinct, reason.isEmpty, reason)
+    ConjunctUse(text, columnsOf(e), reason.isEmpty, reason)
   }
 }

@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine
 
-import io.sparkzorder.conf.{Setting, Settings}
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.{IndexStore, LoadedIndex}
 
 /**
@@ -31,36 +31,48 @@ final case class IndexUse(root: Path, filter: Option[FilterOnFiles], reason: Opt
  * @param output attributes of the relation in the query's plan
  */
 final class IndexNarrowing(relation: HadoopFsRelation, output: Seq[Attribute])
-    extends (Seq[Expression] => Option[FileStatus => Boolean])
+    extends (Seq[Expression] => Option[FileJudge])
     with Logging {
 
-  /** @return the test that a file must pass to be read; None when every file must be read */
-  override def apply(filters: Seq[Expression]): Option[FileStatus => Boolean] = {
-    val useful = judge(filters).flatMap(_.filter).filter(_.isUseful)
-    if (useful.isEmpty) None
-    else {
-      Some { file =>
-        try useful.forall(_(file))
-        catch {
-          case NonFatal(e) =>
-            IndexNarrowing.failed(relation.location.toString, e)
-            true
-        }
+  /** @return what judges each file; None when every file must be read */
+  override def apply(filters: Seq[Expression]): Option[FileJudge] = judgeBy(judge(filters))
+
+  /** What judges files by indexes that were asked; None when every file must be read. */
+  def judgeBy(uses: Seq[IndexUse]): Option[FileJudge] =
+    try {
+      // made here, where an error still is no error of the query
+      FileJudge.of(uses.flatMap(_.filter).filter(_.isUseful)).map { j =>
+        new Guarded(j, relation.location.toString, j.causes)
       }
+    } catch {
+      case NonFatal(e) =>
+        IndexNarrowing.failed(relation.location.toString, e)
+        None
     }
+
+  private final class Guarded(
+      judge: FileJudge,
+      table: String,
+      override val causes: IndexedSeq[String])
+      extends FileJudge {
+    override def verdict(file: FileStatus): Int =
+      try judge.verdict(file)
+      catch {
+        case NonFatal(e) =>
+          IndexNarrowing.failed(table, e)
+          FileJudge.NoEntry
+      }
   }
 
   /** What each index says; empty where skipping is off or no filter is a data filter. */
   def judge(filters: Seq[Expression]): Seq[IndexUse] = {
     val conf = SQLConf.get
-    def set[T](s: Setting[T]): T =
-      s.parse(conf.getConfString(s.sessionKey, s.default.get), s.sessionKey)
     try {
       // with field ids it is not the names that tell columns
       val byName = !conf.parquetFieldIdReadEnabled || !ParquetUtils.hasFieldIds(relation.dataSchema)
-      if (filters.isEmpty || !set(Settings.SkippingEnabled) || !byName) Nil
+      if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled) || !byName) Nil
       else {
-        val size = set(Settings.SkippingCacheSize)
+        val size = Settings.ofSession(Settings.SkippingCacheSize)
         IndexNarrowing.tables(relation.location.rootPaths).map(judge(_, filters, size))
       }
     } catch {
@@ -105,9 +117,28 @@ object IndexNarrowing extends Logging {
   /** How often an index could not be used, in this JVM. */
   def failureCount: Long = failures.sum()
 
+  private val withoutEntry = new LongAdder
+  private val incomplete = ConcurrentHashMap.newKeySet[String]()
+
+  /** How many files were read because the index of their table did not know them, in this JVM. */
+  def withoutEntryCount: Long = withoutEntry.sum()
+
+  /** Counts what a scan reads for want of entries, and says so once for each table. */
+  private[skipping] def note(table: String, numbers: SkippingNumbers): Unit =
+    if (numbers.noEntry > 0) {
+      withoutEntry.add(numbers.noEntry)
+      if (incomplete.size < maxReported && incomplete.add(table)) {
+        logWarning(s"the index of $table knows ${numbers.total - numbers.noEntry} of " +
+          s"${numbers.total} files as they are now; the others are read. " +
+          "REFRESH ZORDER INDEX brings it up to date.")
+      }
+    }
+
+  private val maxReported = 1000
+
   private def failed(table: String, e: Throwable): Unit = {
     failures.increment()
-    if (reported.size < 1000 && reported.add(s"$table $e")) {
+    if (reported.size < maxReported && reported.add(s"$table $e")) {
       logWarning(s"the index of $table is not used; all files are read", e)
     }
   }

@@ -2,10 +2,9 @@ package io.sparkzorder.skipping
 
 import org.apache.spark.sql.catalyst.planning.ScanOperation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.internal.SQLConf
 
 import io.sparkzorder.conf.Settings
 
@@ -15,17 +14,16 @@ import io.sparkzorder.conf.Settings
  * logical plan stays untouched, so what looks at a relation's location there (writes, refreshes,
  * cached data frames) sees Spark's own.
  *
- * Everything else passes by: other formats, indexes of table formats (whose classes are their own),
- * bucketed tables, and streams, which name each file.
+ * Everything else passes by: other formats, indexes of table formats (whose classes are their own), and
+ * streams, which name each file.
  */
 object ScanStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case ScanOperation(_, _, _, scan: LogicalRelation) if isEnabled =>
+    case ScanOperation(_, _, _, scan: LogicalRelation)
+        if Settings.ofSession(Settings.Enabled) =>
       indexed(scan).map(copy => plan.transformUp { case r if r eq scan => copy }) match {
-        // numbers in EXPLAIN and the UI need a subclass of the FileSourceScanExec that is in this
-        // result; it is to be put in its place here
-        case Some(copy) => FileSourceStrategy(copy)
+        case Some(copy) => FileSourceStrategy(copy).map(withNumbers)
         case None => Nil
       }
     case _ => Nil
@@ -39,13 +37,13 @@ object ScanStrategy extends SparkStrategy {
     case _ => None
   }
 
+  private def withNumbers(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case s: FileSourceScanExec if s.getClass == classOf[FileSourceScanExec] => ZOrderFileScan.of(s)
+  }
+
   // by class, since table formats extend these
   private def isPlainParquet(r: HadoopFsRelation): Boolean =
-    r.fileFormat.getClass == classOf[ParquetFileFormat] && r.bucketSpec.isEmpty &&
+    r.fileFormat.getClass == classOf[ParquetFileFormat] &&
       (r.location.getClass == classOf[InMemoryFileIndex] ||
         r.location.getClass == classOf[CatalogFileIndex])
-
-  private def isEnabled: Boolean = Settings.Enabled.parse(
-    SQLConf.get.getConfString(Settings.Enabled.sessionKey, "true"),
-    Settings.Enabled.sessionKey)
 }

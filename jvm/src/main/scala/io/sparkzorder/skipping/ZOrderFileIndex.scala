@@ -7,14 +7,20 @@ import scala.collection.mutable
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
-import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
+import org.apache.spark.sql.catalyst.expressions.{
+  Expression,
+  FileSourceConstantMetadataAttribute,
+  PlanExpression
+}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId
+import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.rewrite.{FolderListing, Overlay, StateDirectory, StateSearch}
 
 /**
@@ -24,14 +30,14 @@ import io.sparkzorder.rewrite.{FolderListing, Overlay, StateDirectory, StateSear
  *
  * @param delegate Spark's own index of the relation
  * @param table the catalog's entry, whose location spares a look at each partition directory
- * @param narrowing gives for data filters the test of a file, if they narrow anything: the place of
+ * @param narrowing gives for data filters what judges each file, if they narrow anything: the place of
  *   the skipping index; must not let a file go that it does not know
  */
 final class ZOrderFileIndex(
     val delegate: FileIndex,
     relation: HadoopFsRelation,
     table: Option[CatalogTable],
-    narrowing: Seq[Expression] => Option[FileStatus => Boolean] = _ => None)
+    narrowing: Seq[Expression] => Option[FileJudge] = _ => None)
     extends FileIndex {
 
   private lazy val session = SparkLine.session(relation.sparkSession)
@@ -40,17 +46,77 @@ final class ZOrderFileIndex(
 
   override def listFiles(
       partitionFilters: Seq[Expression],
-      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {
-    val files = delegate match {
-      // as it does itself, but with the partitions at hand
-      case catalog: CatalogFileIndex =>
-        overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters)
-      case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters)
-      case other => other.listFiles(partitionFilters, dataFilters)
-    }
-    narrowing(dataFilters).fold(files) { keep =>
-      files.map(d => d.copy(files = d.files.filter(f => keep(f.fileStatus))))
-    }
+      dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
+    judged(partitionFilters, dataFilters).directories
+
+  /**
+   * The listing for the filters of a scan, made once in one execution of a query: Spark describes the
+   * plan when it starts, which shows the numbers, and lists when it comes to the scan. For a bucketed
+   * relation it is made once for all: whether its files are sorted is decided by a listing, while the
+   * query is planned, and they must still be when another copy of the scan reads them.
+   */
+  private[skipping] def judged(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): JudgedListing = {
+    val asked = Asked(evaluable(partitionFilters), evaluable(dataFilters))
+    val now = execution
+    last.filter(a => a._1 == asked && (isBucketed || (now.isDefined && a._2 == now))).map(_._3)
+      .getOrElse {
+        val made =
+          JudgedListing.of(
+            overlaid(asked.partitionFilters, asked.dataFilters),
+            narrowing(asked.dataFilters))
+        last = Some((asked, now, made))
+        made
+      }
+  }
+
+  /** Every file that is listed for some filters, also those in which no row can match. */
+  private[sparkzorder] def unnarrowed(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
+    overlaid(evaluable(partitionFilters), evaluable(dataFilters))
+
+  /** The numbers of the listing that was made for some filters, if one was. */
+  private[skipping] def knownNumbers(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Option[SkippingNumbers] =
+    last.filter(_._1 == Asked(evaluable(partitionFilters), evaluable(dataFilters)))
+      .flatMap(_._3.numbers)
+
+  /**
+   * The numbers for some filters. A listing that Spark has in memory already is judged for them; one
+   * that Spark itself would not make to explain a query is not made for them either.
+   */
+  private[skipping] def numbers(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Option[SkippingNumbers] =
+    if (evaluable(dataFilters).isEmpty) None
+    else if (delegate.isInstanceOf[InMemoryFileIndex]) judged(partitionFilters, dataFilters).numbers
+    else knownNumbers(partitionFilters, dataFilters)
+
+  private case class Asked(partitionFilters: Seq[Expression], dataFilters: Seq[Expression])
+  // with the execution that it was made in
+  @volatile private var last: Option[(Asked, Option[String], JudgedListing)] = None
+
+  private def execution: Option[String] =
+    Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+
+  /** Filters with a subquery have no value while files are listed. */
+  private def evaluable(filters: Seq[Expression]): Seq[Expression] =
+    filters.filterNot(ZOrderFileIndex.holdsSubquery)
+
+  private def isBucketed: Boolean =
+    relation.bucketSpec.isDefined && session.sessionState.conf.bucketingEnabled
+
+  private def overlaid(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = delegate match {
+    // as it does itself, but with the partitions at hand
+    case catalog: CatalogFileIndex =>
+      overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters)
+    case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters)
+    case other => other.listFiles(partitionFilters, dataFilters)
   }
 
   private def overlaid(
@@ -68,6 +134,9 @@ final class ZOrderFileIndex(
     val changed = StateSearch.above(roots, conf).foldLeft(listed) { (files, state) =>
       new OverlaidListing(index, files, covered(index, partitionFilters, files), accepts)
         .over(state)
+    }
+    if ((changed ne listed) && isBucketed) {
+      throw ZOrderErrors.bucketsUnknown(rootPaths.mkString(", "))
     }
     if ((changed eq listed) && onFiles) index.listFiles(partitionFilters, dataFilters) else changed
   }
@@ -125,7 +194,11 @@ final class ZOrderFileIndex(
   override def hashCode(): Int = delegate.hashCode()
 }
 
-private object ZOrderFileIndex {
+private[skipping] object ZOrderFileIndex {
+
+  /** Whether a filter waits for a subquery, as those of dynamic partition pruning do. */
+  def holdsSubquery(filter: Expression): Boolean = filter.exists(_.isInstanceOf[PlanExpression[_]])
+
   val objectStores: Set[String] =
     Set("s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs", "tos", "swift", "wasb", "wasbs")
 }

@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.internal.{SQLConf, VariableSubstitution}
+import org.apache.spark.sql.internal.VariableSubstitution
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import io.sparkzorder.conf.Settings
@@ -95,10 +95,7 @@ private object ZOrderParser {
 
   private val keyword = "(?i)optimize|layout|zorder|skipping".r.pattern
 
-  def enabled: Boolean =
-    Settings.Enabled.parse(
-      SQLConf.get.getConfString(Settings.Enabled.sessionKey, "true"),
-      Settings.Enabled.sessionKey)
+  def enabled: Boolean = Settings.ofSession(Settings.Enabled)
 
   /** Cheap and never wrong about a text of ours: most statements are not even tokenised. */
   def mayBeOurs(text: String): Boolean = keyword.matcher(text).find()

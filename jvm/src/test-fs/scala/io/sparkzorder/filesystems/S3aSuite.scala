@@ -73,7 +73,7 @@ class S3aSuite extends OptimizeTestBase {
     }
   }
 
-  test("INTO: from local disk and from S3, each folder, and nothing but data and _SUCCESS") {
+  test("INTO: from local disk and from S3, each folder, and nothing but data, _SUCCESS and the index") {
     withTableDir { dir =>
       val named = shuffled(600, 3).selectExpr("*", "concat('x y/', id % 3) p")
       write(named, dir, "p")
@@ -85,7 +85,8 @@ class S3aSuite extends OptimizeTestBase {
         assert(rows(to) === bag(read(dir)))
         val names = objects(to).keySet
         assert(names.contains("_SUCCESS"))
-        val data = names - "_SUCCESS"
+        assert(names.contains("_zorder/_index/_1"))
+        val data = names.filterNot(n => n == "_SUCCESS" || n.startsWith("_zorder/_"))
         data.foreach(n => assert(n.matches("p=x y%2F[012]/part-[^/]*\\.parquet"), n))
         val added = row.getStruct(row.fieldIndex("metrics")).getAs[Long]("numFilesAdded")
         assert(data.size === added)

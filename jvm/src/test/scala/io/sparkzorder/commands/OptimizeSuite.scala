@@ -139,7 +139,9 @@ class OptimizeSuite extends OptimizeTestBase {
         assert(written.map(_.folder).toSet === dataFiles(dir).map(_.folder).toSet)
         val others = snapshot(out).filter(_._2._2 != "directory").keySet.map(_.split('/').last)
           .filterNot(_.endsWith(".parquet"))
-        assert(others === Set("_SUCCESS"))
+        assert(others === Set("_SUCCESS", "_README", "_1"))
+        assert(new File(out, "_zorder/_index/_1").isFile)
+        checkState(out)
         val again = fails("ZORDER_TARGET_NOT_EMPTY")(sql(s"OPTIMIZE '$dir' INTO '$out'"))
         assert(again.getMessage.contains(out.getName))
       }

@@ -1,0 +1,134 @@
+package io.sparkzorder.skipping
+
+import java.io.File
+import java.nio.file.Files
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.DataFrame
+
+import io.sparkzorder.index.{IndexReader, IndexStore}
+
+/** The index of a copy that INTO makes, and of runs that another statement publishes or takes back. */
+class IndexAfterRunsSuite extends OverlayTestBase {
+
+  private def content(dir: File) = {
+    val conf = spark.sessionState.newHadoopConf()
+    val store = new IndexStore(new Path(s"file:$dir"), conf)
+    store.generations().headOption.map(g => new IndexReader(g, conf).content())
+  }
+
+  /** Each file in the index: path, length, modification time, rows. */
+  private def entries(dir: File): Set[(String, Long, Long, Long)] =
+    content(dir).toSeq.map(_.files).flatMap { f =>
+      (0 until f.size).map(i => (f.path(i), f.lengths(i), f.modified(i), f.rows(i)))
+    }.toSet
+
+  private def listed(dir: File): Set[(String, Long, Long, Long)] = dataFiles(dir).map { f =>
+    val path = if (f.folder.isEmpty) f.name else s"${f.folder}/${f.name}"
+    (path, f.length, Files.getLastModifiedTime(new File(dir, path).toPath).toMillis, f.rows)
+  }.toSet
+
+  private def partitioned(dir: File): Unit =
+    write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
+
+  /** A table whose run was committed and killed while it was published. */
+  private def withHalf(body: File => Unit): Unit = withTableDir { dir =>
+    partitioned(dir)
+    assert(killedAt(2, dir))
+    assert(content(dir).isEmpty)
+    body(dir)
+  }
+
+  private def names(dir: File) = content(dir).get.columns.map(_._1.name).toSet
+
+  private def keptOf(df: DataFrame): Long = {
+    val scan = df.queryExecution.sparkPlan.collectFirst { case s: ScanWithNumbers => s }.get
+    val index = scan.relation.location.asInstanceOf[ZOrderFileIndex]
+    index.numbers(scan.partitionFilters, scan.dataFilters).get.kept
+  }
+
+  test("INTO leaves an index in the copy, of the columns that the source's index has") {
+    withTempDir { base =>
+      val dir = new File(base.getCanonicalFile, "table")
+      partitioned(dir)
+      def copied(name: String): File = {
+        val out = new File(base.getCanonicalFile, name)
+        val before = snapshot(dir)
+        val row =
+          sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) INTO '$out' OPTIONS (${sizeFor(dir, 6)})").head()
+        assert(snapshot(dir) === before)
+        assert(row.getAs[scala.collection.Map[String, Long]]("phases").contains("index"))
+        assert(entries(out) === listed(out) && listed(out).nonEmpty)
+        out
+      }
+      val out = copied("default columns")
+      assert(names(out) === Set("id", "a", "b", "s"))
+      assert(keptOf(read(out).where("a = 5")) < dataFiles(out).size)
+      sql(s"CREATE ZORDER INDEX ON '$dir' (id)").collect()
+      assert(names(copied("named columns")) === Set("id", "a", "b"))
+      assert(sql(s"REFRESH ZORDER INDEX ON '$out'").head().getAs[Long]("filesRead") === 0)
+      // the copy is a table like any other
+      optimize(s"OPTIMIZE '$out' FULL ZORDER BY (id)", out)(read(out))
+      assert(entries(out) === listed(out))
+    }
+  }
+
+  test("INTO of a table without rows") {
+    withTempDir { base =>
+      val dir = new File(base.getCanonicalFile, "table")
+      shuffled(10, 1).where("id < 0").write.parquet(dir.getPath)
+      val out = new File(base.getCanonicalFile, "out")
+      sql(s"OPTIMIZE '$dir' ZORDER BY (a) INTO '$out'").collect()
+      assert(!new File(out, "_zorder").exists())
+    }
+  }
+
+  for (statement <- Seq("RECOVER LAYOUT", "VACUUM LAYOUT")) {
+    test(s"$statement: entries of the run that it publishes, none of what was replaced") {
+      withHalf { dir =>
+        val rows = bag(read(dir))
+        sql(s"$statement '$dir'").collect()
+        assert(entries(dir) === listed(dir))
+        assert(names(dir) === Set("id", "a", "b", "s"))
+        assert(bag(read(dir)) === rows)
+        checkState(dir)
+        assert(keptOf(read(dir).where("a = 5")) < dataFiles(dir).size)
+      }
+    }
+  }
+
+  test("OPTIMIZE: entries of the run that it finds half-published and leaves as it is") {
+    withHalf { dir =>
+      val rows = bag(read(dir))
+      sql(s"OPTIMIZE '$dir' FULL WHERE p = 0 ZORDER BY (b)").collect()
+      assert(entries(dir) === listed(dir))
+      assert(bag(read(dir)) === rows)
+    }
+  }
+
+  test("UNDO LAYOUT: entries of the files that are back, but no index where there was none") {
+    withTableDir { dir =>
+      partitioned(dir)
+      val before = listed(dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)").collect()
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(listed(dir) === before && entries(dir) === before)
+      sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)").collect()
+      sql(s"DROP ZORDER INDEX ON '$dir'").collect()
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(content(dir).isEmpty)
+    }
+  }
+
+  test("an index that cannot be written or read costs no statement anything") {
+    withHalf { dir =>
+      val rows = bag(read(dir))
+      Files.write(new File(dir, "_zorder/_index").toPath, "in the way".getBytes)
+      sql(s"RECOVER LAYOUT '$dir'").collect()
+      assert(bag(read(dir)) === rows)
+      assert(Files.deleteIfExists(new File(dir, "_zorder/_index").toPath))
+      checkState(dir)
+    }
+  }
+}
