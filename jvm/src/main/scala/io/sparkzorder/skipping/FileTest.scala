@@ -74,30 +74,53 @@ private[skipping] abstract class ColumnTest(
     ofNaN: Boolean)
     extends FileTest {
 
-  /** Whether a value between the bounds of file `i` may match. */
-  protected def mayMatch(i: Int): Boolean
+  /**
+   * Of the files from `from` to `until`, at most 64, those where a value between the bounds may match, as
+   * bits from the lowest on. What it says of files without bounds does not matter.
+   */
+  protected def mayMatch(from: Int, until: Int): Long
 
-  private def keeps(i: Int): Boolean = {
-    val known = view.info(i)
+  // for each value that the bits of `info` can have, whether files of it are kept: as one bit of a word
+  private val kept = ColumnTest.of(alone)
+  private val keptByBounds = ColumnTest.of(known => !alone(known) && hasValues(known))
+
+  private def alone(known: Int): Boolean =
     (ofNulls && (known & ColumnView.NoNulls) == 0) ||
-    (ofValues && (known & ColumnView.NoValues) == 0 &&
-      ((known & ColumnView.Bounded) == 0 || mayMatch(i) ||
-        (ofNaN && (known & ColumnView.NoNaN) == 0)))
-  }
+      (hasValues(known) &&
+        ((known & ColumnView.Bounded) == 0 || (ofNaN && (known & ColumnView.NoNaN) == 0)))
+
+  private def hasValues(known: Int): Boolean = ofValues && (known & ColumnView.NoValues) == 0
 
   override def files(count: Int): BitSet = {
     val words = new Array[Long]((count + 63) / 64)
-    var i = 0
-    while (i < count) {
-      if (keeps(i)) words(i >> 6) |= 1L << i
-      i += 1
+    var from = 0
+    while (from < count) {
+      val until = math.min(from + 64, count)
+      var sure = 0L
+      var bounded = 0L
+      var i = from
+      while (i < until) {
+        val known = view.info(i)
+        sure |= ((kept >>> known) & 1L) << i
+        bounded |= ((keptByBounds >>> known) & 1L) << i
+        i += 1
+      }
+      words(from >> 6) = if (bounded == 0) sure else sure | (bounded & mayMatch(from, until))
+      from = until
     }
     BitSet.valueOf(words)
   }
 }
 
+private[skipping] object ColumnTest {
+
+  /** Those of the sixteen values of `info` for which something holds, as bits. */
+  private def of(holds: Int => Boolean): Int =
+    (0 until 16).filter(holds).foldLeft(0)((bits, known) => bits | (1 << known))
+}
+
 /** IS NULL and IS NOT NULL. */
 private[skipping] final class NullTest(view: ColumnView, isNull: Boolean)
     extends ColumnTest(view, ofNulls = isNull, ofValues = !isNull, ofNaN = !isNull) {
-  override protected def mayMatch(i: Int): Boolean = true
+  override protected def mayMatch(from: Int, until: Int): Long = -1L
 }

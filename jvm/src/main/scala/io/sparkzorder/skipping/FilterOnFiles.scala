@@ -36,13 +36,11 @@ final class FilterOnFiles private (
 
   private lazy val kept: BitSet = FileTest.and(tests).files(index.files.table.size)
 
-  // a mere guess, so it does not matter who writes it
-  private var next = 0
+  private lazy val walk = index.files.walk()
 
-  /** True unless the index is sure that no row of the file matches. */
+  /** True unless the index is sure that no row of the file matches; for one thread. */
   override def apply(file: FileStatus): Boolean = {
-    val i = index.files.indexOf(file, next)
-    if (i >= 0) next = i + 1
+    val i = walk.find(file)
     i < 0 || kept.get(i)
   }
 
