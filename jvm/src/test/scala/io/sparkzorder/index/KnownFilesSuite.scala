@@ -95,13 +95,16 @@ class KnownFilesSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
+  // a method of its own, since a local variable holds what it has held
+  private def lookAtOnce(index: PathLookup): Array[WeakReference[FileStatus]] = {
+    val files = Array.tabulate(10)(status(_))
+    assert(found(index.walk(), files) === (0 until 10))
+    files.map(new WeakReference(_))
+  }
+
   test("a listing that nobody holds goes") {
     val index = lookup(10)
-    val gone = {
-      val files = Array.tabulate(10)(status(_))
-      assert(found(index.walk(), files) === (0 until 10))
-      files.map(new WeakReference(_))
-    }
+    val gone = lookAtOnce(index)
     var tries = 0
     while (gone.exists(_.get != null) && tries < 100) {
       tries += 1
