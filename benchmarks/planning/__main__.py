@@ -13,6 +13,7 @@ from benchmarks.planning import files, measure, report, results
 from benchmarks.speed import machine, session
 
 PROGRAM = "python -m benchmarks.planning"
+PARTS = ("useless", "listing", "peers", "many")
 
 
 def main() -> None:
@@ -27,7 +28,8 @@ def main() -> None:
 def _measure(options: argparse.Namespace) -> results.Results:
     scratch = (options.data / "planning-scratch").absolute()
     shutil.rmtree(scratch, ignore_errors=True)
-    few, some, many = (files.make(options.data, n) for n in (64, *_counts(options)))
+    counts = (64, options.peer_files, options.files)
+    few, some, many = (files.make(options.data, n) for n in counts)
     size = session.Machine(options.cores, options.heap)
     spark = session.start(size, scratch, options.peers)
     facts = machine.facts(spark, size, options.peers)
@@ -41,13 +43,14 @@ def _measure(options: argparse.Namespace) -> results.Results:
     # for the compilers
     list(planning.compare(few, 64, 20, None))
     peers = scratch if options.peers else None
-    for part in (
-        planning.useless(few, 64, 100),
-        planning.compare(some, options.peer_files, options.rounds, peers),
-        planning.listing(many, options.files, 15),
-        planning.compare(many, options.files, options.rounds, None),
-    ):
-        for measured in part:
+    parts = {
+        "useless": planning.useless(few, 64, 100),
+        "listing": planning.listing(many, options.files, 15),
+        "peers": planning.compare(some, options.peer_files, options.rounds, peers),
+        "many": planning.compare(many, options.files, options.rounds, None),
+    }
+    for name in options.parts:
+        for measured in parts[name]:
             print(
                 f"{measured.what}, {measured.contender}: {[round(m, 1) for m in measured.millis]}"
             )
@@ -57,10 +60,6 @@ def _measure(options: argparse.Namespace) -> results.Results:
     spark.stop()
     shutil.rmtree(scratch, ignore_errors=True)
     return so_far
-
-
-def _counts(options: argparse.Namespace) -> tuple[int, int]:
-    return options.peer_files, options.files
 
 
 def _options() -> argparse.Namespace:
@@ -73,6 +72,7 @@ def _options() -> argparse.Namespace:
         default=10_000,
         help="of the table that table formats take part in",
     )
+    add("--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
     add("--rounds", type=int, default=3, help="that count, of the slow parts")
     add(
         "--peers",

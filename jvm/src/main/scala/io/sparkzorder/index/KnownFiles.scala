@@ -12,17 +12,21 @@ import org.apache.hadoop.fs.FileStatus
  * Queries share this without locks. A reference is only ever put at the entry that its file was found to
  * be, so what is read there is true, whoever wrote it; what gets lost costs one more look at a path.
  */
-private[index] final class KnownFiles(lookup: PathLookup) {
+final class KnownFiles private[index] (lookup: PathLookup) {
   private val size = lookup.table.size
   private val files = new Array[WeakReference[FileStatus]](size)
   // which entry came after another in a listing: position 0 is for the first, i + 1 for after entry i
   private val following = Array.range(0, size + 1)
 
   /** A walk through one listing, from file to file; for one thread. */
-  final class Walk private[KnownFiles] () extends FileWalk {
+  final class Walk private[KnownFiles] () {
     private var last = -1
 
-    override def find(file: FileStatus): Int = {
+    /**
+     * @return the file's position in the index; -1 when the index does not know it or knows it with
+     *   another length or time
+     */
+    def find(file: FileStatus): Int = {
       val guess = following(last + 1)
       val known = if (guess < size) files(guess) else null
       if (known != null && (known.get eq file)) {
@@ -40,21 +44,11 @@ private[index] final class KnownFiles(lookup: PathLookup) {
     }
   }
 
-  def walk(): FileWalk = new Walk
+  def walk(): Walk = new Walk
 }
 
 private[index] object KnownFiles {
 
   /** Bytes of memory for each file: a reference, what it points to, and who follows. */
   val BytesOfFile = 40L
-}
-
-/** Finds the files of one listing in an index, fastest in the listing's own order. */
-trait FileWalk {
-
-  /**
-   * @return the file's position in the index; -1 when the index does not know it or knows it with another
-   *   length or time
-   */
-  def find(file: FileStatus): Int
 }

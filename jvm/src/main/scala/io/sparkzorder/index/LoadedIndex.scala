@@ -40,6 +40,10 @@ final class LoadedIndex(root: Path, file: FileStatus, conf: Configuration, cache
   /** What is known of a column, by its position in [[indexed]]. */
   def column(number: Int): ColumnValues =
     IndexCache(CacheKey(file, number), cacheSize)(new LoadedColumn(reader.column(number))).values
+
+  /** What is made of a column once for all queries, by its position and a name of what it is. */
+  def derived[T <: Sized](number: Int, name: String)(make: => T): T =
+    IndexCache(CacheKey(file, number, name), cacheSize)(make)
 }
 
 private final class LoadedHeader(header: IndexHeader) extends Sized {
@@ -79,7 +83,7 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
   private lazy val known = new KnownFiles(this)
 
   /** Finds the files of a listing one after the other; for one thread. */
-  def walk(): FileWalk = known.walk()
+  def walk(): KnownFiles#Walk = known.walk()
 
   /**
    * @return the position of a file that was listed; -1 when the index does not know it or knows it with

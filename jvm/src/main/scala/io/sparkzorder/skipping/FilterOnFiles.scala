@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.FileStatus
 
 import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 
-import io.sparkzorder.index.LoadedIndex
+import io.sparkzorder.index.{KnownFiles, LoadedIndex}
 
 /**
  * What skipping made of one conjunct of a query's filters.
@@ -34,21 +34,25 @@ final class FilterOnFiles private (
   /** False when there is nothing to judge files by. */
   val isUseful: Boolean = tests.exists(!_.isInstanceOf[Unknown])
 
-  private lazy val kept: BitSet = FileTest.and(tests).files(index.files.table.size)
-
-  private lazy val walk = index.files.walk()
+  private lazy val kept: FileStatus => Boolean =
+    new KeptFiles(index.files.walk(), FileTest.and(tests).files(index.files.table.size))
 
   /** True unless the index is sure that no row of the file matches; for one thread. */
-  override def apply(file: FileStatus): Boolean = {
-    val i = walk.find(file)
-    i < 0 || kept.get(i)
-  }
+  override def apply(file: FileStatus): Boolean = kept(file)
 
   /** For each used conjunct the number of files of the index that it alone lets go. */
   def dropped: Seq[(ConjunctUse, Int)] = conjuncts.zip(tests).collect {
     case (use, test) if use.used =>
       val count = index.files.table.size
       use -> (count - test.files(count).cardinality)
+  }
+}
+
+/** Files that the index knows are kept by their bits, and all others. */
+private final class KeptFiles(walk: KnownFiles#Walk, kept: BitSet) extends (FileStatus => Boolean) {
+  override def apply(file: FileStatus): Boolean = {
+    val i = walk.find(file)
+    i < 0 || kept.get(i)
   }
 }
 

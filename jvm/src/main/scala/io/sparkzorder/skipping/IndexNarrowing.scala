@@ -39,8 +39,9 @@ final class IndexNarrowing(relation: HadoopFsRelation, output: Seq[Attribute])
     val useful = judge(filters).flatMap(_.filter).filter(_.isUseful)
     if (useful.isEmpty) None
     else {
+      val tests = useful.toArray
       Some { file =>
-        try useful.forall(_(file))
+        try tests.forall(_(file))
         catch {
           case NonFatal(e) =>
             IndexNarrowing.failed(relation.location.toString, e)

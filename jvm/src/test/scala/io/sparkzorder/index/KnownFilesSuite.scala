@@ -56,7 +56,7 @@ class KnownFilesSuite extends AnyFunSuite with RandomInputs {
     if (i < size && f.getLen == 1000L + i && f.getModificationTime == 5000L + i) i else -1
   }
 
-  private def found(walk: FileWalk, files: Array[FileStatus]): Seq[Int] =
+  private def found(walk: KnownFiles#Walk, files: Array[FileStatus]): Seq[Int] =
     files.toSeq.map(walk.find)
 
   test("the same whether a listing was seen before or not") {

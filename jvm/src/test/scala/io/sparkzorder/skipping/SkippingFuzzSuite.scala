@@ -91,9 +91,9 @@ class SkippingFuzzSuite extends SkippingFuzzBase {
           val source = new Random(seed)
           if (r % 10 == 0) charRound(source, ansi = r % 20 == 0) else round(source, ansi = r % 2 == 0)
         }
-        if (r % 20 == 0 && pairs > 10000) note(s"$judged pairs")
+        if (r % 20 == 0 && pairs > 10000) note(s"seed $randomSeed: $judged pairs, $dropped of which let files go")
       }
-      info(s"$judged pairs of $r tables: $dropped let files go, $failed raised an error for some row; " +
+      info(s"seed $randomSeed: $judged pairs of $r tables: $dropped let files go, $failed raised an error for some row; " +
         s"$queries of them also as whole queries")
       info(s"in how many pairs (and of which files were let go): $constructs")
       assert(dropped > judged / 5)
