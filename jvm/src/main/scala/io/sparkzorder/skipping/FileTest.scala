@@ -31,7 +31,8 @@ private[skipping] case object Never extends FileTest {
 
 /** What one test has let go of, the next one does not look at. */
 private[skipping] final case class AllOf(tests: Seq[FileTest]) extends FileTest {
-  override def restrict(words: Array[Long], count: Int): Unit = tests.foreach(_.restrict(words, count))
+  override def restrict(words: Array[Long], count: Int): Unit =
+    tests.foreach(_.restrict(words, count))
 }
 
 private[skipping] final case class AnyOf(tests: Seq[FileTest]) extends FileTest {

@@ -51,7 +51,8 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn]) {
 
   private def twoColumns(a: Expression, c: RandomColumn): Expression = {
     val others = columns.filter(o => o.dataType == c.dataType && o.name != c.name)
-    if (others.isEmpty) special(a, c) else compare(a, attribute(others(random.nextInt(others.size))))
+    if (others.isEmpty) special(a, c)
+    else compare(a, attribute(others(random.nextInt(others.size))))
   }
 
   /** What the index knows nothing of, or what hides a comparison. */

@@ -89,9 +89,11 @@ class SkippingFuzzSuite extends SkippingFuzzBase {
         val seed = random.nextLong()
         withClue(s"round $r, seed $seed: ") {
           val source = new Random(seed)
-          if (r % 10 == 0) charRound(source, ansi = r % 20 == 0) else round(source, ansi = r % 2 == 0)
+          if (r % 10 == 0) charRound(source, ansi = r % 20 == 0)
+          else round(source, ansi = r % 2 == 0)
         }
-        if (r % 20 == 0 && pairs > 10000) note(s"seed $randomSeed: $judged pairs, $dropped of which let files go")
+        if (r % 20 == 0 && pairs > 10000)
+          note(s"seed $randomSeed: $judged pairs, $dropped of which let files go")
       }
       info(s"seed $randomSeed: $judged pairs of $r tables: $dropped let files go, $failed raised an error for some row; " +
         s"$queries of them also as whole queries")
