@@ -18,14 +18,17 @@ environment35 := .venv-3.5/.installed
 # one JVM a benchmark; another choice by `make bench-kernels jmh='-f 3 Hilbert'`
 jmh := -f 1 -wi 3 -w 1s -i 5 -r 1s
 kernel_results := target/kernel-benchmarks.json
+index_results := target/index-benchmark.json
 
 # what `make bench` measures
 SCALE := 1
 ROUNDS := 5
 BENCH :=
+PLANNING :=
 
 # what `make torture` does; a seed of its own for each run
 KILLS := 200
+PAIRS := 100000
 SEED := $(shell date +%s)
 
 jvm_sources := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
@@ -54,6 +57,12 @@ bench: setup ## speed beside other layouts and table formats (SCALE=1 ROUNDS=5 B
 .PHONY: bench-memory
 bench-memory: setup ## OPTIMIZE in 1 GB of heap: 100,000 files, and a file larger than memory (after bench)
 	$(python) -m benchmarks.memory
+
+.PHONY: bench-planning
+bench-planning: setup ## what finding the files of a query costs, with the index and without (20 minutes)
+	build/sbt 'set spark41 / Test / javaOptions -= "-XX:TieredStopAtLevel=1"' \
+	  'spark41/Test/runMain io.sparkzorder.skipping.SkippingBenchmark $(index_results) 100000 1000000'
+	$(python) -m benchmarks.planning --index $(index_results) $(PLANNING)
 
 .PHONY: bench-quality
 bench-quality: $(environment) ## how near layouts are to the best that min/max allow, on full sizes
@@ -92,8 +101,14 @@ test-fs: $(environment) ## OPTIMIZE on HDFS, INTO on S3, both in the test's own 
 	build/sbt fsTest/test
 
 .PHONY: torture
-torture: $(environment) ## kill OPTIMIZE everywhere, explore all interleavings (30 minutes; KILLS=200 SEED=)
+torture: torture-skipping ## kill OPTIMIZE everywhere, explore all interleavings (an hour; KILLS=200 SEED=)
 	build/sbt 'spark41/Test/runMain io.sparkzorder.torture.TortureBenchmark $(KILLS) $(SEED)'
+
+.PHONY: torture-skipping
+torture-skipping: $(environment) ## the skipping index against Spark alone: 100,000 queries (PAIRS= SEED=)
+	build/sbt 'set spark41 / Test / javaOptions ++= Seq( \
+	    "-Dsparkzorder.test.pairs=$(PAIRS)", "-Dsparkzorder.test.seed=$(SEED)")' \
+	  'spark41/testOnly *SkippingFuzzSuite'
 
 .PHONY: lint
 lint: $(environment) ## formatting, style and types

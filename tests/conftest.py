@@ -17,7 +17,8 @@ from pyspark.sql import SparkSession
 from spark_zorder import configure
 
 # the environment of Spark 3.5 has pyspark and pytest only, not what benchmarks need
-collect_ignore = [] if importlib.util.find_spec("duckdb") else ["test_bench.py", "test_demo.py"]
+BENCHMARKS = ["test_bench.py", "test_bench_planning.py", "test_demo.py"]
+collect_ignore = [] if importlib.util.find_spec("duckdb") else BENCHMARKS
 
 SETTINGS = {
     "spark.ui.enabled": "false",

@@ -5,14 +5,19 @@ from pathlib import Path
 import duckdb
 import pytest
 from PIL import Image
+from pyspark.sql import SparkSession
 
-from benchmarks.demo import picture
+from benchmarks.demo import layouts, picture, report
 from benchmarks.demo.boxes import boxes
 from benchmarks.demo.data import store_sales
-from benchmarks.demo.engines import DuckDB
+from benchmarks.demo.engines import DuckDB, Run, Spark
+from benchmarks.demo.layouts import Layout
+from benchmarks.demo.measure import Measured
 from benchmarks.demo.queries import ONE_CUSTOMER, ONE_DEMOGRAPHICS, QUERIES
-from benchmarks.shared import png, same_rows
+from benchmarks.shared import minmax, png, same_rows
 from spark_zorder.report import Box
+
+pytestmark = pytest.mark.classic_only
 
 
 def _write(folder: Path, *files: str) -> Path:
@@ -67,6 +72,27 @@ def test_queries_mean_the_same_rows_to_an_engine(tmp_path: Path) -> None:
     engine = DuckDB()
     found = [engine.run(table, query.where()).rows for query in QUERIES]
     assert found == [1, 2, 1, 2, 3]
+
+
+def test_the_files_that_spark_plans(spark: SparkSession, tmp_path: Path) -> None:
+    table = _write(
+        tmp_path / "t", *(f"select i as a from range({i}, {i + 10}) t(i)" for i in (0, 10, 20))
+    )
+    layouts.index_all(spark, [Layout("t", table, 0)])
+    plain, indexed = (Spark(spark, skipping).run(table, "a = 15") for skipping in (False, True))
+    assert (plain.rows, plain.files) == (1, 3)
+    assert (indexed.rows, indexed.files) == (1, 1)
+    assert 0 < (indexed.bytes_read or 0) < (plain.bytes_read or 0)
+
+
+def test_the_table_of_planned_files() -> None:
+    share = minmax.Share(1, 2, 3, 4)
+    reads = minmax.Reads(share, share, share)
+    plain, indexed = Run(2, 5_000_000, 7, 64), Run(1, 1_000_000, 7, 8)
+    made = Measured(QUERIES[0], Layout("optimized", Path("t"), 1), reads, plain, indexed, plain)
+    (line,) = report.planned([made]).splitlines()[2:]
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[1:] == ["optimized", "64", "8", "5.0", "1.0", "2.00", "1.00"]
 
 
 def test_a_table_of_another_size_is_refused(tmp_path: Path) -> None:

@@ -31,11 +31,15 @@ def main() -> None:
         print(f"\n{claims.rows_are_the_same(unordered, other)}")
 
     print("\n## What a query must read (min/max), and what it took\n")
+    layouts.index_all(spark, made)
     measured = measure.measure(spark, made)
     print(report.queries(measured))
     print(f"\n{report.pages_ruled_out(measured, optimized)}")
     for line in claims.point_queries_touch_few_files(spark, optimized):
         print(line)
+
+    print("\n## What Spark opens, without the skipping index and with it\n")
+    print(report.planned(measured))
 
     image = options.images / "store_sales_before_after.png"
     panels = (

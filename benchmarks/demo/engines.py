@@ -7,39 +7,47 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a query; bytes are None where nothing reports them."""
+    """One run of a query; bytes and files are None where nothing reports them."""
 
     seconds: float
     bytes_read: int | None
     rows: int
+    files: int | None = None
 
 
 class Spark:
-    """Reads whole rows; bytes are the input metrics of its tasks."""
+    """Reads whole rows; bytes are the input metrics of its tasks, files those of its plan."""
 
-    name = "Spark"
-
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, skipping: bool) -> None:
+        self.name = "Spark with the index" if skipping else "Spark"
+        self._skipping = str(skipping).lower()
         self._spark = spark
         self._context = spark._jsc.sc()
 
     def run(self, table: Path, where: str) -> Run:
         """Run ``select * ... where`` and read every column of the rows that it finds."""
+        self._spark.conf.set("spark.zorder.skipping.enabled", self._skipping)
         before = self._bytes_read()
         start = time.perf_counter()
-        found = self._spark.read.parquet(str(table)).where(where).toArrow()
+        query = self._spark.read.parquet(str(table)).where(where)
+        found = query.toArrow()
         seconds = time.perf_counter() - start
-        return Run(seconds, self._bytes_read() - before, found.num_rows)
+        return Run(seconds, self._bytes_read() - before, found.num_rows, _planned_files(query))
 
     def _bytes_read(self) -> int:
         # metrics arrive on a queue of their own, after the query's result
         self._context.listenerBus().waitUntilEmpty()
         return int(self._context.statusStore().executorSummary("driver").totalInputBytes())
+
+
+def _planned_files(query: DataFrame) -> int:
+    scan = query._jdf.queryExecution().executedPlan().collectLeaves().head()
+    return int(scan.metrics().apply("numFiles").value())
 
 
 class DuckDB:

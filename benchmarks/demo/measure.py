@@ -24,13 +24,14 @@ class Measured:
     layout: Layout
     reads: Reads
     spark: Run
+    indexed: Run
     duckdb: Run
 
 
 def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
     """Ask every layout every query; raise when two of the answers have different row counts."""
     minmax = {layout: MinMax(spark, layout.files(), COLUMNS) for layout in layouts}
-    engines = (Spark(spark), DuckDB())
+    engines = (Spark(spark, skipping=False), Spark(spark, skipping=True), DuckDB())
     measured = []
     for query in QUERIES:
         runs: dict[tuple[str, Layout], list[Run]] = {}
@@ -53,6 +54,8 @@ def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
 
 def _middle(runs: Sequence[Run]) -> Run:
     reads = [r.bytes_read for r in runs if r.bytes_read is not None]
-    return Run(
-        median(r.seconds for r in runs), round(median(reads)) if reads else None, runs[0].rows
-    )
+    files = {r.files for r in runs}
+    if len(files) != 1:
+        raise AssertionError(f"runs of one query planned different numbers of files: {files}")
+    middle = round(median(reads)) if reads else None
+    return Run(median(r.seconds for r in runs), middle, runs[0].rows, runs[0].files)

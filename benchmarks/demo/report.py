@@ -49,6 +49,26 @@ def queries(measured: Iterable[Measured]) -> str:
     return table([*head, "Spark s", "Spark MB", "DuckDB s", "DuckDB MB"], rows)
 
 
+def planned(measured: Iterable[Measured]) -> str:
+    """Return what Spark opens for a query without the skipping index and with it."""
+    rows = []
+    last = None
+    for m in measured:
+        where = m.query.where()
+        rows.append(
+            [
+                where if where != last else "",
+                m.layout.name,
+                *(f"{run.files:,}" for run in (m.spark, m.indexed)),
+                *(_megabytes(run.bytes_read) for run in (m.spark, m.indexed)),
+                *(f"{run.seconds:.2f}" for run in (m.spark, m.indexed)),
+            ]
+        )
+        last = where
+    pairs = [f"{what}{how}" for what in ("files", "MB", "s") for how in ("", ", with the index")]
+    return table(["query", "layout", *pairs], rows)
+
+
 def pages_ruled_out(measured: Iterable[Measured], layout: Layout) -> str:
     """Return the number to set beside the one of Impala's text, for its second query."""
     (one,) = [m for m in measured if m.layout == layout and m.query.ranges == (ONE_DEMOGRAPHICS,)]

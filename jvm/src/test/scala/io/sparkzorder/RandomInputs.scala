@@ -10,8 +10,8 @@ import org.scalatest.Assertions
  */
 trait RandomInputs { this: Assertions =>
 
-  def withRandom[T](body: Random => T): T = {
-    val seed = sys.props.get("sparkzorder.test.seed").fold(20261121L)(_.toLong)
-    withClue(s"[sparkzorder.test.seed=$seed] ")(body(new Random(seed)))
-  }
+  def randomSeed: Long = sys.props.get("sparkzorder.test.seed").fold(20261121L)(_.toLong)
+
+  def withRandom[T](body: Random => T): T =
+    withClue(s"[sparkzorder.test.seed=$randomSeed] ")(body(new Random(randomSeed)))
 }

@@ -5,7 +5,7 @@ import java.util.{LinkedHashMap => JLinkedHashMap}
 import org.apache.hadoop.fs.FileStatus
 
 /** What the cache of indexes holds, with its size. */
-private[index] trait Sized {
+private[sparkzorder] trait Sized {
 
   /** Bytes of memory, about. */
   def bytes: Long
@@ -16,12 +16,20 @@ private[index] trait Sized {
  * or at least has another length or time.
  *
  * @param part -1 for the paths, else the number of a column
+ * @param derived what was made of the part; empty for the part as it was read
  */
-private[index] final case class CacheKey(path: String, length: Long, modified: Long, part: Int)
+private[index] final case class CacheKey(
+    path: String,
+    length: Long,
+    modified: Long,
+    part: Int,
+    derived: String = "")
 
 private[index] object CacheKey {
-  def apply(file: FileStatus, part: Int): CacheKey =
-    CacheKey(file.getPath.toString, file.getLen, file.getModificationTime, part)
+  def apply(file: FileStatus, part: Int): CacheKey = apply(file, part, "")
+
+  def apply(file: FileStatus, part: Int, derived: String): CacheKey =
+    CacheKey(file.getPath.toString, file.getLen, file.getModificationTime, part, derived)
 }
 
 /** Parts of indexes that were loaded, shared by all sessions; what was not used for longest goes first. */

@@ -14,4 +14,7 @@ trait IndexColumns {
 
   /** What is known of a column, by its position in [[indexed]]. */
   def column(number: Int): ColumnValues
+
+  /** What is made of a column, where it can be kept for other queries: by its position and a name. */
+  def derived[T <: Sized](number: Int, name: String)(make: => T): T = make
 }

@@ -37,6 +37,9 @@ final class LoadedIndex(root: Path, file: FileStatus, conf: Configuration, cache
 
   override def column(number: Int): ColumnValues =
     IndexCache(CacheKey(file, number), cacheSize)(new LoadedColumn(reader.column(number))).values
+
+  override def derived[T <: Sized](number: Int, name: String)(make: => T): T =
+    IndexCache(CacheKey(file, number, name), cacheSize)(make)
 }
 
 private final class LoadedHeader(header: IndexHeader) extends Sized {
@@ -69,7 +72,14 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
     made
   }
 
-  override def bytes: Long = table.bytes + 4L * slots.length
+  // what is yet to be known counts from the start
+  override def bytes: Long =
+    table.bytes + 4L * slots.length + KnownFiles.BytesOfFile * table.size
+
+  private lazy val known = new KnownFiles(this)
+
+  /** Finds the files of a listing one after the other; for one thread. */
+  def walk(): KnownFiles#Walk = known.walk()
 
   /**
    * @return the position of a file that was listed; -1 when the index does not know it or knows it with

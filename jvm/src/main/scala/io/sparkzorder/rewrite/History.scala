@@ -27,6 +27,16 @@ private[rewrite] final class FolderHistory(
     } && !listed.exists { case (name, s) =>
       replaced.get(name).exists(_.contains(s.getLen -> s.getModificationTime))
     }
+
+  // nothing that was explained ceases to be: steps do not change, and files that are gone stay gone
+  @volatile private var explained: Option[SeenListing] = None
+
+  /** True for the files that were remembered last: the same objects in the same order. */
+  def hasExplained(listed: Iterator[FileStatus]): Boolean = explained.exists(_.is(listed))
+
+  /** @param listed what [[explains]] was true for */
+  def rememberExplained(listed: Iterator[FileStatus]): Unit =
+    explained = Some(new SeenListing(listed))
 }
 
 /**

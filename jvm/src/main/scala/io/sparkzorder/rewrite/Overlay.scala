@@ -11,6 +11,15 @@ trait FolderListing {
 
   /** Files of a folder by name; None when the read does not cover the folder, or passes it over. */
   def files(folder: Path): Option[Map[String, FileStatus]]
+
+  /**
+   * The same files in the order of the listing, where that takes no look at their names; None where it
+   * does, or where `files` gives none.
+   */
+  def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
+    val _ = folder
+    None
+  }
 }
 
 /**
@@ -84,13 +93,23 @@ final class Overlay(state: StateDirectory) extends Logging {
     changes.map { case (run, change) => OpenChange(run, change, run.progress(change)) }
   }
 
-  /** A folder without a run under way: most often a look at the names is enough. */
+  /**
+   * A folder without a run under way: most often a look at the names is enough, and when the listing is
+   * the one of the last query, not even that.
+   */
   private def settledFolder(
       history: FolderHistory,
       listing: FolderListing,
-      present: PresentFiles): Option[(Path, Map[String, FileStatus])] =
-    listing.files(history.path).filterNot(history.explains)
-      .flatMap(_ => lay(history.path, history.steps, listing, present))
+      present: PresentFiles): Option[(Path, Map[String, FileStatus])] = {
+    val folder = history.path
+    if (listing.inOrder(folder).exists(history.hasExplained)) None
+    else listing.files(folder).flatMap { listed =>
+      if (history.explains(listed)) {
+        listing.inOrder(folder).foreach(history.rememberExplained)
+        None
+      } else lay(folder, history.steps, listing, present)
+    }
+  }
 
   private def lay(
       folder: Path,

@@ -5,27 +5,42 @@ import io.sparkzorder.index.{BoundValues, ByteBounds, ByteValues}
 /** Predicates on a column whose bounds are bytes in unsigned order. */
 private[skipping] object ByteTests {
 
+  /** A test that looks at the bounds of one file after the other. */
+  abstract class ByteTest(view: ColumnView, ofNulls: Boolean)
+      extends ColumnTest(view, ofNulls, ofValues = true, ofNaN = false) {
+    protected val (min, max) = (bytes(view.min), bytes(view.max))
+
+    protected def mayMatch(i: Int): Boolean
+
+    override protected def mayMatch(from: Int, until: Int): Long = {
+      var bits = 0L
+      var i = from
+      while (i < until) {
+        if (mayMatch(i)) bits |= 1L << i
+        i += 1
+      }
+      bits
+    }
+  }
+
   /** The column lies in a range. */
   final class Range(view: ColumnView, from: Option[ByteEnd], to: Option[ByteEnd])
-      extends ColumnTest(view, false, true, false) {
-    private val (min, max) = (bytes(view.min), bytes(view.max))
+      extends ByteTest(view, false) {
+    private val (low, high) = (from.orNull, to.orNull)
     override protected def mayMatch(i: Int): Boolean =
-      from.forall { f =>
-        val c = max.compare(i, f.value)
-        c > 0 || (c == 0 && f.inclusive)
-      } && to.forall { t =>
-        val c = min.compare(i, t.value)
-        c < 0 || (c == 0 && t.inclusive)
-      }
+      (low == null || low.isReachedBy(max.compare(i, low.value))) &&
+        (high == null || high.isReachedBy(-min.compare(i, high.value)))
   }
 
   /** One end of a range. */
-  final case class ByteEnd(value: Array[Byte], inclusive: Boolean)
+  final case class ByteEnd(value: Array[Byte], inclusive: Boolean) {
+
+    /** @param beyond how far a bound lies on the range's side of this end */
+    def isReachedBy(beyond: Int): Boolean = beyond > 0 || (beyond == 0 && inclusive)
+  }
 
   /** The column is one of some values. */
-  final class In(view: ColumnView, sorted: Array[Array[Byte]])
-      extends ColumnTest(view, false, true, false) {
-    private val (min, max) = (bytes(view.min), bytes(view.max))
+  final class In(view: ColumnView, sorted: Array[Array[Byte]]) extends ByteTest(view, false) {
     override protected def mayMatch(i: Int): Boolean = {
       val next = firstFrom(sorted, min, i)
       next < sorted.length && max.compare(i, sorted(next)) >= 0
@@ -34,8 +49,7 @@ private[skipping] object ByteTests {
 
   /** The column is none of some values. */
   final class NotIn(view: ColumnView, sorted: Array[Array[Byte]], ofNulls: Boolean)
-      extends ColumnTest(view, ofNulls, true, false) {
-    private val (min, max) = (bytes(view.min), bytes(view.max))
+      extends ByteTest(view, ofNulls) {
     override protected def mayMatch(i: Int): Boolean = {
       val next = firstFrom(sorted, min, i)
       // bounds that were cut are equal only where all values are
@@ -46,16 +60,14 @@ private[skipping] object ByteTests {
 
   /** The column begins with some bytes. */
   final class Prefix(view: ColumnView, prefix: Array[Byte])
-      extends ColumnTest(view, false, true, false) {
-    private val (min, max) = (bytes(view.min), bytes(view.max))
+      extends ByteTest(view, false) {
     override protected def mayMatch(i: Int): Boolean =
       max.compare(i, prefix) >= 0 && min.comparePrefix(i, prefix) <= 0
   }
 
   /** The column does not begin with some bytes. */
   final class NotPrefix(view: ColumnView, prefix: Array[Byte])
-      extends ColumnTest(view, false, true, false) {
-    private val (min, max) = (bytes(view.min), bytes(view.max))
+      extends ByteTest(view, false) {
     override protected def mayMatch(i: Int): Boolean =
       min.comparePrefix(i, prefix) != 0 || max.comparePrefix(i, prefix) != 0
   }

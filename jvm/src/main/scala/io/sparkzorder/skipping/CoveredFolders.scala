@@ -52,6 +52,9 @@ private[skipping] final class CoveredFolders(
   /** True when the read covers files by their directory, not because each was named. */
   def isBelowRoot(folder: Path): Boolean = rootOf(folder).isDefined
 
+  /** True when a listing without partitions has the files of this one directory and no others. */
+  def isAllOf(folder: Path): Boolean = !recursive && columns.isEmpty && roots == Set(folder)
+
   /**
    * Partition values of a covered folder; None when the filters pass it over.
    *

@@ -1,6 +1,6 @@
 package io.sparkzorder.skipping
 
-import java.util.BitSet
+import java.util.{Arrays, BitSet}
 
 /**
  * Judges for every file of an index whether a row of it may match a predicate. Named by what is kept:
@@ -8,35 +8,53 @@ import java.util.BitSet
  */
 private[skipping] sealed trait FileTest {
 
+  /** Lets go of those of some files, bits of `words`, of which no row can match; `count` are in all. */
+  def restrict(words: Array[Long], count: Int): Unit
+
   /** The files, of `count`, that may hold a matching row. */
-  def files(count: Int): BitSet
+  final def files(count: Int): BitSet = {
+    val words = FileTest.all(count)
+    restrict(words, count)
+    BitSet.valueOf(words)
+  }
 }
 
 /** Nothing can be said: every file may hold a matching row. */
 private[skipping] final case class Unknown(reason: String) extends FileTest {
-  override def files(count: Int): BitSet = {
-    val all = new BitSet(count)
-    all.set(0, count)
-    all
-  }
+  override def restrict(words: Array[Long], count: Int): Unit = ()
 }
 
 /** No row of any file can match. */
 private[skipping] case object Never extends FileTest {
-  override def files(count: Int): BitSet = new BitSet(count)
+  override def restrict(words: Array[Long], count: Int): Unit = Arrays.fill(words, 0L)
 }
 
+/** What one test has let go of, the next one does not look at. */
 private[skipping] final case class AllOf(tests: Seq[FileTest]) extends FileTest {
-  override def files(count: Int): BitSet =
-    tests.map(_.files(count)).reduce { (a, b) => a.and(b); a }
+  override def restrict(words: Array[Long], count: Int): Unit =
+    tests.foreach(_.restrict(words, count))
 }
 
 private[skipping] final case class AnyOf(tests: Seq[FileTest]) extends FileTest {
-  override def files(count: Int): BitSet =
-    tests.map(_.files(count)).reduce { (a, b) => a.or(b); a }
+  override def restrict(words: Array[Long], count: Int): Unit = {
+    val before = words.clone()
+    Arrays.fill(words, 0L)
+    tests.foreach { test =>
+      val some = before.clone()
+      test.restrict(some, count)
+      words.indices.foreach(i => words(i) |= some(i))
+    }
+  }
 }
 
 private[skipping] object FileTest {
+
+  /** `count` bits that are set. */
+  private def all(count: Int): Array[Long] = {
+    val words = Array.fill((count + 63) / 64)(-1L)
+    if (count % 64 != 0) words(words.length - 1) = (1L << count) - 1
+    words
+  }
 
   /** A conjunction; what is unknown of it cannot take from what is known. */
   def and(tests: Seq[FileTest]): FileTest =
@@ -74,30 +92,57 @@ private[skipping] abstract class ColumnTest(
     ofNaN: Boolean)
     extends FileTest {
 
-  /** Whether a value between the bounds of file `i` may match. */
-  protected def mayMatch(i: Int): Boolean
+  /**
+   * Of the files from `from` to `until`, at most 64, those where a value between the bounds may match, as
+   * bits from the lowest on. What it says of files without bounds does not matter.
+   */
+  protected def mayMatch(from: Int, until: Int): Long
 
-  private def keeps(i: Int): Boolean = {
-    val known = view.info(i)
+  // for each value that the bits of `info` can have, whether files of it are kept: as one bit of a word
+  private val kept = ColumnTest.of(alone)
+  private val keptByBounds = ColumnTest.of(known => !alone(known) && hasValues(known))
+
+  private def alone(known: Int): Boolean =
     (ofNulls && (known & ColumnView.NoNulls) == 0) ||
-    (ofValues && (known & ColumnView.NoValues) == 0 &&
-      ((known & ColumnView.Bounded) == 0 || mayMatch(i) ||
-        (ofNaN && (known & ColumnView.NoNaN) == 0)))
-  }
+      (hasValues(known) &&
+        ((known & ColumnView.Bounded) == 0 || (ofNaN && (known & ColumnView.NoNaN) == 0)))
 
-  override def files(count: Int): BitSet = {
-    val words = new Array[Long]((count + 63) / 64)
-    var i = 0
-    while (i < count) {
-      if (keeps(i)) words(i >> 6) |= 1L << i
-      i += 1
+  private def hasValues(known: Int): Boolean = ofValues && (known & ColumnView.NoValues) == 0
+
+  override def restrict(words: Array[Long], count: Int): Unit = {
+    val info = view.info
+    var from = 0
+    while (from < count) {
+      val until = math.min(from + 64, count)
+      val wanted = words(from >> 6)
+      if (wanted != 0) {
+        var sure = 0L
+        var bounded = 0L
+        var i = from
+        while (i < until) {
+          val known = info(i)
+          sure |= ((kept >>> known) & 1L) << i
+          bounded |= ((keptByBounds >>> known) & 1L) << i
+          i += 1
+        }
+        bounded &= wanted
+        val may = if (bounded == 0) 0L else bounded & mayMatch(from, until)
+        words(from >> 6) = wanted & (sure | may)
+      }
+      from = until
     }
-    BitSet.valueOf(words)
   }
+}
+
+private[skipping] object ColumnTest {
+
+  /** Those of the sixteen values of `info` for which something holds, as bits. */
+  private def of(holds: Int => Boolean): Int =
+    (0 until 16).filter(holds).foldLeft(0)((bits, known) => bits | (1 << known))
 }
 
 /** IS NULL and IS NOT NULL. */
 private[skipping] final class NullTest(view: ColumnView, isNull: Boolean)
     extends ColumnTest(view, ofNulls = isNull, ofValues = !isNull, ofNaN = !isNull) {
-  override protected def mayMatch(i: Int): Boolean = true
+  override protected def mayMatch(from: Int, until: Int): Long = -1L
 }

@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.FileStatus
 
 import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 
-import io.sparkzorder.index.LoadedIndex
+import io.sparkzorder.index.{KnownFiles, LoadedIndex}
 
 /**
  * What skipping made of one conjunct of a query's filters.
@@ -36,37 +36,45 @@ final class FilterOnFiles private (
 
   /** The files that the predicates on the same columns keep together; what lets most go comes first. */
   private lazy val byCause: IndexedSeq[(String, BitSet)] = {
-    val count = index.files.table.size
+    val count = index.table.size
     conjuncts.zip(tests).filter(_._1.used).groupBy(c =>
       FilterOnFiles.cause(c._1.columns)).toIndexedSeq
       .map { case (cause, same) => cause -> FileTest.and(same.map(_._2)).files(count) }
       .sortBy { case (cause, files) => (files.cardinality, cause) }
   }
 
-  private lazy val kept: BitSet = {
-    val all = Unknown("").files(index.files.table.size)
-    byCause.foreach { case (_, files) => all.and(files) }
-    all
-  }
-
   override def causes: IndexedSeq[String] = byCause.map(_._1)
 
-  // a mere guess, so it does not matter who writes it
-  private var next = 0
+  private lazy val judge = new KeptFiles(index.files.walk(), byCause.map(_._2).toArray)
 
-  override def verdict(file: FileStatus): Int = {
-    val i = index.files.indexOf(file, next)
-    if (i >= 0) next = i + 1
-    if (i < 0) FileJudge.NoEntry
-    else if (kept.get(i)) FileJudge.Read
-    else byCause.indexWhere(!_._2.get(i))
-  }
+  /** For one thread. */
+  override def verdict(file: FileStatus): Int = judge.verdict(file)
 
   /** For each used conjunct the number of files of the index that it alone lets go. */
   def dropped: Seq[(ConjunctUse, Int)] = conjuncts.zip(tests).collect {
     case (use, test) if use.used =>
       val count = index.files.table.size
       use -> (count - test.files(count).cardinality)
+  }
+}
+
+/**
+ * Files that the index knows are kept by their bits, and all others.
+ *
+ * @param byCause files that each cause keeps
+ */
+private final class KeptFiles(walk: KnownFiles#Walk, byCause: Array[BitSet]) {
+  private val kept = byCause.reduceOption[BitSet] { (a, b) =>
+    val both = a.clone().asInstanceOf[BitSet]
+    both.and(b)
+    both
+  }
+
+  def verdict(file: FileStatus): Int = {
+    val i = walk.find(file)
+    if (i < 0) FileJudge.NoEntry
+    else if (kept.forall(_.get(i))) FileJudge.Read
+    else byCause.indexWhere(!_.get(i))
   }
 }
 

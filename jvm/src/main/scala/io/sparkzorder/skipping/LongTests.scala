@@ -11,17 +11,31 @@ private[skipping] object LongTests {
   final class Range(view: ColumnView, from: Long, to: Long, isReal: Boolean)
       extends ColumnTest(view, false, true, isReal && from <= Axis.NaN && Axis.NaN <= to) {
     private val (min, max) = (longs(view.min), longs(view.max))
-    override protected def mayMatch(i: Int): Boolean = max(i) >= from && min(i) <= to
+    override protected def mayMatch(first: Int, until: Int): Long = {
+      var bits = 0L
+      var i = first
+      while (i < until) {
+        if (max(i) >= from && min(i) <= to) bits |= 1L << i
+        i += 1
+      }
+      bits
+    }
   }
 
   /** The column is one of some values; `sorted` has no duplicates. */
   final class In(view: ColumnView, sorted: Array[Long], isReal: Boolean)
       extends ColumnTest(view, false, true, isReal && contains(sorted, Axis.NaN)) {
     private val (min, max) = (longs(view.min), longs(view.max))
-    override protected def mayMatch(i: Int): Boolean = {
-      val at = Arrays.binarySearch(sorted, min(i))
-      val next = if (at >= 0) at else -at - 1
-      next < sorted.length && sorted(next) <= max(i)
+    override protected def mayMatch(first: Int, until: Int): Long = {
+      var bits = 0L
+      var i = first
+      while (i < until) {
+        val at = Arrays.binarySearch(sorted, min(i))
+        val next = if (at >= 0) at else -at - 1
+        if (next < sorted.length && sorted(next) <= max(i)) bits |= 1L << i
+        i += 1
+      }
+      bits
     }
   }
 
@@ -29,8 +43,15 @@ private[skipping] object LongTests {
   final class NotIn(view: ColumnView, sorted: Array[Long], ofNulls: Boolean, isReal: Boolean)
       extends ColumnTest(view, ofNulls, true, isReal && !contains(sorted, Axis.NaN)) {
     private val (min, max) = (longs(view.min), longs(view.max))
-    override protected def mayMatch(i: Int): Boolean =
-      min(i) != max(i) || !contains(sorted, min(i))
+    override protected def mayMatch(first: Int, until: Int): Long = {
+      var bits = 0L
+      var i = first
+      while (i < until) {
+        if (min(i) != max(i) || !contains(sorted, min(i))) bits |= 1L << i
+        i += 1
+      }
+      bits
+    }
   }
 
   private def contains(sorted: Array[Long], value: Long): Boolean =

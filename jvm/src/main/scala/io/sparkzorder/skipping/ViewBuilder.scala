@@ -19,6 +19,11 @@ private[skipping] final case class DataColumn(
   def name: String = path.mkString(".")
 }
 
+/** The `info` of a [[ColumnView]]. */
+private final class FileInfo(val info: Array[Byte]) extends Sized {
+  override def bytes: Long = info.length.toLong
+}
+
 /** Finds columns of a table in its index: one of the table may be several there. */
 private[skipping] final class ViewBuilder(index: IndexColumns, caseSensitive: Boolean) {
   import ColumnView._
@@ -37,18 +42,20 @@ private[skipping] final class ViewBuilder(index: IndexColumns, caseSensitive: Bo
         column.dataType.sql)
     } else {
       val loaded = usable.map { case (c, i, conversion) =>
-        converted(index.column(i), conversion, c.leafType.isFloating)
+        val values = index.column(i)
+        val known = index.derived(i, "info")(new FileInfo(infoOf(values, c.leafType.isFloating)))
+        converted(values, conversion, known.info)
       }
       val merged = if (loaded.size == 1) loaded.head else merge(loaded)
-      if (column.nullWhereMissing) markMissing(merged.info, column.path)
-      Right(merged)
+      Right(if (column.nullWhereMissing) markedMissing(merged, column.path) else merged)
     }
   }
 
   private def isNamed(stored: Seq[String], wanted: Seq[String]): Boolean =
     if (caseSensitive) stored == wanted else FileShape.fold(stored) == FileShape.fold(wanted)
 
-  private def converted(v: ColumnValues, conversion: Conversion, floating: Boolean): ColumnView = {
+  /** What is known of each file: the same for every query. */
+  private def infoOf(v: ColumnValues, floating: Boolean): Array[Byte] = {
     val rows = index.table.rows
     val info = new Array[Byte](rows.length)
     var i = 0
@@ -62,17 +69,21 @@ private[skipping] final class ViewBuilder(index: IndexColumns, caseSensitive: Bo
       info(i) = w.toByte
       i += 1
     }
+    info
+  }
+
+  /** @param info shared with other queries */
+  private def converted(v: ColumnValues, conversion: Conversion, info: Array[Byte]): ColumnView =
     (conversion, v.min, v.max) match {
       case (NullsOnly, _, _) =>
-        info.indices.foreach(i => info(i) = (info(i) & ~Bounded).toByte)
-        new ColumnView(info, NoBounds, NoBounds)
+        new ColumnView(info.map(w => (w & ~Bounded).toByte), NoBounds, NoBounds)
       case (MillisToMicros, LongBounds(min), LongBounds(max)) =>
-        new ColumnView(info, micros(min, info), micros(max, info))
+        val own = info.clone()
+        new ColumnView(own, micros(min, own), micros(max, own))
       case (ToWideDecimal, LongBounds(min), LongBounds(max)) =>
         new ColumnView(info, wide(min), wide(max))
       case _ => new ColumnView(info, v.min, v.max)
     }
-  }
 
   private def micros(millis: Array[Long], info: Array[Byte]): BoundValues = {
     val limit = Long.MaxValue / 1000
@@ -121,14 +132,18 @@ private[skipping] final class ViewBuilder(index: IndexColumns, caseSensitive: Bo
   }
 
   /** A file that has no such column has NULL in every row. */
-  private def markMissing(info: Array[Byte], path: Seq[String]): Unit = {
+  private def markedMissing(view: ColumnView, path: Seq[String]): ColumnView = {
     val lacking = index.shapes.map(_.lacks(path)).toArray
-    if (lacking.contains(true)) {
+    if (!lacking.contains(true)) view
+    else {
+      // the view is that of other queries, too
+      val info = view.info.clone()
       val shapeOf = index.table.shapeOf
       info.indices.foreach { i =>
         val s = shapeOf(i)
         if (s >= 0 && s < lacking.length && lacking(s)) info(i) = NoValues.toByte
       }
+      new ColumnView(info, view.min, view.max)
     }
   }
 }

@@ -237,6 +237,14 @@ private final class OverlaidListing(
         case _ => None
       })
 
+  override def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
+    val directory =
+      if (partitioned) Option(directories.get(folder)).filter(_ => covered.isBelowRoot(folder))
+      else if (covered.isAllOf(folder) && listed.size == 1) listed.headOption
+      else None
+    directory.map(_.files.iterator.map(_.fileStatus))
+  }
+
   /** The listing with the runs of one table laid over; the same object when it was right. */
   def over(state: StateDirectory): Seq[PartitionDirectory] = {
     val changed = new Overlay(state).over(this)

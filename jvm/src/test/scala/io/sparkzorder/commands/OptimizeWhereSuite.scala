@@ -154,7 +154,8 @@ class OptimizeWhereSuite extends OptimizeTestBase {
     }
   }
 
-  test("a catalog table by qualified names, with a column that older files lack and a CHAR column") {
+  test(
+    "a catalog table by qualified names, with a column that older files lack and a CHAR column") {
     withTable("wt") {
       sql("CREATE TABLE wt (a BIGINT, c CHAR(5)) USING parquet")
       sql("INSERT INTO wt SELECT /*+ COALESCE(1) */ id, concat('c', id) FROM range(100)")

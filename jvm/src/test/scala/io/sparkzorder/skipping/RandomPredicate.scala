@@ -8,12 +8,14 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Random predicates on the columns of a random table: comparisons, lists, LIKE, casts and arithmetic
- * under AND, OR and NOT. Nothing in them depends on how rows fall to tasks.
+ * Random predicates on the columns of a random table: comparisons, lists, LIKE, casts, functions and
+ * arithmetic under AND, OR and NOT; some raise errors under ANSI.
  *
- * @param mayFail also what raises an error under ANSI: arithmetic and casts of strings
+ * Left out is what depends on how rows fall to files and tasks, for which no two runs need to agree: rand,
+ * monotonically_increasing_id, spark_partition_id, input_file_name and `_metadata`. So are subqueries,
+ * which [[FilterOnFilesSuite]] tests.
  */
-final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn], mayFail: Boolean) {
+final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn]) {
 
   def next(depth: Int = 3): Expression =
     if (depth == 0 || random.nextInt(3) == 0) leaf()
@@ -27,10 +29,8 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn], m
 
   private def leaf(): Expression = {
     val c = columns(random.nextInt(columns.size))
-    val a: Expression = UnresolvedAttribute.parseAttributeName(c.name) match {
-      case parts => UnresolvedAttribute(parts)
-    }
-    random.nextInt(12) match {
+    val a = attribute(c)
+    random.nextInt(14) match {
       case 0 => IsNull(a)
       case 1 => IsNotNull(a)
       case 2 => in(a, c)
@@ -39,9 +39,55 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn], m
           if (random.nextInt(4) == 0) Literal(null, c.dataType) else c.literal(random))
       case 4 => And(GreaterThanOrEqual(a, c.literal(random)), LessThanOrEqual(a, c.literal(random)))
       case 5 | 6 => special(a, c)
+      case 7 => twoColumns(a, c)
+      case 8 => function(a, c)
       case _ =>
         compare(a, if (random.nextInt(30) == 0) Literal(null, c.dataType) else c.literal(random))
     }
+  }
+
+  private def attribute(c: RandomColumn): Expression =
+    UnresolvedAttribute(UnresolvedAttribute.parseAttributeName(c.name))
+
+  private def twoColumns(a: Expression, c: RandomColumn): Expression = {
+    val others = columns.filter(o => o.dataType == c.dataType && o.name != c.name)
+    if (others.isEmpty) special(a, c)
+    else compare(a, attribute(others(random.nextInt(others.size))))
+  }
+
+  /** What the index knows nothing of, or what hides a comparison. */
+  private def function(a: Expression, c: RandomColumn): Expression = {
+    val compared = compare(a, c.literal(random))
+    random.nextInt(4) match {
+      case 0 => If(IsNull(a), Literal(random.nextBoolean()), compared)
+      case 1 => CaseWhen(Seq(compared -> Literal(true)), Literal(random.nextBoolean()))
+      case 2 => Coalesce(Seq(compared, Literal(random.nextBoolean())))
+      case _ => ofType(a, c)
+    }
+  }
+
+  private def ofType(a: Expression, c: RandomColumn): Expression = c.dataType match {
+    case ByteType | ShortType | IntegerType | LongType =>
+      val wide = Cast(a, LongType)
+      random.nextInt(4) match {
+        case 0 => compare(Multiply(wide, Literal(3L)), Literal(random.nextInt(900).toLong))
+        case 1 => compare(Subtract(Literal(1L), wide), Literal(0L))
+        case 2 => compare(Remainder(wide, Literal(7L)), Literal(3L))
+        case _ => compare(UnaryMinus(a), c.literal(random))
+      }
+    case FloatType | DoubleType =>
+      compare(Add(Cast(a, DoubleType), Literal(1.5d)), Cast(c.literal(random), DoubleType))
+    case StringType =>
+      val text = c.literal(random)
+      random.nextInt(3) match {
+        case 0 => compare(Upper(a), text)
+        case 1 => compare(Substring(a, Literal(1), Literal(3)), Literal("htt"))
+        case _ => compare(Length(a), Literal(random.nextInt(80)))
+      }
+    case DateType =>
+      if (random.nextBoolean()) compare(Year(a), Literal(1900))
+      else compare(DateAdd(a, Literal(1)), c.literal(random))
+    case _ => compare(Coalesce(Seq(a, c.literal(random))), c.literal(random))
   }
 
   private def in(a: Expression, c: RandomColumn): Expression = {
@@ -70,7 +116,7 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn], m
     case BooleanType => if (random.nextBoolean()) a else Not(a)
     case ByteType | ShortType | IntegerType | LongType =>
       val value = c.literal(random).value.asInstanceOf[Number].longValue
-      random.nextInt(if (mayFail) 5 else 4) match {
+      random.nextInt(5) match {
         case 0 => compare(Cast(a, DoubleType), Literal(value + 0.5d))
         case 1 =>
           compare(Cast(a, DecimalType(24, 2)), Literal(Decimal(BigDecimal(value) + 0.5, 24, 2)))
@@ -96,7 +142,7 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn], m
     val text = c.literal(random).value.asInstanceOf[UTF8String].toString
     val from = text.take(random.nextInt(text.length + 1))
     val plain = from.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    random.nextInt(if (mayFail) 8 else 7) match {
+    random.nextInt(8) match {
       case 0 => StartsWith(a, Literal(from))
       case 1 => Not(StartsWith(a, Literal(from)))
       case 2 => Like(a, Literal(plain + "%"), '\\')

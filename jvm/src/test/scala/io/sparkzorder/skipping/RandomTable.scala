@@ -37,6 +37,11 @@ final class RandomTable(random: Random) {
       val long = "https://example.org/a/long/prefix/that/all/of/them/share/and/that/is/cut/"
       (1 to 12).map(i => UTF8String.fromString(s"$long$i")) ++
         Seq(UTF8String.fromString("x%y_z\\"), UTF8String.fromString("é" * 40))
+    // around 1900, from where on no calendar and no zone's first rule changes a timestamp, and 1883,
+    // when zones of America began
+    case DateType => Seq(-25568, -25567, -25566, -31455)
+    case TimestampType | TimestampNTZType =>
+      Seq(-2208988800000001L, -2208988800000000L, -2208960000000000L, -2717640000000000L)
     case _ => Nil
   }
 

@@ -1,6 +1,7 @@
 package io.sparkzorder.skipping
 
-import java.nio.file.Files
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Paths}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
@@ -11,17 +12,25 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.index._
 
 /**
- * How long an index of many files takes to write, load and filter, and its memory: printed, as plain
- * numbers of this machine (processor time of one thread). Arguments: numbers of files. The JVM of tests
- * has the first compiler alone; in sbt,
+ * How long an index of many files takes to write, load and filter, and its memory, as plain numbers of this
+ * machine (processor time of one thread). Arguments: a file for the numbers as JSON, and numbers of files.
+ * The JVM of tests has the first compiler alone; in sbt,
  * `set spark41 / Test / javaOptions -= "-XX:TieredStopAtLevel=1"` gives the numbers of a driver.
  */
 object SkippingBenchmark {
   private val root = new Path("file:/data/warehouse/sales")
   private val conf = new Configuration()
 
-  def main(args: Array[String]): Unit =
-    (if (args.isEmpty) Array("100000", "1000000") else args).foreach(n => measure(n.toInt))
+  def main(args: Array[String]): Unit = {
+    val measured = args.drop(1).map(n => measure(n.toInt))
+    val text = measured.map(_.map { case (name, numbers) =>
+      s""""$name": ${numbers.map(n => f"$n%.3f").mkString("[", ", ", "]")}"""
+    }.mkString("{", ", ", "}")).mkString("[", ",\n ", "]")
+    println(text)
+    val target = Paths.get(args.head).toAbsolutePath
+    Files.createDirectories(target.getParent)
+    Files.write(target, s"$text\n".getBytes(UTF_8))
+  }
 
   private val columns = Seq("id", "amount", "day", "name")
 
@@ -50,80 +59,94 @@ object SkippingBenchmark {
 
   private val shape = FileShape(columns.map(Seq(_)))
 
-  private def measure(files: Int): Unit = {
-    println(s"\n$files files, ${columns.size} columns")
+  /** Numbers by name: milliseconds and bytes. */
+  private def measure(files: Int): Seq[(String, Seq[Double])] = {
     val dir = Files.createTempDirectory("index").toFile
     try {
       new java.io.File(dir, "_zorder").mkdir()
       val store = new IndexStore(new Path(s"file:$dir"), conf)
       val content = IndexContent.concat(
         (0 until files).grouped(10000).map(g => IndexContent.of(g.map(entry))).toSeq)
-      val file = time("write")(store.update(_ => (content, None)).get)
-      println(f"  size in bytes a file: ${file.getLen.toDouble / files}%.1f")
-      load(file, files)
-      filter(file, files)
+      val (file, written) = time(store.update(_ => (content, None)).get)
+      Seq(
+        "files" -> Seq(files.toDouble),
+        "columns" -> Seq(columns.size.toDouble),
+        "write" -> Seq(written),
+        "disk" -> Seq(file.getLen.toDouble / files),
+        "load" -> (1 to 5).map(_ => load(file)),
+        "heap" -> Seq(IndexCache.bytes.toDouble / files)) ++ filter(file, files)
     } finally org.apache.commons.io.FileUtils.deleteDirectory(dir)
   }
 
-  private def load(file: FileStatus, files: Int): Unit = {
-    for (round <- 1 to 3) {
-      IndexCache.clear()
-      val index = new LoadedIndex(root, file, conf, Long.MaxValue)
-      time(s"load, round $round") {
-        index.files
-        index.indexed.indices.foreach(index.column)
-      }
-    }
-    println(f"  heap in bytes a file: ${IndexCache.bytes.toDouble / files}%.1f")
+  private def load(file: FileStatus): Double = {
+    IndexCache.clear()
+    val index = new LoadedIndex(root, file, conf, Long.MaxValue)
+    time {
+      index.files
+      index.indexed.indices.foreach(index.column)
+    }._2
   }
 
-  private def filter(file: FileStatus, files: Int): Unit = {
-    val attributes = Seq(
-      AttributeReference("id", LongType)(),
-      AttributeReference("amount", DoubleType)(),
-      AttributeReference("day", DateType)(),
-      AttributeReference("name", StringType)())
-    val schema = StructType(attributes.map(a => StructField(a.name, a.dataType)))
-    val tableColumns = new TableColumns(attributes, schema, new StructType(), _ == _)
+  private val attributes = Seq(
+    AttributeReference("id", LongType)(),
+    AttributeReference("amount", DoubleType)(),
+    AttributeReference("day", DateType)(),
+    AttributeReference("name", StringType)())
+
+  private def predicates(files: Int): Seq[Expression] = {
     val Seq(id, amount, day, name) = attributes
-    val predicate = Seq[Expression](
+    Seq(
       GreaterThan(id, Literal(files * 5L)),
       LessThan(amount, Literal(50d)),
       EqualTo(day, Literal(1000, DateType)),
       GreaterThanOrEqual(name, Literal("customer-002500")))
-    val statuses = (0 until files).map { i =>
-      val e = entry(i)
-      val s = new FileStatus(e.length, false, 1, 1L, e.modified, new Path(root, e.path))
-      // as Spark's listing has done
-      s.getPath.hashCode
-      s
-    }.toArray
-    for (round <- 1 to 12) {
-      val index = new LoadedIndex(root, file, conf, Long.MaxValue)
-      var kept = 0
+  }
+
+  /** A listing as Spark makes it. */
+  private def listing(files: Int): Array[FileStatus] = Array.tabulate(files) { i =>
+    val e = entry(i)
+    val s = new FileStatus(e.length, false, 1, 1L, e.modified, new Path(root, e.path))
+    s.getPath.hashCode
+    s
+  }
+
+  /** The filter of a query on a listing that Spark has just made, and on one that it holds. */
+  private def filter(file: FileStatus, files: Int): Seq[(String, Seq[Double])] = {
+    val schema = StructType(attributes.map(a => StructField(a.name, a.dataType)))
+    val table = new TableColumns(attributes, schema, new StructType(), _ == _)
+    def query(statuses: Array[FileStatus]): Seq[Double] = {
       val start = cpu()
-      val keep = FilterOnFiles.compile(predicate, tableColumns, index, caseSensitive = false)
+      val index = new LoadedIndex(root, file, conf, Long.MaxValue)
+      val keep = FilterOnFiles.compile(predicates(files), table, index, caseSensitive = false)
       val compiled = cpu()
       keep(statuses(0))
       val judged = cpu()
-      statuses.foreach(s => if (keep(s)) kept += 1)
+      val kept = statuses.filter(keep)
       val end = cpu()
-      if (round % 4 == 0) {
-        println(f"  filter, round $round%2d: compile ${(compiled - start) / 1e6}%.2f ms, " +
-          f"judge ${(judged - compiled) / 1e6}%.2f ms, look up ${(end - judged) / 1e6}%.2f ms, " +
-          f"kept $kept")
+      require(kept.length < files / 100, s"${kept.length} files kept")
+      Seq(end - start, compiled - start, judged - compiled, end - judged).map(_ / 1e6)
+    }
+    def rounds(name: String, n: Int)(statuses: => Array[FileStatus]) = {
+      // the first ones are for the compilers
+      val runs = (1 to n + 10).map(_ => query(statuses)).drop(10)
+      Seq("", ": compile", ": judge", ": match").zip(runs.transpose).map { case (part, numbers) =>
+        s"$name$part" -> numbers
       }
     }
+    val n = if (files > 200000) 5 else 15
+    val held = listing(files)
+    def again(s: FileStatus) =
+      new FileStatus(s.getLen, false, 1, 1L, s.getModificationTime, s.getPath)
+    rounds("new listing", n)(held.map(again)) ++ rounds("held listing", n)(held)
   }
 
   // time of this thread, so that what else the machine does counts less
   private def cpu(): Long =
     java.lang.management.ManagementFactory.getThreadMXBean.getCurrentThreadCpuTime
 
-  private def time[T](what: String)(body: => T): T = {
+  private def time[T](body: => T): (T, Double) = {
     val start = cpu()
     val result = body
-    println(f"  $what: ${(cpu() - start) / 1e6}%.1f ms")
-    result
+    result -> (cpu() - start) / 1e6
   }
 }

@@ -1,0 +1,47 @@
+"""A table of many small files, each with rows of its own: no two names of one file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import date, timedelta
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+ROWS_OF_FILE = 10
+COLUMNS = "id BIGINT, amount DOUBLE, day DATE, name STRING"
+
+
+def make(folder: Path, files: int) -> Path:
+    """Return the table; ids rise from file to file, other columns come round again and again."""
+    table = folder / f"planning-{files}"
+    if not table.exists():
+        unfinished = folder / "planning-unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        for i in range(files):
+            _write(unfinished / f"part-{i:06}.parquet", i)
+        unfinished.rename(table)
+    return table
+
+
+def _write(file: Path, number: int) -> None:
+    ids = range(number * ROWS_OF_FILE, (number + 1) * ROWS_OF_FILE)
+    first_day = date(2020, 1, 1)
+    rows = {
+        "id": pa.array(ids, pa.int64()),
+        "amount": pa.array([i % 9973 / 4 for i in ids], pa.float64()),
+        "day": pa.array([first_day + timedelta(i // 100 % 1500) for i in ids], pa.date32()),
+        "name": pa.array([f"customer-{i % 50000:06}" for i in ids], pa.string()),
+    }
+    pq.write_table(pa.table(rows), file, use_dictionary=False)
+
+
+def link(table: Path, to: Path) -> Path:
+    """Give the data files a second name, as a fresh copy to those who write no file anew."""
+    to.mkdir(parents=True)
+    for file in table.glob("*.parquet"):
+        os.link(file, to / file.name)
+    return to

@@ -1,0 +1,116 @@
+"""The report in Markdown: tables and gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.planning.measure import HELD, NEW, NO_FILTER, NO_USE
+from benchmarks.planning.results import OURS, SPARK, Results
+from benchmarks.shared.markdown import table
+from benchmarks.speed.statistics import Spread, spread
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A number and its limit: at most, or at least."""
+
+    what: str
+    value: float
+    limit: float
+    at_least: bool = False
+
+    def holds(self) -> bool:
+        """Whether the number is within its limit."""
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+
+def text(results: Results) -> str:
+    """Return the whole report."""
+    machine = "; ".join(f"{name} {value}" for name, value in results.machine.items())
+    parts = [f"`{results.command}`", f"{machine}.", queries(results)]
+    parts += [index(results.index)] if results.index else []
+    return "\n\n".join([*parts, gates(judged(results))])
+
+
+def queries(results: Results) -> str:
+    """Return medians and spreads of everything that was timed, and ratios to Spark alone."""
+    rows = []
+    for m in results.measured:
+        s = spread(m.millis)
+        ratio = results.ratio(m.what, m.files, m.contender) if m.contender != SPARK else None
+        rows.append(
+            [
+                m.what,
+                m.contender,
+                f"{m.files:,}",
+                str(len(m.millis)),
+                f"{s.median:,.1f}",
+                f"{s.low:,.1f} to {s.high:,.1f}",
+                _spread(ratio) if ratio else "",
+            ]
+        )
+    return table(["", "", "files", "rounds", "ms", "min to max", "Spark takes so many times"], rows)
+
+
+def index(measured: Sequence[Mapping[str, Sequence[float]]]) -> str:
+    """Return what an index of so many files takes by itself."""
+    rows = []
+    for one in measured:
+        rows.append(
+            [
+                f"{one['files'][0]:,.0f}",
+                f"{one['disk'][0]:.0f}",
+                f"{one['heap'][0]:.0f}",
+                _spread(spread(one["load"])),
+                _spread(spread(one["new listing"])),
+                _spread(spread(one["held listing"])),
+                " + ".join(
+                    f"{spread(one[f'held listing: {part}']).median:.2f}"
+                    for part in ("compile", "judge", "match")
+                ),
+            ]
+        )
+    head = ["files", "bytes of disk a file", "of heap", "load ms"]
+    return table(
+        [*head, "filter ms, new listing", "held listing", "of that compile + judge + match"], rows
+    )
+
+
+def judged(results: Results) -> Iterator[Gate]:
+    """Return the gates of this run."""
+    for what in (NO_FILTER, NO_USE):
+        more = results.difference(what, _most(results, what))
+        if more:
+            yield Gate(f"{what}: milliseconds more than Spark alone", more.median, 2)
+    for one in results.index:
+        if one["files"][0] == 100_000:
+            what = "filter of 100,000 files by 4 columns, listing held: milliseconds"
+            yield Gate(what, spread(one["held listing"]).median, 10)
+    for what, limit in ((HELD, 20), (NEW, 8)):
+        files = _most(results, what)
+        ratio = results.ratio(what, files, OURS)
+        if ratio:
+            yield Gate(f"{what}, {files:,} files: Spark / ours", ratio.median, limit, at_least=True)
+
+
+def _most(results: Results, what: str) -> int:
+    return max((m.files for m in results.measured if m.what == what), default=0)
+
+
+def gates(found: Iterator[Gate]) -> str:
+    """Return each gate with its number."""
+    rows = [
+        [
+            g.what,
+            f"{g.value:.2f}",
+            f"{'>=' if g.at_least else '<='} {g.limit:g}",
+            "pass" if g.holds() else "FAIL",
+        ]
+        for g in found
+    ]
+    return table(["gate", "measured", "limit", ""], rows)
+
+
+def _spread(s: Spread) -> str:
+    return f"{s.median:,.1f} ({s.low:,.1f} to {s.high:,.1f})"

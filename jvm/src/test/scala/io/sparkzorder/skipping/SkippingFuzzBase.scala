@@ -1,0 +1,91 @@
+package io.sparkzorder.skipping
+
+import scala.util.{Failure, Success, Try}
+
+import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.{Column, DataFrame}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.sparkzorder.SparkLine
+
+import io.sparkzorder.RandomInputs
+
+/**
+ * The index against Spark itself: of every file in which Spark finds a matching row, the index must say
+ * that it has to be read. A pair is a table and a predicate.
+ */
+abstract class SkippingFuzzBase extends SkippingTestBase with RandomInputs {
+
+  /** Pairs so far, and how many of them let files go. */
+  protected var judged = 0
+  protected var dropped = 0
+
+  /** Pairs whose predicate raised an error for some row, as only ANSI allows. */
+  protected var failed = 0
+
+  /** Whole queries that were run both ways. */
+  protected var queries = 0
+  protected val constructs = new ConstructCounts
+
+  private def isAnsi: Boolean = spark.conf.get("spark.sql.ansi.enabled").toBoolean
+
+  /** Predicates as the optimizer leaves them, though not pushed to the scan, and what they are made from. */
+  private def optimized(df: DataFrame, predicates: Seq[Column]): (LogicalPlan, Seq[Expression]) = {
+    val named = predicates.zipWithIndex.map { case (p, i) => p.as(s"p$i") }
+    df.select(named: _*).queryExecution.optimizedPlan match {
+      case Project(list, child) => child -> list.map {
+          case Alias(e, _) => e
+          case a: Attribute => a
+          case other => other
+        }
+      case other => fail(s"not a projection: $other")
+    }
+  }
+
+  /** @param filtered of how many predicates one is judged as the filter of a query, too */
+  protected def check(df: DataFrame, predicates: Seq[Column], filtered: Int = 8): Unit = {
+    val (child, expressions) = optimized(df, predicates)
+    val rows = new RowsOfFiles(SparkLine.session(spark), child)
+    val scan = scanOf(child)
+    val files = scan.files
+    val errors = IndexNarrowing.failureCount
+    expressions.zip(predicates).zipWithIndex.foreach { case ((e, predicate), i) =>
+      val truth = rows.truth(e)
+      truth.error.foreach(raised => if (!isAnsi) throw raised)
+      val keep = scan.narrowing(Seq(e))
+      val kept = files.filter(f => keep.forall(_(f))).map(_.getPath.getName).toSet
+      assert((truth.files -- kept).isEmpty, s"lost by ${e.sql}")
+      if (i % filtered == 0) {
+        val lost = truth.files -- keptByFilter(df, predicate).getOrElse(truth.files)
+        assert(lost.isEmpty, s"lost where $predicate")
+      }
+      val letGo = kept.size < files.size
+      judged += 1
+      if (letGo) dropped += 1
+      if (truth.error.isDefined) failed += 1
+      constructs.add(e, letGo)
+    }
+    assert(IndexNarrowing.failureCount === errors)
+  }
+
+  /** None where the optimizer knows that no row can match. */
+  private def keptByFilter(df: DataFrame, predicate: Column): Option[Set[String]] = {
+    val plan = df.where(predicate).queryExecution.optimizedPlan
+    if (plan.exists(_.isInstanceOf[LogicalRelation])) Some(scanOf(plan).kept()) else None
+  }
+
+  /** The rows of a query with skipping are those without; only an error may become rows. */
+  protected def sameRows(df: DataFrame, predicate: Column): Unit = {
+    def rows() = Try(bag(df.where(predicate)))
+    val pruned = rows()
+    queries += 1
+    withoutSkipping(rows()) match {
+      case Success(all) => assert(pruned.get === all, s"rows where $predicate")
+      case Failure(e) => assert(isAnsi && isDataError(e), s"where $predicate: $e")
+    }
+  }
+
+  private def isDataError(e: Throwable): Boolean =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).exists(_.isInstanceOf[SparkThrowable])
+}
