@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.parser.{
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types.StructType
 
-/** The parser methods of Spark 4.1. */
+/** The parser methods from Spark 4.1 on. */
 class RecordingParserOfSparkLine(real: ParserInterface) extends RecordingParser(real) {
   override def parsePlanWithParameters(sqlText: String, context: ParameterContext): LogicalPlan =
     note("parsePlanWithParameters", sqlText)(real.parsePlanWithParameters(sqlText, context))
