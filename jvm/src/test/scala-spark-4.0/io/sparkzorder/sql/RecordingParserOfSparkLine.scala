@@ -12,6 +12,8 @@ class RecordingParserOfSparkLine(real: ParserInterface) extends RecordingParser(
 }
 
 object RecordingParserOfSparkLine extends Assertions {
+  val ownMethods: Set[String] = Set("parseRoutineParam")
+
   def checkOwnMethods(parser: ZOrderParser, recording: RecordingParser): Unit = {
     parser.parseRoutineParam("layout INT")
     assert(recording.seen.toSeq === Seq("parseRoutineParam" -> "layout INT"))

@@ -20,6 +20,8 @@ class RecordingParserOfSparkLine(real: ParserInterface) extends RecordingParser(
 }
 
 object RecordingParserOfSparkLine extends Assertions {
+  val ownMethods: Set[String] = Set("parsePlanWithParameters", "parseRoutineParam")
+
   def checkOwnMethods(parser: ZOrderParser, recording: RecordingParser): Unit = {
     val context = NamedParameterContext(Map("x" -> Literal(1)))
     val text = "SELECT :x AS layout, 'optimize'"
