@@ -113,7 +113,8 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
       Test / unmanagedResourceDirectories := Seq(jvm / "src/test/resources"),
       libraryDependencies ++= dependencies(row),
       // a library of Spark's asks for a newer patch of Scala's than Spark brings
-      dependencyOverrides += "org.scala-lang" % "scala-library" % row.scala,
+      dependencyOverrides ++= Seq("library", "reflect", "compiler").map(m =>
+        "org.scala-lang" % s"scala-$m" % row.scala),
       // stand-ins for classes of core, for clients without it; not published for every version
       excludeDependencies += "org.apache.spark" %% "spark-connect-shims",
       ivyConfigurations += Antlr,

@@ -2,7 +2,7 @@ package io.sparkzorder.expressions
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** There are no recursive queries before Spark 4.1. */
+/** There are no recursive queries before Spark 4. */
 private[expressions] object PlanBridge {
 
   def isRecursion(plan: LogicalPlan): Boolean = {

@@ -4,7 +4,7 @@ import org.apache.spark.sql.{AnalysisException, Row}
 
 import io.sparkzorder.{TestConditions, ZOrderSessionSuite}
 
-/** Recursive queries, which there are from Spark 4.1 on. */
+/** Recursive queries, which there are from Spark 4 on. */
 class RecursiveCteSuite extends ZOrderSessionSuite {
 
   test("over the result of a recursion") {
