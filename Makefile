@@ -31,7 +31,7 @@ sample_suites := *FunctionVectorsSuite *FunctionExamplesSuite *FunctionErrorsSui
   *FunctionsInQueriesSuite *SampledFunctionsSuite *OrderPropertySuite *RecursiveCteSuite \
   *ZOrderParserSuite *OptimizeSuite *OptimizeInputsSuite *OptimizeResultSuite *RefusalsSuite \
   *IndexCommandSuite *ShowLayoutSuite *FilterOnFilesSuite *SkippingTrapsSuite *OverlaySuite \
-  *PublisherSuite *CommitterSuite *VerificationSuite *PlainDecimalsSuite *SettingsSuite
+  *PublisherSuite *CommitterSuite *VerificationSuite *PlainDecimalsSuite *PhysicalTypesSuite *SettingsSuite
 sample_tests := tests/test_check.py tests/test_functions.py tests/test_index.py \
   tests/test_layout_statements.py tests/test_show_skipping.py tests/test_sql_text_in_spark.py \
   tests/test_table_in_spark.py tests/test_optimize_state.py

@@ -27,7 +27,7 @@ spark.sql.shuffle.partitions 2
 spark.sql.session.timeZone UTC
 """
 
-PATIENCE = 120.0
+PATIENCE = 240.0
 
 
 class Home:
