@@ -9,7 +9,6 @@ from spark_zorder import __version__, _jars
 from spark_zorder._jars import Row
 from tests.support import ROOT
 
-
 # the format of class files, by the Java that reads it
 CLASS_VERSION = {"8": 52, "17": 61}
 

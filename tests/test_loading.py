@@ -100,7 +100,8 @@ assert "spark_zorder.configure" in refusal(MissingExtensionError, table.undo)
 optimize = lambda: table.optimize().executeZOrderBy("a")
 assert "spark_zorder.configure" in refusal(MissingExtensionError, optimize)
 message = refusal(MissingExtensionError, lambda: F.zorder("a", F.col("b")))
-assert f"--jars {_jars.find(_jars.pyspark_line())} --conf spark.sql.extensions=io.sparkzorder" in message, message
+jar = _jars.find(_jars.pyspark_line())
+assert f"--jars {jar} --conf spark.sql.extensions=io.sparkzorder" in message, message
 assert not check(spark)
 for _ in ("running", "stopped"):
     message = refusal(RuntimeError, lambda: configure(SparkSession.builder))

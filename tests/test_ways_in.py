@@ -1,4 +1,4 @@
-"""Every way into a Spark, through every program that Spark has; `make test-rows` runs it on each row.
+"""Every way into a Spark, through every program that it has; `make test-rows` does it on each row.
 
 Each test starts a JVM of its own, runs OPTIMIZE and a function there, and looks at the files.
 """
@@ -111,7 +111,10 @@ def test_connect_server_with_a_client_that_has_no_java(home: Home) -> None:
     port = free_port()
     server = [str(BIN / "spark-submit"), *OPTIONS]
     if ROW is not None and ROW.spark == "3.5":  # later lines bring the server along
-        server += ["--packages", f"org.apache.spark:spark-connect_{ROW.scala}:{pyspark.__version__}"]
+        server += [
+            "--packages",
+            f"org.apache.spark:spark-connect_{ROW.scala}:{pyspark.__version__}",
+        ]
     server += ["--conf", f"spark.connect.grpc.binding.port={port}"]
     server += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     create, _, rows, _ = home.statements

@@ -5,8 +5,8 @@ One ``F`` is enough:
 >>> from spark_zorder import functions as F
 >>> laid_out = spark.range(100).sort(F.zorder("id", F.col("id") % 10))
 
-Every function here is a call of the SQL function of its name. Where the active session does not have
-the extension it raises `MissingExtensionError`, which says what to add.
+Every function here is a call of the SQL function of its name. Where the active session does not
+have the extension it raises `MissingExtensionError`, which says what to add.
 """
 
 import sys
