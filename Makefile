@@ -24,6 +24,8 @@ REPOSITORY := $(HOME)/.m2/repository
 
 # rows whose JVM suites `make test` leaves to `make test-rows`; SUITES= and TESTS= choose from all
 rows := spark40 spark42 spark35on213
+# rows that have every source file between them
+formatted := spark41 spark35 spark40
 SUITES :=
 TESTS :=
 # what CI takes of them: functions, statements, OPTIMIZE, skipping and the protocol of rewriting
@@ -138,13 +140,13 @@ lint: $(environment) ## formatting, style and types
 	$(python) -m ruff check
 	$(python) -m ruff format --check
 	$(python) -m mypy
-	build/sbt scalafmtCheckAll kernelBench/scalafmtCheckAll fsTest/scalafmtCheckAll scalafmtSbtCheck
+	build/sbt $(formatted:=/scalafmtCheckAll) kernelBench/scalafmtCheckAll fsTest/scalafmtCheckAll scalafmtSbtCheck
 
 .PHONY: fmt
 fmt: $(environment) ## put every source file into the project's format
 	$(python) -m ruff check --fix
 	$(python) -m ruff format
-	build/sbt scalafmtAll kernelBench/scalafmtAll fsTest/scalafmtAll scalafmtSbt
+	build/sbt $(formatted:=/scalafmtAll) kernelBench/scalafmtAll fsTest/scalafmtAll scalafmtSbt
 
 .PHONY: clean
 clean: ## remove what was built; environments and downloads stay
