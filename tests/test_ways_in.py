@@ -38,11 +38,13 @@ def test_spark_sql_with_options(home: Home) -> None:
 
 
 def test_spark_submit_with_the_jar_alone(home: Home) -> None:
-    """The jar is found as a service of Spark."""
+    """Found as a service of Spark; Spark 3.5 looks for services in Scala's sessions alone."""
     session = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n"
     (home.folder / "job.py").write_text(session + python_lines(home))
-    submit = [str(BIN / "spark-submit"), "--conf", f"spark.jars={JAR}", "job.py"]
-    home.check(home.run(submit))
+    settings = ["--conf", f"spark.jars={JAR}"]
+    if ROW is not None and ROW.spark == "3.5":
+        settings += ["--conf", f"spark.sql.extensions={EXTENSION}"]
+    home.check(home.run([str(BIN / "spark-submit"), *settings, "job.py"]))
 
 
 def test_pyspark_with_spark_defaults(home: Home) -> None:
@@ -53,7 +55,7 @@ def test_pyspark_with_spark_defaults(home: Home) -> None:
 
 
 def test_spark_shell_with_packages(home: Home) -> None:
-    """From a local Maven repository, by coordinates, which also tests the POM."""
+    """From a local Maven repository, by coordinates; as a service of Spark, from Scala."""
     name = f"spark-zorder-{ROW.spark}_{ROW.scala}" if ROW else ""
     if not (REPOSITORY / "io/sparkzorder" / name).is_dir():
         pytest.skip(f"{name} is not in {REPOSITORY}: make publish-local REPOSITORY={REPOSITORY}")
