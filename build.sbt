@@ -102,6 +102,8 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
     .settings(forkedTests)
     .settings(
       name := s"spark-zorder-${row.line}",
+      // sbt would make a hyphen of the dot
+      moduleName := name.value,
       scalaVersion := row.scala,
       crossPaths := true,
       target := baseDirectory.value / "target",
@@ -118,6 +120,7 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
       // stand-ins for classes of core, for clients without it; not published for every version
       excludeDependencies += "org.apache.spark" %% "spark-connect-shims",
       ivyConfigurations += Antlr,
+      pomPostProcess := (ThinPom(_)),
       Compile / sourceGenerators += Def.task {
         AntlrGenerator.generate(
           jvm / "src/main/antlr4/ZOrderSqlBase.g4",
