@@ -14,6 +14,29 @@ package := .venv/.package
 jars := target/jars/.stamp
 wheel := dist/.stamp
 environment35 := .venv-3.5/.installed
+environment40 := .venv-4.0/.installed
+environment42 := .venv-4.2/.installed
+client := .venv-client/.installed
+repository := target/repository/.stamp
+
+# `make publish-local` publishes to it; Spark's --packages and Maven look there first
+REPOSITORY := $(HOME)/.m2/repository
+
+# rows whose JVM suites `make test` leaves to `make test-rows`; SUITES= and TESTS= choose from all
+rows := spark40 spark42 spark35on213
+# rows that have every source file between them
+formatted := spark41 spark35 spark40
+SUITES :=
+TESTS :=
+# what CI takes of them: functions, statements, OPTIMIZE, skipping and the protocol of rewriting
+sample_suites := *FunctionVectorsSuite *FunctionExamplesSuite *FunctionErrorsSuite \
+  *FunctionsInQueriesSuite *SampledFunctionsSuite *OrderPropertySuite *RecursiveCteSuite \
+  *ZOrderParserSuite *OptimizeSuite *OptimizeInputsSuite *OptimizeResultSuite *RefusalsSuite \
+  *IndexCommandSuite *ShowLayoutSuite *FilterOnFilesSuite *SkippingTrapsSuite *OverlaySuite \
+  *PublisherSuite *CommitterSuite *VerificationSuite *PlainDecimalsSuite *PhysicalTypesSuite *SettingsSuite
+sample_tests := tests/test_check.py tests/test_functions.py tests/test_index.py \
+  tests/test_layout_statements.py tests/test_show_skipping.py tests/test_sql_text_in_spark.py \
+  tests/test_table_in_spark.py tests/test_optimize_state.py
 
 # one JVM a benchmark; another choice by `make bench-kernels jmh='-f 3 Hilbert'`
 jmh := -f 1 -wi 3 -w 1s -i 5 -r 1s
@@ -41,7 +64,7 @@ python_sources := $(shell find python/spark_zorder -name '*.py')
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(package) $(jars) ## Python environment in .venv, with the package and its jars
@@ -76,6 +99,10 @@ jars: $(jars) ## the jar of every row, in target/jars and in the Python package
 .PHONY: wheel
 wheel: $(wheel) ## the Python wheel with all jars, in dist
 
+.PHONY: publish-local
+publish-local: $(environment) ## jars, sources, Scaladoc and POM of every row to ~/.m2 (REPOSITORY=)
+	build/sbt -Dzorder.repository=$(abspath $(REPOSITORY)) publish
+
 .PHONY: bench-kernels
 bench-kernels: $(environment) ## time the kernels against their peers by JMH (about 6 minutes)
 	build/sbt "kernelBench/Jmh/run $(jmh) -rf json -rff $(CURDIR)/$(kernel_results)"
@@ -96,6 +123,19 @@ test-py: setup $(wheel) $(environment35) ## pytest: classic, then Spark Connect,
 	$(python) -m pytest --mode=connect
 	PYTHONPATH=python .venv-3.5/bin/python -m pytest --mode=session
 
+.PHONY: test-rows
+test-rows: setup $(environment35) $(environment40) $(environment42) $(client) $(repository) ## the JVM suites and end-to-end runs of the other rows, and every way into each
+	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(SUITES)")
+	PYTHONPATH=python .venv-4.0/bin/python -m pytest --mode=session $(TESTS)
+	PYTHONPATH=python .venv-4.2/bin/python -m pytest --mode=session $(TESTS)
+	for line in 3.5 4.0 4.2; do \
+	  PYTHONPATH=python .venv-$$line/bin/python -m pytest tests/test_ways_in.py tests/test_loading.py; \
+	done
+
+.PHONY: test-rows-sample
+test-rows-sample: ## what CI runs of test-rows
+	$(MAKE) test-rows SUITES='$(sample_suites)' TESTS='$(sample_tests)'
+
 .PHONY: test-fs
 test-fs: $(environment) ## OPTIMIZE on HDFS, INTO on S3, both in the test's own process (not part of test)
 	build/sbt fsTest/test
@@ -115,13 +155,13 @@ lint: $(environment) ## formatting, style and types
 	$(python) -m ruff check
 	$(python) -m ruff format --check
 	$(python) -m mypy
-	build/sbt scalafmtCheckAll kernelBench/scalafmtCheckAll fsTest/scalafmtCheckAll scalafmtSbtCheck
+	build/sbt $(formatted:=/scalafmtCheckAll) kernelBench/scalafmtCheckAll fsTest/scalafmtCheckAll scalafmtSbtCheck
 
 .PHONY: fmt
 fmt: $(environment) ## put every source file into the project's format
 	$(python) -m ruff check --fix
 	$(python) -m ruff format
-	build/sbt scalafmtAll kernelBench/scalafmtAll fsTest/scalafmtAll scalafmtSbt
+	build/sbt $(formatted:=/scalafmtAll) kernelBench/scalafmtAll fsTest/scalafmtAll scalafmtSbt
 
 .PHONY: clean
 clean: ## remove what was built; environments and downloads stay
@@ -135,6 +175,21 @@ $(environment): requirements/dev.txt build/venv
 
 $(environment35): requirements/spark-3.5.txt build/venv
 	build/venv .venv-3.5 requirements/spark-3.5.txt
+
+$(environment40): requirements/spark-4.0.txt build/venv
+	build/venv .venv-4.0 requirements/spark-4.0.txt
+
+$(environment42): requirements/spark-4.2.txt build/venv
+	build/venv .venv-4.2 requirements/spark-4.2.txt
+
+$(client): requirements/client.txt build/venv
+	build/venv .venv-client requirements/client.txt
+
+# what `make publish-local` publishes, for the tests
+$(repository): $(environment) $(jvm_sources)
+	rm -rf target/repository
+	build/sbt -Dzorder.repository=$(CURDIR)/target/repository publish
+	touch $@
 
 # editable: the package is read from python/, only its metadata and commands are installed
 $(package): $(environment) pyproject.toml python/spark_zorder/_version.py

@@ -6,22 +6,42 @@ ThisBuild / version := "0.1.0"
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
 ThisBuild / description := "Multi-dimensional clustering of plain Parquet tables for Apache Spark"
 ThisBuild / homepage := Some(url("https://github.com/spark-zorder/spark-zorder"))
+ThisBuild / scmInfo := Some(
+  ScmInfo(
+    url("https://github.com/spark-zorder/spark-zorder"),
+    "scm:git:https://github.com/spark-zorder/spark-zorder.git"))
+ThisBuild / developers := List(
+  Developer(
+    "spark-zorder",
+    "The spark-zorder developers",
+    "",
+    url("https://github.com/spark-zorder/spark-zorder")))
+// `make publish-local` names the folder of the Maven repository
+ThisBuild / publishTo := sys.props.get("zorder.repository").map(folder =>
+  MavenCache("local repository", file(folder)))
 
 Global / onChangedBuildSource := ReloadOnSourceChanges
 // two rows' suites at once would fight for the machine
 Global / concurrentRestrictions += Tags.limit(Tags.Test, 1)
+// five compilers at once do not fit into the memory of the launcher
+Global / concurrentRestrictions += Tags.limit(Tags.Compile, 2)
 Global / excludeLintKeys += scalafmtOnCompile
 
 lazy val Antlr = config("antlr").hide
 
 lazy val spark41 = sparkRow("spark41", SparkRow.spark41)
-lazy val spark35 = sparkRow("spark35", SparkRow.spark35)
-  .settings(
+lazy val spark35 = otherRow("spark35", SparkRow.spark35)
+lazy val spark40 = otherRow("spark40", SparkRow.spark40)
+lazy val spark42 = otherRow("spark42", SparkRow.spark42)
+lazy val spark35on213 = otherRow("spark35on213", SparkRow.spark35on213)
+
+def otherRow(projectId: String, row: SparkRow): Project =
+  sparkRow(projectId, row).settings(
     // what it judges does not depend on Spark's line, and it takes two minutes
     Test / testOptions += Tests.Filter(!_.endsWith(".quality.QualitySuite")))
 
 lazy val root = (project in file("."))
-  .aggregate(spark41, spark35)
+  .aggregate(spark41, spark35, spark40, spark42, spark35on213)
   .settings(name := "spark-zorder-root", publish / skip := true, Compile / sources := Nil)
 
 // micro-benchmarks by `make bench-kernels`; root does not aggregate it, so nothing else builds it
@@ -82,6 +102,8 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
     .settings(forkedTests)
     .settings(
       name := s"spark-zorder-${row.line}",
+      // sbt would make a hyphen of the dot
+      moduleName := name.value,
       scalaVersion := row.scala,
       crossPaths := true,
       target := baseDirectory.value / "target",
@@ -92,7 +114,13 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
         (jvm / "src/test/scala") +: row.bridges.map(jvm / "src/test" / _),
       Test / unmanagedResourceDirectories := Seq(jvm / "src/test/resources"),
       libraryDependencies ++= dependencies(row),
+      // a library of Spark's asks for a newer patch of Scala's than Spark brings
+      dependencyOverrides ++= Seq("library", "reflect", "compiler").map(m =>
+        "org.scala-lang" % s"scala-$m" % row.scala),
+      // stand-ins for classes of core, for clients without it; not published for every version
+      excludeDependencies += "org.apache.spark" %% "spark-connect-shims",
       ivyConfigurations += Antlr,
+      pomPostProcess := (ThinPom(_)),
       Compile / sourceGenerators += Def.task {
         AntlrGenerator.generate(
           jvm / "src/main/antlr4/ZOrderSqlBase.g4",
@@ -104,6 +132,8 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
       scalacOptions := scalacFlags(row),
       javacOptions ++= Seq("--release", row.javaRelease.toString),
       Compile / doc / scalacOptions --= Seq("-Werror", "-Xfatal-warnings"),
+      // what ANTLR generates is nobody's interface
+      Compile / doc / scalacOptions ++= Seq("-skip-packages", "io.sparkzorder.sql.parser"),
       Compile / packageBin / packageOptions += Package.ManifestAttributes(
         "Spark-ZOrder-Row" -> row.id,
         "Spark-ZOrder-Spark-Line" -> row.line,
@@ -124,14 +154,9 @@ def dependencies(row: SparkRow): Seq[ModuleID] = {
   val modules = Seq("core", "catalyst", "sql").map(m => "org.apache.spark" %% s"spark-$m")
   val (plus, plusVersion) = row.scalaCheckPlus
   modules.map(_ % row.spark % Provided) ++
-    modules.map(_ % row.spark % Test classifier "tests") ++
-    (if (row.line.startsWith("4."))
-       Seq(
-         "org.apache.spark" %% "spark-sql-api" % row.spark % Test classifier "tests",
-         "org.apache.spark" %% "spark-common-utils" % row.spark % Test classifier "tests")
-     else Seq("org.apache.spark" %% "spark-common-utils" % row.spark % Test classifier "tests")) ++
+    row.testModules.map(m =>
+      "org.apache.spark" %% s"spark-$m" % row.spark % Test classifier "tests") ++
     Seq(
-      "org.apache.spark" %% "spark-tags" % row.spark % Test classifier "tests",
       "org.scalatest" %% "scalatest" % row.scalaTest % Test,
       "org.scalatestplus" %% plus % plusVersion % Test,
       "org.antlr" % "antlr4" % row.antlr % Antlr)

@@ -2,6 +2,10 @@
  * One line of the build: a Spark line and a Scala binary version for which a jar is made. This table
  * is the only place that names their versions; a new Spark line is one entry in `SparkRow.all` and,
  * where Spark's API moved, a folder of bridges.
+ *
+ * Folders of bridges are named after the lines that have them: `scala-spark-4.0` is of 4.0 alone,
+ * `scala-spark-3.5-4.0` of those two and `scala-spark-4` of all of them. The latest one,
+ * `scala-spark-4.1`, is also of the lines that come after it, until one differs.
  */
 final case class SparkRow(
     spark: String,
@@ -20,6 +24,11 @@ final case class SparkRow(
 
   /** `4.1_2.13`, the row's name in jar names, messages and documentation. */
   val id: String = s"${line}_$scalaBinary"
+
+  /** Spark's modules whose `tests` jars the suites need. */
+  val testModules: Seq[String] =
+    Seq("core", "catalyst", "sql", "common-utils", "tags") ++
+      (if (line.startsWith("4.")) Seq("sql-api") else Nil)
 }
 
 object SparkRow {
@@ -30,7 +39,14 @@ object SparkRow {
     scalaTest = "3.2.19",
     scalaCheckPlus = "scalacheck-1-18" -> "3.2.19.0",
     javaRelease = 17,
-    bridges = Seq("scala-spark-4.1"))
+    bridges = Seq("scala-spark-4", "scala-spark-4.1"))
+
+  val spark42: SparkRow = spark41.copy(spark = "4.2.0", scala = "2.13.18")
+
+  val spark40: SparkRow = spark41.copy(
+    spark = "4.0.2",
+    scala = "2.13.16",
+    bridges = Seq("scala-spark-4", "scala-spark-4.0", "scala-spark-3.5-4.0"))
 
   val spark35: SparkRow = SparkRow(
     spark = "3.5.8",
@@ -39,8 +55,10 @@ object SparkRow {
     scalaTest = "3.2.16",
     scalaCheckPlus = "scalacheck-1-17" -> "3.2.16.0",
     javaRelease = 8,
-    bridges = Seq("scala-spark-3.5"))
+    bridges = Seq("scala-spark-3.5", "scala-spark-3.5-4.0"))
+
+  val spark35on213: SparkRow = spark35.copy(scala = "2.13.8")
 
   /** Every row; the first is the default one. */
-  val all: Seq[SparkRow] = Seq(spark41, spark35)
+  val all: Seq[SparkRow] = Seq(spark41, spark35, spark40, spark42, spark35on213)
 }

@@ -26,5 +26,27 @@ def test_a_session_without_the_extension_gets_the_lines_to_add(
     assert not spark_zorder.check(spark)
     lines = capsys.readouterr().out.splitlines()
     assert "extension      NOT loaded" in lines
+    assert "jars for       " + ", ".join(map(str, sorted(_jars.shipped()))) in lines
     assert f"spark.jars            {_jars.find_for_pyspark()}" in lines
     assert f"spark.sql.extensions  {EXTENSION}" in lines
+
+
+def test_a_server_of_another_line_gets_every_jar_of_its_line() -> None:
+    advice = "\n".join(_check._advice("3.5.4"))
+    for row, jar in _jars.of_line("3.5").items():
+        assert f"spark.jars            {jar}    # if its Scala is {row.scala}" in advice
+
+
+def test_a_line_without_a_jar_is_told_the_lines_that_have_one() -> None:
+    (line,) = _check._advice("3.4.1")
+    assert "no jar for Spark 3.4. Supported: Spark 3.5 with Scala 2.12" in line
+
+
+def test_a_jar_of_another_version_than_the_package_is_named(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = "/old/spark-zorder-4.1_2.13-0.0.9.jar"
+    monkeypatch.setattr(_check, "_jars_of", lambda session: [old])
+    report = "\n".join(_check._session(spark, True))
+    assert old in report
+    assert f"is of version 0.0.9, this package of {__version__}" in report

@@ -2,18 +2,42 @@ import re
 import zipfile
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from spark_zorder import __version__, _jars
 from spark_zorder._jars import Row
 from tests.support import ROOT
 
+# the format of class files, by the Java that reads it
+CLASS_VERSION = {"8": 52, "17": 61}
+
+
+def table_of_the_build() -> dict[str, dict[str, str]]:
+    """The fields of each row, as project/SparkRow.scala has them."""
+    table = (ROOT / "project" / "SparkRow.scala").read_text()
+    values = re.findall(r"val (\w+): SparkRow = (?:SparkRow|(\w+)\.copy)\((.*?)\)\n", table, re.S)
+    rows: dict[str, dict[str, str]] = {}
+    for name, base, body in values:
+        own = dict(re.findall(r'(\w+) = "?([\d.]+)\b', body))
+        rows[name] = {**rows.get(base, {}), **own}
+    return {f"{_jars.line_of(r['spark'])}_{_jars.line_of(r['scala'])}": r for r in rows.values()}
+
 
 def rows_of_the_build() -> dict[str, str]:
-    """Spark version by row, as project/SparkRow.scala has them."""
-    table = (ROOT / "project" / "SparkRow.scala").read_text()
-    found = re.findall(r'spark = "([\d.]+)",\s+scala = "([\d.]+)"', table)
-    return {f"{_jars.line_of(spark)}_{_jars.line_of(scala)}": spark for spark, scala in found}
+    """Spark version by row."""
+    return {row: fields["spark"] for row, fields in table_of_the_build().items()}
+
+
+def class_versions(jar: zipfile.ZipFile) -> set[int]:
+    """The major version of every class: two bytes after the magic number and the minor one."""
+    names = [name for name in jar.namelist() if name.endswith(".class")]
+    assert len(names) > 100
+    return {int.from_bytes(jar.read(name)[6:8], "big") for name in names}
+
+
+def test_every_row_that_is_promised_is_built() -> None:
+    assert set(rows_of_the_build()) == {"4.2_2.13", "4.1_2.13", "4.0_2.13", "3.5_2.13", "3.5_2.12"}
 
 
 def test_every_row_of_the_build_has_its_jar() -> None:
@@ -25,7 +49,26 @@ def test_the_jars_say_which_row_and_version_they_are() -> None:
         with zipfile.ZipFile(path) as jar:
             manifest = jar.read("META-INF/MANIFEST.MF").decode()
         assert f"Spark-ZOrder-Row: {row.spark}_{row.scala}" in manifest.splitlines()
+        assert f"Spark-ZOrder-Spark-Line: {row.spark}" in manifest.splitlines()
+        assert f"Spark-ZOrder-Scala: {row.scala}" in manifest.splitlines()
         assert f"Spark-ZOrder-Version: {__version__}" in manifest.splitlines()
+
+
+def test_every_class_is_for_the_java_of_its_row() -> None:
+    """Spark 3.5 still runs on Java 8; every later one needs 17."""
+    for row, path in _jars.shipped().items():
+        java = table_of_the_build()[f"{row.spark}_{row.scala}"]["javaRelease"]
+        assert java == ("8" if row.spark == "3.5" else "17")
+        with zipfile.ZipFile(path) as jar:
+            assert class_versions(jar) == {CLASS_VERSION[java]}, path.name
+
+
+def test_the_jars_hold_nothing_but_ours() -> None:
+    for path in _jars.shipped().values():
+        with zipfile.ZipFile(path) as jar:
+            classes = [name for name in jar.namelist() if name.endswith(".class")]
+        ours = ("io/sparkzorder/", "org/apache/spark/sql/sparkzorder/")
+        assert [name for name in classes if not name.startswith(ours)] == []
 
 
 def test_the_build_and_the_package_have_one_version() -> None:
@@ -34,7 +77,13 @@ def test_the_build_and_the_package_have_one_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("requirements", "row"), [("dev.txt", "4.1_2.13"), ("spark-3.5.txt", "3.5_2.12")]
+    ("requirements", "row"),
+    [
+        ("dev.txt", "4.1_2.13"),
+        ("spark-3.5.txt", "3.5_2.12"),
+        ("spark-4.0.txt", "4.0_2.13"),
+        ("spark-4.2.txt", "4.2_2.13"),
+    ],
 )
 def test_the_environments_have_the_spark_of_their_row(requirements: str, row: str) -> None:
     text = (ROOT / "requirements" / requirements).read_text()
@@ -44,6 +93,12 @@ def test_the_environments_have_the_spark_of_their_row(requirements: str, row: st
 def test_a_jar_is_found_by_line_and_scala() -> None:
     assert _jars.row_of(_jars.find("4.1").name) == Row("4.1", "2.13")
     assert _jars.row_of(_jars.find("3.5", "2.12").name) == Row("3.5", "2.12")
+    assert _jars.row_of(_jars.find("3.5", "2.13").name) == Row("3.5", "2.13")
+
+
+def test_every_jar_of_a_line_can_be_listed() -> None:
+    assert list(_jars.of_line("3.5")) == [Row("3.5", "2.12"), Row("3.5", "2.13")]
+    assert list(_jars.of_line("3.5", "2.13")) == [Row("3.5", "2.13")]
 
 
 def test_a_missing_row_names_the_rows_that_there_are() -> None:
@@ -57,6 +112,25 @@ def test_the_scala_of_spark_home_decides(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     with pytest.raises(LookupError, match=r"with Scala 2\.11"):
         _jars.find_for_pyspark()
+
+
+@pytest.mark.parametrize(
+    ("spark", "library", "row"),
+    [
+        ("3.5.4", "2.12.18", Row("3.5", "2.12")),
+        ("3.5.8", "2.13.8", Row("3.5", "2.13")),
+        ("4.0.0", "2.13.16", Row("4.0", "2.13")),
+        ("4.2.1", "2.13.18", Row("4.2", "2.13")),
+    ],
+)
+def test_the_running_spark_decides(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spark: str, library: str, row: Row
+) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / f"scala-library-{library}.jar").touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    monkeypatch.setattr(pyspark, "__version__", spark)
+    assert _jars.row_of(_jars.find_for_pyspark().name) == row
 
 
 def test_a_checkout_without_jars_says_how_to_make_them(
@@ -79,3 +153,8 @@ def test_a_checkout_without_jars_says_how_to_make_them(
 )
 def test_a_jar_is_recognised_by_its_name(name: str, row: Row | None) -> None:
     assert _jars.row_of(name) == row
+    assert (_jars.version_of(name) is None) == (row is None)
+
+
+def test_the_version_of_a_jar_is_read_from_its_name() -> None:
+    assert _jars.version_of("/x/spark-zorder-4.1_2.13-0.2.0-rc1.jar") == "0.2.0-rc1"

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from spark_zorder import _jars
+from spark_zorder._jars import Row
 from spark_zorder.session import EXTENSION
 from tests.support import run, run_python
 
-JAR = str(_jars.find("4.1"))
+JAR = str(_jars.find_for_pyspark())
+OURS = _jars.row_of(JAR)
 
 USE = """
 import sys
@@ -27,7 +29,14 @@ assert value == "5555555555555555", value
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param([f"spark.jars={JAR}"], id="jar alone, found as a service"),
+        pytest.param(
+            [f"spark.jars={JAR}"],
+            id="jar alone, found as a service",
+            marks=pytest.mark.skipif(
+                OURS is not None and OURS.spark == "3.5",
+                reason="Spark 3.5 looks for services only where Scala starts the session",
+            ),
+        ),
         pytest.param(
             [f"spark.driver.extraClassPath={JAR}", f"spark.sql.extensions={EXTENSION},{EXTENSION}"],
             id="as a service and twice by name",
@@ -57,18 +66,33 @@ assert check(configure(SparkSession.builder).getOrCreate())
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_jar_of_another_row_stops_the_session_and_names_the_right_one() -> None:
-    done = run([sys.executable, "-c", USE, f"spark.jars={_jars.find('3.5')}"])
+def wrong_rows() -> list[Row]:
+    """One jar of another Spark with the same Scala, and one of another Scala."""
+    assert OURS is not None
+    others = sorted(set(_jars.shipped()) - {OURS})
+    same = [row for row in others if row.scala == OURS.scala]
+    different = [row for row in others if row.scala != OURS.scala]
+    return same[-1:] + different[:1]
+
+
+@pytest.mark.parametrize("row", wrong_rows(), ids=str)
+def test_a_jar_of_another_row_stops_the_session_and_names_the_right_one(row: Row) -> None:
+    assert OURS is not None
+    jar = _jars.find(row.spark, row.scala)
+    done = run([sys.executable, "-c", USE, f"spark.jars={jar}"])
     assert done.returncode != 0
     assert "[ZORDER_WRONG_JAR]" in done.stderr
-    assert "io.sparkzorder:spark-zorder-4.1_2.13" in done.stderr
+    assert f"built for Spark {row.spark} and Scala {row.scala}" in done.stderr
+    assert f"the session runs Spark {OURS.spark} and Scala {OURS.scala}" in done.stderr
+    assert f"io.sparkzorder:spark-zorder-{OURS.spark}_{OURS.scala}" in done.stderr
 
 
 def test_a_session_without_the_extension_is_told_how_to_get_it() -> None:
     """One JVM for all that happens without a jar: our statements, and configure() too late."""
     done = run_python("""
 from pyspark.sql import SparkSession
-from spark_zorder import MissingExtensionError, ZOrderTable, check, configure
+from spark_zorder import _jars
+from spark_zorder import MissingExtensionError, ZOrderTable, check, configure, functions as F
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 
 def refusal(kind, act):
@@ -82,6 +106,9 @@ table = ZOrderTable.forPath(spark, "/nowhere")
 assert "spark_zorder.configure" in refusal(MissingExtensionError, table.undo)
 optimize = lambda: table.optimize().executeZOrderBy("a")
 assert "spark_zorder.configure" in refusal(MissingExtensionError, optimize)
+message = refusal(MissingExtensionError, lambda: F.zorder("a", F.col("b")))
+jar = _jars.find(_jars.pyspark_line())
+assert f"--jars {jar} --conf spark.sql.extensions=io.sparkzorder" in message, message
 assert not check(spark)
 for _ in ("running", "stopped"):
     message = refusal(RuntimeError, lambda: configure(SparkSession.builder))

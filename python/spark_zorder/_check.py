@@ -1,5 +1,6 @@
 """Says what is installed, whether a session has the extension, and what to add if not."""
 
+import os
 import platform
 from typing import TYPE_CHECKING
 
@@ -50,25 +51,43 @@ def installed() -> list[str]:
 
 
 def _session(spark: "SparkSession", loaded: bool) -> list[str]:
-    entries = (spark.conf.get("spark.jars", "") or "").split(",")
-    jars = [jar for jar in entries if _jars.row_of(jar)]
-    lines = [
+    jars = _jars_of(spark)
+    others = {version for jar in jars if (version := _jars.version_of(jar)) != __version__}
+    return [
         f"Spark          {spark.version}",
         f"extensions     {spark.conf.get('spark.sql.extensions', '') or 'none set'}",
         *[f"jar            {jar} ({_jars.row_of(jar)})" for jar in jars],
+        *[
+            f"               is of version {version}, this package of {__version__}: take one"
+            for version in sorted(map(str, others))
+        ],
         f"extension      {'loaded' if loaded else 'NOT loaded'}",
+        *([] if loaded else _advice(spark.version)),
     ]
-    return lines if loaded else lines + _advice(spark.version)
+
+
+def _jars_of(spark: "SparkSession") -> list[str]:
+    added = (spark.conf.get("spark.jars", "") or "").split(",")
+    class_path = (spark.conf.get("spark.driver.extraClassPath", "") or "").split(os.pathsep)
+    return [jar for jar in added + class_path if _jars.row_of(jar)]
 
 
 def _advice(spark_version: str) -> list[str]:
+    line = _jars.line_of(spark_version)
     try:
-        jar = _jars.find(_jars.line_of(spark_version))
+        if line == _jars.pyspark_line():
+            jars = [f"spark.jars            {_jars.find_for_pyspark()}"]
+        else:
+            # a server of another line, which does not tell its Scala
+            jars = [
+                f"spark.jars            {path}    # if its Scala is {row.scala}"
+                for row, path in _jars.of_line(line).items()
+            ]
     except LookupError as error:
         return [str(error)]
     return [
         "Build the session with spark_zorder.configure(SparkSession.builder), or add these lines "
-        "to spark-defaults.conf:",
-        f"spark.jars            {jar}",
+        "to spark-defaults.conf (of the server, over Spark Connect):",
+        *jars,
         f"spark.sql.extensions  {EXTENSION}",
     ]

@@ -1,22 +1,44 @@
 """The one error of our own in Python: the session runs without the extension."""
 
 from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from spark_zorder import _jars
+from spark_zorder.session import EXTENSION
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+# asking a Connect server takes a message there and back, so it is asked once
+_have_extension: "WeakSet[SparkSession]" = WeakSet()
+
 
 class MissingExtensionError(RuntimeError):
-    """The Spark session does not have the spark-zorder extension."""
+    """The Spark session does not have the spark-zorder extension.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    spark_version : str
+        Version of the session's Spark, which decides the jar that the message names.
+    """
+
+    def __init__(self, spark_version: str) -> None:
+        self.spark_version = spark_version
         super().__init__(
             "This Spark session does not have the spark-zorder extension. Build the session with "
             "spark_zorder.configure(SparkSession.builder).getOrCreate() before any other session "
             "of the process (restart the notebook's kernel if there was one), or start Spark or "
-            "the Spark Connect server with the jar that `spark-zorder jar` prints in spark.jars. "
-            "`spark-zorder check` shows more."
+            f"the Spark Connect server with {_options(spark_version)}. spark_zorder.check(spark) "
+            "shows more."
         )
+
+
+def _options(spark_version: str) -> str:
+    try:
+        (jar, *_) = _jars.of_line(_jars.line_of(spark_version)).values()
+    except LookupError as error:
+        return f"a jar of its line ({error})"
+    return f"--jars {jar} --conf spark.sql.extensions={EXTENSION}"
 
 
 def run(spark: "SparkSession", statement: str) -> "DataFrame":
@@ -29,7 +51,23 @@ def run(spark: "SparkSession", statement: str) -> "DataFrame":
         # also raised for a wrong WHERE text, so blame the session only after asking it
         if is_loaded(spark):
             raise
-        raise MissingExtensionError from None
+        raise MissingExtensionError(spark.version) from None
+
+
+def require_in_active_session() -> None:
+    """Refuse where Spark would only say that it does not know a function of ours.
+
+    Columns may be built while no session is active: then the query that uses them is refused, by
+    Spark.
+    """
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is None or session in _have_extension:
+        return
+    if not is_loaded(session):
+        raise MissingExtensionError(session.version)
+    _have_extension.add(session)
 
 
 def is_loaded(spark: "SparkSession") -> bool:

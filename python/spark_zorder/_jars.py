@@ -28,6 +28,12 @@ def row_of(jar: str) -> Row | None:
     return Row(found["spark"], found["scala"]) if found else None
 
 
+def version_of(jar: str) -> str | None:
+    """Read the version from the name of a spark-zorder jar; None if it is another jar."""
+    found = _JAR_NAME.search(jar)
+    return found["version"] if found else None
+
+
 def shipped() -> dict[Row, Path]:
     """List the rows for which this installation holds a jar."""
     jars = {row_of(path.name): path for path in sorted(_FOLDER.glob("*.jar"))}
@@ -42,24 +48,42 @@ def find(spark: str, scala: str | None = None) -> Path:
     LookupError
         When no jar was built for that row; names the rows that there are.
     """
-    rows = shipped()
+    return next(iter(of_line(spark, scala).values()))
+
+
+def of_line(spark: str, scala: str | None = None) -> dict[Row, Path]:
+    """List the jars for a Spark line, and for one Scala version if it is given; at least one.
+
+    Raises
+    ------
+    LookupError
+        When no jar was built for that row; names the rows that there are.
+    """
+    rows = dict(sorted(shipped().items()))
     if not rows:
         raise LookupError(
             f"no spark-zorder jars in {_FOLDER}. In a source checkout run `make jars`"
         )
-    for row, path in sorted(rows.items()):
-        if row.spark == spark and scala in (None, row.scala):
-            return path
-    asked = f"Spark {spark}" + (f" with Scala {scala}" if scala else "")
-    supported = ", ".join(str(row) for row in sorted(rows))
-    raise LookupError(f"spark-zorder has no jar for {asked}. Supported: {supported}")
+    found = {
+        row: path for row, path in rows.items() if row.spark == spark and scala in (None, row.scala)
+    }
+    if not found:
+        asked = f"Spark {spark}" + (f" with Scala {scala}" if scala else "")
+        supported = ", ".join(map(str, rows))
+        raise LookupError(f"spark-zorder has no jar for {asked}. Supported: {supported}")
+    return found
 
 
 def find_for_pyspark() -> Path:
     """Find the jar for the pyspark that this Python imports."""
+    return find(pyspark_line(), _scala_in(spark_home() / "jars"))
+
+
+def pyspark_line() -> str:
+    """Return the Spark line of the pyspark that this Python imports."""
     import pyspark
 
-    return find(line_of(pyspark.__version__), _scala_in(spark_home() / "jars"))
+    return line_of(pyspark.__version__)
 
 
 def spark_home() -> Path:

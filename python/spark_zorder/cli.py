@@ -41,10 +41,9 @@ def _jar(spark: str | None, scala: str | None) -> str:
     try:
         if scala is None:
             return str(_jars.find_for_pyspark())
-        import pyspark
+        return str(_jars.find(_jars.pyspark_line(), scala))
     except ImportError:
         raise LookupError("pyspark is not installed here: name the row, --spark 4.1") from None
-    return str(_jars.find(_jars.line_of(pyspark.__version__), scala))
 
 
 def _check_here() -> int:

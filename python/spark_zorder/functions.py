@@ -5,13 +5,15 @@ One ``F`` is enough:
 >>> from spark_zorder import functions as F
 >>> laid_out = spark.range(100).sort(F.zorder("id", F.col("id") % 10))
 
-Every function here is a call of the SQL function of its name, so a session without the extension
-refuses it as an unresolved routine (`spark_zorder.check` tells more).
+Every function here is a call of the SQL function of its name. Where the active session does not
+have the extension it raises `MissingExtensionError`, which says what to add.
 """
 
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
+
+from spark_zorder._errors import require_in_active_session
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -275,6 +277,7 @@ def __dir__() -> list[str]:
 def _call(name: str, *cols: "Column | str") -> "Column":
     from pyspark.sql.functions import call_function
 
+    require_in_active_session()
     return call_function(name, *cols)
 
 

@@ -40,8 +40,9 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
     LookupError
         There is no jar for the running pyspark; the message names the supported rows.
     RuntimeError
-        A JVM without the jar is already running, or the session will be one of a remote server:
-        a jar can only be added when the JVM starts.
+        A JVM without the jar is already running, or the session will be one of a remote server,
+        or pyspark is the thin client that has no Spark: a jar can only be added when the JVM
+        starts.
 
     Examples
     --------
@@ -52,6 +53,7 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
     set_so_far = _settings_of(builder)
     jar = _jars.find_for_pyspark()
     _refuse_remote_server(set_so_far, jar)
+    _refuse_thin_client()
     _refuse_running_jvm(jar)
 
     jars = _entries(_JARS, set_so_far)
@@ -106,6 +108,16 @@ def _refuse_remote_server(set_so_far: dict[str, str], jar: Path) -> None:
             f"configure() cannot add a jar to the running Spark Connect server {_host(url)}. Start "
             f"the server with --jars {jar} --conf {_EXTENSIONS}={EXTENSION} and connect without "
             "configure()"
+        )
+
+
+def _refuse_thin_client() -> None:
+    if not os.environ.get("SPARK_HOME") and not (_jars.spark_home() / "jars").is_dir():
+        raise RuntimeError(
+            "configure() has no Spark to add a jar to: this pyspark is a client only. Start the "
+            "Spark Connect server with the jar of its own version (`spark-zorder jar --spark 4.1` "
+            f"prints the path) in --jars and --conf {_EXTENSIONS}={EXTENSION}, and connect "
+            "without configure()"
         )
 
 

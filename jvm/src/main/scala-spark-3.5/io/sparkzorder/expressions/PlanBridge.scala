@@ -2,7 +2,7 @@ package io.sparkzorder.expressions
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** What later lines of Spark know of plans: there are no recursive queries here. */
+/** There are no recursive queries before Spark 4. */
 private[expressions] object PlanBridge {
 
   def isRecursion(plan: LogicalPlan): Boolean = {

@@ -1,15 +1,10 @@
 package io.sparkzorder.expressions
 
-import org.apache.spark.sql.types.{DataType, StringType}
+import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** What later lines of Spark know of types: there is neither TIME nor a collation here. */
+/** What later lines of Spark know of types: there are no collations here. */
 private[expressions] object TypeBridge {
-
-  def isTime(dataType: DataType): Boolean = {
-    val _ = dataType
-    false
-  }
 
   def hasBinaryOrdering(string: StringType): Boolean = {
     val _ = string

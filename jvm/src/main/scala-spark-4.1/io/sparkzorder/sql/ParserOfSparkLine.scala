@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.types.StructType
 
 /**
- * Parser methods of Spark 4.1. Parameters are substituted inside Spark's parser there (SPARK-53573),
+ * Parser methods from Spark 4.1 on. Parameters are substituted inside Spark's parser there (SPARK-53573),
  * by Spark's own grammar, so our predicate is shown to it as the WHERE of a query.
  */
 private[sql] trait ParserOfSparkLine { self: ParserInterface =>

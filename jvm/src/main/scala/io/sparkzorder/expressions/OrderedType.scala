@@ -79,7 +79,7 @@ object OrderedType {
     case _: YearMonthIntervalType => Some(FixedOrder(dataType, 4))
     case LongType | DoubleType | TimestampType | TimestampNTZType => Some(FixedOrder(dataType, 8))
     case _: DayTimeIntervalType => Some(FixedOrder(dataType, 8))
-    case t if TypeBridge.isTime(t) => Some(FixedOrder(dataType, 8))
+    case t if TimeBridge.isTime(t) => Some(FixedOrder(dataType, 8))
     case d: DecimalType if d.precision <= Decimal.MAX_LONG_DIGITS => Some(FixedOrder(d, 8))
     case d: DecimalType => Some(WideDecimalOrder(d.scale))
     case s: StringType if TypeBridge.hasBinaryOrdering(s) => Some(StringOrder)

@@ -3,6 +3,7 @@ package io.sparkzorder.rewrite
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
 import java.util.Collections
 
+import org.apache.parquet.ParquetReadOptions
 import org.apache.parquet.format.Util
 import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, FileMetaData, ParquetMetadata}
@@ -14,7 +15,8 @@ import org.apache.parquet.schema.MessageType
  */
 private[rewrite] final class SerializedSchema private (bytes: Array[Byte]) extends Serializable {
   def toMessageType: MessageType =
-    new ParquetMetadataConverter()
+    // without options Parquet 1.17 takes -1 for the greatest length of a footer, and refuses it
+    new ParquetMetadataConverter(ParquetReadOptions.builder().build())
       .readParquetMetadata(new ByteArrayInputStream(bytes), ParquetMetadataConverter.NO_FILTER)
       .getFileMetaData
       .getSchema

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.parser.{
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types.StructType
 
-/** The parser methods of Spark 4.1. */
+/** The parser methods from Spark 4.1 on. */
 class RecordingParserOfSparkLine(real: ParserInterface) extends RecordingParser(real) {
   override def parsePlanWithParameters(sqlText: String, context: ParameterContext): LogicalPlan =
     note("parsePlanWithParameters", sqlText)(real.parsePlanWithParameters(sqlText, context))
@@ -20,6 +20,8 @@ class RecordingParserOfSparkLine(real: ParserInterface) extends RecordingParser(
 }
 
 object RecordingParserOfSparkLine extends Assertions {
+  val ownMethods: Set[String] = Set("parsePlanWithParameters", "parseRoutineParam")
+
   def checkOwnMethods(parser: ZOrderParser, recording: RecordingParser): Unit = {
     val context = NamedParameterContext(Map("x" -> Literal(1)))
     val text = "SELECT :x AS layout, 'optimize'"

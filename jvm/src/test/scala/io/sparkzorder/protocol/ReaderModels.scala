@@ -24,20 +24,31 @@ object ReaderModels {
   }
 
   /**
-   * A reader with the extension: records, listing, records again; then the committed changes are laid
-   * over the listing as `FolderOverlay` does it.
+   * A reader with the extension: it has a listing, of whatever age, reads the records and lays the
+   * committed changes over the listing as `FolderOverlay` does it. What it looks up for that belongs to
+   * several moments, so it begins again when the records have changed meanwhile.
    */
   def overlay(folder: String): Program[Seq[String]] = for {
-    before <- log
     listed <- look("list")(d =>
       d.list(folder).getOrElse(Nil).filter(Places.isVisible)
         .flatMap(n => d.rows(s"$folder/$n").map(n -> _)).toMap)
+    rows <- attempt(folder, listed)
+  } yield rows
+
+  /** Overlay.attempt */
+  private def attempt(folder: String, listed: Map[String, Rows]): Program[Seq[String]] = for {
+    before <- log
+    steps = stepsOf(folder, before)
+    found <- each(steps.flatMap(s => s.change.added.map(s -> _))) { case (s, a) =>
+      if (listed.get(a.name).contains(a.content)) {
+        Finished((s.run, a.name) -> Option(s"$folder/${a.name}"))
+      } else locate(folder, s.run, a).map((s.run, a.name) -> _)
+    }
     after <- log
-    rows <- if (before != after) Forget("again", overlay(folder))
+    rows <- if (before != after) Forget(("again", listed), attempt(folder, listed))
     else {
-      Forget(
-        ("overlay", after, listed),
-        files(folder, after, listed).flatMap(each(_)(open)).map(_.flatten))
+      val paths = new LaidOver(folder, steps, listed, found.toMap).paths
+      Forget(("open", paths), each(paths)(open).map(_.flatten))
     }
   } yield rows
 
@@ -53,37 +64,62 @@ object ReaderModels {
     }.map { case (n, r) => r -> d.get(s"${Places.commits}/${n}_done").contains(Text(r.run)) }
   }
 
-  /** FolderOverlay.result */
-  private def files(
+  private case class Laid(run: String, change: ModelChange, done: Boolean)
+
+  private def stepsOf(folder: String, log: Log): IndexedSeq[Laid] = log.toIndexedSeq.flatMap {
+    case (r, done) => r.changes.filter(_.folder == folder).map(Laid(r.run, _, done))
+  }
+
+  /** A new file goes from one of these places to the next. */
+  private def locate(folder: String, run: String, a: ModelAdded): Program[Option[String]] =
+    first(Seq(
+      s"${Places.staging(run)}/${a.staged}",
+      Places.waiting(run, folder, a),
+      s"$folder/${a.name}"))(p => look("find")(d => d.rows(p).map(_ => p)))
+
+  /**
+   * FolderOverlay
+   *
+   * @param found where each added file is, if anywhere, by its run and name
+   */
+  private final class LaidOver(
       folder: String,
-      log: Log,
-      listed: Map[String, Rows]): Program[Seq[String]] = {
-    val start: Map[String, Rows] = listed
-    val changes = log.flatMap { case (r, done) =>
-      r.changes.filter(_.folder == folder).map(c => (r.run, c, done))
-    }
-    def locate(run: String, a: ModelAdded): Program[Option[String]] =
-      first(Seq(
-        s"${Places.staging(run)}/${a.staged}",
-        Places.waiting(run, folder, a),
-        s"$folder/${a.name}"))(p => look("find")(d => d.rows(p).map(_ => p)))
-    def apply(i: Int, now: Map[String, (String, Rows)]): Program[Map[String, (String, Rows)]] =
-      if (i == changes.size) Finished(now)
-      else {
-        val (run, c, done) = changes(i)
-        val replaced = c.replaced.filter(r => now.get(r.name).exists(_._2 == r.content))
-        val missing = c.added.filterNot(a => now.contains(a.name))
-        val next = if (replaced.isEmpty && missing.isEmpty) Finished(now)
-        else each(missing)(a => locate(run, a).map(a -> _)).map { found =>
-          val all = found.forall(_._2.isDefined)
-          val come = found.collect { case (a, Some(p)) => a.name -> (p -> a.content) }
-          if (all || (replaced.isEmpty && done)) (now -- replaced.map(_.name)) ++ come
-          else if (replaced.isEmpty) now ++ come
-          else now
-        }
-        next.flatMap(apply(i + 1, _))
+      steps: IndexedSeq[Laid],
+      listed: Map[String, Rows],
+      found: Map[(String, String), Option[String]]) {
+
+    private def isFound(s: Laid, a: ModelAdded) = found((s.run, a.name)).isDefined
+
+    private def isApplicable(i: Int): Boolean = steps(i).change.added.forall { a =>
+      isFound(steps(i), a) || (i + 1 until steps.size).exists { j =>
+        steps(j).change.replaced.exists(r => r.name == a.name && r.content == a.content) &&
+        isApplicable(j)
       }
-    apply(0, start.map { case (n, r) => n -> (s"$folder/$n" -> r) })
-      .map(_.values.map(_._1).toSeq.sorted)
+    }
+
+    /** The path, if it is known, and the rows by name. */
+    private type Files = Map[String, (Option[String], Rows)]
+
+    private def lay(files: Files, i: Int): Files = {
+      val step = steps(i)
+      val replaced =
+        step.change.replaced.filter(r => files.get(r.name).exists(_._2 == r.content))
+      val missing = step.change.added.filterNot(a => files.contains(a.name))
+      def come(added: Seq[ModelAdded]): Files =
+        added.map(a => a.name -> (found((step.run, a.name)) -> a.content)).toMap
+      val here = come(missing.filter(isFound(step, _)))
+      if ((replaced.nonEmpty || !step.done) && isApplicable(i)) {
+        (files -- replaced.map(_.name)) ++ come(missing)
+      } else if (replaced.nonEmpty) files
+      else files ++ here
+    }
+
+    def paths: Seq[String] = {
+      val start: Files = listed.map { case (n, r) => n -> (Option(s"$folder/$n") -> r) }
+      val laid = steps.indices.foldLeft(start)(lay)
+      // where a file is nowhere, the listing is left as it is: opening the old files fails
+      val used = if (laid.values.forall(_._1.isDefined)) laid else start
+      used.values.flatMap(_._1).toSeq.sorted
+    }
   }
 }

@@ -257,6 +257,20 @@ class ZOrderParserSuite extends OptimizeTestBase {
     RecordingParserOfSparkLine.checkOwnMethods(p, r)
   }
 
+  test("no method of Spark's parser is forgotten, by name") {
+    val common = Set(
+      "parsePlan",
+      "parseExpression",
+      "parseTableIdentifier",
+      "parseFunctionIdentifier",
+      "parseMultipartIdentifier",
+      "parseTableSchema",
+      "parseDataType",
+      "parseQuery")
+    val methods = classOf[ParserInterface].getMethods.map(_.getName).filterNot(_.contains("$"))
+    assert(methods.toSet === common ++ RecordingParserOfSparkLine.ownMethods)
+  }
+
   test("another parser's own OPTIMIZE and its errors go first") {
     val r = recording
     intercept[ParseException](new ZOrderParser(r).parsePlan("OPTIMIZE t PLEASE"))

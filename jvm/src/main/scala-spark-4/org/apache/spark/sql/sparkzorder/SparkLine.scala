@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.ExpressionUtils
 
-/** Spark 4.1: the session and data frames with plans are those of `classic`. */
+/** Spark 4: the session and data frames with plans are those of `classic`. */
 object SparkLine {
   type Session = classic.SparkSession
   type Frame = classic.DataFrame

@@ -1,14 +1,11 @@
 package io.sparkzorder.expressions
 
 import org.apache.spark.sql.catalyst.util.{CollationFactory, TypeUtils}
-import org.apache.spark.sql.types.{DataType, StringType, TimeType}
+import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** What only this line of Spark knows of types: TIME and collations. */
+/** What Spark 4 knows of types: strings have collations. */
 private[expressions] object TypeBridge {
-
-  /** Whether the type is TIME, whose values are nanoseconds of the day. */
-  def isTime(dataType: DataType): Boolean = dataType.isInstanceOf[TimeType]
 
   /** Whether the strings of this type are ordered by their bytes. */
   def hasBinaryOrdering(string: StringType): Boolean =

@@ -2,7 +2,7 @@ package io.sparkzorder.expressions
 
 import org.apache.spark.sql.types.DataType
 
-/** This line has no TIME. */
+/** There is no TIME before Spark 4.1. */
 object TimeTypes {
   val all: Seq[DataType] = Nil
 }

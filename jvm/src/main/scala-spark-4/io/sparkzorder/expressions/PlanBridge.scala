@@ -2,7 +2,7 @@ package io.sparkzorder.expressions
 
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LogicalPlan, UnionLoopRef}
 
-/** What only this line of Spark knows of plans: recursive queries. */
+/** Recursive queries: 4.0 has their nodes already; they are tested from 4.1 on. */
 private[expressions] object PlanBridge {
 
   /** Whether the node stands for the rows of the recursion that it is in. */

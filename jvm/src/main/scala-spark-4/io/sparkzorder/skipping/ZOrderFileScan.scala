@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.collection.BitSet
 
 /**
- * Spark 4.1: the scan with the constructor of its base, since Spark copies nodes by that. The arguments
+ * Spark 4: the scan with the constructor of its base, since Spark copies nodes by that. The arguments
  * have other names than the members of the base, which must not be kept twice.
  */
 final class ZOrderFileScan(
