@@ -14,6 +14,7 @@ package := .venv/.package
 jars := target/jars/.stamp
 wheel := dist/.stamp
 environment35 := .venv-3.5/.installed
+environment_docs := .venv-docs/.installed
 
 # one JVM a benchmark; another choice by `make bench-kernels jmh='-f 3 Hilbert'`
 jmh := -f 1 -wi 3 -w 1s -i 5 -r 1s
@@ -66,6 +67,19 @@ jars: $(jars) ## the jar of every row, in target/jars and in the Python package
 
 .PHONY: wheel
 wheel: $(wheel) ## the Python wheel with all jars, in dist
+
+.PHONY: docs
+docs: $(environment_docs) ## the documentation as a site, in target/site
+	.venv-docs/bin/mkdocs build --strict --quiet
+	@echo "target/site/index.html"
+
+.PHONY: docs-pages
+docs-pages: setup ## pages and pictures of the documentation that are made from code (2 minutes)
+	$(python) -m docs.generate
+
+.PHONY: experiments
+experiments: setup ## Impala's experiments, repeated: writes docs/experiments/impala_text.md (4 minutes)
+	$(python) -m docs.experiments
 
 .PHONY: bench-kernels
 bench-kernels: $(environment) ## time the kernels against their peers by JMH (about 6 minutes)
@@ -120,6 +134,9 @@ $(environment): requirements/dev.txt build/venv
 
 $(environment35): requirements/spark-3.5.txt build/venv
 	build/venv .venv-3.5 requirements/spark-3.5.txt
+
+$(environment_docs): requirements/docs.txt build/venv
+	build/venv .venv-docs requirements/docs.txt
 
 # editable: the package is read from python/, only its metadata and commands are installed
 $(package): $(environment) pyproject.toml python/spark_zorder/_version.py
