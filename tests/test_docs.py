@@ -3,8 +3,9 @@
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
+import duckdb
+import matplotlib
 import pytest
 from pyspark.sql import SparkSession
 
@@ -14,8 +15,7 @@ from spark_zorder import functions as F
 from tests.pages import Block, Reader, blocks, database, printed_by, statements
 from tests.support import ROOT
 
-duckdb: Any = pytest.importorskip("duckdb")
-pytest.importorskip("matplotlib").use("Agg")
+matplotlib.use("Agg")
 
 pytestmark = pytest.mark.classic_only
 

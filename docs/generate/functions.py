@@ -34,13 +34,15 @@ class Description:
     """What Spark says of a function."""
 
     name: str
-    usage: str
+    usages: list[str]
     sections: dict[str, list[str]]
 
     def markdown(self) -> str:
         """Return the function's part of the page."""
-        call, _, meaning = self.usage.partition(" - ")
-        parts = [f"## {self.name}", f"`{call}`", _plain(meaning)]
+        parts = [f"## {self.name}"]
+        for usage in self.usages:
+            call, _, meaning = usage.partition(" - ")
+            parts += [f"`{call}`", _plain(meaning)]
         if arguments := self.sections.get("Arguments"):
             parts.append("\n".join(_argument(line) for line in arguments))
         if note := self.sections.get("Note"):
@@ -61,7 +63,9 @@ def describe(spark: SparkSession, name: str) -> Description:
     """Ask a session for a function's description."""
     rows = spark.sql(f"DESCRIBE FUNCTION EXTENDED {name}").collect()
     lines = "\n".join(row[0] for row in rows).split("\n")
-    usage = next(line for line in lines if line.startswith("Usage:")).removeprefix("Usage:")
+    said = "\n".join(lines).split("Usage:", 1)[1].split("Extended Usage:", 1)[0]
+    # a line of its own for each form of the call
+    usages = [" ".join(form.split()) for form in re.split(rf"\n\s*(?={name}\()", "\n" + said)]
     sections: dict[str, list[str]] = {}
     for line in lines:
         # Spark indents titles of sections by four blanks, and their lines by more
@@ -69,7 +73,7 @@ def describe(spark: SparkSession, name: str) -> Description:
             sections[found[1]] = [found[2]] if found[2] else []
         elif sections and line.strip():
             list(sections.values())[-1].append(line.removeprefix(" " * 6).rstrip())
-    return Description(name, usage.strip(), sections)
+    return Description(name, [usage for usage in usages if usage], sections)
 
 
 def _argument(line: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,48 +11,37 @@ from docs.experiments import data
 from docs.experiments.lab import Lab
 from spark_zorder import LayoutReport, ZOrderTable
 
-ROWS, FILES = 400_000, 64
+ROWS, FILES = 100_000, 16
 BOTH = ("customer", "product")
 
 
 def draw(spark: SparkSession, folder: Path, images: Path, rows: int = ROWS) -> list[Path]:
     """Make every picture and return the files; tables go to the folder."""
-    lab = Lab(spark, folder, page_rows=2_000)
     made = []
-    for picture in (unordered_and_optimized, sorted_and_optimized, after_inserts):
-        before, after = picture(spark, lab, rows)
-        target = images / f"layout_{picture.__name__}.png"
+    for name, (before, after) in pairs(spark, folder, rows).items():
+        target = images / f"layout_{name}.png"
         png.save(after.plot(before), target)
         made.append(target)
     return made
 
 
-Reports = tuple[LayoutReport, LayoutReport]
-Picture = Callable[[SparkSession, Lab, int], Reports]
-
-
-def unordered_and_optimized(spark: SparkSession, lab: Lab, rows: int) -> Reports:
-    """Rows in any order, and after OPTIMIZE."""
+def pairs(
+    spark: SparkSession, folder: Path, rows: int
+) -> dict[str, tuple[LayoutReport, LayoutReport]]:
+    """Lay one table out in several ways; each picture has a report before and one after."""
+    lab = Lab(spark, folder, page_rows=2_000)
     source = lab.unordered("orders", _orders(spark, rows), FILES)
-    return _report(spark, source), _report(spark, lab.optimized(source, *BOTH))
-
-
-def sorted_and_optimized(spark: SparkSession, lab: Lab, rows: int) -> Reports:
-    """Sorted by customer and product, and after OPTIMIZE by both."""
-    source = lab.unordered("orders", _orders(spark, rows), FILES)
-    return _report(spark, lab.lexical(source, *BOTH)), _report(spark, lab.optimized(source, *BOTH))
-
-
-def after_inserts(spark: SparkSession, lab: Lab, rows: int) -> Reports:
-    """After OPTIMIZE, and when six more inserts in no order have come."""
-    source = lab.unordered("orders", _orders(spark, rows), FILES)
+    in_order = _report(spark, lab.lexical(source, *BOTH))
     path = lab.optimized(source, *BOTH)
-    before = _report(spark, path)
-    _ = before.rows  # looked at now: the table is about to change
-    later = _orders(spark, rows // 50)
-    for _ in range(6):
+    optimized = _report(spark, path)
+    later = _orders(spark, rows // 20)
+    for _ in range(3):
         later.repartition(1).write.mode("append").parquet(str(path))
-    return before, _report(spark, path)
+    return {
+        "unordered_and_optimized": (_report(spark, source), optimized),
+        "sorted_and_optimized": (in_order, optimized),
+        "after_inserts": (optimized, _report(spark, path)),
+    }
 
 
 def _orders(spark: SparkSession, rows: int) -> DataFrame:
@@ -61,4 +49,7 @@ def _orders(spark: SparkSession, rows: int) -> DataFrame:
 
 
 def _report(spark: SparkSession, path: Path) -> LayoutReport:
-    return ZOrderTable.forPath(spark, str(path)).layout(*BOTH)
+    report = ZOrderTable.forPath(spark, str(path)).layout(*BOTH)
+    # looked at now: the table may change
+    _ = report.rows
+    return report
