@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def blocks(page: Path) -> list[Block]:
     text = page.read_text()
     found = list(FENCE.finditer(text))
     made = []
-    for match, following in zip(found, [*found[1:], None], strict=True):
+    for match, following in zip_longest(found, found[1:]):
         above = text[: match.start()].rstrip().split("\n\n")[-1]
         below = None
         if (
@@ -69,7 +70,7 @@ class Reader:
 
     def sql(self, code: str) -> str:
         results = [self._spark.sql(statement) for statement in statements(code)]
-        return printed_by(lambda: results[-1].show(truncate=False))
+        return printed_by(results[-1].show)
 
     def python(self, code: str) -> str:
         # configure() finds the running session, as in a notebook's second cell

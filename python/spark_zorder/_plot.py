@@ -138,7 +138,8 @@ def _shares(axis: Axes, reports: Sequence["LayoutReport"]) -> None:
         at = [c + (i - (len(reports) - 1) / 2) * width for c in range(len(columns))]
         heights = [_share(row["filesPerPointQuery"], row) for row in report.rows]
         bars = axis.bar(at, heights, width, color=colour)
-        axis.bar_label(bars, [f"{row['filesPerPointQuery']:,.1f}" for row in report.rows])
+        files = [f"{row['filesPerPointQuery']:,.1f}" for row in report.rows]
+        axis.bar_label(bars, files, padding=3)  # clear of the line of the ideal
     ideals = [_share(row["ideal"], row) for row in reports[-1].rows]
     axis.hlines(
         ideals,
