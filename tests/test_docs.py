@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from docs.generate import pictures
 from docs.generate.__main__ import PAGES as GENERATED
 from spark_zorder import functions as F
-from tests.pages import Block, Reader, blocks, database, printed_by, statements
+from tests.pages import Block, Reader, blocks, database, statements
 from tests.support import ROOT
 
 matplotlib.use("Agg")
@@ -109,7 +109,7 @@ def run(
     if runs is not None:
         make(spark, tables, runs)
     if "-- DuckDB" in block.code:
-        return printed_by(lambda: [duckdb.sql(s).show() for s in statements(block.code)])
+        return "".join(str(duckdb.sql(statement)) for statement in statements(block.code))
     return reader.run(block)
 
 
