@@ -9,9 +9,11 @@ import matplotlib
 import pytest
 from pyspark.sql import SparkSession
 
+from docs.experiments.lab import PAGE_ROWS
 from docs.generate import pictures
 from docs.generate.__main__ import PAGES as GENERATED
 from spark_zorder import functions as F
+from tests.optimizing import settings
 from tests.pages import Block, Reader, blocks, database, statements
 from tests.support import ROOT
 
@@ -163,7 +165,8 @@ def test_the_function_table_is_that_of_python(spark: SparkSession) -> None:
 
 
 def test_pictures_are_made(spark: SparkSession, tmp_path: Path) -> None:
-    made = pictures.draw(spark, tmp_path / "tables", tmp_path / "images", rows=20_000)
+    with settings(spark, {PAGE_ROWS: "2000"}):  # it sets the session's limit of pages
+        made = pictures.draw(spark, tmp_path / "tables", tmp_path / "images", rows=20_000)
     assert {file.name for file in made} <= {file.name for file in (DOCS / "images").iterdir()}
 
 

@@ -1,6 +1,7 @@
 """The experiments of the documentation on small tables; their page has what the program writes."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
@@ -18,12 +19,12 @@ ROWS = 20_000
 
 
 @pytest.fixture(scope="module")
-def small(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Setting:
+def small(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
     folder = tmp_path_factory.mktemp("experiments")
     keys = [F.pmod(F.xxhash64("id", F.lit(i)), F.lit(90_000)) for i in range(2)]
     columns = [key.cast("int").alias(name) for key, name in zip(keys, COLUMNS, strict=True)]
     spark.range(0, ROWS, 1, 4).select("id", *columns).write.parquet(str(folder / "sales"))
-    return Setting(
+    setting = Setting(
         spark,
         folder,
         store_sales=folder / "sales",
@@ -34,11 +35,14 @@ def small(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sett
         sales_page_rows=300,
         page_rows=100,
     )
+    # a lab sets the session's limit of pages
+    with settings(spark, {lab.PAGE_ROWS: "100"}):
+        yield setting
 
 
 @pytest.fixture(scope="module")
-def text(small: Setting, spark: SparkSession) -> str:
-    with pytest.MonkeyPatch.context() as patched, settings(spark, {lab.PAGE_ROWS: "100"}):
+def text(small: Setting) -> str:
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lab, "VALUES", 20)
         return page(small)
 
