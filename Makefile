@@ -37,6 +37,7 @@ sample_suites := *FunctionVectorsSuite *FunctionExamplesSuite *FunctionErrorsSui
 sample_tests := tests/test_check.py tests/test_functions.py tests/test_index.py \
   tests/test_layout_statements.py tests/test_show_skipping.py tests/test_sql_text_in_spark.py \
   tests/test_table_in_spark.py tests/test_optimize_state.py
+environment_docs := .venv-docs/.installed
 
 # one JVM a benchmark; another choice by `make bench-kernels jmh='-f 3 Hilbert'`
 jmh := -f 1 -wi 3 -w 1s -i 5 -r 1s
@@ -102,6 +103,19 @@ wheel: $(wheel) ## the Python wheel with all jars, in dist
 .PHONY: publish-local
 publish-local: $(environment) ## jars, sources, Scaladoc and POM of every row to ~/.m2 (REPOSITORY=)
 	build/sbt -Dzorder.repository=$(abspath $(REPOSITORY)) publish
+
+.PHONY: docs
+docs: $(environment_docs) ## the documentation as a site, in target/site
+	.venv-docs/bin/mkdocs build --strict --quiet
+	@echo "target/site/index.html"
+
+.PHONY: docs-pages
+docs-pages: setup ## pages and pictures of the documentation that are made from code (2 minutes)
+	$(python) -m docs.generate
+
+.PHONY: experiments
+experiments: setup ## Impala's experiments, repeated: writes docs/experiments/impala_text.md (4 minutes)
+	$(python) -m docs.experiments
 
 .PHONY: bench-kernels
 bench-kernels: $(environment) ## time the kernels against their peers by JMH (about 6 minutes)
@@ -190,6 +204,9 @@ $(repository): $(environment) $(jvm_sources)
 	rm -rf target/repository
 	build/sbt -Dzorder.repository=$(CURDIR)/target/repository publish
 	touch $@
+
+$(environment_docs): requirements/docs.txt build/venv
+	build/venv .venv-docs requirements/docs.txt
 
 # editable: the package is read from python/, only its metadata and commands are installed
 $(package): $(environment) pyproject.toml python/spark_zorder/_version.py

@@ -16,9 +16,15 @@ from pyspark.sql import SparkSession
 
 from spark_zorder import configure
 
-# the environment of Spark 3.5 has pyspark and pytest only, not what benchmarks need
-BENCHMARKS = ["test_bench.py", "test_bench_planning.py", "test_demo.py"]
-collect_ignore = [] if importlib.util.find_spec("duckdb") else BENCHMARKS
+# the environment of Spark 3.5 has pyspark and pytest only, not what benchmarks and pages need
+WITH_BENCHMARKS = [
+    "test_bench.py",
+    "test_bench_planning.py",
+    "test_demo.py",
+    "test_docs.py",
+    "test_experiments.py",
+]
+collect_ignore = [] if importlib.util.find_spec("duckdb") else WITH_BENCHMARKS
 
 SETTINGS = {
     "spark.ui.enabled": "false",

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator, PercentFormatter, StrMethodFormatter
 
 from spark_zorder._boxes import Box
 
@@ -25,19 +26,17 @@ def figure(after: "LayoutReport", before: "LayoutReport | None") -> Figure:
     reports = [after] if before is None else [before, after]
     titles = ["files"] if before is None else ["before", "after"]
     # by pyplot, so that notebooks learn to show figures; closed, so that they show it once
-    drawn, grid = pyplot.subplots(
-        1,
-        len(reports) + 2,
-        figsize=(4.4 * (len(reports) + 2), 4.4),
-        squeeze=False,
-    )
+    count = len(reports) + 2
+    drawn, grid = pyplot.subplots(1, count, figsize=(4.4 * count, 4.4), squeeze=False)
     pyplot.close(drawn)
     axes = grid[0]
     scales = _scales([box for report in reports for box in _corners(report)])
     for axis, report, title, colour in zip(axes, reports, titles, _colours(reports), strict=False):
-        _plane(axis, report, f"{title}: boxes of {{:,}} files", scales, colour)
+        _plane(axis, report, f"{title}: {{:,}} files", scales, colour)
     _shares(axes[-2], reports)
     _depths(axes[-1], reports)
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
     drawn.tight_layout()
     return drawn
 
@@ -68,17 +67,22 @@ class Scale:
     """Where a column's values stand on an axis: numbers by their size, texts by their order."""
 
     texts: list[str]
+    whole: bool = False
 
     def place(self, value: Any) -> float:
         """Return the place of a value."""
         return float(bisect_left(self.texts, str(value))) if self.texts else float(value)
 
     def label(self, axis: Axis) -> None:
-        """Write some of the texts along the axis."""
+        """Write some of the texts, or round numbers in full, along the axis."""
         if self.texts:
             step = max(1, (len(self.texts) - 1) // 4)
             shown = range(0, len(self.texts), step)
             axis.set_ticks(shown, [self.texts[i] for i in shown])
+            return
+        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=self.whole))
+        if self.whole:
+            axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
 def _scales(boxes: Sequence[Box]) -> list[Scale]:
@@ -88,7 +92,10 @@ def _scales(boxes: Sequence[Box]) -> list[Scale]:
 
 def _scale(bounds: Sequence[Any]) -> Scale:
     ends = {end for pair in bounds if pair is not None for end in pair}
-    return Scale(sorted(map(str, ends)) if any(isinstance(end, str) for end in ends) else [])
+    if any(isinstance(end, str) for end in ends):
+        return Scale(sorted(map(str, ends)))
+    # the numbers of long axes are written as 1e18
+    return Scale([], all(isinstance(end, int) and abs(end) < 10**9 for end in ends))
 
 
 def _plane(
@@ -130,7 +137,9 @@ def _shares(axis: Axes, reports: Sequence["LayoutReport"]) -> None:
     for i, (report, colour) in enumerate(zip(reports, _colours(reports), strict=True)):
         at = [c + (i - (len(reports) - 1) / 2) * width for c in range(len(columns))]
         heights = [_share(row["filesPerPointQuery"], row) for row in report.rows]
-        axis.bar(at, heights, width, color=colour)
+        bars = axis.bar(at, heights, width, color=colour)
+        files = [f"{row['filesPerPointQuery']:,.1f}" for row in report.rows]
+        axis.bar_label(bars, files, padding=3)  # clear of the line of the ideal
     ideals = [_share(row["ideal"], row) for row in reports[-1].rows]
     axis.hlines(
         ideals,
@@ -138,11 +147,16 @@ def _shares(axis: Axes, reports: Sequence["LayoutReport"]) -> None:
         [c + 0.45 for c in range(len(columns))],
         colors=IDEAL,
         linestyles="dashed",
+        label="ideal",
     )
     axis.set_xticks(range(len(columns)), columns)
-    axis.set_ylim(0, 1.05)
-    axis.set_title("share of files a point query reads", loc="left")
-    axis.set_xlabel("dashed: ideal")
+    axis.set_ylim(0, 1.18)
+    axis.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    axis.yaxis.set_major_formatter(PercentFormatter(1))
+    axis.set_title("files that a point query reads", loc="left")
+    axis.set_xlabel("column of the query (above the bars: files)")
+    axis.set_ylabel("share of all files")
+    axis.legend(frameon=False, loc="upper right")
 
 
 def _share(files: float, row: Any) -> float:
@@ -160,10 +174,13 @@ def _depths(axis: Axes, reports: Sequence["LayoutReport"]) -> None:
         heights = [histogram.get(bucket, 0) for bucket in buckets]
         axis.bar(at, heights, width, color=colour, label=names[i])
     axis.set_xticks(range(len(buckets)), [_bucket(bucket) for bucket in buckets])
-    axis.set_title(f"files by overlap depth in {column}", loc="left")
+    axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axis.set_title("files by overlap depth", loc="left")
+    axis.set_xlabel(f"files that share a value of {column}")
+    axis.set_ylabel("files")
     if len(reports) > 1:
-        axis.margins(y=0.25)
-        axis.legend(frameon=False, ncols=2, loc="upper center")
+        axis.margins(y=0.2)
+        axis.legend(frameon=False, ncols=2, loc="upper right")
 
 
 def _bucket(top: int) -> str:

@@ -1,0 +1,1 @@
+"""Experiments whose results stand on pages that the programs write themselves."""

@@ -1,0 +1,252 @@
+"""The experiments of Impala's text on Z-order, one function each; its docstring is the page's text.
+
+Each returns the page's lines: tables that were measured, and statements that were checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from benchmarks.demo.queries import COLUMNS, ONE_CUSTOMER, ONE_DEMOGRAPHICS
+from benchmarks.shared.markdown import table
+from benchmarks.shared.minmax import MinMax
+from docs.experiments import data, picture
+from docs.experiments.lab import Case, Lab
+
+UNORDERED, LEXICAL, ZORDER, BITS = "unordered", "lexical", "ZORDER BY", "bits"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where and how large: the test has small tables."""
+
+    spark: SparkSession
+    folder: Path
+    # one Parquet file with TPC-DS store_sales, or a part of it
+    store_sales: Path
+    images: Path
+    rows: int = 400_000
+    files: int = 16
+    many_files: int = 64
+    # as the text advises for its pages; made tables are smaller, and so are their pages
+    sales_page_rows: int = 20_000
+    page_rows: int = 1_000
+
+    def lab(self, page_rows: int | None = None) -> Lab:
+        """Return a lab whose pages have at most as many rows."""
+        return Lab(self.spark, self.folder, page_rows or self.page_rows)
+
+
+def store_sales(setting: Setting) -> list[str]:
+    """TPC-DS store_sales in one file.
+
+    The text writes `store_sales` (scale factor 1: 2,880,404 rows) to a single file, in Z-order of
+    `ss_customer_sk` and `ss_cdemo_sk`, and counts the pages that min/max rules out for two values. So
+    does this: one file, pages of at most 20,000 rows. The text reports 91.5 % of the pages of all
+    columns for `ss_cdemo_sk = 961370`; here the filtered column's own pages count. The second
+    table has the mean over 200 values that the rows hold, which one value may miss by luck.
+    """
+    lab = setting.lab(setting.sales_page_rows)
+    rows = setting.spark.read.parquet(str(setting.store_sales))
+    source = lab.unordered("store_sales", rows, 1)
+    layouts = {
+        UNORDERED: source,
+        LEXICAL: lab.lexical(source, *COLUMNS),
+        ZORDER: lab.optimized(source, *COLUMNS),
+    }
+    lines = []
+    for layout, path in layouts.items():
+        files = sorted(path.glob("*.parquet"))
+        minmax = MinMax(setting.spark, files, COLUMNS)
+        for query in (ONE_CUSTOMER, ONE_DEMOGRAPHICS):
+            pages = minmax.reads([query]).pages
+            out = pages.total - pages.read
+            lines.append(
+                [layout, query.sql(), f"{pages.total:,}", f"{out:,}", f"{out / pages.total:.1%}"]
+            )
+    case = lab.ask(COLUMNS, layouts)
+    return [
+        table(["layout", "query", "pages", "ruled out", "share"], lines),
+        case.text(),
+        _both_columns_gain(case, *COLUMNS),
+    ]
+
+
+def uniform_two(setting: Setting) -> list[str]:
+    """Uniform data, two columns.
+
+    Independent columns, evenly spread, as many values as rows. The lexical sort is perfect for its first
+    column and worthless for its second. Z-order gives a little of the first away and makes
+    the second as good.
+    """
+    return _uniform(setting, "ab")
+
+
+def uniform_four(setting: Setting) -> list[str]:
+    """Uniform data, four columns.
+
+    The same with four: each column gets less, all get the same. A lexical sort serves its first column
+    only, however many follow.
+    """
+    return _uniform(setting, "abcd")
+
+
+def more_columns(setting: Setting) -> list[str]:
+    """What each further column costs.
+
+    One table of eight independent columns in N files, ordered by the first one, two, three, ... of them.
+    Column `a` is in each order, and pays for the others: with d columns a point query reads about
+    N^(1 - 1/d) files.
+    """
+    lab = setting.lab()
+    rows = data.uniform(setting.spark, setting.rows, 8)
+    source = lab.unordered("eight", rows, setting.many_files)
+    lines = []
+    for count in (1, 2, 3, 4, 6, 8):
+        columns = "abcdefgh"[:count]
+        reading = lab.ask("a", {ZORDER: lab.optimized(source, *columns)}).of(ZORDER, "a")
+        ideal = reading.all_files ** (1 - 1 / count)
+        lines.append([str(count), f"{reading.files:.1f} of {reading.all_files}", f"{ideal:.1f}"])
+    return [table(["columns", "files of a point query on a", "N^(1 - 1/d)"], lines)]
+
+
+def correlated(setting: Setting) -> list[str]:
+    """Where Z-order does not pay: columns that go together.
+
+    Flights have a departure and an arrival 30 to 600 minutes later. Whoever sorts by one has sorted
+    by the other. A place in ZORDER BY is wasted on the second of them: give it to a column that is
+    independent, here the plane.
+    """
+    lab = setting.lab()
+    source = lab.unordered("flights", data.flights(setting.spark, setting.rows), setting.files)
+    by_departure, both, with_plane = "departure alone", "departure, arrival", "departure, plane"
+    case = lab.ask(
+        ["departure", "arrival", "plane"],
+        {
+            UNORDERED: source,
+            by_departure: lab.optimized(source, "departure"),
+            both: lab.optimized(source, "departure", "arrival"),
+            with_plane: lab.optimized(source, "departure", "plane"),
+        },
+    )
+    alone, paired, mixed = (case.of(one, "plane") for one in (by_departure, both, with_plane))
+    return [
+        case.text(),
+        _checked(
+            mixed.files < 0.6 * min(alone.files, paired.files),
+            f"A point query on `plane` reads {alone.files:.1f} of {alone.all_files} files after an order by "
+            f"departure, {paired.files:.1f} by departure and arrival, {mixed.files:.1f} by departure and plane.",
+        ),
+        _checked(
+            case.of(by_departure, "arrival").files < case.of(both, "arrival").files + 1,
+            f"An order by departure alone leaves {case.of(by_departure, 'arrival').files:.1f} files to "
+            f"a point query on `arrival`.",
+        ),
+    ]
+
+
+def few_values(setting: Setting) -> list[str]:
+    """Where Z-order does not pay: few distinct values.
+
+    `paid` has 2 values and `status` 5. No layout reads less than the share that a value has of the
+    rows, and a lexical sort by such a column first leaves enough files a value for the next. There
+    is little between the two layouts; partitions by such columns would do as well.
+    """
+    lab = setting.lab()
+    source = lab.unordered("orders", data.orders(setting.spark, setting.rows), setting.files)
+    few = lab.ask(
+        ["paid", "status"],
+        {
+            UNORDERED: source,
+            LEXICAL: lab.lexical(source, "paid", "status"),
+            ZORDER: lab.optimized(source, "paid", "status"),
+        },
+    )
+    mixed = lab.ask(
+        ["status", "customer"],
+        {
+            UNORDERED: source,
+            LEXICAL: lab.lexical(source, "status", "customer"),
+            ZORDER: lab.optimized(source, "status", "customer"),
+        },
+    )
+    return ["By `paid` and `status`:", few.text(), "By `status` and `customer`:", mixed.text()]
+
+
+def sparse(setting: Setting) -> list[str]:
+    """Where Z-order of raw bits does not pay: small ranges and sparse values.
+
+    The text warns of values in a small range and of sparse ones. Both come from interleaving the bits of
+    the values as they are (*bits*: a sort by `zorder_by_value`): `wide` is spread over 2^62 numbers and
+    decides the order alone, while the bits in which values of `narrow` differ come too late to count.
+    OPTIMIZE interleaves nothing of the values: it cuts by their ranks, so the range makes no difference.
+    The second table has values of very different size, each power of two as often as the one before.
+    """
+    lab = setting.lab()
+    texts = []
+    for name, rows, columns in (
+        ("sparse", data.sparse(setting.spark, setting.rows), ("wide", "narrow")),
+        ("sizes", data.sizes(setting.spark, setting.rows), ("bytes", "price")),
+    ):
+        source = lab.unordered(name, rows, setting.files)
+        case = lab.ask(
+            columns,
+            {
+                UNORDERED: source,
+                LEXICAL: lab.lexical(source, *columns),
+                BITS: lab.by_bits(source, *columns),
+                ZORDER: lab.optimized(source, *columns),
+            },
+        )
+        texts += [case.text(), _both_columns_gain(case, *columns)]
+    return texts
+
+
+EXPERIMENTS = (
+    store_sales,
+    uniform_two,
+    uniform_four,
+    more_columns,
+    correlated,
+    few_values,
+    sparse,
+)
+
+
+def _uniform(setting: Setting, columns: str) -> list[str]:
+    lab = setting.lab()
+    rows = data.uniform(setting.spark, setting.rows, len(columns))
+    source = lab.unordered(f"uniform_{len(columns)}", rows, setting.files)
+    layouts = {
+        UNORDERED: source,
+        LEXICAL: lab.lexical(source, *columns),
+        ZORDER: lab.optimized(source, *columns),
+    }
+    case = lab.ask(columns, layouts)
+    image = setting.images / f"experiment_uniform_{len(columns)}.png"
+    picture.ruled_out(case, list(layouts), columns, image)
+    shown = f"![Pages ruled out by column and layout](../images/{image.name})"
+    return [case.text(), shown, _both_columns_gain(case, *columns)]
+
+
+def _both_columns_gain(case: Case, first: str, *others: str) -> str:
+    """Check that Z-order serves the columns alike where the lexical sort serves the first."""
+    shares = {c: case.of(ZORDER, c).ruled_out() for c in (first, *others)}
+    lexical = {c: case.of(LEXICAL, c).ruled_out() for c in others}
+    holds = all(shares[c] > lexical[c] for c in others) and min(shares.values()) > 0.5 * max(
+        shares.values()
+    )
+    said = ", ".join(f"{share:.1%} for `{column}`" for column, share in shares.items())
+    beside = ", ".join(f"{share:.1%} for `{column}`" for column, share in lexical.items())
+    return _checked(
+        holds, f"Pages ruled out after ZORDER BY: {said}; by the lexical sort: {beside}."
+    )
+
+
+def _checked(holds: bool, said: str) -> str:
+    if not holds:
+        raise AssertionError(f"does not hold: {said}")
+    return said

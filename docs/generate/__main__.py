@@ -1,0 +1,33 @@
+"""``python -m docs.generate``: writes the pages and pictures that are made from code."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.demo import session
+from docs.generate import configuration, functions, pictures
+
+DOCS = Path(__file__).parent.parent
+PAGES = {"functions.md": functions.page, "configuration.md": configuration.page}
+
+
+def main() -> None:
+    """Write every page and picture."""
+    parser = argparse.ArgumentParser(prog="python -m docs.generate", description=__doc__)
+    parser.add_argument("--no-pictures", action="store_true", help="only the pages")
+    options = parser.parse_args()
+    spark = session.start()
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(spark))
+        print(f"page: {DOCS / name}")
+    if not options.no_pictures:
+        with TemporaryDirectory() as folder:
+            for picture in pictures.draw(spark, Path(folder), DOCS / "images"):
+                print(f"picture: {picture}")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

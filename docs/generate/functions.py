@@ -1,0 +1,86 @@
+"""The page of the SQL functions, from what DESCRIBE FUNCTION EXTENDED says of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from spark_zorder import functions as F
+
+HEAD = """\
+# Functions
+
+*Made from the functions' own descriptions by `make docs-pages`.*
+
+One name in SQL, in Python (`from spark_zorder import functions as F`) and in Scala
+(`import io.sparkzorder.functions._`); [the API](api.md) has the signatures. They work in any query, classic and over
+Spark Connect, and are never NULL. In a session, `DESCRIBE FUNCTION EXTENDED zorder` says the same.
+
+| to | use |
+|---|---|
+| sort or partition rows so that all columns count alike | `zorder`, `hilbert` |
+| do so in a stream, where rows cannot be sampled | `range_partition_id` with bounds, `interleave_bits`; `zorder_by_value` |
+| build a key of one's own | `ordered_bits`, `range_partition_id`, `interleave_bits` |
+
+`zorder`, `hilbert` and `range_partition_id` without bounds sample the rows of their query first, once for all
+calls over the same input; EXPLAIN does not start that.
+"""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What Spark says of a function."""
+
+    name: str
+    usages: list[str]
+    sections: dict[str, list[str]]
+
+    def markdown(self) -> str:
+        """Return the function's part of the page."""
+        parts = [f"## {self.name}"]
+        for usage in self.usages:
+            call, _, meaning = usage.partition(" - ")
+            parts += [f"`{call}`", _plain(meaning)]
+        if arguments := self.sections.get("Arguments"):
+            parts.append("\n".join(_argument(line) for line in arguments))
+        if note := self.sections.get("Note"):
+            parts.append("\n".join(_plain(line) for line in note))
+        if examples := self.sections.get("Examples"):
+            parts.append("```\n" + "\n".join(examples) + "\n```")
+        if since := self.sections.get("Since"):
+            parts.append(f"Since {' '.join(since)}.")
+        return "\n\n".join(parts) + "\n"
+
+
+def page(spark: SparkSession) -> str:
+    """Return the page with every function, in the order of names."""
+    return "\n".join([HEAD, *(describe(spark, name).markdown() for name in sorted(F.__all__))])
+
+
+def describe(spark: SparkSession, name: str) -> Description:
+    """Ask a session for a function's description."""
+    rows = spark.sql(f"DESCRIBE FUNCTION EXTENDED {name}").collect()
+    lines = "\n".join(row[0] for row in rows).split("\n")
+    said = "\n".join(lines).split("Usage:", 1)[1].split("Extended Usage:", 1)[0]
+    # a line of its own for each form of the call
+    usages = [" ".join(form.split()) for form in re.split(rf"\n\s*(?={name}\()", "\n" + said)]
+    sections: dict[str, list[str]] = {}
+    for line in lines:
+        # Spark indents titles of sections by four blanks, and their lines by more
+        if found := re.match(r" {4}(\w+):\s*(.*)$", line):
+            sections[found[1]] = [found[2]] if found[2] else []
+        elif sections and line.strip():
+            list(sections.values())[-1].append(line.removeprefix(" " * 6).rstrip())
+    return Description(name, [usage for usage in usages if usage], sections)
+
+
+def _argument(line: str) -> str:
+    name, _, meaning = line.strip().removeprefix("* ").partition(" - ")
+    return f"- `{name}`: {_plain(meaning)}"
+
+
+def _plain(text: str) -> str:
+    # what Markdown would take for markup
+    return re.sub(r"([*<>|])", r"\\\1", text.strip())

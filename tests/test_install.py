@@ -1,0 +1,121 @@
+"""The commands of docs/install.md and the Scala of docs/api.md, as they stand there."""
+
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spark_zorder import _jars
+from tests.pages import Block, blocks
+from tests.support import ROOT, run
+
+pytestmark = pytest.mark.classic_only
+
+INSTALL, API = ROOT / "docs/install.md", ROOT / "docs/api.md"
+BIN = Path(sys.executable).parent
+ANSWER = "0000000000000006"  # of hex(interleave_bits(1, 2))
+
+JOB = """
+from pyspark.sql import SparkSession
+from spark_zorder import ZOrderTable
+spark = SparkSession.builder.{how}.getOrCreate()
+spark.range(1000).selectExpr("id % 37 AS x", "id % 41 AS y").write.parquet("{path}")
+(row,) = ZOrderTable.forPath(spark, "{path}").optimize().executeZOrderBy("x", "y").collect()
+print("rows", row.metrics.numRows)
+print(spark.sql("SELECT hex(interleave_bits(1, 2))").first()[0])
+"""
+
+
+def block(page: Path, language: str, word: str) -> Block:
+    (found,) = [b for b in blocks(page) if b.language == language and word in b.code]
+    assert not found.is_untested
+    return found
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A shell with our commands, whose Spark is small, and a folder for what it leaves."""
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    settings = ["spark.ui.enabled false", "spark.master local[1]", "spark.driver.memory 1g"]
+    (conf / "spark-defaults.conf").write_text("\n".join(settings) + "\n")
+    path = f"{BIN}:/usr/local/bin:/usr/bin:/bin"
+    return {"PATH": path, "SPARK_CONF_DIR": str(conf), "PYSPARK_PYTHON": sys.executable}
+
+
+def shell(code: str, cwd: Path, environment: dict[str, str]) -> str:
+    done = run(["bash", "-euc", code], cwd=cwd, **environment)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def test_spark_submit(tmp_path: Path, environment: dict[str, str]) -> None:
+    (tmp_path / "job.py").write_text(JOB.format(how="appName('job')", path=tmp_path / "t"))
+    printed = shell(block(INSTALL, "bash", "job.py").code, tmp_path, environment)
+    assert printed.split()[-3:] == ["rows", "1000", ANSWER]
+
+
+def test_spark_sql(tmp_path: Path, environment: dict[str, str]) -> None:
+    printed = shell(block(INSTALL, "bash", "spark-sql").code, tmp_path, environment)
+    assert ANSWER in printed.split()
+
+
+def test_spark_defaults(tmp_path: Path, environment: dict[str, str]) -> None:
+    """By the file alone, and in the Scala shell, which runs the example of the API."""
+    lines = block(INSTALL, "properties", "spark.jars").code
+    there = re.sub(r"/\S+\.jar", str(_jars.find_for_pyspark()), lines)
+    with (tmp_path / "conf/spark-defaults.conf").open("a") as file:
+        file.write(there)
+    (tmp_path / "example.scala").write_text(
+        block(API, "scala", "functions").code + "\nsys.exit(0)\n"
+    )
+    printed = shell("spark-shell -i example.scala < /dev/null", tmp_path, environment)
+    assert "error" not in printed
+    assert printed.count("only showing top 3 rows") == 3
+
+
+@pytest.fixture
+def server(tmp_path: Path, environment: dict[str, str]) -> Iterator[int]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = block(INSTALL, "bash", "SparkConnectServer").code.replace("15002", str(port))
+    with (tmp_path / "server.log").open("w") as log:
+        process = subprocess.Popen(
+            ["bash", "-euc", f"exec {command}"],
+            cwd=tmp_path,
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        wait_for(port, process, tmp_path / "server.log")
+        yield port
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    for _ in range(120):
+        with socket.socket() as client:
+            if client.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        assert process.poll() is None, log.read_text()[-4000:]
+        time.sleep(1)
+    raise AssertionError(log.read_text()[-4000:])
+
+
+def test_a_connect_server_of_its_own(tmp_path: Path, server: int) -> None:
+    """Its client has no Java: JAVA_HOME leads nowhere."""
+    script = JOB.format(how=f"remote('sc://127.0.0.1:{server}')", path=tmp_path / "t")
+    path = shlex.quote(str(BIN))
+    done = run([sys.executable, "-c", script], cwd=tmp_path, JAVA_HOME="/nowhere", PATH=path)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.split()[-3:] == ["rows", "1000", ANSWER]
