@@ -38,7 +38,7 @@ from spark_zorder import explain_skipping
 spark = cluster.session(home, master={url!r}, **{settings!r})
 spark.sql({text!r}).collect()
 found = spark.read.parquet({table!r}).where("a = 7")
-(skipped,) = [r for r in explain_skipping(found).collect() if r.predicate == "(a = 7)"]
+(skipped,) = [r for r in explain_skipping(found).collect() if "=" in r.predicate]
 print(found.count(), skipped.files, skipped.filesKept, flush=True)
 spark.stop()
 """

@@ -42,7 +42,8 @@ object Settings {
     oneOf(
       "timestampType",
       Seq("micros", "preserve"),
-      "micros: INT96 inputs become TIMESTAMP_MICROS, which has min/max; preserve: they stay.",
+      "micros: INT96 inputs become TIMESTAMP_MICROS, which has min/max; preserve: they stay, " +
+        "as in tables in Hive's format where nothing is set.",
       Everywhere)
 
   val AllowTypeChange: Setting[Boolean] =
