@@ -30,7 +30,8 @@ private[commands] object SizeStatistics extends Logging {
         val resized = changed.collect {
           case p if before.contains(p.spec) => p.copy(stats = resize(before(p.spec), p.stats))
         }
-        if (resized.nonEmpty) session.sessionState.catalog.alterPartitions(table.identifier, resized)
+        if (resized.nonEmpty)
+          session.sessionState.catalog.alterPartitions(table.identifier, resized)
       }
     } catch {
       case NonFatal(e) => logWarning(s"the catalog has an old size of ${table.identifier}", e)

@@ -73,7 +73,8 @@ class S3aSuite extends OptimizeTestBase {
     }
   }
 
-  test("INTO: from local disk and from S3, each folder, and nothing but data, _SUCCESS and the index") {
+  test(
+    "INTO: from local disk and from S3, each folder, and nothing but data, _SUCCESS and the index") {
     withTableDir { dir =>
       val named = shuffled(600, 3).selectExpr("*", "concat('x y/', id % 3) p")
       write(named, dir, "p")

@@ -87,9 +87,9 @@ class OptimizeWhereSuite extends OptimizeTestBase {
       assert(chosen(dir, "f = 5")._1 >= matching(dir, "f = 5").size)
       assert(chosen(dir, "pmod(a, 5) = 0")._1 === 8)
       assert(chosen(dir, "a > rand() * 0")._1 === 8)
-      assert(chosen(dir, "a = 1 AND a = 2") ===
-        ((0, "WHERE chooses 0 of 8 files")))
-      assert(chosen(dir, "a = 9999")._1 === 0)
+      assert(chosen(dir, "a = 1 AND a = 102")._1 === 0)
+      assert(chosen(dir, "false AND a = 1")._1 === 0)
+      assert(chosen(dir, "a = 9999") === ((0, "WHERE chooses 0 of 8 files")))
     }
   }
 

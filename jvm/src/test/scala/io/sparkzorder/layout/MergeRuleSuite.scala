@@ -75,8 +75,9 @@ class MergeRuleSuite extends AnyFunSuite {
     schema = schema,
     keyValues = Map.empty,
     codec = None,
+    // a cut lies between values: neighbours share none
     leaves = box.low.zip(box.high)
-      .map { case (l, h) => LeafBounds(0, l, h, known = true) }.toArray)
+      .map { case (l, h) => LeafBounds(0, l, h - 1e-6, known = true) }.toArray)
 
   for {
     columns <- 2 to 4

@@ -233,10 +233,6 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
         assert(indexes(spark.read.orc(plain(orc))).forall(!_.isInstanceOf[ZOrderFileIndex]))
       }
     }
-    withTable("bucketed") {
-      flat(10, 1).write.bucketBy(2, "a").saveAsTable("bucketed")
-      assert(indexes(spark.table("bucketed")).forall(!_.isInstanceOf[ZOrderFileIndex]))
-    }
   }
 
   private def indexes(df: org.apache.spark.sql.DataFrame) = {
