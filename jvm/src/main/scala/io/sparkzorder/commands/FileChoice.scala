@@ -22,7 +22,11 @@ private[commands] object FileChoice extends PredicateHelper {
    * @return ordinals of the chosen files; None where the clause says nothing of data columns
    * @throws org.apache.spark.sql.AnalysisException as for a query with this predicate
    */
-  def choose(p: Prepared, where: WhereClause): Option[Set[Int]] = where.onFiles.map { predicate =>
+  def choose(p: Prepared, where: WhereClause): Option[Set[Int]] =
+    // without files there is no schema to look columns up in
+    where.onFiles.filter(_ => p.footers.nonEmpty).map(choose(p, where, _))
+
+  private def choose(p: Prepared, where: WhereClause, predicate: Expression): Set[Int] = {
     val relation = HadoopFsRelation(
       new NoFiles(p.files.root, p.files.partitionSchema),
       p.files.partitionSchema,

@@ -113,6 +113,7 @@ class OptimizeWhereSuite extends OptimizeTestBase {
       write(rows, dir, "p")
       assert(dataFiles(dir).size === 8)
       assert(chosen(dir, "p = 1 AND a < 150")._1 === 1)
+      assert(chosen(dir, "p = 99 AND a < 150") === ((0, "WHERE chooses no data files")))
       assert(chosen(dir, "p = 1 AND (a < 150 OR a > 700)")._1 === 2)
       // an OR over both keeps what only the partition could rule out
       assert(chosen(dir, "p = 1 OR a < 150")._1 >= matching(dir, "p = 1 OR a < 150").size)
