@@ -2,6 +2,8 @@
 
 Each worker has a host name of its own (Linux answers on all of 127.0.0.0/8), so that Spark takes
 them for two machines and runs speculative copies of tasks, which it never does on one host.
+The first worker serves the shuffled rows of both, as a real cluster's shuffle service would, so that
+they are there when the executor that wrote them is dead or slow.
 """
 
 import os
@@ -12,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from tests import cluster
+from tests.installed import free_port
 from tests.support import ROOT
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
@@ -24,6 +27,12 @@ class Standalone:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.url = ""
+        self.settings = {
+            "spark.driver.host": HOSTS[0],
+            "spark.executor.memory": "512m",
+            "spark.shuffle.service.enabled": "true",
+            "spark.shuffle.service.port": str(free_port()),
+        }
         self.workers: list[subprocess.Popen[bytes]] = []
         self._started: list[subprocess.Popen[bytes]] = []
 
@@ -31,8 +40,9 @@ class Standalone:
         try:
             self._start("master", HOSTS[0], f"{DEPLOY}.master.Master")
             (self.url,) = self._logged("master", r"Starting Spark master at (spark://\S+)")
-            for host in HOSTS:
-                self.workers.append(self._start_worker(host))
+            serving = [f"-D{key}={value}" for key, value in self.settings.items()]
+            self.workers.append(self._start_worker(HOSTS[0], " ".join(serving)))
+            self.workers.append(self._start_worker(HOSTS[1]))
             for host in HOSTS:
                 self._logged(host, r"(Successfully registered with master)")
         except BaseException:
@@ -57,12 +67,15 @@ class Standalone:
         )
         return found
 
-    def _start_worker(self, host: str) -> "subprocess.Popen[bytes]":
+    def _start_worker(self, host: str, java_options: str = "") -> "subprocess.Popen[bytes]":
         work = str(self.home / f"work-{host}")
         size = ("--cores", "1", "--memory", "1g", "--work-dir", work)
-        return self._start(host, host, f"{DEPLOY}.worker.Worker", *size, self.url)
+        main = f"{DEPLOY}.worker.Worker"
+        return self._start(host, host, main, *size, self.url, java_options=java_options)
 
-    def _start(self, name: str, host: str, main: str, *options: str) -> "subprocess.Popen[bytes]":
+    def _start(
+        self, name: str, host: str, main: str, *options: str, java_options: str = ""
+    ) -> "subprocess.Popen[bytes]":
         spark = cluster.spark_home(self.home)
         command = [str(spark / "bin/spark-class"), main, "--host", host, "--port", "0"]
         environment = {
@@ -70,6 +83,7 @@ class Standalone:
             "SPARK_HOME": str(spark),
             "SPARK_LOCAL_IP": host,
             "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": java_options,
         }
         with (self.home / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
