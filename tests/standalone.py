@@ -2,7 +2,7 @@
 
 Each worker has a host name of its own (Linux answers on all of 127.0.0.0/8), so that Spark takes
 them for two machines and runs speculative copies of tasks, which it never does on one host.
-The first worker serves the shuffled rows of both, as a real cluster's shuffle service would, so that
+The first worker serves the shuffled rows of both, as a cluster's shuffle service would, so that
 they are there when the executor that wrote them is dead or slow.
 """
 
