@@ -9,13 +9,7 @@ import org.apache.spark.sql.types.StructType
  * Parser methods from Spark 4.1 on. Parameters are substituted inside Spark's parser there (SPARK-53573),
  * by Spark's own grammar, so our predicate is shown to it as the WHERE of a query.
  */
-private[sql] trait ParserOfSparkLine { self: ParserInterface =>
-  def delegate: ParserInterface
-
-  protected def parse(
-      sqlText: String,
-      condition: String => Expression,
-      next: => LogicalPlan): LogicalPlan
+private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInterface =>
 
   override def parsePlanWithParameters(sqlText: String, context: ParameterContext): LogicalPlan =
     parse(

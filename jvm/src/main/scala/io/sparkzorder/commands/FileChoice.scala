@@ -1,13 +1,14 @@
 package io.sparkzorder.commands
 
-import org.apache.hadoop.fs.Path
-
-import org.apache.spark.sql.catalyst.expressions.{Expression, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.execution.datasources.{
+  HadoopFsRelation,
+  InMemoryFileIndex,
+  LogicalRelation
+}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.sparkzorder.SparkLine
-import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.skipping.FilterOnFooters
 
@@ -16,7 +17,7 @@ import io.sparkzorder.skipping.FilterOnFooters
  * by the least and greatest values that their footers have. Spark resolves and simplifies the predicate
  * as that of a query, so constants, casts and time zones are what they are there. No row is read.
  */
-private[commands] object FileChoice extends PredicateHelper {
+private[commands] object FileChoice {
 
   /**
    * @return ordinals of the chosen files; None where the clause says nothing of data columns
@@ -28,7 +29,8 @@ private[commands] object FileChoice extends PredicateHelper {
 
   private def choose(p: Prepared, where: WhereClause, predicate: Expression): Set[Int] = {
     val relation = HadoopFsRelation(
-      new NoFiles(p.files.root, p.files.partitionSchema),
+      // only planned, so that it needs no files
+      new InMemoryFileIndex(p.session, Nil, Map.empty, None),
       p.files.partitionSchema,
       p.schema,
       None,
@@ -50,20 +52,8 @@ private[commands] object FileChoice extends PredicateHelper {
     else {
       val conf = p.session.sessionState.conf
       val judge = new FilterOnFooters(output.get, p.schema, p.files.partitionSchema, conf)
-      val chosen = judge(filters.flatMap(splitConjunctivePredicates), p.footers)
+      val chosen = judge(filters, p.footers)
       p.footers.zipWithIndex.collect { case (f, i) if chosen.get(i) => f.file.ordinal }.toSet
     }
   }
-}
-
-/** Stands for the files of a relation that is only planned. */
-private final class NoFiles(root: Path, override val partitionSchema: StructType)
-    extends FileIndex {
-  override def rootPaths: Seq[Path] = Seq(root)
-  override def inputFiles: Array[String] = Array.empty
-  override def refresh(): Unit = ()
-  override def sizeInBytes: Long = 0L
-  override def listFiles(
-      partitionFilters: Seq[Expression],
-      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = Nil
 }

@@ -26,7 +26,7 @@ private[commands] object FilesToRewrite {
       p: Prepared,
       records: => Seq[Record],
       all: Boolean,
-      where: Option[Set[Int]] = None): Choice = {
+      where: Option[Set[Int]]): Choice = {
     val choice = byLayout(p, records, all, where.getOrElse(p.files.files.map(_.ordinal).toSet))
     val text = where.map(w => s"WHERE chooses ${w.size} of ${p.files.files.size} files")
     choice.copy(reason = (text ++ choice.reason).reduceOption(_ + "; " + _))
@@ -39,7 +39,7 @@ private[commands] object FilesToRewrite {
       chosen: Set[Int]): Choice = {
     val everything = Choice(chosen, None)
     // without ordering columns a compaction decides by sizes
-    if (all || chosen.isEmpty || p.columns.isEmpty || p.files.files.isEmpty) everything
+    if (all || chosen.isEmpty || p.columns.isEmpty) everything
     else {
       val size = p.settings(Settings.TargetFileSize)
       val laidOut = new LaidOutFiles(records, p.files, p.columns.map(_.name), size)

@@ -122,7 +122,7 @@ final class OptimizeRun(
     if (!clauses.dryRun) {
       lastPublished = state.numbers().lastOption.getOrElse(0L)
       stale = state.unfinished().nonEmpty
-      IndexUpdate.recovered(user, state, new Publisher(state).rollForward())
+      TableState.rollForward(user, state)
       if (clauses.into.isEmpty) new Retention(state).removeExpired(startMs)
       logOtherRuns()
     }

@@ -34,12 +34,7 @@ private[commands] final class TableState(user: Session, target: Target) {
     TargetChecks.checkInPlace(target, conf, settings(Settings.InPlaceSchemes))
   }
 
-  /** Publishes what was committed and not published, with its entries in the index. */
-  def rollForward(): Seq[Record] = {
-    val runs = new Publisher(state).rollForward()
-    IndexUpdate.recovered(user, state, runs)
-    runs
-  }
+  def rollForward(): Seq[Record] = TableState.rollForward(user, state)
 
   /** Runs what may exchange files; the session's caches learn of it, also when it fails half-way. */
   def exchanging[T](body: => T): T = {
@@ -57,7 +52,17 @@ private[commands] final class TableState(user: Session, target: Target) {
 
 private[commands] object TableState {
 
-  /** Makes the session forget listings of a table whose files were exchanged. */
+  /** Publishes what was committed and not published, with its entries in the index. */
+  def rollForward(user: Session, state: StateDirectory): Seq[Record] = {
+    val runs = new Publisher(state).rollForward()
+    IndexUpdate.recovered(user, state, runs)
+    runs
+  }
+
+  /**
+   * Makes the session forget listings of a table whose files were exchanged, and the catalog the bytes
+   * that it had.
+   */
   def refresh(user: Session, target: Target, root: Path): Unit = {
     target match {
       case CatalogTarget(t) =>

@@ -23,12 +23,10 @@ private[index] final case class CacheKey(
     length: Long,
     modified: Long,
     part: Int,
-    derived: String = "")
+    derived: String)
 
 private[index] object CacheKey {
-  def apply(file: FileStatus, part: Int): CacheKey = apply(file, part, "")
-
-  def apply(file: FileStatus, part: Int, derived: String): CacheKey =
+  def of(file: FileStatus, part: Int, derived: String = ""): CacheKey =
     CacheKey(file.getPath.toString, file.getLen, file.getModificationTime, part, derived)
 }
 
@@ -100,5 +98,5 @@ object IndexCache {
     used = 0L
   }
 
-  private[index] def headerKey(file: FileStatus): CacheKey = CacheKey(file, Header)
+  private[index] def headerKey(file: FileStatus): CacheKey = CacheKey.of(file, Header)
 }

@@ -29,13 +29,14 @@ object IndexUpdate extends Logging {
       record: Record,
       footers: Seq[Footer],
       ordering: Seq[Seq[String]],
-      conf: Configuration): Unit =
+      conf: Configuration): Unit = guarded(state.root) {
     update(state, conf, ordering, replaced(Seq(record))) { choice =>
       val places = placesOf(record)
       val making = new FooterEntries(choice)
       IndexContent.of(footers.flatMap(f =>
         places.get(f.file.path.getName).map(making.of(f, _))))
     }
+  }
 
   /**
    * After runs were published that others had committed: reads the footers of what they wrote.
@@ -44,15 +45,14 @@ object IndexUpdate extends Logging {
    */
   def recovered(session: Session, state: StateDirectory, records: Seq[Record]): Unit = {
     val done = records.filter(_.exchangesFiles)
-    lazy val there = added(state, done)
-    lazy val names = there.flatMap(f => Relative.below(state.root, f.path)).toSet
-    lazy val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
-      .map(session.sessionState.sqlParser.parseMultipartIdentifier)
-    val conf = session.sessionState.newHadoopConf()
-    // an undo brings files back; it is no reason to make an index where there is none
-    def isWanted = done.exists(_.kind == Record.Optimize) || new IndexStore(state.root, conf).exists
-    guarded(state.root) {
-      if (done.nonEmpty && isWanted) {
+    if (done.nonEmpty) guarded(state.root) {
+      val conf = session.sessionState.newHadoopConf()
+      // an undo brings files back; it is no reason to make an index where there is none
+      if (done.exists(_.kind == Record.Optimize) || new IndexStore(state.root, conf).exists) {
+        val there = added(state, done)
+        val names = there.flatMap(f => Relative.below(state.root, f.path)).toSet
+        val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
+          .map(session.sessionState.sqlParser.parseMultipartIdentifier)
         update(state, conf, ordering, replaced(done) ++ names) { choice =>
           new IndexBuild(session, state.root, choice).of(there).content
         }
@@ -93,20 +93,18 @@ object IndexUpdate extends Logging {
   private def update(
       state: StateDirectory,
       conf: Configuration,
-      ordering: => Seq[Seq[String]],
-      gone: => Set[String])(added: ColumnChoice => IndexContent): Unit = guarded(state.root) {
+      ordering: Seq[Seq[String]],
+      gone: Set[String])(added: ColumnChoice => IndexContent): Unit =
     // a state directory that vanished means that the table was overwritten
     if (state.fs.exists(state.home)) {
-      val without = gone
       new IndexStore(state.root, conf).update { before =>
         val chosen = before.flatMap(_._1.chosen)
         val kept = before.map { case (_, content) =>
-          IndexContent.select(content, i => !without(content.files.path(i)))
+          IndexContent.select(content, i => !gone(content.files.path(i)))
         }
         (IndexContent.concat(kept.toSeq :+ added(ColumnChoice(chosen, ordering))), chosen)
       }
     }
-  }
 
   private def guarded(root: Path)(body: => Any): Unit =
     try {

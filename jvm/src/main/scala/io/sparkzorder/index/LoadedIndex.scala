@@ -31,15 +31,15 @@ final class LoadedIndex(root: Path, file: FileStatus, conf: Configuration, cache
 
   /** The data files, to be found by their paths. */
   lazy val files: PathLookup =
-    IndexCache(CacheKey(file, IndexCache.Files), cacheSize)(new PathLookup(root, reader.files()))
+    IndexCache(CacheKey.of(file, IndexCache.Files), cacheSize)(new PathLookup(root, reader.files()))
 
   override def table: FileTable = files.table
 
   override def column(number: Int): ColumnValues =
-    IndexCache(CacheKey(file, number), cacheSize)(new LoadedColumn(reader.column(number))).values
+    IndexCache(CacheKey.of(file, number), cacheSize)(new LoadedColumn(reader.column(number))).values
 
   override def derived[T <: Sized](number: Int, name: String)(make: => T): T =
-    IndexCache(CacheKey(file, number, name), cacheSize)(make)
+    IndexCache(CacheKey.of(file, number, name), cacheSize)(make)
 }
 
 private final class LoadedHeader(header: IndexHeader) extends Sized {

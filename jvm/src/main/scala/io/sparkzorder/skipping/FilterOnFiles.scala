@@ -6,7 +6,7 @@ import scala.util.Try
 
 import org.apache.hadoop.fs.FileStatus
 
-import org.apache.spark.sql.catalyst.expressions.{And, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Expression, PredicateHelper}
 
 import io.sparkzorder.index.{KnownFiles, LoadedIndex}
 
@@ -53,7 +53,7 @@ final class FilterOnFiles private (
   /** For each used conjunct the number of files of the index that it alone lets go. */
   def dropped: Seq[(ConjunctUse, Int)] = conjuncts.zip(tests).collect {
     case (use, test) if use.used =>
-      val count = index.files.table.size
+      val count = index.table.size
       use -> (count - test.files(count).cardinality)
   }
 }
@@ -78,7 +78,7 @@ private final class KeptFiles(walk: KnownFiles#Walk, byCause: Array[BitSet]) {
   }
 }
 
-object FilterOnFiles {
+object FilterOnFiles extends PredicateHelper {
 
   /**
    * @param filters of the query on the relation; they all must hold
@@ -89,7 +89,7 @@ object FilterOnFiles {
       columns: TableColumns,
       index: LoadedIndex,
       caseSensitive: Boolean): FilterOnFiles = {
-    val conjuncts = filters.flatMap(split)
+    val conjuncts = filters.flatMap(splitConjunctivePredicates)
     val compiler = new PredicateCompiler(columns, new ViewBuilder(index, caseSensitive))
     val tests = conjuncts.map(compiler(_))
     val uses = conjuncts.zip(tests).map { case (e, test) => use(e, test) }
@@ -102,14 +102,9 @@ object FilterOnFiles {
 
   /** Every cause that may come up for some filters. */
   private[skipping] def causes(filters: Seq[Expression]): Seq[String] =
-    filters.flatMap(split).map(e => cause(columnsOf(e))).distinct
+    filters.flatMap(splitConjunctivePredicates).map(e => cause(columnsOf(e))).distinct
 
   private def columnsOf(e: Expression): Seq[String] = e.references.map(_.name).toSeq.distinct
-
-  private def split(filter: Expression): Seq[Expression] = filter match {
-    case And(l, r) => split(l) ++ split(r)
-    case other => Seq(other)
-  }
 
   private def use(e: Expression, test: FileTest): ConjunctUse = {
     val reason = test match {

@@ -25,7 +25,7 @@ final class FilterOnFooters(
     conf: SQLConf) {
 
   /**
-   * @param filters conjuncts; what is not understood of them keeps every file
+   * @param filters what is not understood of them keeps every file
    * @return positions of the footers whose files may hold a row for which all filters are true
    */
   def apply(filters: Seq[Expression], footers: IndexedSeq[Footer]): BitSet = {
@@ -36,8 +36,7 @@ final class FilterOnFooters(
     val columns = new TableColumns(output, dataSchema, partitionSchema, conf.resolver)
     val compiler =
       new PredicateCompiler(columns, new ViewBuilder(content, conf.caseSensitiveAnalysis))
-    filters.map(compiler(_).files(footers.size)).reduceOption { (a, b) => a.and(b); a }
-      .getOrElse(Unknown("no filter").files(footers.size))
+    AllOf(filters.map(compiler(_))).files(footers.size)
   }
 
   /** Leaf columns below the columns that filters use. */

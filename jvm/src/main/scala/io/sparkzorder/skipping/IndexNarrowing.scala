@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.{IndexStore, LoadedIndex}
@@ -30,9 +29,15 @@ final case class IndexUse(root: Path, filter: Option[FilterOnFiles], reason: Opt
  *
  * @param output attributes of the relation in the query's plan
  */
-final class IndexNarrowing(relation: HadoopFsRelation, output: Seq[Attribute])
+final class IndexNarrowing private[skipping] (
+    relation: HadoopFsRelation,
+    output: Seq[Attribute],
+    settings: RelationConf)
     extends (Seq[Expression] => Option[FileJudge])
     with Logging {
+
+  def this(relation: HadoopFsRelation, output: Seq[Attribute]) =
+    this(relation, output, new RelationConf(relation))
 
   /** @return what judges each file; None when every file must be read */
   override def apply(filters: Seq[Expression]): Option[FileJudge] = judgeBy(judge(filters))
@@ -84,8 +89,7 @@ final class IndexNarrowing(relation: HadoopFsRelation, output: Seq[Attribute])
 
   private def judge(root: Path, filters: Seq[Expression], cacheSize: Long): IndexUse =
     try {
-      val conf = SparkLine.session(relation.sparkSession).sessionState
-        .newHadoopConfWithOptions(relation.options)
+      val conf = settings.hadoop
       val table = root.getFileSystem(conf).makeQualified(root)
       val sqlConf = SQLConf.get
       val columns = new TableColumns(

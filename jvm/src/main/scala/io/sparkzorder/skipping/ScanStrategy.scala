@@ -31,8 +31,9 @@ object ScanStrategy extends SparkStrategy {
 
   private def indexed(scan: LogicalRelation): Option[LogicalRelation] = scan.relation match {
     case r: HadoopFsRelation if !scan.isStreaming && isPlainParquet(r) =>
-      val narrowing = new IndexNarrowing(r, scan.output)
-      val index = new ZOrderFileIndex(r.location, r, scan.catalogTable, narrowing)
+      val settings = new RelationConf(r)
+      val narrowing = new IndexNarrowing(r, scan.output, settings)
+      val index = new ZOrderFileIndex(r.location, r, scan.catalogTable, settings, narrowing)
       Some(scan.copy(relation = r.copy(location = index)(r.sparkSession)))
     case _ => None
   }

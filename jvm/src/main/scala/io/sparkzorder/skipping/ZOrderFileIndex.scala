@@ -16,7 +16,6 @@ import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources._
-import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
@@ -33,16 +32,17 @@ import io.sparkzorder.rewrite.{FolderListing, Overlay, StateDirectory, StateSear
  * @param narrowing gives for data filters what judges each file, if they narrow anything: the place of
  *   the skipping index; must not let a file go that it does not know
  */
-final class ZOrderFileIndex(
+final class ZOrderFileIndex private[skipping] (
     val delegate: FileIndex,
     relation: HadoopFsRelation,
     table: Option[CatalogTable],
+    settings: RelationConf,
     narrowing: Seq[Expression] => Option[FileJudge] = _ => None)
     extends FileIndex {
 
-  private lazy val session = SparkLine.session(relation.sparkSession)
+  private lazy val session = settings.session
   private lazy val options = CaseInsensitiveMap(relation.options)
-  private lazy val conf = session.sessionState.newHadoopConfWithOptions(relation.options)
+  private lazy val conf = settings.hadoop
 
   override def listFiles(
       partitionFilters: Seq[Expression],

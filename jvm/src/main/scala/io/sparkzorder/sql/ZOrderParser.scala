@@ -34,16 +34,12 @@ import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
  *
  * @param delegate the next parser: Spark's, or that of another extension
  */
-class ZOrderParser(val delegate: ParserInterface) extends ParserInterface with ParserOfSparkLine {
+class ZOrderParser(override val delegate: ParserInterface) extends ParserInterface with ParserOfSparkLine {
 
   override def parsePlan(sqlText: String): LogicalPlan =
     parse(sqlText, delegate.parseExpression, delegate.parsePlan(sqlText))
 
-  /**
-   * @param condition parses a predicate
-   * @param next parses the whole text when it is not ours
-   */
-  protected def parse(
+  override protected def parse(
       sqlText: String,
       condition: String => Expression,
       next: => LogicalPlan): LogicalPlan =

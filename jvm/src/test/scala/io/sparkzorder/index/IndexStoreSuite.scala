@@ -212,7 +212,7 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
     final class Part(val bytes: Long) extends Sized
     IndexCache.clear()
     var loads = 0
-    def part(n: Int, size: Long): Part = IndexCache(CacheKey("x", 1, 1, n), 100) {
+    def part(n: Int, size: Long): Part = IndexCache(CacheKey("x", 1, 1, n, ""), 100) {
       loads += 1
       new Part(size)
     }
@@ -230,9 +230,9 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
     part(4, 1000)
     assert(IndexCache.bytes <= 100)
     intercept[IllegalStateException] {
-      IndexCache[Part](CacheKey("y", 1, 1, 0), 100)(throw new IllegalStateException)
+      IndexCache[Part](CacheKey("y", 1, 1, 0, ""), 100)(throw new IllegalStateException)
     }
-    assert(IndexCache[Part](CacheKey("y", 1, 1, 0), 100)(new Part(1)).bytes === 1)
+    assert(IndexCache[Part](CacheKey("y", 1, 1, 0, ""), 100)(new Part(1)).bytes === 1)
     IndexCache.clear()
   }
 }

@@ -281,12 +281,9 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
         times.sorted.apply(100)
       }
       median(index.listFiles(Nil, Nil))
-      def fresh = new ZOrderFileIndex(
-        index.delegate,
-        relationOf(read(dir)),
-        None)
       val relation = relationOf(read(dir))
-      val ours = median(new ZOrderFileIndex(index.delegate, relation, None).listFiles(Nil, Nil))
+      def fresh = new ZOrderFileIndex(index.delegate, relation, None, new RelationConf(relation))
+      val ours = median(fresh.listFiles(Nil, Nil))
       val theirs = median(index.delegate.listFiles(Nil, Nil))
       info(f"a listing without state: $ours%.3f ms, by Spark alone $theirs%.3f ms")
       assert(fresh.listFiles(Nil, Nil) === index.delegate.listFiles(Nil, Nil))
