@@ -89,23 +89,32 @@ class Home:
     @contextmanager
     def serving(self, command: list[str], port: int) -> Iterator[None]:
         """A server that answers on a port; it and its children end with the block."""
-        log = self.folder / "server.log"
-        with log.open("w") as out:
-            process = subprocess.Popen(
-                command,
-                cwd=self.folder,
-                env={**_inherited(), **self.environment},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        try:
-            _wait_for(port, process, log)
+        with serving(command, port, self.folder, {**_inherited(), **self.environment}):
             yield
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait(60)
+
+
+@contextmanager
+def serving(
+    command: list[str], port: int, folder: Path, environment: dict[str, str]
+) -> Iterator[None]:
+    """A server that answers on a port; it and its children end with the block."""
+    log = folder / "server.log"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _wait_for(port, process, log)
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(60)
 
 
 def free_port() -> int:

@@ -1,64 +1,45 @@
 """Tables in Hive's format that Spark reads natively, in a session of Hive's catalog."""
 
-import sys
 from pathlib import Path
 
-from spark_zorder import _jars
-from tests.support import run
+from tests.support import ROOT, run_python
 
 USE = """
-import sys
-from pyspark.sql import SparkSession
-from spark_zorder.session import EXTENSION
+from pathlib import Path
+from tests import hive
 
-base, jar = sys.argv[1:]
-spark = (
-    SparkSession.builder.master("local[2]")
-    .config("spark.ui.enabled", "false")
-    .config("spark.jars", jar)
-    .config("spark.sql.extensions", EXTENSION)
-    .config("spark.sql.shuffle.partitions", "2")
-    .config("spark.sql.warehouse.dir", f"{base}/warehouse")
-    .config("spark.hadoop.javax.jdo.option.ConnectionURL", f"jdbc:derby:{base}/catalog;create=true")
-    .config("spark.hadoop.datanucleus.schema.autoCreateAll", "true")
-    .config("spark.hadoop.hive.metastore.schema.verification", "false")
-    .config("spark.hadoop.hive.exec.dynamic.partition.mode", "nonstrict")
-    .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={base} -XX:TieredStopAtLevel=1")
-    .enableHiveSupport()
-    .getOrCreate()
-)
+spark = hive.session(Path({base!r}))
 
 def rows(query):
     return sorted(spark.sql(query).collect())
 
 def explained(query):
-    return spark.sql(f"EXPLAIN {query}").first()[0]
+    return spark.sql(f"EXPLAIN {{query}}").first()[0]
 
 # a column whose name the catalog keeps in small letters and the files as they were written
 parts = "SELECT /*+ REPARTITION_BY_RANGE(4, id) */ id, id % 7 aB"
 spark.sql("CREATE TABLE plain (id BIGINT, aB BIGINT) STORED AS PARQUET")
-spark.sql(f"INSERT INTO plain {parts} FROM range(1000)")
+spark.sql(f"INSERT INTO plain {{parts}} FROM range(1000)")
 spark.sql("CREATE TABLE parted (id BIGINT, aB BIGINT) PARTITIONED BY (p BIGINT) STORED AS PARQUET")
-spark.sql(f"INSERT INTO parted PARTITION (p) {parts}, id % 2 p FROM range(1000)")
+spark.sql(f"INSERT INTO parted PARTITION (p) {{parts}}, id % 2 p FROM range(1000)")
 
 for table, where, total in (
     ("plain", "id = 700", 4),
     ("parted", "id = 700", 8),
     ("parted", "p = 0 AND id = 700", 4),
 ):
-    spark.sql(f"CREATE IF NOT EXISTS ZORDER INDEX ON {table}").collect()
-    query = f"SELECT id, ab FROM {table} WHERE {where}"
-    (row,) = {
-        (r.files, r.filesKept) for r in spark.sql(f"SHOW SKIPPING FOR {query}").collect() if r.used
-    }
+    spark.sql(f"CREATE IF NOT EXISTS ZORDER INDEX ON {{table}}").collect()
+    query = f"SELECT id, ab FROM {{table}} WHERE {{where}}"
+    skipped = spark.sql(f"SHOW SKIPPING FOR {{query}}").collect()
+    (row,) = {{(r.files, r.filesKept) for r in skipped if r.used}}
     assert row[0] == total and row[1] < total, (table, where, row)
     plan = explained(query)
     assert "FileScan parquet" in plan, plan
     # without a filter on its partitions Spark lists a table when the query runs
     if table == "plain" or "p =" in where:
-        assert f"ZOrderFiles: {row[1]} of {row[0]} (pruned by id: " in plan, plan
+        assert f"ZOrderFiles: {{row[1]}} of {{row[0]}} (pruned by id: " in plan, plan
     assert rows(query) == [(700, 0)]
-    nothing = f"SELECT * FROM {table} WHERE ab = 50"
+    nothing = f"SELECT * FROM {{table}} WHERE ab = 50"
     assert rows(nothing) == []
 
 # all that is inert: Hive's own reader, and a table in another format of Hive's
@@ -81,7 +62,6 @@ print("done")
 
 
 def test_tables_of_hive_are_skipped_in_too(tmp_path: Path) -> None:
-    jar = str(_jars.find("4.1"))
-    done = run([sys.executable, "-c", USE, str(tmp_path), jar], cwd=tmp_path)
+    done = run_python(USE.format(base=str(tmp_path)), cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "done"

@@ -2,23 +2,20 @@
 
 import re
 import shlex
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from spark_zorder import _jars
+from tests.installed import BIN, free_port, serving
 from tests.pages import Block, blocks
 from tests.support import ROOT, run
 
 pytestmark = pytest.mark.classic_only
 
 INSTALL, API = ROOT / "docs/install.md", ROOT / "docs/api.md"
-BIN = Path(sys.executable).parent
 ANSWER = "0000000000000006"  # of hex(interleave_bits(1, 2))
 
 JOB = """
@@ -82,34 +79,10 @@ def test_spark_defaults(tmp_path: Path, environment: dict[str, str]) -> None:
 
 @pytest.fixture
 def server(tmp_path: Path, environment: dict[str, str]) -> Iterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = block(INSTALL, "bash", "SparkConnectServer").code.replace("15002", str(port))
-    with (tmp_path / "server.log").open("w") as log:
-        process = subprocess.Popen(
-            ["bash", "-euc", f"exec {command}"],
-            cwd=tmp_path,
-            env=environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        wait_for(port, process, tmp_path / "server.log")
+    with serving(["bash", "-euc", f"exec {command}"], port, tmp_path, environment):
         yield port
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    for _ in range(120):
-        with socket.socket() as client:
-            if client.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        assert process.poll() is None, log.read_text()[-4000:]
-        time.sleep(1)
-    raise AssertionError(log.read_text()[-4000:])
 
 
 def test_a_connect_server_of_its_own(tmp_path: Path, server: int) -> None:

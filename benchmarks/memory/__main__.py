@@ -11,7 +11,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from benchmarks.memory import many_files
-from benchmarks.speed.tables import bytes_in, link, of
+from benchmarks.shared.folders import link
+from benchmarks.speed.tables import bytes_in, of
 from benchmarks.speed.work import Meter
 from spark_zorder import configure
 
@@ -59,7 +60,7 @@ def _task(spark: SparkSession, data: Path) -> None:
     source = of(data / "store_sales-1" / "unordered")
     scratch = data / "memory-table"
     shutil.rmtree(scratch, ignore_errors=True)
-    table = link(source, scratch)
+    table = link(source.path, scratch)
     meter = Meter(spark)
     meter.reset()
     start = time.perf_counter()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from benchmarks.shared.folders import make_once
 
 ROWS_OF_FILE = 1000
 # the sides of the grid on which the two columns lie
@@ -16,16 +17,14 @@ SIDE = 4096
 
 def make(folder: Path, files: int) -> Path:
     """Return the table; a hundred different files share all the names."""
-    table = folder / f"files-{files}"
-    if not table.exists():
-        unfinished = folder / "files-unfinished"
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
+
+    def fill(unfinished: Path) -> None:
+        unfinished.mkdir()
         originals = [_write(unfinished / f"part-{i:06}.parquet", i) for i in range(100)]
         for i in range(100, files):
             os.link(originals[i % 100], unfinished / f"part-{i:06}.parquet")
-        unfinished.rename(table)
-    return table
+
+    return make_once(folder / f"files-{files}", fill)
 
 
 def _write(file: Path, number: int) -> Path:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from datetime import date, timedelta
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from benchmarks.shared.folders import make_once
 
 ROWS_OF_FILE = 10
 COLUMNS = "id BIGINT, amount DOUBLE, day DATE, name STRING"
@@ -16,15 +16,13 @@ COLUMNS = "id BIGINT, amount DOUBLE, day DATE, name STRING"
 
 def make(folder: Path, files: int) -> Path:
     """Return the table; ids rise from file to file, other columns come round again and again."""
-    table = folder / f"planning-{files}"
-    if not table.exists():
-        unfinished = folder / "planning-unfinished"
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
+
+    def fill(unfinished: Path) -> None:
+        unfinished.mkdir()
         for i in range(files):
             _write(unfinished / f"part-{i:06}.parquet", i)
-        unfinished.rename(table)
-    return table
+
+    return make_once(folder / f"planning-{files}", fill)
 
 
 def _write(file: Path, number: int) -> None:
@@ -37,11 +35,3 @@ def _write(file: Path, number: int) -> None:
         "name": pa.array([f"customer-{i % 50000:06}" for i in ids], pa.string()),
     }
     pq.write_table(pa.table(rows), file, use_dictionary=False)
-
-
-def link(table: Path, to: Path) -> Path:
-    """Give the data files a second name, as a fresh copy to those who write no file anew."""
-    to.mkdir(parents=True)
-    for file in table.glob("*.parquet"):
-        os.link(file, to / file.name)
-    return to

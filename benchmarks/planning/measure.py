@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.planning import files
 from benchmarks.planning.results import DELTA, ICEBERG, OURS, SPARK, Measured
+from benchmarks.shared.folders import link
 from benchmarks.speed.session import CATALOG
 
 HELD, NEW = "point query, listing held", "point query, new listing"
@@ -89,13 +90,13 @@ class Planning:
 
     def delta(self, table: Path, scratch: Path) -> Frame:
         """Make a Delta table of the same files, with statistics of all of them."""
-        copy = files.link(table, scratch / "delta")
+        copy = link(table, scratch / "delta")
         self._spark.sql(f"CONVERT TO DELTA parquet.`{copy.absolute()}`")
         return lambda: self._spark.read.format("delta").load(str(copy.absolute()))
 
     def iceberg(self, table: Path, scratch: Path) -> Frame:
         """Make an Iceberg table of the same files."""
-        copy = files.link(table, scratch / "imported")
+        copy = link(table, scratch / "imported")
         name = "planning.imported"
         self._spark.sql(f"CREATE TABLE {CATALOG}.{name} ({files.COLUMNS}) USING iceberg")
         self._spark.sql(

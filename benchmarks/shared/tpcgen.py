@@ -5,7 +5,10 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+
+from benchmarks.shared.folders import make_once
 
 
 def generate(benchmark: str, table: str, scale: float, folder: Path) -> Path:
@@ -13,14 +16,8 @@ def generate(benchmark: str, table: str, scale: float, folder: Path) -> Path:
 
     ``benchmark`` is ``tpcds`` or ``tpch``.
     """
-    file = folder / f"{table}.parquet"
-    if not file.exists():
-        unfinished = folder.with_name(f"{folder.name}-unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        _run(benchmark, table, scale, unfinished)
-        # renamed when complete, so that an interrupted run leaves nothing that looks done
-        unfinished.rename(folder)
-    return file
+    made = make_once(folder, partial(_run, benchmark, table, scale))
+    return made / f"{table}.parquet"
 
 
 def _run(benchmark: str, table: str, scale: float, folder: Path) -> None:

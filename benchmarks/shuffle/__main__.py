@@ -19,8 +19,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from benchmarks.shared import markdown
+from benchmarks.shared.folders import link
 from benchmarks.speed.cases import CASES
-from benchmarks.speed.tables import Table, link, of
+from benchmarks.speed.tables import Table, of
 from benchmarks.speed.work import Meter
 from spark_zorder import configure
 
@@ -85,7 +86,7 @@ def _deal(spark: SparkSession, table: Table, partitions: int) -> None:
 def _optimize(spark: SparkSession, meter: Meter, table: Table, data: Path) -> tuple[float, float]:
     folder = data / "shuffle-table"
     shutil.rmtree(folder, ignore_errors=True)
-    link(table, folder)
+    link(table.path, folder)
     statement = (
         f"OPTIMIZE TABLE parquet.`{folder}` ZORDER BY ({', '.join(CASES[0].columns)}) "
         f"OPTIONS ('targetFileSize' '{table.file_bytes()}')"

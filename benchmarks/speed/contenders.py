@@ -8,9 +8,10 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from benchmarks.shared.folders import link
 from benchmarks.speed import names
 from benchmarks.speed.cases import Case
-from benchmarks.speed.tables import Table, link
+from benchmarks.speed.tables import Table
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def _lexical(job: Job) -> Ready:
 
 
 def _optimize(job: Job) -> Ready:
-    table = link(job.table, job.folder / "table")
+    table = link(job.table.path, job.folder / "table")
     statement = (
         f"OPTIMIZE TABLE parquet.`{table}` ZORDER BY ({job.by()}) "
         f"OPTIONS ('targetFileSize' '{job.table.file_bytes()}')"

@@ -8,10 +8,10 @@ from urllib.parse import unquote, urlparse
 
 from pyspark.sql import Row
 
+from benchmarks.shared.folders import link
 from benchmarks.speed import names
 from benchmarks.speed.contenders import Contender, Job, Ready
 from benchmarks.speed.session import CATALOG
-from benchmarks.speed.tables import link
 
 
 def peers() -> dict[str, Contender]:
@@ -30,7 +30,7 @@ def _delta_cluster(job: Job) -> Ready:
 
 def _delta(job: Job, alter: str, clause: str) -> Ready:
     """Make a Delta table of linked files, statistics included; OPTIMIZE is what is timed."""
-    spark, table = job.spark, link(job.table, job.folder / "table")
+    spark, table = job.spark, link(job.table.path, job.folder / "table")
     name = f"delta.`{table}`"
     spark.sql(f"CONVERT TO DELTA parquet.`{table}`")
     if alter:
@@ -56,7 +56,7 @@ def _delta(job: Job, alter: str, clause: str) -> Ready:
 
 def _iceberg(job: Job) -> Ready:
     """Make an Iceberg table of linked files; its procedure is what is timed."""
-    spark, files = job.spark, link(job.table, job.folder / "imported")
+    spark, files = job.spark, link(job.table.path, job.folder / "imported")
     # a name of its own each time: catalogs remember tables
     table = f"speed.{job.folder.name.replace('-', '_')}"
     parquet = f"parquet.`{files}`"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.shared import tpcgen
+from benchmarks.shared.folders import make_once
 from benchmarks.speed.cases import Source, files_at
 
 
@@ -33,34 +32,20 @@ class Table:
 def unordered(spark: SparkSession, source: Source, scale: float, data: Path) -> Table:
     """Return the table of a scale factor with its rows in random order; make it when not there."""
     folder = data / f"{source.table}-{scale:g}"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "unordered"
-    if not path.exists():
+
+    def deal(unfinished: Path) -> None:
         generated = tpcgen.generate(source.benchmark, source.table, scale, folder / "generated")
-        unfinished = folder / "unordered-unfinished"
-        shutil.rmtree(unfinished, ignore_errors=True)
         rows = spark.read.parquet(str(generated))
         dealt = rows.repartition(files_at(scale), F.rand(1)).sortWithinPartitions(F.rand(2))
         dealt.write.parquet(str(unfinished))
-        unfinished.rename(path)
-    return of(path)
+
+    return of(make_once(folder / "unordered", deal))
 
 
 def of(path: Path) -> Table:
     """Describe a folder of Parquet files."""
     files = sorted(path.glob("*.parquet"))
     return Table(path, rows_in(files), len(files), bytes_in(files))
-
-
-def link(table: Table, to: Path) -> Path:
-    """Give the table's files a second name in a new folder.
-
-    That is a fresh copy to all who rename and delete files, but write none of them anew.
-    """
-    to.mkdir(parents=True)
-    for file in table.path.glob("*.parquet"):
-        os.link(file, to / file.name)
-    return to
 
 
 def rows_in(files: Sequence[Path]) -> int:

@@ -1,8 +1,6 @@
 package io.sparkzorder.skipping
 
 import java.io.File
-import java.nio.file.{Files, StandardCopyOption}
-import java.nio.file.attribute.FileTime
 
 import org.apache.spark.sql.DataFrame
 
@@ -33,14 +31,7 @@ class HeldListingSuite extends SkippingTestBase {
       assert(count(df, 95) === 1)
       val one = matching(df.where("i = 5")).head
       val other = matching(df.where("i = 95")).head
-      Files.copy(
-        new File(dir, other).toPath,
-        new File(dir, one).toPath,
-        StandardCopyOption.REPLACE_EXISTING)
-      new File(dir, s".$one.crc").delete()
-      Files.setLastModifiedTime(
-        new File(dir, one).toPath,
-        FileTime.fromMillis(System.currentTimeMillis() + 5000))
+      overwrite(dir, one, by = other)
       val location = scanOf(df.where("i = 95")).relation.location
       location.refresh()
       assert(count(df, 95) === 2)

@@ -2,6 +2,8 @@ package io.sparkzorder.skipping
 
 import java.io.File
 import java.net.URI
+import java.nio.file.{Files, StandardCopyOption}
+import java.nio.file.attribute.FileTime
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
@@ -81,5 +83,15 @@ abstract class SkippingTestBase extends OptimizeTestBase {
       val changed = content.columns.map { case (c, v) => c -> change(v) }
       (content.copy(columns = changed), header.chosen)
     }
+  }
+
+  /** Puts a copy of one data file in the place of another, as if it had been written later. */
+  def overwrite(dir: File, name: String, by: String): Unit = {
+    val file = new File(dir, name).toPath
+    Files.copy(new File(dir, by).toPath, file, StandardCopyOption.REPLACE_EXISTING)
+    new File(dir, s".$name.crc").delete()
+    val _ = Files.setLastModifiedTime(
+      file,
+      FileTime.fromMillis(System.currentTimeMillis() + 5000))
   }
 }

@@ -1,7 +1,7 @@
 package io.sparkzorder.skipping
 
 import java.io.File
-import java.nio.file.{Files, StandardCopyOption}
+import java.nio.file.Files
 
 import org.apache.spark.sql.sparkzorder.SparkLine
 
@@ -260,15 +260,7 @@ class SkippingTrapsSuite extends SkippingTestBase {
       val two = matching(read(dir).where("i = 2")).head
       val one = matching(read(dir).where("i = 1")).head
       assert(names.contains(one))
-      Thread.sleep(20)
-      Files.copy(
-        new File(dir, two).toPath,
-        new File(dir, one).toPath,
-        StandardCopyOption.REPLACE_EXISTING)
-      new File(dir, s".$one.crc").delete()
-      Files.setLastModifiedTime(
-        new File(dir, one).toPath,
-        java.nio.file.attribute.FileTime.fromMillis(System.currentTimeMillis() + 5000))
+      overwrite(dir, one, by = two)
       assert(keptFiles(read(dir).where("i = 2")) === 3)
       // a partial index: one file only
       val _ = storeOf(dir).update { before =>

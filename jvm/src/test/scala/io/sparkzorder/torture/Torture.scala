@@ -46,6 +46,7 @@ private[torture] final case class Kill(
  * @param base directory for everything; the caller deletes it
  */
 private[torture] final class Torture(base: File, session: SparkSession, folders: Int, files: Int) {
+  base.mkdirs()
   private val conf = session.sessionState.newHadoopConf()
   private val template = new File(base, "template")
   TortureTable.write(session, template, folders, files, rows = 600 * folders)
@@ -161,8 +162,12 @@ private[torture] final class Torture(base: File, session: SparkSession, folders:
     val state = new StateDirectory(new Path(s"faulty:${table.getAbsolutePath}"), conf)
     var injected = random.nextInt(3)
     while (injected > 0) {
-      val (_, failed) = FaultyFileSystem.failing(random.nextInt(30))((o, _) => StepLog.changes(o))(
-        Try(new Publisher(state).rollForward()))
+      // the hook is there for one at a time, and another lane goes on beside it
+      val (_, failed) = Torture.synchronized {
+        FaultyFileSystem.failing(random.nextInt(30)) { (operation, path) =>
+          StepLog.changes(operation) && path.toUri.getPath.startsWith(table.getAbsolutePath)
+        }(Try(new Publisher(state).rollForward()))
+      }
       if (failed) onFailedRecovery()
       injected = if (failed) injected - 1 else 0
     }

@@ -2,7 +2,10 @@ package io.sparkzorder.torture
 
 import java.io.File
 import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicInteger
 
+import scala.concurrent.{blocking, Await, ExecutionContext, Future}
+import scala.concurrent.duration.Duration
 import scala.util.Random
 
 import io.sparkzorder.protocol.Scenario
@@ -54,23 +57,33 @@ object TortureBenchmark {
       random: Int,
       seed: Long,
       deadline: Long): Int = {
-    val torture = new Torture(base, session, folders = 3, files = 6)
+    // one waits for its child while the other judges
+    val lanes = (1 to 2).map { i =>
+      new Torture(new File(base, s"lane$i"), session, folders = 3, files = 6)
+    }
+    val steps = lanes.map(_.steps).head
     println(
-      s"\n## Kills\n\nseed $seed; the statement makes ${torture.steps.size} changes on disk and " +
-        s"takes ${torture.runMs} ms in a new process")
+      s"\n## Kills\n\nseed $seed; the statement makes ${steps.size} changes on disk and takes " +
+        s"${lanes.map(_.runMs).mkString(" and ")} ms in a new process")
     val source = new Random(seed)
     // mixed, so that a run that is cut short has killed everywhere
     val moments = source.shuffle(
-      torture.steps.map(s => BeforeChange(s.change)) ++
-        Torture.randomMoments(random, torture.steps, source))
-    val begun = moments.iterator.zipWithIndex.takeWhile(_ => System.nanoTime() < deadline)
-    val kills = begun.map { case (moment, i) =>
-      val kill = torture.kill(moment, new Random(seed + i))
-      kill.failure.foreach(f => println(s"FAILED: kill $i, $moment, in ${kill.phase}: $f"))
-      if (i % 20 == 19) println(s"${i + 1} of ${moments.size} kills")
-      kill
-    }.toList
-    torture.end()
+      steps.map(s => BeforeChange(s.change)) ++ Torture.randomMoments(random, steps, source))
+    val next = new AtomicInteger
+    def work(lane: Torture): Seq[Kill] = {
+      val numbers = Iterator.continually(next.getAndIncrement())
+        .takeWhile(i => i < moments.size && System.nanoTime() < deadline)
+      val done = numbers.map { i =>
+        val kill = lane.kill(moments(i), new Random(seed + i))
+        kill.failure.foreach(f => println(s"FAILED: kill $i, ${moments(i)}, in ${kill.phase}: $f"))
+        if (i % 20 == 19) println(s"${i + 1} of ${moments.size} kills")
+        kill
+      }.toList
+      lane.end()
+      done
+    }
+    val working = lanes.map(lane => Future(blocking(work(lane)))(ExecutionContext.global))
+    val kills = working.flatMap(Await.result(_, Duration.Inf))
     if (kills.size < moments.size)
       println(s"out of time after ${kills.size} of ${moments.size} kills")
     println(s"\n${Torture.table(kills)}\n")

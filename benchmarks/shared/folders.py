@@ -1,0 +1,33 @@
+"""Folders of data that are made once, and second names for their files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+
+def make_once(folder: Path, fill: Callable[[Path], object]) -> Path:
+    """Return the folder; when it is not there, ``fill`` writes its content to the path it is given.
+
+    It gets its name when it is complete, so an interrupted run leaves nothing that looks done.
+    """
+    if not folder.exists():
+        unfinished = folder.with_name(f"{folder.name}-unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fill(unfinished)
+        unfinished.rename(folder)
+    return folder
+
+
+def link(source: Path, to: Path) -> Path:
+    """Give a folder's Parquet files a second name in a new folder.
+
+    That is a fresh copy to all who rename and delete files, but write none of them anew.
+    """
+    to.mkdir(parents=True)
+    for file in source.glob("*.parquet"):
+        os.link(file, to / file.name)
+    return to
