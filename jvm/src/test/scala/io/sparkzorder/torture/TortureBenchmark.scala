@@ -13,7 +13,8 @@ import io.sparkzorder.protocol.Scenario
 /**
  * `make torture`: the large scenarios of the interleaving explorer, then OPTIMIZE in children that are
  * killed by SIGKILL before each of their changes on disk and at random moments. Arguments: random
- * kills, seed, minutes after which no further kill is begun, and `kills` to explore nothing.
+ * kills, seed, minutes after which no further kill is begun, and one of `kills` and `interleavings` for
+ * one half alone.
  */
 object TortureBenchmark {
 
@@ -22,8 +23,9 @@ object TortureBenchmark {
     val seed = args.lift(1).map(_.toLong).getOrElse(System.currentTimeMillis())
     val minutes = args.lift(2).map(_.toInt).getOrElse(28)
     val deadline = System.nanoTime() + minutes * 60L * 1000000000L
-    // the last argument is for those who want kills alone
-    if (!args.lift(3).contains("kills")) explore(Scenario.quick ++ Scenario.large)
+    val half = args.lift(3)
+    if (!half.contains("kills")) explore(Scenario.quick ++ Scenario.large)
+    if (half.contains("interleavings")) System.exit(0)
     val base = Files.createTempDirectory("torture").toFile
     val session = TortureSession.start(base)
     val failed =
