@@ -23,7 +23,7 @@ repository := target/repository/.stamp
 REPOSITORY := $(HOME)/.m2/repository
 
 # rows whose JVM suites `make test` leaves to `make test-rows`; SUITES= and TESTS= choose from all
-rows := spark40 spark42 spark35on213
+rows := spark35 spark40 spark42 spark35on213
 # rows that have every source file between them
 formatted := spark41 spark35 spark40
 SUITES :=
@@ -32,6 +32,8 @@ TESTS :=
 sample_suites := *FunctionVectorsSuite *ZOrderParserSuite *OptimizeSuite *SkippingTrapsSuite \
   *PublisherSuite *PhysicalTypesSuite
 sample_tests := tests/test_functions.py tests/test_table_in_spark.py tests/test_show_skipping.py
+# two test files at a time: most of them wait for a JVM of their own
+beside := --numprocesses=2 --dist=loadfile
 environment_docs := .venv-docs/.installed
 
 # one JVM a benchmark; another choice by `make bench-kernels jmh='-f 3 Hilbert'`
@@ -120,32 +122,31 @@ bench-kernels: $(environment) ## time the kernels against their peers by JMH (ab
 ##@ Check
 
 .PHONY: test
-test: test-jvm test-py ## every test: JVM suites of both Spark lines, then pytest
+test: test-jvm test-py ## every test on the default row, Spark 4.1: the JVM suites, then pytest
 
 .PHONY: test-jvm
-test-jvm: $(environment) ## the JVM suites on Spark 4.1, then on Spark 3.5
-	build/sbt spark41/test spark35/test
+test-jvm: $(environment) ## the JVM suites on Spark 4.1
+	build/sbt spark41/test
 
 .PHONY: test-py
-test-py: setup $(wheel) $(environment35) ## pytest: classic, then Spark Connect, then Spark 3.5
-	$(python) -m pytest
-	$(python) -m pytest --mode=connect
-	PYTHONPATH=python .venv-3.5/bin/python -m pytest --mode=session
+test-py: setup $(wheel) ## pytest: classic, then Spark Connect
+	$(python) -m pytest $(beside)
+	$(python) -m pytest $(beside) --mode=connect
 
 .PHONY: test-rows
 test-rows: setup $(environment35) $(environment40) $(environment42) $(client) $(repository) ## the JVM suites and end-to-end runs of the other rows, and every way into each
 	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(SUITES)")
-	PYTHONPATH=python .venv-4.0/bin/python -m pytest --mode=session $(TESTS)
-	PYTHONPATH=python .venv-4.2/bin/python -m pytest --mode=session $(TESTS)
 	for line in 3.5 4.0 4.2; do \
+	  PYTHONPATH=python .venv-$$line/bin/python -m pytest --mode=session $(TESTS); \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest tests/test_ways_in.py tests/test_loading.py; \
 	done
 
 .PHONY: test-rows-sample
-test-rows-sample: setup $(environment40) $(environment42) ## what CI runs of test-rows
+test-rows-sample: setup $(environment35) $(environment40) $(environment42) ## what CI runs of test-rows
 	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(sample_suites)")
-	PYTHONPATH=python .venv-4.0/bin/python -m pytest --mode=session $(sample_tests)
-	PYTHONPATH=python .venv-4.2/bin/python -m pytest --mode=session $(sample_tests)
+	for line in 3.5 4.0 4.2; do \
+	  PYTHONPATH=python .venv-$$line/bin/python -m pytest --mode=session $(sample_tests); \
+	done
 
 .PHONY: test-fs
 test-fs: $(environment) ## OPTIMIZE on HDFS, INTO on S3, both in the test's own process (not part of test)

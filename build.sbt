@@ -21,10 +21,14 @@ ThisBuild / publishTo := sys.props.get("zorder.repository").map(folder =>
   MavenCache("local repository", file(folder)))
 
 Global / onChangedBuildSource := ReloadOnSourceChanges
-// two rows' suites at once would fight for the machine
-Global / concurrentRestrictions += Tags.limit(Tags.Test, 1)
-// five compilers at once do not fit into the memory of the launcher
-Global / concurrentRestrictions += Tags.limit(Tags.Compile, 2)
+// the halves of a row's suites run beside each other; five compilers at once do not fit into the memory
+// of the launcher
+Global / concurrentRestrictions := Seq(
+  Tags.limitAll(java.lang.Runtime.getRuntime.availableProcessors.max(2)),
+  Tags.limit(Tags.Test, 2),
+  Tags.limit(Tags.ForkedTestGroup, 2),
+  Tags.limit(Tags.Compile, 2),
+  Tags.exclusiveGroup(Tags.Clean))
 Global / excludeLintKeys += scalafmtOnCompile
 
 lazy val Antlr = config("antlr").hide
@@ -93,7 +97,15 @@ lazy val forkedTests = Seq(
   Test / javaOptions ++= testJvm,
   // codegen modes and error checks are honoured only under SPARK_TESTING
   Test / envVars ++= Map("SPARK_TESTING" -> "1", "SPARK_LOCAL_IP" -> "127.0.0.1"),
-  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF"))
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF"),
+  // a JVM has one SparkContext, and a suite keeps one core and a half busy: two JVMs, half of the suites each
+  Test / testGrouping := {
+    val options = (Test / forkOptions).value
+    (Test / definedTests).value.sortBy(_.name).zipWithIndex.groupBy(_._2 % 2).toSeq.map {
+      case (half, suites) =>
+        Tests.Group(s"half ${half + 1}", suites.map(_._1), Tests.SubProcess(options))
+    }
+  })
 
 def sparkRow(projectId: String, row: SparkRow): Project = {
   val jvm = file("jvm").getAbsoluteFile

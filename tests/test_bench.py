@@ -8,6 +8,7 @@ import duckdb
 import pytest
 from PIL import Image
 
+from benchmarks.shared import folders
 from benchmarks.speed import gates, names, options, plots, quality, report, results, tables
 from benchmarks.speed.cases import files_at
 from benchmarks.speed.results import CaseResult, Measured, Results, Run, Share
@@ -152,7 +153,7 @@ def test_a_linked_table_outlives_its_copy(tmp_path: Path) -> None:
     table = tmp_path / "t"
     table.mkdir()
     duckdb.execute(f"copy (select 1 as a) to '{table}/0.parquet' (format parquet)")
-    (copy,) = tables.link(tables.of(table), tmp_path / "copy").iterdir()
+    (copy,) = folders.link(table, tmp_path / "copy").iterdir()
     copy.unlink()
     assert tables.of(table).rows == 1
 

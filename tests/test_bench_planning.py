@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from benchmarks.planning import files, report, results
 from benchmarks.planning.measure import HELD, LISTING, NEW, NO_FILTER, NO_USE, Planning
 from benchmarks.planning.results import ICEBERG, OURS, SPARK, Measured, Results
+from benchmarks.shared import folders
 
 pytestmark = pytest.mark.classic_only
 
@@ -73,7 +74,7 @@ def test_the_report_has_every_number(tmp_path: Path) -> None:
 
 def test_every_file_has_rows_of_its_own(tmp_path: Path) -> None:
     table = files.make(tmp_path, 7)
-    copy = files.link(table, tmp_path / "copy")
+    copy = folders.link(table, tmp_path / "copy")
     for folder in (table, copy):
         found = duckdb.sql(
             f"select count(*), count(distinct id), min(id), max(id), count(distinct filename) "
