@@ -73,7 +73,7 @@ final class BatchRun(
     } catch {
       case t: Throwable =>
         // after the commit the staged files belong to the table; the next run rolls them forward
-        if (!isCommitted(state)) discard(Seq(staging, state.retained(run)), state)
+        if (!isCommitted(state)) discard(staging, state)
         throw t
     }
   }
@@ -177,14 +177,19 @@ final class BatchRun(
       }
     catch { case NonFatal(_) => true } // unknown: delete nothing
 
-  /** Deletes what the run made, twice: a task that is being killed may still have made a file. */
-  private def discard(directories: Seq[Path], state: StateDirectory): Unit =
+  /**
+   * Deletes what the run made, twice: a task that is being killed may still have made a file. Retained
+   * files stay: a run that has some was committed, and somebody is deleting its record.
+   */
+  private def discard(staging: Path, state: StateDirectory): Unit =
     try {
-      directories.foreach(state.fs.delete(_, true))
+      state.deleteIfEmpty(state.retained(run))
+      state.fs.delete(staging, true)
       Thread.sleep(BatchRun.KilledTasksMs)
-      directories.foreach(state.fs.delete(_, true))
+      state.fs.delete(staging, true)
+      ()
     } catch {
-      case NonFatal(e) => logWarning(s"cannot delete ${directories.mkString(", ")}", e)
+      case NonFatal(e) => logWarning(s"cannot delete $staging", e)
       case _: InterruptedException => Thread.currentThread().interrupt()
     }
 }

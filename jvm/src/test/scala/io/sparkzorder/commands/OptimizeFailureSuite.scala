@@ -4,27 +4,18 @@ import java.io.File
 import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
 import java.util.concurrent.CountDownLatch
-import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.util.{Failure, Success, Try}
 
-import org.apache.spark.SparkConf
+import org.apache.commons.io.FileUtils
 
 import io.sparkzorder.FaultyFileSystem
 
 /** A failure before the commit leaves every file as it was; one after it is rolled forward. */
-class OptimizeFailureSuite extends OptimizeTestBase {
-
-  override protected def sparkConf: SparkConf = {
-    val conf = super.sparkConf.set("spark.zorder.inPlaceSchemes", "file,faulty")
-    FaultyFileSystem.settings.foreach { case (k, v) => conf.set(k, v) }
-    conf
-  }
-
-  private def faulty(dir: File): String = s"faulty://${dir.getAbsolutePath}"
+class OptimizeFailureSuite extends FaultyTables {
 
   private def statement(dir: File, more: String = ""): String =
-    s"OPTIMIZE '${faulty(dir)}' ZORDER BY (a, b) $more OPTIONS (${sizeFor(dir, 4)})"
+    s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b) $more OPTIONS (${sizeFor(dir, 4)})"
 
   private def untouched(dir: File)(body: => Unit): Unit = {
     val before = userFiles(dir)
@@ -92,7 +83,7 @@ class OptimizeFailureSuite extends OptimizeTestBase {
       write(shuffled(600, 3).selectExpr("*", "id % 2 p"), dir, "p")
       val before = snapshot(dir)
       FaultyFileSystem.failing(2)((o, p) => o == "create" && p.toString.contains("/out/")) {
-        intercept[Throwable](sql(statement(dir, s"INTO '${faulty(new File(base, "out"))}'")))
+        intercept[Throwable](sql(statement(dir, s"INTO ${faulty(new File(base, "out"))}")))
       }
       assert(snapshot(dir) === before)
       assert(Option(new File(base, "out").list()).toSeq.flatten === Nil)
@@ -100,17 +91,8 @@ class OptimizeFailureSuite extends OptimizeTestBase {
   }
 
   /** Runs OPTIMIZE and changes the table when its inputs are listed again before the commit. */
-  private def beforeCommit[T](dir: File)(change: => Unit)(body: => T): T = {
-    val once = new AtomicBoolean
-    val staged = new File(dir, "_zorder/_staged")
-    val result = FaultyFileSystem.withHook { (operation, path) =>
-      if (operation == "list" && path.toUri.getPath == dir.getAbsolutePath &&
-        Option(staged.listFiles).exists(_.exists(_.list.nonEmpty)) &&
-        once.compareAndSet(false, true)) change
-    }(body)
-    assert(once.get, "the hook did not run")
-    result
-  }
+  private def beforeCommit[T](dir: File)(change: => Unit)(body: => T): T =
+    meanwhile(relisting(dir))(change)(body)
 
   test("an input that is changed or removed between the listing and the commit") {
     val changes = Seq[(String, File => Unit)](
@@ -134,6 +116,20 @@ class OptimizeFailureSuite extends OptimizeTestBase {
       assert(userFiles(dir) === meanwhile)
       checkState(dir)
       assert(!new File(dir, "_zorder/_commits/_1").exists())
+    }
+  }
+
+  test("replaced files stay where they are kept when somebody deletes the record while it is published") {
+    withTableDir { dir =>
+      write(shuffled(400, 4), dir)
+      val lengths = dataFiles(dir).map(f => new File(dir, f.name).length).sorted
+      // the first new file gets its name: all replaced ones are out
+      meanwhile((operation, path) =>
+        operation == "rename" && path.toUri.getPath.startsWith(s"$dir/part-")) {
+        FileUtils.deleteDirectory(new File(dir, "_zorder/_commits"))
+      }(fails("ZORDER_STATE_LOST")(sql(statement(dir))))
+      val kept = new File(dir, "_zorder/_retained").listFiles.toSeq.flatMap(_.listFiles)
+      assert(kept.filterNot(_.getName.startsWith(".")).map(_.length).sorted === lengths)
     }
   }
 
@@ -177,7 +173,7 @@ class OptimizeFailureSuite extends OptimizeTestBase {
       write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val expected = bag(read(dir))
       beforeCommit(dir)(sql(s"OPTIMIZE '$dir' WHERE p = 0 ZORDER BY a").collect()) {
-        sql(s"OPTIMIZE '${faulty(dir)}' WHERE p = 1 ZORDER BY a").collect()
+        sql(s"OPTIMIZE ${faulty(dir)} WHERE p = 1 ZORDER BY a").collect()
       }
       assert(bag(read(dir)) === expected)
       assert(new File(dir, "_zorder/_commits/_2_done").exists())
@@ -189,7 +185,7 @@ class OptimizeFailureSuite extends OptimizeTestBase {
     withTable("t") {
       withTableDir { dir =>
         write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
-        sql(s"CREATE TABLE t USING parquet LOCATION '${faulty(dir)}'")
+        sql(s"CREATE TABLE t USING parquet LOCATION ${faulty(dir)}")
         sql("MSCK REPAIR TABLE t")
         val expected = bag(spark.table("t"))
         val limit = dataFiles(dir).groupBy(_.folder).map(_._2.map(_.length).sum).max
@@ -213,7 +209,7 @@ class OptimizeFailureSuite extends OptimizeTestBase {
       val publishing = (o: String, p: org.apache.hadoop.fs.Path) =>
         o == "rename" && !p.toString.contains("_commits")
       val run = Try(FaultyFileSystem.failing(k)(publishing)(sql(
-        s"OPTIMIZE '${faulty(dir)}' ZORDER BY (a, b)").collect()))
+        s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b)").collect()))
       run match {
         case Success((_, failed)) => assert(!failed)
         case Failure(_) =>
@@ -222,9 +218,9 @@ class OptimizeFailureSuite extends OptimizeTestBase {
       }
       // a copy elsewhere must not take a half-published table for the whole
       val out = new File(dir.getParentFile, s"out$k")
-      sql(s"OPTIMIZE '${faulty(dir)}' ZORDER BY a INTO '$out'").collect()
+      sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a INTO '$out'").collect()
       assert(bag(read(out)) === expected, s"INTO after a kill at rename $k")
-      sql(s"OPTIMIZE '${faulty(dir)}' ZORDER BY a").collect()
+      sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect()
       assert(bag(read(dir)) === expected)
       checkState(dir)
     }
@@ -238,7 +234,7 @@ class OptimizeFailureSuite extends OptimizeTestBase {
         Files.setPosixFilePermissions(closed.toPath, PosixFilePermissions.fromString("r-xr-xr-x"))
         val before = snapshot(dir)
         fails("ZORDER_DIRECTORY_NOT_WRITABLE", closed.getName, "WHERE", "INTO") {
-          sql(s"OPTIMIZE '${faulty(dir)}' ZORDER BY (a, b)")
+          sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b)")
         }
         assert(snapshot(dir) === before)
         Files.setPosixFilePermissions(closed.toPath, PosixFilePermissions.fromString("rwxr-xr-x"))
@@ -247,7 +243,7 @@ class OptimizeFailureSuite extends OptimizeTestBase {
       assert(closed.mkdir())
       Files.setPosixFilePermissions(closed.toPath, PosixFilePermissions.fromString("r-xr-xr-x"))
       fails("ZORDER_DIRECTORY_NOT_WRITABLE", closed.getName) {
-        sql(s"OPTIMIZE '${faulty(dir)}' ZORDER BY a INTO '${faulty(closed)}/new/x'")
+        sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a INTO ${faulty(new File(closed, "new/x"))}")
       }
       assert(closed.list().toSeq === Nil)
     }

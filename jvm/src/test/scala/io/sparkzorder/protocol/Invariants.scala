@@ -148,8 +148,10 @@ final class Invariants(
 
   /** A conflict was noted, or the overwriter of the table failed half way after deleting our records. */
   private def isNamed(disk: Disk): Boolean =
-    (othersChange && disk.files.keys.exists(_.endsWith("_conflict"))) ||
-      (overwritten(Places.root) && cleared(disk).isEmpty)
+    (othersChange && disk.files.keys.exists(_.endsWith("_conflict"))) || isHalfOverwritten(disk)
+
+  private def isHalfOverwritten(disk: Disk): Boolean =
+    overwritten(Places.root) && !cleared(disk).contains(Places.root)
 
   // where nobody else changes or removes data files no conflict may cost a row
   private def othersChange = overwritten.nonEmpty || rewritesFile
@@ -157,7 +159,8 @@ final class Invariants(
   /** Visible files are those of the writers and of committed runs, and none waits any more. */
   private def stray(disk: Disk): Option[String] = {
     val runs = disk.events.collect { case RunCommitted(_, run) => run }.toSet
-    val failed = overwritten(Places.root) && cleared(disk).isEmpty
+    // nobody knows of a hidden file whose record is deleted while its folder is not
+    val failed = isHalfOverwritten(disk)
     original.keys.flatMap(f => disk.list(f).getOrElse(Nil).map(f -> _)).collectFirst {
       case (f, n) if n.startsWith("n-") && !runs(n.split('-')(1)) => s"$f/$n of no committed run"
       case (f, n) if n.startsWith("_zorder_") && !failed => s"$f/$n still waits"

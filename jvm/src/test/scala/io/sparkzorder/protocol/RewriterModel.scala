@@ -37,11 +37,16 @@ final class RewriterModel(variant: Variant.Value) {
       case scala.Left(error) =>
         Forget(("failed", record, error), isCommitted(record.run)).flatMap { committed =>
           if (committed) Failed(error)
-          else change("BatchRun.deleteQuietly")(
-            _.deleteTree(Places.staging(record.run)).deleteTree(Places.retention(record.run)))
-            .flatMap(_ => Failed(error))
+          else change("BatchRun.discard")(discard(record.run, _)).flatMap(_ => Failed(error))
         }
     }
+
+  /** BatchRun.discard: retained files stay */
+  private def discard(run: String, d: Disk): Disk = {
+    val retained = Places.retention(run)
+    (if (d.directories(retained)) d.removeDirectory(retained).getOrElse(d) else d)
+      .deleteTree(Places.staging(run))
+  }
 
   private def work(record: ModelRecord, files: Seq[Listed], last: Int): Program[String] = for {
     _ <- stage(record)
