@@ -16,7 +16,7 @@ final case class Text(text: String) extends Content
 sealed trait Event
 final case class RunCommitted(number: Int, run: String) extends Event
 final case class FolderCleared(folder: String) extends Event
-final case class FolderWritten(folder: String) extends Event
+final case class FolderWritten(folder: String, row: String) extends Event
 final case class RowsAppended(folder: String) extends Event
 final case class FileRewritten(folder: String) extends Event
 

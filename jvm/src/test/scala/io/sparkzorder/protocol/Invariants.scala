@@ -39,7 +39,7 @@ final class Invariants(
     })
 
   private def written(disk: Disk): Set[String] = disk.events.collect {
-    case FolderWritten(_) => "w"
+    case FolderWritten(_, row) => row
     case RowsAppended(_) => "x"
     case FileRewritten(_) => "y"
   }.toSet
@@ -127,10 +127,10 @@ final class Invariants(
     }
     val append = disk.events.indexOf(RowsAppended(folder))
     if (clear >= 0) {
-      val wrote = disk.events.exists { case FolderWritten(f) => f == folder; case _ => false }
+      val wrote = disk.events.collect { case FolderWritten(`folder`, row) => row }
       // another overwriter may have deleted these, and failed before the whole table was cleared
       def isGone(row: String) = !rows(row) && !disk.userDeleted(row)
-      if (wrote && isGone("w")) Some(s"what was written to $folder is gone")
+      if (wrote.exists(isGone)) Some(s"what was written to $folder is gone")
       else if (append > clear && isGone("x")) Some(s"what was appended to $folder is gone")
       else None
     } else {

@@ -50,8 +50,8 @@ object Scenario {
   private val recoverer: Who = "recoverer" -> (_.recover)
   private val another: Who = "another recoverer" -> (_.recover)
   private val appender: Who = "appender" -> (_ => WriterModels.append(p, Seq("x")))
-  private val overwriter: Who =
-    "partition overwriter" -> (_ => WriterModels.overwrite(p, p, Seq("w")))
+  private def overwriter(row: String): Who =
+    "partition overwriter" -> (_ => WriterModels.overwrite(p, p, Seq(row)))
   private val fileWriter: Who =
     "file writer" -> (_ => WriterModels.overwriteFile(s"$p/b", Seq("y")))
   private val plain: Who = "reader without the extension" -> (_ => ReaderModels.plain(p))
@@ -78,7 +78,7 @@ object Scenario {
   val partitionOverwritten: Scenario = Scenario(
     "rewriter, partition overwriter, appender, crash",
     twoFiles,
-    Seq(rewriter, overwriter, appender),
+    Seq(rewriter, overwriter("w"), appender),
     killed,
     crashes = 1,
     overwritten = Set(p))
@@ -86,7 +86,7 @@ object Scenario {
   val partitionOverwrittenAndRecovered: Scenario = Scenario(
     "rewriter, partition overwriter, recoverer, crash",
     small,
-    Seq(rewriter, overwriter, recoverer),
+    Seq(rewriter, overwriter("w"), recoverer),
     killed,
     crashes = 1,
     overwritten = Set(p))
@@ -184,14 +184,14 @@ object Scenario {
     Scenario(
       "rewriter, partition overwriter, appender, recoverer, crash",
       twoFiles,
-      Seq(rewriter, overwriter, appender, recoverer),
+      Seq(rewriter, overwriter("w"), appender, recoverer),
       killed,
       crashes = 1,
       overwritten = Set(p)),
     Scenario(
       "rewriter, appender, partition overwriter, table overwriter, crash",
       small,
-      Seq(rewriter, appender, overwriter, dropper(stateFirst = true)),
+      Seq(rewriter, appender, overwriter("v"), dropper(stateFirst = true)),
       killed,
       crashes = 1,
       overwritten = Set(p, "t")),

@@ -32,7 +32,7 @@ object WriterModels {
    * interleavings.
    *
    * @param stateFirst whether `_zorder/` is deleted before the data files
-   * @param into folder of the file that is written
+   * @param into folder of the file that is written, which is named after the first of `rows`
    */
   def overwrite(
       directory: String,
@@ -43,7 +43,8 @@ object WriterModels {
     _ <- if (cleared) unit else Failed("cannot clear the directory")
     _ <- Forget(("write", directory), change("mkdirs")(_.makeDirectories(into)))
     _ <- step("write") { d =>
-      val written = d.put(s"$into/w", Rows(rows)).map(_.note(FolderWritten(directory)))
+      val written =
+        d.put(s"$into/${rows.head}", Rows(rows)).map(_.note(FolderWritten(directory, rows.head)))
       written.map(_ -> true).getOrElse(d -> false)
     }.flatMap(ok => if (ok) unit else Failed("cannot write"))
   } yield "overwritten"
