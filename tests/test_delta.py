@@ -15,7 +15,7 @@ SCRIPT = """
 import json
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from spark_zorder import configure
+from spark_zorder import configure, functions as F
 
 spark = (
     configure(
@@ -45,6 +45,17 @@ for target in ["plain", "lake", "'{folder}/plain'", "'{folder}/lake'", "parquet.
         answers[f"{{word}} {{target}}".replace("{folder}", "")] = answer
 tables = ["plain", "lake", "parquet.`{folder}/plain`", "delta.`{folder}/lake`"]
 answers["rows"] = [spark.table(t).count() for t in tables]
+
+# functions in front of a write
+many = spark.range(0, 4000, 1, 16).selectExpr(
+    "id", "pmod(hash(id), 100) a", "pmod(hash(id, 7), 100) b")
+for name, key in [("by_zorder", F.zorder("a", "b")), ("by_hilbert", F.hilbert("a", "b"))]:
+    ordered = many.repartitionByRange(16, key).sortWithinPartitions(key)
+    ordered.write.saveAsTable(name, format="delta")
+    ordered.write.saveAsTable(name, format="delta", mode="append")
+    assert sorted(spark.table(name).collect()) == sorted(2 * many.collect()), name
+    shown = spark.sql(f"SHOW LAYOUT {{name}} FOR (a, b)").collect()
+    answers[name] = [(r.files, r.filesPerPointQuery) for r in shown]
 print(json.dumps(answers))
 """
 
@@ -57,6 +68,11 @@ def test_each_command_gets_its_own_tables(tmp_path: Path, delta_is_outermost: bo
     assert done.returncode == 0, done.stderr[-3000:]
     answers = json.loads(done.stdout.strip().splitlines()[-1])
     assert answers["rows"] == [100] * 4
+    for name in ("by_zorder", "by_hilbert"):
+        for files, reads in answers[name]:
+            # 16 files of each of two writes; without an order a point query reads nearly all
+            assert files == 32
+            assert reads < 16, name
     # with TABLE every statement finds its way, whoever is outermost
     assert answers["OPTIMIZE TABLE plain"] == "ours"
     assert answers["OPTIMIZE TABLE '/plain'"] == "ours"
