@@ -99,7 +99,7 @@ def optimized(spark: SparkSession, path: Path, output: Output) -> Row:
         (row,) = builder.executeZOrderBy("x", "y", progress=True).collect()
     assert rows_of(table.toDF()) == before
     assert row.metrics.numRows == 40_000
-    return cast(Row, row)
+    return row
 
 
 def test_a_run_shows_phases_and_files(
@@ -196,7 +196,7 @@ def draw(output: Output, progress: bool | None, session: Any = None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("terminal", "console", "progress", "is_shown"),
+    "case",  # stderr is a terminal; Spark draws its own; what was asked for; there is a bar
     [
         (True, "false", None, True),
         (True, "true", None, False),
@@ -206,9 +206,9 @@ def draw(output: Output, progress: bool | None, session: Any = None) -> None:
     ],
 )
 def test_there_is_a_bar_at_terminals_where_spark_draws_none(
-    output: Output, bars: list[Bar], terminal: bool, console: str, progress: Any, is_shown: bool
+    output: Output, bars: list[Bar], case: tuple[bool, str, bool | None, bool]
 ) -> None:
-    output.terminal = terminal
+    output.terminal, console, progress, is_shown = case
     draw(output, progress, Session(console))
     assert len(bars) == is_shown
 
@@ -216,7 +216,8 @@ def test_there_is_a_bar_at_terminals_where_spark_draws_none(
 def test_there_is_a_bar_in_notebooks(
     output: Output, bars: list[Bar], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for config, is_shown in (({"IPKernelApp": {}}, True), ({}, False)):
+    kernel: dict[str, Any] = {"IPKernelApp": {}}
+    for config, is_shown in ((kernel, True), ({}, False)):
         bars.clear()
         shell = SimpleNamespace(config=config)
         ipython = SimpleNamespace(get_ipython=lambda shell=shell: shell)

@@ -1,6 +1,7 @@
 package io.sparkzorder.sql
 
-import org.apache.spark.sql.catalyst.analysis.ResolvedTable
+import org.apache.spark.sql.catalyst.analysis.{ResolvedTable, UnresolvedAttribute}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
 
 /** What Iceberg has for an OPTIMIZE of ours on an Iceberg table. */
@@ -19,10 +20,15 @@ private[sql] object RewriteDataFiles {
       Some("table" -> name),
       if (columns.isEmpty) None else Some("strategy" -> "sort"),
       if (columns.isEmpty) None else Some("sort_order" -> order),
-      statement.where.map("where" -> _.sql))
+      statement.where.map("where" -> byName(_).sql))
     val catalog = quoteIfNeeded(table.catalog.name)
     arguments.flatten.map { case (key, value) => s"$key => ${StatementText.string(value)}" }
       .mkString(s"CALL $catalog.system.rewrite_data_files(", ", ", ")")
+  }
+
+  /** Columns by their bare names, as Iceberg resolves them anew. */
+  private def byName(condition: Expression): Expression = condition.transform {
+    case a: AttributeReference => UnresolvedAttribute(Seq(a.name))
   }
 
   private def quoted(parts: Seq[String]): String = parts.map(quoteIfNeeded).mkString(".")
