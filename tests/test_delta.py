@@ -15,7 +15,7 @@ SCRIPT = """
 import json
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from spark_zorder import configure
+from spark_zorder import configure, functions as F
 
 spark = (
     configure(
@@ -26,6 +26,7 @@ spark = (
                 "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.sql.warehouse.dir", "{folder}/warehouse")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.databricks.delta.snapshotPartitions", "2")
         .config("spark.ui.enabled", "false")
     ).getOrCreate()
 )
@@ -45,6 +46,16 @@ for target in ["plain", "lake", "'{folder}/plain'", "'{folder}/lake'", "parquet.
         answers[f"{{word}} {{target}}".replace("{folder}", "")] = answer
 tables = ["plain", "lake", "parquet.`{folder}/plain`", "delta.`{folder}/lake`"]
 answers["rows"] = [spark.table(t).count() for t in tables]
+
+# functions in front of writes
+many = spark.range(0, 2000, 1, 8).selectExpr(
+    "id", "pmod(hash(id), 100) a", "pmod(hash(id, 7), 100) b")
+for mode, key in [("error", F.zorder("a", "b")), ("append", F.hilbert("a", "b"))]:
+    ordered = many.repartitionByRange(8, key).sortWithinPartitions(key)
+    ordered.write.saveAsTable("ordered", format="delta", mode=mode)
+assert sorted(spark.table("ordered").collect()) == sorted(2 * many.collect())
+shown = spark.sql("SHOW LAYOUT ordered FOR (a, b)").collect()
+answers["ordered"] = [(r.files, r.filesPerPointQuery) for r in shown]
 print(json.dumps(answers))
 """
 
@@ -57,6 +68,10 @@ def test_each_command_gets_its_own_tables(tmp_path: Path, delta_is_outermost: bo
     assert done.returncode == 0, done.stderr[-3000:]
     answers = json.loads(done.stdout.strip().splitlines()[-1])
     assert answers["rows"] == [100] * 4
+    for files, reads in answers["ordered"]:
+        # 8 files of each of two writes; without an order a point query reads nearly all
+        assert files == 16
+        assert reads < 12
     # with TABLE every statement finds its way, whoever is outermost
     assert answers["OPTIMIZE TABLE plain"] == "ours"
     assert answers["OPTIMIZE TABLE '/plain'"] == "ours"

@@ -64,17 +64,20 @@ def test_spark_sql(tmp_path: Path, environment: dict[str, str]) -> None:
 
 
 def test_spark_defaults(tmp_path: Path, environment: dict[str, str]) -> None:
-    """By the file alone, and in the Scala shell, which runs the example of the API."""
+    """By the file alone, and in the Scala shell, which runs the examples of the API."""
     lines = block(INSTALL, "properties", "spark.jars").code
     there = re.sub(r"/\S+\.jar", str(_jars.find_for_pyspark()), lines)
     with (tmp_path / "conf/spark-defaults.conf").open("a") as file:
         file.write(there)
-    (tmp_path / "example.scala").write_text(
-        block(API, "scala", "functions").code + "\nsys.exit(0)\n"
-    )
+    examples = [b.code for b in blocks(API) if b.language == "scala" and not b.is_untested]
+    assert len(examples) == 2
+    (tmp_path / "example.scala").write_text("\n".join([*examples, "sys.exit(0)\n"]))
     printed = shell("spark-shell -i example.scala < /dev/null", tmp_path, environment)
     assert "error" not in printed
     assert printed.count("only showing top 3 rows") == 3
+    assert re.search(r"\|numRows\|\n\+-+\+\n\| +100\|", printed)
+    assert re.search(r"\| optimize\|published\|", printed)
+    assert (tmp_path / "spark-warehouse/points/_zorder/_commits/_2_done").exists()
 
 
 @pytest.fixture

@@ -107,10 +107,7 @@ assert spark.table("points").select(F.zorder("x", "y").alias("z")).where("z >= 0
 """
 
 
-def test_connect_server_with_a_client_that_has_no_java(home: Home) -> None:
-    if not CLIENT.exists():
-        pytest.skip("there is no .venv-client: make test-rows makes it")
-    port = free_port()
+def connect_server(port: int) -> list[str]:
     server = [str(BIN / "spark-submit"), *OPTIONS]
     if ROW is not None and ROW.spark == "3.5":  # later lines bring the server along
         server += [
@@ -118,13 +115,51 @@ def test_connect_server_with_a_client_that_has_no_java(home: Home) -> None:
             f"org.apache.spark:spark-connect_{ROW.scala}:{pyspark.__version__}",
         ]
     server += ["--conf", f"spark.connect.grpc.binding.port={port}"]
-    server += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    return [
+        *server,
+        "--class",
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "spark-internal",
+    ]
+
+
+def test_connect_server_with_a_client_that_has_no_java(home: Home) -> None:
+    if not CLIENT.exists():
+        pytest.skip("there is no .venv-client: make test-rows makes it")
+    port = free_port()
     create, _, rows, _ = home.statements
     script = CONNECTED.format(port=port, create=create, rows=rows)
-    with home.serving([*server, "spark-internal"], port):
+    with home.serving(connect_server(port), port):
         home.environment = {
             "PATH": "/nowhere",
             "JAVA_HOME": "/nowhere",
             "PYTHONPATH": str(Path(_jars.__file__).parent.parent),
         }
         home.check(home.run([str(CLIENT), "-c", script]))
+
+
+def test_connect_server_with_a_client_in_scala(home: Home) -> None:
+    """Spark's own shell for Connect, with our jar for ZOrderTable and the functions."""
+    if ROW is None or ROW.spark == "3.5":
+        pytest.skip("from Spark 4.0 on spark-shell --remote is in pyspark's wheel")
+    port = free_port()
+    create, _, rows, bits = home.statements
+    code = f"""
+import io.sparkzorder.ZOrderTable
+import io.sparkzorder.functions.zorder
+import org.apache.spark.sql.functions.col
+spark.sql(\"\"\"{create}\"\"\")
+val table = ZOrderTable.forName(spark, "points")
+table.optimize().executeZOrderBy("x", "y").select("metrics.numRows").show()
+table.history(1).select("status").show()
+println("asked " + table.toDF.select(zorder(col("x"), col("y")).as("z")).where("z >= 0").count())
+spark.sql(\"\"\"{rows}\"\"\").show(false)
+spark.sql(\"\"\"{bits}\"\"\").show(false)
+exit
+"""
+    with home.serving(connect_server(port), port):
+        shell = [str(BIN / "spark-shell"), "--remote", f"sc://127.0.0.1:{port}", "--jars", str(JAR)]
+        printed = home.run(shell, code)
+    home.check(printed)
+    assert "asked 1000" in printed
+    assert "published" in printed

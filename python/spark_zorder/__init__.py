@@ -10,10 +10,11 @@ from spark_zorder import functions
 from spark_zorder._check import check
 from spark_zorder._errors import MissingExtensionError
 from spark_zorder._version import __version__
+from spark_zorder.optimize import OptimizeBuilder
 from spark_zorder.report import LayoutReport
 from spark_zorder.session import configure
 from spark_zorder.skipping import explain_skipping
-from spark_zorder.table import OptimizeBuilder, ZOrderTable
+from spark_zorder.table import ZOrderTable
 
 __all__ = [
     "LayoutReport",

@@ -1,11 +1,12 @@
 """A table as an object: the statements of spark-zorder with the method names of ``DeltaTable``."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from spark_zorder import _sql
+from spark_zorder._arguments import column_list, require_int, require_str
 from spark_zorder._errors import run
+from spark_zorder._progress import shown
+from spark_zorder.optimize import OptimizeBuilder
 from spark_zorder.report import LayoutReport
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class ZOrderTable:
         TypeError, ValueError
             `name` is not a str, or not a name.
         """
-        _require_str("name", name)
+        require_str("name", name)
         return cls(spark, _sql.identifier(name))
 
     @classmethod
@@ -68,7 +69,7 @@ class ZOrderTable:
         TypeError, ValueError
             `path` is not a str, or empty.
         """
-        _require_str("path", path)
+        require_str("path", path)
         if not path:
             raise ValueError("path is empty")
         return cls(spark, f"parquet.{_sql.quote(path)}")
@@ -108,7 +109,7 @@ class ZOrderTable:
         """
         if not cols:
             return LayoutReport(self.detail())
-        return LayoutReport(self._run(f"SHOW LAYOUT {self._target} FOR {_column_list(cols)}"))
+        return LayoutReport(self._run(f"SHOW LAYOUT {self._target} FOR {column_list(cols)}"))
 
     def history(self, limit: int | None = None) -> "DataFrame":
         """List the runs that changed the table's layout, the newest first.
@@ -124,7 +125,7 @@ class ZOrderTable:
             `limit` is not an int, or below 1.
         """
         if limit is not None:
-            _require_int("limit", limit, 1)
+            require_int("limit", limit, 1)
         runs = self._run(f"SHOW LAYOUT HISTORY {self._target}")
         return runs if limit is None else runs.limit(limit)
 
@@ -151,7 +152,7 @@ class ZOrderTable:
         """
         clauses = [f"VACUUM LAYOUT {self._target}"]
         if hours is not None:
-            clauses.append(f"RETAIN {_require_int('hours', hours, 0)} HOURS")
+            clauses.append(f"RETAIN {require_int('hours', hours, 0)} HOURS")
         if dryRun:
             clauses.append("DRY RUN")
         return self._run(" ".join(clauses))
@@ -168,151 +169,24 @@ class ZOrderTable:
         """Finish a run that was interrupted after its commit."""
         return self._run(f"RECOVER LAYOUT {self._target}")
 
-    def createIndex(self, *cols: str) -> "DataFrame":
+    def createIndex(self, *cols: str, progress: bool | None = None) -> "DataFrame":
         """Build the skipping index, for `cols` or for the columns of the layout.
+
+        Parameters
+        ----------
+        *cols : str
+            Columns; without any, those of the table's layout.
+        progress : bool, optional
+            As for `OptimizeBuilder.executeZOrderBy`.
 
         Raises
         ------
         TypeError, ValueError
             A column is not a str, or not a name.
         """
-        columns = f" {_column_list(cols)}" if cols else ""
-        return self._run(f"CREATE ZORDER INDEX ON {self._target}{columns}")
+        columns = f" {column_list(cols)}" if cols else ""
+        with shown(self._spark, f"INDEX {self._target}", progress):
+            return self._run(f"CREATE ZORDER INDEX ON {self._target}{columns}")
 
     def _run(self, statement: str) -> "DataFrame":
         return run(self._spark, statement)
-
-
-@dataclass(frozen=True, repr=False)
-class OptimizeBuilder:
-    """An OPTIMIZE in the making; every method returns a new builder and leaves this one.
-
-    Get one by `ZOrderTable.optimize`. The two methods that begin with ``execute`` run the statement
-    and return its one row; printing a builder shows the statement so far.
-    """
-
-    _spark: "SparkSession"
-    _target: str
-    _full: bool = False
-    _predicate: str | None = None
-    _directory: str | None = None
-    _options: dict[str, str] = field(default_factory=dict)
-    _dry_run: bool = False
-
-    def where(self, predicate: str) -> "OptimizeBuilder":
-        """Take only what `predicate` chooses; a second one is added by AND.
-
-        Parameters
-        ----------
-        predicate : str
-            A condition in SQL. A part of it on partition columns chooses partitions, one with data
-            columns the files in which a row may match, by the min/max of their footers. With
-            ``into`` it may use partition columns only.
-
-        Raises
-        ------
-        TypeError
-            `predicate` is not a str.
-        """
-        _require_str("predicate", predicate)
-        both = predicate if self._predicate is None else f"({self._predicate}) AND ({predicate})"
-        return replace(self, _predicate=both)
-
-    def full(self) -> "OptimizeBuilder":
-        """Lay out all files, also those that are well placed."""
-        return replace(self, _full=True)
-
-    def into(self, directory: str) -> "OptimizeBuilder":
-        """Write the laid-out table into an empty directory, and leave this one alone.
-
-        Raises
-        ------
-        TypeError, ValueError
-            `directory` is not a str, or empty.
-        """
-        _require_str("directory", directory)
-        if not directory:
-            raise ValueError("directory is empty")
-        return replace(self, _directory=directory)
-
-    def option(self, key: str, value: str | int | float | bool) -> "OptimizeBuilder":
-        """Set one of the settings for this run, such as ``option("targetFileSize", "64m")``.
-
-        Raises
-        ------
-        TypeError
-            `key` is not a str, or `value` neither str, number nor bool.
-        """
-        _require_str("key", key)
-        if not isinstance(value, (str, int, float)):
-            raise TypeError(
-                f"value must be a str, a number or a bool, but is {type(value).__name__}"
-            )
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        return replace(self, _options={**self._options, key: text})
-
-    def dryRun(self) -> "OptimizeBuilder":
-        """Change nothing: only sample, and return what a run would do."""
-        return replace(self, _dry_run=True)
-
-    def executeCompaction(self) -> "DataFrame":
-        """Run it by the columns of the table's layout or of its property ``zorder.columns``.
-
-        A table that has neither is merely compacted: small files become larger ones.
-        """
-        return run(self._spark, self._statement())
-
-    def executeZOrderBy(self, *cols: "str | Sequence[str]") -> "DataFrame":
-        """Run it, ordering by `cols`.
-
-        Parameters
-        ----------
-        *cols : str
-            At least one column, or one list of them; ``a.b`` is the field ``b`` of ``a``, and
-            ```a.b``` one column.
-
-        Raises
-        ------
-        TypeError, ValueError
-            A column is not a str, or not a name, or there are no columns.
-        """
-        if len(cols) == 1 and isinstance(cols[0], (list, tuple)):
-            cols = tuple(cols[0])
-        if not cols:
-            raise ValueError("executeZOrderBy requires > 0 parameters but the actual number is 0")
-        return run(self._spark, self._statement(f"ZORDER BY {_column_list(cols)}"))
-
-    def __repr__(self) -> str:
-        return self._statement()
-
-    def _statement(self, order: str | None = None) -> str:
-        options = ", ".join(f"{_sql.string(k)} {_sql.string(v)}" for k, v in self._options.items())
-        clauses = [
-            f"OPTIMIZE TABLE {self._target}",
-            "FULL" if self._full else None,
-            None if self._predicate is None else f"WHERE {self._predicate}",
-            order,
-            None if self._directory is None else f"INTO {_sql.string(self._directory)}",
-            f"OPTIONS ({options})" if options else None,
-            "DRY RUN" if self._dry_run else None,
-        ]
-        return " ".join(clause for clause in clauses if clause)
-
-
-def _column_list(cols: Sequence[object]) -> str:
-    names = [_require_str(f"column {position}", col) for position, col in enumerate(cols, start=1)]
-    return _sql.columns(names)
-
-
-def _require_str(argument: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{argument} must be a str, but is {type(value).__name__}")
-    return value
-
-
-def _require_int(argument: str, value: object, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{argument} must be an int, but is {type(value).__name__}")
-    if value < least:
-        raise ValueError(f"{argument} must be at least {least}, but is {value}")
-    return value

@@ -7,23 +7,25 @@ import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
 /**
- * Names and times the phases of a run. The Spark UI shows the phase as the description of its jobs;
- * the user's own description comes back afterwards.
+ * Names and times the phases of a run. The Spark UI shows the phase as the description of its jobs, and
+ * its stages are named after it, which is what a status tracker sees. The user's own description comes
+ * back afterwards.
  */
 final class Phases(sc: SparkContext, statement: String) extends Logging {
-  private val key = "spark.job.description"
+  // Spark names a stage by the short form of the place that called it
+  private val keys = Seq("spark.job.description", "callSite.short")
   private val spent = mutable.LinkedHashMap.empty[String, Long]
 
   /** Runs one phase; the times of equally named phases add up. */
   def apply[T](name: String)(body: => T): T = {
-    val before = sc.getLocalProperty(key)
-    sc.setJobDescription(s"$statement: $name")
+    val before = keys.map(sc.getLocalProperty)
+    keys.foreach(sc.setLocalProperty(_, s"$statement: $name"))
     val start = System.nanoTime()
     try body
     finally {
       val ms = (System.nanoTime() - start) / 1000000L
       spent(name) = spent.getOrElse(name, 0L) + ms
-      sc.setLocalProperty(key, before)
+      keys.zip(before).foreach { case (key, value) => sc.setLocalProperty(key, value) }
       logInfo(s"$statement: $name took $ms ms")
     }
   }

@@ -44,6 +44,9 @@ object ZOrderErrors {
       "directory" -> directory,
       "user" -> user)
 
+  def extensionMissing(statement: String): ZOrderException =
+    error("ZORDER_EXTENSION_MISSING", "statement" -> statement)
+
   def filesOutsidePartitions(target: String, directory: String): ZOrderException =
     error("ZORDER_FILES_OUTSIDE_PARTITIONS", "target" -> target, "directory" -> directory)
 

@@ -11,10 +11,12 @@ import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.PARAMETER
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
 import io.sparkzorder.commands.{OptimizeCommand, PartitionPredicate}
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.tables.{CatalogTarget, PathTarget, Target, TargetChecks}
 
 /** Turns a statement into its command as soon as Spark has looked up the table. */
@@ -30,8 +32,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
         case Some(table) => command(s, CatalogTarget(table))
         case None =>
           val known = format(r.table)
-          (if (known == "delta") deltas(other) else None)
-            .getOrElse(TargetChecks.refuseFormat(r.identifier.toString, known))
+          (if (known == "delta") deltas(other) else None).getOrElse(refuse(s, r, known))
       }
     case s @ TargetStatement(PathOrTable(parts), action) =>
       s.copy(child = pathOrTable(parts, action.statement))
@@ -46,9 +47,14 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
       }
   }
 
+  private def refuse(s: OptimizeTable, r: ResolvedTable, format: String): Nothing =
+    if (format == "iceberg") {
+      val advice = s"Use Iceberg's own way: ${RewriteDataFiles.call(s, r)}"
+      throw ZOrderErrors.unsupportedTable(r.identifier.toString, "an Iceberg table", advice)
+    } else TargetChecks.refuseFormat(r.identifier.toString, format)
+
   private def fullName(r: ResolvedTable): String =
-    (r.catalog.name +: r.identifier.namespace :+ r.identifier.name)
-      .map(part => s"`${part.replace("`", "``")}`").mkString(".")
+    quoteNameParts((r.catalog.name +: r.identifier.namespace :+ r.identifier.name).toSeq)
 
   private def pathOrTable(parts: Seq[String], statement: String): LogicalPlan =
     if (isTable(parts)) SparkLine.unresolvedTable(parts, statement) else PathTable(parts.last)

@@ -9,6 +9,7 @@ import org.antlr.v4.runtime.misc.Interval
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.execution.{
   CodegenMode,
   CostMode,
@@ -113,7 +114,7 @@ private[sql] final class ZOrderAstBuilder(
     OtherParser(text, otherParser(text))
   }
 
-  private def deltaPath(path: String): String = s"delta.`${path.replace("`", "``")}`"
+  private def deltaPath(path: String): String = s"delta.${quoteIdentifier(path)}"
 
   private def onTarget(ctx: TargetContext, action: TargetAction): LogicalPlan =
     TargetStatement(target(ctx, action.statement), action)

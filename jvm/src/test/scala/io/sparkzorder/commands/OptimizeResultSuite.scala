@@ -52,13 +52,17 @@ class OptimizeResultSuite extends OptimizeTestBase {
     case other => other.sql
   }
 
-  test("the description of every job names statement and phase") {
+  test("the description of every job names statement and phase, and so do its stages") {
     withTableDir { dir =>
       write(shuffled(500, 2), dir)
       val seen = new java.util.concurrent.ConcurrentLinkedQueue[String]
+      val stages = new java.util.concurrent.ConcurrentLinkedQueue[(String, Set[String])]
       val listener = new SparkListener {
-        override def onJobStart(start: SparkListenerJobStart): Unit =
-          seen.add(String.valueOf(start.properties.getProperty("spark.job.description")))
+        override def onJobStart(start: SparkListenerJobStart): Unit = {
+          val description = String.valueOf(start.properties.getProperty("spark.job.description"))
+          seen.add(description)
+          stages.add(description -> start.stageInfos.map(_.name).toSet)
+        }
       }
       TestAccess.drainListeners(spark.sparkContext)
       spark.sparkContext.addSparkListener(listener)
@@ -71,6 +75,7 @@ class OptimizeResultSuite extends OptimizeTestBase {
       assert(jobs.map(_.split(": ").last).toSet === Set("sample", "write", "verify"))
       // one sampling pass, whatever the number of columns
       assert(jobs.count(_.endsWith("sample")) === 1)
+      stages.forEach { case (description, names) => assert(names === Set(description)) }
     }
   }
 

@@ -366,6 +366,7 @@ class OptimizeSuite extends OptimizeTestBase {
         assert(spark.conf.getAll === before)
         assert(sc.getLocalProperty("spark.job.description") === "mine")
         assert(sc.getLocalProperty("spark.jobGroup.id") === "group")
+        assert(sc.getLocalProperty("callSite.short") === null)
       } finally sc.clearJobGroup()
     }
   }

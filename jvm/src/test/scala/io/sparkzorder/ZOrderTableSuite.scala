@@ -1,0 +1,162 @@
+package io.sparkzorder
+
+import java.io.File
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.Files
+
+import org.apache.spark.sql.{AnalysisException, DataFrame, Row}
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.sparkzorder.SparkLine
+
+import io.sparkzorder.commands.OptimizeTestBase
+
+/** The statements that [[ZOrderTable]] writes reach the extension, and its answers the caller. */
+class ZOrderTableSuite extends OptimizeTestBase {
+
+  private def table(dir: File): ZOrderTable = ZOrderTable.forPath(spark, dir.toString)
+
+  private def bare(name: String): OptimizeBuilder = ZOrderTable.forName(spark, name).optimize()
+
+  test("an OPTIMIZE in the making is its statement; every clause is quoted and in its place") {
+    assert(bare("shop.`odd.name`").toString === "OPTIMIZE TABLE `shop`.`odd.name`")
+    assert(bare("`a``b`").toString === "OPTIMIZE TABLE `a``b`")
+    val all = bare("t").dryRun().option("verify", "full").option("allowTypeChange", true)
+      .option("sampleRows", 1000L).option("verify", "footer").into("/it's \\here").full()
+      .where("p = 1 OR p = 2").where("q = 3")
+    assert(all.toString === "OPTIMIZE TABLE `t` FULL WHERE (p = 1 OR p = 2) AND (q = 3) " +
+      "INTO '/it\\'s \\\\here' OPTIONS ('allowTypeChange' 'true', 'sampleRows' '1000', " +
+      "'verify' 'footer') DRY RUN")
+  }
+
+  test("a builder can be built upon twice") {
+    val base = bare("t").where("p = 1")
+    assert(base.full().toString !== base.toString)
+    assert(base.toString === "OPTIMIZE TABLE `t` WHERE p = 1")
+  }
+
+  test("wrong values are refused before anything runs, and name themselves") {
+    val t = ZOrderTable.forName(spark, "no_such_table")
+    def refused(word: String)(call: => Any): Unit =
+      assert(intercept[IllegalArgumentException](call).getMessage.contains(word))
+    refused("limit must be at least 1, but is 0")(t.history(0))
+    refused("hours must be at least 0, but is -1")(t.vacuum(-1))
+    refused("requires > 0 parameters")(t.optimize().executeZOrderBy())
+    refused("directory is empty")(t.optimize().into(""))
+    refused("path is empty")(ZOrderTable.forPath(spark, ""))
+    refused("a name is empty")(ZOrderTable.forName(spark, ""))
+    for (wrong <- Seq("a..b", "a.", "`a", "`a`b")) {
+      intercept[AnalysisException](ZOrderTable.forName(spark, wrong))
+      intercept[AnalysisException](t.layout(wrong))
+    }
+  }
+
+  test("OPTIMIZE by path: the rows stay, the metrics are true, then the statements on its state") {
+    withTableDir { dir =>
+      write(shuffled(500, 5), dir)
+      val original = dataFiles(dir)
+      val rows = bag(table(dir).toDF)
+
+      val planned = table(dir).optimize().dryRun().executeZOrderBy("a", "b").head()
+      assert(planned.getAs[Boolean]("dryRun") && dataFiles(dir) === original)
+
+      val result = table(dir).optimize().option("targetFileSize", "4k").executeZOrderBy("a", "b")
+      assert(bag(table(dir).toDF) === rows)
+      checkMetrics(result.head(), dir, original, dataFiles(dir))
+      checkState(dir)
+
+      assert(names(table(dir).detail()) === Seq("a", "b"))
+      assert(names(table(dir).layout()) === Seq("a", "b"))
+      assert(names(table(dir).layout("b")) === Seq("b"))
+      // OPTIMIZE has made one
+      sql(s"DROP ZORDER INDEX ON '$dir'")
+      assert(table(dir).createIndex("a").head().getAs[Long]("files") === dataFiles(dir).size)
+      assert(table(dir).recover().head().getAs[Long]("runsRecovered") === 0)
+
+      val compacted = table(dir).optimize().dryRun().executeCompaction().head()
+      assert(compacted.getAs[Seq[Row]]("columns").map(_.getString(0)) === Seq("a", "b"))
+
+      table(dir).undo()
+      assert(dataFiles(dir) === original)
+      assert(table(dir).history().count() === 2)
+      assert(table(dir).history(1).head().getAs[Long]("number") === 2)
+    }
+  }
+
+  private def names(layout: DataFrame): Seq[String] =
+    layout.select("column").collect().map(_.getString(0)).toSeq
+
+  test("VACUUM: dry runs remove nothing, the retention is what is named") {
+    withTableDir { dir =>
+      write(shuffled(100, 3), dir)
+      table(dir).optimize().executeZOrderBy("a")
+      def retained: Boolean = new File(dir, "_zorder/_retained").list().nonEmpty
+      assert(table(dir).vacuum().count() === 0)
+      assert(table(dir).vacuum(hours = 24, dryRun = true).count() === 0)
+      assert(table(dir).vacuum(dryRun = true).count() === 0)
+      assert(table(dir).vacuum(0, dryRun = true).count() > 0 && retained)
+      assert(table(dir).vacuum(0).count() > 0 && !retained)
+    }
+  }
+
+  test("INTO leaves the source alone") {
+    withTableDir { dir =>
+      withTempDir { parent =>
+        write(shuffled(100, 3), dir)
+        val before = snapshot(dir)
+        val copy = new File(parent, "it's elsewhere")
+        table(dir).optimize().into(copy.toString).executeZOrderBy("a")
+        assert(snapshot(dir) === before)
+        assert(bag(table(copy).toDF) === bag(table(dir).toDF))
+      }
+    }
+  }
+
+  test("a session without the extension says what to add; a wrong WHERE is Spark's own error") {
+    withTableDir { dir =>
+      write(shuffled(10, 1), dir)
+      intercept[ParseException](table(dir).optimize().where("p = = 1").executeCompaction())
+      val without = SparkLine.session(spark).newSession()
+      without.conf.set("spark.zorder.enabled", "false")
+      // its functions are there, so the session is not blamed
+      intercept[ParseException](ZOrderTable.forPath(without, dir.toString).detail())
+      without.sessionState.functionRegistry.dropFunction(FunctionIdentifier("interleave_bits"))
+      fails("ZORDER_EXTENSION_MISSING", "SHOW LAYOUT", "spark.sql.extensions") {
+        ZOrderTable.forPath(without, dir.toString).detail()
+      }
+    }
+  }
+
+  test("the example of the Scaladoc is the one that runs here") {
+    assert(lines("main", "{{{", "}}}") === lines("test", "// begin", "// end"))
+    withDatabase("shop") {
+      sql("CREATE DATABASE shop")
+      sql(
+        "CREATE TABLE shop.sales USING parquet PARTITIONED BY (day) AS SELECT id AS customer_id, " +
+          "id % 7 AS sold_at, '2026-01-01' AS day FROM range(100)")
+      example()
+      assert(spark.table("shop.sales").count() === 100)
+      val runs = ZOrderTable.forName(spark, "shop.sales").history().select("operation").collect()
+      assert(runs.map(_.getString(0)).toSeq === Seq("undo", "optimize"))
+    }
+  }
+
+  private def example(): Unit = {
+    // begin
+    val sales = ZOrderTable.forName(spark, "shop.sales")
+    sales.optimize().where("day = '2026-01-01'").executeZOrderBy("customer_id", "sold_at")
+    sales.layout("customer_id", "sold_at").show()
+    sales.history(5).show()
+    sales.undo()
+    // end
+  }
+
+  /** Lines of the Scaladoc, or of this file, between two others. */
+  private def lines(folder: String, begin: String, end: String): Seq[String] = {
+    val name = if (folder == "main") "ZOrderTable" else "ZOrderTableSuite"
+    val file = new File(s"jvm/src/$folder/scala/io/sparkzorder/$name.scala")
+    val text = new String(Files.readAllBytes(file.toPath), UTF_8).split('\n')
+      .map(_.trim.stripPrefix("*").trim).toSeq
+    text.dropWhile(_ != begin).drop(1).takeWhile(_ != end)
+  }
+}

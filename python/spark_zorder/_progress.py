@@ -1,0 +1,116 @@
+"""A bar while a statement runs, in terminals and notebooks; drawn by tqdm, if that is there.
+
+Nothing that goes wrong here reaches the statement: it is logged, and there is no bar any more.
+"""
+
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from spark_zorder._watch import Step, Watch, watch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def shown(spark: "SparkSession", title: str, progress: bool | None) -> Iterator[None]:
+    """Draw a bar while the block runs.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Classic, or Spark Connect of Spark 4.
+    title : str
+        Statement and target.
+    progress : bool, optional
+        Whether there is a bar; by the kind of output unless given.
+    """
+    started = _quietly(lambda: _started(spark, title, progress))
+    try:
+        yield
+    finally:
+        if started is not None:
+            _quietly(started.stop)
+
+
+def _started(spark: "SparkSession", title: str, progress: bool | None) -> "Watch | None":
+    if not (_suits(spark) if progress is None else progress):
+        return None
+    tqdm = _tqdm()
+    if tqdm is None:
+        if progress:
+            warnings.warn(
+                "no progress bar without tqdm: pip install 'spark-zorder[progress]'", stacklevel=5
+            )
+        return None
+    return watch(spark, Bar(tqdm, title))
+
+
+def _suits(spark: "SparkSession") -> bool:
+    if _in_notebook():
+        return True
+    return sys.stderr.isatty() and not _spark_draws_one(spark)
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and "IPKernelApp" in shell.config
+
+
+def _spark_draws_one(spark: "SparkSession") -> bool:
+    # pyspark's shells switch on the first of them, and the second one for a remote session
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        return os.environ.get("SPARK_CONNECT_PROGRESS_BAR_ENABLED") == "1"
+    return spark.conf.get("spark.ui.showConsoleProgress", "false") == "true"
+
+
+def _tqdm() -> Any:
+    try:
+        with warnings.catch_warnings():
+            # without ipywidgets it draws text in notebooks, which is good enough
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm
+
+
+class Bar:
+    """One line that shows one step after the other."""
+
+    def __init__(self, tqdm: Any, title: str) -> None:
+        self._title = title
+        self._step: Step | None = None
+        self._bar = tqdm(desc=title, leave=False, dynamic_ncols=True)
+
+    def show(self, step: Step) -> None:
+        """Show how far a step is; a new one begins at nothing."""
+        bar, before = self._bar, self._step
+        self._step = step
+        if before is None or before.begins != step.begins:
+            bar.unit = step.unit
+            bar.bar_format = None if step.total else "{desc}{elapsed}"
+            bar.set_description(self._title + (f": {step.label}" if step.label else ""), False)
+            bar.reset(step.total)
+        bar.n = step.done
+        bar.refresh()
+
+    def close(self) -> None:
+        """Remove the line."""
+        self._bar.close()
+
+
+def _quietly(action: "Callable[[], Any]") -> Any:
+    try:
+        return action()
+    except Exception:
+        _log.warning("the progress bar failed; the statement is not affected", exc_info=True)
+        return None

@@ -1,0 +1,152 @@
+"""How far a statement is, by what Spark tells about its jobs.
+
+A classic session has a status tracker, which a thread asks. The jobs of the statement are those of
+a job group, and their stages are named after the statement and its phase. A Connect server sends
+messages about tasks while a statement runs, without names.
+"""
+
+import logging
+import threading
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext, SparkStageInfo, StatusTracker
+    from pyspark.sql import SparkSession
+
+EVERY_SECONDS = 0.5
+
+_log = logging.getLogger(__name__)
+
+# Phases without jobs, after the one that was last seen at work; the driver does them.
+_THEN = {
+    "": "list, footers",
+    "sample": "cuts",
+    "write": "verify, commit, publish",
+    "verify": "commit, publish",
+}
+
+_GROUP = "spark.jobGroup.id"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a statement does just now; `total` is 0 where there is nothing to count."""
+
+    label: str = ""
+    done: int = 0
+    total: int = 0
+    unit: str = "task"
+
+    @property
+    def begins(self) -> tuple[str, int, str]:
+        """What stays the same while the step goes on."""
+        return (self.label, self.total, self.unit)
+
+
+class Line(Protocol):
+    """Where steps are shown."""
+
+    def show(self, step: Step) -> None:
+        """Show how far a step is."""
+
+    def close(self) -> None:
+        """Show nothing any more."""
+
+
+class Watch(ABC):
+    """Shows the steps of a statement from its making until `stop`."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End it; called by the thread that made it."""
+
+
+def watch(spark: "SparkSession", line: Line) -> Watch | None:
+    """Show on `line` what the calling thread's next statement does; None where nothing tells."""
+    if not type(spark).__module__.startswith("pyspark.sql.connect"):
+        return _StatusWatch(spark.sparkContext, line)
+    # Connect of Spark 3.5 tells nothing
+    return _MessageWatch(spark, line) if hasattr(spark, "registerProgressHandler") else None
+
+
+class _StatusWatch(Watch):
+    def __init__(self, context: "SparkContext", line: Line) -> None:
+        self._context, self._line = context, line
+        self._tracker = context.statusTracker()
+        # a group of the user's is kept: it may be what the run is cancelled by
+        group = context.getLocalProperty(_GROUP)
+        self._own = None if group else f"zorder-{uuid.uuid4()}"
+        self._group = group or self._own
+        self._before = set(self._tracker.getJobIdsForGroup(self._group))
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._ask, name="zorder-progress", daemon=True)
+        self._thread.start()
+        if self._own:
+            context.setLocalProperty(_GROUP, self._own)
+
+    def _ask(self) -> None:
+        try:
+            while not self._over.wait(EVERY_SECONDS):
+                self._line.show(self._now())
+        except Exception:
+            _log.warning("the progress bar failed; the statement is not affected", exc_info=True)
+
+    def _now(self) -> Step:
+        jobs = set(self._tracker.getJobIdsForGroup(self._group)) - self._before
+        return step_of(_stages(self._tracker, max(jobs)) if jobs else [])
+
+    def stop(self) -> None:
+        self._over.set()
+        if self._own:
+            # Spark takes None for no value
+            self._context.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]
+        self._thread.join()
+        self._line.close()
+
+
+def _stages(tracker: "StatusTracker", job: int) -> "list[SparkStageInfo]":
+    info = tracker.getJobInfo(job)
+    # parents have smaller ids
+    ids = sorted(info.stageIds) if info is not None else []
+    return [stage for stage in map(tracker.getStageInfo, ids) if stage is not None]
+
+
+def step_of(stages: "Sequence[SparkStageInfo]") -> Step:
+    """Tell the step from the stages of the job that began last, in their order."""
+    # "OPTIMIZE `sales`: write"
+    phase = stages[-1].name.rpartition(": ")[2] if stages else ""
+    for stage in stages:
+        if stage.numCompletedTasks < stage.numTasks:
+            # each task of the last stage writes one file
+            writes = phase == "write" and stage is stages[-1]
+            unit = "file" if writes else "task"
+            return Step(phase, stage.numCompletedTasks, stage.numTasks, unit)
+    return Step(_THEN.get(phase, phase))
+
+
+class _MessageWatch(Watch):
+    def __init__(self, spark: "SparkSession", line: Line) -> None:
+        self._spark, self._line = spark, line
+        self._thread = threading.get_ident()
+        self._failed = False
+        spark.registerProgressHandler(self._told)
+
+    def _told(self, stages: Iterable[Any] | None = None, **_: Any) -> None:
+        # every statement of the session is told; they are told in the threads that run them
+        if self._failed or threading.get_ident() != self._thread:
+            return
+        try:
+            known = list(stages or ())
+            done = sum(stage.num_completed_tasks for stage in known)
+            self._line.show(Step("", done, sum(stage.num_tasks for stage in known)))
+        except Exception:
+            self._failed = True
+            _log.warning("the progress bar failed; the statement is not affected", exc_info=True)
+
+    def stop(self) -> None:
+        self._spark.removeProgressHandler(self._told)
+        self._line.close()

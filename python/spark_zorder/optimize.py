@@ -1,0 +1,144 @@
+"""An OPTIMIZE, put together clause by clause."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from spark_zorder import _sql
+from spark_zorder._arguments import column_list, require_str
+from spark_zorder._errors import run
+from spark_zorder._progress import shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, repr=False)
+class OptimizeBuilder:
+    """An OPTIMIZE in the making; every method returns a new builder and leaves this one.
+
+    Get one by `ZOrderTable.optimize`. The two methods that begin with ``execute`` run the statement
+    and return its one row; printing a builder shows the statement so far.
+    """
+
+    _spark: "SparkSession"
+    _target: str
+    _full: bool = False
+    _predicate: str | None = None
+    _directory: str | None = None
+    _options: dict[str, str] = field(default_factory=dict)
+    _dry_run: bool = False
+
+    def where(self, predicate: str) -> "OptimizeBuilder":
+        """Take only what `predicate` chooses; a second one is added by AND.
+
+        Parameters
+        ----------
+        predicate : str
+            A condition in SQL. A part of it on partition columns chooses partitions, one with data
+            columns the files in which a row may match, by the min/max of their footers. With
+            ``into`` it may use partition columns only.
+
+        Raises
+        ------
+        TypeError
+            `predicate` is not a str.
+        """
+        require_str("predicate", predicate)
+        both = predicate if self._predicate is None else f"({self._predicate}) AND ({predicate})"
+        return replace(self, _predicate=both)
+
+    def full(self) -> "OptimizeBuilder":
+        """Lay out all files, also those that are well placed."""
+        return replace(self, _full=True)
+
+    def into(self, directory: str) -> "OptimizeBuilder":
+        """Write the laid-out table into an empty directory, and leave this one alone.
+
+        Raises
+        ------
+        TypeError, ValueError
+            `directory` is not a str, or empty.
+        """
+        require_str("directory", directory)
+        if not directory:
+            raise ValueError("directory is empty")
+        return replace(self, _directory=directory)
+
+    def option(self, key: str, value: str | int | float | bool) -> "OptimizeBuilder":
+        """Set one of the settings for this run, such as ``option("targetFileSize", "64m")``.
+
+        Raises
+        ------
+        TypeError
+            `key` is not a str, or `value` neither str, number nor bool.
+        """
+        require_str("key", key)
+        if not isinstance(value, (str, int, float)):
+            raise TypeError(
+                f"value must be a str, a number or a bool, but is {type(value).__name__}"
+            )
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        return replace(self, _options={**self._options, key: text})
+
+    def dryRun(self) -> "OptimizeBuilder":
+        """Change nothing: only sample, and return what a run would do."""
+        return replace(self, _dry_run=True)
+
+    def executeCompaction(self, *, progress: bool | None = None) -> "DataFrame":
+        """Run it by the columns of the table's layout or of its property ``zorder.columns``.
+
+        A table that has neither is merely compacted: small files become larger ones.
+
+        Parameters
+        ----------
+        progress : bool, optional
+            As for `executeZOrderBy`.
+        """
+        return self._execute(self._statement(), progress)
+
+    def executeZOrderBy(
+        self, *cols: "str | Sequence[str]", progress: bool | None = None
+    ) -> "DataFrame":
+        """Run it, ordering by `cols`.
+
+        Parameters
+        ----------
+        *cols : str
+            At least one column, or one list of them; ``a.b`` is the field ``b`` of ``a``, and
+            ```a.b``` one column.
+        progress : bool, optional
+            Whether a bar is drawn while it runs, which needs ``spark-zorder[progress]``: the phase,
+            its tasks, and the files that are written; over Spark Connect tasks alone. Unless given
+            it is drawn in notebooks, and on terminals where Spark draws none of its own.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A column is not a str, or not a name, or there are no columns.
+        """
+        if len(cols) == 1 and isinstance(cols[0], (list, tuple)):
+            cols = tuple(cols[0])
+        if not cols:
+            raise ValueError("executeZOrderBy requires > 0 parameters but the actual number is 0")
+        return self._execute(self._statement(f"ZORDER BY {column_list(cols)}"), progress)
+
+    def _execute(self, statement: str, progress: bool | None) -> "DataFrame":
+        with shown(self._spark, f"OPTIMIZE {self._target}", progress):
+            return run(self._spark, statement)
+
+    def __repr__(self) -> str:
+        return self._statement()
+
+    def _statement(self, order: str | None = None) -> str:
+        options = ", ".join(f"{_sql.string(k)} {_sql.string(v)}" for k, v in self._options.items())
+        clauses = [
+            f"OPTIMIZE TABLE {self._target}",
+            "FULL" if self._full else None,
+            None if self._predicate is None else f"WHERE {self._predicate}",
+            order,
+            None if self._directory is None else f"INTO {_sql.string(self._directory)}",
+            f"OPTIONS ({options})" if options else None,
+            "DRY RUN" if self._dry_run else None,
+        ]
+        return " ".join(clause for clause in clauses if clause)

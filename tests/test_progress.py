@@ -1,0 +1,263 @@
+"""The progress bar: what it shows, when there is one, and that no statement minds it."""
+
+import io
+import logging
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from pyspark import SparkStageInfo
+from pyspark.sql import Row, SparkSession
+
+from spark_zorder import ZOrderTable, _progress, _watch
+from spark_zorder._progress import Bar, shown
+from spark_zorder._watch import Step, step_of
+from tests.support import rows_of
+
+tqdm: Any = pytest.importorskip("tqdm").tqdm
+
+
+class Output(io.StringIO):
+    """Standard error of a program that runs at a terminal, or does not."""
+
+    terminal = False
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    @property
+    def lines(self) -> list[str]:
+        """What each drawing of the line showed."""
+        return [line.strip() for line in re.split(r"[\r\n]", self.getvalue()) if line.strip()]
+
+
+@pytest.fixture
+def output() -> Output:
+    return Output()
+
+
+def stage(phase: str, done: int, tasks: int) -> SparkStageInfo:
+    return SparkStageInfo(1, 0, f"OPTIMIZE `a: b`: {phase}", tasks, 1, done, 0)
+
+
+@pytest.mark.parametrize(
+    ("stages", "step"),
+    [
+        ([], Step("list, footers")),
+        ([stage("sample", 1, 4)], Step("sample", 1, 4)),
+        ([stage("sample", 4, 4)], Step("cuts")),
+        ([stage("write", 3, 9), stage("write", 0, 5)], Step("write", 3, 9)),
+        ([stage("write", 9, 9), stage("write", 2, 5)], Step("write", 2, 5, "file")),
+        ([stage("write", 9, 9), stage("write", 5, 5)], Step("verify, commit, publish")),
+        ([stage("footers", 7, 7)], Step("footers")),
+    ],
+)
+def test_the_step_is_that_of_the_first_stage_with_work_left(
+    stages: list[SparkStageInfo], step: Step
+) -> None:
+    assert step_of(stages) == step
+
+
+def test_a_bar_shows_one_step_after_the_other(output: Output) -> None:
+    steps = [Step("sample", 1, 4), Step("write", 2, 5, "file"), Step("verify, commit, publish")]
+    with redirect_stderr(output):
+        bar = Bar(tqdm, "OPTIMIZE t")
+        for step in steps:
+            bar.show(step)
+        bar.close()
+    drawn = "\n".join(output.lines)
+    assert re.search(r"OPTIMIZE t: sample: +25%.* 1/4 ", drawn)
+    assert re.search(r"OPTIMIZE t: write: +40%.* 2/5 .*file", drawn)
+    assert re.search(r"OPTIMIZE t: verify, commit, publish: \d\d:\d\d", drawn)
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A table whose OPTIMIZE takes some seconds, and Spark that tells of them often."""
+    monkeypatch.setattr(_watch, "EVERY_SECONDS", 0.01)
+    key = "spark.connect.progress.reportInterval"
+    spark.conf.set(key, "50ms")
+    path = tmp_path / "points"
+    rows = spark.range(0, 40_000, 1, 8).selectExpr("id", "id % 37 AS x", "id % 41 AS y")
+    rows.write.parquet(str(path))
+    yield path
+    spark.conf.unset(key)
+
+
+def optimized(spark: SparkSession, path: Path, output: Output) -> Row:
+    table = ZOrderTable.forPath(spark, str(path))
+    before = rows_of(table.toDF())
+    size = sum(file.stat().st_size for file in path.glob("*.parquet")) // 16
+    builder = table.optimize().full().option("targetFileSize", size)
+    with redirect_stderr(output):
+        (row,) = builder.executeZOrderBy("x", "y", progress=True).collect()
+    assert rows_of(table.toDF()) == before
+    assert row.metrics.numRows == 40_000
+    return row
+
+
+def test_a_run_shows_phases_and_files(
+    spark: SparkSession, is_connect: bool, table: Path, output: Output
+) -> None:
+    row = optimized(spark, table, output)
+    drawn = "\n".join(output.lines)
+    assert f"OPTIMIZE parquet.`{table}`" in drawn
+    if is_connect:
+        # all stages that the server knows of, files among their tasks
+        assert re.search(r"\d+/\d+ \[", drawn)
+        return
+    assert ": write: " in drawn
+    files = re.findall(r"write: .* (\d+)/(\d+) \[.*file", drawn)
+    assert {int(total) for _, total in files} == {row.metrics.numFilesAdded}
+
+
+def test_an_index_shows_its_bar_too(spark: SparkSession, table: Path, output: Output) -> None:
+    with redirect_stderr(output):
+        (row,) = ZOrderTable.forPath(spark, str(table)).createIndex("x", progress=True).collect()
+    assert row.files == 8
+    assert f"INDEX parquet.`{table}`" in "".join(output.lines)
+
+
+def test_a_bar_that_fails_is_logged_and_the_run_goes_on(
+    spark: SparkSession,
+    table: Path,
+    output: Output,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("no more paper")
+
+    with caplog.at_level(logging.WARNING, "spark_zorder"):
+        for name in ("show", "close"):
+            monkeypatch.setattr(Bar, name, fail)
+            optimized(spark, table, output)
+        monkeypatch.setattr(_progress, "watch", fail)
+        optimized(spark, table, output)
+    assert len(caplog.records) >= 3
+    assert all("not affected" in record.message for record in caplog.records)
+
+
+def test_an_error_of_the_statement_comes_through(
+    spark: SparkSession, table: Path, output: Output
+) -> None:
+    with redirect_stderr(output), pytest.raises(Exception, match="ZORDER_COLUMN_NOT_FOUND"):
+        ZOrderTable.forPath(spark, str(table)).optimize().executeZOrderBy("no", progress=True)
+
+
+@pytest.mark.classic_only
+def test_a_job_group_is_the_users_own_or_for_the_run_alone(
+    spark: SparkSession, table: Path, output: Output
+) -> None:
+    context, key = spark.sparkContext, "spark.jobGroup.id"
+    optimized(spark, table, output)
+    assert context.getLocalProperty(key) is None
+    context.setJobGroup("mine", "what I do")
+    try:
+        optimized(spark, table, output)
+        assert context.getLocalProperty(key) == "mine"
+        assert len(context.statusTracker().getJobIdsForGroup("mine")) >= 2
+        assert ": write: " in "\n".join(output.lines)
+    finally:
+        context.setLocalProperty(key, cast(Any, None))
+        context.setLocalProperty("spark.job.description", cast(Any, None))
+
+
+class Session:
+    """As much of a classic session as the decision about a bar needs."""
+
+    def __init__(self, console: str = "false") -> None:
+        self.conf = {"spark.ui.showConsoleProgress": console}
+
+
+@pytest.fixture
+def bars(monkeypatch: pytest.MonkeyPatch) -> list[Bar]:
+    made: list[Bar] = []
+
+    def watch(_: Any, bar: Bar) -> Any:
+        made.append(bar)
+        return SimpleNamespace(stop=bar.close)
+
+    monkeypatch.setattr(_progress, "watch", watch)
+    monkeypatch.setitem(sys.modules, "IPython", cast(Any, None))
+    return made
+
+
+def draw(output: Output, progress: bool | None, session: Any = None) -> None:
+    spark = cast(SparkSession, session or Session())
+    with redirect_stderr(output), shown(spark, "OPTIMIZE t", progress):
+        pass
+
+
+@pytest.mark.parametrize(
+    "case",  # stderr is a terminal; Spark draws its own; what was asked for; there is a bar
+    [
+        (True, "false", None, True),
+        (True, "true", None, False),
+        (False, "false", None, False),
+        (True, "false", False, False),
+        (False, "true", True, True),
+    ],
+)
+def test_there_is_a_bar_at_terminals_where_spark_draws_none(
+    output: Output, bars: list[Bar], case: tuple[bool, str, bool | None, bool]
+) -> None:
+    output.terminal, console, progress, is_shown = case
+    draw(output, progress, Session(console))
+    assert len(bars) == is_shown
+
+
+def test_there_is_a_bar_in_notebooks(
+    output: Output, bars: list[Bar], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel: dict[str, Any] = {"IPKernelApp": {}}
+    for config, is_shown in ((kernel, True), ({}, False)):
+        bars.clear()
+        shell = SimpleNamespace(config=config)
+        ipython = SimpleNamespace(get_ipython=lambda shell=shell: shell)
+        monkeypatch.setitem(sys.modules, "IPython", cast(Any, ipython))
+        draw(output, None)
+        assert len(bars) == is_shown
+
+
+def test_without_tqdm_there_is_no_bar(
+    output: Output, bars: list[Bar], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", cast(Any, None))
+    output.terminal = True
+    draw(output, None)
+    with pytest.warns(UserWarning, match=r"spark-zorder\[progress\]"):
+        draw(output, True)
+    assert bars == []
+
+
+def test_a_statement_of_another_thread_is_not_shown() -> None:
+    handlers: list[Callable[..., None]] = []
+    remote = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    remote.registerProgressHandler = handlers.append
+    remote.removeProgressHandler = handlers.remove
+    steps: list[Step] = []
+    line = SimpleNamespace(show=steps.append, close=lambda: steps.append(Step("closed")))
+    watch = _watch.watch(remote, cast(Any, line))
+    assert watch is not None
+    stages = [SimpleNamespace(num_completed_tasks=n, num_tasks=5) for n in (5, 2)]
+    other = Thread(target=lambda: handlers[0](stages=stages, done=False))
+    other.start()
+    other.join()
+    assert steps == []
+    handlers[0](stages=stages, inflight_tasks=1, operation_id="x", done=False)
+    handlers[0](stages=None, inflight_tasks=0, operation_id="x", done=True)
+    watch.stop()
+    assert steps == [Step("", 7, 10), Step(), Step("closed")]
+    assert handlers == []
+
+
+def test_there_is_none_where_connect_tells_nothing() -> None:
+    old = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    assert _watch.watch(old, cast(Any, None)) is None
