@@ -5,7 +5,6 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.expressions.{Expression, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.datasources._
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
@@ -32,7 +31,7 @@ private[commands] object FileChoice extends PredicateHelper {
       p.files.partitionSchema,
       p.schema,
       None,
-      new ParquetFileFormat,
+      p.target.format.reader,
       Map.empty)(p.session)
     val table = where.named(LogicalRelation(relation))
     val query = SparkLine.frame(p.session, Filter(predicate, table)).queryExecution

@@ -37,7 +37,7 @@ private[commands] final class TableState(user: Session, target: Target) {
   /** Publishes what was committed and not published, with its entries in the index. */
   def rollForward(): Seq[Record] = {
     val runs = new Publisher(state).rollForward()
-    IndexUpdate.recovered(user, state, runs)
+    IndexUpdate.recovered(user, state, runs, target.format)
     runs
   }
 

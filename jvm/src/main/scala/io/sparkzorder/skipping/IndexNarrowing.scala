@@ -16,6 +16,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.{IndexStore, LoadedIndex}
+import io.sparkzorder.tables.DataFormat
 
 /**
  * What the index of one table makes of a query's filters.
@@ -93,8 +94,10 @@ final class IndexNarrowing(relation: HadoopFsRelation, output: Seq[Attribute])
         relation.dataSchema,
         relation.partitionSchema,
         sqlConf.resolver)
-      val generations = new IndexStore(table, conf).generations()
+      val byName = DataFormat.readBy(relation.fileFormat).forall(_.readsByName(conf))
+      val generations = if (byName) new IndexStore(table, conf).generations() else Nil
       generations.headOption match {
+        case None if !byName => IndexUse(table, None, Some("columns are found by positions"))
         case None => IndexUse(table, None, Some("there is no index"))
         case Some(newest) =>
           val index = new LoadedIndex(table, newest, conf, cacheSize)
