@@ -47,12 +47,16 @@ final case class Prepared(
   }
 
   private def orcShape: OrcShape = {
-    if (!settings(Settings.AllowTypeChange)) footers.foreach(OrcOutput.checkWritable)
+    val conf = session.sessionState.newHadoopConf()
+    if (!settings(Settings.AllowTypeChange)) {
+      footers.foreach(OrcOutput.checkWritable)
+      OrcZones.check(footers, conf)
+    }
     OrcShape(
       new OrcOutput(session.sessionState.conf.resolver).of(schema, footers.flatMap(_.orc).distinct),
       keyValues,
       codec(session.sessionState.conf.orcCompressionCodec),
-      FileUnits.ofOrc(rowsOfFile, bytesPerRow, session.sessionState.newHadoopConf()),
+      FileUnits.ofOrc(rowsOfFile, bytesPerRow, conf),
       bloomFilters)
   }
 

@@ -83,16 +83,12 @@ object OrcOutput {
    */
   def checkWritable(footer: Footer): Unit =
     if (!footer.keyValues.contains("org.apache.spark.version")) {
-      footer.orc.foreach { schema =>
-        val paths = schema.parquet.getColumns.asScala.map(_.getPath.mkString("."))
-        schema.leaves.zip(paths).find(_._1.types.getCategory == Category.TIMESTAMP).foreach {
-          case (leaf, path) =>
-            throw ZOrderErrors.typeNotWritable(
-              path,
-              s"${leaf.types.getCategory.getName} with nanoseconds (written by another engine)",
-              footer.file.path.toString,
-              "TIMESTAMP with microseconds")
-        }
+      footer.orc.flatMap(_.timestamp).foreach { path =>
+        throw ZOrderErrors.typeNotWritable(
+          path,
+          s"${Category.TIMESTAMP.getName} with nanoseconds (written by another engine)",
+          footer.file.path.toString,
+          "TIMESTAMP with microseconds")
       }
     }
 }

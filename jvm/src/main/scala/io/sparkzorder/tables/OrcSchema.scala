@@ -40,6 +40,13 @@ final class OrcSchema private (
     val parquet: MessageType,
     val leaves: IndexedSeq[OrcLeaf]) {
 
+  /** Name of the first column whose values are times on the clock of the writer. */
+  def timestamp: Option[String] =
+    leaves.zip(parquet.getColumns.asScala).collectFirst {
+      case (leaf, column) if leaf.types.getCategory == Category.TIMESTAMP =>
+        column.getPath.mkString(".")
+    }
+
   /** The leaf column of a name, in any spelling that counts as the same. */
   def leaf(parts: Seq[String], sameName: (String, String) => Boolean): Option[OrcLeaf] = {
     val paths = parquet.getColumns.asScala.map(_.getPath.toSeq)

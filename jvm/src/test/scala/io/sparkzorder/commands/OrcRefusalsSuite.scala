@@ -118,6 +118,29 @@ class OrcRefusalsSuite extends OrcTables {
     }
   }
 
+  test("timestamps of a clock that goes otherwise; of the same clock, hours that come twice") {
+    val before = java.util.TimeZone.getDefault
+    def zone(id: String) = java.util.TimeZone.setDefault(java.util.TimeZone.getTimeZone(id))
+    try withTableDir { dir =>
+        zone("America/Los_Angeles")
+        // around the hours that were there twice and not at all, by the quarter
+        val times = Seq(1604188800L, 1583625600L).map(from =>
+          spark.range(0, 120).selectExpr(s"id a", s"timestamp_seconds($from + id * 900) t"))
+        write(times.reduce(_ union _), dir)
+        val expected = bag(read(dir))
+        zone("UTC")
+        refused(dir, "ZORDER_TYPE_NOT_WRITABLE", "`t`", "America/Los_Angeles", "UTC")()
+        zone("America/Los_Angeles")
+        optimizeOrc(dir, "ZORDER BY (t) OPTIONS ('verify' 'full')")
+        assert(bag(read(dir)) === expected && expected.size === 240)
+        sql(s"OPTIMIZE orc.`$dir` FULL ZORDER BY (t)").collect()
+        zone("UTC")
+        fails("ZORDER_TYPE_NOT_WRITABLE", "zone")(sql(s"OPTIMIZE orc.`$dir` FULL").collect())
+        sql(s"OPTIMIZE orc.`$dir` FULL ZORDER BY (a) OPTIONS ('allowTypeChange' 'true')").collect()
+      }
+    finally java.util.TimeZone.setDefault(before)
+  }
+
   test("CHAR and VARCHAR of a file stay what they are") {
     withTableDir { dir =>
       import org.apache.hadoop.hive.ql.exec.vector.BytesColumnVector

@@ -46,7 +46,8 @@ class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
       withClue(s"${table.schema.sql} $writer $indexer $reader ") {
         inZone(writer) {
           table.frame(session, 8).write.orc(dir.getPath)
-          table.frame(session, 2).drop("c0", "c3").write.mode("append").orc(dir.getPath)
+          // Spark compares types of timestamps by the positions of columns, so only the last may lack
+          table.frame(session, 2).drop(Seq("c5", "s").drop(random.nextInt(2)): _*).write.mode("append").orc(dir.getPath)
         }
         inZone(indexer)(sql(s"CREATE ZORDER INDEX ON orc.`$dir`").collect())
         inZone(reader) {
