@@ -195,12 +195,12 @@ assert spark.sql("SHOW TBLPROPERTIES flat ('kept')").first().value == "yes"
 assert spark.sql(f"OPTIMIZE flat {{sized}}").first().metrics.numFilesRemoved == 0
 shown = spark.sql("SHOW SKIPPING FOR SELECT * FROM flat WHERE ab = 7").first()
 assert shown.used and shown.filesKept < shown.files, shown
-assert spark.sql("SHOW LAYOUT flat FOR (ab)").first().excess < 2
+assert spark.sql("SHOW LAYOUT flat FOR (ab, at)").first().excess < 2
 spark.sql(f"INSERT INTO flat {{some}} FROM range(3000, 4000)")
 optimize("flat", sized)
 spark.sql("UNDO LAYOUT flat").collect()
 assert sum(rows("flat").values()) == 4000
-assert spark.sql("CREATE ZORDER INDEX IF NOT EXISTS ON flat").first().files > 3
+assert spark.sql("CREATE IF NOT EXISTS ZORDER INDEX ON flat").first().files > 3
 
 # what Hive's own writer wrote may have nanoseconds
 spark.sql("SET spark.sql.hive.convertMetastoreOrc = false")
