@@ -11,8 +11,9 @@ import org.apache.orc.{EncryptionAlgorithm, InMemoryKeystore, OrcFile, TypeDescr
 /** ORC files and tables that are refused by name, and left as they are. */
 class OrcRefusalsSuite extends OrcTables {
 
-  private def refused(dir: File, condition: String, words: String*)(
-      rest: String = "ZORDER BY (a)"): Unit = {
+  private val byA = "ZORDER BY (a)"
+
+  private def refused(dir: File, rest: String, condition: String, words: String*): Unit = {
     val tree = snapshot(dir)
     fails(condition, words: _*)(sql(s"OPTIMIZE orc.`${dir.getAbsolutePath}` $rest").collect())
     assert(snapshot(dir) === tree)
@@ -49,7 +50,7 @@ class OrcRefusalsSuite extends OrcTables {
           shuffled(10, 1).write.parquet(other.getPath)
           Files.copy(other.listFiles.find(_.getName.endsWith(".parquet")).get.toPath, bad.toPath)
       }
-      refused(dir, "ZORDER_FILE_UNREADABLE", bad.getName, "as ORC")()
+      refused(dir, byA, "ZORDER_FILE_UNREADABLE", bad.getName, "as ORC")
     }
   }
 
@@ -66,14 +67,14 @@ class OrcRefusalsSuite extends OrcTables {
       batch.size = 3
       writer.addRowBatch(batch)
       writer.close()
-      refused(dir, "ZORDER_FILE_ENCRYPTED", ".orc")()
+      refused(dir, byA, "ZORDER_FILE_ENCRYPTED", ".orc")
     }
   }
 
   test("columns without names, and columns that are found by their positions") {
     withTableDir { dir =>
       foreign(dir, "old", "struct<_col0:bigint,_col1:bigint>") { b => longs(b, 0); longs(b, 1) }
-      refused(dir, "ZORDER_FILE_UNREADABLE", "_col0", "no names")("ZORDER BY (_col0)")
+      refused(dir, "ZORDER BY (_col0)", "ZORDER_FILE_UNREADABLE", "_col0", "no names")
       // no entry of the index may speak for such a file
       sql(s"CREATE ZORDER INDEX ON orc.`$dir`").collect()
       val rows = spark.read.schema("x BIGINT, y BIGINT").orc(dir.getPath).where("y = 5")
@@ -82,7 +83,7 @@ class OrcRefusalsSuite extends OrcTables {
     withTableDir { dir =>
       write(shuffled(100, 2), dir)
       withSQLConf("orc.force.positional.evolution" -> "true") {
-        refused(dir, "ZORDER_UNSUPPORTED_TABLE", "positions")()
+        refused(dir, byA, "ZORDER_UNSUPPORTED_TABLE", "positions")
       }
     }
     withTable("t") {
@@ -96,11 +97,11 @@ class OrcRefusalsSuite extends OrcTables {
       foreign(dir, "x.orc", "struct<a:bigint,t:timestamp with local time zone>") { b =>
         longs(b, 0)
       }
-      refused(dir, "ZORDER_TYPE_NOT_WRITABLE", "`t`", "local time zone")()
+      refused(dir, byA, "ZORDER_TYPE_NOT_WRITABLE", "`t`", "local time zone")
     }
     withTableDir { dir =>
       foreign(dir, "x.orc", "struct<a:bigint,u:uniontype<int,string>>")(longs(_, 0))
-      refused(dir, "ZORDER_TYPE_NOT_WRITABLE", "`u`", "uniontype")()
+      refused(dir, byA, "ZORDER_TYPE_NOT_WRITABLE", "`u`", "uniontype")
     }
     withTableDir { dir =>
       foreign(dir, "x.orc", "struct<a:bigint,t:timestamp>") { b =>
@@ -111,7 +112,7 @@ class OrcRefusalsSuite extends OrcTables {
           v.nanos(i) = 123456789
         }
       }
-      refused(dir, "ZORDER_TYPE_NOT_WRITABLE", "`t`", "nanoseconds")()
+      refused(dir, byA, "ZORDER_TYPE_NOT_WRITABLE", "`t`", "nanoseconds")
       val expected = bag(read(dir))
       sql(s"OPTIMIZE orc.`$dir` ZORDER BY (a) OPTIONS ('allowTypeChange' 'true')").collect()
       assert(bag(read(dir)) === expected)
@@ -129,7 +130,7 @@ class OrcRefusalsSuite extends OrcTables {
         write(times.reduce(_ union _), dir)
         val expected = bag(read(dir))
         zone("UTC")
-        refused(dir, "ZORDER_TYPE_NOT_WRITABLE", "`t`", "America/Los_Angeles", "UTC")()
+        refused(dir, byA, "ZORDER_TYPE_NOT_WRITABLE", "`t`", "America/Los_Angeles", "UTC")
         zone("America/Los_Angeles")
         optimizeOrc(dir, "ZORDER BY (t) OPTIONS ('verify' 'full')")
         assert(bag(read(dir)) === expected && expected.size === 240)
@@ -163,18 +164,18 @@ class OrcRefusalsSuite extends OrcTables {
   test("columns without min/max, tables of other formats, paths of the other format") {
     withTableDir { dir =>
       write(shuffled(100, 2).selectExpr("*", "cast(s AS BINARY) x"), dir)
-      refused(dir, "ZORDER_COLUMN_NOT_ORDERABLE", "`x`", "ORC")("ZORDER BY (x)")
+      refused(dir, "ZORDER BY (x)", "ZORDER_COLUMN_NOT_ORDERABLE", "`x`", "ORC")
       fails("ZORDER_UNSUPPORTED_TABLE", "orc.`")(sql(s"OPTIMIZE '$dir' ZORDER BY (a)").collect())
     }
     withTableDir { dir =>
       shuffled(100, 2).write.parquet(dir.getPath)
-      refused(dir, "ZORDER_UNSUPPORTED_TABLE", "parquet.`")()
+      refused(dir, byA, "ZORDER_UNSUPPORTED_TABLE", "parquet.`")
     }
     withTableDir { dir =>
       shuffled(100, 2).write.bucketBy(2, "a").option("path", dir.getPath).format("orc")
         .saveAsTable("buckets")
       fails("ZORDER_UNSUPPORTED_TABLE", "bucketed")(sql("OPTIMIZE buckets ZORDER BY (a)"))
-      refused(dir, "ZORDER_UNSUPPORTED_TABLE", "bucketed")()
+      refused(dir, byA, "ZORDER_UNSUPPORTED_TABLE", "bucketed")
       sql("DROP TABLE buckets")
     }
   }
