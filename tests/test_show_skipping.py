@@ -65,7 +65,7 @@ def test_without_an_index_without_a_filter_and_of_other_formats(
     for query, reason in (
         (f"SELECT * FROM parquet.`{plain}` WHERE id = 3", "there is no index"),
         (f"SELECT * FROM parquet.`{plain}`", "no filter on data columns"),
-        (f"SELECT * FROM csv.`{text}`", "not a scan of plain Parquet files"),
+        (f"SELECT * FROM csv.`{text}`", "not a scan of plain Parquet or ORC files"),
     ):
         (row,) = spark.sql(f"SHOW SKIPPING FOR {query}").collect()
         assert reason in row.reason

@@ -81,7 +81,7 @@ final class BatchPlanner(p: Prepared, phases: Phases, copyAll: Boolean) {
     val targets = rows.zip(bytes).map { case (r, b) => p.targetRows(r, b) }
     val expected = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
     val wanted = p.settings.get(Settings.SampleRows).getOrElse(Sampler.rowsFor(expected))
-    val input = new InputFrame(p.session, files, p.schema)
+    val input = new InputFrame(p.session, files, p.schema, p.target.format)
     val samples = phases("sample") {
       Sampler.sample(input, files, p.columns, rows, wanted).zip(sizes(files, footers))
         .map { case (sample, size) => sample.copy(sizes = size) }
@@ -130,7 +130,7 @@ final class BatchPlanner(p: Prepared, phases: Phases, copyAll: Boolean) {
       () =>
         Layout.byFile(
           p.session,
-          new InputFrame(p.session, c.chosen, p.schema),
+          new InputFrame(p.session, c.chosen, p.schema, p.target.format),
           p.schema,
           c.fileOf,
           c.folderOfFile.size))

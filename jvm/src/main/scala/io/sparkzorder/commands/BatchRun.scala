@@ -112,7 +112,7 @@ final class BatchRun(
       DataFile(f.file, plan.folderOfFile(f.file), status)
     }
     // Spark's writer makes an empty file where the first partition has no row
-    FooterReader.read(listed, conf).filter(_.rows > 0)
+    FooterReader.read(listed, conf, p.target.format).filter(_.rows > 0)
   }
 
   private def recordOf(

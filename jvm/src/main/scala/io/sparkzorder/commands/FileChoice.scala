@@ -7,7 +7,6 @@ import org.apache.spark.sql.execution.datasources.{
   InMemoryFileIndex,
   LogicalRelation
 }
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.skipping.FilterOnFooters
@@ -34,7 +33,7 @@ private[commands] object FileChoice {
       p.files.partitionSchema,
       p.schema,
       None,
-      new ParquetFileFormat,
+      p.target.format.reader,
       Map.empty)(p.session)
     val table = where.named(LogicalRelation(relation))
     val query = SparkLine.frame(p.session, Filter(predicate, table)).queryExecution

@@ -78,7 +78,7 @@ final class IndexRun(session: Session, target: Target, statement: String) {
       }
       val known = kept.toSeq.flatMap(c => (0 until c.files.size).map(c.files.path)).toSet
       val missing = listed.files.filterNot(f => known(Relative.path(root, f.path)))
-      val built = phases("footers")(new IndexBuild(session, root, choice).of(missing))
+      val built = phases("footers")(indexBuild(choice).of(missing))
       read = missing.size.toLong
       unreadable = built.unreadable
       val content = IndexContent.concat(kept.toSeq :+ built.content)
@@ -92,6 +92,9 @@ final class IndexRun(session: Session, target: Target, statement: String) {
     }
     result(generation, read, reasonOf(unreadable))
   }
+
+  private def indexBuild(choice: ColumnChoice) =
+    new IndexBuild(session, root, choice, format = target.format)
 
   private def reasonOf(unreadable: Seq[String]): Option[String] =
     unreadable.headOption.map(f =>

@@ -1,7 +1,5 @@
 package io.sparkzorder.commands
 
-import java.util.Locale
-
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -16,7 +14,7 @@ import io.sparkzorder.tables._
 /** Lists the files of whatever SHOW LAYOUT may name. */
 private[commands] final class LayoutSources(session: Session, conf: Configuration) {
 
-  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_LAYOUT_NOT_KNOWN for other than Parquet */
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_LAYOUT_NOT_KNOWN for other files */
   def list(source: LayoutSource): ListedTable = source match {
     case OwnTable(target: PathTarget) if isDelta(target) =>
       relation(target.name, session.table(s"delta.${quoted(target.path)}"))
@@ -24,9 +22,9 @@ private[commands] final class LayoutSources(session: Session, conf: Configuratio
       TargetChecks.check(target, conf)
       own(target)
     case OwnTable(target @ CatalogTarget(table)) =>
-      val isParquet = table.provider.exists(_.toLowerCase(Locale.ROOT) == "parquet")
+      val isOwn = table.provider.flatMap(DataFormat.named).isDefined
       // Spark reads by its own rules what another format or an option of the table decides
-      if (isParquet && TargetChecks.hidingOption(table).isEmpty) own(target)
+      if (isOwn && TargetChecks.hidingOption(table).isEmpty) own(target)
       else relation(target.name, session.table(target.name))
     case OtherTable(name, "iceberg") => IcebergLister.list(session, name)
     case OtherTable(name, _) => relation(name, session.table(name))
@@ -36,7 +34,7 @@ private[commands] final class LayoutSources(session: Session, conf: Configuratio
     val lister = new TableLister(session, target)
     val state = new StateDirectory(target.root(conf), conf)
     val files = new CommittedFiles(state).list(() => lister.list())
-    ListedTable(target.name, files, files.catalogSchema, Some(target))
+    ListedTable(target.name, files, files.catalogSchema, Some(target), target.format)
   }
 
   private def relation(name: String, frame: => Frame): ListedTable = {
@@ -49,7 +47,7 @@ private[commands] final class LayoutSources(session: Session, conf: Configuratio
     listed.getOrElse {
       throw ZOrderErrors.layoutNotKnown(
         name,
-        "Spark does not read it as one table of Parquet files")
+        "Spark does not read it as one table of Parquet or ORC files")
     }
   }
 

@@ -122,7 +122,7 @@ final class OptimizeRun(
     if (!clauses.dryRun) {
       lastPublished = state.numbers().lastOption.getOrElse(0L)
       stale = state.unfinished().nonEmpty
-      TableState.rollForward(user, state)
+      TableState.rollForward(user, state, target.format)
       if (clauses.into.isEmpty) new Retention(state).removeExpired(startMs)
       logOtherRuns()
     }
@@ -170,8 +170,8 @@ final class OptimizeRun(
 
   private def prepare(listed: TableFiles): Prepared = {
     val session = PinnedSession.of(user)
-    val footers = phases("footers")(FooterReader.read(listed.files, conf))
-    val schema = new TableSchema(target.name, session.sessionState.conf)
+    val footers = phases("footers")(FooterReader.read(listed.files, conf, target.format))
+    val schema = new TableSchema(target.name, session.sessionState.conf, target.format)
       .union(listed.catalogSchema, footers)
     // an empty directory has no schema to look columns up in
     val names = if (schema.isEmpty && listed.files.isEmpty) Nil else columnNames
@@ -180,7 +180,7 @@ final class OptimizeRun(
     val prepared = Prepared(session, target, settings, listed, footers, schema, columns)
     if (footers.nonEmpty) {
       prepared.shape // refuses types before anything is read
-      Int96Columns.check(prepared)
+      ColumnsWithoutBounds.check(prepared)
     }
     prepared
   }

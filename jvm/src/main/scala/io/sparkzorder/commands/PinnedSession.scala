@@ -23,6 +23,8 @@ object PinnedSession {
     "spark.sql.legacy.parquet.nanosAsLong" -> "false",
     "spark.sql.readSideCharPadding" -> "false",
     "spark.sql.parquet.fieldId.read.enabled" -> "false",
+    "orc.skip.corrupt.data" -> "false",
+    "orc.force.positional.evolution" -> "false",
     // dates before 1582: by the footer of each file, written as they are
     "spark.sql.parquet.datetimeRebaseModeInRead" -> "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
@@ -39,6 +41,7 @@ object PinnedSession {
     // one task writes one file: no partition may be split or merged
     "spark.sql.adaptive.enabled" -> "false",
     "spark.sql.parquet.enableVectorizedReader" -> "true",
+    "spark.sql.orc.enableVectorizedReader" -> "true",
     "spark.sql.optimizer.excludedRules" -> "")
 
   def of(user: Session): Session = {

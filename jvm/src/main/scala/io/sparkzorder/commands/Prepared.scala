@@ -1,15 +1,13 @@
 package io.sparkzorder.commands
 
-import org.apache.parquet.hadoop.metadata.CompressionCodecName
-
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.grid.Grid
 import io.sparkzorder.layout.OrderingColumn
-import io.sparkzorder.rewrite.{FileShape, FileUnits}
-import io.sparkzorder.tables.{Footer, OutputSchema, ParquetTypes, TableFiles, Target}
+import io.sparkzorder.rewrite.{FileShape, FileUnits, OrcShape, ParquetShape}
+import io.sparkzorder.tables._
 
 /**
  * All that is known of the inputs before anything is rewritten.
@@ -28,7 +26,12 @@ final case class Prepared(
     columns: Seq[OrderingColumn]) {
 
   /** How the rewritten files look; refuses what cannot be written back as it is. */
-  lazy val shape: FileShape = {
+  lazy val shape: FileShape = target.format match {
+    case ParquetFiles => parquetShape
+    case OrcFiles => orcShape
+  }
+
+  private def parquetShape: ParquetShape = {
     val allow = settings(Settings.AllowTypeChange)
     val distinct = footers.groupBy(_.schema).values.map(_.head).toSeq.sortBy(_.file.ordinal)
     if (!allow) distinct.foreach(ParquetTypes.checkWritable)
@@ -36,11 +39,33 @@ final case class Prepared(
       settings(Settings.TimestampType) == "preserve",
       session.sessionState.conf.resolver,
       allow)
-    FileShape(
+    ParquetShape(
       output.of(schema, distinct),
       keyValues,
-      codec,
+      codec(session.sessionState.conf.parquetCompressionCodec),
       FileUnits.of(rowsOfFile, bytesPerRow, session.sessionState.newHadoopConf()))
+  }
+
+  private def orcShape: OrcShape = {
+    val conf = session.sessionState.newHadoopConf()
+    if (!settings(Settings.AllowTypeChange)) {
+      footers.foreach(OrcOutput.checkWritable)
+      OrcZones.check(footers, conf)
+    }
+    OrcShape(
+      new OrcOutput(session.sessionState.conf.resolver).of(schema, footers.flatMap(_.orc).distinct),
+      keyValues,
+      codec(session.sessionState.conf.orcCompressionCodec),
+      FileUnits.ofOrc(rowsOfFile, bytesPerRow, conf),
+      bloomFilters)
+  }
+
+  /** Settings of the table that have its writers add Bloom filters: the new files have them as well. */
+  private def bloomFilters: Map[String, String] = target match {
+    case CatalogTarget(table) =>
+      (table.properties ++ table.storage.properties)
+        .filter { case (key, _) => key.startsWith("orc.bloom.filter.") }.toMap
+    case _ => Map.empty
   }
 
   /** Rows of a file of the wanted size, at the bytes a row that this table has now. */
@@ -52,15 +77,11 @@ final case class Prepared(
     footers.map(_.keyValues.toSet).distinct.reduceOption(_ intersect _).getOrElse(Set.empty)
       .filterNot(_._1.startsWith("org.apache.spark.")).toMap
 
-  /** The codec of most bytes. */
-  private def codec: String = {
+  /** The codec of most bytes; the session's where there are none. */
+  private def codec(default: => String): String = {
     val bytes = footers.flatMap(f => f.codec.map(_ -> f.file.length)).groupBy(_._1)
       .map { case (c, fs) => c -> fs.map(_._2).sum }
-    if (bytes.isEmpty) session.sessionState.conf.parquetCompressionCodec
-    else bytes.maxBy(_._2)._1 match {
-      case CompressionCodecName.UNCOMPRESSED => "uncompressed"
-      case c => c.name.toLowerCase(java.util.Locale.ROOT)
-    }
+    if (bytes.isEmpty) default else bytes.maxBy(_._2)._1
   }
 
   /** Rows of a file on average, where folders smaller than a file have one each. */

@@ -28,7 +28,7 @@ final class RowChecksum(p: Prepared) {
   }
 
   private def sums(files: TableFiles): Map[Int, Seq[Any]] = {
-    val input = new InputFrame(p.session, files, p.schema)
+    val input = new InputFrame(p.session, files, p.schema, p.target.format)
     val columns = p.schema.fields.toSeq.filter(f => hashable(f.dataType)).flatMap(hashed)
     val frame: Frame = input.frame
     frame

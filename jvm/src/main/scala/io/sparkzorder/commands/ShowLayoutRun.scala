@@ -38,7 +38,7 @@ final class ShowLayoutRun(session: Session, source: LayoutSource, names: Seq[Seq
     val history = state.map(RunHistory.read)
     val schema = schemaOf(table)
     val chosen = new LayoutColumns(session, table, history).choose(names, schema)
-    val files = read(table.files.files, chosen.columns, schema)
+    val files = read(table, chosen.columns, schema)
     val retained = for { s <- state; h <- history } yield RetainedFiles.of(s, h)
     val zone = session.sessionState.conf.sessionLocalTimeZone
     chosen.columns.zipWithIndex.map { case (column, i) =>
@@ -49,15 +49,16 @@ final class ShowLayoutRun(session: Session, source: LayoutSource, names: Seq[Seq
   }
 
   private def read(
-      files: Seq[DataFile],
+      table: ListedTable,
       columns: Seq[OrderingColumn],
       schema: StructType): IndexedSeq[FileColumns] = {
+    val files = table.files.files
     val withPages = files.size.toLong * columns.size <= ShowLayoutRun.MostPageIndexes
     val hasDefault = columns.map { c =>
       c.parts.size == 1 &&
       schema.exists(f => f.name == c.parts.head && f.metadata.contains("EXISTS_DEFAULT"))
     }
-    FileColumns.read(files, columns, withPages, sameName, conf).map { f =>
+    FileColumns.read(files, columns, withPages, sameName, conf, table.format).map { f =>
       f.copy(columns = f.columns.zip(hasDefault).map { case (column, default) =>
         if (default && !column.stored) column.withDefault else column
       })
@@ -65,8 +66,8 @@ final class ShowLayoutRun(session: Session, source: LayoutSource, names: Seq[Seq
   }
 
   private def schemaOf(table: ListedTable): StructType = table.schema.getOrElse {
-    new TableSchema(table.name, session.sessionState.conf)
-      .union(None, FooterReader.read(table.files.files, conf))
+    new TableSchema(table.name, session.sessionState.conf, table.format)
+      .union(None, FooterReader.read(table.files.files, conf, table.format))
   }
 }
 

@@ -92,7 +92,7 @@ private final class ScanReport(number: Int, scan: FileSourceScanExec) {
       }
     case other =>
       val files = count(other.listFiles(scan.partitionFilters, scan.dataFilters))
-      val reason = s"not a scan of plain Parquet files: ${scan.relation.fileFormat}"
+      val reason = s"not a scan of plain Parquet or ORC files: ${scan.relation.fileFormat}"
       Seq(Row(number, table, files, files, null, Nil, false, null, reason))
   }
 

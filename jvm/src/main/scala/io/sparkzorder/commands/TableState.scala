@@ -10,7 +10,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.rewrite.{Publisher, Record, StateDirectory}
-import io.sparkzorder.tables.{CatalogTarget, Target, TargetChecks}
+import io.sparkzorder.tables.{CatalogTarget, DataFormat, Target, TargetChecks}
 
 /**
  * What the statements about the runs of a table have in common: checks, `_zorder/`, and the session's
@@ -34,7 +34,7 @@ private[commands] final class TableState(user: Session, target: Target) {
     TargetChecks.checkInPlace(target, conf, settings(Settings.InPlaceSchemes))
   }
 
-  def rollForward(): Seq[Record] = TableState.rollForward(user, state)
+  def rollForward(): Seq[Record] = TableState.rollForward(user, state, target.format)
 
   /** Runs what may exchange files; the session's caches learn of it, also when it fails half-way. */
   def exchanging[T](body: => T): T = {
@@ -53,9 +53,9 @@ private[commands] final class TableState(user: Session, target: Target) {
 private[commands] object TableState {
 
   /** Publishes what was committed and not published, with its entries in the index. */
-  def rollForward(user: Session, state: StateDirectory): Seq[Record] = {
+  def rollForward(user: Session, state: StateDirectory, format: DataFormat): Seq[Record] = {
     val runs = new Publisher(state).rollForward()
-    IndexUpdate.recovered(user, state, runs)
+    IndexUpdate.recovered(user, state, runs, format)
     runs
   }
 

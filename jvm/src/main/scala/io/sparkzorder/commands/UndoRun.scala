@@ -45,7 +45,7 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
         .commit(record, () => recheck(number, undone, claim), history.last)
       logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")
       new Publisher(state).publish(committed, record)
-      IndexUpdate.recovered(session, state, Seq(record))
+      IndexUpdate.recovered(session, state, Seq(record), target.format)
       UndoLayout.row(table.root.toString, record, System.currentTimeMillis() + retainMs)
     } catch {
       case t: Throwable =>
@@ -95,7 +95,7 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
   /** Rows of the kept files by their footers, which also shows that they can still be read. */
   private def rowsOf(undo: Undo): Map[String, Long] = {
     val files = undo.keptFiles.zipWithIndex.map { case (s, i) => DataFile(i, 0, s) }
-    FooterReader.read(files, table.conf).map(f => f.file.path.getName -> f.rows).toMap
+    FooterReader.read(files, table.conf, target.format).map(f => f.file.path.getName -> f.rows).toMap
   }
 
   private def recheck(number: Long, undone: Record, claim: UndoClaim): Unit =

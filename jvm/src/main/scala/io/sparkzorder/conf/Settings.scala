@@ -50,7 +50,7 @@ object Settings {
     boolean(
       "allowTypeChange",
       default = false,
-      "Go on where Spark's writer would change the Parquet type of a column.",
+      "Go on where Spark's writer would change the stored type of a column.",
       Everywhere)
 
   val InPlaceSchemes: Setting[String] =

@@ -53,10 +53,11 @@ object ZOrderErrors {
   def fileEncrypted(file: String): ZOrderException =
     error("ZORDER_FILE_ENCRYPTED", "file" -> file)
 
-  def fileUnreadable(file: String, cause: Throwable): ZOrderException =
+  /** @param format as which the file was read */
+  def fileUnreadable(file: String, cause: Throwable, format: String = "Parquet"): ZOrderException =
     new ZOrderException(
       "ZORDER_FILE_UNREADABLE",
-      Map("file" -> file, "problem" -> firstLine(cause)),
+      Map("file" -> file, "format" -> format, "problem" -> firstLine(cause)),
       Some(cause))
 
   def incompatibleSchemas(
@@ -189,13 +190,13 @@ object ZOrderErrors {
 
   def typeNotWritable(
       column: String,
-      parquetType: String,
+      storedType: String,
       file: String,
       becomes: String): ZOrderException =
     error(
       "ZORDER_TYPE_NOT_WRITABLE",
       "column" -> quoted(column),
-      "type" -> parquetType,
+      "type" -> storedType,
       "file" -> file,
       "becomes" -> becomes)
 

@@ -8,7 +8,7 @@ import scala.util.Try
 import org.apache.parquet.{SemanticVersion, VersionParser}
 import org.apache.parquet.schema.MessageType
 
-import org.apache.spark.sql.catalyst.util.RebaseDateTime
+import org.apache.spark.sql.catalyst.util.{DateTimeConstants, RebaseDateTime}
 
 import io.sparkzorder.tables.{Footer, LeafBounds}
 
@@ -78,9 +78,24 @@ private object FooterEntries {
     LeafEntry(
       column,
       b.nulls,
-      bounds.filter(p => sameInEveryCalendar(p._1, column.leafType, footer)),
-      column.leafType.isFloating && bounds.isDefined && noticesNaN(footer.createdBy))
+      bounds.filter(p => sameInEveryCalendar(p._1, column.leafType, footer))
+        .map(p => inEveryZone(p, column.leafType, footer)),
+      column.leafType.isFloating && bounds.isDefined &&
+        (b.noNaN || noticesNaN(footer.createdBy)))
   }
+
+  /**
+   * Instants of ORC are times on the clock of whoever reads them: the driver that makes the entry, a
+   * worker, or another session later. In no two zones do clocks differ by more than a day and a bit.
+   */
+  private def inEveryZone(bounds: (Any, Any), t: LeafType, footer: Footer): (Any, Any) =
+    (bounds, t) match {
+      case ((min: Long, max: Long), TimestampLeaf(_, true)) if footer.orc.isDefined =>
+        (min - TwoDays, if (max > Long.MaxValue - TwoDays) Long.MaxValue else max + TwoDays)
+      case _ => bounds
+    }
+
+  private val TwoDays = 2 * DateTimeConstants.MICROS_PER_DAY
 
   /**
    * Dates before 1582 and instants before 1900 may be read as others than are stored: those of Spark 2,

@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.util.SerializableConfiguration
 
-import io.sparkzorder.tables.{DataFile, Footer, FooterReader}
+import io.sparkzorder.tables._
 
 /** A file to be read by a task; Hadoop's status of a file drags its permissions along. */
 private final case class FileToRead(path: String, length: Long, modified: Long)
@@ -21,29 +21,31 @@ final case class BuiltIndex(content: IndexContent, unreadable: Seq[String])
  *
  * @param root the table's directory, qualified
  * @param jobFrom number of files from which on a job reads them
+ * @param format of the data files
  */
 final class IndexBuild(
     session: Session,
     root: Path,
     choice: ColumnChoice,
-    jobFrom: Int = IndexBuild.JobFrom) {
+    jobFrom: Int = IndexBuild.JobFrom,
+    format: DataFormat = ParquetFiles) {
   private val conf = session.sessionState.newHadoopConf()
   // bounds of strings that old writers made in signed order are none
   conf.setBoolean("parquet.strings.signed-min-max.enabled", false)
 
   /** A file that cannot be read is left out: queries read it then, and say what is wrong with it. */
   def of(files: Seq[DataFile]): BuiltIndex =
-    if (files.size < jobFrom) IndexBuild.read(files, root.toString, choice, conf)
+    if (files.size < jobFrom) IndexBuild.read(files, root.toString, choice, conf, format)
     else byJob(files.map(f => FileToRead(f.path.toString, f.length, f.modified)))
 
   private def byJob(files: Seq[FileToRead]): BuiltIndex = {
     val sc = session.sparkContext
     val tasks = math.max(1, math.min(files.size / IndexBuild.FilesOfTask, IndexBuild.MaxTasks))
     val settings = sc.broadcast(new SerializableConfiguration(conf))
-    val (directory, columns) = (root.toString, choice)
+    val (directory, columns, kind) = (root.toString, choice, format)
     val built = sc.parallelize(files, tasks).mapPartitions { part =>
       val listed = part.map(f => IndexBuild.dataFile(f)).toIndexedSeq
-      Iterator.single(IndexBuild.read(listed, directory, columns, settings.value.value))
+      Iterator.single(IndexBuild.read(listed, directory, columns, settings.value.value, kind))
     }.collect()
     settings.destroy()
     BuiltIndex(
@@ -63,9 +65,10 @@ object IndexBuild {
       files: Seq[DataFile],
       root: String,
       choice: ColumnChoice,
-      conf: Configuration): BuiltIndex = {
+      conf: Configuration,
+      format: DataFormat): BuiltIndex = {
     val table = new Path(root)
-    val read: Seq[(DataFile, Try[Footer])] = files.zip(FooterReader.tryRead(files, conf))
+    val read: Seq[(DataFile, Try[Footer])] = files.zip(FooterReader.tryRead(files, conf, format))
     val making = new FooterEntries(choice)
     val entries = read.flatMap {
       case (file, Success(footer)) =>

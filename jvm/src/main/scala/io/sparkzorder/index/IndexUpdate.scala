@@ -10,7 +10,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.rewrite.{Publisher, Record, StateDirectory}
-import io.sparkzorder.tables.{DataFile, Footer}
+import io.sparkzorder.tables.{DataFile, DataFormat, Footer}
 
 /**
  * Keeps a table's index up to date with what has just been published. A rename keeps a file's length
@@ -42,8 +42,13 @@ object IndexUpdate extends Logging {
    * After runs were published that others had committed: reads the footers of what they wrote.
    *
    * @param records what was published just now, in their order
+   * @param format of the data files
    */
-  def recovered(session: Session, state: StateDirectory, records: Seq[Record]): Unit = {
+  def recovered(
+      session: Session,
+      state: StateDirectory,
+      records: Seq[Record],
+      format: DataFormat): Unit = {
     val done = records.filter(_.exchangesFiles)
     if (done.nonEmpty) guarded(state.root) {
       val conf = session.sessionState.newHadoopConf()
@@ -54,7 +59,7 @@ object IndexUpdate extends Logging {
         val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
           .map(session.sessionState.sqlParser.parseMultipartIdentifier)
         update(state, conf, ordering, replaced(done) ++ names) { choice =>
-          new IndexBuild(session, state.root, choice).of(there).content
+          new IndexBuild(session, state.root, choice, format = format).of(there).content
         }
       }
     }

@@ -9,7 +9,7 @@ import org.apache.parquet.hadoop.metadata.ColumnPath
 
 import org.apache.spark.sql.sparkzorder.SparkPrivate
 
-import io.sparkzorder.tables.{DataFile, FooterReader}
+import io.sparkzorder.tables._
 
 /**
  * What one file says of one column, without a row being read.
@@ -59,6 +59,7 @@ object FileColumns {
    * Reads files, several at once.
    *
    * @param withPages also the page indexes, two more small reads for each column and row group
+   * @param format of the files; row groups are stripes in ORC, and pages are strides
    * @return one entry for each file, in their order
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
    *   naming the file
@@ -68,14 +69,19 @@ object FileColumns {
       columns: Seq[OrderingColumn],
       withPages: Boolean,
       sameName: (String, String) => Boolean,
-      conf: Configuration): IndexedSeq[FileColumns] = {
-    // made once: making them reads Hadoop's XML files
-    val options: ParquetReadOptions = HadoopReadOptions.builder(conf).build()
-    SparkPrivate.inParallel(files, "zorder-footers", FooterReader.Threads) { file =>
-      FooterReader.withFile(file, conf, options) { reader =>
-        of(file, reader, columns.map(spelledAsIn(reader, _, sameName)), withPages)
-      }
-    }.toIndexedSeq
+      conf: Configuration,
+      format: DataFormat = ParquetFiles): IndexedSeq[FileColumns] = {
+    val read: DataFile => FileColumns = format match {
+      case ParquetFiles =>
+        // made once: making them reads Hadoop's XML files
+        val options: ParquetReadOptions = HadoopReadOptions.builder(conf).build()
+        file =>
+          FooterReader.withFile(file, conf, options) { reader =>
+            of(file, reader, columns.map(spelledAsIn(reader, _, sameName)), withPages)
+          }
+      case OrcFiles => OrcColumns.read(_, columns, withPages, sameName, conf)
+    }
+    SparkPrivate.inParallel(files, "zorder-footers", FooterReader.Threads)(read).toIndexedSeq
   }
 
   private def of(
@@ -108,9 +114,9 @@ object FileColumns {
       pages.nonEmpty && pages.forall(p => p.nonEmpty && p.forall(says)))
   }
 
-  private def says(unit: UnitBounds): Boolean = unit.onlyNulls || unit.range.isDefined
+  private[layout] def says(unit: UnitBounds): Boolean = unit.onlyNulls || unit.range.isDefined
 
-  private def filled(group: UnitBounds, pages: Seq[UnitBounds]): Seq[UnitBounds] =
+  private[layout] def filled(group: UnitBounds, pages: Seq[UnitBounds]): Seq[UnitBounds] =
     // a file that lacks the column has no page of it, but rows that are NULL
     if (pages.isEmpty) Seq(group)
     else pages.map { page =>

@@ -6,12 +6,11 @@ import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, PartitionDirectory}
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.functions.{col, xxhash64}
+import org.apache.spark.sql.functions.{col, monotonically_increasing_id, shiftleft, xxhash64}
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.{IntegerType, StructType}
 
-import io.sparkzorder.tables.TableFiles
+import io.sparkzorder.tables.{DataFormat, ParquetFiles, TableFiles}
 
 /**
  * The rows of just the listed files, with two more columns that say where a row comes from: the
@@ -19,8 +18,13 @@ import io.sparkzorder.tables.TableFiles
  * partition values.
  *
  * @param schema data columns to read
+ * @param format of the files
  */
-final class InputFrame(session: Session, files: TableFiles, schema: StructType) {
+final class InputFrame(
+    session: Session,
+    files: TableFiles,
+    schema: StructType,
+    format: DataFormat = ParquetFiles) {
 
   /** Name of the folder column; no data column is called so. */
   val folderColumn: String = InputFrame.unused("_zorder_folder", schema, session)
@@ -34,7 +38,7 @@ final class InputFrame(session: Session, files: TableFiles, schema: StructType) 
       places,
       schema,
       None,
-      new ParquetFileFormat,
+      format.reader,
       Map.empty)(session))
 
   private def places: StructType =
@@ -46,8 +50,22 @@ final class InputFrame(session: Session, files: TableFiles, schema: StructType) 
   def attribute(name: String): Attribute =
     frame.queryExecution.analyzed.output.find(_.name == name).get
 
-  /** Position of a row in its file, BIGINT. */
-  def rowIndex: Column = frame.metadataColumn("_metadata").getField("row_index")
+  /**
+   * What tells the rows of a file apart, BIGINT: the position of a row in its file, or where Spark does
+   * not say that, in its task, which is the same in every attempt and ascends with the position.
+   */
+  def rowIndex: Column =
+    if (format.hasRowIndex) metadata("row_index") else monotonically_increasing_id()
+
+  /** What rows are sorted by to stand as they stood in their files, one file after the other. */
+  def order: Seq[Column] = {
+    val file = col(InputFrame.quoted(fileColumn))
+    // 2^40 rows of a file and 2^23 files are both beyond any format and a driver's listing
+    if (format.hasRowIndex) Seq(shiftleft(file.cast("bigint"), 40) + rowIndex)
+    else Seq(file, metadata("file_block_start"), rowIndex)
+  }
+
+  private def metadata(field: String): Column = frame.metadataColumn("_metadata").getField(field)
 
   /** A hash of where a row stands: the same in every attempt of a task, unlike a random number. */
   def rowHash: Column = xxhash64(col(InputFrame.quoted(fileColumn)), rowIndex)

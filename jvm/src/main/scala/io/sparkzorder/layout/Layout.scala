@@ -1,6 +1,6 @@
 package io.sparkzorder.layout
 
-import org.apache.spark.sql.functions.{col, element_at, shiftleft, typedLit}
+import org.apache.spark.sql.functions.{col, element_at, typedLit}
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
@@ -58,14 +58,16 @@ object Layout {
       schema: StructType,
       fileOf: IndexedSeq[Int],
       files: Int): Frame = {
-    val place = InputFrame.unused("_zorder_place", schema, session)
+    val order = input.order.zipWithIndex.map { case (column, i) =>
+      val name = InputFrame.unused(s"_zorder_place_$i", schema, session)
+      name -> column.as(name)
+    }
     val file = col(InputFrame.quoted(input.fileColumn))
     val preimages = ShufflePreimages(files)
     val dealt = element_at(typedLit(fileOf.map(preimages(_))), file + 1)
-    // 2^40 rows of a file and 2^23 files are both beyond Parquet and a driver's listing
-    val withPlace =
-      input.frame.withColumn(place, shiftleft(file.cast("bigint"), 40) + input.rowIndex)
-    dataColumns(withPlace.repartition(files, dealt).sortWithinPartitions(col(place)), schema)
+    val placed = input.frame.select(col("*") +: order.map(_._2): _*)
+    val sorted = placed.repartition(files, dealt).sortWithinPartitions(order.map(o => col(o._1)): _*)
+    dataColumns(sorted, schema)
   }
 
   private def dataColumns(frame: Frame, schema: StructType): Frame =

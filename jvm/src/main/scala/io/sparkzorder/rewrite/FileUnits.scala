@@ -2,10 +2,11 @@ package io.sparkzorder.rewrite
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.column.ParquetProperties
+import org.apache.orc.OrcConf
 import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetWriter}
 
 /**
- * How large the row groups and pages of a file are.
+ * How large the row groups and pages of a file are, which are stripes and strides in ORC.
  *
  * @param pageRows rows of a page
  * @param rowGroupRows rows of a row group
@@ -20,6 +21,9 @@ object FileUnits {
   private val MostRowGroups = 4
   // files are not all of the mean size: so most have no small rest
   private val Slack = 1.1
+  // what ORC's writer takes
+  private val SmallestStride = 1000
+  private val DefaultStride = 10000
 
   /**
    * Pages and row groups that are a half, a quarter, an eighth, ... of a file: so are the pieces in
@@ -29,12 +33,33 @@ object FileUnits {
    * @param bytesPerRow before compression
    * @param conf says how large a page and a row group may be, by Parquet's own settings
    */
-  def of(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = {
-    val largestPage = conf.getInt(
+  def of(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = of(
+    rows,
+    bytesPerRow,
+    largestPage = conf.getInt(
       ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT,
-      ParquetProperties.DEFAULT_PAGE_ROW_COUNT_LIMIT)
-    val largestRowGroup =
-      conf.getLong(ParquetOutputFormat.BLOCK_SIZE, ParquetWriter.DEFAULT_BLOCK_SIZE.toLong)
+      ParquetProperties.DEFAULT_PAGE_ROW_COUNT_LIMIT),
+    largestRowGroup =
+      conf.getLong(ParquetOutputFormat.BLOCK_SIZE, ParquetWriter.DEFAULT_BLOCK_SIZE.toLong))
+
+  /** The same for strides and stripes, by ORC's own settings. */
+  def ofOrc(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = {
+    val largest = OrcConf.ROW_INDEX_STRIDE.getLong(conf).min(Int.MaxValue.toLong).toInt
+    val units = of(
+      rows,
+      bytesPerRow,
+      // no strides at all is what a setting of 0 asks for
+      largestPage = if (largest < SmallestStride) DefaultStride else largest,
+      largestRowGroup = OrcConf.STRIPE_SIZE.getLong(conf))
+    val stride = math.max(SmallestStride, units.pageRows)
+    units.copy(pageRows = stride, rowGroupRows = math.max(stride, units.rowGroupRows))
+  }
+
+  private def of(
+      rows: Double,
+      bytesPerRow: Double,
+      largestPage: Int,
+      largestRowGroup: Long): FileUnits = {
     val pages = powerOfTwo(rows / largestPage)
     val bytes = rows * bytesPerRow
     val mostGroups = math.max(1.0, bytes / SmallestRowGroup)

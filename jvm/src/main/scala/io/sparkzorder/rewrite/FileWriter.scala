@@ -25,7 +25,7 @@ object FileWriter {
       FileFormatWriter.write(
         sparkSession = session,
         plan = plan,
-        fileFormat = new RewriteFormat(shape),
+        fileFormat = shape.writer,
         committer = committer,
         outputSpec = FileFormatWriter.OutputSpec(
           // no file goes here: the commit protocol names every one

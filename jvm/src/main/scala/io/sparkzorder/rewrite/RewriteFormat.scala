@@ -16,26 +16,28 @@ import org.apache.parquet.schema.MessageType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
+import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetWriteSupport}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * How a rewritten file looks.
+ * How a rewritten Parquet file looks.
  *
  * @param schema Parquet schema, that of the inputs
  * @param keyValues footer key-values of the inputs, without Spark's own
- * @param codec compression by Spark's short name, such as `zstd`
  * @param units sizes of row groups and pages
  */
-final case class FileShape(
+final case class ParquetShape(
     schema: MessageType,
     keyValues: Map[String, String],
-    codec: String,
+    override val codec: String,
     units: FileUnits)
+    extends FileShape {
+  private[rewrite] override def writer: FileFormat = new RewriteFormat(this)
+}
 
 /** Spark's Parquet writer with the Parquet schema and footer of the input files. */
-private[rewrite] final class RewriteFormat(shape: FileShape) extends ParquetFileFormat {
+private[rewrite] final class RewriteFormat(shape: ParquetShape) extends ParquetFileFormat {
   override def prepareWrite(
       session: SparkSession,
       job: Job,

@@ -53,11 +53,26 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
     }
     after.headOption.toSeq.flatMap(_.schema.getColumns.asScala).count { leaf =>
       val path = leaf.getPath.toSeq
+      if (!hasDefault(path.head)) checkValues(folder, before, after, path)
       leaf.getMaxRepetitionLevel > 0 || hasDefault(path.head) || {
         val old = summary(before, path)
         val now = summary(after, path)
         !compare(folder, path.mkString("."), old, now)
       }
+    }
+  }
+
+  /** Where both sides say it (ORC does, also inside lists and maps): how many values there are. */
+  private def checkValues(
+      folder: Int,
+      before: Seq[Footer],
+      after: Seq[Footer],
+      path: Seq[String]): Unit = {
+    def counts(footers: Seq[Footer]) =
+      footers.flatMap(f => position(f, path).map { case (i, _) => f.leaves(i).values })
+    val (old, now) = (counts(before), counts(after))
+    if (old.forall(_ >= 0) && now.forall(_ >= 0) && old.sum != now.sum) {
+      fail(folder, s"column `${path.mkString(".")}` had ${old.sum} values and has ${now.sum}")
     }
   }
 

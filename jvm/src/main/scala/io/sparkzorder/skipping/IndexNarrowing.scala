@@ -15,6 +15,7 @@ import org.apache.spark.sql.internal.SQLConf
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.{IndexStore, LoadedIndex}
+import io.sparkzorder.tables.DataFormat
 
 /**
  * What the index of one table makes of a query's filters.
@@ -97,8 +98,10 @@ final class IndexNarrowing private[skipping] (
         relation.dataSchema,
         relation.partitionSchema,
         sqlConf.resolver)
-      val generations = new IndexStore(table, conf).generations()
+      val byName = DataFormat.readBy(relation.fileFormat).forall(_.readsByName(conf))
+      val generations = if (byName) new IndexStore(table, conf).generations() else Nil
       generations.headOption match {
+        case None if !byName => IndexUse(table, None, Some("columns are found by positions"))
         case None => IndexUse(table, None, Some("there is no index"))
         case Some(newest) =>
           val index = new LoadedIndex(table, newest, conf, cacheSize)

@@ -4,12 +4,12 @@ import org.apache.spark.sql.catalyst.planning.ScanOperation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources._
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.tables.DataFormat
 
 /**
- * Where spark-zorder meets Spark's scans: the planner's copy of a Parquet relation gets
+ * Where spark-zorder meets Spark's scans: the planner's copy of a Parquet or ORC relation gets
  * [[ZOrderFileIndex]] for its own index, and Spark's strategy plans the scan as it always does. The
  * logical plan stays untouched, so what looks at a relation's location there (writes, refreshes,
  * cached data frames) sees Spark's own.
@@ -30,7 +30,7 @@ object ScanStrategy extends SparkStrategy {
   }
 
   private def indexed(scan: LogicalRelation): Option[LogicalRelation] = scan.relation match {
-    case r: HadoopFsRelation if !scan.isStreaming && isPlainParquet(r) =>
+    case r: HadoopFsRelation if !scan.isStreaming && isPlain(r) =>
       val settings = new RelationConf(r)
       val narrowing = new IndexNarrowing(r, scan.output, settings)
       val index = new ZOrderFileIndex(r.location, r, scan.catalogTable, settings, narrowing)
@@ -43,8 +43,8 @@ object ScanStrategy extends SparkStrategy {
   }
 
   // by class, since table formats extend these
-  private def isPlainParquet(r: HadoopFsRelation): Boolean =
-    r.fileFormat.getClass == classOf[ParquetFileFormat] &&
+  private def isPlain(r: HadoopFsRelation): Boolean =
+    DataFormat.all.exists(_.isReadBy(r.fileFormat)) &&
       (r.location.getClass == classOf[InMemoryFileIndex] ||
         r.location.getClass == classOf[CatalogFileIndex])
 }

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, UnaryNode}
 
 import io.sparkzorder.commands.OptimizeClauses
+import io.sparkzorder.tables.{DataFormat, ParquetFiles}
 
 /**
  * An OPTIMIZE statement whose target is not looked up yet.
@@ -37,12 +38,12 @@ final case class OtherParser(text: String, plan: Option[LogicalPlan]) {
   override def toString: String = ""
 }
 
-/** A directory named as parquet.`path` or 'path'. */
-final case class PathTable(path: String) extends LeafNode {
+/** A directory named as parquet.`path`, 'path' or orc.`path`. */
+final case class PathTable(path: String, format: DataFormat = ParquetFiles) extends LeafNode {
   override def output: Seq[Attribute] = Nil
 }
 
-/** A target named parquet.`path` until it is known that no such table exists in a database parquet. */
+/** A target named parquet.`path` until it is known that no such table is in a database parquet; ORC alike. */
 final case class PathOrTable(nameParts: Seq[String]) extends LeafNode {
   override def output: Seq[Attribute] = Nil
   override lazy val resolved: Boolean = false

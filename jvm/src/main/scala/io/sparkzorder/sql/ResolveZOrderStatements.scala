@@ -17,7 +17,7 @@ import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
 import io.sparkzorder.commands.{OptimizeCommand, PartitionPredicate}
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.tables.{CatalogTarget, PathTarget, Target, TargetChecks}
+import io.sparkzorder.tables._
 
 /** Turns a statement into its command as soon as Spark has looked up the table. */
 final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalPlan] {
@@ -25,8 +25,8 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case s @ OptimizeTable(PathOrTable(parts), _, _, _) =>
       s.copy(child = pathOrTable(parts, "OPTIMIZE"))
-    case s @ OptimizeTable(PathTable(path), _, _, other) if isBound(s) =>
-      (if (isDelta(path)) deltas(other) else None).getOrElse(command(s, PathTarget(path)))
+    case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
+      (if (isDelta(path)) deltas(other) else None).getOrElse(command(s, PathTarget(path, format)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => command(s, CatalogTarget(table))
@@ -36,7 +36,8 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
       }
     case s @ TargetStatement(PathOrTable(parts), action) =>
       s.copy(child = pathOrTable(parts, action.statement))
-    case TargetStatement(PathTable(path), action) => action.command(PathTarget(path))
+    case TargetStatement(PathTable(path, format), action) =>
+      action.command(PathTarget(path, format))
     case TargetStatement(r: ResolvedTable, action) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => action.command(CatalogTarget(table))
@@ -57,7 +58,8 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     quoteNameParts((r.catalog.name +: r.identifier.namespace :+ r.identifier.name).toSeq)
 
   private def pathOrTable(parts: Seq[String], statement: String): LogicalPlan =
-    if (isTable(parts)) SparkLine.unresolvedTable(parts, statement) else PathTable(parts.last)
+    if (isTable(parts)) SparkLine.unresolvedTable(parts, statement)
+    else PathTable(parts.last, DataFormat.named(parts.head).getOrElse(ParquetFiles))
 
   // on Spark 3.5 the analyzer binds parameters after the statement is parsed
   private def isBound(s: OptimizeTable): Boolean = !s.where.exists(_.containsPattern(PARAMETER))

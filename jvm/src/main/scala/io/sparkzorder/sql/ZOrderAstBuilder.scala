@@ -25,6 +25,7 @@ import org.apache.spark.sql.types.StringType
 import io.sparkzorder.commands._
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
+import io.sparkzorder.tables.DataFormat
 
 /**
  * Parse tree to unresolved plan.
@@ -106,7 +107,7 @@ private[sql] final class ZOrderAstBuilder(
 
   private def forOthers(ctx: OptimizeContext): OtherParser = {
     val named = target(ctx.target(), "OPTIMIZE") match {
-      case PathTable(path) => deltaPath(path)
+      case PathTable(path, _) => deltaPath(path)
       case PathOrTable(parts) => deltaPath(parts.last)
       case _ => textOf(ctx.target())
     }
@@ -124,7 +125,7 @@ private[sql] final class ZOrderAstBuilder(
     if (ctx.STRING() != null) PathTable(stringLiteral(ctx.STRING().getText))
     else {
       val parts = names.parseMultipartIdentifier(textOf(ctx.multipartName()))
-      if (parts.length == 2 && parts.head.equalsIgnoreCase("parquet")) PathOrTable(parts)
+      if (parts.length == 2 && DataFormat.named(parts.head).isDefined) PathOrTable(parts)
       else SparkLine.unresolvedTable(parts, statement)
     }
 

@@ -1,7 +1,7 @@
 package io.sparkzorder.tables
 
 import org.apache.parquet.column.statistics.Statistics
-import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, CompressionCodecName}
+import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
 import org.apache.parquet.schema.{MessageType, PrimitiveType}
 
 /**
@@ -12,18 +12,30 @@ import org.apache.parquet.schema.{MessageType, PrimitiveType}
  * @param max greatest value, null together with `min`
  * @param known false when some row group with values has no min/max
  * @param bytes of the column after compression
+ * @param noNaN statistics themselves show that no value is NaN
+ * @param values number of values that are not null, or -1 when it is not known
  */
-final case class LeafBounds(nulls: Long, min: Any, max: Any, known: Boolean, bytes: Long = 0L)
+final case class LeafBounds(
+    nulls: Long,
+    min: Any,
+    max: Any,
+    known: Boolean,
+    bytes: Long = 0L,
+    noNaN: Boolean = false,
+    values: Long = -1L)
 
 /**
- * The footer of one data file, reduced to what OPTIMIZE needs.
+ * The footer of one data file, reduced to what OPTIMIZE needs. Its language is Parquet's for both
+ * formats: the schema of an ORC file is the one that Parquet would have for it, see [[OrcSchema]].
  *
  * @param rows number of rows
- * @param uncompressed bytes of all column chunks before compression
- * @param schema Parquet schema; files that agree share one object
+ * @param uncompressed bytes of all columns before compression
+ * @param schema as Parquet has it; files that agree share one object
  * @param keyValues footer key-values; files that agree share one object
+ * @param codec as Spark's options name it, such as `zstd`; None for a file without data
  * @param leaves one entry a leaf column, in the order of `schema.getColumns`
  * @param createdBy the library that wrote the file, as it calls itself; empty when it does not say
+ * @param orc schema of an ORC file; None for Parquet
  */
 final case class Footer(
     file: DataFile,
@@ -31,9 +43,10 @@ final case class Footer(
     uncompressed: Long,
     schema: MessageType,
     keyValues: Map[String, String],
-    codec: Option[CompressionCodecName],
+    codec: Option[String],
     leaves: Array[LeafBounds],
-    createdBy: String = "")
+    createdBy: String = "",
+    orc: Option[OrcSchema] = None)
 
 object LeafBounds {
   val none: LeafBounds = LeafBounds(0, null, null, known = true)

@@ -1,5 +1,6 @@
 package io.sparkzorder.tables
 
+import java.util.Locale
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.JavaConverters._
@@ -10,14 +11,14 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 import org.apache.parquet.hadoop.ParquetFileReader
-import org.apache.parquet.hadoop.metadata.FileMetaData
+import org.apache.parquet.hadoop.metadata.{CompressionCodecName, FileMetaData}
 import org.apache.parquet.hadoop.util.HadoopInputFile
 
 import org.apache.spark.sql.sparkzorder.SparkPrivate
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 
-/** Reads footers by parquet-hadoop's own reader, several at once. */
+/** Reads footers by each format's own reader, several at once. */
 object FooterReader {
 
   /** Footers are small reads with a wait each, so more threads than cores. */
@@ -29,56 +30,23 @@ object FooterReader {
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
    *   naming the file
    */
-  def read(files: Seq[DataFile], conf: Configuration): IndexedSeq[Footer] = {
-    val sharing = new Sharing
-    // made once: without a configuration at hand, making them reads Hadoop's XML files, which takes ten
-    // times as long as reading a footer
-    val options = HadoopReadOptions.builder(conf).build()
-    SparkPrivate.inParallel(
-      files,
-      "zorder-footers",
-      Threads)(readOne(_, conf, options, sharing)).toIndexedSeq
-  }
+  def read(
+      files: Seq[DataFile],
+      conf: Configuration,
+      format: DataFormat = ParquetFiles): IndexedSeq[Footer] =
+    SparkPrivate.inParallel(files, "zorder-footers", Threads)(format.footers(conf)).toIndexedSeq
 
   /** As [[read]], with the error in place of a footer that cannot be read. */
-  def tryRead(files: Seq[DataFile], conf: Configuration): IndexedSeq[Try[Footer]] = {
-    val sharing = new Sharing
-    val options = HadoopReadOptions.builder(conf).build()
-    SparkPrivate.inParallel(
-      files,
-      "zorder-footers",
-      Threads)(f => Try(readOne(f, conf, options, sharing))).toIndexedSeq
-  }
-
-  private def readOne(
-      file: DataFile,
+  def tryRead(
+      files: Seq[DataFile],
       conf: Configuration,
-      options: ParquetReadOptions,
-      sharing: Sharing): Footer = {
-    val metadata = withFile(file, conf, options)(_.getFooter)
-    val meta = metadata.getFileMetaData
-    val schema = sharing(meta.getSchema)
-    val blocks = metadata.getBlocks.asScala
-    val leaves = Array.fill(schema.getColumns.size)(LeafBounds.none)
-    val position =
-      schema.getColumns.asScala.map(_.getPath.toSeq).zipWithIndex.toMap
-    blocks.foreach(_.getColumns.asScala.foreach { chunk =>
-      val i = position(chunk.getPath.toArray.toSeq)
-      leaves(i) = LeafBounds.add(leaves(i), chunk)
-    })
-    Footer(
-      file,
-      blocks.map(_.getRowCount).sum,
-      blocks.map(_.getTotalByteSize).sum,
-      schema,
-      sharing(meta.getKeyValueMetaData.asScala.toMap),
-      blocks.headOption.flatMap(_.getColumns.asScala.headOption).map(_.getCodec),
-      leaves,
-      sharing(Option(meta.getCreatedBy).getOrElse("")))
+      format: DataFormat = ParquetFiles): IndexedSeq[Try[Footer]] = {
+    val read = format.footers(conf)
+    SparkPrivate.inParallel(files, "zorder-footers", Threads)(f => Try(read(f))).toIndexedSeq
   }
 
   /**
-   * Opens one file and closes it.
+   * Opens one Parquet file and closes it.
    *
    * @param body what is read of it beside the footer
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
@@ -99,12 +67,46 @@ object FooterReader {
       case e: ParquetCryptoRuntimeException =>
         val _ = e
         throw ZOrderErrors.fileEncrypted(file.path.toString)
-      case NonFatal(e) => throw ZOrderErrors.fileUnreadable(file.path.toString, e)
+      case NonFatal(e) =>
+        throw ZOrderErrors.fileUnreadable(file.path.toString, e, ParquetFiles.title)
     }
 
   private def isEncrypted(meta: FileMetaData): Boolean =
     meta.getEncryptionType != null &&
       meta.getEncryptionType != FileMetaData.EncryptionType.UNENCRYPTED
+}
+
+/** Reads footers of Parquet files by parquet-hadoop's own reader. */
+private[tables] final class ParquetFooters(conf: Configuration) extends (DataFile => Footer) {
+  private val sharing = new Sharing
+  // made once: without a configuration at hand, making them reads Hadoop's XML files, which takes ten
+  // times as long as reading a footer
+  private val options = HadoopReadOptions.builder(conf).build()
+
+  override def apply(file: DataFile): Footer = {
+    val metadata = FooterReader.withFile(file, conf, options)(_.getFooter)
+    val meta = metadata.getFileMetaData
+    val schema = sharing(meta.getSchema)
+    val blocks = metadata.getBlocks.asScala
+    val leaves = Array.fill(schema.getColumns.size)(LeafBounds.none)
+    val position =
+      schema.getColumns.asScala.map(_.getPath.toSeq).zipWithIndex.toMap
+    blocks.foreach(_.getColumns.asScala.foreach { chunk =>
+      val i = position(chunk.getPath.toArray.toSeq)
+      leaves(i) = LeafBounds.add(leaves(i), chunk)
+    })
+    Footer(
+      file,
+      blocks.map(_.getRowCount).sum,
+      blocks.map(_.getTotalByteSize).sum,
+      schema,
+      sharing(meta.getKeyValueMetaData.asScala.toMap),
+      blocks.headOption.flatMap(_.getColumns.asScala.headOption).map(c => codec(c.getCodec)),
+      leaves,
+      sharing(Option(meta.getCreatedBy).getOrElse("")))
+  }
+
+  private def codec(c: CompressionCodecName): String = c.name.toLowerCase(Locale.ROOT)
 
   /** Lets equal schemas and key-values of thousands of files be one object. */
   private final class Sharing {

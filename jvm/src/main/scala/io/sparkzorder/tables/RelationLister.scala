@@ -3,20 +3,20 @@ package io.sparkzorder.tables
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.sparkzorder.SparkLine.Frame
 
 /**
- * Lists whatever Spark reads as Parquet files: Delta tables, Hive-format tables, tables with options
- * that choose files. The relation's own file index says which files count.
+ * Lists whatever Spark reads as Parquet or ORC files: Delta tables, Hive-format tables, tables with
+ * options that choose files. The relation's own file index says which files count.
  */
 object RelationLister {
 
-  /** None when the query does not read one relation of Parquet files. */
+  /** None when the query does not read one relation of such files. */
   def list(name: String, frame: Frame): Option[ListedTable] =
     frame.queryExecution.analyzed.collect { case l: LogicalRelation => l.relation } match {
-      case Seq(r: HadoopFsRelation) if r.fileFormat.isInstanceOf[ParquetFileFormat] =>
-        Some(ListedTable(name, filesOf(r), Some(r.dataSchema), None))
+      case Seq(r: HadoopFsRelation) =>
+        DataFormat.readBy(r.fileFormat)
+          .map(ListedTable(name, filesOf(r), Some(r.dataSchema), None, _))
       case _ => None
     }
 

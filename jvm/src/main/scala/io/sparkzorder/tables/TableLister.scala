@@ -18,7 +18,7 @@ final class TableLister(session: Session, target: Target) {
   private val root = target.root(conf)
 
   def list(): TableFiles = target match {
-    case PathTarget(_) => listRoot(None)
+    case _: PathTarget => listRoot(None)
     case CatalogTarget(table) if table.partitionColumnNames.isEmpty => listRoot(Some(table))
     case CatalogTarget(table) if !table.tracksPartitionsInCatalog => listRoot(Some(table))
     case CatalogTarget(table) => listPartitions(table)

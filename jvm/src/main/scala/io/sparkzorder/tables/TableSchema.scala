@@ -7,7 +7,6 @@ import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetToSparkSchemaConverter
 }
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
@@ -18,8 +17,9 @@ import io.sparkzorder.errors.ZOrderErrors
  *
  * @param target how messages name the table
  * @param conf settings that are pinned for the run
+ * @param format of the files
  */
-final class TableSchema(target: String, conf: SQLConf) {
+final class TableSchema(target: String, conf: SQLConf, format: DataFormat = ParquetFiles) {
   private val sameName = conf.resolver
   private val converter = new ParquetToSparkSchemaConverter(conf)
 
@@ -43,14 +43,18 @@ final class TableSchema(target: String, conf: SQLConf) {
 
   /** The schema of one file as Spark reads it: the one that Spark itself noted, else by its types. */
   private def schemaOf(footer: Footer): StructType = {
+    val schema = footer.orc.map(_.spark).getOrElse(ofParquet(footer))
+    checkNames(schema, footer)
+    ParquetTypes.nullable(schema)
+  }
+
+  private def ofParquet(footer: Footer): StructType = {
     val noted = footer.keyValues
       .get(ParquetReadSupport.SPARK_METADATA_KEY)
       .flatMap(json => scala.util.Try(DataType.fromJson(json).asInstanceOf[StructType]).toOption)
     ParquetTypes.checkReadable(footer)
     val stored = converter.convert(footer.schema)
-    val schema = noted.map(completed(_, stored).asInstanceOf[StructType]).getOrElse(stored)
-    checkNames(schema, footer)
-    ParquetTypes.nullable(schema)
+    noted.map(completed(_, stored).asInstanceOf[StructType]).getOrElse(stored)
   }
 
   /** The noted type with the fields that only the file has: other writers copy Spark's note along. */
@@ -162,13 +166,13 @@ final class TableSchema(target: String, conf: SQLConf) {
     case _ => None
   }
 
-  /** The type that holds both and that Spark's Parquet reader reads both into. */
+  /** The type that holds both and that Spark's reader of the format reads both into. */
   private def widened(l: DataType, r: DataType): Option[DataType] = {
     val small = Seq[DataType](ByteType, ShortType, IntegerType)
     (l, r) match {
       case (a, b) if small.contains(a) && small.contains(b) =>
         Some(small(math.max(small.indexOf(a), small.indexOf(b))))
-      case _ if !SparkLine.readsWidened => None
+      case _ if !format.readsWidened => None
       case (LongType, b) if small.contains(b) => Some(LongType)
       case (a, LongType) if small.contains(a) => Some(LongType)
       case (FloatType, DoubleType) | (DoubleType, FloatType) => Some(DoubleType)

@@ -18,6 +18,9 @@ sealed trait Target {
 
   def properties: Map[String, String]
 
+  /** Of its data files. */
+  def format: DataFormat
+
   /** Settings that are in force for this kind of table when nothing else is said, by key. */
   def defaults: Map[String, String] = Map.empty
 
@@ -25,9 +28,9 @@ sealed trait Target {
   def root(conf: Configuration): Path = location.getFileSystem(conf).makeQualified(location)
 }
 
-/** parquet.`path` or 'path' */
-final case class PathTarget(path: String) extends Target {
-  override def name: String = s"parquet.`$path`"
+/** parquet.`path`, 'path' or orc.`path` */
+final case class PathTarget(path: String, format: DataFormat = ParquetFiles) extends Target {
+  override def name: String = s"${format.name}.`$path`"
   override def location: Path =
     try new Path(path)
     catch {
@@ -41,6 +44,9 @@ final case class CatalogTarget(table: CatalogTable) extends Target {
   override def name: String = table.identifier.quotedString
   override def location: Path = new Path(table.location)
   override def properties: Map[String, String] = table.properties
+
+  // what is neither is refused before anything is read
+  override def format: DataFormat = DataFormat.of(table).getOrElse(ParquetFiles)
 
   /** STORED AS PARQUET, not USING parquet. */
   def isHiveFormat: Boolean = table.provider.forall(_.equalsIgnoreCase("hive"))

@@ -22,9 +22,10 @@ object TargetChecks {
   /** Checks a target: what kind of table it is, and what lies in and above its directory. */
   def check(target: Target, conf: Configuration): Unit = {
     target match {
-      case PathTarget(path) => checkPath(path, conf)
+      case p: PathTarget => checkPath(p, conf)
       case t: CatalogTarget => checkTable(t)
     }
+    checkNames(target, conf)
     val root = target.root(conf)
     val fs = root.getFileSystem(conf)
     checkDirectory(target, fs, root)
@@ -32,12 +33,13 @@ object TargetChecks {
   }
 
   /**
-   * Refuses what cannot have an index: a table whose files Spark does not read as plain Parquet. However
-   * the files are laid out, nothing of them is changed.
+   * Refuses what cannot have an index: a table whose files Spark does not read as plain Parquet or ORC.
+   * However the files are laid out, nothing of them is changed.
    */
   def checkForIndex(target: Target, conf: Configuration): Unit = {
+    checkNames(target, conf)
     target match {
-      case PathTarget(path) => checkPath(path, conf)
+      case p: PathTarget => checkPath(p, conf)
       case CatalogTarget(table) =>
         if (table.tableType == CatalogTableType.VIEW) {
           refuse(target, "a view", "Name the table that it reads.")
@@ -79,25 +81,48 @@ object TargetChecks {
     }
   }
 
-  private def checkFormat(target: Target, table: CatalogTable): Unit =
-    table.provider.map(_.toLowerCase(Locale.ROOT)) match {
-      case Some("parquet") =>
-      case Some("hive") | None if isParquet(table.storage) =>
-      case other => refuseFormat(target, other.getOrElse("hive"))
+  private def checkFormat(target: Target, table: CatalogTable): Unit = {
+    if (DataFormat.of(table).isEmpty) {
+      refuseFormat(target, table.provider.fold("hive")(_.toLowerCase(Locale.ROOT)))
     }
+    if (table.properties.get("transactional").exists(_.equalsIgnoreCase("true"))) {
+      refuse(target, "a transactional table of Hive", "Use Hive's own compaction.")
+    }
+  }
+
+  /** Refuses tables whose columns readers find by their positions: rewritten files go by names. */
+  private def checkNames(target: Target, conf: Configuration): Unit = {
+    val own = target match {
+      case CatalogTarget(table) =>
+        val merged = new Configuration(conf)
+        (table.properties ++ table.storage.properties).foreach { case (k, v) =>
+          if (k.startsWith("orc.")) merged.set(k, v)
+        }
+        merged
+      case _ => conf
+    }
+    if (!target.format.readsByName(own)) {
+      refuse(
+        target,
+        "read by the positions of its columns (orc.force.positional.evolution)",
+        "Set it to false if the names in all files are those of the table.")
+    }
+  }
 
   /** Refuses a Hive-format table with partitions in another format: each may have its own. */
   def checkPartitions(target: Target, partitions: Seq[CatalogTablePartition]): Unit =
-    partitions.find(p => p.storage.serde.isDefined && !isParquet(p.storage)).foreach { p =>
-      val spec = p.spec.map { case (k, v) => s"$k=$v" }.mkString("/")
-      refuse(
-        target,
-        s"a Hive-format table whose partition $spec is no Parquet (${p.storage.serde.get})",
-        "Rewrite this partition as Parquet first.")
+    partitions.find(p => p.storage.serde.isDefined && !isOf(target.format, p.storage)).foreach {
+      p =>
+        val spec = p.spec.map { case (k, v) => s"$k=$v" }.mkString("/")
+        val title = target.format.title
+        refuse(
+          target,
+          s"a Hive-format table whose partition $spec is no $title (${p.storage.serde.get})",
+          s"Rewrite this partition as $title first.")
     }
 
-  private def isParquet(storage: CatalogStorageFormat): Boolean =
-    storage.serde.exists(_.toLowerCase(Locale.ROOT).contains("parquet"))
+  private def isOf(format: DataFormat, storage: CatalogStorageFormat): Boolean =
+    DataFormat.ofStorage(storage).contains(format)
 
   /** An option of the table that decides which files are read, or what their values are. */
   def hidingOption(table: CatalogTable): Option[String] =
@@ -120,8 +145,22 @@ object TargetChecks {
 
   /** Refuses what only the listed files show: a bucketed table that is named by its path. */
   def checkFiles(target: Target, files: TableFiles): Unit = {
+    // a bare path says nothing of the format
+    DataFormat.all.filter(_ != target.format).foreach { other =>
+      if (files.files.nonEmpty && files.files.forall(_.path.getName.endsWith("." + other.name))) {
+        refuse(
+          target,
+          s"a directory of ${other.title} files",
+          s"Name it as ${other.name}.`${target.location}`.")
+      }
+    }
+    // of tables in its format Hive names files by its tasks, and the catalog knows the buckets
+    val isHive = target match {
+      case t: CatalogTarget => t.isHiveFormat
+      case _ => false
+    }
     val bucketed = files.files.forall(f => BucketingUtils.getBucketId(f.path.getName).isDefined)
-    if (files.files.nonEmpty && bucketed) {
+    if (files.files.nonEmpty && bucketed && !isHive) {
       refuse(
         target,
         "bucketed, as the names of its files say",
@@ -139,13 +178,13 @@ object TargetChecks {
         "an Iceberg table" -> ("Use CALL catalog.system.rewrite_data_files(table => '...', " +
           "strategy => 'sort', sort_order => 'zorder(...)').")
       case "hudi" => "a Hudi table" -> "Use Hudi's own clustering."
-      case other => s"a table of the format $other" -> "Only Parquet tables can be optimized."
+      case other => s"a table of the format $other" -> "Only Parquet and ORC tables can be optimized."
     }
     throw ZOrderErrors.unsupportedTable(name, kind, advice)
   }
 
-  private def checkPath(path: String, conf: Configuration): Unit = {
-    val p = PathTarget(path).location
+  private def checkPath(target: PathTarget, conf: Configuration): Unit = {
+    val (path, p) = (target.path, target.location)
     val fs = p.getFileSystem(conf)
     val status =
       try fs.getFileStatus(p)

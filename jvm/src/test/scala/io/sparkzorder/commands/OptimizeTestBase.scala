@@ -71,11 +71,14 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
         if (relative.iterator().asScala.exists(part => hidden(part.toString))) None
         else {
           val folder = Option(relative.getParent).map(_.toString).getOrElse("")
-          Some(SeenFile(folder, p.getFileName.toString, Files.size(p), footerOf(p.toFile)._2))
+          Some(SeenFile(folder, p.getFileName.toString, Files.size(p), rowsIn(p.toFile)))
         }
       }.sortBy(f => (f.folder, f.name))
     finally stream.close()
   }
+
+  /** Rows of a data file, by its footer. */
+  protected def rowsIn(file: File): Long = footerOf(file)._2
 
   private def footerOf(file: File) = {
     val conf = spark.sessionState.newHadoopConf()

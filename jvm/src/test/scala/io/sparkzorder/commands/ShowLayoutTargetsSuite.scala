@@ -160,8 +160,8 @@ class ShowLayoutTargetsSuite extends ShowLayoutTestBase {
 
   test("what it refuses") {
     withTable("t", "o", "pt") {
-      sql("CREATE TABLE o (a INT) USING orc")
-      fails("ZORDER_LAYOUT_NOT_KNOWN", "Parquet files")(sql("SHOW LAYOUT o").collect())
+      sql("CREATE TABLE o (a INT) USING json")
+      fails("ZORDER_LAYOUT_NOT_KNOWN", "Parquet and ORC files")(sql("SHOW LAYOUT o").collect())
       shuffled(100, 1).selectExpr("*", "id % 2 p", "array(a) l").write.format("parquet")
         .partitionBy("p").saveAsTable("pt")
       fails("ZORDER_COLUMN_NOT_FOUND")(sql("SHOW LAYOUT pt FOR (nope)").collect())

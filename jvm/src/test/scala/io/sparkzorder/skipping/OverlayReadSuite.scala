@@ -227,10 +227,10 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
         assert(indexes(read(dir)).forall(!_.isInstanceOf[ZOrderFileIndex]))
       }
       assert(indexes(read(dir)).forall(_.isInstanceOf[ZOrderFileIndex]))
-      val orc = new File(dir.getParentFile, "orc")
-      flat(10, 1).write.orc(plain(orc))
-      withSQLConf("spark.sql.sources.useV1SourceList" -> "orc,parquet") {
-        assert(indexes(spark.read.orc(plain(orc))).forall(!_.isInstanceOf[ZOrderFileIndex]))
+      val json = new File(dir.getParentFile, "json")
+      flat(10, 1).write.json(plain(json))
+      withSQLConf("spark.sql.sources.useV1SourceList" -> "json,parquet") {
+        assert(indexes(spark.read.json(plain(json))).forall(!_.isInstanceOf[ZOrderFileIndex]))
       }
     }
   }

@@ -22,9 +22,12 @@ abstract class OverlayTestBase extends OptimizeTestBase {
     conf
   }
 
+  /** Of the table's files. */
+  protected def format: String = "parquet"
+
   /** OPTIMIZE through the file system that can be stopped; readers use plain paths. */
   def statement(dir: File, more: String = ""): String =
-    s"OPTIMIZE 'faulty://${dir.getAbsolutePath}' $more ZORDER BY (a, b) " +
+    s"OPTIMIZE $format.`faulty://${dir.getAbsolutePath}` $more ZORDER BY (a, b) " +
       s"OPTIONS (${sizeFor(dir, 4)})"
 
   private def committed(dir: File): Int =

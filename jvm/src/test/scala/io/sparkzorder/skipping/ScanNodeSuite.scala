@@ -55,8 +55,8 @@ class ScanNodeSuite extends ScanTestBase {
 
   test("other formats and streams keep Spark's own scan") {
     withTableDir { dir =>
-      sql(grid).write.orc(dir.getPath)
-      val plan = spark.read.orc(dir.getPath).where(oneFile).queryExecution.sparkPlan
+      sql(grid).write.json(dir.getPath)
+      val plan = spark.read.json(dir.getPath).where(oneFile).queryExecution.sparkPlan
       assert(plan.collect { case s: FileSourceScanExec => isOurs(s) } === Seq(false))
     }
     withGrid { dir =>

@@ -69,7 +69,7 @@ class ZOrderParserSuite extends OptimizeTestBase {
 
   private def nameOf(o: OptimizeTable): Seq[String] = o.child match {
     case u: UnresolvedTable => u.multipartIdentifier
-    case PathTable(p) => Seq(p)
+    case PathTable(p, _) => Seq(p)
     case PathOrTable(parts) => parts
     case other => fail(other.toString)
   }

@@ -1,0 +1,144 @@
+package io.sparkzorder.skipping
+
+import java.util.TimeZone
+
+import scala.util.Random
+
+import org.apache.spark.sql.sparkzorder.SparkLine
+
+import io.sparkzorder.commands.OrcTables
+
+/** The index of tables of ORC files, whose footers say less than they seem to. */
+class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
+  private val pairs = 1500
+  private val zones = Seq("UTC", "America/Los_Angeles", "Asia/Kathmandu", "Pacific/Apia")
+
+  private def inZone[T](zone: String)(body: => T): T = {
+    val before = TimeZone.getDefault
+    TimeZone.setDefault(TimeZone.getTimeZone(zone))
+    try body
+    finally TimeZone.setDefault(before)
+  }
+
+  test(s"no file with a matching row is let go: $pairs pairs, clocks of three zones") {
+    withRandom { random =>
+      var round = 0
+      while (judged < pairs) {
+        round += 1
+        val seed = random.nextLong()
+        withClue(s"round $round, seed $seed: ")(one(new Random(seed), ansi = round % 2 == 0))
+      }
+      info(s"seed $randomSeed: $judged pairs of $round tables, $dropped let files go, " +
+        s"$queries also as whole queries")
+      info(s"in how many pairs (and of which files were let go): $constructs")
+      assert(dropped > judged / 5)
+    }
+  }
+
+  private def one(random: Random, ansi: Boolean): Unit = withTableDir { dir =>
+    // values are written, indexed and read where clocks differ
+    val Seq(writer, indexer, reader) =
+      if (random.nextInt(3) == 0) Seq.fill(3)(zones(random.nextInt(zones.size)))
+      else Seq.fill(3)(zones.head)
+    withSQLConf("spark.sql.ansi.enabled" -> ansi.toString) {
+      val session = SparkLine.session(spark)
+      val table = new RandomTable(random)
+      withClue(s"${table.schema.sql} $writer $indexer $reader ") {
+        inZone(writer) {
+          table.frame(session, 8).write.orc(dir.getPath)
+          // Spark compares types of timestamps by the positions of columns, so only the last may lack
+          table.frame(session, 2).drop(Seq("c5", "s").drop(random.nextInt(2)): _*).write.mode("append").orc(dir.getPath)
+        }
+        inZone(indexer)(sql(s"CREATE ZORDER INDEX ON orc.`$dir`").collect())
+        inZone(reader) {
+          val df = spark.read.schema(table.schema).orc(dir.getPath)
+          val make = new RandomPredicate(random, table.columns)
+          val some = Seq.fill(100)(SparkLine.column(make.next()))
+          check(df, some)
+          some.take(3).foreach(sameRows(df, _))
+        }
+      }
+    }
+  }
+
+  test("a NaN hides values from ORC's bounds: such files are always read") {
+    withTableDir { dir =>
+      // a stride that begins with NaN has no bounds, and its other values get into none above
+      val strides = "orc.row.index.stride" -> "1000"
+      withSQLConf(strides) {
+        spark.range(0, 2000, 1, 1)
+          .selectExpr("if(id = 1000, double('NaN'), if(id < 1000, 1D, 100D)) d").write.orc(dir.getPath)
+      }
+      write(spark.range(0, 10, 1, 1).selectExpr("2D d"), dir)
+      createOrcIndex(dir)
+      val hidden = read(dir).where("d = 100")
+      assert(hidden.count() === 999)
+      assert(keptFiles(hidden) === 1)
+      assert(keptFiles(read(dir).where("d = 7")) === 1)
+      assert(keptFiles(read(dir).where("d > 50")) === 1)
+    }
+  }
+
+  private def createOrcIndex(dir: java.io.File): Unit = {
+    val _ = sql(s"CREATE ZORDER INDEX ON orc.`$dir`").collect()
+  }
+
+  test("long strings, bytes that are no text, -0.0, dates before 1582") {
+    withTableDir { dir =>
+      def row(e: String) = write(spark.range(1).selectExpr(e), dir)
+      row("concat(repeat('x', 2000), 'a') s")
+      row("concat(repeat('x', 2000), 'b') s")
+      row("cast(x'ff41' AS STRING) s")
+      row("'plain' s")
+      createOrcIndex(dir)
+      Seq("repeat('x', 2000) || 'b'", "cast(x'ff41' AS STRING)", "'plain'", "'zzz'").foreach { v =>
+        assert(keptFiles(read(dir).where(s"s = $v")) <= 3)
+      }
+      assert(keptFiles(read(dir).where("s > 'xz'")) >= 1)
+    }
+    withTableDir { dir =>
+      write(spark.range(1).selectExpr("-0.0D d", "date'1500-03-01' t"), dir)
+      write(spark.range(1).selectExpr("5D d", "date'2020-03-01' t"), dir)
+      createOrcIndex(dir)
+      assert(keptFiles(read(dir).where("d = 0.0D")) === 1)
+      // what calendars count differently is always read
+      assert(keptFiles(read(dir).where("t = date'1500-03-01'")) === 1)
+      assert(keptFiles(read(dir).where("t = date'2020-03-01'")) === 2)
+    }
+  }
+
+  test("a column by its position has nothing to do with the index") {
+    withTableDir { dir =>
+      write(spark.range(10).selectExpr("id a", "id + 100 b"), dir)
+      write(spark.range(10).selectExpr("id + 50 a", "id + 150 b"), dir)
+      createOrcIndex(dir)
+      val swapped = spark.read.schema("b BIGINT, a BIGINT").orc(dir.getPath)
+      assert(swapped.where("b = 105").count() === 1)
+      withSQLConf("orc.force.positional.evolution" -> "true") {
+        assert(swapped.where("b = 5").count() === 1)
+        assert(swapped.where("a = 155").count() === 1)
+      }
+    }
+  }
+
+  test("OPTIMIZE keeps the index; point queries read few files") {
+    withTableDir { dir =>
+      write(shuffled(8000, 8), dir)
+      optimizeOrc(dir, s"ZORDER BY (a, b) OPTIONS (${sizeFor(dir, 16)})")
+      val files = dataFiles(dir).size
+      val kept = (0 until 1000 by 97).map(v => keptFiles(read(dir).where(s"a = $v")))
+      info(s"$files files, kept for points: $kept")
+      assert(kept.sum.toDouble / kept.size < 0.4 * files)
+      assert(keptFiles(read(dir).where("a = 5 AND b = 7")) <= 3)
+      val shown = sql(s"SHOW SKIPPING FOR SELECT * FROM orc.`$dir` WHERE a = 5").head()
+      assert(shown.getAs[Boolean]("used"))
+      assert(shown.getAs[Long]("filesKept") < shown.getAs[Long]("files"))
+      write(shuffled(100, 1), dir)
+      val refreshed = sql(s"REFRESH ZORDER INDEX ON orc.`$dir`").head()
+      assert(refreshed.getAs[Long]("filesRead") === 1)
+      sql(s"UNDO LAYOUT orc.`$dir`").collect()
+      val all = read(dir).where("a = 5")
+      assert(keptFiles(all) >= 1)
+    }
+  }
+}
