@@ -136,30 +136,3 @@ def test_connect_server_with_a_client_that_has_no_java(home: Home) -> None:
             "PYTHONPATH": str(Path(_jars.__file__).parent.parent),
         }
         home.check(home.run([str(CLIENT), "-c", script]))
-
-
-def test_connect_server_with_a_client_in_scala(home: Home) -> None:
-    """Spark's own shell for Connect, with our jar for ZOrderTable and the functions."""
-    if ROW is None or ROW.spark == "3.5":
-        pytest.skip("from Spark 4.0 on spark-shell --remote is in pyspark's wheel")
-    port = free_port()
-    create, _, rows, bits = home.statements
-    code = f"""
-import io.sparkzorder.ZOrderTable
-import io.sparkzorder.functions.zorder
-import org.apache.spark.sql.functions.col
-spark.sql(\"\"\"{create}\"\"\")
-val table = ZOrderTable.forName(spark, "points")
-table.optimize().executeZOrderBy("x", "y").select("metrics.numRows").show()
-table.history(1).select("status").show()
-println("asked " + table.toDF.select(zorder(col("x"), col("y")).as("z")).where("z >= 0").count())
-spark.sql(\"\"\"{rows}\"\"\").show(false)
-spark.sql(\"\"\"{bits}\"\"\").show(false)
-exit
-"""
-    with home.serving(connect_server(port), port):
-        shell = [str(BIN / "spark-shell"), "--remote", f"sc://127.0.0.1:{port}", "--jars", str(JAR)]
-        printed = home.run(shell, code)
-    home.check(printed)
-    assert "asked 1000" in printed
-    assert "published" in printed

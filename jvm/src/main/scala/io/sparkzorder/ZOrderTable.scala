@@ -14,7 +14,7 @@ import io.sparkzorder.sql.StatementText
  * spark-zorder with the method names of `DeltaTable`.
  *
  * Every method writes one SQL statement, which runs at once, and returns that statement's rows. It
- * needs no more of Spark than the session's public interface, so a client of Spark Connect does too.
+ * needs no more of Spark than the session's public interface.
  *
  * {{{
  * val sales = ZOrderTable.forName(spark, "shop.sales")
