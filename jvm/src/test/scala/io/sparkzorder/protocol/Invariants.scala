@@ -126,24 +126,23 @@ final class Invariants(
       case _ => false
     }
     val append = disk.events.indexOf(RowsAppended(folder))
-    if (clear >= 0) {
-      val wrote = disk.events.collect { case FolderWritten(`folder`, row) => row }
-      // another overwriter may have deleted these, and failed before the whole table was cleared
-      def isGone(row: String) = !rows(row) && !disk.userDeleted(row)
-      if (wrote.exists(isGone)) Some(s"what was written to $folder is gone")
-      else if (append > clear && isGone("x")) Some(s"what was appended to $folder is gone")
-      else None
-    } else {
-      val expected = original(folder).toSet ++ (if (append >= 0) Set("x") else Set.empty[String])
-      val y = if (disk.events.contains(FileRewritten(folder))) Set("y") else Set.empty[String]
-      val lost = expected ++ y -- rows -- (disk.userDeleted - "y")
-      // kept for good, and an error says where
-      val kept = disk.files.collect {
-        case (p, r: Rows) if p.contains("/_retained/") || p.contains("/_zorder_") => r.rows
-      }.flatten.toSet
-      if (lost.isEmpty || (isNamed(disk) && lost.subsetOf(kept))) None
-      else Some(s"${lost.mkString(", ")} are missing in $folder")
-    }
+    val lost =
+      if (clear >= 0) {
+        val wrote = disk.events.collect { case FolderWritten(`folder`, row) => row }
+        val appended = if (append > clear) Set("x") else Set.empty[String]
+        // another overwriter may have deleted these, and failed before the whole table was cleared
+        wrote.toSet ++ appended -- rows -- disk.userDeleted
+      } else {
+        val expected = original(folder).toSet ++ (if (append >= 0) Set("x") else Set.empty[String])
+        val y = if (disk.events.contains(FileRewritten(folder))) Set("y") else Set.empty[String]
+        expected ++ y -- rows -- (disk.userDeleted - "y")
+      }
+    // kept for good, and an error says where
+    val kept = disk.files.collect {
+      case (p, r: Rows) if p.contains("/_retained/") || p.contains("/_zorder_") => r.rows
+    }.flatten.toSet
+    if (lost.isEmpty || (isNamed(disk) && lost.subsetOf(kept))) None
+    else Some(s"${lost.mkString(", ")} are missing in $folder")
   }
 
   /** A conflict was noted, or the overwriter of the table failed half way after deleting our records. */
