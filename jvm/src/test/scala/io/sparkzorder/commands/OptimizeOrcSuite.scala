@@ -181,7 +181,7 @@ class OptimizeOrcSuite extends OrcTables with RandomInputs {
     }
     withTableDir { dir =>
       (0 until 6).foreach(i => write(spark.range(i * 100L, i * 100L + 100, 1, 1).toDF("id"), dir))
-      val names = dataFiles(dir).map(_.name)
+      val names = dataFiles(dir).map(_.name).toList
       val inOrder = names.flatMap(n => spark.read.orc(s"$dir/$n").collect().map(_.getLong(0)))
       assert(metric(optimizeOrc(dir, ""), "numFilesAdded") === 1)
       val file = dataFiles(dir).head.name
