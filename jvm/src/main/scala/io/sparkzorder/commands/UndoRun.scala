@@ -95,7 +95,8 @@ private[commands] final class UndoRun(session: Session, target: Target) extends 
   /** Rows of the kept files by their footers, which also shows that they can still be read. */
   private def rowsOf(undo: Undo): Map[String, Long] = {
     val files = undo.keptFiles.zipWithIndex.map { case (s, i) => DataFile(i, 0, s) }
-    FooterReader.read(files, table.conf, target.format).map(f => f.file.path.getName -> f.rows).toMap
+    FooterReader.read(files, table.conf, target.format).map(f =>
+      f.file.path.getName -> f.rows).toMap
   }
 
   private def recheck(number: Long, undone: Record, claim: UndoClaim): Unit =

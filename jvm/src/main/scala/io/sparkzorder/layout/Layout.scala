@@ -66,7 +66,8 @@ object Layout {
     val preimages = ShufflePreimages(files)
     val dealt = element_at(typedLit(fileOf.map(preimages(_))), file + 1)
     val placed = input.frame.select(col("*") +: order.map(_._2): _*)
-    val sorted = placed.repartition(files, dealt).sortWithinPartitions(order.map(o => col(o._1)): _*)
+    val sorted =
+      placed.repartition(files, dealt).sortWithinPartitions(order.map(o => col(o._1)): _*)
     dataColumns(sorted, schema)
   }
 

@@ -1,8 +1,8 @@
 package io.sparkzorder.rewrite
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.column.ParquetProperties
 import org.apache.orc.OrcConf
+import org.apache.parquet.column.ParquetProperties
 import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetWriter}
 
 /**

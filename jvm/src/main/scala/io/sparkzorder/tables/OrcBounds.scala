@@ -133,7 +133,8 @@ private[sparkzorder] final class OrcBounds(version: WriterVersion) {
   }.toOption
 
   private def timestamps(t: TimestampColumnStatistics): Range =
-    Try((DateTimeUtils.fromJavaTimestamp(t.getMinimum),
+    Try((
+      DateTimeUtils.fromJavaTimestamp(t.getMinimum),
       DateTimeUtils.fromJavaTimestamp(t.getMaximum))).toOption
       .filter(_._1 >= RebaseDateTime.lastSwitchJulianTs)
       .map { case (min, max) => (Long.box(min), Long.box(max)) }

@@ -178,7 +178,8 @@ object TargetChecks {
         "an Iceberg table" -> ("Use CALL catalog.system.rewrite_data_files(table => '...', " +
           "strategy => 'sort', sort_order => 'zorder(...)').")
       case "hudi" => "a Hudi table" -> "Use Hudi's own clustering."
-      case other => s"a table of the format $other" -> "Only Parquet and ORC tables can be optimized."
+      case other =>
+        s"a table of the format $other" -> "Only Parquet and ORC tables can be optimized."
     }
     throw ZOrderErrors.unsupportedTable(name, kind, advice)
   }

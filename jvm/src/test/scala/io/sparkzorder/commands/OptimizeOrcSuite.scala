@@ -56,8 +56,25 @@ class OptimizeOrcSuite extends OrcTables with RandomInputs {
 
   // those with min/max in ORC
   private val orderable = Seq(
-    "id", "bool", "tiny", "small", "i", "big", "fl", "dbl", "dec9", "dec18", "dec38", "s", "day",
-    "ts", "ntz", "ym", "dt", "st.x", "st.y")
+    "id",
+    "bool",
+    "tiny",
+    "small",
+    "i",
+    "big",
+    "fl",
+    "dbl",
+    "dec9",
+    "dec18",
+    "dec38",
+    "s",
+    "day",
+    "ts",
+    "ntz",
+    "ym",
+    "dt",
+    "st.x",
+    "st.y")
 
   test("random rows of every type keep every value; null counts and values are verified") {
     withRandom { random =>
@@ -77,7 +94,7 @@ class OptimizeOrcSuite extends OrcTables with RandomInputs {
             // ORC's reader takes a batch of zeros alone for one value, whatever their signs
             optimize(
               s"OPTIMIZE orc.`$dir` " +
-              s"ZORDER BY (${columns.mkString(", ")}) OPTIONS (${sizeFor(dir, 5)}, 'verify' '$verify')",
+                s"ZORDER BY (${columns.mkString(", ")}) OPTIONS (${sizeFor(dir, 5)}, 'verify' '$verify')",
               dir)(read(dir).selectExpr("*", "dbl + 0D", "fl + 0F").drop("dbl", "fl"))
           }
           orcFiles(dir).foreach(withOrc(_) { r =>
@@ -181,7 +198,7 @@ class OptimizeOrcSuite extends OrcTables with RandomInputs {
     }
     withTableDir { dir =>
       (0 until 6).foreach(i => write(spark.range(i * 100L, i * 100L + 100, 1, 1).toDF("id"), dir))
-      val names = dataFiles(dir).map(_.name)
+      val names = dataFiles(dir).map(_.name).toList
       val inOrder = names.flatMap(n => spark.read.orc(s"$dir/$n").collect().map(_.getLong(0)))
       assert(metric(optimizeOrc(dir, ""), "numFilesAdded") === 1)
       val file = dataFiles(dir).head.name
@@ -211,7 +228,8 @@ class OptimizeOrcSuite extends OrcTables with RandomInputs {
     }
   }
 
-  test("a table of the catalog: columns that came later, defaults, CHAR and VARCHAR, Bloom filters") {
+  test(
+    "a table of the catalog: columns that came later, defaults, CHAR and VARCHAR, Bloom filters") {
     withTable("t") {
       sql("CREATE TABLE t (a INT, c CHAR(4), v VARCHAR(9)) USING orc " +
         "OPTIONS ('orc.bloom.filter.columns' 'a')")

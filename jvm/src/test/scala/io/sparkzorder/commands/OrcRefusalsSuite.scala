@@ -149,7 +149,8 @@ class OrcRefusalsSuite extends OrcTables {
       for (i <- 0 to 1) foreign(dir, s"f$i.orc", schema) { b =>
         longs(b, 0)
         def text(c: org.apache.hadoop.hive.ql.exec.vector.ColumnVector) =
-          (0 until 3).foreach(r => c.asInstanceOf[BytesColumnVector].setVal(r, s"t$r".getBytes(UTF_8)))
+          (0 until 3).foreach(r =>
+            c.asInstanceOf[BytesColumnVector].setVal(r, s"t$r".getBytes(UTF_8)))
         text(b.cols(1))
         text(b.cols(2))
         text(b.cols(3).asInstanceOf[

@@ -47,7 +47,9 @@ class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
         inZone(writer) {
           table.frame(session, 8).write.orc(dir.getPath)
           // Spark compares types of timestamps by the positions of columns, so only the last may lack
-          table.frame(session, 2).drop(Seq("c5", "s").drop(random.nextInt(2)): _*).write.mode("append").orc(dir.getPath)
+          table.frame(session, 2).drop(Seq(
+            "c5",
+            "s").drop(random.nextInt(2)): _*).write.mode("append").orc(dir.getPath)
         }
         inZone(indexer)(sql(s"CREATE ZORDER INDEX ON orc.`$dir`").collect())
         inZone(reader) {
@@ -67,9 +69,14 @@ class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
       val strides = "orc.row.index.stride" -> "1000"
       withSQLConf(strides) {
         spark.range(0, 2000, 1, 1)
-          .selectExpr("if(id = 1000, double('NaN'), if(id < 1000, 1D, 100D)) d").write.orc(dir.getPath)
+          .selectExpr(
+            "if(id = 1000, double('NaN'), if(id < 1000, 1D, 100D)) d").write.orc(dir.getPath)
       }
       write(spark.range(0, 10, 1, 1).selectExpr("2D d"), dir)
+      // the trap is there: by its statistics the file has no 100
+      val says = orcFiles(dir).map(withOrc(_)(_.getStatistics()(1)
+        .asInstanceOf[org.apache.orc.DoubleColumnStatistics].getMaximum))
+      info(s"greatest values as the files have it: $says")
       createOrcIndex(dir)
       val hidden = read(dir).where("d = 100")
       assert(hidden.count() === 999)
