@@ -91,7 +91,8 @@ lazy val fsTest = Project("fsTest", file("target/fs-test"))
 
 lazy val forkedTests = Seq(
   Test / fork := true,
-  Test / parallelExecution := false,
+  // suites of one JVM run one after the other; the JVMs of the groups below, beside each other
+  Test / parallelExecution := true,
   Test / testForkedParallel := false,
   Test / baseDirectory := file(".").getAbsoluteFile,
   Test / javaOptions ++= testJvm,

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from spark_zorder import configure
 
-PATIENCE = 200.0
+PATIENCE = 280.0
 
 
 def session(home: Path, master: str = "local-cluster[2,1,1024]", **settings: str) -> SparkSession:

@@ -63,6 +63,6 @@ def run(
         env={key: value for key, value in merged.items() if value},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
