@@ -153,8 +153,15 @@ test-fs: $(environment) ## OPTIMIZE on HDFS, INTO on S3, both in the test's own 
 	build/sbt fsTest/test
 
 .PHONY: torture
-torture: torture-skipping ## kill OPTIMIZE everywhere, explore all interleavings (an hour; KILLS=200 SEED=)
-	build/sbt 'spark41/Test/runMain io.sparkzorder.torture.TortureBenchmark $(KILLS) $(SEED)'
+torture: torture-kills torture-interleavings torture-skipping ## all three below (two hours; KILLS=200 SEED= PAIRS=)
+
+.PHONY: torture-kills
+torture-kills: $(environment) ## kill OPTIMIZE before every change on disk and at random moments (half an hour)
+	build/sbt 'spark41/Test/runMain io.sparkzorder.torture.TortureBenchmark $(KILLS) $(SEED) 30 kills'
+
+.PHONY: torture-interleavings
+torture-interleavings: $(environment) ## explore every interleaving of larger scenarios (20 minutes)
+	build/sbt 'spark41/Test/runMain io.sparkzorder.torture.TortureBenchmark 0 0 0 interleavings'
 
 .PHONY: torture-skipping
 torture-skipping: $(environment) ## the skipping index against Spark alone: 100,000 queries (PAIRS= SEED=)
