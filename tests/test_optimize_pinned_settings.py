@@ -1,11 +1,14 @@
 """No setting of the user's session changes what OPTIMIZE reads and writes, or is changed by it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.optimizing import check_same_table, pa, settings, write_parts
+
+orc: Any = pytest.importorskip("pyarrow.orc")
 
 pytestmark = pytest.mark.classic_only
 
@@ -84,6 +87,12 @@ BAD = {
         "spark.sql.execution.sortBeforeRepartition": "true",
     },
 }
+BAD_FOR_ORC = {
+    "orc.skip.corrupt.data": "true",
+    "spark.sql.orc.enableVectorizedReader": "false",
+}
+# a table that is read so is refused: OrcRefusalsSuite
+REFUSED_FOR_ORC = {"orc.force.positional.evolution"}
 
 
 @pytest.fixture(scope="module")
@@ -128,13 +137,27 @@ def test_bad_settings(spark: SparkSession, tmp_path: Path, data: object, group: 
     assert result.metrics.numFilesAdded == len(list(table.glob("*.parquet")))
 
 
+def test_bad_settings_for_orc(spark: SparkSession, tmp_path: Path) -> None:
+    rows = pa.table({"id": range(200), "name": [f"{i % 13} and {i}" for i in range(200)]})
+    table = tmp_path / "t"
+    table.mkdir()
+    for i in range(4):
+        orc.write_table(rows.slice(50 * i, 50), table / f"{i}.orc")
+    with settings(spark, BAD_FOR_ORC):
+        spark.sql(f"OPTIMIZE orc.`{table}` ZORDER BY (id, name)").collect()
+        for key, value in BAD_FOR_ORC.items():
+            assert spark.conf.get(key) == value
+    after = pa.concat_tables(orc.read_table(file) for file in table.glob("*.orc"))
+    assert after.sort_by("id").to_pylist() == rows.to_pylist()
+
+
 def test_every_pinned_setting_is_in_this_table() -> None:
     """Whoever pins a setting adds its bad value here."""
     sources = Path(__file__).parent.parent / "jvm/src/main/scala/io/sparkzorder/commands"
     text = (sources / "PinnedSession.scala").read_text()
     pinned = {line.split('"')[1] for line in text.splitlines() if '" -> "' in line}
     # Spark allows these two for VARIANT only, which pyarrow does not write
-    known = {key for group in BAD.values() for key in group}
+    known = {key for group in BAD.values() for key in group} | set(BAD_FOR_ORC) | REFUSED_FOR_ORC
     variant = {key for key in pinned if key.startswith("spark.sql.variant.")}
     assert pinned - known - variant <= {"spark.sql.legacy.allowHashOnMapType"}
 
