@@ -34,7 +34,8 @@ import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
  *
  * @param delegate the next parser: Spark's, or that of another extension
  */
-class ZOrderParser(override val delegate: ParserInterface) extends ParserInterface with ParserOfSparkLine {
+class ZOrderParser(override val delegate: ParserInterface) extends ParserInterface
+    with ParserOfSparkLine {
 
   override def parsePlan(sqlText: String): LogicalPlan =
     parse(sqlText, delegate.parseExpression, delegate.parsePlan(sqlText))

@@ -119,7 +119,7 @@ class OptimizeFailureSuite extends FaultyTables {
     }
   }
 
-  test("replaced files stay where they are kept when somebody deletes the record while it is published") {
+  test("replaced files stay where they are kept when somebody deletes the record meanwhile") {
     withTableDir { dir =>
       write(shuffled(400, 4), dir)
       val lengths = dataFiles(dir).map(f => new File(dir, f.name).length).sorted
