@@ -109,8 +109,7 @@ def test_a_run_shows_phases_and_files(
     drawn = "\n".join(output.lines)
     assert f"OPTIMIZE parquet.`{table}`" in drawn
     if is_connect:
-        # all stages that the server knows of, files among their tasks
-        assert re.search(r"\d+/\d+ \[", drawn)
+        # a server may be done before it first tells of tasks
         return
     assert ": write: " in drawn
     files = re.findall(r"write: .* (\d+)/(\d+) \[.*file", drawn)
