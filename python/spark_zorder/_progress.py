@@ -16,6 +16,9 @@ from spark_zorder._watch import Step, Watch, watch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# tqdm cuts lines at their end, where the counts are; these need most of 80 columns
+TITLE_WIDTH = 32
+
 _log = logging.getLogger(__name__)
 
 
@@ -83,13 +86,20 @@ def _tqdm() -> Any:
     return tqdm
 
 
+def _fitting(title: str) -> str:
+    # a table's own name is at the end of its path
+    verb, _, target = title.partition(" ")
+    kept = TITLE_WIDTH - len(verb) - 2
+    return title if len(title) <= TITLE_WIDTH else f"{verb} \u2026{target[-kept:]}"
+
+
 class Bar:
     """One line that shows one step after the other."""
 
     def __init__(self, tqdm: Any, title: str) -> None:
-        self._title = title
+        self._title = _fitting(title)
         self._step: Step | None = None
-        self._bar = tqdm(desc=title, leave=False, dynamic_ncols=True)
+        self._bar = tqdm(desc=self._title, leave=False, dynamic_ncols=True)
 
     def show(self, step: Step) -> None:
         """Show how far a step is; a new one begins at nothing."""
