@@ -1,7 +1,7 @@
 """What the tests of OPTIMIZE share: run it, and compare files as other engines see them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -106,12 +106,14 @@ def write_parts(directory: Path, table: Any, parts: int = 3, **options: Any) -> 
     return directory
 
 
-def arrow_rows(directory: Path) -> Counter[str]:
+def arrow_rows(
+    directory: Path, opened: Callable[[Path], Any] = pq.ParquetFile, names: str = "*.parquet"
+) -> Counter[str]:
     """The rows of the table's live files as pyarrow reads them, partition folders included."""
     found: Counter[str] = Counter()
-    for file in data_files(directory):
+    for file in data_files(directory, names):
         folder = str(file.parent.relative_to(directory))
-        rows = pq.ParquetFile(file).read().to_pylist()
+        rows = opened(file).read().to_pylist()
         found.update(folder + repr(sorted(row.items())) for row in rows)
     return found
 

@@ -19,9 +19,9 @@ def rows_of(df: DataFrame) -> Counter[Any]:
     return Counter(df.collect())
 
 
-def data_files(directory: Path) -> list[Path]:
+def data_files(directory: Path, names: str = "*.parquet") -> list[Path]:
     """The files that Spark reads as the table: no part of their paths begins with _ or a dot."""
-    files = [path for path in directory.rglob("*.parquet") if path.is_file()]
+    files = [path for path in directory.rglob(names) if path.is_file()]
     return sorted(
         path
         for path in files

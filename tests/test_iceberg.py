@@ -1,54 +1,27 @@
 """Beside Iceberg, in both orders of the extensions, in its session catalog and in another one."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support import run_python
-
-OURS = "io.sparkzorder.ZOrderExtensions"
-ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+from tests import neighbours
 
 SCRIPT = """
-import json, re
-from collections import Counter
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-from spark_zorder import configure, functions as F
-
-spark = (
-    configure(
-        SparkSession.builder.master("local[2]")
-        .config("spark.jars.packages", "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0")
-        .config("spark.sql.extensions", "{extensions}")
-        .config("spark.sql.catalog.spark_catalog", "org.apache.iceberg.spark.SparkSessionCatalog")
-        .config("spark.sql.catalog.spark_catalog.type", "hadoop")
-        .config("spark.sql.catalog.spark_catalog.warehouse", "{folder}/session")
-        .config("spark.sql.catalog.ice", "org.apache.iceberg.spark.SparkCatalog")
-        .config("spark.sql.catalog.ice.type", "hadoop")
-        .config("spark.sql.catalog.ice.warehouse", "{folder}/ice")
-        .config("spark.sql.warehouse.dir", "{folder}/warehouse")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.ui.enabled", "false")
-    ).getOrCreate()
-)
+import re
 rows = spark.range(0, 2000, 1, 8).selectExpr(
     "id", "pmod(hash(id), 100) a", "pmod(hash(id, 7), 100) b", "id % 2 p")
 rows.createOrReplaceTempView("numbers")
 before = Counter(rows.collect())
 
 # plain tables: ours, in either spelling
-answers = {{}}
-rows.write.parquet("{folder}/plain")
+rows.write.parquet(f"{folder}/plain")
 spark.sql("CREATE TABLE plain USING parquet AS SELECT * FROM numbers")
 spark.sql("CREATE TABLE parts USING parquet PARTITIONED BY (p) AS SELECT * FROM numbers")
-for target in ["plain", "spark_catalog.default.parts", "'{folder}/plain'"]:
+for target in ["plain", "spark_catalog.default.parts", f"'{folder}/plain'"]:
     for word in ["OPTIMIZE", "OPTIMIZE TABLE"]:
-        (row,) = spark.sql(f"{{word}} {{target}} FULL ZORDER BY (a, b)").collect()
-        answers[f"{{word}} {{target}}".replace("{folder}", "")] = row.metrics.numRows
-for table in ["plain", "parts", "parquet.`{folder}/plain`"]:
+        (row,) = spark.sql(f"{word} {target} FULL ZORDER BY (a, b)").collect()
+        answers[f"{word} {target}".replace(str(folder), "")] = row.metrics.numRows
+for table in ["plain", "parts", f"parquet.`{folder}/plain`"]:
     found = Counter(spark.table(table).select("id", "a", "b", "p").collect())
     assert found == before, table
 shown = spark.sql("SHOW SKIPPING FOR SELECT * FROM plain WHERE a = 5").collect()
@@ -57,25 +30,25 @@ assert any(r.used for r in shown), shown
 # tables of Iceberg's: an error whose call does it
 spark.sql("CREATE TABLE lake USING iceberg AS SELECT * FROM numbers")
 spark.sql("CREATE TABLE ice.db.`odd name` USING iceberg AS SELECT * FROM numbers")
-calls = {{}}
+calls = {}
 several = ["ZORDER BY (a, b)", "ZORDER BY a", ""]
 filtered = ["WHERE p = 1 ZORDER BY (a, b)"]
 for target, asked in [("lake", several), ("ice.db.`odd name`", filtered)]:
     for word in ["OPTIMIZE", "OPTIMIZE TABLE"]:
         for clauses in asked:
             try:
-                spark.sql(f"{{word}} {{target}} {{clauses}}")
+                spark.sql(f"{word} {target} {clauses}")
                 raise AssertionError("an Iceberg table was taken for ours")
             except PySparkException as error:
                 assert error.getCondition() == "ZORDER_UNSUPPORTED_TABLE", error
-                calls[f"{{target}} {{clauses}}"] = re.search(r"CALL .*\\)", str(error))[0]
+                calls[f"{target} {clauses}"] = re.search(r"CALL .*\\)", str(error))[0]
 for statement, call in calls.items():
     spark.sql(call).collect()
     answers[statement] = call
 for table in ["lake", "ice.db.`odd name`"]:
     assert Counter(spark.table(table).collect()) == before, table
 for statement in ["UNDO LAYOUT lake", "VACUUM LAYOUT lake", "CREATE ZORDER INDEX ON lake",
-                  "OPTIMIZE '{folder}/ice/db/odd name' ZORDER BY a"]:
+                  f"OPTIMIZE '{folder}/ice/db/odd name' ZORDER BY a"]:
     try:
         spark.sql(statement)
         raise AssertionError(statement)
@@ -89,17 +62,14 @@ for key in [F.zorder("a", "b"), F.hilbert("a", "b")]:
 assert Counter(spark.table("ice.db.ordered").collect()) == before + before
 shown = spark.sql("SHOW LAYOUT ice.db.ordered FOR (a, b)").collect()
 answers["ordered"] = [(r.files, r.filesPerPointQuery) for r in shown]
-print(json.dumps(answers))
 """
 
 
 @pytest.mark.parametrize("iceberg_is_outermost", [True, False])
 def test_each_table_gets_its_own_command(tmp_path: Path, iceberg_is_outermost: bool) -> None:
-    # the last extension's parser is the outermost
-    order = [OURS, ICEBERG] if iceberg_is_outermost else [ICEBERG, OURS]
-    done = run_python(SCRIPT.format(extensions=",".join(order), folder=tmp_path))
-    assert done.returncode == 0, done.stderr[-3000:]
-    answers: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    answers = neighbours.answers(
+        tmp_path, "ICEBERG", SCRIPT, ours_is_outermost=not iceberg_is_outermost
+    )
     for target in ("plain", "spark_catalog.default.parts", "'/plain'"):
         assert answers[f"OPTIMIZE {target}"] == 2000
         assert answers[f"OPTIMIZE TABLE {target}"] == 2000

@@ -1,41 +1,21 @@
 """SHOW LAYOUT of Delta and Iceberg tables: the files that the format says are there, no others."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support import run_python
+from tests import neighbours
+
+ROWS = """
+rows = spark.range(0, 1000, 1, 4).selectExpr("id a", "id % 7 b", "id % 2 p")
+"""
 
 # answers the rows of SHOW LAYOUT, or the condition of the error, for each target
-SCRIPT = """
-import json
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-from spark_zorder import configure
-
-spark = (
-    configure(
-        SparkSession.builder.master("local[2]")
-        .config("spark.jars.packages", "{packages}")
-        .config("spark.sql.extensions", "{extensions}")
-        .config("spark.sql.warehouse.dir", "{folder}/warehouse")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.catalog.spark_catalog", "{session_catalog}")
-        .config("spark.sql.catalog.ice", "{other_catalog}")
-        .config("spark.sql.catalog.ice.type", "hadoop")
-        .config("spark.sql.catalog.ice.warehouse", "{folder}/ice")
-        .config("spark.ui.enabled", "false")
-    ).getOrCreate()
-)
-rows = spark.range(0, 1000, 1, 4).selectExpr("id a", "id % 7 b", "id % 2 p")
-{statements}
-answers = {{}}
-for target in {targets}:
+SHOW = """
+for target in targets:
     try:
-        shown = spark.sql(f"SHOW LAYOUT {{target}} FOR (a, b)").collect()
-        answers[target.replace("{folder}", "")] = [
+        shown = spark.sql(f"SHOW LAYOUT {target} FOR (a, b)").collect()
+        answer = [
             dict(
                 column=r["column"], files=r.files, rows=r.rows, reads=r.filesPerPointQuery,
                 ranges=sorted((f.min, f.max) for f in r.fileRanges), warning=r.warning,
@@ -43,36 +23,30 @@ for target in {targets}:
             for r in shown
         ]
     except PySparkException as error:
-        answers[target.replace("{folder}", "")] = error.getCondition()
-print(json.dumps(answers))
+        answer = error.getCondition()
+    answers[target.replace(str(folder), "")] = answer
 """
 
-OURS = "io.sparkzorder.ZOrderExtensions"
+DELTA = """
+rows.write.saveAsTable("lake", format="delta")
+spark.sql("DELETE FROM lake WHERE a >= 500")
+rows.write.format("delta").partitionBy("p").save(f"{folder}/parts")
+rows.write.saveAsTable("plain", format="parquet")
+targets = ["lake", f"'{folder}/parts'", f"parquet.`{folder}/parts`", "plain"]
+"""
 
-
-def answers(tmp_path: Path, **parts: str) -> dict[str, Any]:
-    done = run_python(SCRIPT.format(folder=tmp_path, **parts))
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
+ICEBERG = """
+rows.writeTo("ice.db.t").create()
+spark.sql("DELETE FROM ice.db.t WHERE a >= 500")
+rows.createOrReplaceTempView("numbers")
+spark.sql("CREATE TABLE ice.db.parts USING iceberg PARTITIONED BY (p) AS SELECT * FROM numbers")
+targets = ["ice.db.t", "ice.db.parts", f"'{folder}/ice/db/t'"]
+"""
 
 
 def test_delta(tmp_path: Path) -> None:
     """Two of four files are gone by a DELETE, but still lie in the directory."""
-    found = answers(
-        tmp_path,
-        packages="io.delta:delta-spark_4.1_2.13:4.4.0",
-        extensions=f"{OURS},io.delta.sql.DeltaSparkSessionExtension",
-        session_catalog="org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        other_catalog="org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        statements="""
-rows.write.saveAsTable("lake", format="delta")
-spark.sql("DELETE FROM lake WHERE a >= 500")
-rows.write.format("delta").partitionBy("p").save("{folder}/parts")
-rows.write.saveAsTable("plain", format="parquet")
-""".replace("{folder}", str(tmp_path)),
-        targets=repr(["lake", f"'{tmp_path}/parts'", f"parquet.`{tmp_path}/parts`", "plain"]),
-    )
+    found = neighbours.answers(tmp_path, "DELTA", ROWS + DELTA + SHOW)
     a, b = found["lake"]
     assert (a["files"], a["rows"]) == (2, 500)
     assert a["ranges"] == [["0", "249"], ["250", "499"]]
@@ -88,20 +62,7 @@ rows.write.saveAsTable("plain", format="parquet")
 
 def test_iceberg(tmp_path: Path) -> None:
     """By the metadata table `files`, in a catalog of its own; a bare directory is refused."""
-    found = answers(
-        tmp_path,
-        packages="org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
-        extensions=f"{OURS},org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        session_catalog="org.apache.iceberg.spark.SparkSessionCatalog",
-        other_catalog="org.apache.iceberg.spark.SparkCatalog",
-        statements="""
-rows.writeTo("ice.db.t").create()
-spark.sql("DELETE FROM ice.db.t WHERE a >= 500")
-rows.createOrReplaceTempView("numbers")
-spark.sql("CREATE TABLE ice.db.parts USING iceberg PARTITIONED BY (p) AS SELECT * FROM numbers")
-""",
-        targets=repr(["ice.db.t", "ice.db.parts", f"'{tmp_path}/ice/db/t'"]),
-    )
+    found = neighbours.answers(tmp_path, "ICEBERG", ROWS + ICEBERG + SHOW)
     a, b = found["ice.db.t"]
     assert (a["files"], a["rows"]) == (2, 500)
     assert a["ranges"] == [["0", "249"], ["250", "499"]]

@@ -11,8 +11,9 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from spark_zorder import ZOrderTable
+from tests import hive, optimizing
 from tests.optimizing import quoted, refusal, run
-from tests.support import ROOT, rows_of, run_python, snapshot
+from tests.support import data_files, rows_of, snapshot
 
 pa: Any = pytest.importorskip("pyarrow")
 orc: Any = pytest.importorskip("pyarrow.orc")
@@ -53,22 +54,12 @@ def rows(seed: int, count: int) -> Any:
 
 
 def files(directory: Path) -> list[Path]:
-    found = [p for p in directory.rglob("*") if p.is_file()]
-    return sorted(
-        p
-        for p in found
-        if not any(part.startswith(("_", ".")) for part in p.relative_to(directory).parts)
-    )
+    """Hive's have no extension."""
+    return data_files(directory, "*")
 
 
 def arrow_rows(directory: Path) -> Counter[str]:
-    """The rows of the live files as pyarrow reads them, with the folders that they lie in."""
-    found: Counter[str] = Counter()
-    for file in files(directory):
-        folder = str(file.parent.relative_to(directory))
-        table = orc.ORCFile(file).read().to_pylist()
-        found.update(folder + repr(sorted(row.items())) for row in table)
-    return found
+    return optimizing.arrow_rows(directory, orc.ORCFile, "*")
 
 
 def optimize(spark: SparkSession, directory: Path, rest: str) -> Row:
@@ -147,91 +138,52 @@ def test_a_bare_path_of_orc_files_is_refused_by_name(spark: SparkSession, tmp_pa
 
 
 HIVE = """
-from collections import Counter
-from pathlib import Path
-from pyspark.errors import PySparkException
-from tests import hive
-from tests.support import condition_of
-base = Path({base!r})
-spark = hive.session(base)
-
-def rows(table):
-    "By Spark's reader and by Hive's, which must agree."
-    found = []
-    for native in ("true", "false"):
-        spark.sql(f"SET spark.sql.hive.convertMetastoreOrc = {{native}}")
-        found.append(Counter(spark.table(table).collect()))
-    spark.sql("SET spark.sql.hive.convertMetastoreOrc = true")
-    assert found[0] == found[1]
-    return found[0]
-
-def optimize(table, rest, **metrics):
-    before = rows(table)
-    result = spark.sql(f"OPTIMIZE {{table}} {{rest}}").first()
-    assert rows(table) == before
-    for name, value in metrics.items():
-        assert result.metrics[name] == value, (table, name, result.metrics)
-    return result
-
-def refused(condition, statement, *says):
-    try:
-        spark.sql(statement).collect()
-    except PySparkException as error:
-        assert condition_of(error).startswith(condition), error
-        assert all(word in str(error) for word in says), error
-    else:
-        raise AssertionError(statement)
-
 some = '''SELECT /*+ REPARTITION(6) */ id, hash(id) % 100 aB, concat('s', id % 9) s,
   timestamp'1999-12-31 23:59:59' + make_interval(0, 0, 0, 0, id) at,
   cast(id / 7 AS DECIMAL(12, 3)) d, 'c' c'''
 columns = "id BIGINT, aB INT, s STRING, at TIMESTAMP, d DECIMAL(12, 3), c CHAR(3)"
 
-spark.sql(f"CREATE TABLE flat ({{columns}}) STORED AS ORC TBLPROPERTIES ('kept' = 'yes')")
-spark.sql(f"INSERT INTO flat {{some}} FROM range(3000)")
+spark.sql(f"CREATE TABLE flat ({columns}) STORED AS ORC TBLPROPERTIES ('kept' = 'yes')")
+spark.sql(f"INSERT INTO flat {some} FROM range(3000)")
 spark.sql("ANALYZE TABLE flat COMPUTE STATISTICS")
-live = [f for f in (base / "warehouse/flat").iterdir() if f.is_file() and f.name[0] not in "._"]
-sized = f"OPTIONS ('targetFileSize' '{{sum(f.stat().st_size for f in live) // 6}}')"
-result = optimize("flat", f"ZORDER BY (aB, at) {{sized}}", numFilesRemoved=6)
+sized = f"OPTIONS ('targetFileSize' '{tables.bytes('flat') // 6}')"
+result = tables.optimize("flat", f"ZORDER BY (aB, at) {sized}", numFilesRemoved=6)
 assert result.metrics.numFilesAdded > 3
 assert spark.sql("SHOW TBLPROPERTIES flat ('kept')").first().value == "yes"
-assert spark.sql(f"OPTIMIZE flat {{sized}}").first().metrics.numFilesRemoved == 0
+assert spark.sql(f"OPTIMIZE flat {sized}").first().metrics.numFilesRemoved == 0
 shown = spark.sql("SHOW SKIPPING FOR SELECT * FROM flat WHERE ab = 7").first()
 assert shown.used and shown.filesKept < shown.files, shown
 assert spark.sql("SHOW LAYOUT flat FOR (ab, at)").first().excess < 2
-spark.sql(f"INSERT INTO flat {{some}} FROM range(3000, 4000)")
-optimize("flat", sized)
+spark.sql(f"INSERT INTO flat {some} FROM range(3000, 4000)")
+tables.optimize("flat", sized)
 spark.sql("UNDO LAYOUT flat").collect()
-assert sum(rows("flat").values()) == 4000
+assert sum(tables.rows("flat").values()) == 4000
 assert spark.sql("CREATE IF NOT EXISTS ZORDER INDEX ON flat").first().files > 3
 
 # what Hive's own writer wrote may have nanoseconds
 spark.sql("SET spark.sql.hive.convertMetastoreOrc = false")
-spark.sql(f"CREATE TABLE hives ({{columns}}) STORED AS ORC")
-spark.sql(f"INSERT INTO hives {{some}} FROM range(300)")
+spark.sql(f"CREATE TABLE hives ({columns}) STORED AS ORC")
+spark.sql(f"INSERT INTO hives {some} FROM range(300)")
 spark.sql("SET spark.sql.hive.convertMetastoreOrc = true")
-refused("ZORDER_TYPE_NOT_WRITABLE", "OPTIMIZE hives ZORDER BY id", "nanoseconds")
-optimize("hives", "ZORDER BY (id) OPTIONS ('allowTypeChange' 'true')", numFilesAdded=1)
+tables.refused("ZORDER_TYPE_NOT_WRITABLE", "OPTIMIZE hives ZORDER BY id", "nanoseconds")
+tables.optimize("hives", "ZORDER BY (id) OPTIONS ('allowTypeChange' 'true')", numFilesAdded=1)
 
-spark.sql(f"CREATE TABLE parted ({{columns}}) PARTITIONED BY (p INT, q STRING) STORED AS ORC")
+spark.sql(f"CREATE TABLE parted ({columns}) PARTITIONED BY (p INT, q STRING) STORED AS ORC")
 parts = "cast(id % 3 AS INT) p, concat('q ', id % 2) q"
-spark.sql(f"INSERT INTO parted PARTITION (p, q) {{some}}, {{parts}} FROM range(3000)")
-optimize("parted", "WHERE p = 1 ZORDER BY (ab, id)", partitionsOptimized=2)
-spark.sql(f"ALTER TABLE parted ADD PARTITION (p = 7, q = 'far') LOCATION '{{base}}/far'")
-spark.sql(f"INSERT INTO parted PARTITION (p = 7, q = 'far') {{some}} FROM range(40)")
-result = optimize("parted", "FULL ZORDER BY (ab, id)", partitionsOptimized=6)
+spark.sql(f"INSERT INTO parted PARTITION (p, q) {some}, {parts} FROM range(3000)")
+tables.optimize("parted", "WHERE p = 1 ZORDER BY (ab, id)", partitionsOptimized=2)
+spark.sql(f"ALTER TABLE parted ADD PARTITION (p = 7, q = 'far') LOCATION '{base}/far'")
+spark.sql(f"INSERT INTO parted PARTITION (p = 7, q = 'far') {some} FROM range(40)")
+result = tables.optimize("parted", "FULL ZORDER BY (ab, id)", partitionsOptimized=6)
 assert "far" in result.reason, result.reason
-refused("ZORDER_PARTITION_OUTSIDE_TABLE", "OPTIMIZE parted WHERE p = 7 ZORDER BY id", "far")
+tables.refused("ZORDER_PARTITION_OUTSIDE_TABLE", "OPTIMIZE parted WHERE p = 7 ZORDER BY id", "far")
 spark.sql("ALTER TABLE parted PARTITION (p = 0, q = 'q 0') "
           "SET SERDE 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe'")
-refused("ZORDER_UNSUPPORTED_TABLE", "OPTIMIZE parted ZORDER BY id", "p=0", "ParquetHiveSerDe")
-spark.stop()
-print("done")
+statement = "OPTIMIZE parted ZORDER BY id"
+tables.refused("ZORDER_UNSUPPORTED_TABLE", statement, "p=0", "ParquetHiveSerDe")
 """
 
 
 @pytest.mark.classic_only
 def test_tables_in_hive_format(tmp_path: Path) -> None:
-    done = run_python(HIVE.format(base=str(tmp_path)), cwd=ROOT)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
-    assert done.stdout.splitlines()[-1] == "done"
+    hive.script(tmp_path, "Orc", HIVE)

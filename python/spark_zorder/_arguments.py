@@ -18,6 +18,14 @@ def require_str(argument: str, value: object) -> str:
     return value
 
 
+def require_text(argument: str, value: object) -> str:
+    """Return `value`, which must be a str with something in it."""
+    text = require_str(argument, value)
+    if not text:
+        raise ValueError(f"{argument} is empty")
+    return text
+
+
 def require_int(argument: str, value: object, least: int) -> int:
     """Return `value`, which must be an int of at least `least`."""
     if not isinstance(value, int) or isinstance(value, bool):

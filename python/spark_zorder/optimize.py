@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from spark_zorder import _sql
-from spark_zorder._arguments import column_list, require_str
+from spark_zorder._arguments import column_list, require_str, require_text
 from spark_zorder._errors import run
 from spark_zorder._progress import shown
 
@@ -60,10 +60,7 @@ class OptimizeBuilder:
         TypeError, ValueError
             `directory` is not a str, or empty.
         """
-        require_str("directory", directory)
-        if not directory:
-            raise ValueError("directory is empty")
-        return replace(self, _directory=directory)
+        return replace(self, _directory=require_text("directory", directory))
 
     def option(self, key: str, value: str | int | float | bool) -> "OptimizeBuilder":
         """Set one of the settings for this run, such as ``option("targetFileSize", "64m")``.

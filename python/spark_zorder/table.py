@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from spark_zorder import _sql
-from spark_zorder._arguments import column_list, require_int, require_str
+from spark_zorder._arguments import column_list, require_int, require_str, require_text
 from spark_zorder._errors import run
 from spark_zorder._progress import shown
 from spark_zorder.optimize import OptimizeBuilder
@@ -69,10 +69,7 @@ class ZOrderTable:
         TypeError, ValueError
             `path` is not a str, or empty.
         """
-        require_str("path", path)
-        if not path:
-            raise ValueError("path is empty")
-        return cls(spark, f"parquet.{_sql.quote(path)}")
+        return cls(spark, f"parquet.{_sql.quote(require_text('path', path))}")
 
     def __repr__(self) -> str:
         return f"ZOrderTable({self._target})"
