@@ -28,10 +28,11 @@ final class WhereClause(
     splitConjunctivePredicates(where).partition(dataColumns(_).isEmpty)
 
   /** Conjuncts that a partition fulfils or not. */
-  val onPartitions: Option[Expression] = partitionOnly.map(byName).reduceOption(And(_, _))
+  val onPartitions: Option[Expression] =
+    partitionOnly.map(WhereClause.byName).reduceOption(And(_, _))
 
   /** Conjuncts with data columns, alone or beside partition columns. */
-  val onFiles: Option[Expression] = others.map(byName).reduceOption(And(_, _))
+  val onFiles: Option[Expression] = others.map(WhereClause.byName).reduceOption(And(_, _))
 
   /** Names in the clause that are no partition columns. */
   def dataColumns: Seq[String] = dataColumns(where)
@@ -47,14 +48,17 @@ final class WhereClause(
     case u: UnresolvedAttribute => ownPart(u.nameParts)
   }.distinct.filterNot(n => partitionSchema.fieldNames.exists(sameName(_, n)))
 
-  // the analyzer may have bound columns to the table already; here they are those of a stand-in
-  private def byName(e: Expression): Expression = e.transform { case a: AttributeReference =>
-    UnresolvedAttribute(Seq(a.name))
-  }
-
   private def ownPart(parts: Seq[String]): String = target match {
     case CatalogTarget(t) if parts.length > 1 && sameName(parts.head, t.identifier.table) =>
       parts(1)
     case _ => parts.head
+  }
+}
+
+object WhereClause {
+
+  /** The analyzer may have bound columns to the table already; what follows resolves them anew. */
+  private[sparkzorder] def byName(condition: Expression): Expression = condition.transform {
+    case a: AttributeReference => UnresolvedAttribute(Seq(a.name))
   }
 }

@@ -54,7 +54,7 @@ object ZOrderErrors {
     error("ZORDER_FILE_ENCRYPTED", "file" -> file)
 
   /** @param format as which the file was read */
-  def fileUnreadable(file: String, cause: Throwable, format: String = "Parquet"): ZOrderException =
+  def fileUnreadable(file: String, cause: Throwable, format: String): ZOrderException =
     new ZOrderException(
       "ZORDER_FILE_UNREADABLE",
       Map("file" -> file, "format" -> format, "problem" -> firstLine(cause)),

@@ -28,7 +28,7 @@ final class IndexBuild(
     root: Path,
     choice: ColumnChoice,
     jobFrom: Int = IndexBuild.JobFrom,
-    format: DataFormat = ParquetFiles) {
+    format: DataFormat) {
   private val conf = session.sessionState.newHadoopConf()
   // bounds of strings that old writers made in signed order are none
   conf.setBoolean("parquet.strings.signed-min-max.enabled", false)

@@ -70,7 +70,7 @@ object FileColumns {
       withPages: Boolean,
       sameName: (String, String) => Boolean,
       conf: Configuration,
-      format: DataFormat = ParquetFiles): IndexedSeq[FileColumns] = {
+      format: DataFormat): IndexedSeq[FileColumns] = {
     val read: DataFile => FileColumns = format match {
       case ParquetFiles =>
         // made once: making them reads Hadoop's XML files

@@ -10,7 +10,7 @@ import org.apache.spark.sql.functions.{col, monotonically_increasing_id, shiftle
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.{IntegerType, StructType}
 
-import io.sparkzorder.tables.{DataFormat, ParquetFiles, TableFiles}
+import io.sparkzorder.tables.{DataFormat, TableFiles}
 
 /**
  * The rows of just the listed files, with two more columns that say where a row comes from: the
@@ -24,7 +24,7 @@ final class InputFrame(
     session: Session,
     files: TableFiles,
     schema: StructType,
-    format: DataFormat = ParquetFiles) {
+    format: DataFormat) {
 
   /** Name of the folder column; no data column is called so. */
   val folderColumn: String = InputFrame.unused("_zorder_folder", schema, session)

@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.LongAdder
 
 import scala.util.control.NonFatal
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.internal.Logging
@@ -72,11 +73,8 @@ final class IndexNarrowing private[skipping] (
 
   /** What each index says; empty where skipping is off or no filter is a data filter. */
   def judge(filters: Seq[Expression]): Seq[IndexUse] = {
-    val conf = SQLConf.get
     try {
-      // with field ids it is not the names that tell columns
-      val byName = !conf.parquetFieldIdReadEnabled || !ParquetUtils.hasFieldIds(relation.dataSchema)
-      if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled) || !byName) Nil
+      if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled)) Nil
       else {
         val size = Settings.ofSession(Settings.SkippingCacheSize)
         IndexNarrowing.tables(relation.location.rootPaths).map(judge(_, filters, size))
@@ -98,13 +96,12 @@ final class IndexNarrowing private[skipping] (
         relation.dataSchema,
         relation.partitionSchema,
         sqlConf.resolver)
-      val byName = DataFormat.readBy(relation.fileFormat).forall(_.readsByName(conf))
-      val generations = if (byName) new IndexStore(table, conf).generations() else Nil
-      generations.headOption match {
-        case None if !byName => IndexUse(table, None, Some("columns are found by positions"))
-        case None => IndexUse(table, None, Some("there is no index"))
-        case Some(newest) =>
-          val index = new LoadedIndex(table, newest, conf, cacheSize)
+      def newest = new IndexStore(table, conf).generations().headOption
+        .toRight("there is no index")
+      columnsFoundByName(conf).flatMap(_ => newest) match {
+        case Left(reason) => IndexUse(table, None, Some(reason))
+        case Right(generation) =>
+          val index = new LoadedIndex(table, generation, conf, cacheSize)
           IndexUse(
             table,
             Some(FilterOnFiles.compile(filters, columns, index, sqlConf.caseSensitiveAnalysis)),
@@ -115,6 +112,14 @@ final class IndexNarrowing private[skipping] (
         IndexNarrowing.failed(root.toString, e)
         IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
     }
+
+  /** The index knows columns by their names in the files; a session may have Spark find them otherwise. */
+  private def columnsFoundByName(conf: Configuration): Either[String, Unit] =
+    if (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(relation.dataSchema)) {
+      Left("columns are found by field ids")
+    } else if (DataFormat.readBy(relation.fileFormat).exists(!_.readsByName(conf))) {
+      Left("columns are found by positions")
+    } else Right(())
 }
 
 object IndexNarrowing extends Logging {

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, UnaryNode}
 
 import io.sparkzorder.commands.OptimizeClauses
-import io.sparkzorder.tables.{DataFormat, ParquetFiles}
+import io.sparkzorder.tables.DataFormat
 
 /**
  * An OPTIMIZE statement whose target is not looked up yet.
@@ -39,7 +39,7 @@ final case class OtherParser(text: String, plan: Option[LogicalPlan]) {
 }
 
 /** A directory named as parquet.`path`, 'path' or orc.`path`. */
-final case class PathTable(path: String, format: DataFormat = ParquetFiles) extends LeafNode {
+final case class PathTable(path: String, format: DataFormat) extends LeafNode {
   override def output: Seq[Attribute] = Nil
 }
 

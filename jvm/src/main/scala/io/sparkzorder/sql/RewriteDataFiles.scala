@@ -1,8 +1,9 @@
 package io.sparkzorder.sql
 
-import org.apache.spark.sql.catalyst.analysis.{ResolvedTable, UnresolvedAttribute}
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
+
+import io.sparkzorder.commands.WhereClause
 
 /** What Iceberg has for an OPTIMIZE of ours on an Iceberg table. */
 private[sql] object RewriteDataFiles {
@@ -20,15 +21,11 @@ private[sql] object RewriteDataFiles {
       Some("table" -> name),
       if (columns.isEmpty) None else Some("strategy" -> "sort"),
       if (columns.isEmpty) None else Some("sort_order" -> order),
-      statement.where.map("where" -> byName(_).sql))
+      // as Iceberg resolves them anew
+      statement.where.map("where" -> WhereClause.byName(_).sql))
     val catalog = quoteIfNeeded(table.catalog.name)
     arguments.flatten.map { case (key, value) => s"$key => ${StatementText.string(value)}" }
       .mkString(s"CALL $catalog.system.rewrite_data_files(", ", ", ")")
-  }
-
-  /** Columns by their bare names, as Iceberg resolves them anew. */
-  private def byName(condition: Expression): Expression = condition.transform {
-    case a: AttributeReference => UnresolvedAttribute(Seq(a.name))
   }
 
   private def quoted(parts: Seq[String]): String = parts.map(quoteIfNeeded).mkString(".")

@@ -1,5 +1,6 @@
 package io.sparkzorder.sql
 
+import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.catalyst.util.AttributeNameParser.parseAttributeName
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
 
@@ -20,6 +21,5 @@ private[sparkzorder] object StatementText {
   def columns(names: Seq[String]): String = names.map(identifier).mkString("(", ", ", ")")
 
   /** Writes a string literal. */
-  def string(text: String): String =
-    "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+  def string(text: String): String = Literal(text).sql
 }

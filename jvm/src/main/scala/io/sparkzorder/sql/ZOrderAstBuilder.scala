@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.StringType
 import io.sparkzorder.commands._
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
-import io.sparkzorder.tables.DataFormat
+import io.sparkzorder.tables.{DataFormat, ParquetFiles}
 
 /**
  * Parse tree to unresolved plan.
@@ -122,7 +122,7 @@ private[sql] final class ZOrderAstBuilder(
 
   /** @param statement the statement's name, for Spark's errors about the table */
   private def target(ctx: TargetContext, statement: String): LogicalPlan =
-    if (ctx.STRING() != null) PathTable(stringLiteral(ctx.STRING().getText))
+    if (ctx.STRING() != null) PathTable(stringLiteral(ctx.STRING().getText), ParquetFiles)
     else {
       val parts = names.parseMultipartIdentifier(textOf(ctx.multipartName()))
       if (parts.length == 2 && DataFormat.named(parts.head).isDefined) PathOrTable(parts)

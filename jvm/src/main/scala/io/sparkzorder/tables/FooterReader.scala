@@ -33,14 +33,14 @@ object FooterReader {
   def read(
       files: Seq[DataFile],
       conf: Configuration,
-      format: DataFormat = ParquetFiles): IndexedSeq[Footer] =
+      format: DataFormat): IndexedSeq[Footer] =
     SparkPrivate.inParallel(files, "zorder-footers", Threads)(format.footers(conf)).toIndexedSeq
 
   /** As [[read]], with the error in place of a footer that cannot be read. */
   def tryRead(
       files: Seq[DataFile],
       conf: Configuration,
-      format: DataFormat = ParquetFiles): IndexedSeq[Try[Footer]] = {
+      format: DataFormat): IndexedSeq[Try[Footer]] = {
     val read = format.footers(conf)
     SparkPrivate.inParallel(files, "zorder-footers", Threads)(f => Try(read(f))).toIndexedSeq
   }

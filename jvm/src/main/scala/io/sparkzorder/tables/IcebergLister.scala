@@ -30,7 +30,8 @@ object IcebergLister {
       quoted,
       OtherFiles.of(root, new StructType(), partitions),
       Some(session.table(quoted).schema),
-      None)
+      None,
+      ParquetFiles)
   }
 
   private def status(row: Row): FileStatus =

@@ -16,4 +16,4 @@ final case class ListedTable(
     files: TableFiles,
     schema: Option[StructType],
     target: Option[Target],
-    format: DataFormat = ParquetFiles)
+    format: DataFormat)

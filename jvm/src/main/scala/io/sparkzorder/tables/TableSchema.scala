@@ -19,7 +19,7 @@ import io.sparkzorder.errors.ZOrderErrors
  * @param conf settings that are pinned for the run
  * @param format of the files
  */
-final class TableSchema(target: String, conf: SQLConf, format: DataFormat = ParquetFiles) {
+final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
   private val sameName = conf.resolver
   private val converter = new ParquetToSparkSchemaConverter(conf)
 

@@ -29,7 +29,7 @@ sealed trait Target {
 }
 
 /** parquet.`path`, 'path' or orc.`path` */
-final case class PathTarget(path: String, format: DataFormat = ParquetFiles) extends Target {
+final case class PathTarget(path: String, format: DataFormat) extends Target {
   override def name: String = s"${format.name}.`$path`"
   override def location: Path =
     try new Path(path)

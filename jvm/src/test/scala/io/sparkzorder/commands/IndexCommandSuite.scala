@@ -12,7 +12,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.JobCounter
 import io.sparkzorder.index._
-import io.sparkzorder.tables.{PathTarget, TableLister}
+import io.sparkzorder.tables.{ParquetFiles, PathTarget, TableLister}
 
 /** CREATE, REFRESH and DROP of an index, and the index that OPTIMIZE leaves behind. */
 class IndexCommandSuite extends OptimizeTestBase {
@@ -150,15 +150,18 @@ class IndexCommandSuite extends OptimizeTestBase {
   test("a job reads the footers of many files, with the same result") {
     withTableDir { dir =>
       write(shuffled(600, 6), dir)
-      val files = new TableLister(SparkLine.session(spark), PathTarget(dir.getPath)).list().files
+      val files = new TableLister(
+        SparkLine.session(spark),
+        PathTarget(dir.getPath, ParquetFiles)).list().files
       val root = new Path(s"file:$dir")
       val session = SparkLine.session(spark)
       var byJob: BuiltIndex = null
       val jobs = JobCounter.count(spark) {
-        byJob = new IndexBuild(session, root, ColumnChoice(), jobFrom = 1).of(files)
+        byJob = new IndexBuild(session, root, ColumnChoice(), jobFrom = 1, ParquetFiles).of(files)
       }
       assert(jobs.jobs === 1)
-      val here = new IndexBuild(session, root, ColumnChoice(), jobFrom = 100).of(files)
+      val here =
+        new IndexBuild(session, root, ColumnChoice(), jobFrom = 100, ParquetFiles).of(files)
       assert(byJob.content.files.size === 6)
       assert((0 until 6).map(byJob.content.files.path) === (0 until 6).map(here.content.files.path))
       byJob.content.columns.zip(here.content.columns).foreach { case ((c, v), (d, w)) =>
@@ -240,7 +243,9 @@ class IndexCommandSuite extends OptimizeTestBase {
         spark.sessionState.newHadoopConf(),
         1L << 20)
       val files =
-        new TableLister(SparkLine.session(spark), PathTarget(dir.getPath)).list().files
+        new TableLister(
+          SparkLine.session(spark),
+          PathTarget(dir.getPath, ParquetFiles)).list().files
       files.foreach(f => assert(index.files.indexOf(f.status) >= 0, f.path))
       val other = files.head.status
       val later = new org.apache.hadoop.fs.FileStatus(

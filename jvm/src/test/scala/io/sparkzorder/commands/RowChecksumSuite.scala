@@ -6,17 +6,17 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.tables.{FooterReader, PathTarget, TableLister, TableSchema}
+import io.sparkzorder.tables.{FooterReader, ParquetFiles, PathTarget, TableLister, TableSchema}
 
 /** `verify=full` finds what footers cannot: a changed value in a column without bounds. */
 class RowChecksumSuite extends OptimizeTestBase {
 
   private def prepared(dir: File): Prepared = {
     val session = PinnedSession.of(SparkLine.session(spark))
-    val target = PathTarget(dir.getAbsolutePath)
+    val target = PathTarget(dir.getAbsolutePath, ParquetFiles)
     val files = new TableLister(SparkLine.session(spark), target).list()
-    val footers = FooterReader.read(files.files, spark.sessionState.newHadoopConf())
-    val schema = new TableSchema(target.name, session.sessionState.conf)
+    val footers = FooterReader.read(files.files, spark.sessionState.newHadoopConf(), ParquetFiles)
+    val schema = new TableSchema(target.name, session.sessionState.conf, ParquetFiles)
       .union(files.catalogSchema, footers)
     val settings = new Settings(Map.empty, Map.empty, Map.empty).validate()
     Prepared(session, target, settings, files, footers, schema, Nil)

@@ -6,7 +6,14 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.rewrite.Verification
-import io.sparkzorder.tables.{Footer, FooterReader, LeafBounds, PathTarget, TableLister}
+import io.sparkzorder.tables.{
+  Footer,
+  FooterReader,
+  LeafBounds,
+  ParquetFiles,
+  PathTarget,
+  TableLister
+}
 
 /**
  * Bounds that files do not have, or not exactly, are counted as unchecked and are no error: for each
@@ -17,8 +24,10 @@ class UncheckedBoundsSuite extends OptimizeTestBase {
 
   private def footers(dir: java.io.File): IndexedSeq[Footer] = {
     val files =
-      new TableLister(SparkLine.session(spark), PathTarget(dir.getAbsolutePath)).list().files
-    FooterReader.read(files, spark.sessionState.newHadoopConf())
+      new TableLister(
+        SparkLine.session(spark),
+        PathTarget(dir.getAbsolutePath, ParquetFiles)).list().files
+    FooterReader.read(files, spark.sessionState.newHadoopConf(), ParquetFiles)
   }
 
   private def check(before: Seq[Footer], after: Seq[Footer]): Int =

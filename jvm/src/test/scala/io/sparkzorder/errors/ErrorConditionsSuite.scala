@@ -91,10 +91,10 @@ class ErrorConditionsSuite extends AnyFunSuite {
     assert(e.getSqlState === "22023")
     assert(e.getMessageParameters.asScala("value") === "$1 \\ <problem>")
     val cause = new java.io.IOException("first\nsecond")
-    val unreadable = ZOrderErrors.fileUnreadable("f", cause)
+    val unreadable = ZOrderErrors.fileUnreadable("f", cause, "Parquet")
     assert(unreadable.getCause === cause && unreadable.getMessage.contains("first.") &&
       !unreadable.getMessage.contains("second"))
-    assert(ZOrderErrors.fileUnreadable("f", new RuntimeException).getMessage
+    assert(ZOrderErrors.fileUnreadable("f", new RuntimeException, "ORC").getMessage
       .contains("RuntimeException"))
   }
 

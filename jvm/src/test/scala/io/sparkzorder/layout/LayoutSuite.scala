@@ -10,7 +10,7 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.RandomInputs
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.grid.{FolderSample, Grid}
-import io.sparkzorder.tables.{PathTarget, TableFiles, TableLister}
+import io.sparkzorder.tables.{ParquetFiles, PathTarget, TableFiles, TableLister}
 
 /** Input, sample and dealing over real files. */
 class LayoutSuite extends OptimizeTestBase with RandomInputs {
@@ -20,7 +20,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
   private def withFiles(body: (TableFiles, StructType) => Unit): Unit = withTableDir { dir =>
     val names = clashing.zipWithIndex.map { case (n, i) => s"pmod(hash(id, $i), 20) `$n`" }
     write(shuffled(3000, 3).selectExpr("*" +: names :+ "int(id >= 2500) p": _*), dir, "p")
-    val target = PathTarget(new Path(dir.toURI).toString)
+    val target = PathTarget(new Path(dir.toURI).toString, ParquetFiles)
     val schema = StructType(read(dir).schema.filterNot(_.name == "p"))
     body(new TableLister(spark, target).list(), schema)
   }
@@ -45,7 +45,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
 
   test("our own columns never take the name of a user's") {
     withFiles { (files, schema) =>
-      val input = new InputFrame(spark, files, schema)
+      val input = new InputFrame(spark, files, schema, ParquetFiles)
       assert(input.folderColumn === "_zorder_folder1" && input.fileColumn === "_zorder_file1")
       val rows = input.frame.select(
         col(input.folderColumn),
@@ -58,7 +58,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
       assert(rows.map(r => (r.getInt(1), r.getLong(2))).distinct.length === 3000)
       rows.foreach(r => assert(files.files(r.getInt(1)).folder === r.getInt(0)))
       withSQLConf("spark.sql.caseSensitive" -> "true") {
-        assert(new InputFrame(spark, files, schema).fileColumn === "_zorder_file")
+        assert(new InputFrame(spark, files, schema, ParquetFiles).fileColumn === "_zorder_file")
       }
       val many = StructType((Seq("x") ++ (1 to 9).map("x" + _)).map(StructField(_, LongType)))
       assert(InputFrame.unused("X", many, spark) === "X10")
@@ -67,7 +67,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
 
   test("the sample is the same in every run, about as large as asked, with a floor a folder") {
     withFiles { (files, schema) =>
-      val input = new InputFrame(spark, files, schema)
+      val input = new InputFrame(spark, files, schema, ParquetFiles)
       val rows = IndexedSeq(2500L, 500L)
       def sample(wanted: Long) = Sampler.sample(input, files, columns, rows, wanted)
       def rowsOf(sample: IndexedSeq[FolderSample]) = sample.map { f =>
@@ -81,7 +81,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
       def keys(wanted: Long) = rowsOf(sample(wanted))
       assert(keys(600) === keys(600))
       withSQLConf("spark.sql.files.maxPartitionBytes" -> "2000") {
-        val split = new InputFrame(spark, files, schema)
+        val split = new InputFrame(spark, files, schema, ParquetFiles)
         val again = Sampler.sample(split, files, columns, rows, 600)
         assert(rowsOf(again) === keys(600))
       }
@@ -109,7 +109,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
 
   test("partition i of the dealt frame holds just the rows of file i, sorted") {
     withFiles { (files, schema) =>
-      val input = new InputFrame(spark, files, schema)
+      val input = new InputFrame(spark, files, schema, ParquetFiles)
       val rows = IndexedSeq(2500L, 500L)
       val samples = Sampler.sample(input, files, columns, rows, 1000)
       for (by <- Seq(columns, columns.take(1))) {
@@ -154,7 +154,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
 
   test("byFile puts whole files together and keeps the order of rows") {
     withFiles { (files, schema) =>
-      val input = new InputFrame(spark, files, schema)
+      val input = new InputFrame(spark, files, schema, ParquetFiles)
       val n = files.files.size
       val frame = Layout.byFile(spark, input, schema, files.files.map(_.folder), 2)
       val dealt = frame.select(spark_partition_id(), monotonically_increasing_id(), col("id"))

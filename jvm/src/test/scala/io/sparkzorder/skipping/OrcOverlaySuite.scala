@@ -8,8 +8,6 @@ import io.sparkzorder.commands.OrcTables
 class OrcOverlaySuite extends OverlayTestBase with OrcTables {
   override protected def format: String = "orc"
 
-  private def parted(rows: Int, files: Int) = shuffled(rows, files).selectExpr("*", "id % 3 p")
-
   test("a path with partitions: fresh and stale, at each step") {
     withTableDir { dir =>
       write(parted(240, 2), dir, "p")
@@ -36,44 +34,13 @@ class OrcOverlaySuite extends OverlayTestBase with OrcTables {
         sql(s"CREATE TABLE parts USING orc LOCATION '$dir'")
         sql("MSCK REPAIR TABLE parts")
         sql(s"CREATE TABLE simple USING orc LOCATION '$flat'")
-        for ((table, home) <- Seq("parts" -> dir, "simple" -> flat)) {
-          def fresh() = {
-            sql(s"REFRESH TABLE $table")
-            spark.table(table)
-          }
-          val expected = bag(fresh())
-          val stale = spark.table(table)
-          val steps = atEachStep(home) { step =>
-            check(home, expected, s"stale $table at $step")(unplanned(stale))
-            check(home, expected, s"fresh $table at $step")(fresh())
-          }
-          assert(steps > 5)
-          check(home, expected, s"stale $table after")(unplanned(stale))
-        }
+        checkCatalogTable("parts", dir, "p = 1 AND a > 300")
+        checkCatalogTable("simple", flat, "a > 300")
       }
     }
   }
 
-  test("killed at any rename: every read is whole, before and after the recovery") {
-    var k = 0
-    var more = true
-    while (more) withTableDir { dir =>
-      write(parted(120, 1), dir, "p")
-      val stale = read(dir)
-      val expected = bag(read(dir))
-      more = killedAt(k, dir)
-      val half = read(dir)
-      check(dir, expected, s"fresh, killed at $k")(half)
-      check(dir, expected, s"stale, killed at $k")(unplanned(stale))
-      sql(s"RECOVER LAYOUT orc.`$dir`").collect()
-      check(dir, expected, s"recovered, killed at $k")(read(dir))
-      check(dir, expected, s"listed at the kill, killed at $k")(unplanned(half))
-      sql(statement(dir)).collect()
-      check(dir, expected, s"listed before, killed at $k")(unplanned(stale))
-      check(dir, expected, s"after $k")(read(dir))
-      k += 1
-    }
-    info(s"killed at each of $k renames")
-    assert(k > 5)
+  test("killed at any rename: every read is whole, before and after RECOVER LAYOUT") {
+    checkEveryKill(dir => s"RECOVER LAYOUT orc.`$dir`")
   }
 }

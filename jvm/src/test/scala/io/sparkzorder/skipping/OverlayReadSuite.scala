@@ -11,7 +11,6 @@ import org.apache.spark.sql.functions.lit
 class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
 
   private def flat(rows: Int, files: Int) = shuffled(rows, files)
-  private def parted(rows: Int, files: Int) = shuffled(rows, files).selectExpr("*", "id % 3 p")
 
   test("flat path: fresh and stale, at each step") {
     withTableDir { dir =>
@@ -78,48 +77,15 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
             s"PARTITIONED BY (p) LOCATION '$dir'")
         }
         sql(s"CREATE TABLE simple USING parquet LOCATION '$flatDir'")
-        for ((table, home) <- Seq("tracked" -> dir, "untracked" -> dir, "simple" -> flatDir)) {
-          def fresh() = {
-            sql(s"REFRESH TABLE $table")
-            spark.table(table)
-          }
-          val expected = bag(fresh())
-          val stale = spark.table(table)
-          val filter = if (home == dir) "p = 1 AND a > 100" else "a > 100"
-          val filtered = bag(stale.where(filter))
-          var k = 0
-          atEachStep(home) { step =>
-            k = step
-            check(home, expected, s"stale $table at $step")(unplanned(stale))
-            check(home, filtered, s"stale $table, filter, at $step")(stale.where(filter))
-            check(home, expected, s"fresh $table at $step")(fresh())
-            check(home, filtered, s"fresh $table, filter, at $step")(fresh().where(filter))
-          }
-          assert(k > 5)
-          check(home, expected, s"stale $table after")(unplanned(stale))
-        }
+        checkCatalogTable("tracked", dir, "p = 1 AND a > 100")
+        checkCatalogTable("untracked", dir, "p = 1 AND a > 100")
+        checkCatalogTable("simple", flatDir, "a > 100")
       }
     }
   }
 
-  test("killed at any rename: every read is whole, before and after the recovery") {
-    var k = 0
-    var more = true
-    while (more) withTableDir { dir =>
-      write(parted(120, 1), dir, "p")
-      val stale = read(dir)
-      val expected = bag(read(dir))
-      more = killedAt(k, dir)
-      val half = read(dir)
-      check(dir, expected, s"fresh, killed at $k")(half)
-      check(dir, expected, s"stale, killed at $k")(unplanned(stale))
-      sql(statement(dir)).collect()
-      check(dir, expected, s"listed before, killed at $k")(unplanned(stale))
-      check(dir, expected, s"listed at the kill, killed at $k")(unplanned(half))
-      check(dir, expected, s"fresh after $k")(read(dir))
-      k += 1
-    }
-    assert(k > 5)
+  test("killed at any rename: every read is whole, before and after the next run") {
+    checkEveryKill(statement(_))
   }
 
   test("three runs: a data frame that was listed before the first") {

@@ -70,6 +70,52 @@ abstract class OverlayTestBase extends OptimizeTestBase {
     assert(snapshot(dir) === tree, s"$what: a reader wrote")
   }
 
+  protected def parted(rows: Int, files: Int): DataFrame =
+    shuffled(rows, files).selectExpr("*", "id % 3 p")
+
+  /** Checks what queries see of a table of the catalog, listed before and after each step. */
+  protected def checkCatalogTable(table: String, home: File, filter: String): Unit = {
+    def fresh() = {
+      sql(s"REFRESH TABLE $table")
+      spark.table(table)
+    }
+    val expected = bag(fresh())
+    val stale = spark.table(table)
+    val filtered = bag(stale.where(filter))
+    val steps = atEachStep(home) { step =>
+      check(home, expected, s"stale $table at $step")(unplanned(stale))
+      check(home, filtered, s"stale $table, filter, at $step")(stale.where(filter))
+      check(home, expected, s"fresh $table at $step")(fresh())
+      check(home, filtered, s"fresh $table, filter, at $step")(fresh().where(filter))
+    }
+    assert(steps > 5)
+    check(home, expected, s"stale $table after")(unplanned(stale))
+  }
+
+  /** Kills a run at each of its renames; every read is whole before and after what recovers it. */
+  protected def checkEveryKill(recovery: File => String): Unit = {
+    var k = 0
+    var more = true
+    while (more) withTableDir { dir =>
+      write(parted(120, 1), dir, "p")
+      val stale = read(dir)
+      val expected = bag(read(dir))
+      more = killedAt(k, dir)
+      val half = read(dir)
+      check(dir, expected, s"fresh, killed at $k")(half)
+      check(dir, expected, s"stale, killed at $k")(unplanned(stale))
+      sql(recovery(dir)).collect()
+      check(dir, expected, s"recovered, killed at $k")(read(dir))
+      check(dir, expected, s"listed at the kill, killed at $k")(unplanned(half))
+      sql(statement(dir)).collect()
+      check(dir, expected, s"listed before, killed at $k")(unplanned(stale))
+      check(dir, expected, s"fresh after $k")(read(dir))
+      k += 1
+    }
+    info(s"killed at each of $k renames")
+    assert(k > 5)
+  }
+
   /** A data frame on the listing that another one already has, as one that was not planned yet. */
   def unplanned(df: DataFrame): DataFrame = df.select("*")
 

@@ -1,6 +1,6 @@
 package io.sparkzorder.skipping
 
-import scala.util.{Failure, Success, Try}
+import scala.util.{Failure, Random, Success, Try}
 
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{Column, DataFrame}
@@ -73,6 +73,28 @@ abstract class SkippingFuzzBase extends SkippingTestBase with RandomInputs {
   private def keptByFilter(df: DataFrame, predicate: Column): Option[Set[String]] = {
     val plan = df.where(predicate).queryExecution.optimizedPlan
     if (plan.exists(_.isInstanceOf[LogicalRelation])) Some(scanOf(plan).kept()) else None
+  }
+
+  /** Does rounds until so many pairs were judged; each gets random values of its own. */
+  protected def judgeUntil(pairs: Int)(round: (Int, Random) => Unit): Unit = withRandom { random =>
+    var r = 0
+    while (judged < pairs) {
+      r += 1
+      // a seed of its own, so that a failing round can be had alone
+      val seed = random.nextLong()
+      withClue(s"round $r, seed $seed: ")(round(r, new Random(seed)))
+      if (r % 20 == 0 && pairs > 10000)
+        note(s"seed $randomSeed: $judged pairs, $dropped of which let files go")
+    }
+    info(s"seed $randomSeed: $judged pairs of $r tables: $dropped let files go, " +
+      s"$failed raised an error for some row; $queries of them also as whole queries")
+    info(s"in how many pairs (and of which files were let go): $constructs")
+    assert(dropped > judged / 5)
+  }
+
+  protected def predicates(random: Random, table: RandomTable, count: Int): Seq[Column] = {
+    val make = new RandomPredicate(random, table.columns)
+    Seq.fill(count)(SparkLine.column(make.next()))
   }
 
   /** The rows of a query with skipping are those without; only an error may become rows. */

@@ -12,8 +12,9 @@ import io.sparkzorder.tables._
 class SkippingTrapsSuite extends SkippingTestBase {
 
   private def footerOf(dir: File): Footer = {
-    val files = new TableLister(SparkLine.session(spark), PathTarget(dir.getPath)).list().files
-    FooterReader.read(files, spark.sessionState.newHadoopConf()).head
+    val files =
+      new TableLister(SparkLine.session(spark), PathTarget(dir.getPath, ParquetFiles)).list().files
+    FooterReader.read(files, spark.sessionState.newHadoopConf(), ParquetFiles).head
   }
 
   private def entryOf(footer: Footer): LeafEntry =

@@ -21,6 +21,7 @@ import io.sparkzorder.commands.{
   UndoLayout,
   VacuumLayout
 }
+import io.sparkzorder.tables.ParquetFiles
 
 /** Writes down what reaches the next parser, and lets Spark's own do the work. */
 abstract class RecordingParser(val real: ParserInterface) extends ParserInterface {
@@ -331,7 +332,9 @@ class ZOrderParserSuite extends OptimizeTestBase {
         "SHOW LAYOUT HISTORY" -> ShowLayoutHistory,
         "SHOW LAYOUT" -> ShowLayout(Nil),
         "VACUUM LAYOUT" -> VacuumLayout(None, dryRun = false))) {
-      assert(p.parsePlan(s"$text 'a b'") === TargetStatement(PathTable("a b"), action))
+      assert(p.parsePlan(s"$text 'a b'") === TargetStatement(
+        PathTable("a b", ParquetFiles),
+        action))
       assert(p.parsePlan(s"$text parquet.`/x`;") ===
         TargetStatement(PathOrTable(Seq("parquet", "/x")), action))
       for (name <- Seq("t", "layout", "history", "c.d.t", "`a.b`.retain")) {
@@ -344,14 +347,14 @@ class ZOrderParserSuite extends OptimizeTestBase {
     }
     for (columns <- Seq("(a, b.`c d`)", "a, b.`c d`")) {
       assert(p.parsePlan(s"show layout 'x' for $columns") ===
-        TargetStatement(PathTable("x"), ShowLayout(Seq(Seq("a"), Seq("b", "c d")))))
+        TargetStatement(PathTable("x", ParquetFiles), ShowLayout(Seq(Seq("a"), Seq("b", "c d")))))
     }
     for ((clauses, action) <- Seq(
         "RETAIN 0 HOURS" -> VacuumLayout(Some(0L), dryRun = false),
         "RETAIN 168 HOURS DRY RUN" -> VacuumLayout(Some(168L), dryRun = true),
         "dry run" -> VacuumLayout(None, dryRun = true))) {
       assert(p.parsePlan(s"VACUUM LAYOUT 'x' $clauses") ===
-        TargetStatement(PathTable("x"), action))
+        TargetStatement(PathTable("x", ParquetFiles), action))
     }
   }
 
