@@ -194,13 +194,15 @@ def scalacFlags(row: SparkRow): Seq[String] = {
 }
 
 // what Spark's own launcher passes on JDK 17; the first compiler alone, since suites are short and the
-// second one takes a third of two cores
+// second one takes a third of two cores; Parquet's buffers are humongous objects to G1, which then
+// marks the heap without end
 lazy val testJvm: Seq[String] =
   Seq(
     "-Xmx3g",
     "-Xss4m",
     "-Duser.timezone=UTC",
     "-XX:TieredStopAtLevel=1",
+    "-XX:+UseParallelGC",
     "-Dio.netty.tryReflectionSetAccessible=true") ++ opened
 
 lazy val opened: Seq[String] =

@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_zorder import configure
+from tests.support import JVM_OPTIONS
 
 # the environment of Spark 3.5 has pyspark and pytest only, not what benchmarks and pages need
 WITH_BENCHMARKS = [
@@ -31,8 +32,7 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.session.timeZone": "UTC",
-    # the first compiler alone: sessions are short, and the second one takes much of two cores
-    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC {JVM_OPTIONS}",
     "spark.driver.memory": "2g",
 }
 

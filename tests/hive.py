@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from spark_zorder import configure
-from tests.support import ROOT, condition_of, data_files, run_python
+from tests.support import JVM_OPTIONS, ROOT, condition_of, data_files, run_python
 
 _SCRIPT = """
 from pathlib import Path
@@ -45,7 +45,7 @@ def session(base: Path) -> SparkSession:
         "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
         "spark.hadoop.hive.metastore.schema.verification": "false",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={base} -XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={base} {JVM_OPTIONS}",
     }.items():
         builder = builder.config(key, value)
     return configure(builder).enableHiveSupport().getOrCreate()

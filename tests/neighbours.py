@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_zorder import configure
-from tests.support import ROOT, run_python
+from tests.support import JVM_OPTIONS, ROOT, run_python
 
 OURS = "io.sparkzorder.ZOrderExtensions"
 
@@ -70,7 +70,7 @@ def session(folder: Path, beside: Neighbour, ours_is_outermost: bool) -> SparkSe
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": JVM_OPTIONS,
         **beside.settings,
     }.items():
         builder = builder.config(key, value.replace("{folder}", str(folder)))

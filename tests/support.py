@@ -13,6 +13,10 @@ from pyspark.sql import DataFrame
 
 ROOT = Path(__file__).parent.parent
 
+# Of JVMs on two cores: sessions are short, and the second compiler takes much of a core; Parquet's
+# buffers are humongous objects to the usual collector, which then marks the heap without end.
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
+
 
 def rows_of(df: DataFrame) -> Counter[Any]:
     """The rows without their order, each with how often it is there."""
