@@ -2,7 +2,8 @@ package io.sparkzorder
 
 import java.io.{FileNotFoundException, FileOutputStream}
 import java.net.URI
-import java.nio.file.Files
+import java.nio.file.{Files, NoSuchFileException}
+import java.nio.file.attribute.{PosixFileAttributes, PosixFilePermissions}
 import java.nio.file.attribute.PosixFilePermission.OWNER_WRITE
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -82,7 +83,7 @@ class FaultyFileSystem extends RawLocalFileSystem {
   /** By the owner's permission bits, whoever runs the tests. */
   override def access(path: Path, mode: FsAction): Unit =
     if (mode.implies(FsAction.WRITE) &&
-      !Files.getPosixFilePermissions(pathToFile(path).toPath).contains(OWNER_WRITE)) {
+      !Files.getPosixFilePermissions(nio(path)).contains(OWNER_WRITE)) {
       throw new AccessControlException(path.toString)
     }
 
@@ -93,8 +94,37 @@ class FaultyFileSystem extends RawLocalFileSystem {
 
   override def listStatus(path: Path): Array[FileStatus] = {
     FaultyFileSystem.before("list", path)
-    super.listStatus(path)
+    super.listStatus(path).map(withAttributes)
   }
+
+  override def getFileStatus(path: Path): FileStatus = withAttributes(super.getFileStatus(path))
+
+  /** Hadoop's starts a program for it, and only for the scheme `file`. */
+  private def withAttributes(status: FileStatus): FileStatus =
+    try {
+      val own = Files.readAttributes(nio(status.getPath), classOf[PosixFileAttributes])
+      new FileStatus(
+        status.getLen,
+        status.isDirectory,
+        status.getReplication,
+        status.getBlockSize,
+        status.getModificationTime,
+        status.getAccessTime,
+        FsPermission.valueOf(s"-${PosixFilePermissions.toString(own.permissions)}"),
+        own.owner.getName,
+        own.group.getName,
+        status.getPath)
+    } catch {
+      // a link that leads nowhere
+      case _: NoSuchFileException => status
+    }
+
+  override def setPermission(path: Path, permission: FsPermission): Unit = {
+    val bits = PosixFilePermissions.fromString(permission.toString.replace('t', 'x').replace('T', '-'))
+    val _ = Files.setPosixFilePermissions(nio(path), bits)
+  }
+
+  private def nio(path: Path) = pathToFile(path).toPath
 }
 
 /** The same for Hadoop's other interface, which has the rename without overwrite. */
