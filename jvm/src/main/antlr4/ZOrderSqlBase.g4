@@ -38,7 +38,18 @@ dryRun
     ;
 
 option
-    : key=STRING EQ? value=STRING
+    : key EQ? value
+    ;
+
+key
+    : STRING
+    | multipartName
+    ;
+
+value
+    : STRING
+    | IDENTIFIER
+    | nonReserved
     ;
 
 target

@@ -93,11 +93,22 @@ private[sql] final class ZOrderAstBuilder(
         full = ctx.FULL() != null,
         columns = columns(ctx.columns()),
         into = Option(ctx.into).map(t => stringLiteral(t.getText)),
-        options = ctx.option().asScala
-          .map(o => stringLiteral(o.key.getText) -> stringLiteral(o.value.getText))
-          .toMap,
+        options = options(ctx.option().asScala.toSeq),
         dryRun = ctx.dryRun() != null),
       forOthers(ctx))
+
+  private def options(all: Seq[OptionContext]): Map[String, String] =
+    all.foldLeft(Map.empty[String, String]) { (before, option) =>
+      val key =
+        if (option.key.STRING() != null) stringLiteral(option.key.getText)
+        else names.parseMultipartIdentifier(textOf(option.key)).mkString(".")
+      if (before.keys.exists(_.equalsIgnoreCase(key))) {
+        throw ZOrderParser.syntaxError(option.getStart, s"$key is there twice in OPTIONS")
+      }
+      val value = option.value.getText
+      // a number, true or one of a setting's words needs no quotes
+      before + (key -> (if (option.value.STRING() != null) stringLiteral(value) else value))
+    }
 
   /** @param ctx null where none are named */
   private def columns(ctx: ColumnsContext): Seq[Seq[String]] =

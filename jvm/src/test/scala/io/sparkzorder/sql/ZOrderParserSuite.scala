@@ -86,7 +86,10 @@ class ZOrderParserSuite extends OptimizeTestBase {
       where <- Seq("", "WHERE p = 'x' AND (q > 1 OR r IN (1, 2))")
       by <- Seq("", "ZORDER BY (a, b.c)", "zorder by a, b.c")
       into <- Seq("", "INTO '/out'")
-      options <- Seq("", "OPTIONS ('verify' 'full', \"targetFileSize\" = '1g')")
+      options <- Seq(
+        "",
+        "OPTIONS ('verify' 'full', \"targetFileSize\" = '1g')",
+        "OPTIONS (verify full, `targetFileSize` = 1g)")
       dry <- Seq("", "DRY RUN")
     } {
       val text = s"OPTIMIZE $target $full $where $by $into $options $dry"
@@ -291,7 +294,9 @@ class ZOrderParserSuite extends OptimizeTestBase {
         ("OPTIMIZE t ZORDER BY ()", 1, 22),
         ("OPTIMIZE t\nZORDER BY (a) WHERE p = 1", 2, 14),
         ("OPTIMIZE t INTO out", 1, 16),
-        ("OPTIMIZE t OPTIONS (a 'b')", 1, 20),
+        ("OPTIMIZE t OPTIONS (a)", 1, 21),
+        ("OPTIMIZE t OPTIONS (a b c)", 1, 24),
+        ("OPTIMIZE t OPTIONS ('a' '1', 'b' '2', a '3')", 1, 38),
         ("OPTIMIZE t DRY", 1, 14),
         ("OPTIMIZE t DRY RUN FULL", 1, 19),
         ("OPTIMIZE t; SELECT 1", 1, 12),
