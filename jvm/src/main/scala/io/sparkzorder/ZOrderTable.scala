@@ -94,7 +94,8 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   /**
    * Builds the skipping index.
    *
-   * @param columns those of the table's layout when there are none
+   * @param columns
+   *   without any, the first 32 leaf columns of each file and the ordering columns
    */
   @varargs
   def createIndex(columns: String*): DataFrame = {

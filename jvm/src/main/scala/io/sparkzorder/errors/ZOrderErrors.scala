@@ -188,6 +188,13 @@ object ZOrderErrors {
   def tooManyColumns(count: Int, target: String): ZOrderException =
     error("ZORDER_TOO_MANY_COLUMNS", "count" -> count.toString, "target" -> target)
 
+  def typeNotReadable(column: String, storedType: String, file: String): ZOrderException =
+    error(
+      "ZORDER_TYPE_NOT_READABLE",
+      "column" -> quoted(column),
+      "type" -> storedType,
+      "file" -> file)
+
   def typeNotWritable(
       column: String,
       storedType: String,

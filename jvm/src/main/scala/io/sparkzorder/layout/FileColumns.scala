@@ -1,7 +1,5 @@
 package io.sparkzorder.layout
 
-import scala.collection.JavaConverters._
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
 import org.apache.parquet.hadoop.ParquetFileReader
@@ -129,12 +127,8 @@ object FileColumns {
       reader: ParquetFileReader,
       column: OrderingColumn,
       sameName: (String, String) => Boolean): OrderingColumn = {
-    val leaves = reader.getFileMetaData.getSchema.getColumns.asScala.map(_.getPath.toSeq)
-    val same = leaves.filter { path =>
-      path.length == column.parts.length &&
-      path.zip(column.parts).forall { case (a, b) => sameName(a, b) }
-    }
-    same.find(_ == column.parts).orElse(same.headOption)
-      .fold(column)(path => column.copy(parts = path))
+    val schema = reader.getFileMetaData.getSchema
+    LeafNames.position(schema, column.parts, sameName)
+      .fold(column)(i => column.copy(parts = schema.getColumns.get(i).getPath.toSeq))
   }
 }

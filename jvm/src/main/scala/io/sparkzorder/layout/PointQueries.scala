@@ -1,9 +1,7 @@
 package io.sparkzorder.layout
 
-import scala.collection.JavaConverters._
-
 import io.sparkzorder.grid.{FolderGrid, RankedColumn}
-import io.sparkzorder.tables.Footer
+import io.sparkzorder.tables.{Footer, LeafNames}
 
 /** Bounds of a column in one file; None where min/max say nothing, so that the file must be read. */
 final case class FileRange(min: Any, max: Any)
@@ -52,13 +50,8 @@ object PointQueries {
   def leaf(
       column: OrderingColumn,
       footer: Footer,
-      sameName: (String, String) => Boolean): Option[Int] = {
-    val i = footer.schema.getColumns.asScala.indexWhere { c =>
-      c.getPath.length == column.parts.length &&
-      c.getPath.toSeq.zip(column.parts).forall { case (a, b) => sameName(a, b) }
-    }
-    if (i < 0) None else Some(i)
-  }
+      sameName: (String, String) => Boolean): Option[Int] =
+    LeafNames.position(footer.schema, column.parts, sameName)
 
   /**
    * The mean that the files of folders will have, as far as their samples show.

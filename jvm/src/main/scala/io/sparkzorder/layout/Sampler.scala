@@ -40,7 +40,7 @@ object Sampler {
     val chosen =
       if (thresholds.forall(_ >= Scale)) input.frame
       else {
-        // a hash of the row's place: the same rows in every attempt and every run
+        // a hash of the row's place: the same rows in every attempt
         val position = input.rowHash.bitwiseAND(lit(Scale - 1))
         val threshold =
           if (thresholds.distinct.size == 1) lit(thresholds.head)

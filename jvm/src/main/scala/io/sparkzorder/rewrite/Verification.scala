@@ -12,7 +12,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.{
 import org.apache.parquet.schema.PrimitiveType
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.tables.{Footer, LeafBounds}
+import io.sparkzorder.tables.{Footer, LeafBounds, LeafNames}
 
 /**
  * Compares rewritten files with their inputs by their footers, folder by folder: row counts exactly;
@@ -134,15 +134,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
   private def position(f: Footer, path: Seq[String]): Option[(Int, ColumnDescriptor)] =
     positions.getOrElseUpdate(
       (f.schema, path), {
-        val columns = f.schema.getColumns.asScala.toSeq
-        val exact = columns.indexWhere(_.getPath.toSeq == path)
-        val i =
-          if (exact >= 0) exact
-          else columns.indexWhere { c =>
-            c.getPath.length == path.length &&
-            c.getPath.toSeq.zip(path).forall { case (a, b) => sameName(a, b) }
-          }
-        if (i < 0) None else Some((i, columns(i)))
+        LeafNames.position(f.schema, path, sameName).map(i => (i, f.schema.getColumns.get(i)))
       })
 
   /** A type without name, id and repetition: what decides whether values can be compared. */

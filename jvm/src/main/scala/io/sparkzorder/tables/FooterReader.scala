@@ -1,7 +1,6 @@
 package io.sparkzorder.tables
 
 import java.util.Locale
-import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.JavaConverters._
 import scala.util.Try
@@ -107,13 +106,4 @@ private[tables] final class ParquetFooters(conf: Configuration) extends (DataFil
   }
 
   private def codec(c: CompressionCodecName): String = c.name.toLowerCase(Locale.ROOT)
-
-  /** Lets equal schemas and key-values of thousands of files be one object. */
-  private final class Sharing {
-    private val seen = new ConcurrentHashMap[Any, Any]
-    def apply[T](value: T): T = {
-      val first = seen.putIfAbsent(value, value)
-      (if (first == null) value else first).asInstanceOf[T]
-    }
-  }
 }

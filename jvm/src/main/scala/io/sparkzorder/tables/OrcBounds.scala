@@ -22,10 +22,12 @@ import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
  *
  *   - FLOAT and DOUBLE as soon as there is a NaN: a stride that begins with one loses its bounds, and
  *     those of stripe and file then pass over all its values. The sum tells, as it is NaN then;
- *   - CHAR, whose bounds have the padding that readers take off;
+ *   - CHAR with characters before the space: values are padded in some places and not in others, and no
+ *     other characters make the order depend on that;
  *   - days before 1582 and instants before 1900, which calendars and old writers count differently;
  *   - writers of known errors: all before HIVE-8732, timestamps before ORC-135, decimals before
- *     ORC-517.
+ *     ORC-517, bytes of C++ before ORC-1725, which took them for unsigned. Of writers other than Java's
+ *     nobody knows whether they had the second and the third error.
  *
  * @param version of the writer of the file
  */
@@ -72,18 +74,26 @@ private[sparkzorder] final class OrcBounds(version: WriterVersion) {
   private def rangeOf(s: ColumnStatistics, leaf: OrcLeaf): Range = s match {
     case b: BooleanColumnStatistics =>
       Some((Boolean.box(b.getFalseCount == 0), Boolean.box(b.getTrueCount > 0)))
-    case i: IntegerColumnStatistics => integers(i.getMinimum, i.getMaximum, leaf.primitive)
+    case i: IntegerColumnStatistics
+        if leaf.types.getCategory != Category.BYTE || (i.getMinimum >= Byte.MinValue &&
+          i.getMaximum <= Byte.MaxValue) =>
+      integers(i.getMinimum, i.getMaximum, leaf.primitive)
     case d: DoubleColumnStatistics => floating(d, leaf.primitive)
-    case t: StringColumnStatistics if leaf.types.getCategory != Category.CHAR => strings(t)
-    case d: DecimalColumnStatistics if version.includes(WriterVersion.ORC_517) =>
-      decimals(d, leaf.primitive)
+    case t: StringColumnStatistics if leaf.types.getCategory == Category.CHAR =>
+      chars(t.getLowerBound, t.getUpperBound, leaf.types.getMaxLength)
+    case t: StringColumnStatistics => strings(t.getLowerBound, t.getUpperBound)
+    case d: DecimalColumnStatistics if since(WriterVersion.ORC_517) => decimals(d, leaf.primitive)
     case d: DateColumnStatistics =>
       val (min, max) = (d.getMinimumDayOfEpoch, d.getMaximumDayOfEpoch)
       if (min < RebaseDateTime.lastSwitchJulianDay) None else integers(min, max, leaf.primitive)
-    case t: TimestampColumnStatistics if version.includes(WriterVersion.ORC_135) =>
-      timestamps(t)
+    case t: TimestampColumnStatistics if since(WriterVersion.ORC_135) => timestamps(t)
     case _ => None
   }
+
+  /** ORC takes every other writer for one that has all corrections of Java's. */
+  private def since(correction: WriterVersion): Boolean =
+    version.getWriterImplementation == WriterImplementation.ORC_JAVA &&
+      version.includes(correction)
 
   private def integers(min: Long, max: Long, t: PrimitiveType): Range =
     if (t.getLogicalTypeAnnotation.isInstanceOf[TimeLogicalTypeAnnotation]) None
@@ -95,7 +105,9 @@ private[sparkzorder] final class OrcBounds(version: WriterVersion) {
     }
 
   private def floating(d: DoubleColumnStatistics, t: PrimitiveType): Range = {
-    val (min, max) = (d.getMinimum, d.getMaximum)
+    // which of two zeros is the bound depends on the order of the rows
+    val min = if (d.getMinimum == 0) -0.0 else d.getMinimum
+    val max = if (d.getMaximum == 0) 0.0 else d.getMaximum
     if (!writesSums || d.getSum.isNaN || min.isNaN || max.isNaN) None
     else t.getPrimitiveTypeName match {
       case FLOAT => Some((Float.box(min.toFloat), Float.box(max.toFloat)))
@@ -105,13 +117,20 @@ private[sparkzorder] final class OrcBounds(version: WriterVersion) {
   }
 
   // ORC cuts long ones, and rounds the upper bound up then
-  private def strings(s: StringColumnStatistics): Range = {
-    val (lower, upper) = (s.getLowerBound, s.getUpperBound)
+  private def strings(lower: String, upper: String): Range = {
     // bytes that are no text have become this character, which has another order
     def isText(t: String) = t != null && t.indexOf('\uFFFD') < 0
     if (isText(lower) && isText(upper)) Some((Binary.fromString(lower), Binary.fromString(upper)))
     else None
   }
+
+  // for values with all of their padding and for values without any
+  private def chars(lower: String, upper: String, length: Int): Range =
+    if (lower == null || upper == null || (lower + upper).exists(_ < ' ')) None
+    else {
+      val missing = length - upper.codePointCount(0, upper.length)
+      strings(lower.replaceAll(" +$", ""), upper + " " * math.max(0, missing))
+    }
 
   private def decimals(d: DecimalColumnStatistics, t: PrimitiveType): Range =
     t.getLogicalTypeAnnotation match {

@@ -15,8 +15,8 @@ import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 
 /** Reads footers of ORC files by ORC's own reader, and tells them as those of Parquet are told. */
 private[tables] final class OrcFooters(conf: Configuration) extends (DataFile => Footer) {
-  // files that agree share one object
   private val schemas = new ConcurrentHashMap[TypeDescription, OrcSchema]
+  private val sharing = new Sharing
 
   override def apply(file: DataFile): Footer = OrcFooters.withFile(file, conf) { reader =>
     val schema =
@@ -31,10 +31,10 @@ private[tables] final class OrcFooters(conf: Configuration) extends (DataFile =>
       // an estimate of the writer's, which some do not make
       math.max(file.length, reader.getRawDataSize),
       schema.parquet,
-      keyValues(reader),
+      sharing(keyValues(reader)),
       Some(OrcFooters.codec(reader.getCompressionKind)),
       schema.leaves.map(bounds.of(statistics, _, rows)).toArray,
-      Option(reader.getSoftwareVersion).getOrElse(""),
+      sharing(Option(reader.getSoftwareVersion).getOrElse("")),
       Some(schema))
   }
 

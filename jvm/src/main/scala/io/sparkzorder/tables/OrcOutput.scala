@@ -29,17 +29,34 @@ final class OrcOutput(sameName: (String, String) => Boolean) {
       found: Seq[TypeDescription]): TypeDescription = {
     def all(category: Category) = found.nonEmpty && found.forall(_.getCategory == category)
     dataType match {
-      case s: StructType if all(Category.STRUCT) => struct(s, spark, found)
+      case s: StructType if all(Category.STRUCT) =>
+        withAttributes(struct(s, spark, found), found)
       case a: ArrayType if all(Category.LIST) =>
-        TypeDescription.createList(nested(a.elementType, spark, found, 0))
+        withAttributes(TypeDescription.createList(nested(a.elementType, spark, found, 0)), found)
       case m: MapType if all(Category.MAP) =>
-        TypeDescription.createMap(
-          nested(m.keyType, spark, found, 0),
-          nested(m.valueType, spark, found, 1))
+        withAttributes(
+          TypeDescription.createMap(
+            nested(m.keyType, spark, found, 0),
+            nested(m.valueType, spark, found, 1)),
+          found)
       case _ =>
-        val kept = found.headOption.filter(t => found.forall(_ == t) && isReadAs(t, dataType))
-        kept.getOrElse(spark).clone()
+        val same = found.headOption.filter(t => found.forall(_.equals(t, false)))
+        same.map(t => withAttributes(t.clone(), found)).filter(isReadAs(_, dataType))
+          .getOrElse(spark.clone())
     }
+  }
+
+  /** With the attributes that all inputs have. */
+  private def withAttributes(
+      made: TypeDescription,
+      found: Seq[TypeDescription]): TypeDescription = {
+    made.getAttributeNames.asScala.toList.foreach(made.removeAttribute)
+    for {
+      name <- found.head.getAttributeNames.asScala
+      value = found.head.getAttributeValue(name)
+      if found.forall(_.getAttributeValue(name) == value)
+    } made.setAttribute(name, value)
+    made
   }
 
   private def nested(
@@ -82,11 +99,11 @@ object OrcOutput {
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and file
    */
   def checkWritable(footer: Footer): Unit =
-    if (!footer.keyValues.contains("org.apache.spark.version")) {
+    if (footer.rows > 0 && !footer.keyValues.contains("org.apache.spark.version")) {
       footer.orc.flatMap(_.timestamp).foreach { path =>
         throw ZOrderErrors.typeNotWritable(
           path,
-          s"${Category.TIMESTAMP.getName} with nanoseconds (written by another engine)",
+          s"${Category.TIMESTAMP.getName} that may have nanoseconds (no footer of Spark's)",
           footer.file.path.toString,
           "TIMESTAMP with microseconds")
       }

@@ -48,14 +48,8 @@ final class OrcSchema private (
     }
 
   /** The leaf column of a name, in any spelling that counts as the same. */
-  def leaf(parts: Seq[String], sameName: (String, String) => Boolean): Option[OrcLeaf] = {
-    val paths = parquet.getColumns.asScala.map(_.getPath.toSeq)
-    val same = paths.indices.filter { i =>
-      paths(i).length == parts.length &&
-      paths(i).zip(parts).forall { case (a, b) => sameName(a, b) }
-    }
-    same.find(i => paths(i) == parts).orElse(same.headOption).map(leaves(_))
-  }
+  def leaf(parts: Seq[String], sameName: (String, String) => Boolean): Option[OrcLeaf] =
+    LeafNames.position(parquet, parts, sameName).map(leaves(_))
 }
 
 object OrcSchema {
@@ -68,7 +62,7 @@ object OrcSchema {
   /**
    * @param file for messages
    * @throws java.io.IOException when its columns have no names
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE for a type that Spark does
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE for a type that Spark does
    *   not read
    */
   def of(types: TypeDescription, file: String): OrcSchema = {
@@ -106,11 +100,7 @@ object OrcSchema {
         check(t.getChildren.get(0), path :+ "key", file)
         check(t.getChildren.get(1), path :+ "value", file)
       case Category.UNION | Category.TIMESTAMP_INSTANT =>
-        throw ZOrderErrors.typeNotWritable(
-          path.mkString("."),
-          t.toString,
-          file,
-          "nothing: Spark cannot read it")
+        throw ZOrderErrors.typeNotReadable(path.mkString("."), t.toString, file)
       case _ =>
     }
   }

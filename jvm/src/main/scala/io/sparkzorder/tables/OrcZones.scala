@@ -2,6 +2,8 @@ package io.sparkzorder.tables
 
 import java.util.TimeZone
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.orc.Reader
 import org.apache.orc.TypeDescription.Category
@@ -27,24 +29,28 @@ object OrcZones {
     val timed = footers.filter(f => f.rows > 0 && f.orc.exists(_.timestamp.isDefined))
     val here = TimeZone.getDefault
     val zones = SparkPrivate.inParallel(timed, "zorder-footers", FooterReader.Threads) { f =>
-      OrcFooters.withFile(f.file, conf)(zoneOf)
+      OrcFooters.withFile(f.file, conf)(zonesOf)
     }
-    timed.zip(zones).find(!_._2.forall(_.hasSameRules(here))).foreach { case (f, zone) =>
+    val others = timed.zip(zones).flatMap { case (f, own) =>
+      own.find(!_.hasSameRules(here)).map(f -> _)
+    }
+    others.headOption.foreach { case (f, zone) =>
       throw ZOrderErrors.typeNotWritable(
         f.orc.get.timestamp.get,
-        s"${Category.TIMESTAMP.getName} of the zone ${zone.get.getID}",
+        s"${Category.TIMESTAMP.getName} of the zone ${zone.getID}",
         f.file.path.toString,
-        s"one of the zone ${here.getID} (or run the statement with -Duser.timezone=${zone.get.getID})")
+        s"one of the zone ${here.getID} (or run the statement with -Duser.timezone=${zone.getID})")
     }
   }
 
-  /** By the first stripe; a file has one writer. */
-  private def zoneOf(reader: Reader): Option[TimeZone] = {
+  /** Of all stripes: files can be put together from those of several writers, as they are. */
+  private def zonesOf(reader: Reader): Seq[TimeZone] = {
     val root = Array.tabulate(reader.getSchema.getMaximumId + 1)(_ == 0)
     val rows = reader.rows(reader.options.include(root)).asInstanceOf[RecordReaderImpl]
     try {
-      val footer = rows.readStripeFooter(reader.getStripes.get(0))
-      if (footer.hasWriterTimezone) Some(TimeZone.getTimeZone(footer.getWriterTimezone)) else None
+      val footers = reader.getStripes.asScala.map(rows.readStripeFooter)
+      footers.filter(_.hasWriterTimezone).map(_.getWriterTimezone).distinct
+        .map(TimeZone.getTimeZone).toList
     } finally rows.close()
   }
 }

@@ -18,17 +18,31 @@ object ParquetTypes {
   /**
    * Refuses a file with a type that Spark cannot even read.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and type
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE, naming column and type
    */
   def checkReadable(footer: Footer): Unit =
-    check(footer)(t => if (isUnreadable(t)) Some("nothing: Spark cannot read it") else None)
+    leaves(footer).find { case (_, leaf) => isUnreadable(leaf) }.foreach { case (path, leaf) =>
+      throw ZOrderErrors.typeNotReadable(
+        path.mkString("."),
+        describe(leaf),
+        footer.file.path.toString)
+    }
 
   /**
    * Refuses a file with a type that Spark reads as another one and would write as that.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and type
    */
-  def checkWritable(footer: Footer): Unit = check(footer)(changesTo)
+  def checkWritable(footer: Footer): Unit =
+    leaves(footer).foreach { case (path, leaf) =>
+      changesTo(leaf).foreach { to =>
+        throw ZOrderErrors.typeNotWritable(
+          path.mkString("."),
+          describe(leaf),
+          footer.file.path.toString,
+          to)
+      }
+    }
 
   /** A Spark schema in which every field, element and value may be null, as files are read. */
   def nullable(schema: StructType): StructType = relaxed(schema).asInstanceOf[StructType]
@@ -42,18 +56,8 @@ object ParquetTypes {
     case other => other
   }
 
-  private def check(footer: Footer)(becomes: PrimitiveType => Option[String]): Unit =
-    footer.schema.getFields.asScala.foreach { f =>
-      leaves(f, Seq(f.getName)).foreach { case (path, leaf) =>
-        becomes(leaf).foreach { to =>
-          throw ZOrderErrors.typeNotWritable(
-            path.mkString("."),
-            describe(leaf),
-            footer.file.path.toString,
-            to)
-        }
-      }
-    }
+  private def leaves(footer: Footer): Seq[(Seq[String], PrimitiveType)] =
+    leaves(footer.schema, Nil)
 
   private def leaves(t: Type, path: Seq[String]): Seq[(Seq[String], PrimitiveType)] = t match {
     case p: PrimitiveType => Seq(path -> p)
@@ -79,18 +83,15 @@ object ParquetTypes {
     Try(SQLConf.get.getConfString("spark.sql.timeType.enabled").toBoolean).getOrElse(false)
 
   private def changesTo(t: PrimitiveType): Option[String] =
-    if (isUnreadable(t)) Some("nothing: Spark cannot read it")
-    else {
-      t.getLogicalTypeAnnotation match {
-        case i: IntLogicalTypeAnnotation if !i.isSigned =>
-          Some(i.getBitWidth match {
-            case 8 => "SMALLINT"
-            case 16 => "INT"
-            case 32 => "BIGINT"
-            case _ => "DECIMAL(20,0)"
-          })
-        case _ => None
-      }
+    t.getLogicalTypeAnnotation match {
+      case i: IntLogicalTypeAnnotation if !i.isSigned =>
+        Some(i.getBitWidth match {
+          case 8 => "SMALLINT"
+          case 16 => "INT"
+          case 32 => "BIGINT"
+          case _ => "DECIMAL(20,0)"
+        })
+      case _ => None
     }
 
   private def describe(t: PrimitiveType): String = {

@@ -5,7 +5,7 @@ import java.io.File
 import scala.collection.JavaConverters._
 import scala.util.Random
 
-import org.apache.orc.{CompressionKind, IntegerColumnStatistics}
+import org.apache.orc.{CompressionKind, IntegerColumnStatistics, TypeDescription}
 
 import org.apache.spark.sql.Row
 
@@ -186,6 +186,14 @@ class OptimizeOrcSuite extends OrcTables with RandomInputs {
     }
   }
 
+  test("zeros with and without a sign, in another order") {
+    withTableDir { dir =>
+      write(spark.range(3).selectExpr("2 - id a", "array(0D, -0D, 5D)[int(id)] d").coalesce(1), dir)
+      optimizeOrc(dir, "FULL ZORDER BY (a)")
+      optimizeOrc(dir, "FULL ZORDER BY (d)")
+    }
+  }
+
   test("compaction keeps the order of rows; WHERE on data columns chooses files by their bounds") {
     withTableDir { dir =>
       (0 until 6).foreach(i => write(spark.range(i * 100L, i * 100L + 100, 1, 1).toDF("id"), dir))
@@ -270,6 +278,45 @@ class OptimizeOrcSuite extends OrcTables with RandomInputs {
   }
 
   test("what the footers of the inputs have is kept: metadata of others, never Spark's of old") {
+    withTableDir { dir =>
+      val bytes = Array[Byte](0, 127, -128, -1)
+      val schema = "struct<a:bigint,l:array<int>,c:char(3)>"
+      for (i <- 0 to 1) {
+        val metadata =
+          Map("theirs" -> bytes, "differs" -> Array[Byte](i.toByte), s"only$i" -> bytes)
+        def named(t: TypeDescription, name: String) = {
+          val _ = t.setAttribute(name, "7")
+        }
+        foreign(
+          dir,
+          s"x$i.orc",
+          schema,
+          metadata = metadata,
+          change = t => {
+            named(t, "root")
+            named(t.findSubtype("l"), "list")
+            named(t.findSubtype("c"), s"only$i")
+          })(b => {
+          longs(b, 0)
+          b.cols.drop(1).foreach { c =>
+            c.noNulls = false
+            java.util.Arrays.fill(c.isNull, true)
+          }
+        })
+      }
+      optimizeOrc(dir, "ZORDER BY (a)")
+      withOrc(orcFiles(dir).head) { r =>
+        assert(orcFiles(dir).size === 1)
+        assert(r.getMetadataKeys.asScala.toSet === Set("org.apache.spark.version", "theirs"))
+        val kept = new Array[Byte](4)
+        r.getMetadataValue("theirs").get(kept)
+        assert(kept === bytes)
+        assert(r.getSchema.toString === schema)
+        assert(r.getSchema.getAttributeValue("root") === "7")
+        assert(r.getSchema.findSubtype("l").getAttributeValue("list") === "7")
+        assert(r.getSchema.findSubtype("c").getAttributeNames.isEmpty)
+      }
+    }
     withTableDir { dir =>
       write(shuffled(500, 3), dir)
       optimizeOrc(dir, "ZORDER BY (a)")

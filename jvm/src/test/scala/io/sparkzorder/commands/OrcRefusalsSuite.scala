@@ -3,9 +3,13 @@ package io.sparkzorder.commands
 import java.io.File
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
+import java.util.TimeZone
 
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.hadoop.hive.ql.exec.vector.{LongColumnVector, TimestampColumnVector}
+import org.apache.hadoop.hive.ql.exec.vector.TimestampColumnVector
 import org.apache.orc.{EncryptionAlgorithm, InMemoryKeystore, OrcFile, TypeDescription}
 
 /** ORC files and tables that are refused by name, and left as they are. */
@@ -18,22 +22,6 @@ class OrcRefusalsSuite extends OrcTables {
     fails(condition, words: _*)(sql(s"OPTIMIZE orc.`${dir.getAbsolutePath}` $rest").collect())
     assert(snapshot(dir) === tree)
   }
-
-  /** A file that ORC's own writer makes, as another engine would. */
-  private def foreign(dir: File, name: String, schema: String, rows: Int = 3)(
-      fill: org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch => Unit): Unit = {
-    val types = TypeDescription.fromString(schema)
-    val options = OrcFile.writerOptions(spark.sessionState.newHadoopConf()).setSchema(types)
-    val writer = OrcFile.createWriter(new Path(null, null, s"$dir/$name"), options)
-    val batch = types.createRowBatch()
-    batch.size = rows
-    fill(batch)
-    writer.addRowBatch(batch)
-    writer.close()
-  }
-
-  private def longs(batch: org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch, c: Int): Unit =
-    (0 until batch.size).foreach(batch.cols(c).asInstanceOf[LongColumnVector].vector(_) = 5L)
 
   test("files that are no ORC: truncated, without bytes, of another format") {
     for (kind <- Seq("truncated", "empty", "text", "parquet")) withTableDir { dir =>
@@ -97,11 +85,11 @@ class OrcRefusalsSuite extends OrcTables {
       foreign(dir, "x.orc", "struct<a:bigint,t:timestamp with local time zone>") { b =>
         longs(b, 0)
       }
-      refused(dir, byA, "ZORDER_TYPE_NOT_WRITABLE", "`t`", "local time zone")
+      refused(dir, byA, "ZORDER_TYPE_NOT_READABLE", "`t`", "local time zone")
     }
     withTableDir { dir =>
       foreign(dir, "x.orc", "struct<a:bigint,u:uniontype<int,string>>")(longs(_, 0))
-      refused(dir, byA, "ZORDER_TYPE_NOT_WRITABLE", "`u`", "uniontype")
+      refused(dir, byA, "ZORDER_TYPE_NOT_READABLE", "`u`", "uniontype")
     }
     withTableDir { dir =>
       foreign(dir, "x.orc", "struct<a:bigint,t:timestamp>") { b =>
@@ -116,12 +104,16 @@ class OrcRefusalsSuite extends OrcTables {
       val expected = bag(read(dir))
       sql(s"OPTIMIZE orc.`$dir` ZORDER BY (a) OPTIONS ('allowTypeChange' 'true')").collect()
       assert(bag(read(dir)) === expected)
+      // where there are no rows, there are no nanoseconds
+      foreign(dir, "y.orc", "struct<a:bigint,t:timestamp>", rows = 0)(_ => ())
+      write(read(dir).limit(2), dir)
+      sql(s"OPTIMIZE orc.`$dir` FULL ZORDER BY (a)").collect()
     }
   }
 
   test("timestamps of a clock that goes otherwise; of the same clock, hours that come twice") {
-    val before = java.util.TimeZone.getDefault
-    def zone(id: String) = java.util.TimeZone.setDefault(java.util.TimeZone.getTimeZone(id))
+    val before = TimeZone.getDefault
+    def zone(id: String) = TimeZone.setDefault(TimeZone.getTimeZone(id))
     try withTableDir { dir =>
         zone("America/Los_Angeles")
         // around the hours that were there twice and not at all, by the quarter
@@ -139,7 +131,28 @@ class OrcRefusalsSuite extends OrcTables {
         fails("ZORDER_TYPE_NOT_WRITABLE", "zone")(sql(s"OPTIMIZE orc.`$dir` FULL").collect())
         sql(s"OPTIMIZE orc.`$dir` FULL ZORDER BY (a) OPTIONS ('allowTypeChange' 'true')").collect()
       }
-    finally java.util.TimeZone.setDefault(before)
+    finally TimeZone.setDefault(before)
+  }
+
+  test("a file of writers with several clocks, put together without looking at a row") {
+    val before = TimeZone.getDefault
+    try withTableDir { dir =>
+        for (zone <- Seq("America/Los_Angeles", "UTC")) {
+          TimeZone.setDefault(TimeZone.getTimeZone(zone))
+          write(spark.range(0, 9, 1, 1).selectExpr("id a", "timestamp_seconds(id) t"), dir)
+        }
+        // merging leaves files open, so it gets a file system that does not count them
+        val conf = new Configuration()
+        conf.setBoolean("fs.file.impl.disable.cache", true)
+        val parts = orcFiles(dir).map(f => new Path(null, null, f.getPath))
+        // the one of this clock goes first
+        val ordered = parts.sortBy(p => -new File(p.toString).lastModified).asJava
+        val whole = new Path(null, null, s"$dir/merged.orc")
+        assert(OrcFile.mergeFiles(whole, OrcFile.writerOptions(conf), ordered).size === 2)
+        parts.foreach(p => assert(new File(p.toString).delete()))
+        refused(dir, byA, "ZORDER_TYPE_NOT_WRITABLE", "merged", "America/Los_Angeles", "UTC")
+      }
+    finally TimeZone.setDefault(before)
   }
 
   test("CHAR and VARCHAR of a file stay what they are") {

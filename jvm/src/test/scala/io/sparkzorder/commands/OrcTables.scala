@@ -1,9 +1,11 @@
 package io.sparkzorder.commands
 
 import java.io.File
+import java.nio.ByteBuffer
 
 import org.apache.hadoop.fs.Path
-import org.apache.orc.{OrcFile, Reader}
+import org.apache.hadoop.hive.ql.exec.vector.{LongColumnVector, VectorizedRowBatch}
+import org.apache.orc.{OrcFile, Reader, TypeDescription}
 
 import org.apache.spark.sql.{DataFrame, Row}
 
@@ -24,6 +26,29 @@ trait OrcTables extends OptimizeTestBase {
     try body(reader)
     finally reader.close()
   }
+
+  /** A file that ORC's own writer makes, as another engine would. */
+  protected def foreign(
+      dir: File,
+      name: String,
+      schema: String,
+      rows: Int = 3,
+      metadata: Map[String, Array[Byte]] = Map.empty,
+      change: TypeDescription => Unit = _ => ())(fill: VectorizedRowBatch => Unit): Unit = {
+    val types = TypeDescription.fromString(schema)
+    change(types)
+    val options = OrcFile.writerOptions(spark.sessionState.newHadoopConf()).setSchema(types)
+    val writer = OrcFile.createWriter(new Path(null, null, s"$dir/$name"), options)
+    metadata.foreach { case (k, v) => writer.addUserMetadata(k, ByteBuffer.wrap(v)) }
+    val batch = types.createRowBatch()
+    batch.size = rows
+    fill(batch)
+    writer.addRowBatch(batch)
+    writer.close()
+  }
+
+  protected def longs(batch: VectorizedRowBatch, c: Int): Unit =
+    (0 until batch.size).foreach(batch.cols(c).asInstanceOf[LongColumnVector].vector(_) = 5L)
 
   /** Paths of the data files below a table's directory. */
   def orcFiles(dir: File): Seq[File] =

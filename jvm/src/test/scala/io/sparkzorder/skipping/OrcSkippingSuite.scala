@@ -101,6 +101,25 @@ class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
     }
   }
 
+  test("CHAR: values are found with their padding and without, by a table and by its files") {
+    withTable("t") {
+      sql("CREATE TABLE t (c CHAR(5), i INT) USING orc")
+      Seq("a", "ab ", "a\\u0001", "ä", "").zipWithIndex.foreach { case (v, i) =>
+        sql(s"INSERT INTO t VALUES ('$v', $i)")
+      }
+      sql("CREATE ZORDER INDEX ON t").collect()
+      for {
+        df <- Seq(spark.table("t"), read(locationOf("t")))
+        padded <- Seq("true", "false")
+        op <- Seq("=", "<", ">", "<=>", ">=")
+        v <- Seq("a", "ab", "ab   ", "a    ", "", "ä", "b", "a\\u0001")
+      } withSQLConf("spark.sql.readSideCharPadding" -> padded) {
+        keptFiles(df.where(s"c $op '$v'"))
+      }
+      optimize("OPTIMIZE t ZORDER BY (c)", locationOf("t"))(spark.table("t"))
+    }
+  }
+
   test("a column by its position has nothing to do with the index") {
     withTableDir { dir =>
       write(spark.range(10).selectExpr("id a", "id + 100 b"), dir)
