@@ -137,15 +137,16 @@ test-py: setup $(wheel) ## pytest: classic, then Spark Connect
 test-rows: setup $(environment35) $(environment40) $(environment42) $(client) $(repository) ## the JVM suites and end-to-end runs of the other rows, and every way into each
 	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(SUITES)")
 	for line in 3.5 4.0 4.2; do \
-	  PYTHONPATH=python .venv-$$line/bin/python -m pytest --mode=session $(TESTS); \
+	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(TESTS); \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest tests/test_ways_in.py tests/test_loading.py; \
 	done
+	$(python) -m pytest tests/test_ways_in.py
 
 .PHONY: test-rows-sample
 test-rows-sample: setup $(environment35) $(environment40) $(environment42) ## what CI runs of test-rows
 	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(sample_suites)")
 	for line in 3.5 4.0 4.2; do \
-	  PYTHONPATH=python .venv-$$line/bin/python -m pytest --mode=session $(sample_tests); \
+	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(sample_tests); \
 	done
 
 .PHONY: test-fs

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from spark_zorder import configure
 from tests.support import JVM_OPTIONS
 
-# the environment of Spark 3.5 has pyspark and pytest only, not what benchmarks and pages need
+# environments of other rows have pyspark, pytest and pyarrow, not what benchmarks and pages need
 WITH_BENCHMARKS = [
     "test_bench.py",
     "test_bench_planning.py",

@@ -248,16 +248,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", list(REFUSED))
-def test_what_spark_cannot_write_back_is_refused(
-    spark: SparkSession, tmp_path: Path, name: str
-) -> None:
+def test_what_spark_cannot_read_is_refused(spark: SparkSession, tmp_path: Path, name: str) -> None:
     values, said = REFUSED[name]
     table = write_parts(tmp_path / "t", pa.table({"id": pa.array(range(4)), "bad col": values}), 1)
     text = statement(table, ["id"])
-    refusal(spark, text, table, "ZORDER_TYPE_NOT_WRITABLE", "bad col", said, "part-0.parquet")
+    refusal(spark, text, table, "ZORDER_TYPE_NOT_READABLE", "bad col", said, "part-0.parquet")
     nested = pa.table({"id": pa.array(range(4)), "s": pa.StructArray.from_arrays([values], ["x"])})
     other = write_parts(tmp_path / "nested", nested, 1)
-    refusal(spark, statement(other, ["id"]), other, "ZORDER_TYPE_NOT_WRITABLE", "s.x", said)
+    refusal(spark, statement(other, ["id"]), other, "ZORDER_TYPE_NOT_READABLE", "s.x", said)
 
 
 def test_uuid_is_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -265,7 +263,7 @@ def test_uuid_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     duckdb.sql(f"COPY (SELECT 1 id, uuid() u) TO '{tmp_path}/t/a.parquet'")
     text = statement(tmp_path / "t", ["id"])
-    refusal(spark, text, tmp_path / "t", "ZORDER_TYPE_NOT_WRITABLE", "`u`", "UUID")
+    refusal(spark, text, tmp_path / "t", "ZORDER_TYPE_NOT_READABLE", "`u`", "UUID")
 
 
 def test_the_legacy_format_of_spark_stays(spark: SparkSession, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ With `enabled` off not even the rules of spark-zorder run, so reads see a
 [checksum over all columns](safety.md#what-verification-sees). With `timestampType=preserve` an INT96 column cannot be an
 ordering column. `skipping.cacheSize` is for all sessions of a driver together.
 
-Sizes are binary (`128m` is 128 MiB), durations are like `90min`, `24h`, `7d`. In `zorder.columns` a name with a dot
+Sizes are binary (`128m` is 128 MiB), durations are like `90min`, `24h`, `7d`; write the unit, a bare number is bytes or milliseconds. In `zorder.columns` a name with a dot
 or another odd character stands in backquotes, as in SQL.
 
 Spark's and Parquet's own settings that matter here: `parquet.page.row.count.limit` and `parquet.block.size` are

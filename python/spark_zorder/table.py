@@ -167,12 +167,12 @@ class ZOrderTable:
         return self._run(f"RECOVER LAYOUT {self._target}")
 
     def createIndex(self, *cols: str, progress: bool | None = None) -> "DataFrame":
-        """Build the skipping index, for `cols` or for the columns of the layout.
+        """Build the skipping index.
 
         Parameters
         ----------
         *cols : str
-            Columns; without any, those of the table's layout.
+            Columns; without any, the first 32 leaf columns of each file and the ordering columns.
         progress : bool, optional
             As for `OptimizeBuilder.executeZOrderBy`.
 
