@@ -120,7 +120,8 @@ class FaultyFileSystem extends RawLocalFileSystem {
     }
 
   override def setPermission(path: Path, permission: FsPermission): Unit = {
-    val bits = PosixFilePermissions.fromString(permission.toString.replace('t', 'x').replace('T', '-'))
+    val bits =
+      PosixFilePermissions.fromString(permission.toString.replace('t', 'x').replace('T', '-'))
     val _ = Files.setPosixFilePermissions(nio(path), bits)
   }
 
