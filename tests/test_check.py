@@ -46,7 +46,7 @@ def test_a_jar_of_another_version_than_the_package_is_named(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = "/old/spark-zorder-4.1_2.13-0.0.9.jar"
-    monkeypatch.setattr(_check, "_jars_of", lambda session: [old])
+    monkeypatch.setattr(_jars, "ours_in", lambda jars: [old])
     report = "\n".join(_check._session(spark, True))
     assert old in report
     assert f"is of version 0.0.9, this package of {__version__}" in report

@@ -1,6 +1,6 @@
 import pytest
 
-from spark_zorder import __version__, _jars
+from spark_zorder import __version__, _jars, cli
 from spark_zorder.cli import main
 
 
@@ -10,7 +10,7 @@ def test_jar_prints_the_path_for_the_installed_pyspark(capsys: pytest.CaptureFix
 
 
 def test_jar_takes_a_full_version_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["jar", "--spark", "3.5.8", "--scala", "2.12"]) == 0
+    assert main(["jar", "--spark", "3.5.8", "--scala", "2.12.18"]) == 0
     assert capsys.readouterr().out == f"{_jars.find('3.5', '2.12')}\n"
 
 
@@ -23,6 +23,18 @@ def test_jar_of_no_row_is_one_line_of_error(
     assert out == ""
     assert err.startswith("spark-zorder: spark-zorder has no jar for Spark")
     assert len(err.splitlines()) == 1
+
+
+def test_what_keeps_a_spark_from_starting_is_one_line_of_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise FileNotFoundError("/no/spark/bin/spark-submit")
+
+    monkeypatch.setattr(cli, "configure", fail)
+    assert main(["check"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no session could be started: /no/spark/bin/spark-submit" in line
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

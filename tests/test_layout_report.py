@@ -98,11 +98,15 @@ def test_boxes_are_numbers_where_all_ends_are() -> None:
         row("a", [("1", "2"), (None, None)]),
         row("d", [("-1.5", "1E10"), ("Infinity", "NaN")]),
         row("s", [("1", "1_0"), ("2", "x")]),
+        row("zip", [("10000", "9"), ("2", "3")]),
+        row("code", [("007", "010"), ("2", "3")]),
     )
     first, second = made.boxes("a", "d")
     assert first == Box(10, ((1, 2), (-1.5, 1e10)))
     assert second.bounds[0] is None
     assert made.boxes("s") == [Box(10, (("1", "1_0"),)), Box(10, (("2", "x"),))]
+    assert made.boxes("zip")[0].bounds == (("10000", "9"),)
+    assert made.boxes("code")[0].bounds == (("007", "010"),)
     assert made.boxes() == []
     with pytest.raises(ValueError, match="not about 'nope'"):
         made.boxes("nope")

@@ -272,6 +272,29 @@ def test_a_statement_of_another_thread_is_not_shown() -> None:
     assert handlers == []
 
 
-def test_there_is_none_where_connect_tells_nothing() -> None:
+def test_there_is_none_where_connect_tells_nothing(
+    output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
-    assert _watch.watch(old, cast(Any, None)) is None
+    bars: list[Any] = []
+
+    def drawn(**settings: Any) -> Any:
+        bars.append(tqdm(**settings))
+        return bars[-1]
+
+    monkeypatch.setattr(_progress, "_tqdm", lambda: drawn)
+    with pytest.warns(UserWarning, match="tells nothing"):
+        draw(output, True, old)
+    assert [bar.disable for bar in bars] == [True]  # closed
+
+
+def test_a_warning_is_of_the_line_that_called(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", cast(Any, None))
+    spark.range(3).write.parquet(str(tmp_path / "t"))
+    table = ZOrderTable.forPath(spark, str(tmp_path / "t"))
+    for run in (table.createIndex, table.optimize().executeCompaction):
+        with pytest.warns(UserWarning, match="tqdm") as told:
+            run(progress=True)
+        assert told[0].filename == __file__

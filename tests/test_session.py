@@ -6,7 +6,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_zorder import _jars, configure
+from spark_zorder import _jars, configure, session
 from spark_zorder.session import EXTENSION, _settings_of
 
 JARS = "spark.jars"
@@ -19,7 +19,14 @@ def no_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for variable in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_REMOTE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    # another test's
+    run_by(monkeypatch)
     return tmp_path
+
+
+def run_by(monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
+    """As if a JVM with these settings were running; without any, as if there were none."""
+    monkeypatch.setattr(session, "_settings_of_running_jvm", lambda: settings)
 
 
 @pytest.fixture
@@ -89,6 +96,49 @@ def test_submit_arguments_are_added_to(monkeypatch: pytest.MonkeyPatch, no_defau
     arguments = f"--conf '{EXTENSIONS}=x.Y' --conf spark.z=1 pyspark-shell"
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", arguments)
     assert configured()[EXTENSIONS] == f"x.Y,{EXTENSION}"
+
+
+@pytest.mark.parametrize("option", ["--jars {}", "--jars={}", "--conf spark.jars={}"])
+def test_jars_of_submit_arguments_hide_those_of_the_builder(
+    monkeypatch: pytest.MonkeyPatch, jar: str, option: str
+) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", option.format("a.jar") + " pyspark-shell")
+    with pytest.raises(RuntimeError, match="PYSPARK_SUBMIT_ARGS") as refusal:
+        configured()
+    assert jar in str(refusal.value)
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", option.format(f"a.jar,{jar}") + " pyspark-shell")
+    assert configured() == {EXTENSIONS: EXTENSION}
+
+
+@pytest.mark.parametrize("setting", [JARS, "spark.yarn.dist.jars", "spark.repl.local.jars"])
+def test_settings_of_spark_submit_stay(
+    monkeypatch: pytest.MonkeyPatch, jar: str, setting: str
+) -> None:
+    run_by(monkeypatch, **{setting: f"delta.jar,{jar}", EXTENSIONS: "io.Delta"})
+    assert configured() == {EXTENSIONS: f"io.Delta,{EXTENSION}"}
+
+
+def test_a_class_path_may_have_whole_folders(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, jar: str
+) -> None:
+    (tmp_path / Path(jar).name).touch()
+    run_by(monkeypatch, **{"spark.driver.extraClassPath": f"{tmp_path}/*"})
+    assert configured() == {EXTENSIONS: EXTENSION}
+
+
+def test_a_running_jvm_without_the_jar_is_refused(
+    monkeypatch: pytest.MonkeyPatch, jar: str
+) -> None:
+    run_by(monkeypatch, **{JARS: "delta.jar"})
+    with pytest.raises(RuntimeError, match="already running") as refusal:
+        configured()
+    assert jar in str(refusal.value)
+
+
+def test_comments_of_spark_defaults_are_not_continued(no_defaults: Path, jar: str) -> None:
+    text = "# gr\u00fcn \\\nspark.jars c.jar\n"
+    (no_defaults / "spark-defaults.conf").write_text(text, encoding="latin-1")
+    assert configured()[JARS] == f"c.jar,{jar}"
 
 
 def test_the_builder_hides_spark_defaults_as_in_spark(no_defaults: Path) -> None:

@@ -66,6 +66,18 @@ def table(session: Recorder) -> ZOrderTable:
         (lambda t: t.createIndex("a"), "CREATE ZORDER INDEX ON `shop`.`sales` (`a`)"),
         (lambda t: t.optimize().executeCompaction(), "OPTIMIZE TABLE `shop`.`sales`"),
         (
+            lambda t: t.optimize().where("p = 1 -- one").dryRun().executeCompaction(),
+            "OPTIMIZE TABLE `shop`.`sales` WHERE p = 1 -- one\n DRY RUN",
+        ),
+        (
+            lambda t: t.optimize().where("a -- b").where("c -- d").executeCompaction(),
+            "OPTIMIZE TABLE `shop`.`sales` WHERE (a -- b\n) AND (c -- d\n)",
+        ),
+        (
+            lambda t: t.optimize().option("a", 1).option("A", 2).executeCompaction(),
+            "OPTIMIZE TABLE `shop`.`sales` OPTIONS ('A' '2')",
+        ),
+        (
             lambda t: t.optimize().executeZOrderBy("a", "`b.c`"),
             "OPTIMIZE TABLE `shop`.`sales` ZORDER BY (`a`, `b.c`)",
         ),
@@ -162,6 +174,7 @@ def test_a_wrong_type_names_the_argument_and_its_type(
         (lambda t: t.optimize().executeZOrderBy([]), "requires > 0 parameters"),
         (lambda t: t.optimize().executeZOrderBy("a..b"), "not a name: 'a..b'"),
         (lambda t: t.optimize().into(""), "directory is empty"),
+        (lambda t: t.optimize().where(" \n"), "predicate is empty"),
         (lambda t: t.history(0), "limit must be at least 1, but is 0"),
         (lambda t: t.vacuum(-1), "hours must be at least 0, but is -1"),
         (lambda t: t.forName(t, "a."), "not a name: 'a.'"),

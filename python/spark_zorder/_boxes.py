@@ -1,5 +1,6 @@
 """The boxes that files span in the space of some columns, from their least and greatest values."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +24,13 @@ class Box:
 def comparable(ends: Sequence[tuple[str | None, str | None]]) -> list[Bounds | None]:
     """Turn the ends of ranges, which SHOW LAYOUT gives as text, into numbers if all of them are."""
     try:
-        return [_bounds(low, high, _number) for low, high in ends]
+        numbers = [_bounds(low, high, _number) for low, high in ends]
     except ValueError:
+        numbers = []
+    # digits that are ordered as text are text
+    if len(numbers) < len(ends) or any(b is not None and b[0] > b[1] for b in numbers):
         return [_bounds(low, high, str) for low, high in ends]
+    return numbers
 
 
 def _bounds(low: str | None, high: str | None, convert: Any) -> Bounds | None:
@@ -33,8 +38,8 @@ def _bounds(low: str | None, high: str | None, convert: Any) -> Bounds | None:
 
 
 def _number(text: str) -> int | float:
-    # texts such as 1_000 and 0x10, that only Python takes for numbers, stay texts
-    if "_" in text:
+    # 1_000, which only Python takes for a number, and 007 stay texts
+    if "_" in text or re.match(r"-?0\d", text):
         raise ValueError(text)
     try:
         return int(text)

@@ -1,6 +1,5 @@
 """Says what is installed, whether a session has the extension, and what to add if not."""
 
-import os
 import platform
 from typing import TYPE_CHECKING
 
@@ -51,7 +50,7 @@ def installed() -> list[str]:
 
 
 def _session(spark: "SparkSession", loaded: bool) -> list[str]:
-    jars = _jars_of(spark)
+    jars = _jars.ours_in(_jars.class_path(lambda key: spark.conf.get(key, None)))
     others = {version for jar in jars if (version := _jars.version_of(jar)) != __version__}
     return [
         f"Spark          {spark.version}",
@@ -64,12 +63,6 @@ def _session(spark: "SparkSession", loaded: bool) -> list[str]:
         f"extension      {'loaded' if loaded else 'NOT loaded'}",
         *([] if loaded else _advice(spark.version)),
     ]
-
-
-def _jars_of(spark: "SparkSession") -> list[str]:
-    added = (spark.conf.get("spark.jars", "") or "").split(",")
-    class_path = (spark.conf.get("spark.driver.extraClassPath", "") or "").split(os.pathsep)
-    return [jar for jar in added + class_path if _jars.row_of(jar)]
 
 
 def _advice(spark_version: str) -> list[str]:

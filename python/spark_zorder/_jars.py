@@ -2,9 +2,11 @@
 
 import os
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+_JARS = ("spark.jars", "spark.yarn.dist.jars", "spark.repl.local.jars")
 _FOLDER = Path(__file__).parent / "jars"
 _JAR_NAME = re.compile(
     r"spark-zorder-(?P<spark>\d+\.\d+)_(?P<scala>\d+\.\d+)-(?P<version>.+)\.jar$"
@@ -32,6 +34,25 @@ def version_of(jar: str) -> str | None:
     """Read the version from the name of a spark-zorder jar; None if it is another jar."""
     found = _JAR_NAME.search(jar)
     return found["version"] if found else None
+
+
+def ours_in(jars: Iterable[str]) -> list[str]:
+    """Choose the jars of spark-zorder."""
+    return [jar for jar in jars if row_of(jar)]
+
+
+def class_path(setting: Callable[[str], str | None], home: Path | None = None) -> list[str]:
+    """List the jars of a driver by its settings, and those in a Spark's own folder."""
+
+    def entries(key: str, separator: str) -> list[str]:
+        return [entry.strip() for entry in (setting(key) or "").split(separator)]
+
+    # a cluster manager may have taken what --jars named for itself
+    found = [jar for key in _JARS for jar in entries(key, ",")]
+    for entry in entries("spark.driver.extraClassPath", os.pathsep):
+        folder = Path(entry[:-1]) if entry.endswith("*") else None
+        found += map(str, sorted(folder.glob("*.jar"))) if folder else [entry]
+    return found + [str(jar) for jar in (sorted((home / "jars").glob("*.jar")) if home else [])]
 
 
 def shipped() -> dict[Row, Path]:

@@ -32,7 +32,7 @@ def figure(after: "LayoutReport", before: "LayoutReport | None") -> Figure:
     axes = grid[0]
     scales = _scales([box for report in reports for box in _corners(report)])
     for axis, report, title, colour in zip(axes, reports, titles, _colours(reports), strict=False):
-        _plane(axis, report, f"{title}: {{:,}} files", scales, colour)
+        _plane(axis, report, title, scales, colour)
     _shares(axes[-2], reports)
     _depths(axes[-1], reports)
     for axis in axes:
@@ -109,7 +109,9 @@ def _plane(
         names = [*names, "file"]
     # where boxes lie one upon another, the plane is darker
     rectangles(axis, boxes, lambda _: colour)
-    axis.set_title(title.format(len(boxes)), loc="left")
+    files = report.rows[0]["files"]
+    shown = f"{len(boxes):,} of " if len(boxes) < files else ""
+    axis.set_title(f"{title}: {shown}{files:,} files", loc="left")
     axis.set_xlabel(names[0])
     axis.set_ylabel(names[1])
     axis.autoscale_view()

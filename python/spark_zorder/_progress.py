@@ -49,11 +49,26 @@ def _started(spark: "SparkSession", title: str, progress: bool | None) -> "Watch
     tqdm = _tqdm()
     if tqdm is None:
         if progress:
-            warnings.warn(
-                "no progress bar without tqdm: pip install 'spark-zorder[progress]'", stacklevel=5
-            )
+            _warn("no progress bar without tqdm: pip install 'spark-zorder[progress]'")
         return None
-    return watch(spark, Bar(tqdm, title))
+    bar = Bar(tqdm, title)
+    watching = None
+    try:
+        watching = watch(spark, bar)
+    finally:
+        if watching is None:
+            bar.close()
+    if watching is None and progress:
+        _warn("no progress bar: Spark Connect of this version tells nothing of its tasks")
+    return watching
+
+
+def _warn(message: str) -> None:
+    # of the line that called the package
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals["__name__"].startswith(("spark_zorder.", "contextlib")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
 
 
 def _suits(spark: "SparkSession") -> bool:

@@ -83,10 +83,10 @@ class _StatusWatch(Watch):
         self._group = group or self._own
         self._before = set(self._tracker.getJobIdsForGroup(self._group))
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._ask, name="zorder-progress", daemon=True)
-        self._thread.start()
         if self._own:
             context.setLocalProperty(_GROUP, self._own)
+        self._thread = threading.Thread(target=self._ask, name="zorder-progress", daemon=True)
+        self._thread.start()
 
     def _ask(self) -> None:
         try:
@@ -101,11 +101,13 @@ class _StatusWatch(Watch):
 
     def stop(self) -> None:
         self._over.set()
-        if self._own:
-            # Spark takes None for no value
-            self._context.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]
-        self._thread.join()
-        self._line.close()
+        try:
+            if self._own:
+                # Spark takes None for no value
+                self._context.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]
+        finally:
+            self._thread.join()
+            self._line.close()
 
 
 def _stages(tracker: "StatusTracker", job: int) -> "list[SparkStageInfo]":
@@ -148,5 +150,7 @@ class _MessageWatch(Watch):
             _log.warning("the progress bar failed; the statement is not affected", exc_info=True)
 
     def stop(self) -> None:
-        self._spark.removeProgressHandler(self._told)
-        self._line.close()
+        try:
+            self._spark.removeProgressHandler(self._told)
+        finally:
+            self._line.close()

@@ -19,7 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _check_here()
     except (LookupError, RuntimeError) as error:
         print(f"spark-zorder: {error}", file=sys.stderr)
-        return 1
+    except Exception as error:
+        print(f"spark-zorder: no session could be started: {error}", file=sys.stderr)
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -36,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _jar(spark: str | None, scala: str | None) -> str:
+    scala = None if scala is None else _jars.line_of(scala)
     if spark is not None:
         return str(_jars.find(_jars.line_of(spark), scala))
     try:

@@ -41,11 +41,13 @@ class OptimizeBuilder:
 
         Raises
         ------
-        TypeError
-            `predicate` is not a str.
+        TypeError, ValueError
+            `predicate` is not a str, or empty.
         """
-        require_str("predicate", predicate)
-        both = predicate if self._predicate is None else f"({self._predicate}) AND ({predicate})"
+        require_text("predicate", require_str("predicate", predicate).strip())
+        # what follows must not become a part of a comment at its end
+        closed = f"{predicate}\n" if "--" in predicate else predicate
+        both = closed if self._predicate is None else f"({self._predicate}) AND ({closed})"
         return replace(self, _predicate=both)
 
     def full(self) -> "OptimizeBuilder":
@@ -76,7 +78,9 @@ class OptimizeBuilder:
                 f"value must be a str, a number or a bool, but is {type(value).__name__}"
             )
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        return replace(self, _options={**self._options, key: text})
+        # settings are the same in any case of letters, and the last one counts
+        others = {k: v for k, v in self._options.items() if k.lower() != key.lower()}
+        return replace(self, _options={**others, key: text})
 
     def dryRun(self) -> "OptimizeBuilder":
         """Change nothing: only sample, and return what a run would do."""

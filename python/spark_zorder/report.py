@@ -70,7 +70,9 @@ class LayoutReport:
         return [row["column"] for row in self.rows]
 
     def boxes(self, *columns: str) -> list[Box]:
-        """Return the box that each file spans in the space of some columns of the report.
+        """Return the boxes that files span in the space of some columns of the report.
+
+        There is one for each file, or for each of a sample of 4,096 files.
 
         Numbers are numbers; dates, timestamps and other text stay text, whose order may differ from
         that of the column.

@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 from itertools import pairwise
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spark_zorder import _jars
@@ -51,18 +51,21 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
     >>> spark = configure(SparkSession.builder).getOrCreate()  # doctest: +SKIP
     """
     set_so_far = _settings_of(builder)
-    jar = _jars.find_for_pyspark()
-    _refuse_remote_server(set_so_far, jar)
+    _refuse_remote_server(set_so_far)
     _refuse_thin_client()
-    _refuse_running_jvm(jar)
-
-    jars = _entries(_JARS, set_so_far)
-    if not any(map(_is_ours, jars)):
-        jars.append(str(jar))
-    extensions = _entries(_EXTENSIONS, set_so_far)
+    running = _settings_of_running_jvm()
+    jars = _entries(_JARS, set_so_far, running)
+    if running:
+        if not _jars.ours_in(_jars.class_path(running.get, _jars.spark_home())):
+            _refuse_running_jvm(_jars.find_for_pyspark())
+    elif not _jars.ours_in(jars):
+        jar = _jars.find_for_pyspark()
+        _refuse_submit_jars(jar)
+        builder.config(_JARS, ",".join([*jars, str(jar)]))
+    extensions = _entries(_EXTENSIONS, set_so_far, running)
     if EXTENSION not in extensions:
-        extensions.append(EXTENSION)
-    return builder.config(_JARS, ",".join(jars)).config(_EXTENSIONS, ",".join(extensions))
+        builder.config(_EXTENSIONS, ",".join([*extensions, EXTENSION]))
+    return builder
 
 
 def _settings_of(builder: "SparkSession.Builder") -> dict[str, str]:
@@ -71,18 +74,35 @@ def _settings_of(builder: "SparkSession.Builder") -> dict[str, str]:
     return {key: str(value) for mapping in held for key, value in mapping.items()}
 
 
-def _entries(key: str, set_so_far: dict[str, str]) -> list[str]:
-    # the order in which Spark itself looks, each hiding the next
-    for settings in (set_so_far, _submit_arguments(), _defaults_file()):
+def _entries(key: str, set_so_far: dict[str, str], running: dict[str, str]) -> list[str]:
+    # the order in which Spark itself looks, each hiding the next; a JVM that spark-submit started
+    # knows its arguments and the file
+    for settings in (set_so_far, running or _submit_arguments(), _defaults_file()):
         if key in settings:
             return [entry.strip() for entry in settings[key].split(",") if entry.strip()]
     return []
 
 
 def _submit_arguments() -> dict[str, str]:
+    found: dict[str, str] = {}
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
-    values = [value for option, value in pairwise(words) if option in ("--conf", "-c")]
-    return {key: value for key, found, value in (v.partition("=") for v in values) if found}
+    options = [word.split("=", 1) for word in words if word.startswith(("--conf=", "--jars="))]
+    for option, value in [*pairwise(words), *options]:
+        if option in ("--conf", "-c"):
+            key, _, setting = value.partition("=")
+            found.setdefault(key, setting)
+        elif option == "--jars":
+            # it hides the setting
+            found[_JARS] = value
+    return found
+
+
+def _refuse_submit_jars(jar: Path) -> None:
+    if _JARS in _submit_arguments():
+        raise RuntimeError(
+            "configure() cannot add the spark-zorder jar: the jars that PYSPARK_SUBMIT_ARGS names "
+            f"hide those of the builder. Add {jar} to them, after a comma"
+        )
 
 
 def _defaults_file() -> dict[str, str]:
@@ -90,20 +110,19 @@ def _defaults_file() -> dict[str, str]:
     path = (Path(folder) if folder else _jars.spark_home() / "conf") / "spark-defaults.conf"
     if not path.is_file():
         return {}
-    # a Java properties file: key and value apart by blanks, '=' or ':', lines joined by '\'
-    text = re.sub(r"\\\r?\n\s*", "", path.read_text(encoding="utf-8"))
-    lines = [line.strip() for line in text.splitlines()]
-    pairs = [re.split(r"\s*[=:\s]\s*", line, maxsplit=1) for line in lines if line[:1] not in "#!"]
+    # a Java properties file: key and value apart by blanks, '=' or ':', lines joined by '\', but
+    # not those of comments
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    text = "\n".join(line for line in lines if line.strip()[:1] not in ("#", "!"))
+    joined = re.sub(r"\\\n\s*", "", text).splitlines()
+    pairs = [re.split(r"\s*[=:\s]\s*", line.strip(), maxsplit=1) for line in joined]
     return {pair[0]: pair[1].strip() for pair in pairs if len(pair) == 2}
 
 
-def _is_ours(jar: str) -> bool:
-    return _jars.row_of(PurePath(jar).name) is not None
-
-
-def _refuse_remote_server(set_so_far: dict[str, str], jar: Path) -> None:
+def _refuse_remote_server(set_so_far: dict[str, str]) -> None:
     url = set_so_far.get("spark.remote") or os.environ.get("SPARK_REMOTE", "")
     if url.startswith("sc://"):
+        jar = _jars.find_for_pyspark()
         raise RuntimeError(
             f"configure() cannot add a jar to the running Spark Connect server {_host(url)}. Start "
             f"the server with --jars {jar} --conf {_EXTENSIONS}={EXTENSION} and connect without "
@@ -127,19 +146,12 @@ def _host(url: str) -> str:
 
 
 def _refuse_running_jvm(jar: Path) -> None:
-    settings = _settings_of_running_jvm()
-    if not settings:
-        return
-    class_path = settings.get(_JARS, "").split(",")
-    class_path += settings.get("spark.driver.extraClassPath", "").split(os.pathsep)
-    class_path += [path.name for path in (_jars.spark_home() / "jars").glob("*.jar")]
-    if not any(map(_is_ours, class_path)):
-        raise RuntimeError(
-            "A JVM without the spark-zorder jar is already running for this process, even if its "
-            "session was stopped, and a jar can only be added when it starts. Call configure() "
-            "before the first session (restart Python or the notebook's kernel), or start Spark "
-            f"with --jars {jar}"
-        )
+    raise RuntimeError(
+        "A JVM without the spark-zorder jar is already running for this process, even if its "
+        "session was stopped, and a jar can only be added when it starts. Call configure() "
+        "before the first session (restart Python or the notebook's kernel), or start Spark "
+        f"with --jars {jar}"
+    )
 
 
 def _settings_of_running_jvm() -> dict[str, str]:

@@ -34,8 +34,12 @@ final class OptimizeBuilder private (
    *   the files in which a row may match, by the min/max of their footers. With `into` it may use
    *   partition columns only.
    */
-  def where(condition: String): OptimizeBuilder =
-    copy(predicate = Some(predicate.fold(condition)(p => s"($p) AND ($condition)")))
+  def where(condition: String): OptimizeBuilder = {
+    require(condition.trim.nonEmpty, "condition is empty")
+    // what follows must not become a part of a comment at its end
+    val closed = if (condition.contains("--")) s"$condition\n" else condition
+    copy(predicate = Some(predicate.fold(closed)(p => s"($p) AND ($closed)")))
+  }
 
   /** Lays out all files, also those that are well placed. */
   def full(): OptimizeBuilder = copy(isFull = true)
@@ -48,7 +52,7 @@ final class OptimizeBuilder private (
 
   /** Sets one of the settings for this run, such as `option("targetFileSize", "64m")`. */
   def option(key: String, value: String): OptimizeBuilder =
-    copy(options = options.filterNot(_._1 == key) :+ (key -> value))
+    copy(options = options.filterNot(_._1.equalsIgnoreCase(key)) :+ (key -> value))
 
   /** As `option(key, value.toString)`. */
   def option(key: String, value: Boolean): OptimizeBuilder = option(key, value.toString)

@@ -29,6 +29,14 @@ class ZOrderTableSuite extends OptimizeTestBase {
       "'verify' 'footer') DRY RUN")
   }
 
+  test("a comment ends with its predicate; a setting counts once, in any case of letters") {
+    val noted = bare("t").where("p = 1 -- one").where("q -- two").dryRun().toString
+    assert(noted === "OPTIMIZE TABLE `t` WHERE (p = 1 -- one\n) AND (q -- two\n) DRY RUN")
+    intercept[IllegalArgumentException](bare("t").where(" \n"))
+    val twice = bare("t").option("verify", "full").option("VERIFY", "footers").toString
+    assert(twice === "OPTIMIZE TABLE `t` OPTIONS ('VERIFY' 'footers')")
+  }
+
   test("a builder can be built upon twice") {
     val base = bare("t").where("p = 1")
     assert(base.full().toString !== base.toString)
