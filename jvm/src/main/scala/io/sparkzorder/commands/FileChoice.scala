@@ -1,12 +1,13 @@
 package io.sparkzorder.commands
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{
   HadoopFsRelation,
   InMemoryFileIndex,
   LogicalRelation
 }
+import org.apache.spark.sql.sources.BaseRelation
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.skipping.FilterOnFooters
@@ -45,14 +46,25 @@ private[commands] object FileChoice {
       plan: LogicalPlan,
       relation: HadoopFsRelation): Set[Int] = {
     val filters = plan.collect { case f: Filter => f.condition }
-    val output = plan.collectFirst { case r: LogicalRelation if r.relation eq relation => r.output }
-    // where the predicate can never be true, Spark has taken the relation out of the plan
-    if (output.isEmpty) Set.empty
-    else {
-      val conf = p.session.sessionState.conf
-      val judge = new FilterOnFooters(output.get, p.schema, p.files.partitionSchema, conf)
-      val chosen = judge(filters, p.footers)
-      p.footers.zipWithIndex.collect { case (f, i) if chosen.get(i) => f.file.ordinal }.toSet
+    def isOwn(r: BaseRelation) = r match {
+      // one whose columns were pruned is another one of the same location
+      case fs: HadoopFsRelation => fs.location eq relation.location
+      case _ => false
     }
+    plan.collectFirst { case r: LogicalRelation if isOwn(r.relation) => r.output } match {
+      case Some(output) =>
+        val conf = p.session.sessionState.conf
+        val judge = new FilterOnFooters(output, p.schema, p.files.partitionSchema, conf)
+        val chosen = judge(filters, p.footers)
+        p.footers.zipWithIndex.collect { case (f, i) if chosen.get(i) => f.file.ordinal }.toSet
+      // where the predicate can never be true, no relation is left in the plan
+      case None if plan.collectLeaves().forall(isEmpty) => Set.empty
+      case None => p.footers.map(_.file.ordinal).toSet
+    }
+  }
+
+  private def isEmpty(leaf: LogicalPlan): Boolean = leaf match {
+    case rows: LocalRelation => rows.data.isEmpty
+    case _ => false
   }
 }

@@ -123,7 +123,8 @@ object IndexContent {
         parts.flatMap(_.files.rows).toArray,
         parts.flatMap { p =>
           val map = p.shapes.map(number)
-          p.files.shapeOf.map(s => if (s < 0) s else map(s))
+          // an index names only so many shapes
+          p.files.shapeOf.map(s => if (s < 0 || s >= map.size) -1 else map(s))
         }.toArray)
       IndexContent(files, columns.map(c => c -> concatColumn(c, parts)), shapes)
   }

@@ -42,7 +42,7 @@ object IndexFormat {
   private[index] val Bounds = "bounds"
 
   // more schemas than these are not told apart: such files just count as unknown where they lack a column
-  private val maxShapes = 1000
+  private[index] val MaxShapes = 1000
 
   private val mapper = new ObjectMapper()
     .registerModule(DefaultScalaModule)
@@ -52,7 +52,7 @@ object IndexFormat {
     Version,
     chosen,
     content.columns.map(c => HeaderColumn(c._1.path, c._1.leafType.text)),
-    content.shapes.take(maxShapes).map(_.leaves))
+    content.shapes.take(MaxShapes).map(_.leaves))
 
   def toJson(header: IndexHeader): String = mapper.writeValueAsString(header)
 

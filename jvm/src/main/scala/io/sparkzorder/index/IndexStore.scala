@@ -7,7 +7,7 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.hadoop.fs.{FileStatus, FileSystem, ParentNotDirectoryException, Path}
 
 import org.apache.spark.internal.Logging
 
@@ -25,7 +25,10 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
   def generations(): Seq[FileStatus] = {
     val found =
       try fs.listStatus(directory).toSeq
-      catch { case _: FileNotFoundException => Nil }
+      catch {
+        // also below the path of a file
+        case _: FileNotFoundException | _: ParentNotDirectoryException => Nil
+      }
     found.filter(s => s.isFile && IndexStore.number(s).isDefined).sortBy(s =>
       -IndexStore.number(s).get)
   }

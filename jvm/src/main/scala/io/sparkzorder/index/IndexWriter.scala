@@ -73,7 +73,8 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
     field("length", 1)(out.addLong(f.lengths(i)))
     field("modified", 2)(out.addLong(f.modified(i)))
     field("rows", 3)(out.addLong(f.rows(i)))
-    if (f.shapeOf(i) >= 0) field("schema", 4)(out.addInteger(f.shapeOf(i)))
+    val shape = f.shapeOf(i)
+    if (shape >= 0 && shape < IndexFormat.MaxShapes) field("schema", 4)(out.addInteger(shape))
     if (groups.nonEmpty) {
       field(IndexFormat.Bounds, 5) {
         out.startGroup()

@@ -102,7 +102,9 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
   }
 
   private def isFresh(i: Int, status: FileStatus): Boolean =
-    table.lengths(i) == status.getLen && table.modified(i) == status.getModificationTime
+    table.lengths(i) == status.getLen && table.modified(i) == status.getModificationTime &&
+      // a store that has no times does not tell of changes
+      status.getModificationTime != 0
 
   private def find(path: Array[Byte], from: Int, length: Int): Int = {
     val mask = slots.length - 1

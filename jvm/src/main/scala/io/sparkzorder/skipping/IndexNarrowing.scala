@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.internal.SQLConf
@@ -113,9 +114,13 @@ final class IndexNarrowing private[skipping] (
         IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
     }
 
+  /** Of the attributes too: fields that Spark has pruned have lost theirs. */
+  private def hasFieldIds: Boolean =
+    Seq(relation.dataSchema, DataTypeUtils.fromAttributes(output)).exists(ParquetUtils.hasFieldIds)
+
   /** The index knows columns by their names in the files; a session may have Spark find them otherwise. */
   private def columnsFoundByName(conf: Configuration): Either[String, Unit] =
-    if (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(relation.dataSchema)) {
+    if (SQLConf.get.parquetFieldIdReadEnabled && hasFieldIds) {
       Left("columns are found by field ids")
     } else if (DataFormat.readBy(relation.fileFormat).exists(!_.readsByName(conf))) {
       Left("columns are found by positions")

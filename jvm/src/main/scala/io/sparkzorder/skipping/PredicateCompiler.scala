@@ -71,7 +71,9 @@ private[skipping] final class PredicateCompiler(columns: TableColumns, views: Vi
   /** NULL in the list: no row is surely outside of it. */
   private def inList(e: Expression, values: Seq[Any], t: DataType, negated: Boolean): FileTest = {
     val present = values.filter(_ != null)
-    if ((negated && present.size < values.size) || (!negated && present.isEmpty)) Never
+    // false even for NULL, which is not in it either
+    if (values.isEmpty) Unknown("IN without values")
+    else if ((negated && present.size < values.size) || (!negated && present.isEmpty)) Never
     else in(e, present, t, negated, nullsToo = false)
   }
 

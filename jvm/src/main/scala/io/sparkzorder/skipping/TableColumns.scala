@@ -37,10 +37,10 @@ private[skipping] final class TableColumns(
         case Some(field) if isChar(field) || isChar(a.metadata) =>
           Left(s"${a.name} is a CHAR column, which is compared with padding")
         case Some(field) =>
-          Right(DataColumn(
-            Seq(field.name),
-            a.dataType,
-            nullWhereMissing = !field.metadata.contains(TableColumns.ExistenceDefault)))
+          // Spark reads by the attributes; a field that it has pruned has lost its default
+          val hasDefault = Seq(field.metadata, a.metadata)
+            .exists(_.contains(TableColumns.ExistenceDefault))
+          Right(DataColumn(Seq(field.name), a.dataType, nullWhereMissing = !hasDefault))
       }
     case g: GetStructField =>
       find(g.child).map { parent =>

@@ -2,6 +2,8 @@ package io.sparkzorder.skipping
 
 import java.math.BigInteger
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.index._
@@ -28,8 +30,14 @@ private final class FileInfo(val info: Array[Byte]) extends Sized {
 private[skipping] final class ViewBuilder(index: IndexColumns, caseSensitive: Boolean) {
   import ColumnView._
 
+  // a filter may ask for a column hundreds of times
+  private val made = mutable.HashMap.empty[DataColumn, Either[String, ColumnView]]
+
   /** The column on the axis of its type; or why the index says nothing of it. */
-  def apply(column: DataColumn): Either[String, ColumnView] = {
+  def apply(column: DataColumn): Either[String, ColumnView] =
+    made.getOrElseUpdate(column, make(column))
+
+  private def make(column: DataColumn): Either[String, ColumnView] = {
     val stored = index.indexed.zipWithIndex.filter { case (c, _) => isNamed(c.path, column.path) }
     val usable = stored.flatMap { case (c, i) =>
       Conversion.of(c.leafType, column.dataType).map(conversion => (c, i, conversion))
@@ -52,7 +60,8 @@ private[skipping] final class ViewBuilder(index: IndexColumns, caseSensitive: Bo
   }
 
   private def isNamed(stored: Seq[String], wanted: Seq[String]): Boolean =
-    if (caseSensitive) stored == wanted else FileShape.fold(stored) == FileShape.fold(wanted)
+    if (caseSensitive) stored == wanted
+    else stored.map(FileShape.lower) == wanted.map(FileShape.lower)
 
   /** What is known of each file: the same for every query. */
   private def infoOf(v: ColumnValues, floating: Boolean): Array[Byte] = {

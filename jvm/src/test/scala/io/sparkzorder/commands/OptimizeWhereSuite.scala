@@ -172,6 +172,15 @@ class OptimizeWhereSuite extends OptimizeTestBase {
     }
   }
 
+  test("what files say of themselves is no bound: all files are chosen") {
+    withTableDir { dir =>
+      slices(dir)
+      assert(chosen(dir, "_metadata.file_size > 0")._1 === 8)
+      assert(chosen(dir, "_metadata.file_size > 0 AND a < 100")._1 === 1)
+      assert(chosen(dir, "a < 100 AND a > 200")._1 === 0)
+    }
+  }
+
   test("what cannot be: an unknown column, and rows of a copy") {
     withTableDir { dir =>
       slices(dir)

@@ -119,6 +119,10 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
       val all = entries(random, 40)
       val parts = all.grouped(7).map(IndexContent.of).toSeq
       assert(plain(IndexContent.concat(parts)) === plain(IndexContent.of(all)))
+      // an index names only so many shapes of files
+      val unnamed = IndexContent.of(all).copy(shapes = IndexedSeq.empty)
+      val more = IndexContent.concat(Seq(unnamed, IndexContent.of(all.take(1))))
+      assert(more.files.shapeOf.toSeq === Seq.fill(all.size)(-1) :+ 0)
       val kept = IndexContent.select(IndexContent.of(all), _ % 3 == 0)
       val wanted = IndexContent.of(all.zipWithIndex.filter(_._2 % 3 == 0).map(_._1))
       assert(plain(kept) === plain(wanted))
