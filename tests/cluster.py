@@ -46,8 +46,11 @@ def spark_home(home: Path) -> Path:
     return folder
 
 
-def executors() -> list[int]:
-    """The executor processes among the descendants of this process, and so nobody else's."""
+def executors(argument: str = "") -> list[int]:
+    """The executors among the descendants of this process, and so nobody else's.
+
+    With an argument of their command line, such as the host of their worker, those that have it.
+    """
     parents: dict[int, int] = {}
     found = []
     for entry in Path("/proc").iterdir():
@@ -58,7 +61,8 @@ def executors() -> list[int]:
             except OSError:
                 continue  # it ended meanwhile
             parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
-            if b"CoarseGrainedExecutorBackend" in command:
+            is_wanted = not argument or argument.encode() in command.split(b"\0")
+            if b"CoarseGrainedExecutorBackend" in command and is_wanted:
                 found.append(int(entry.name))
 
     def is_ours(process: int) -> bool:

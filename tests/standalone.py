@@ -60,12 +60,14 @@ class Standalone:
 
     def executor(self, host: str) -> int:
         """The executor process of a host's worker."""
-        (found,) = (
-            process
-            for process in cluster.executors()
-            if host.encode() in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-        )
-        return found
+        # a worker that starts one has the same command line for a moment
+        found: list[int] = []
+        until = time.monotonic() + 10
+        while len(found) != 1 and time.monotonic() < until:
+            found = cluster.executors(host)
+            time.sleep(0.02)
+        (one,) = found
+        return one
 
     def _start_worker(self, host: str, java_options: str = "") -> "subprocess.Popen[bytes]":
         work = str(self.home / f"work-{host}")
