@@ -130,8 +130,9 @@ class SkippingTrapsSuite extends SkippingTestBase {
       createIndex(dir)
       withSQLConf("spark.sql.optimizer.excludedRules" ->
         "org.apache.spark.sql.catalyst.optimizer.OptimizeIn") {
-        assert(read(dir).where(!col("n").isin()).count() === 2)
-        assert(read(dir).where(col("n").isin()).count() === 0)
+        // whether NULL is outside of it differs between lines
+        for (query <- Seq(read(dir).where(!col("n").isin()), read(dir).where(col("n").isin())))
+          assert(bag(query) === withoutSkipping(bag(query.select("*"))))
       }
     }
   }
