@@ -111,7 +111,10 @@ class SkippingTrapsSuite extends SkippingTestBase {
 
   test("names that are the same by some rules only") {
     // micro sign and Greek letter, with and without a dot: equal in upper case
-    for ((own, other) <- Seq("\u03bcs" -> "\u00b5s", "id" -> "\u0131d", "sum" -> "\u017fum",
+    for ((own, other) <- Seq(
+        "\u03bcs" -> "\u00b5s",
+        "id" -> "\u0131d",
+        "sum" -> "\u017fum",
         "i\u0307d" -> "\u0130d")) withTableDir { dir =>
       filesOf(dir, spark.range(3).toDF(own), spark.range(3).toDF(other))
       createIndex(dir)
