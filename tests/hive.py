@@ -32,8 +32,7 @@ def script(base: Path, reader: str, body: str) -> None:
 
 def session(base: Path) -> SparkSession:
     """Everything that it writes lies below `base`."""
-    builder = SparkSession.builder.master("local[2]")
-    for key, value in {
+    settings: dict[str, Any] = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
@@ -46,8 +45,8 @@ def session(base: Path) -> SparkSession:
         "spark.hadoop.hive.metastore.schema.verification": "false",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={base} {JVM_OPTIONS}",
-    }.items():
-        builder = builder.config(key, value)
+    }
+    builder = SparkSession.builder.master("local[2]").config(map=settings)
     return configure(builder).enableHiveSupport().getOrCreate()
 
 

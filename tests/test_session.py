@@ -98,6 +98,12 @@ def test_submit_arguments_are_added_to(monkeypatch: pytest.MonkeyPatch, no_defau
     assert configured()[EXTENSIONS] == f"x.Y,{EXTENSION}"
 
 
+def test_the_last_of_submit_arguments_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = f"--conf {EXTENSIONS}=x.Y --conf={EXTENSIONS}=x.Z pyspark-shell"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", arguments)
+    assert configured()[EXTENSIONS] == f"x.Z,{EXTENSION}"
+
+
 @pytest.mark.parametrize("option", ["--jars {}", "--jars={}", "--conf spark.jars={}"])
 def test_jars_of_submit_arguments_hide_those_of_the_builder(
     monkeypatch: pytest.MonkeyPatch, jar: str, option: str

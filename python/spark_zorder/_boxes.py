@@ -23,18 +23,19 @@ class Box:
 
 def comparable(ends: Sequence[tuple[str | None, str | None]]) -> list[Bounds | None]:
     """Turn the ends of ranges, which SHOW LAYOUT gives as text, into numbers if all of them are."""
+    texts = [None if low is None or high is None else (low, high) for low, high in ends]
     try:
-        numbers = [_bounds(low, high, _number) for low, high in ends]
+        return [None if text is None else _numbers(*text) for text in texts]
     except ValueError:
-        numbers = []
+        return list(texts)
+
+
+def _numbers(low: str, high: str) -> Bounds:
+    bounds = _number(low), _number(high)
     # digits that are ordered as text are text
-    if len(numbers) < len(ends) or any(b is not None and b[0] > b[1] for b in numbers):
-        return [_bounds(low, high, str) for low, high in ends]
-    return numbers
-
-
-def _bounds(low: str | None, high: str | None, convert: Any) -> Bounds | None:
-    return None if low is None or high is None else (convert(low), convert(high))
+    if bounds[0] > bounds[1]:
+        raise ValueError(f"{low} > {high}")
+    return bounds
 
 
 def _number(text: str) -> int | float:

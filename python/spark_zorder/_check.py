@@ -68,14 +68,10 @@ def _session(spark: "SparkSession", loaded: bool) -> list[str]:
 def _advice(spark_version: str) -> list[str]:
     line = _jars.line_of(spark_version)
     try:
-        if line == _jars.pyspark_line():
-            jars = [f"spark.jars            {_jars.find_for_pyspark()}"]
-        else:
-            # a server of another line, which does not tell its Scala
-            jars = [
-                f"spark.jars            {path}    # if its Scala is {row.scala}"
-                for row, path in _jars.of_line(line).items()
-            ]
+        found = _jars.of_session(line)
+        # a server of another line does not tell its Scala
+        note = "" if line == _jars.pyspark_line() else "    # if its Scala is {}"
+        jars = [f"spark.jars            {p}{note.format(row.scala)}" for row, p in found.items()]
     except LookupError as error:
         return [str(error)]
     return [

@@ -34,11 +34,8 @@ class MissingExtensionError(RuntimeError):
 
 
 def _options(spark_version: str) -> str:
-    line = _jars.line_of(spark_version)
     try:
-        # its own Spark tells its Scala, which a server of another line does not
-        own = line == _jars.pyspark_line()
-        jar = _jars.find_for_pyspark() if own else _jars.find(line)
+        (jar, *_) = _jars.of_session(_jars.line_of(spark_version)).values()
     except LookupError as error:
         return f"a jar of its line ({error})"
     return f"--jars {jar} --conf spark.sql.extensions={EXTENSION}"

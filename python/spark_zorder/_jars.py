@@ -95,9 +95,20 @@ def of_line(spark: str, scala: str | None = None) -> dict[Row, Path]:
     return found
 
 
+def of_session(line: str) -> dict[Row, Path]:
+    """List the jars that may fit a session: its own Spark tells its Scala, a server does not.
+
+    Raises
+    ------
+    LookupError
+        When no jar was built for that row; names the rows that there are.
+    """
+    return of_line(line, _scala_in(spark_home() / "jars") if line == pyspark_line() else None)
+
+
 def find_for_pyspark() -> Path:
     """Find the jar for the pyspark that this Python imports."""
-    return find(pyspark_line(), _scala_in(spark_home() / "jars"))
+    return next(iter(of_session(pyspark_line()).values()))
 
 
 def pyspark_line() -> str:

@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,18 +54,27 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
     _refuse_remote_server(set_so_far)
     _refuse_thin_client()
     running = _settings_of_running_jvm()
-    jars = _entries(_JARS, set_so_far, running)
     if running:
-        if not _jars.ours_in(_jars.class_path(running.get, _jars.spark_home())):
-            _refuse_running_jvm(_jars.find_for_pyspark())
-    elif not _jars.ours_in(jars):
-        jar = _jars.find_for_pyspark()
-        _refuse_submit_jars(jar)
-        builder.config(_JARS, ",".join([*jars, str(jar)]))
+        _refuse_jvm_without_jar(running)
+    else:
+        _add_jar(builder, set_so_far)
     extensions = _entries(_EXTENSIONS, set_so_far, running)
     if EXTENSION not in extensions:
         builder.config(_EXTENSIONS, ",".join([*extensions, EXTENSION]))
     return builder
+
+
+def _add_jar(builder: "SparkSession.Builder", set_so_far: dict[str, str]) -> None:
+    jars = _entries(_JARS, set_so_far, {})
+    if _jars.ours_in(jars):
+        return
+    jar = _jars.find_for_pyspark()
+    if _JARS in _submit_arguments():
+        raise RuntimeError(
+            "configure() cannot add the spark-zorder jar: the jars that PYSPARK_SUBMIT_ARGS names "
+            f"hide those of the builder. Add {jar} to them, after a comma"
+        )
+    builder.config(_JARS, ",".join([*jars, str(jar)]))
 
 
 def _settings_of(builder: "SparkSession.Builder") -> dict[str, str]:
@@ -84,25 +93,18 @@ def _entries(key: str, set_so_far: dict[str, str], running: dict[str, str]) -> l
 
 
 def _submit_arguments() -> dict[str, str]:
-    found: dict[str, str] = {}
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
-    options = [word.split("=", 1) for word in words if word.startswith(("--conf=", "--jars="))]
-    for option, value in [*pairwise(words), *options]:
-        if option in ("--conf", "-c"):
-            key, _, setting = value.partition("=")
-            found.setdefault(key, setting)
-        elif option == "--jars":
+    # --conf=a=b is --conf a=b
+    joined = ("--conf=", "--jars=")
+    apart = [word.split("=", 1) if word.startswith(joined) else [word] for word in words]
+    given = list(pairwise(chain.from_iterable(apart)))
+    values = [value for option, value in given if option in ("--conf", "-c")]
+    found = {key: value for key, equals, value in (v.partition("=") for v in values) if equals}
+    for option, value in given:
+        if option == "--jars":
             # it hides the setting
             found[_JARS] = value
     return found
-
-
-def _refuse_submit_jars(jar: Path) -> None:
-    if _JARS in _submit_arguments():
-        raise RuntimeError(
-            "configure() cannot add the spark-zorder jar: the jars that PYSPARK_SUBMIT_ARGS names "
-            f"hide those of the builder. Add {jar} to them, after a comma"
-        )
 
 
 def _defaults_file() -> dict[str, str]:
@@ -145,13 +147,14 @@ def _host(url: str) -> str:
     return re.split(r"[/;]", url.removeprefix("sc://"), maxsplit=1)[0]
 
 
-def _refuse_running_jvm(jar: Path) -> None:
-    raise RuntimeError(
-        "A JVM without the spark-zorder jar is already running for this process, even if its "
-        "session was stopped, and a jar can only be added when it starts. Call configure() "
-        "before the first session (restart Python or the notebook's kernel), or start Spark "
-        f"with --jars {jar}"
-    )
+def _refuse_jvm_without_jar(running: dict[str, str]) -> None:
+    if not _jars.ours_in(_jars.class_path(running.get, _jars.spark_home())):
+        raise RuntimeError(
+            "A JVM without the spark-zorder jar is already running for this process, even if its "
+            "session was stopped, and a jar can only be added when it starts. Call configure() "
+            "before the first session (restart Python or the notebook's kernel), or start Spark "
+            f"with --jars {_jars.find_for_pyspark()}"
+        )
 
 
 def _settings_of_running_jvm() -> dict[str, str]:

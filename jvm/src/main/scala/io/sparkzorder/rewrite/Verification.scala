@@ -133,9 +133,8 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
 
   private def position(f: Footer, path: Seq[String]): Option[(Int, ColumnDescriptor)] =
     positions.getOrElseUpdate(
-      (f.schema, path), {
-        LeafNames.position(f.schema, path, sameName).map(i => (i, f.schema.getColumns.get(i)))
-      })
+      (f.schema, path),
+      LeafNames.position(f.schema, path, sameName).map(i => (i, f.schema.getColumns.get(i))))
 
   /** A type without name, id and repetition: what decides whether values can be compared. */
   private def shape(t: PrimitiveType): PrimitiveType =

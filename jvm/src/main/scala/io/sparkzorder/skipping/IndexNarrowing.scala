@@ -73,7 +73,7 @@ final class IndexNarrowing private[skipping] (
   }
 
   /** What each index says; empty where skipping is off or no filter is a data filter. */
-  def judge(filters: Seq[Expression]): Seq[IndexUse] = {
+  def judge(filters: Seq[Expression]): Seq[IndexUse] =
     try {
       if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled)) Nil
       else {
@@ -85,7 +85,6 @@ final class IndexNarrowing private[skipping] (
         IndexNarrowing.failed(relation.location.toString, e)
         Nil
     }
-  }
 
   private def judge(root: Path, filters: Seq[Expression], cacheSize: Long): IndexUse =
     try {

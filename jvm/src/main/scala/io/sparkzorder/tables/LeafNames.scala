@@ -15,10 +15,9 @@ private[sparkzorder] object LeafNames {
       schema: MessageType,
       path: Seq[String],
       sameName: (String, String) => Boolean): Option[Int] = {
-    val paths = schema.getColumns.asScala.map(_.getPath.toSeq)
-    val same = paths.indices.filter { i =>
-      paths(i).length == path.length && paths(i).zip(path).forall { case (a, b) => sameName(a, b) }
-    }
-    same.find(paths(_) == path).orElse(same.headOption)
+    val leaves = schema.getColumns.asScala
+    def first(same: (String, String) => Boolean): Option[Int] =
+      Some(leaves.indexWhere(leaf => path.corresponds(leaf.getPath.toSeq)(same))).filter(_ >= 0)
+    first(_ == _).orElse(first(sameName))
   }
 }
