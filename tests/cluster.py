@@ -79,10 +79,15 @@ def staged(table: Path) -> list[Path]:
 
 def when_staged(table: Path, files: int, action: Callable[[], None]) -> threading.Thread:
     """Acts as soon as so many files are staged, in the middle of the write."""
+    return when(lambda: len(staged(table)) >= files, action)
+
+
+def when(is_time: Callable[[], bool], action: Callable[[], None]) -> threading.Thread:
+    """Acts once, as soon as it is time."""
 
     def watch() -> None:
         until = time.monotonic() + PATIENCE
-        while len(staged(table)) < files:
+        while not is_time():
             if time.monotonic() > until:
                 return
             time.sleep(0.005)

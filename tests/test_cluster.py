@@ -69,12 +69,17 @@ def names(directory: Path) -> set[str]:
 
 def check_rewritten(table: Path, run: int) -> None:
     """The rows of before, in just the files that the last record names, and nothing staged."""
+    check_published(table, run)
+    assert names(table / "_zorder/_staged") == set()
+
+
+def check_published(table: Path, run: int) -> None:
+    """The rows of before, in just the files that the last record names."""
     assert stored(table).equals(rows())
     record = json.loads((table / f"_zorder/_commits/_{run}").read_text())
     added = {file["name"] for change in record["changes"] for file in change["added"]}
     assert {file.name for file in data_files(table)} == added
     assert (table / f"_zorder/_commits/_{run}_done").exists()
-    assert names(table / "_zorder/_staged") == set()
 
 
 def check_untouched(table: Path, before: dict[str, str]) -> None:

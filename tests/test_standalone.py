@@ -15,7 +15,15 @@ from tests.cluster import events
 from tests.optimizing import write_parts
 from tests.standalone import HOSTS, Standalone
 from tests.support import data_files
-from tests.test_cluster import check_rewritten, names, rows, script, statement
+from tests.test_cluster import (
+    check_published,
+    check_rewritten,
+    names,
+    rows,
+    script,
+    statement,
+    stored,
+)
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds processes in /proc")
 
@@ -45,14 +53,14 @@ spark.stop()
 
 
 def optimize_and_read(
-    standalone: Standalone, table: Path, home: Path, **settings: str
+    standalone: Standalone, table: Path, home: Path, text: str, **settings: str
 ) -> tuple[int, int, int]:
-    """Rows of a point query, files of the table and files that the query opens."""
+    """Rows of a point query on the table, its files and those that the query opens."""
     home.mkdir()
     body = OPTIMIZE_AND_READ.format(
         url=standalone.url,
         settings={**standalone.settings, **settings},
-        text=statement(table),
+        text=text,
         table=str(table),
     )
     found, files, kept = map(int, script(home, body).split())
@@ -75,7 +83,8 @@ def test_a_worker_is_killed_in_the_middle(
         os.kill(executor, signal.SIGKILL)
 
     killing = cluster.when_staged(table, 3, kill)
-    check_query(table, *optimize_and_read(standalone, table, tmp_path / "driver"))
+    found = optimize_and_read(standalone, table, tmp_path / "driver", statement(table))
+    check_query(table, *found)
     killing.join()
     check_rewritten(table, 1)
     seen = events(tmp_path / "driver")
@@ -84,19 +93,22 @@ def test_a_worker_is_killed_in_the_middle(
     assert {t["Task Info"]["Host"] for t in tasks} == set(HOSTS)
 
 
+@pytest.mark.parametrize("is_into", [False, True], ids=["in place", "INTO"])
 def test_speculative_tasks_and_one_that_comes_back(
-    standalone: Standalone, table: Path, tmp_path: Path
+    standalone: Standalone, table: Path, tmp_path: Path, is_into: bool
 ) -> None:
     """An executor crawls while it writes; its tasks run again elsewhere; then it goes on.
 
     It gets a hundredth of its time: stopped for good, it would hold up the jobs after the write.
     """
+    into = tmp_path / "into"
+    result = into if is_into else table
     slowed: list[int] = []
 
     def slow_down() -> None:
         executor = standalone.executor(HOSTS[1])
         slowed.append(executor)
-        done = table / "_zorder/_commits/_1_done"
+        done = into / "_SUCCESS" if is_into else table / "_zorder/_commits/_1_done"
         # when the others have done its work, or at the latest before Spark gives it up
         until = time.monotonic() + 60
         while not done.exists() and time.monotonic() < until:
@@ -105,21 +117,43 @@ def test_speculative_tasks_and_one_that_comes_back(
             os.kill(executor, signal.SIGCONT)
             time.sleep(0.01)
 
-    watching: threading.Thread = cluster.when_staged(table, 3, slow_down)
-    settings = {
-        "spark.speculation": "true",
-        "spark.speculation.interval": "50ms",
-        "spark.speculation.multiplier": "1.1",
-        "spark.speculation.quantile": "0.1",
-    }
-    found = optimize_and_read(standalone, table, tmp_path / "driver", **settings)
+    def is_writing() -> bool:
+        return len(data_files(into) if is_into else cluster.staged(table)) >= 3
+
+    watching: threading.Thread = cluster.when(is_writing, slow_down)
+    text = statement(table)
+    found = optimize_and_read(
+        standalone,
+        result,
+        tmp_path / "driver",
+        text.replace("OPTIONS", f"INTO '{into}' OPTIONS") if is_into else text,
+        **{
+            "spark.speculation": "true",
+            "spark.speculation.interval": "50ms",
+            "spark.speculation.multiplier": "1.1",
+            "spark.speculation.quantile": "0.1",
+        },
+    )
     watching.join()
-    check_query(table, *found)
+    check_query(result, *found)
     assert slowed
     tasks: list[Any] = [
         e for e in events(tmp_path / "driver") if e["Event"] == "SparkListenerTaskEnd"
     ]
     copies = [t for t in tasks if t["Task Info"]["Speculative"]]
-    assert [t for t in copies if t["Task End Reason"]["Reason"] == "Success"]
-    check_rewritten(table, 1)
-    assert names(table) == {f.name for f in data_files(table)} | {"_zorder"}
+    # whichever of the two was first: it alone may commit
+    assert [t for t in copies if t["Task Info"]["Host"] == HOSTS[0]], tasks
+    # what the late one may still make, it makes before it hears that there is no driver any more
+    wait_for_end(slowed[0])
+    if is_into:
+        assert stored(into).equals(rows())
+        assert names(into) == {f.name for f in data_files(into)} | {"_SUCCESS", "_zorder"}
+    else:
+        check_published(table, 1)
+        assert names(table) == {f.name for f in data_files(table)} | {"_zorder"}
+
+
+def wait_for_end(process: int) -> None:
+    until = time.monotonic() + 60
+    while Path(f"/proc/{process}/cmdline").exists() and time.monotonic() < until:
+        time.sleep(0.1)

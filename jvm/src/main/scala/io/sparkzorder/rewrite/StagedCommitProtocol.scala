@@ -3,10 +3,11 @@ package io.sparkzorder.rewrite
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.hadoop.fs.Path
-import org.apache.hadoop.mapreduce.{JobContext, TaskAttemptContext}
+import org.apache.hadoop.mapreduce.{JobContext, OutputCommitter, TaskAttemptContext}
 
 import org.apache.spark.internal.io.{FileCommitProtocol, FileNameSpec}
 import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
+import org.apache.spark.mapred.SparkHadoopMapRedUtil
 
 /**
  * A file that a task has written.
@@ -25,6 +26,10 @@ trait FilePlaces extends Serializable {
 /**
  * Names the files of a run by file and task attempt, so that attempts never meet, and reports them
  * to the driver. Only what the driver got from committed tasks counts; it renames nothing here.
+ *
+ * An attempt needs Spark's leave to commit, which one attempt of a task gets, and none after the job.
+ * One that comes back late, from a machine that hung, deletes its file; under INTO, where files are
+ * visible as soon as they are written, its rows would be there twice after the last look at the directory.
  */
 private[rewrite] final class StagedCommitProtocol(places: FilePlaces)
     extends FileCommitProtocol
@@ -74,8 +79,15 @@ private[rewrite] final class StagedCommitProtocol(places: FilePlaces)
       ext: String): String =
     throw new UnsupportedOperationException("OPTIMIZE writes no partition with a place of its own")
 
-  override def commitTask(taskContext: TaskAttemptContext): TaskCommitMessage =
+  override def commitTask(taskContext: TaskAttemptContext): TaskCommitMessage = {
+    val id = taskContext.getTaskAttemptID
+    SparkHadoopMapRedUtil.commitTask(
+      new StagedCommitProtocol.Leave(abortTask),
+      taskContext,
+      id.getJobID.getId,
+      id.getTaskID.getId)
     new TaskCommitMessage(begun.toList)
+  }
 
   override def abortTask(taskContext: TaskAttemptContext): Unit =
     if (begun != null) {
@@ -84,4 +96,16 @@ private[rewrite] final class StagedCommitProtocol(places: FilePlaces)
         path.getFileSystem(taskContext.getConfiguration).delete(path, false)
       }
     }
+}
+
+private object StagedCommitProtocol {
+
+  /** What Spark asks for leave for, in Hadoop's form: there is nothing to do but to hear the answer. */
+  private final class Leave(refused: TaskAttemptContext => Unit) extends OutputCommitter {
+    override def setupJob(job: JobContext): Unit = ()
+    override def setupTask(task: TaskAttemptContext): Unit = ()
+    override def needsTaskCommit(task: TaskAttemptContext): Boolean = true
+    override def commitTask(task: TaskAttemptContext): Unit = ()
+    override def abortTask(task: TaskAttemptContext): Unit = refused(task)
+  }
 }

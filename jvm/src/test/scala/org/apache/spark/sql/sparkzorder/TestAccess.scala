@@ -1,6 +1,6 @@
 package org.apache.spark.sql.sparkzorder
 
-import org.apache.spark.SparkContext
+import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
@@ -11,6 +11,13 @@ object TestAccess {
 
   /** Waits until every event so far has reached the listeners. */
   def drainListeners(sc: SparkContext): Unit = sc.listenerBus.waitUntilEmpty()
+
+  /** Runs code on this thread as a task, such as one whose job has ended. */
+  def asTask[T](task: TaskContext)(code: => T): T = {
+    TaskContext.setTaskContext(task)
+    try code
+    finally TaskContext.unset()
+  }
 
   /** A data frame of rows in Spark's internal form, one partition of it for each of the RDD. */
   def internalFrame(session: Session, rows: RDD[InternalRow], schema: StructType): Frame =
