@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from spark_zorder import _jars
@@ -13,9 +14,10 @@ from tests.installed import BIN, free_port, serving
 from tests.pages import Block, blocks
 from tests.support import ROOT, run
 
-pytestmark = pytest.mark.classic_only
+pytestmark = [pytest.mark.classic_only, pytest.mark.slow]
 
 INSTALL, API = ROOT / "docs/install.md", ROOT / "docs/api.md"
+SPARK_JARS = Path(pyspark.__file__).parent / "jars"
 ANSWER = "0000000000000006"  # of hex(interleave_bits(1, 2))
 
 JOB = """
@@ -69,15 +71,22 @@ def test_spark_defaults(tmp_path: Path, environment: dict[str, str]) -> None:
     there = re.sub(r"/\S+\.jar", str(_jars.find_for_pyspark()), lines)
     with (tmp_path / "conf/spark-defaults.conf").open("a") as file:
         file.write(there)
+    (tmp_path / "example.scala").write_text("\n".join([*scala_examples(), "sys.exit(0)\n"]))
+    check_scala(shell("spark-shell -i example.scala < /dev/null", tmp_path, environment), tmp_path)
+
+
+def scala_examples() -> list[str]:
     examples = [b.code for b in blocks(API) if b.language == "scala" and not b.is_untested]
     assert len(examples) == 2
-    (tmp_path / "example.scala").write_text("\n".join([*examples, "sys.exit(0)\n"]))
-    printed = shell("spark-shell -i example.scala < /dev/null", tmp_path, environment)
+    return examples
+
+
+def check_scala(printed: str, folder: Path) -> None:
     assert "error" not in printed
     assert printed.count("only showing top 3 rows") == 3
     assert re.search(r"\|numRows\|\n\+-+\+\n\| +100\|", printed)
     assert re.search(r"\| optimize\|published\|", printed)
-    assert (tmp_path / "spark-warehouse/points/_zorder/_commits/_2_done").exists()
+    assert (folder / "spark-warehouse/points/_zorder/_commits/_2_done").exists()
 
 
 @pytest.fixture
@@ -95,3 +104,28 @@ def test_a_connect_server_of_its_own(tmp_path: Path, server: int) -> None:
     done = run([sys.executable, "-c", script], cwd=tmp_path, JAVA_HOME="/nowhere", PATH=path)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.split()[-3:] == ["rows", "1000", ANSWER]
+
+
+def test_a_scala_client_of_a_connect_server(
+    tmp_path: Path, server: int, environment: dict[str, str]
+) -> None:
+    """It has Spark's client and our jar, but neither Catalyst nor the engine."""
+    connect = f"""
+        import org.apache.spark.sql.SparkSession
+        val spark = SparkSession.builder().remote("sc://127.0.0.1:{server}").getOrCreate()
+        assert(!util.Try(Class.forName("org.apache.spark.sql.catalyst.expressions.Literal")).isSuccess)
+    """
+    script = tmp_path / "client.scala"
+    script.write_text("\n".join([connect, *scala_examples(), "spark.close()\n"]))
+    engine = ("spark-catalyst_", "spark-sql_", "spark-connect_", "spark-hive")
+    client = [
+        *SPARK_JARS.glob("connect-repl/spark-connect-client-jvm_*.jar"),
+        *(jar for jar in SPARK_JARS.glob("*.jar") if not jar.name.startswith(engine)),
+        _jars.find_for_pyspark(),
+    ]
+    # the interpreter that Spark's own shell has
+    command = ["java", "--add-opens=java.base/java.nio=ALL-UNNAMED"]
+    command += ["-cp", ":".join(map(str, client)), "scala.tools.nsc.MainGenericRunner"]
+    done = run([*command, "-usejavacp", "-nc", str(script)], cwd=tmp_path, **environment)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    check_scala(done.stdout, tmp_path)

@@ -1,10 +1,12 @@
 package io.sparkzorder.sql
 
-import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.catalyst.util.AttributeNameParser.parseAttributeName
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
 
-/** SQL text from values: every name and value that reaches a statement is quoted here. */
+/**
+ * SQL text from values: every name and value that reaches a statement is quoted here. A client of Spark
+ * Connect does so, too, and has no Catalyst: nothing but what Spark's module `sql-api` has may stand here.
+ */
 private[sparkzorder] object StatementText {
 
   /**
@@ -21,5 +23,6 @@ private[sparkzorder] object StatementText {
   def columns(names: Seq[String]): String = names.map(identifier).mkString("(", ", ", ")")
 
   /** Writes a string literal. */
-  def string(text: String): String = Literal(text).sql
+  def string(text: String): String =
+    "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 }
