@@ -34,6 +34,11 @@ sample_suites := *FunctionVectorsSuite *ZOrderParserSuite *OptimizeSuite *Skippi
 sample_tests := tests/test_functions.py tests/test_table_in_spark.py tests/test_show_skipping.py
 # two test files at a time: most of them wait for a JVM of their own
 beside := --numprocesses=2 --dist=loadfile
+# tests that start programs of their own, which can do so with every row
+programs := $(addprefix tests/test_,$(addsuffix .py,delta iceberg layout_formats hive hive_optimize orc \
+  cluster standalone loading ways_in))
+# the tag of JVM tests that `make test` leaves to `make test-slow`, as pytest's marker `slow`
+slow := org.scalatest.tags.Slow
 environment_docs := .venv-docs/.installed
 
 # one JVM a benchmark; another choice by `make bench-kernels jmh='-f 3 Hilbert'`
@@ -122,23 +127,28 @@ bench-kernels: $(environment) ## time the kernels against their peers by JMH (ab
 ##@ Check
 
 .PHONY: test
-test: test-jvm test-py ## every test on the default row, Spark 4.1: the JVM suites, then pytest
+test: test-jvm test-py ## all but the slow tests, on Spark 4.1: JVM suites, then pytest (under 20 minutes)
 
 .PHONY: test-jvm
-test-jvm: $(environment) ## the JVM suites on Spark 4.1
-	build/sbt spark41/test
+test-jvm: $(environment) ## the JVM suites
+	build/sbt 'spark41/testOnly -- -l $(slow)'
 
 .PHONY: test-py
 test-py: setup $(wheel) ## pytest: classic, then Spark Connect
-	$(python) -m pytest $(beside)
-	$(python) -m pytest $(beside) --mode=connect
+	$(python) -m pytest $(beside) -m 'not slow'
+	$(python) -m pytest $(beside) -m 'not slow' --mode=connect
+
+.PHONY: test-slow
+test-slow: setup $(wheel) ## what test leaves out: kills at each step, fuzzing, clusters, servers, table formats
+	build/sbt 'spark41/testOnly -- -n $(slow)'
+	$(python) -m pytest $(beside) -m slow
 
 .PHONY: test-rows
 test-rows: setup $(environment35) $(environment40) $(environment42) $(client) $(repository) ## the JVM suites and end-to-end runs of the other rows, and every way into each
 	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(SUITES)")
 	for line in 3.5 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(TESTS); \
-	  PYTHONPATH=python .venv-$$line/bin/python -m pytest tests/test_ways_in.py tests/test_loading.py; \
+	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) $(programs); \
 	done
 	$(python) -m pytest tests/test_ways_in.py
 

@@ -44,6 +44,9 @@ def session(base: Path) -> SparkSession:
         "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
         "spark.hadoop.hive.metastore.schema.verification": "false",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
+        # the default since Spark 4.0
+        "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+        "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={base} {JVM_OPTIONS}",
     }
     builder = SparkSession.builder.master("local[2]").config(map=settings)

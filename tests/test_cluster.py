@@ -13,7 +13,10 @@ from tests.support import ROOT, data_files, run_python, snapshot
 
 np: Any = pytest.importorskip("numpy")
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds processes in /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds processes in /proc"),
+]
 
 ROWS = 150_000
 START = """

@@ -6,6 +6,8 @@ import pytest
 
 from tests import neighbours
 
+pytestmark = pytest.mark.slow
+
 # answers 'ours' or 'delta' for who has run a statement, or the condition of the error
 SCRIPT = """
 rows = spark.range(100).selectExpr("id a", "id % 7 b")
@@ -20,7 +22,7 @@ for target in ["plain", "lake", f"'{folder}/plain'", f"'{folder}/lake'",
             (row,) = spark.sql(f"{word} {target} ZORDER BY (a, b)").collect()
             answer = "ours" if "reason" in row.asDict() else "delta"
         except PySparkException as error:
-            answer = error.getCondition()
+            answer = condition_of(error)
         answers[f"{word} {target}".replace(str(folder), "")] = answer
 tables = ["plain", "lake", f"parquet.`{folder}/plain`", f"delta.`{folder}/lake`"]
 answers["rows"] = [spark.table(t).count() for t in tables]

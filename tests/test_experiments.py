@@ -13,7 +13,7 @@ from docs.experiments.impala_text import EXPERIMENTS, LEXICAL, ZORDER, Setting
 from spark_zorder import functions as F
 from tests.optimizing import settings
 
-pytestmark = pytest.mark.classic_only
+pytestmark = [pytest.mark.classic_only, pytest.mark.slow]
 
 ROWS = 20_000
 

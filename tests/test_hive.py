@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.support import ROOT, run_python
+
+pytestmark = pytest.mark.slow
 
 USE = """
 from pathlib import Path

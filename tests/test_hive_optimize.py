@@ -6,6 +6,8 @@ import pytest
 
 from tests import hive
 
+pytestmark = pytest.mark.slow
+
 # what DESCRIBE says of the size of a table
 SIZE = """
 def size(table):
@@ -53,9 +55,11 @@ tables.optimize("elsewhere.out", "ZORDER BY (s, id)", numFilesRemoved=6, numFile
 assert (base / "out/_zorder/_commits/_1").exists()
 
 spark.sql("CREATE VIEW seen AS SELECT * FROM flat")
-tables.refused("EXPECT_TABLE_NOT_VIEW", "OPTIMIZE seen ZORDER BY id", "seen")
+# Spark 3.5 has the text, but no name for it
+view = "EXPECT_TABLE_NOT_VIEW" if spark.version >= "4" else "_LEGACY_ERROR_TEMP_1013"
+tables.refused(view, "OPTIMIZE seen ZORDER BY id", "seen")
 spark.sql("CREATE TEMPORARY VIEW passing AS SELECT * FROM flat")
-tables.refused("EXPECT_TABLE_NOT_VIEW", "OPTIMIZE passing ZORDER BY id", "passing")
+tables.refused(view, "OPTIMIZE passing ZORDER BY id", "passing")
 spark.sql("CREATE TABLE lines (id BIGINT) STORED AS TEXTFILE")
 tables.refused("ZORDER_UNSUPPORTED_TABLE", "OPTIMIZE lines ZORDER BY id", "lines")
 """

@@ -6,6 +6,8 @@ import pytest
 
 from tests import neighbours
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import re
 rows = spark.range(0, 2000, 1, 8).selectExpr(
@@ -40,7 +42,7 @@ for target, asked in [("lake", several), ("ice.db.`odd name`", filtered)]:
                 spark.sql(f"{word} {target} {clauses}")
                 raise AssertionError("an Iceberg table was taken for ours")
             except PySparkException as error:
-                assert error.getCondition() == "ZORDER_UNSUPPORTED_TABLE", error
+                assert condition_of(error) == "ZORDER_UNSUPPORTED_TABLE", error
                 calls[f"{target} {clauses}"] = re.search(r"CALL .*\\)", str(error))[0]
 for statement, call in calls.items():
     spark.sql(call).collect()
@@ -53,7 +55,7 @@ for statement in ["UNDO LAYOUT lake", "VACUUM LAYOUT lake", "CREATE ZORDER INDEX
         spark.sql(statement)
         raise AssertionError(statement)
     except PySparkException as error:
-        assert error.getCondition() == "ZORDER_UNSUPPORTED_TABLE", error
+        assert condition_of(error) == "ZORDER_UNSUPPORTED_TABLE", error
 
 # functions in front of writes
 rows.limit(0).writeTo("ice.db.ordered").using("iceberg").create()

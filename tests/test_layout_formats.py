@@ -6,6 +6,8 @@ import pytest
 
 from tests import neighbours
 
+pytestmark = pytest.mark.slow
+
 ROWS = """
 rows = spark.range(0, 1000, 1, 4).selectExpr("id a", "id % 7 b", "id % 2 p")
 """
@@ -23,7 +25,7 @@ for target in targets:
             for r in shown
         ]
     except PySparkException as error:
-        answer = error.getCondition()
+        answer = condition_of(error)
     answers[target.replace(str(folder), "")] = answer
 """
 

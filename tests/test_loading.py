@@ -49,7 +49,9 @@ def test_the_extension_loads(settings: list[str]) -> None:
 
 
 def test_check_finds_a_session_of_configure_in_order() -> None:
-    done = run([str(Path(sys.executable).parent / "spark-zorder"), "check"])
+    # as the command does, which an environment of another row has not installed
+    main = "from spark_zorder.cli import main; raise SystemExit(main())"
+    done = run([sys.executable, "-c", main, "check"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "extension      loaded"
 
@@ -79,7 +81,9 @@ def wrong_rows() -> list[Row]:
 def test_a_jar_of_another_row_stops_the_session_and_names_the_right_one(row: Row) -> None:
     assert OURS is not None
     jar = _jars.find(row.spark, row.scala)
-    done = run([sys.executable, "-c", USE, f"spark.jars={jar}"])
+    # by name too, since Python on Spark 3.5 does not find it otherwise
+    settings = [f"spark.jars={jar}", f"spark.sql.extensions={EXTENSION}"]
+    done = run([sys.executable, "-c", USE, *settings])
     assert done.returncode != 0
     assert "[ZORDER_WRONG_JAR]" in done.stderr
     assert f"built for Spark {row.spark} and Scala {row.scala}" in done.stderr

@@ -14,7 +14,7 @@ NOTEBOOK = ROOT / "examples/first_steps.ipynb"
 nbformat: Any = pytest.importorskip("nbformat")
 nbclient: Any = pytest.importorskip("nbclient")
 
-pytestmark = pytest.mark.classic_only
+pytestmark = [pytest.mark.classic_only, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

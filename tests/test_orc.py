@@ -185,5 +185,6 @@ tables.refused("ZORDER_UNSUPPORTED_TABLE", statement, "p=0", "ParquetHiveSerDe")
 
 
 @pytest.mark.classic_only
+@pytest.mark.slow
 def test_tables_in_hive_format(tmp_path: Path) -> None:
     hive.script(tmp_path, "Orc", HIVE)

@@ -25,7 +25,10 @@ from tests.test_cluster import (
     stored,
 )
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds processes in /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds processes in /proc"),
+]
 
 
 @pytest.fixture

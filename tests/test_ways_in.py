@@ -13,7 +13,7 @@ from spark_zorder.session import EXTENSION
 from tests.installed import BIN, JAR, OPTIONS, ROW, Home, free_port
 from tests.support import ROOT
 
-pytestmark = pytest.mark.classic_only
+pytestmark = [pytest.mark.classic_only, pytest.mark.slow]
 
 CLIENT = ROOT / ".venv-client/bin/python"
 # `make test-rows` publishes to it what `make publish-local` publishes to the user's own

@@ -3,6 +3,7 @@ package io.sparkzorder.commands
 import java.io.File
 
 import org.scalactic.Tolerance
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.{DataFrame, Row}
@@ -126,7 +127,7 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
     }
   }
 
-  test("equal inserts without any order: few rewrites and little excess") {
+  test("equal inserts without any order: few rewrites and little excess", Slow) {
     // MergeRuleSuite has 64 of them
     withTableDir { dir =>
       val (rows, inserts) = (300, 16)

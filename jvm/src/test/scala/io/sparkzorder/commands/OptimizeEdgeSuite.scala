@@ -2,6 +2,8 @@ package io.sparkzorder.commands
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.Row
 
 /** OPTIMIZE of tables at the edges: few rows, few values, odd partitions. */
@@ -89,7 +91,7 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
     }
   }
 
-  test("500 partitions of few rows") {
+  test("500 partitions of few rows", Slow) {
     withTableDir { dir =>
       val rows = shuffled(1000, 1).selectExpr("*", "cast(id % 500 AS int) p")
       write(rows, dir, "p")

@@ -6,6 +6,7 @@ import scala.collection.JavaConverters._
 import scala.util.Random
 
 import org.apache.orc.{CompressionKind, IntegerColumnStatistics, TypeDescription}
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.Row
 
@@ -76,7 +77,7 @@ class OptimizeOrcSuite extends OrcTables with RandomInputs {
     "st.x",
     "st.y")
 
-  test("random rows of every type keep every value; null counts and values are verified") {
+  test("random rows of every type keep every value; null counts and values are verified", Slow) {
     withRandom { random =>
       for (round <- 1 to 6) {
         val seed = random.nextLong()

@@ -4,6 +4,8 @@ import java.io.File
 
 import scala.util.Random
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.functions.input_file_name
 
@@ -123,7 +125,7 @@ class OptimizeWhereSuite extends OptimizeTestBase {
     }
   }
 
-  test("random predicates: no file with a matching row is left out") {
+  test("random predicates: no file with a matching row is left out", Slow) {
     val seed = System.currentTimeMillis()
     val random = new Random(seed)
     withTableDir { dir =>

@@ -2,6 +2,8 @@ package io.sparkzorder.commands
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.sparkzorder.RandomInputs
@@ -140,7 +142,7 @@ class ShowLayoutSuite extends ShowLayoutTestBase with RandomInputs {
     }
   }
 
-  test("random tables: all that is exact is exact") {
+  test("random tables: all that is exact is exact", Slow) {
     withRandom { random =>
       for (_ <- 0 until 12) withTableDir { dir =>
         val rows = 200 + random.nextInt(2000)

@@ -8,6 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.fs.Path
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.Row
 
@@ -168,7 +169,9 @@ class UndoLayoutSuite extends FaultyTables {
     }
   }
 
-  test("killed at any operation: the old files or the new, after RECOVER, and UNDO works again") {
+  test(
+    "killed at any operation: the old files or the new, after RECOVER, and UNDO works again",
+    Slow) {
     withOptimized { (table, before, after) =>
       write(shuffled(11, 1).selectExpr("*", "0L p"), table, "p")
       val appended = live(table) -- after.keys

@@ -2,6 +2,8 @@ package io.sparkzorder.skipping
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.commands.OrcTables
 
 /** What a session with the extension reads from a table of ORC files that is being optimized. */
@@ -25,7 +27,7 @@ class OrcOverlaySuite extends OverlayTestBase with OrcTables {
     }
   }
 
-  test("tables of the catalog, with partitions and without: fresh and stale, at each step") {
+  test("tables of the catalog, with partitions and without: fresh and stale, at each step", Slow) {
     withTable("parts", "simple") {
       withTableDir { dir =>
         write(parted(240, 2), dir, "p")
@@ -40,7 +42,7 @@ class OrcOverlaySuite extends OverlayTestBase with OrcTables {
     }
   }
 
-  test("killed at any rename: every read is whole, before and after RECOVER LAYOUT") {
+  test("killed at any rename: every read is whole, before and after RECOVER LAYOUT", Slow) {
     checkEveryKill(dir => s"RECOVER LAYOUT orc.`$dir`")
   }
 }

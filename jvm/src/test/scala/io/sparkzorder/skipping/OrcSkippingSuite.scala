@@ -4,6 +4,8 @@ import java.util.TimeZone
 
 import scala.util.Random
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.commands.OrcTables
@@ -20,7 +22,7 @@ class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
     finally TimeZone.setDefault(before)
   }
 
-  test(s"no file with a matching row is let go: $pairs pairs, clocks of three zones") {
+  test(s"no file with a matching row is let go: $pairs pairs, clocks of three zones", Slow) {
     judgeUntil(pairs)((round, random) => one(random, ansi = round % 2 == 0))
   }
 

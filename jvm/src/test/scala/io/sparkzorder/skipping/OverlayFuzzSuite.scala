@@ -5,6 +5,8 @@ import java.io.File
 import scala.collection.mutable
 import scala.util.{Failure, Random, Success, Try}
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 
 import io.sparkzorder.{FaultyFileSystem, RandomInputs}
@@ -117,7 +119,7 @@ class OverlayFuzzSuite extends OverlayTestBase with RandomInputs {
     }
   }
 
-  test("random histories") {
+  test("random histories", Slow) {
     withRandom { random =>
       var halfWay = 0
       for (_ <- 0 until 4) withTableDir { dir =>

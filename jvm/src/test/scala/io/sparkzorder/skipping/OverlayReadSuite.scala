@@ -2,6 +2,8 @@ package io.sparkzorder.skipping
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
@@ -33,7 +35,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("partitioned path: all, one partition, a partition directory; at each step") {
+  test("partitioned path: all, one partition, a partition directory; at each step", Slow) {
     withTableDir { dir =>
       write(parted(240, 2), dir, "p")
       val stale = read(dir)
@@ -64,7 +66,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("catalog tables: partitions tracked or not, flat; fresh and stale; at each step") {
+  test("catalog tables: partitions tracked or not, flat; fresh and stale; at each step", Slow) {
     withTable("tracked", "untracked", "simple") {
       withTableDir { dir =>
         write(parted(240, 2), dir, "p")
@@ -84,7 +86,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("killed at any rename: every read is whole, before and after the next run") {
+  test("killed at any rename: every read is whole, before and after the next run", Slow) {
     checkEveryKill(statement(_))
   }
 

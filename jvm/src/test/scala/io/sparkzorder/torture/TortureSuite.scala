@@ -5,11 +5,12 @@ import java.nio.file.Files
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 /** The short version of `make torture`: a few kills around the commit and while files are exchanged. */
 class TortureSuite extends AnyFunSuite {
 
-  test("killed by SIGKILL before some changes and at random moments: old rows or new rows") {
+  test("killed by SIGKILL before some changes and at random moments: old rows or new rows", Slow) {
     val base = Files.createTempDirectory("torture").toFile
     val session = TortureSession.start(base)
     val seed = System.currentTimeMillis()
