@@ -22,7 +22,7 @@ repository := target/repository/.stamp
 # `make publish-local` publishes to it; Spark's --packages and Maven look there first
 REPOSITORY := $(HOME)/.m2/repository
 
-# rows whose JVM suites `make test` leaves to `make test-rows`; SUITES= and TESTS= choose from all
+# rows whose JVM suites `make test` leaves to `make test-rows`; SUITES=, TESTS= and PROGRAMS= choose
 rows := spark35 spark40 spark42 spark35on213
 # rows that have every source file between them
 formatted := spark41 spark35 spark40
@@ -32,10 +32,11 @@ TESTS :=
 sample_suites := *FunctionVectorsSuite *ZOrderParserSuite *OptimizeSuite *SkippingTrapsSuite \
   *PublisherSuite *PhysicalTypesSuite
 sample_tests := tests/test_functions.py tests/test_table_in_spark.py tests/test_show_skipping.py
+sample_connect := tests/test_table_in_spark.py tests/test_show_skipping.py
 # two test files at a time: most of them wait for a JVM of their own
 beside := --numprocesses=2 --dist=loadfile
 # tests that start programs of their own, which can do so with every row
-programs := $(addprefix tests/test_,$(addsuffix .py,delta iceberg layout_formats hive hive_optimize orc \
+PROGRAMS := $(addprefix tests/test_,$(addsuffix .py,delta iceberg layout_formats hive hive_optimize orc \
   cluster standalone loading ways_in))
 # the tag of JVM tests that `make test` leaves to `make test-slow`, as pytest's marker `slow`
 slow := org.scalatest.tags.Slow
@@ -139,7 +140,7 @@ test-py: setup $(wheel) ## pytest: classic, then Spark Connect
 	$(python) -m pytest $(beside) -m 'not slow' --mode=connect
 
 .PHONY: test-slow
-test-slow: setup $(wheel) ## what test leaves out: kills at each step, fuzzing, clusters, servers, table formats
+test-slow: setup $(wheel) $(client) $(repository) ## what test leaves out: kills at each step, fuzzing, clusters, servers, table formats
 	build/sbt 'spark41/testOnly -- -n $(slow)'
 	$(python) -m pytest $(beside) -m slow
 
@@ -148,7 +149,10 @@ test-rows: setup $(environment35) $(environment40) $(environment42) $(client) $(
 	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(SUITES)")
 	for line in 3.5 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(TESTS); \
-	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) $(programs); \
+	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) $(PROGRAMS); \
+	done
+	for line in 4.0 4.2; do \
+	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=connect $(TESTS); \
 	done
 	$(python) -m pytest tests/test_ways_in.py
 
@@ -157,6 +161,9 @@ test-rows-sample: setup $(environment35) $(environment40) $(environment42) ## wh
 	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(sample_suites)")
 	for line in 3.5 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(sample_tests); \
+	done
+	for line in 4.0 4.2; do \
+	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=connect $(sample_connect); \
 	done
 
 .PHONY: test-fs

@@ -12,6 +12,7 @@ from spark_zorder import configure
 from tests.support import JVM_OPTIONS, ROOT, condition_of, data_files, run_python
 
 _SCRIPT = """
+from collections import Counter
 from pathlib import Path
 from tests import hive
 base = Path({base!r})

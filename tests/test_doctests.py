@@ -6,15 +6,17 @@ import importlib
 import pytest
 from pyspark.sql import SparkSession
 
-MODULES = [
-    "spark_zorder",
-    *(f"spark_zorder.{m}" for m in ("_check", "functions", "report", "session", "table")),
-]
+from spark_zorder import ZOrderTable
+
+WITH_EXAMPLES = ("_check", "functions", "optimize", "report", "session", "skipping", "table")
+MODULES = ["spark_zorder", *(f"spark_zorder.{m}" for m in WITH_EXAMPLES)]
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(spark: SparkSession, name: str) -> None:
+def test_examples(spark: SparkSession, database: str, name: str) -> None:
+    """In the order of names, so that a class makes the table that its methods go on with."""
     module = importlib.import_module(name)
-    outcome = doctest.testmod(module, extraglobs={"spark": spark})
+    points = ZOrderTable.forName(spark, "points")
+    outcome = doctest.testmod(module, extraglobs={"spark": spark, "points": points})
     assert outcome.attempted > 0
     assert outcome.failed == 0

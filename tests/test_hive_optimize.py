@@ -26,6 +26,7 @@ columns = "id BIGINT, aB INT, s STRING, at TIMESTAMP, d DECIMAL(12, 3)"
 
 FLAT = """
 spark.sql(f"CREATE TABLE flat ({columns}) STORED AS PARQUET TBLPROPERTIES ('kept' = 'yes')")
+spark.sql("ALTER TABLE flat SET SERDEPROPERTIES ('kept.serde' = 'yes')")
 spark.sql(f"INSERT INTO flat {some} FROM range(3000)")
 spark.sql("ANALYZE TABLE flat COMPUTE STATISTICS FOR COLUMNS id")
 old = size("flat")
@@ -36,6 +37,7 @@ assert result.metrics.numFilesAdded > 3
 # the same rows in another number of bytes
 assert size("flat") == f"{tables.bytes('flat')} bytes, 3000 rows", size("flat")
 assert spark.sql("SHOW TBLPROPERTIES flat ('kept')").first().value == "yes"
+assert "kept.serde=yes" in str(spark.sql("DESCRIBE EXTENDED flat").collect())
 # Hive's own readers know no other timestamps than INT96, which have no min and max
 tables.refused("ZORDER_COLUMN_NOT_ORDERABLE", "OPTIMIZE flat ZORDER BY at", "INT96")
 assert spark.sql(f"OPTIMIZE flat ZORDER BY (aB, id) {sized}").first().metrics.numFilesRemoved == 0
@@ -45,6 +47,15 @@ spark.sql("UNDO LAYOUT flat").collect()
 assert sum(tables.rows("flat").values()) == 4000
 shown = spark.sql("SHOW LAYOUT flat").collect()
 assert shown
+
+# in a session that reads such tables by Hive's own reader
+spark.sql("SET spark.sql.hive.convertMetastoreParquet = false")
+before = Counter(spark.table("flat").collect())
+(result,) = spark.sql(f"OPTIMIZE flat FULL ZORDER BY (aB, id) {sized}").collect()
+assert result.metrics.numRows == 4000
+assert Counter(spark.table("flat").collect()) == before
+spark.sql("SET spark.sql.hive.convertMetastoreParquet = true")
+assert tables.rows("flat") == before
 
 # external, in a database of its own place
 spark.sql(f"CREATE DATABASE elsewhere LOCATION '{base}/elsewhere'")

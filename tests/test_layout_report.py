@@ -123,7 +123,7 @@ def test_without_matplotlib_plot_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.delitem(sys.modules, "spark_zorder._plot", raising=False)
     monkeypatch.delattr("spark_zorder._plot", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install 'spark-zorder\[plot\]'"):
+    with pytest.raises(ImportError, match=r"pip install matplotlib"):
         report(row("a", [("1", "2")])).plot()
 
 

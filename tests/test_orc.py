@@ -150,6 +150,8 @@ sized = f"OPTIONS ('targetFileSize' '{tables.bytes('flat') // 6}')"
 result = tables.optimize("flat", f"ZORDER BY (aB, at) {sized}", numFilesRemoved=6)
 assert result.metrics.numFilesAdded > 3
 assert spark.sql("SHOW TBLPROPERTIES flat ('kept')").first().value == "yes"
+described = {r.col_name: r.data_type for r in spark.sql("DESCRIBE EXTENDED flat").collect()}
+assert described["Statistics"] == f"{tables.bytes('flat')} bytes, 3000 rows", described
 assert spark.sql(f"OPTIMIZE flat {sized}").first().metrics.numFilesRemoved == 0
 shown = spark.sql("SHOW SKIPPING FOR SELECT * FROM flat WHERE ab = 7").first()
 assert shown.used and shown.filesKept < shown.files, shown
@@ -167,6 +169,12 @@ spark.sql(f"INSERT INTO hives {some} FROM range(300)")
 spark.sql("SET spark.sql.hive.convertMetastoreOrc = true")
 tables.refused("ZORDER_TYPE_NOT_WRITABLE", "OPTIMIZE hives ZORDER BY id", "nanoseconds")
 tables.optimize("hives", "ZORDER BY (id) OPTIONS ('allowTypeChange' 'true')", numFilesAdded=1)
+
+spark.sql(f"CREATE DATABASE elsewhere LOCATION '{base}/elsewhere'")
+spark.sql(f"CREATE EXTERNAL TABLE elsewhere.out ({columns}) STORED AS ORC LOCATION '{base}/out'")
+spark.sql(f"INSERT INTO elsewhere.out {some} FROM range(500)")
+tables.optimize("elsewhere.out", "ZORDER BY (s, id)", numFilesRemoved=6, numFilesAdded=1)
+assert (base / "out/_zorder/_commits/_1").exists()
 
 spark.sql(f"CREATE TABLE parted ({columns}) PARTITIONED BY (p INT, q STRING) STORED AS ORC")
 parts = "cast(id % 3 AS INT) p, concat('q ', id % 2) q"

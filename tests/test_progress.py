@@ -250,7 +250,7 @@ def test_without_tqdm_there_is_no_bar(
     monkeypatch.setitem(sys.modules, "tqdm.auto", cast(Any, None))
     output.terminal = True
     draw(output, None)
-    with pytest.warns(UserWarning, match=r"spark-zorder\[progress\]"):
+    with pytest.warns(UserWarning, match="pip install tqdm"):
         draw(output, True)
     assert bars == []
 

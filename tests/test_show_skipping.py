@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from spark_zorder import explain_skipping
-from tests.support import condition_of, snapshot
+from tests.support import condition_of, rows_of, snapshot
 
 COLUMNS = [
     *("scan", "table", "files", "filesKept", "predicate", "columns", "used", "filesDropped"),
@@ -45,6 +45,17 @@ def test_each_conjunct_says_what_it_does(spark: SparkSession, table: str) -> Non
     assert unused.reason
     assert unused.filesDropped is None
     assert snapshot(Path(table)) == before
+
+
+def test_a_query_has_the_same_rows_without_it(spark: SparkSession, table: str) -> None:
+    query = spark.read.parquet(table).where("a = 5 AND b < 50")
+    found = rows_of(query)
+    assert found
+    spark.conf.set("spark.zorder.skipping.enabled", "false")
+    try:
+        assert rows_of(spark.read.parquet(table).where("a = 5 AND b < 50")) == found
+    finally:
+        spark.conf.unset("spark.zorder.skipping.enabled")
 
 
 def test_of_a_data_frame(spark: SparkSession, table: str) -> None:

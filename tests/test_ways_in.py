@@ -4,6 +4,8 @@ Each test starts a JVM of its own, runs OPTIMIZE and a function there, and looks
 """
 
 from pathlib import Path
+from xml.etree import ElementTree
+from zipfile import ZipFile
 
 import pyspark
 import pytest
@@ -54,11 +56,36 @@ def test_pyspark_with_spark_defaults(home: Home) -> None:
     home.check(home.run([str(BIN / "pyspark")], python_lines(home)))
 
 
-def test_spark_shell_with_packages(home: Home) -> None:
-    """From a local Maven repository, by coordinates; as a service of Spark, from Scala."""
-    name = f"spark-zorder-{ROW.spark}_{ROW.scala}" if ROW else ""
+@pytest.fixture
+def module() -> str:
+    """The module of this Spark's row in the local Maven repository."""
+    assert ROW is not None
+    name = f"spark-zorder-{ROW.spark}_{ROW.scala}"
     if not (REPOSITORY / "io/sparkzorder" / name).is_dir():
         pytest.skip(f"{name} is not in {REPOSITORY}: make publish-local REPOSITORY={REPOSITORY}")
+    return name
+
+
+def test_what_is_published(module: str) -> None:
+    """All that Maven Central asks for, and nothing that a Spark has."""
+    folder = REPOSITORY / "io/sparkzorder" / module / __version__
+    jars = [f"{module}-{__version__}{kind}.jar" for kind in ("", "-sources", "-javadoc")]
+    assert {file.name for file in folder.glob("*.jar")} == set(jars)
+    entries = [set(ZipFile(folder / jar).namelist()) for jar in jars]
+    for found, name in zip(
+        entries, ["ZOrderTable.class", "ZOrderTable.scala", "ZOrderTable.html"], strict=True
+    ):
+        assert f"io/sparkzorder/{name}" in found
+    pom = ElementTree.parse(folder / f"{module}-{__version__}.pom").getroot()
+    space = {"m": "http://maven.apache.org/POM/4.0.0"}
+    for element in ("name", "description", "url", "licenses/m:license", "scm/m:url", "developers"):
+        assert pom.find(f"m:{element}", space) is not None, element
+    scopes = {d.findtext("m:scope", None, space) for d in pom.iterfind(".//m:dependency", space)}
+    assert scopes <= {"provided"}
+
+
+def test_spark_shell_with_packages(home: Home, module: str) -> None:
+    """From a local Maven repository, by coordinates; as a service of Spark, from Scala."""
     (home.folder / ".m2").mkdir()
     (home.folder / ".m2/repository").symlink_to(REPOSITORY)
     command = [
@@ -66,7 +93,7 @@ def test_spark_shell_with_packages(home: Home) -> None:
         "--driver-java-options",
         f"-Duser.home={home.folder}",
         "--packages",
-        f"io.sparkzorder:{name}:{__version__}",
+        f"io.sparkzorder:{module}:{__version__}",
     ]
     home.check(home.run(command, scala_lines(home)))
 

@@ -15,7 +15,7 @@ HEAD = """\
 *Made from the functions' own descriptions by `make docs-pages`.*
 
 One name in SQL, in Python (`from spark_zorder import functions as F`) and in Scala
-(`import io.sparkzorder.functions._`); [the API](api.md) has the signatures. They work in any query, classic and over
+(`import io.sparkzorder.functions._`). They work in any query, classic and over
 Spark Connect, and are never NULL. In a session, `DESCRIBE FUNCTION EXTENDED zorder` says the same.
 
 | to | use |

@@ -49,7 +49,7 @@ def _started(spark: "SparkSession", title: str, progress: bool | None) -> "Watch
     tqdm = _tqdm()
     if tqdm is None:
         if progress:
-            _warn("no progress bar without tqdm: pip install 'spark-zorder[progress]'")
+            _warn("no progress bar without tqdm: pip install tqdm")
         return None
     bar = Bar(tqdm, title)
     watching = None

@@ -54,9 +54,7 @@ def _check_here() -> int:
         from pyspark.sql import SparkSession
     except ImportError:
         print("\n".join(_check.installed()))
-        raise LookupError(
-            "pyspark is not installed here: pip install spark-zorder[pyspark]"
-        ) from None
+        raise LookupError("pyspark is not installed here: pip install pyspark") from None
     spark = configure(SparkSession.builder.master("local[1]").appName("spark-zorder check"))
     session = spark.getOrCreate()
     try:

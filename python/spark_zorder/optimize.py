@@ -19,6 +19,17 @@ class OptimizeBuilder:
 
     Get one by `ZOrderTable.optimize`. The two methods that begin with ``execute`` run the statement
     and return its one row; printing a builder shows the statement so far.
+
+    Examples
+    --------
+    The methods' examples go on with this table.
+
+    >>> from spark_zorder import ZOrderTable
+    >>> rows = spark.range(0, 1000, 1, 4).selectExpr("id", "id % 37 AS x", "id % 41 AS y")
+    >>> rows.write.saveAsTable("points")
+    >>> points = ZOrderTable.forName(spark, "points")
+    >>> points.optimize().option("targetFileSize", "4k").dryRun()
+    OPTIMIZE TABLE `points` OPTIONS ('targetFileSize' '4k') DRY RUN
     """
 
     _spark: "SparkSession"
@@ -43,6 +54,11 @@ class OptimizeBuilder:
         ------
         TypeError, ValueError
             `predicate` is not a str, or empty.
+
+        Examples
+        --------
+        >>> points.optimize().where("day = '2026-01-01'").where("x > 5")
+        OPTIMIZE TABLE `points` WHERE (day = '2026-01-01') AND (x > 5)
         """
         require_text("predicate", require_str("predicate", predicate).strip())
         # what follows must not become a part of a comment at its end
@@ -51,7 +67,13 @@ class OptimizeBuilder:
         return replace(self, _predicate=both)
 
     def full(self) -> "OptimizeBuilder":
-        """Lay out all files, also those that are well placed."""
+        """Lay out all files, also those that are well placed.
+
+        Examples
+        --------
+        >>> points.optimize().full()
+        OPTIMIZE TABLE `points` FULL
+        """
         return replace(self, _full=True)
 
     def into(self, directory: str) -> "OptimizeBuilder":
@@ -61,6 +83,11 @@ class OptimizeBuilder:
         ------
         TypeError, ValueError
             `directory` is not a str, or empty.
+
+        Examples
+        --------
+        >>> points.optimize().into("/data/points")
+        OPTIMIZE TABLE `points` INTO '/data/points'
         """
         return replace(self, _directory=require_text("directory", directory))
 
@@ -71,6 +98,11 @@ class OptimizeBuilder:
         ------
         TypeError
             `key` is not a str, or `value` neither str, number nor bool.
+
+        Examples
+        --------
+        >>> points.optimize().option("verify", "full")
+        OPTIMIZE TABLE `points` OPTIONS ('verify' 'full')
         """
         require_str("key", key)
         if not isinstance(value, (str, int, float)):
@@ -83,7 +115,14 @@ class OptimizeBuilder:
         return replace(self, _options={**others, key: text})
 
     def dryRun(self) -> "OptimizeBuilder":
-        """Change nothing: only sample, and return what a run would do."""
+        """Change nothing: only sample, and return what a run would do.
+
+        Examples
+        --------
+        >>> predicted = points.optimize().dryRun().executeZOrderBy("x", "y").first().metrics
+        >>> predicted.numFilesRemoved, predicted.numFilesAdded
+        (4, 1)
+        """
         return replace(self, _dry_run=True)
 
     def executeCompaction(self, *, progress: bool | None = None) -> "DataFrame":
@@ -95,6 +134,17 @@ class OptimizeBuilder:
         ----------
         progress : bool, optional
             As for `executeZOrderBy`.
+
+        Returns
+        -------
+        DataFrame
+            One row, that of the statement ``OPTIMIZE``.
+
+        Examples
+        --------
+        >>> compacted = points.optimize().executeCompaction().first().metrics
+        >>> compacted.numFilesRemoved, compacted.numFilesAdded, compacted.numRows
+        (4, 1, 1000)
         """
         return self._execute(self._statement(), progress)
 
@@ -109,14 +159,25 @@ class OptimizeBuilder:
             At least one column, or one list of them; ``a.b`` is the field ``b`` of ``a``, and
             ```a.b``` one column.
         progress : bool, optional
-            Whether a bar is drawn while it runs, which needs ``spark-zorder[progress]``: the phase,
+            Whether a bar is drawn while it runs, which needs the package tqdm: the phase,
             its tasks, and the files that are written; over Spark Connect tasks alone. Unless given
             it is drawn in notebooks, and on terminals where Spark draws none of its own.
+
+        Returns
+        -------
+        DataFrame
+            One row: path, metrics and reason.
 
         Raises
         ------
         TypeError, ValueError
             A column is not a str, or not a name, or there are no columns.
+
+        Examples
+        --------
+        >>> laid_out = points.optimize().full().executeZOrderBy("x", "y").first().metrics
+        >>> laid_out.numRows
+        1000
         """
         if len(cols) == 1 and isinstance(cols[0], (list, tuple)):
             cols = tuple(cols[0])

@@ -103,7 +103,7 @@ class LayoutReport:
         Raises
         ------
         ImportError
-            matplotlib is not installed: ``pip install 'spark-zorder[plot]'`` brings it.
+            matplotlib is not installed: ``pip install matplotlib`` brings it.
         ValueError
             The report is about no column, or `before` about others.
         """
@@ -111,7 +111,7 @@ class LayoutReport:
             from spark_zorder import _plot
         except ImportError as missing:
             raise ImportError(
-                "LayoutReport.plot() needs matplotlib: pip install 'spark-zorder[plot]'"
+                "LayoutReport.plot() needs matplotlib: pip install matplotlib"
             ) from missing
         if not self.rows:
             raise ValueError("the report is about no column, so there is nothing to plot")

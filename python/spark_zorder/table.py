@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ZOrderTable:
-    """A table of Parquet files, by name or by path, as a handle for its layout.
+    """A table of Parquet or ORC files, by name or by path, as a handle for its layout.
 
     Every method writes one SQL statement and returns that statement's rows, on a classic session
     and over Spark Connect alike. Get one by `forName` or `forPath`. Without the extension the
@@ -24,10 +24,15 @@ class ZOrderTable:
 
     Examples
     --------
+    The methods' examples go on with this table.
+
     >>> from spark_zorder import ZOrderTable
-    >>> sales = ZOrderTable.forName(spark, "shop.sales")
-    >>> sales.optimize().where("day = '2026-01-01'").dryRun()
-    OPTIMIZE TABLE `shop`.`sales` WHERE day = '2026-01-01' DRY RUN
+    >>> rows = spark.range(0, 1000, 1, 4).selectExpr("id", "id % 37 AS x", "id % 41 AS y")
+    >>> rows.write.saveAsTable("points")
+    >>> points = ZOrderTable.forName(spark, "points")
+    >>> done = points.optimize().executeZOrderBy("x", "y").first()
+    >>> done.metrics.numFilesRemoved, done.metrics.numRows
+    (4, 1000)
     """
 
     def __init__(self, spark: "SparkSession", target: str) -> None:
@@ -43,19 +48,25 @@ class ZOrderTable:
         spark : SparkSession
             Classic or Spark Connect.
         name : str
-            As in SQL: ``sales``, ``shop.sales``, ``shop.`odd.name` ``.
+            As in SQL: ``sales``, ``shop.sales``, ``shop.`odd.name` ``; ``orc.`/data/sales` `` is
+            the directory of a table in ORC.
 
         Raises
         ------
         TypeError, ValueError
             `name` is not a str, or not a name.
+
+        Examples
+        --------
+        >>> ZOrderTable.forName(spark, "shop.sales")
+        ZOrderTable(`shop`.`sales`)
         """
         require_str("name", name)
         return cls(spark, _sql.identifier(name))
 
     @classmethod
     def forPath(cls, spark: "SparkSession", path: str) -> "ZOrderTable":
-        """Take the table in a directory.
+        """Take the table of Parquet files in a directory; one of ORC files goes by `forName`.
 
         Parameters
         ----------
@@ -68,6 +79,11 @@ class ZOrderTable:
         ------
         TypeError, ValueError
             `path` is not a str, or empty.
+
+        Examples
+        --------
+        >>> ZOrderTable.forPath(spark, "/data/sales")
+        ZOrderTable(parquet.`/data/sales`)
         """
         return cls(spark, f"parquet.{_sql.quote(require_text('path', path))}")
 
@@ -75,15 +91,33 @@ class ZOrderTable:
         return f"ZOrderTable({self._target})"
 
     def toDF(self) -> "DataFrame":
-        """Read the table."""
+        """Read the table.
+
+        Examples
+        --------
+        >>> points.toDF().where("x = 5").count()
+        27
+        """
         return self._spark.table(self._target)
 
     def optimize(self) -> "OptimizeBuilder":
-        """Begin an OPTIMIZE; it runs by `executeCompaction` or `executeZOrderBy`."""
+        """Begin an OPTIMIZE; it runs by `executeCompaction` or `executeZOrderBy`.
+
+        Examples
+        --------
+        >>> points.optimize().where("day = '2026-01-01'").dryRun()
+        OPTIMIZE TABLE `points` WHERE day = '2026-01-01' DRY RUN
+        """
         return OptimizeBuilder(self._spark, self._target)
 
     def detail(self) -> "DataFrame":
-        """Describe the layout that the table has: ``SHOW LAYOUT``."""
+        """Describe the layout that the table has: ``SHOW LAYOUT``.
+
+        Examples
+        --------
+        >>> [(row.column, row.files) for row in points.detail().collect()]
+        [('x', 1), ('y', 1)]
+        """
         return self._run(f"SHOW LAYOUT {self._target}")
 
     def layout(self, *cols: str) -> LayoutReport:
@@ -103,6 +137,11 @@ class ZOrderTable:
         ------
         TypeError, ValueError
             A column is not a str, or not a name.
+
+        Examples
+        --------
+        >>> points.layout("x").rows[0]["filesPerPointQuery"]
+        1.0
         """
         if not cols:
             return LayoutReport(self.detail())
@@ -120,6 +159,11 @@ class ZOrderTable:
         ------
         TypeError, ValueError
             `limit` is not an int, or below 1.
+
+        Examples
+        --------
+        >>> [(run.operation, run.status) for run in points.history(1).collect()]
+        [('optimize', 'published')]
         """
         if limit is not None:
             require_int("limit", limit, 1)
@@ -146,6 +190,11 @@ class ZOrderTable:
         ------
         TypeError, ValueError
             `hours` is not an int, or below 0.
+
+        Examples
+        --------
+        >>> points.vacuum(hours=24, dryRun=True).count()
+        0
         """
         clauses = [f"VACUUM LAYOUT {self._target}"]
         if hours is not None:
@@ -159,11 +208,23 @@ class ZOrderTable:
 
         Refused, with nothing touched, when files of the run were removed or changed since, or when
         what it replaced is not retained any more. Files that others wrote since stay.
+
+        Examples
+        --------
+        >>> undone = points.undo().first()
+        >>> undone.filesAdded, undone.filesRemoved
+        (4, 1)
         """
         return self._run(f"UNDO LAYOUT {self._target}")
 
     def recover(self) -> "DataFrame":
-        """Finish a run that was interrupted after its commit."""
+        """Finish a run that was interrupted after its commit.
+
+        Examples
+        --------
+        >>> points.recover().first().runsRecovered
+        0
+        """
         return self._run(f"RECOVER LAYOUT {self._target}")
 
     def createIndex(self, *cols: str, progress: bool | None = None) -> "DataFrame":
@@ -180,6 +241,12 @@ class ZOrderTable:
         ------
         TypeError, ValueError
             A column is not a str, or not a name.
+
+        Examples
+        --------
+        >>> spark.range(0, 1000, 1, 2).write.saveAsTable("unordered")
+        >>> ZOrderTable.forName(spark, "unordered").createIndex("id").first().files
+        2
         """
         columns = f" {column_list(cols)}" if cols else ""
         with shown(self._spark, f"INDEX {self._target}", progress):

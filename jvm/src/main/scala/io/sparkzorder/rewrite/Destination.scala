@@ -51,16 +51,22 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
     if (fs.exists(root)) fs.listStatus(root).filter(_.isDirectory).foreach(d => prune(d.getPath))
   }
 
-  /** Removes all that this statement wrote, after a failure. */
+  /**
+   * Removes all that this statement wrote, after a failure. Tasks that are being killed may still make a
+   * file for a moment, and its folder, so that it looks again until nothing has come for a while.
+   */
   def clearOwn(runs: Set[String]): Unit = {
-    // tasks that are being killed may still make a file for a moment
     var rounds = 0
-    do {
+    var quiet = 0
+    while (rounds < IntoDirectory.Rounds && quiet < IntoDirectory.QuietRounds) {
       if (rounds > 0) Thread.sleep(IntoDirectory.PauseMs)
+      quiet = if (isEmpty) quiet + 1 else 0
       removeOwn(runs, keep = Set.empty)
       rounds += 1
-    } while (rounds < IntoDirectory.Rounds && fs.exists(root) && fs.listStatus(root).nonEmpty)
+    }
   }
+
+  private def isEmpty: Boolean = !fs.exists(root) || fs.listStatus(root).isEmpty
 
   /** Removes folders in which nothing is left, so that the statement can be run again. */
   private def prune(folder: Path): Unit = {
@@ -88,6 +94,7 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
 }
 
 private object IntoDirectory {
-  val Rounds = 20
+  val Rounds = 30
+  val QuietRounds = 5
   val PauseMs = 100L
 }

@@ -212,7 +212,7 @@ class UndoLayoutSuite extends FaultyTables {
     }
   }
 
-  test("one operation fails and UNDO goes on cleaning up: nothing is left behind") {
+  test("one operation fails and UNDO goes on cleaning up: nothing is left behind", Slow) {
     withOptimized { (table, before, after) =>
       val expected = bag(read(table))
       var k = 0

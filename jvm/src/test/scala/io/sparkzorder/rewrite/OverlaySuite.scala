@@ -7,6 +7,7 @@ import scala.collection.mutable
 import scala.util.{Random, Try}
 
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.{FaultyFileSystem, RandomInputs}
 
@@ -135,7 +136,7 @@ class OverlaySuite extends StateTestBase with RandomInputs {
     }
   }
 
-  test("a reader sees what the next OPTIMIZE will leave, whatever somebody did meanwhile") {
+  test("a reader sees what the next OPTIMIZE will leave, whatever somebody did meanwhile", Slow) {
     withRandom { random =>
       for (round <- 0 until 250) withScheme("faulty") { (dir, state) =>
         val reader = stateOf(dir)

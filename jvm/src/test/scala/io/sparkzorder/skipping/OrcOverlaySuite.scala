@@ -10,7 +10,7 @@ import io.sparkzorder.commands.OrcTables
 class OrcOverlaySuite extends OverlayTestBase with OrcTables {
   override protected def format: String = "orc"
 
-  test("a path with partitions: fresh and stale, at each step") {
+  test("a path with partitions: fresh and stale, at each step", Slow) {
     withTableDir { dir =>
       write(parted(240, 2), dir, "p")
       val stale = read(dir)

@@ -103,7 +103,7 @@ class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
     }
   }
 
-  test("CHAR: values are found with their padding and without, by a table and by its files") {
+  test("CHAR: values are found with their padding and without, by a table and by its files", Slow) {
     withTable("t") {
       sql("CREATE TABLE t (c CHAR(5), i INT) USING orc")
       Seq("a", "ab ", "a\\u0001", "ä", "").zipWithIndex.foreach { case (v, i) =>

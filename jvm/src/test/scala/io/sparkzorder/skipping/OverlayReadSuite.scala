@@ -121,7 +121,7 @@ class OverlayReadSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("partition values with every kind of name; those that fit no longer are an error") {
+  test("partition values with every kind of name; those that fit no longer are an error", Slow) {
     val values = Seq("a b", "x%y", "k=v", "2026-01-01", "", "ü:1", null)
     withTableDir { dir =>
       val rows = values.zipWithIndex.map { case (v, i) =>
