@@ -154,7 +154,6 @@ test-rows: setup $(environment35) $(environment40) $(environment42) $(client) $(
 	for line in 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=connect $(TESTS); \
 	done
-	$(python) -m pytest tests/test_ways_in.py
 
 .PHONY: test-rows-sample
 test-rows-sample: setup $(environment35) $(environment40) $(environment42) ## what CI runs of test-rows
