@@ -31,8 +31,8 @@ TESTS :=
 # what CI takes of them: functions, statements, OPTIMIZE, skipping and publishing
 sample_suites := *FunctionVectorsSuite *ZOrderParserSuite *OptimizeSuite *SkippingTrapsSuite \
   *PublisherSuite *PhysicalTypesSuite
-sample_tests := tests/test_functions.py tests/test_table_in_spark.py tests/test_show_skipping.py
 sample_connect := tests/test_table_in_spark.py tests/test_show_skipping.py
+sample_tests := tests/test_functions.py $(sample_connect)
 # two test files at a time: most of them wait for a JVM of their own
 beside := --numprocesses=2 --dist=loadfile
 # tests that start programs of their own, which can do so with every row
@@ -128,7 +128,7 @@ bench-kernels: $(environment) ## time the kernels against their peers by JMH (ab
 ##@ Check
 
 .PHONY: test
-test: test-jvm test-py ## all but the slow tests, on Spark 4.1: JVM suites, then pytest (under 20 minutes)
+test: test-jvm test-py ## all but the slow tests, on Spark 4.1: JVM suites, then pytest
 
 .PHONY: test-jvm
 test-jvm: $(environment) ## the JVM suites

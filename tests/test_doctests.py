@@ -14,8 +14,10 @@ MODULES = ["spark_zorder", *(f"spark_zorder.{m}" for m in WITH_EXAMPLES)]
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(spark: SparkSession, database: str, name: str) -> None:
-    """In the order of names, so that a class makes the table that its methods go on with."""
+    """In the order of names: a class lays out the table that its methods go on with."""
     module = importlib.import_module(name)
+    rows = spark.range(0, 1000, 1, 4).selectExpr("id", "id % 37 AS x", "id % 41 AS y")
+    rows.write.saveAsTable("points")
     points = ZOrderTable.forName(spark, "points")
     outcome = doctest.testmod(module, extraglobs={"spark": spark, "points": points})
     assert outcome.attempted > 0

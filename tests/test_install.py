@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from spark_zorder import _jars
@@ -17,7 +16,7 @@ from tests.support import ROOT, run
 pytestmark = [pytest.mark.classic_only, pytest.mark.slow]
 
 INSTALL, API = ROOT / "docs/install.md", ROOT / "docs/api.md"
-SPARK_JARS = Path(pyspark.__file__).parent / "jars"
+SPARK_JARS = _jars.spark_home() / "jars"
 ANSWER = "0000000000000006"  # of hex(interleave_bits(1, 2))
 
 JOB = """

@@ -1,5 +1,6 @@
 """OPTIMIZE and skipping on a standalone cluster: master, two workers and driver are processes."""
 
+import json
 import os
 import signal
 import threading
@@ -144,8 +145,8 @@ def test_speculative_tasks_and_one_that_comes_back(
         e for e in events(tmp_path / "driver") if e["Event"] == "SparkListenerTaskEnd"
     ]
     copies = [t for t in tasks if t["Task Info"]["Speculative"]]
-    # whichever of the two was first: it alone may commit
-    assert [t for t in copies if t["Task Info"]["Host"] == HOSTS[0]], tasks
+    # a copy came to its end: it was the first to ask, or the slow one had asked just before it hung
+    assert {t["Task End Reason"]["Reason"] for t in copies} & {"Success", "TaskCommitDenied"}, tasks
     # what the late one may still make, it makes before it hears that there is no driver any more
     wait_for_end(slowed[0])
     if is_into:
@@ -153,6 +154,9 @@ def test_speculative_tasks_and_one_that_comes_back(
         assert names(into) == {f.name for f in data_files(into)} | {"_SUCCESS", "_zorder"}
     else:
         check_published(table, 1)
+        # a late attempt may have made its file, or the directory, again: VACUUM LAYOUT's business
+        run = json.loads((table / "_zorder/_commits/_1").read_text())["run"]
+        assert names(table / "_zorder/_staged") <= {f"_{run}"}
         assert names(table) == {f.name for f in data_files(table)} | {"_zorder"}
 
 

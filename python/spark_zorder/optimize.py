@@ -22,12 +22,8 @@ class OptimizeBuilder:
 
     Examples
     --------
-    The methods' examples go on with this table.
+    They are about the table `points` of `ZOrderTable`, before it was laid out.
 
-    >>> from spark_zorder import ZOrderTable
-    >>> rows = spark.range(0, 1000, 1, 4).selectExpr("id", "id % 37 AS x", "id % 41 AS y")
-    >>> rows.write.saveAsTable("points")
-    >>> points = ZOrderTable.forName(spark, "points")
     >>> points.optimize().option("targetFileSize", "4k").dryRun()
     OPTIMIZE TABLE `points` OPTIONS ('targetFileSize' '4k') DRY RUN
     """
