@@ -153,7 +153,7 @@ def test_bad_settings_for_orc(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_every_pinned_setting_is_in_this_table() -> None:
     """Whoever pins a setting adds its bad value here."""
-    sources = Path(__file__).parent.parent / "jvm/src/main/scala/io/sparkzorder/commands"
+    sources = Path(__file__).parent.parent / "jvm/src/main/scala/io/sparkzorder/conf"
     text = (sources / "PinnedSession.scala").read_text()
     pinned = {line.split('"')[1] for line in text.splitlines() if '" -> "' in line}
     # Spark allows these two for VARIANT only, which pyarrow does not write

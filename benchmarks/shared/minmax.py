@@ -42,7 +42,7 @@ class MinMax:
     """The footers and page indexes of a table, loaded once."""
 
     def __init__(self, spark: SparkSession, files: Sequence[Path], columns: Iterable[str]) -> None:
-        self._layout = spark._jvm.io.sparkzorder.layout  # type: ignore[union-attr]
+        self._layout = spark._jvm.io.sparkzorder.table.stats  # type: ignore[union-attr]
         self._statistics = self._layout.FileStatistics.load(
             [str(f) for f in files], list(columns), spark._jsc.hadoopConfiguration()
         )

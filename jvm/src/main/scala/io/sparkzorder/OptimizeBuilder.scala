@@ -4,7 +4,7 @@ import scala.annotation.varargs
 
 import org.apache.spark.sql.DataFrame
 
-import io.sparkzorder.sql.StatementText
+import io.sparkzorder.util.StatementText
 
 /**
  * An OPTIMIZE in the making; every method returns a new builder and leaves this one. Get one by

@@ -8,8 +8,9 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ResolveSampledCalls, ZOrderFunctions}
-import io.sparkzorder.skipping.ScanStrategy
+import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ZOrderFunctions}
+import io.sparkzorder.expressions.sampling.ResolveSampledCalls
+import io.sparkzorder.skipping.scan.ScanStrategy
 import io.sparkzorder.sql.{ResolveZOrderStatements, ZOrderParser}
 
 /**

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.sql.StatementText
+import io.sparkzorder.util.StatementText
 
 /**
  * A table of Parquet files, by name or by path, as a handle for its layout: the statements of

@@ -1,7 +1,7 @@
 package io.sparkzorder.commands
 
 /** The property `zorder.columns`: names separated by commas, quoted as in SQL where they need it. */
-private[commands] object ColumnList {
+private[sparkzorder] object ColumnList {
   private val item = "(?:`(?:[^`]|``)*`|[^`,])+".r
 
   def split(text: String): Seq[String] =

@@ -6,10 +6,9 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.expressions.OrderedType
-import io.sparkzorder.layout.OrderingColumn
-import io.sparkzorder.rewrite.RunHistory
-import io.sparkzorder.tables.{CatalogTarget, ListedTable}
+import io.sparkzorder.log.RunHistory
+import io.sparkzorder.ordering.OrderedType
+import io.sparkzorder.table.{CatalogTarget, ListedTable, OrderingColumn}
 
 /**
  * The columns that SHOW LAYOUT judges.
@@ -17,7 +16,7 @@ import io.sparkzorder.tables.{CatalogTarget, ListedTable}
  * @param dimensions number of columns that the ideal is for: 1 where each column stands for itself
  * @param ordering columns of the table's layout, by the records
  */
-private[commands] final case class ChosenColumns(
+private[sparkzorder] final case class ChosenColumns(
     columns: Seq[OrderingColumn],
     dimensions: Int,
     ordering: Seq[OrderingColumn]) {
@@ -25,7 +24,7 @@ private[commands] final case class ChosenColumns(
 }
 
 /** Chooses them: those of FOR, of the last run, of the table's property, or the first of the table. */
-private[commands] final class LayoutColumns(
+private[sparkzorder] final class LayoutColumns(
     session: Session,
     table: ListedTable,
     history: Option[RunHistory]) {
@@ -74,7 +73,7 @@ private[commands] final class LayoutColumns(
   }
 }
 
-private[commands] object LayoutColumns {
+private[sparkzorder] object LayoutColumns {
 
   /** Columns of a table that has no layout: so many of the first. */
   val Most = 32

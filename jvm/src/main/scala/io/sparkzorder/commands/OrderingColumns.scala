@@ -5,8 +5,8 @@ import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 import io.sparkzorder.bits.ZValues
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.expressions.OrderedType
-import io.sparkzorder.layout.OrderingColumn
+import io.sparkzorder.ordering.OrderedType
+import io.sparkzorder.table.OrderingColumn
 
 /** Finds and checks the columns of ZORDER BY. */
 final class OrderingColumns(target: String, sameName: Resolver) {

@@ -11,7 +11,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
  * The catalog's statistics of a table whose files were exchanged: its rows are what they were, so of
  * what ANALYZE TABLE found only the size is new.
  */
-private[commands] object SizeStatistics extends Logging {
+private[sparkzorder] object SizeStatistics extends Logging {
 
   /** Writes the new size where the catalog has one; a failure is logged, since statistics are hints. */
   def update(session: Session, table: CatalogTable): Unit =

@@ -9,8 +9,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.rewrite.{Publisher, Record, StateDirectory}
-import io.sparkzorder.tables.{CatalogTarget, DataFormat, Target, TargetChecks}
+import io.sparkzorder.log.{Publisher, Record, StateDirectory}
+import io.sparkzorder.table.{CatalogTarget, DataFormat, Target, TargetChecks}
 
 /**
  * What the statements about the runs of a table have in common: checks, `_zorder/`, and the session's
@@ -18,7 +18,7 @@ import io.sparkzorder.tables.{CatalogTarget, DataFormat, Target, TargetChecks}
  *
  * @param user the user's session
  */
-private[commands] final class TableState(user: Session, target: Target) {
+private[sparkzorder] final class TableState(user: Session, target: Target) {
   val conf: Configuration = user.sessionState.newHadoopConf()
   lazy val settings: Settings =
     new Settings(Map.empty, target.properties, user.conf.getAll, target.defaults).validate()
@@ -50,7 +50,7 @@ private[commands] final class TableState(user: Session, target: Target) {
   }
 }
 
-private[commands] object TableState {
+private[sparkzorder] object TableState {
 
   /** Publishes what was committed and not published, with its entries in the index. */
   def rollForward(user: Session, state: StateDirectory, format: DataFormat): Seq[Record] = {

@@ -2,7 +2,7 @@ package io.sparkzorder.commands
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-import io.sparkzorder.tables.Target
+import io.sparkzorder.table.Target
 
 /**
  * What a statement does with the table that it names: all of the statement but its target. It is no

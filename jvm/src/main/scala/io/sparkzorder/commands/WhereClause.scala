@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.tables.{CatalogTarget, Target}
+import io.sparkzorder.table.{CatalogTarget, Target}
 
 /**
  * The WHERE clause of OPTIMIZE by what its conjuncts are about. Columns are known by name.

@@ -11,6 +11,17 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 
+import io.sparkzorder.expressions.sampling.SampleReader
+import io.sparkzorder.ordering.{
+  BinaryOrder,
+  ColumnRangeIds,
+  FixedOrder,
+  OrderedType,
+  StringOrder,
+  WideDecimalOrder,
+  ZCurve
+}
+
 /** An expression over columns of one input that reads a sample of that input from a subquery. */
 sealed trait BySample extends Expression
 

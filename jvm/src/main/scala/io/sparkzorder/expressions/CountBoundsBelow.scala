@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.util.{ArrayData, TypeUtils}
 import org.apache.spark.sql.types.{ArrayType, DataType, IntegerType}
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.ordering.BoundsIndex
 
 /** The number of `bounds` below the child, 0 for NULL. */
 case class CountBoundsBelow(child: Expression, bounds: BoundsIndex) extends UnaryExpression {
@@ -43,7 +44,7 @@ case class CountBoundsBelow(child: Expression, bounds: BoundsIndex) extends Unar
     copy(child = newChild)
 }
 
-private[expressions] object LiteralBounds {
+private[sparkzorder] object LiteralBounds {
 
   /**
    * The bounds of an argument that is a literal ARRAY, in ascending order.

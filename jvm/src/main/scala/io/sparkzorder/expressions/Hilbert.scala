@@ -3,6 +3,7 @@ package io.sparkzorder.expressions
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionDescription}
 
 import io.sparkzorder.bits.HilbertCurve
+import io.sparkzorder.expressions.sampling.SampledCurve
 
 /**
  * `hilbert(c1, ..., cn)`: the Hilbert index of the columns' range ids.

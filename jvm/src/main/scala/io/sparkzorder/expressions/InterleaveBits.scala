@@ -11,6 +11,7 @@ import org.apache.spark.sql.sparkzorder.InputTypes.InputType
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.bits.BitInterleaver
+import io.sparkzorder.expressions.sampling.ArgumentChecks
 
 /**
  * `interleave_bits(c1, ..., cn)`: the bits of the columns, one of each in turn.

@@ -15,7 +15,18 @@ import org.apache.spark.sql.sparkzorder.InputTypes.InputType
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.sparkzorder.bits.{ByteStrings, OrderedBytes}
+import io.sparkzorder.bits.OrderedBytes
+import io.sparkzorder.expressions.sampling.ArgumentChecks
+import io.sparkzorder.ordering.{
+  BinaryOrder,
+  FixedOrder,
+  JavaNames,
+  OrderedStrings,
+  OrderedType,
+  StringOrder,
+  WideDecimalOrder
+}
+import io.sparkzorder.util.ByteStrings
 
 /** `ordered_bits(c [, bytes])`: bytes whose unsigned order is Spark's order of the column. */
 // scalastyle:off line.size.limit

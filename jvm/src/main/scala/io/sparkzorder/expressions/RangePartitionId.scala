@@ -10,6 +10,8 @@ import org.apache.spark.sql.sparkzorder.InputTypes
 import org.apache.spark.sql.sparkzorder.InputTypes.InputType
 import org.apache.spark.sql.types._
 
+import io.sparkzorder.expressions.sampling.{ArgumentChecks, SampledCall}
+
 /**
  * `range_partition_id(c [, n])` and `range_partition_id(c, bounds)`.
  *

@@ -3,6 +3,7 @@ package io.sparkzorder.expressions
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionDescription}
 
 import io.sparkzorder.bits.ZValues
+import io.sparkzorder.expressions.sampling.SampledCurve
 
 /**
  * `zorder(c1, ..., cn)`: the Z-value of the columns' range ids.

@@ -6,6 +6,15 @@ import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.bits.{BitInterleaver, OrderedLongs}
+import io.sparkzorder.expressions.sampling.ArgumentChecks
+import io.sparkzorder.ordering.{
+  BinaryOrder,
+  FixedOrder,
+  JavaNames,
+  OrderedType,
+  StringOrder,
+  WideDecimalOrder
+}
 
 /**
  * `zorder_by_value(c1, ..., cn)`: `interleave_bits(ordered_bits(c1), ...)` in one step, without the

@@ -10,7 +10,7 @@ import org.apache.parquet.schema.MessageType
 
 import org.apache.spark.sql.catalyst.util.{DateTimeConstants, RebaseDateTime}
 
-import io.sparkzorder.tables.{Footer, LeafBounds}
+import io.sparkzorder.table.stats.{Footer, LeafBounds}
 
 /**
  * Which leaf columns are indexed.

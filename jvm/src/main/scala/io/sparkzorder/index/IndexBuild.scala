@@ -8,7 +8,8 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.util.SerializableConfiguration
 
-import io.sparkzorder.tables._
+import io.sparkzorder.table.{DataFile, DataFormat}
+import io.sparkzorder.table.stats.{Footer, FooterReader}
 
 /** A file to be read by a task; Hadoop's status of a file drags its permissions along. */
 private final case class FileToRead(path: String, length: Long, modified: Long)

@@ -11,7 +11,8 @@ import org.apache.hadoop.fs.{FileStatus, FileSystem, ParentNotDirectoryException
 
 import org.apache.spark.internal.Logging
 
-import io.sparkzorder.rewrite.{ExclusiveFile, RawFiles, StateDirectory}
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.util.{ExclusiveFile, RawFiles}
 
 /**
  * Where a table's index lies: numbered generations `_zorder/_index/_<n>`, each complete from the moment

@@ -9,8 +9,10 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.rewrite.{Publisher, Record, StateDirectory}
-import io.sparkzorder.tables.{DataFile, DataFormat, Footer}
+import io.sparkzorder.log.{Record, StateDirectory}
+import io.sparkzorder.table.{DataFile, DataFormat}
+import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.util.Paths
 
 /**
  * Keeps a table's index up to date with what has just been published. A rename keeps a file's length
@@ -122,7 +124,7 @@ object IndexUpdate extends Logging {
   private def added(state: StateDirectory, records: Seq[Record]): Seq[DataFile] =
     records.flatMap(_.changes).groupBy(_.folder).toSeq.flatMap { case (folder, changes) =>
       val names = changes.flatMap(_.added.map(_.name)).toSet
-      val path = Publisher.folder(state.root, folder)
+      val path = Paths.folder(state.root, folder)
       val there = Try(state.fs.listStatus(path).toSeq).getOrElse(Nil)
       there.filter(s => names(s.getPath.getName)).map(DataFile(0, 0, _))
     }

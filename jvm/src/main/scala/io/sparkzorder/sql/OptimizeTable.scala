@@ -3,8 +3,8 @@ package io.sparkzorder.sql
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, UnaryNode}
 
-import io.sparkzorder.commands.OptimizeClauses
-import io.sparkzorder.tables.DataFormat
+import io.sparkzorder.commands.optimize.OptimizeClauses
+import io.sparkzorder.table.DataFormat
 
 /**
  * An OPTIMIZE statement whose target is not looked up yet.

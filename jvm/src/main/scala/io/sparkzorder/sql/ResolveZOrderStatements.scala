@@ -15,9 +15,16 @@ import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
-import io.sparkzorder.commands.{OptimizeCommand, PartitionPredicate}
+import io.sparkzorder.commands.optimize.{OptimizeCommand, PartitionPredicate}
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.tables._
+import io.sparkzorder.table.{
+  CatalogTarget,
+  DataFormat,
+  ParquetFiles,
+  PathTarget,
+  Target,
+  TargetChecks
+}
 
 /** Turns a statement into its command as soon as Spark has looked up the table. */
 final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalPlan] {

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
 
 import io.sparkzorder.commands.WhereClause
+import io.sparkzorder.util.StatementText
 
 /** What Iceberg has for an OPTIMIZE of ours on an Iceberg table. */
 private[sql] object RewriteDataFiles {

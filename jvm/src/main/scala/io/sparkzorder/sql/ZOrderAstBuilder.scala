@@ -22,10 +22,20 @@ import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StringType
 
-import io.sparkzorder.commands._
+import io.sparkzorder.commands.TargetAction
+import io.sparkzorder.commands.history.{RecoverLayout, ShowLayoutHistory, UndoLayout, VacuumLayout}
+import io.sparkzorder.commands.index.{
+  CreateIndex,
+  DropIndex,
+  RefreshIndex,
+  ShowSkippingCommand,
+  SkippingQuery
+}
+import io.sparkzorder.commands.layout.ShowLayout
+import io.sparkzorder.commands.optimize.OptimizeClauses
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
-import io.sparkzorder.tables.{DataFormat, ParquetFiles}
+import io.sparkzorder.table.{DataFormat, ParquetFiles}
 
 /**
  * Parse tree to unresolved plan.

@@ -3,7 +3,8 @@ package io.sparkzorder.expressions
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.functions.{array, col, lit}
 
-import io.sparkzorder.{functions => F, TestConditions, ZOrderSessionSuite}
+import io.sparkzorder.{functions => F}
+import io.sparkzorder.{TestConditions, ZOrderSessionSuite}
 
 /** Wrong calls fail in analysis, by condition. */
 class FunctionErrorsSuite extends ZOrderSessionSuite {

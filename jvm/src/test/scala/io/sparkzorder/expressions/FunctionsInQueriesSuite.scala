@@ -3,7 +3,8 @@ package io.sparkzorder.expressions
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.functions.{array, col, lit}
 
-import io.sparkzorder.{functions => F, ZOrderSessionSuite}
+import io.sparkzorder.{functions => F}
+import io.sparkzorder.ZOrderSessionSuite
 
 /** The functions over rows of every type: whole-stage code, generated code and interpreted agree. */
 class FunctionsInQueriesSuite extends ZOrderSessionSuite {

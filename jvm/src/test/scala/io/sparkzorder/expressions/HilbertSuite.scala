@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, ExpressionEval
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.LongType
 
-import io.sparkzorder.{functions => F, JobCounter, RandomInputs, ZOrderSessionSuite}
+import io.sparkzorder.{functions => F}
+import io.sparkzorder.{JobCounter, RandomInputs, ZOrderSessionSuite}
 import io.sparkzorder.bits.{HilbertCurve, ZValues}
 
 /** `hilbert`: in queries, and the expression that it becomes. */

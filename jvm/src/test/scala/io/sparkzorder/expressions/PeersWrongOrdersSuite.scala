@@ -4,6 +4,8 @@ import org.apache.spark.SparkFunSuite
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.sparkzorder.ordering.{ColumnRangeIds, ValuesOfTypes}
+
 /** Orders that other implementations of Z-order got wrong, each by its name. */
 class PeersWrongOrdersSuite extends SparkFunSuite {
 

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.RandomInputs
+import io.sparkzorder.ordering.ValuesOfTypes
 
 /** Many columns, a null in each place, and what the planner asks of an expression. */
 class WideFunctionsSuite extends SparkFunSuite with ExpressionEvalHelper with RandomInputs {

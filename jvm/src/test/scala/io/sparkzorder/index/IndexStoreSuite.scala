@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.sparkzorder.RandomInputs
-import io.sparkzorder.rewrite.RawFiles
+import io.sparkzorder.util.RawFiles
 
 /** What is written is read again; one generation after the other; nothing half-written is ever seen. */
 class IndexStoreSuite extends AnyFunSuite with RandomInputs {

@@ -87,7 +87,7 @@ object Disk {
   def parent(path: String): String = path.substring(0, math.max(path.lastIndexOf('/'), 0))
 }
 
-/** The model's counterparts of [[io.sparkzorder.rewrite.Record]] and its parts. */
+/** The model's counterparts of [[io.sparkzorder.log.Record]] and its parts. */
 final case class ModelReplaced(name: String, content: Rows, retained: String)
 final case class ModelAdded(staged: String, name: String, content: Rows)
 final case class ModelChange(

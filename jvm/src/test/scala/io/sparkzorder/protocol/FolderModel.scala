@@ -2,7 +2,7 @@ package io.sparkzorder.protocol
 
 import io.sparkzorder.protocol.Program._
 
-/** Counterpart of [[io.sparkzorder.rewrite.FolderFiles]], method by method. */
+/** Counterpart of [[io.sparkzorder.log.FolderFiles]], method by method. */
 final class FolderModel(
     state: StateModel,
     variant: Variant.Value,

@@ -2,7 +2,7 @@ package io.sparkzorder.protocol
 
 import io.sparkzorder.protocol.Program._
 
-/** Counterpart of [[io.sparkzorder.rewrite.Publisher]]. */
+/** Counterpart of [[io.sparkzorder.log.Publisher]]. */
 final class PublisherModel(state: StateModel, variant: Variant.Value) {
   private val marked = new MarkerPublisher(state, variant == Variant.MarkerIgnored)
 

@@ -2,7 +2,7 @@ package io.sparkzorder.protocol
 
 import io.sparkzorder.protocol.Program._
 
-/** Counterpart of [[io.sparkzorder.rewrite.StateDirectory]] and Retention. */
+/** Counterpart of [[io.sparkzorder.log.StateDirectory]] and Retention. */
 final class StateModel(variant: Variant.Value) {
 
   /** StateDirectory.numbers */

@@ -7,7 +7,8 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 
-import io.sparkzorder.layout.{FileStatistics, RowGroupStatistics, UnitBounds}
+import io.sparkzorder.quality.ideal.{RankedColumn, RankRange}
+import io.sparkzorder.table.stats.{FileStatistics, RowGroupStatistics, UnitBounds}
 
 /**
  * What files say of the ordering columns, as ranges of ranks: by file, by row group and by page.

@@ -5,6 +5,7 @@ import java.io.File
 import org.apache.spark.sql.Row
 
 import io.sparkzorder.ZOrderSessionSuite
+import io.sparkzorder.quality.ideal.{RankedColumn, RankRange}
 
 /** The measure against a literal loop over the rows of real files. */
 class LayoutQualitySuite extends ZOrderSessionSuite {
@@ -49,7 +50,7 @@ class LayoutQualitySuite extends ZOrderSessionSuite {
       val conf = spark.sessionState.newHadoopConf()
       val quality = LayoutQuality.of(dir, data, conf)
       val statistics =
-        io.sparkzorder.layout.FileStatistics.load(files.map(_.getPath), Nil, conf)
+        io.sparkzorder.table.stats.FileStatistics.load(files.map(_.getPath), Nil, conf)
       val groups = rows.zip(statistics).flatMap { case (rs, f) =>
         val ends = f.rowGroups.scanLeft(0L)(_ + _.rows)
         ends.zip(ends.tail).map { case (from, to) => rs.slice(from.toInt, to.toInt) }

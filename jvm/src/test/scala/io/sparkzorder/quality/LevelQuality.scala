@@ -1,5 +1,7 @@
 package io.sparkzorder.quality
 
+import io.sparkzorder.quality.ideal.{IdealGrid, RankedColumn, RankRange}
+
 /**
  * How well one level of a layout (its files, its row groups or its pages) serves queries, beside the
  * ideal for as many units. Excess is the number of units read divided by the ideal's: 1 is perfect.

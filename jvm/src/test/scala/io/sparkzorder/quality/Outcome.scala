@@ -1,5 +1,7 @@
 package io.sparkzorder.quality
 
+import io.sparkzorder.quality.ideal.{KdTree, RankedColumn}
+
 /**
  * What OPTIMIZE made of a case, judged by footers and column indexes.
  *

@@ -4,7 +4,7 @@ import java.io.File
 
 import org.apache.hadoop.conf.Configuration
 
-import io.sparkzorder.layout.FileStatistics
+import io.sparkzorder.table.stats.FileStatistics
 
 /**
  * What one run made of a table of many folders.

@@ -6,6 +6,8 @@ import org.apache.commons.io.FileUtils
 
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
+import io.sparkzorder.quality.ideal.RankedColumn
+
 /**
  * A table as Spark wrote it.
  *

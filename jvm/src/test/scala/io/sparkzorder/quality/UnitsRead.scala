@@ -1,5 +1,7 @@
 package io.sparkzorder.quality
 
+import io.sparkzorder.quality.ideal.{RankedColumn, RankRange}
+
 /**
  * The mean number of units that a query reads, exactly: over every place that the query can have.
  *

@@ -8,7 +8,9 @@ import org.apache.spark.sql.types.{DoubleType, IntegerType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.RandomInputs
-import io.sparkzorder.layout.{FileRange, OrderingColumn}
+import io.sparkzorder.quality.ideal.{RankedColumn, RankRange}
+import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.table.stats.FileRange
 
 class UnitsReadSuite extends AnyFunSuite with RandomInputs {
 

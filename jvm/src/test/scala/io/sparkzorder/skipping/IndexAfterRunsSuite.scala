@@ -8,6 +8,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.DataFrame
 
 import io.sparkzorder.index.{IndexReader, IndexStore}
+import io.sparkzorder.skipping.scan.{OverlayTestBase, ScanWithNumbers, ZOrderFileIndex}
 
 /** The index of a copy that INTO makes, and of runs that another statement publishes or takes back. */
 class IndexAfterRunsSuite extends OverlayTestBase {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.sparkzorder.TestAccess
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.sparkzorder.expressions.ValuesOfTypes
+import io.sparkzorder.ordering.ValuesOfTypes
 
 /**
  * A leaf column of a random table.

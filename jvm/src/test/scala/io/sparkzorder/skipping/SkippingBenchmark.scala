@@ -9,7 +9,22 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
-import io.sparkzorder.index._
+import io.sparkzorder.index.{
+  DateLeaf,
+  DoubleLeaf,
+  FileEntry,
+  FileShape,
+  IndexCache,
+  IndexContent,
+  IndexedColumn,
+  IndexStore,
+  IndexValue,
+  IntegerLeaf,
+  LeafEntry,
+  LoadedIndex,
+  StringLeaf
+}
+import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
 
 /**
  * How long an index of many files takes to write, load and filter, and its memory, as plain numbers of this

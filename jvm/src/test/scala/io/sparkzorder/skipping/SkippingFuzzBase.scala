@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.RandomInputs
+import io.sparkzorder.skipping.scan.IndexNarrowing
 
 /**
  * The index against Spark itself: of every file in which Spark finds a matching row, the index must say

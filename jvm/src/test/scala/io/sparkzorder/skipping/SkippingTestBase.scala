@@ -14,7 +14,8 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.functions.input_file_name
 
 import io.sparkzorder.commands.OptimizeTestBase
-import io.sparkzorder.index._
+import io.sparkzorder.index.{ColumnValues, IndexStore}
+import io.sparkzorder.skipping.scan.IndexNarrowing
 
 /** A scan in an optimized plan. */
 final case class Scan(

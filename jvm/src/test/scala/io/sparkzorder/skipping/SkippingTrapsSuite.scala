@@ -6,8 +6,17 @@ import java.nio.file.Files
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.sparkzorder.SparkLine
 
-import io.sparkzorder.index._
-import io.sparkzorder.tables._
+import io.sparkzorder.index.{
+  ColumnChoice,
+  ColumnValues,
+  FooterEntries,
+  IndexContent,
+  LeafEntry,
+  LongBounds
+}
+import io.sparkzorder.skipping.scan.IndexNarrowing
+import io.sparkzorder.table.{ParquetFiles, PathTarget, TableLister}
+import io.sparkzorder.table.stats.{Footer, FooterReader}
 
 /** Bugs of peers in which skipping loses rows, each as a test of its own. */
 class SkippingTrapsSuite extends SkippingTestBase {

@@ -12,16 +12,11 @@ import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import io.sparkzorder.{JobCounter, TestConditions}
-import io.sparkzorder.commands.{
-  OptimizeClauses,
-  OptimizeTestBase,
-  RecoverLayout,
-  ShowLayout,
-  ShowLayoutHistory,
-  UndoLayout,
-  VacuumLayout
-}
-import io.sparkzorder.tables.ParquetFiles
+import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.commands.history.{RecoverLayout, ShowLayoutHistory, UndoLayout, VacuumLayout}
+import io.sparkzorder.commands.layout.ShowLayout
+import io.sparkzorder.commands.optimize.OptimizeClauses
+import io.sparkzorder.table.ParquetFiles
 
 /** Writes down what reaches the next parser, and lets Spark's own do the work. */
 abstract class RecordingParser(val real: ParserInterface) extends ParserInterface {

@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
 import io.sparkzorder.FaultyFileSystem
-import io.sparkzorder.rewrite.{Publisher, StateDirectory}
+import io.sparkzorder.log.{Publisher, StateDirectory}
 
 /** When the child is killed. */
 private[torture] sealed trait Moment
@@ -183,7 +183,7 @@ private[torture] final class Torture(base: File, session: SparkSession, folders:
 private[torture] object Torture {
 
   /** Whether readers with the extension lay committed records over a listing already. */
-  val hasOverlay: Boolean = Try(Class.forName("io.sparkzorder.rewrite.FolderOverlay")).isSuccess
+  val hasOverlay: Boolean = Try(Class.forName("io.sparkzorder.log.FolderOverlay")).isSuccess
 
   val phases: Seq[String] = Seq(
     "check",

@@ -8,7 +8,7 @@ import org.openjdk.jmh.infra.Blackhole
 import org.apache.spark.sql.types.LongType
 
 import io.sparkzorder.bits.ZValues
-import io.sparkzorder.expressions.{ColumnRangeIds, ZCurve}
+import io.sparkzorder.ordering.{ColumnRangeIds, ZCurve}
 
 /** The whole key of a row of BIGINT columns: a search in 1023 bounds a column, and the Z-value. */
 @BenchmarkMode(Array(Mode.AverageTime))

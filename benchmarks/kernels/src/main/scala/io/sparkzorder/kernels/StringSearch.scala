@@ -8,7 +8,7 @@ import org.openjdk.jmh.infra.Blackhole
 
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.sparkzorder.expressions.StringBounds
+import io.sparkzorder.ordering.StringBounds
 
 /** The range of a STRING among 1023 bounds. */
 @BenchmarkMode(Array(Mode.AverageTime))

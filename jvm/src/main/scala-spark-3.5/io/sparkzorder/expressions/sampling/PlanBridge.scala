@@ -1,0 +1,12 @@
+package io.sparkzorder.expressions.sampling
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** There are no recursive queries before Spark 4. */
+private[sparkzorder] object PlanBridge {
+
+  def isRecursion(plan: LogicalPlan): Boolean = {
+    val _ = plan
+    false
+  }
+}

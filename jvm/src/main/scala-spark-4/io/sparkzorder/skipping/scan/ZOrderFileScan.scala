@@ -1,0 +1,80 @@
+package io.sparkzorder.skipping.scan
+
+import org.apache.spark.sql.catalyst.{InternalRow, TableIdentifier}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.connector.read.streaming.SparkDataStream
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.util.collection.BitSet
+
+/**
+ * Spark 4: the scan with the constructor of its base, since Spark copies nodes by that. The arguments
+ * have other names than the members of the base, which must not be kept twice.
+ */
+final class ZOrderFileScan(
+    ofRelation: HadoopFsRelation,
+    ofStream: Option[SparkDataStream],
+    attributes: Seq[Attribute],
+    schemaOfFiles: StructType,
+    filtersOnPartitions: Seq[Expression],
+    buckets: Option[BitSet],
+    coalescedBuckets: Option[Int],
+    filtersOnData: Seq[Expression],
+    table: Option[TableIdentifier],
+    withoutBuckets: Boolean)
+    extends FileSourceScanExec(
+      ofRelation,
+      ofStream,
+      attributes,
+      schemaOfFiles,
+      filtersOnPartitions,
+      buckets,
+      coalescedBuckets,
+      filtersOnData,
+      table,
+      withoutBuckets)
+    with ScanWithNumbers {
+
+  override def copy(
+      relation: HadoopFsRelation,
+      stream: Option[SparkDataStream],
+      output: Seq[Attribute],
+      requiredSchema: StructType,
+      partitionFilters: Seq[Expression],
+      optionalBucketSet: Option[BitSet],
+      optionalNumCoalescedBuckets: Option[Int],
+      dataFilters: Seq[Expression],
+      tableIdentifier: Option[TableIdentifier],
+      disableBucketedScan: Boolean): FileSourceScanExec = new ZOrderFileScan(
+    relation,
+    stream,
+    output,
+    requiredSchema,
+    partitionFilters,
+    optionalBucketSet,
+    optionalNumCoalescedBuckets,
+    dataFilters,
+    tableIdentifier,
+    disableBucketedScan)
+
+  override protected def withNumbers(scan: FileSourceScanExec): FileSourceScanExec =
+    ZOrderFileScan.of(scan)
+
+  override protected def selectedValues: Iterator[InternalRow] =
+    dynamicallySelectedPartitions.filePartitionIterator.map(_.values)
+}
+
+object ZOrderFileScan {
+  def of(scan: FileSourceScanExec): ZOrderFileScan = new ZOrderFileScan(
+    scan.relation,
+    scan.stream,
+    scan.output,
+    scan.requiredSchema,
+    scan.partitionFilters,
+    scan.optionalBucketSet,
+    scan.optionalNumCoalescedBuckets,
+    scan.dataFilters,
+    scan.tableIdentifier,
+    scan.disableBucketedScan)
+}

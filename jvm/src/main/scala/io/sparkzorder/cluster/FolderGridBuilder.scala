@@ -1,0 +1,104 @@
+package io.sparkzorder.cluster
+
+import org.apache.spark.sql.types.DataType
+
+import io.sparkzorder.ordering.ColumnRanks
+
+/**
+ * Builds the grid of one folder: the cuts first, then the bounds that they need.
+ *
+ * @param files wanted
+ * @param firstFile number of the folder's first file
+ */
+private[sparkzorder] final class FolderGridBuilder(
+    types: Seq[DataType],
+    sample: FolderSample,
+    rows: Long,
+    files: Int,
+    firstFile: Int) {
+  import FolderGridBuilder._
+
+  def build(): FolderGrid = if (sample.rows == 0) oneFile else byCuts
+
+  private def oneFile: FolderGrid = {
+    val columns = types.map { t =>
+      GridColumn(ColumnRanks.fromSample(t, Array(), null, 0, 1).bounds, Array(0, 0))
+    }
+    val whole = Cell(rows.toDouble, firstFile, 1, Box.empty(types.length))
+    FolderGrid(
+      columns.toIndexedSeq,
+      CutTree.onlyCell,
+      IndexedSeq(whole),
+      IndexedSeq(types.map(_ => Side(0, Unit)).toIndexedSeq))
+  }
+
+  private def byCuts: FolderGrid = {
+    val cuts = new KdCuts(sample.ranked, sample.sizes.of(sample.ranked), files).build()
+    val columns = types.indices.map { c =>
+      new BoundedColumn(sample.ranked(c), cuts.nodes.filter(_.column == c).map(_.rank), files)
+    }
+    FolderGrid(
+      columns.map(_.column),
+      new CutTree(
+        cuts.nodes.map(_.column).toArray,
+        cuts.nodes.map(n => columns(n.column).slotOf(n.rank)).toArray,
+        cuts.nodes.flatMap(n => Seq(n.left, n.right)).toArray),
+      CellFiles.number(cuts.leaves, rows, files, firstFile),
+      cuts.leaves.map(leaf => types.indices.map(side(_, leaf))))
+  }
+
+  /** Where a cell lies in a column: where its sample does, and a row's share more at either end. */
+  private def side(c: Int, leaf: KdCuts.Leaf): Side = {
+    val below = sample.ranked(c).below
+    val from = below(leaf.box.lowest(c)).toDouble / sample.rows
+    val until = below(leaf.box.highest(c) + 1).toDouble / sample.rows
+    val more = if (leaf.box.lowest(c) == leaf.box.highest(c)) 0.0 else (until - from) / leaf.rows
+    Side(scaled(math.max(0.0, from - more)), scaled(math.min(1.0, until + more)))
+  }
+}
+
+private[sparkzorder] object FolderGridBuilder {
+
+  /** Ranks are integers from 0 to this one. */
+  val Unit: Int = 1 << 30
+
+  def scaled(share: Double): Int = (share * Unit).toInt
+}
+
+/**
+ * The bounds of one column.
+ *
+ * @param cuts ranks at which the column is cut
+ */
+private final class BoundedColumn(
+    ranked: RankedColumn,
+    cuts: Seq[Int],
+    files: Int) {
+  import BoundedColumn._
+
+  private val kept: Array[Int] = {
+    val enough =
+      ColumnRanks.thin(ranked.sorted.weights, ranked.nulls.toDouble, boundsFor(files))
+    // the bound of rank r is value number r - 1; rank 1 is told from NULL without a bound
+    (enough ++ cuts.filter(_ > 1).map(_ - 1)).distinct.sorted
+  }
+
+  val column: GridColumn = {
+    val ranks = ColumnRanks.of(ranked.dataType, ranked.sorted, ranked.nulls.toDouble, kept)
+    val ofNull = ranked.nulls / 2.0 / ranked.rows
+    GridColumn(ranks.bounds, (ofNull +: ranks.midRanks).map(FolderGridBuilder.scaled))
+  }
+
+  /** The least slot of the values of a rank above 0. */
+  def slotOf(rank: Int): Int =
+    if (rank == 1) 0 else 2 * java.util.Arrays.binarySearch(kept, rank - 1) + 1
+}
+
+private object BoundedColumn {
+  private val Least = 4096
+  private val Most = 1 << 16
+  private val PerFile = 8
+
+  /** Enough that correlated columns, too, have several within each cell. */
+  def boundsFor(files: Int): Int = math.max(Least, math.min(Most, PerFile * files))
+}

@@ -1,0 +1,106 @@
+package io.sparkzorder.cluster
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, PartitionDirectory}
+import org.apache.spark.sql.functions.{col, monotonically_increasing_id, shiftleft, xxhash64}
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.{IntegerType, StructType}
+
+import io.sparkzorder.table.{DataFormat, TableFiles}
+import io.sparkzorder.util.SqlNames
+
+/**
+ * The rows of just the listed files, with two more columns that say where a row comes from: the
+ * ordinals of its folder and of its file. They cost nothing a row, since Spark adds them as it adds
+ * partition values.
+ *
+ * @param schema data columns to read
+ * @param format of the files
+ */
+final class InputFrame(
+    session: Session,
+    files: TableFiles,
+    schema: StructType,
+    format: DataFormat) {
+
+  /** Name of the folder column; no data column is called so. */
+  val folderColumn: String = InputFrame.unused("_zorder_folder", schema, session)
+
+  /** Name of the file column; no data column is called so. */
+  val fileColumn: String = InputFrame.unused("_zorder_file", schema, session)
+
+  val frame: Frame = session.baseRelationToDataFrame(
+    HadoopFsRelation(
+      new ListedFiles(files, places),
+      places,
+      schema,
+      None,
+      format.reader,
+      Map.empty)(session))
+
+  private def places: StructType =
+    new StructType().add(folderColumn, IntegerType, false).add(fileColumn, IntegerType, false)
+
+  def folder: Attribute = attribute(folderColumn)
+  def file: Attribute = attribute(fileColumn)
+
+  def attribute(name: String): Attribute =
+    frame.queryExecution.analyzed.output.find(_.name == name).get
+
+  /**
+   * What tells the rows of a file apart, BIGINT: the position of a row in its file, or where Spark does
+   * not say that, in its task, which is the same in every attempt and ascends with the position.
+   */
+  def rowIndex: Column =
+    if (format.hasRowIndex) metadata("row_index") else monotonically_increasing_id()
+
+  /** What rows are sorted by to stand as they stood in their files, one file after the other. */
+  def order: Seq[Column] = {
+    val file = col(SqlNames.quoted(fileColumn))
+    // 2^40 rows of a file and 2^23 files are both beyond any format and a driver's listing
+    if (format.hasRowIndex) Seq(shiftleft(file.cast("bigint"), 40) + rowIndex)
+    else Seq(file, metadata("file_block_start"), rowIndex)
+  }
+
+  private def metadata(field: String): Column = frame.metadataColumn("_metadata").getField(field)
+
+  /** A hash of where a row stands: the same in every attempt of a task, unlike a random number. */
+  def rowHash: Column = xxhash64(col(SqlNames.quoted(fileColumn)), rowIndex)
+
+  /** An ordering column by its name parts. */
+  def resolve(parts: Seq[String]): Expression =
+    frame.queryExecution.analyzed
+      .resolve(parts, session.sessionState.conf.resolver)
+      .getOrElse(throw new NoSuchElementException(parts.mkString(".")))
+}
+
+object InputFrame {
+
+  /** `wish`, or `wish` with a number, such that no column of the schema has that name. */
+  def unused(wish: String, schema: StructType, session: Session): String = {
+    val sameName = session.sessionState.conf.resolver
+    (Iterator(wish) ++ Iterator.from(1).map(i => s"$wish$i"))
+      .find(n => !schema.exists(f => sameName(f.name, n)))
+      .get
+  }
+}
+
+/** A file index of a fixed list of files, each with its folder and file ordinal. */
+private final class ListedFiles(files: TableFiles, override val partitionSchema: StructType)
+    extends FileIndex {
+  override def rootPaths: Seq[Path] = Seq(files.root)
+  override def refresh(): Unit = ()
+  override def sizeInBytes: Long = files.files.map(_.length).sum
+  override def inputFiles: Array[String] = files.files.map(_.path.toString).toArray
+
+  override def listFiles(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
+    files.files.map { f =>
+      PartitionDirectory(InternalRow(f.folder, f.ordinal), Array[FileStatus](f.status))
+    }
+}

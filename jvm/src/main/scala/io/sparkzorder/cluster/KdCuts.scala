@@ -1,0 +1,198 @@
+package io.sparkzorder.cluster
+
+import scala.collection.mutable.ArrayBuffer
+
+/**
+ * Where one cell ends and the next begins: a kd-tree over the ranks of a folder's sample, with as many
+ * leaves as the folder gets files (Bentley 1975; the widest side is cut, as Friedman, Bentley and
+ * Finkel 1977 do).
+ *
+ * A point query on a column reads the cells whose side in that column holds the value, so the sum of
+ * the sides is what it costs. A cut leaves the sum of its own column as it was and doubles that of
+ * every other one: hence the widest side, measured by the share of all rows that its values have. Where
+ * the cut lies does not matter for the sum, which is why a small sample is enough. Equal values are
+ * never told apart.
+ *
+ * @param columns the sample; all of the same number of rows, at least one
+ * @param sizes of the sampled rows, in any unit
+ * @param files wanted, at least 1
+ */
+private[sparkzorder] final class KdCuts(
+    columns: IndexedSeq[RankedColumn],
+    sizes: Array[Int],
+    files: Int) {
+  import KdCuts._
+
+  private val n = columns.head.rows
+  // size of the sampled rows that a file should have
+  private val target = sizes.foldLeft(0L)(_ + _).toDouble / files
+  private val rows = Array.tabulate(n)(identity)
+  private val spare = new Array[Int](n)
+  private val nodes = ArrayBuffer.empty[Node]
+  private val leaves = ArrayBuffer.empty[Leaf]
+
+  def build(): Cuts = {
+    grow(0, n, files, 0)
+    Cuts(nodes.toIndexedSeq, leaves.toIndexedSeq)
+  }
+
+  /**
+   * Cuts the rows in `from until until` of `rows` into `wanted` files.
+   *
+   * @param turns how often the way here went right, so that neighbours differ in it
+   * @return the node's number, or the complement of the leaf's
+   */
+  private def grow(from: Int, until: Int, wanted: Int, turns: Int): Int = {
+    val box = boxOf(from, until)
+    choose(from, until, wanted, box, turns) match {
+      case None =>
+        leaves += Leaf(until - from, sizeOf(from, until), wanted, box)
+        ~(leaves.length - 1)
+      case Some(split) =>
+        val node = nodes.length
+        nodes += null
+        val middle = partition(from, until, split.column, split.rank)
+        val left = grow(from, middle, split.filesLeft, turns)
+        val right = grow(middle, until, wanted - split.filesLeft, turns + 1)
+        nodes(node) = Node(split.column, split.rank, left, right)
+        node
+    }
+  }
+
+  private def choose(from: Int, until: Int, wanted: Int, box: Box, turns: Int): Option[Split] = {
+    val open = columns.indices.filter(c => box.lowest(c) < box.highest(c))
+    if (wanted == 1 || open.isEmpty) None
+    else {
+      val widths = columns.indices.map(c => columns(c).share(box.lowest(c), box.highest(c)))
+      val widest = open.map(widths).max
+      // sides of about the same length take turns from cell to cell, so that no column loses to another
+      val equal = open.filter(widths(_) >= AboutEqual * widest)
+      val first = splitOf(equal(turns % equal.length), from, until, wanted)
+      if (first.imbalance <= Balanced) Some(first)
+      else {
+        // values of many rows may leave no good cut: then a narrower side may be the better one
+        Some((first +: open.filter(_ != first.column).map(splitOf(_, from, until, wanted)))
+          .maxBy(s => widths(s.column) / (s.imbalance * s.imbalance)))
+      }
+    }
+  }
+
+  /** The best cut of a column: between two values, near the middle of the wanted files. */
+  private def splitOf(column: Int, from: Int, until: Int, wanted: Int): Split = {
+    val ranks = columns(column).ranks
+    val count = until - from
+    // rank above size in one long, so that sorting needs no boxes
+    val sorted = new Array[Long](count)
+    var i = 0
+    while (i < count) {
+      val row = rows(from + i)
+      sorted(i) = (ranks(row).toLong << 32) | sizes(row)
+      i += 1
+    }
+    java.util.Arrays.sort(sorted)
+    val whole = sizeOf(from, until)
+    val half = whole * (wanted / 2) / wanted
+    var below = 0.0
+    var at = 0
+    while (at < count - 1 && below + sizeIn(sorted(at)) <= half) {
+      below += sizeIn(sorted(at))
+      at += 1
+    }
+    // `at` is the row in which the half is reached: its value goes to the one side or to the other
+    val value = rankIn(sorted(at))
+    var first = at
+    var belowFirst = below
+    while (first > 0 && rankIn(sorted(first - 1)) == value) {
+      first -= 1
+      belowFirst -= sizeIn(sorted(first))
+    }
+    var next = at
+    var belowNext = below
+    while (next < count && rankIn(sorted(next)) == value) {
+      belowNext += sizeIn(sorted(next))
+      next += 1
+    }
+    val cuts = (if (first > 0) Seq((first, belowFirst)) else Nil) ++
+      (if (next < count) Seq((next, belowNext)) else Nil)
+    cuts.map { case (k, left) =>
+      val filesLeft = math.max(1, math.min(wanted - 1, math.round(left / whole * wanted).toInt))
+      val filled =
+        Seq(left / filesLeft, (whole - left) / (wanted - filesLeft)).map(_ / target)
+      Split(column, rankIn(sorted(k)), filesLeft, filled.map(s => math.max(s, 1 / s)).max)
+    }.minBy(_.imbalance)
+  }
+
+  private def sizeOf(from: Int, until: Int): Double = {
+    var sum = 0L
+    var i = from
+    while (i < until) {
+      sum += sizes(rows(i))
+      i += 1
+    }
+    sum.toDouble
+  }
+
+  /** Brings the rows below `rank` to the front, in their order; returns where the others begin. */
+  private def partition(from: Int, until: Int, column: Int, rank: Int): Int = {
+    val ranks = columns(column).ranks
+    var left = from
+    var kept = 0
+    var i = from
+    while (i < until) {
+      val row = rows(i)
+      if (ranks(row) < rank) {
+        rows(left) = row
+        left += 1
+      } else {
+        spare(kept) = row
+        kept += 1
+      }
+      i += 1
+    }
+    System.arraycopy(spare, 0, rows, left, kept)
+    left
+  }
+
+  private def boxOf(from: Int, until: Int): Box = {
+    val lowest = new Array[Int](columns.length)
+    val highest = new Array[Int](columns.length)
+    val leastValue = new Array[Int](columns.length)
+    columns.indices.foreach { c =>
+      val ranks = columns(c).ranks
+      var lo = Int.MaxValue
+      var hi = Int.MinValue
+      var value = Int.MaxValue
+      var i = from
+      while (i < until) {
+        val r = ranks(rows(i))
+        if (r < lo) lo = r
+        if (r > hi) hi = r
+        if (r > 0 && r < value) value = r
+        i += 1
+      }
+      leastValue(c) = if (hi == 0) 0 else value
+      lowest(c) = lo
+      highest(c) = hi
+    }
+    Box(lowest, leastValue, highest)
+  }
+}
+
+private[sparkzorder] object KdCuts {
+  private val AboutEqual = 0.9
+  private val Balanced = 1.2
+
+  /** An inner node: rows of `rank` and above of `column` are on the right. */
+  final case class Node(column: Int, rank: Int, left: Int, right: Int)
+
+  /** A leaf: sampled rows with their size, wanted files, and the ranks of its rows. */
+  final case class Leaf(rows: Int, size: Double, files: Int, box: Box)
+
+  final case class Cuts(nodes: IndexedSeq[Node], leaves: IndexedSeq[Leaf])
+
+  /** @param imbalance how far the worse side's file size is from the target, as a factor from 1 */
+  private final case class Split(column: Int, rank: Int, filesLeft: Int, imbalance: Double)
+
+  private def rankIn(sorted: Long): Int = (sorted >>> 32).toInt
+  private def sizeIn(sorted: Long): Int = sorted.toInt
+}

@@ -1,0 +1,102 @@
+package io.sparkzorder.cluster
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.types.{DataType, Decimal}
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.ordering.{FixedOrder, LongBounds, OrderedType, SortedSample}
+
+/**
+ * The values of one ordering column in the sampled rows of a folder, in the order of the rows. A
+ * value of fixed width takes eight bytes, since a sample may have millions of rows.
+ */
+sealed trait KeyColumn {
+  def rows: Int
+
+  /** The rank of every row; see [[RankedColumn]]. */
+  def ranked: RankedColumn
+}
+
+/** Takes the values of a [[KeyColumn]] one by one. */
+sealed trait KeyColumnBuilder {
+
+  /** @param value a Catalyst value, which is copied where it may point into a row; null for NULL */
+  def add(value: Any): Unit
+  def result(): KeyColumn
+}
+
+object KeyColumn {
+  def newBuilder(dataType: DataType): KeyColumnBuilder = OrderedType.require(dataType) match {
+    case f: FixedOrder => new LongKeysBuilder(f)
+    case _ => new ObjectKeysBuilder(dataType)
+  }
+
+  /** For callers that have the values in hand, nulls included. */
+  def of(dataType: DataType, values: Seq[Any]): KeyColumn = {
+    val builder = newBuilder(dataType)
+    values.foreach(builder.add)
+    builder.result()
+  }
+}
+
+private final class LongKeysBuilder(order: FixedOrder) extends KeyColumnBuilder {
+  private val keys = new mutable.ArrayBuilder.ofLong
+  private val nulls = new java.util.BitSet
+  private var n = 0
+
+  override def add(value: Any): Unit = {
+    if (value == null) nulls.set(n) else keys += order.toLong(value)
+    n += 1
+  }
+
+  override def result(): KeyColumn = new LongKeys(order, keys.result(), nulls, n)
+}
+
+/** @param keys ordered longs of the rows that are not NULL */
+private final class LongKeys(
+    order: FixedOrder,
+    keys: Array[Long],
+    nulls: java.util.BitSet,
+    override val rows: Int)
+    extends KeyColumn {
+
+  override def ranked: RankedColumn = {
+    val sorted = SortedSample.ofOrderedLongs(order, keys.clone())
+    val distinct = sorted.all.asInstanceOf[LongBounds]
+    val ranks = new Array[Int](rows)
+    var next = 0
+    var r = 0
+    while (r < rows) {
+      if (!nulls.get(r)) {
+        ranks(r) = 1 + (distinct.slot(keys(next)) >> 1)
+        next += 1
+      }
+      r += 1
+    }
+    new RankedColumn(order.dataType, sorted, distinct, ranks)
+  }
+}
+
+private final class ObjectKeysBuilder(dataType: DataType) extends KeyColumnBuilder {
+  private val values = new mutable.ArrayBuilder.ofRef[AnyRef]
+
+  override def add(value: Any): Unit = values += (value match {
+    case s: UTF8String => s.clone()
+    case d: Decimal => d.clone()
+    case other => other.asInstanceOf[AnyRef]
+  })
+
+  override def result(): KeyColumn = new ObjectKeys(dataType, values.result())
+}
+
+private final class ObjectKeys(dataType: DataType, values: Array[AnyRef]) extends KeyColumn {
+  override def rows: Int = values.length
+
+  override def ranked: RankedColumn = {
+    val sorted = SortedSample(dataType, values.filter(_ != null).toArray[Any], null)
+    val distinct = sorted.all
+    val ranks = values.map(v => if (v == null) 0 else 1 + (distinct.slotOf(v) >> 1))
+    new RankedColumn(dataType, sorted, distinct, ranks)
+  }
+}

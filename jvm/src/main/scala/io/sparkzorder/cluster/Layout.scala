@@ -1,0 +1,77 @@
+package io.sparkzorder.cluster
+
+import org.apache.spark.sql.functions.{col, element_at, typedLit}
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.util.SqlNames
+
+/** Deals the rows of a table to files and sorts them inside, so that each task writes one file. */
+object Layout {
+
+  /**
+   * Rows by the places that a grid gives them. Partition `i` of the result holds file `i` of the grid.
+   *
+   * @return the data columns only
+   */
+  def byGrid(
+      session: Session,
+      input: InputFrame,
+      schema: StructType,
+      columns: Seq[OrderingColumn],
+      grid: Grid): Frame = {
+    val placement = new Placement(grid)
+    val name = InputFrame.unused("_zorder_place", schema, session)
+    val keys = columns.map(c => input.resolve(c.parts))
+    // row positions are read only where one key fills several files
+    val heavy = grid.folders.flatten.exists(_.cells.exists(_.files > 1))
+    val tie = InputFrame.unused("_zorder_tie", schema, session)
+    val tied =
+      input.frame.withColumn(tie, if (heavy) input.rowHash else typedLit(0L))
+    def attribute(frame: Frame, name: String) =
+      frame.queryExecution.analyzed.output.find(_.name == name).get
+    val placed = tied.withColumn(
+      name,
+      SparkLine.column(
+        PlaceOfRow(keys, input.folder, attribute(tied, tie), placement)))
+    val kept =
+      placed.select((schema.fieldNames.toSeq :+ name).map(n => col(SqlNames.quoted(n))): _*)
+    val files = kept.repartition(
+      grid.files,
+      SparkLine.column(FileOfPlace(attribute(kept, name), placement)))
+    // one column is a plain sort by its values; ids would leave ties unsorted
+    val sorted =
+      if (columns.size == 1) files.sortWithinPartitions(SparkLine.column(keys.head))
+      else files.sortWithinPartitions(col(name))
+    dataColumns(sorted, schema)
+  }
+
+  /**
+   * Rows of whole input files put together, in the order in which they stood.
+   *
+   * @param fileOf number of the output file of each input file
+   */
+  def byFile(
+      session: Session,
+      input: InputFrame,
+      schema: StructType,
+      fileOf: IndexedSeq[Int],
+      files: Int): Frame = {
+    val order = input.order.zipWithIndex.map { case (column, i) =>
+      val name = InputFrame.unused(s"_zorder_place_$i", schema, session)
+      name -> column.as(name)
+    }
+    val file = col(SqlNames.quoted(input.fileColumn))
+    val preimages = ShufflePreimages(files)
+    val dealt = element_at(typedLit(fileOf.map(preimages(_))), file + 1)
+    val placed = input.frame.select(col("*") +: order.map(_._2): _*)
+    val sorted =
+      placed.repartition(files, dealt).sortWithinPartitions(order.map(o => col(o._1)): _*)
+    dataColumns(sorted, schema)
+  }
+
+  private def dataColumns(frame: Frame, schema: StructType): Frame =
+    frame.select(schema.fieldNames.toSeq.map(n => col(SqlNames.quoted(n))): _*)
+}

@@ -1,0 +1,106 @@
+package io.sparkzorder.cluster
+
+import io.sparkzorder.bits.{HilbertCurve, ZValues}
+import io.sparkzorder.ordering.{BoundsIndex, LongBounds}
+
+/**
+ * Places rows by a grid: the place of a row is one BIGINT that says which file holds it and where in
+ * that file it stands. From the most significant bit:
+ *
+ *  - the number of its ''part'': the parts of a cell are the files that hold it, in the order of cells;
+ *  - its position on the Hilbert curve through its cell, as far as bits are left.
+ *
+ * Within a cell the ids of the columns are made anew, from the cell's own sides, with the widest side
+ * over all bits and the others in proportion: the curve then passes through pieces that are about as
+ * long in every column, which pages need. Above nine columns the curve is the Z-curve.
+ *
+ * Immutable and safe for threads.
+ */
+final class Placement(grid: Grid) extends Serializable {
+
+  private val firstParts: IndexedSeq[Int] = grid.folders.scanLeft(0)((n, f) =>
+    n + f.map(_.cells.map(_.files).sum).getOrElse(0))
+
+  private val parts = firstParts.last
+
+  private val keyBits = 63 - (32 - Integer.numberOfLeadingZeros(parts))
+
+  /** What hash partitioning needs to send the rows of a part to their file's partition. */
+  private val preimages: Array[Long] = {
+    val ofFile = ShufflePreimages(math.max(1, grid.files))
+    for {
+      folder <- grid.folders.flatten
+      cell <- folder.cells
+      part <- 0 until cell.files
+    } yield ofFile(cell.file + part)
+  }.toArray
+
+  private val folders: Array[PlacedFolder] = grid.folders.zip(firstParts).map { case (f, first) =>
+    f.map(new PlacedFolder(_, first, keyBits)).orNull
+  }.toArray
+
+  /** @param folder ordinal of a folder that has rows */
+  def folder(folder: Int): PlacedFolder = folders(folder)
+
+  /** The key of the shuffle for a row's place. */
+  def preimage(place: Long): Long = preimages((place >>> keyBits).toInt)
+}
+
+/** Places the rows of one folder. */
+final class PlacedFolder private[sparkzorder] (grid: FolderGrid, firstPart: Int, keyBits: Int)
+    extends Serializable {
+
+  private val d = grid.columns.length
+  private val bounds: Array[BoundsIndex] = grid.columns.map(_.bounds).toArray
+  private val ranks: Array[Array[Int]] = grid.columns.map(_.midRanks).toArray
+  private val tree = grid.tree
+  private val firstParts: Array[Int] = grid.cells.scanLeft(firstPart)(_ + _.files).toArray
+  private val greatestId = (1 << ZValues.bitsPerColumn(d)) - 1
+
+  // of each cell: where its sides begin, one a column, and what turns a rank above that into an id
+  private val from: Array[Array[Int]] = grid.sides.map(_.map(_.from).toArray).toArray
+  private val idsPerRank: Array[Double] = grid.sides.map { sides =>
+    val widest = sides.map(s => s.until - s.from).max
+    if (widest <= 0) 0.0 else (greatestId + 1.0) / widest
+  }.toArray
+
+  private val shift = math.max(0, d * ZValues.bitsPerColumn(d) - keyBits)
+
+  // None: the Z-curve
+  private val curve: Option[HilbertCurve] =
+    if (d <= HilbertCurve.MaxColumns) Some(HilbertCurve.of(d)) else None
+
+  /** Slot of a non-null Catalyst value of column `c`; NULL has the slot -1. */
+  def slotOf(c: Int, value: Any): Int = bounds(c).slotOf(value)
+
+  /** As [[slotOf]], by the ordered long of a value of fixed width. */
+  def slotOfOrdered(c: Int, ordered: Long): Int = bounds(c).asInstanceOf[LongBounds].slot(ordered)
+
+  /**
+   * The place of a row.
+   *
+   * @param slots one a column
+   * @param tie tells rows of one heavy key apart, any number
+   */
+  def place(slots: Array[Int], tie: Long): Long = {
+    val cell = tree.cellOf(slots)
+    var part = firstParts(cell)
+    val parts = firstParts(cell + 1) - part
+    if (parts > 1) part += java.lang.Math.floorMod(tie, parts.toLong).toInt
+    (part.toLong << keyBits) | (position(cell, slots) >>> shift)
+  }
+
+  private def position(cell: Int, slots: Array[Int]): Long = {
+    val begin = from(cell)
+    val scale = idsPerRank(cell)
+    var z = 0L
+    var c = 0
+    while (c < d) {
+      val id = ((ranks(c)(slots(c) + 1) - begin(c)) * scale).toInt
+      // values that the sample did not show may lie outside of the sides
+      z |= ZValues.part(math.max(0, math.min(greatestId, id)), c, d)
+      c += 1
+    }
+    if (curve.isDefined) curve.get.index(z) else z
+  }
+}

@@ -1,0 +1,63 @@
+package io.sparkzorder.cluster
+
+import org.apache.spark.sql.functions.{col, element_at, lit, typedLit}
+import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
+
+import io.sparkzorder.table.{OrderingColumn, TableFiles}
+import io.sparkzorder.util.SqlNames
+
+/** One pass over the ordering columns that takes a share of the key rows of every folder. */
+object Sampler {
+  private val Scale = 1L << 30
+  private val FolderFloor = 200L
+
+  /**
+   * Key rows to sample when no setting says so: 200 a file, so that file sizes vary by a fourteenth of
+   * the mean; from a million rows on fewer, down to 64 a file.
+   */
+  def rowsFor(files: Long): Long =
+    Seq(100000L, math.min(200 * files, 1000000L), 64 * files).max
+
+  /**
+   * The sample of each folder.
+   *
+   * @param wanted key rows of the whole table
+   * @param rows rows of each folder
+   */
+  def sample(
+      input: InputFrame,
+      files: TableFiles,
+      columns: Seq[OrderingColumn],
+      rows: IndexedSeq[Long],
+      wanted: Long): IndexedSeq[FolderSample] = {
+    val share = wanted.toDouble / math.max(1L, rows.sum)
+    val thresholds = rows.map { r =>
+      val floor = FolderFloor.toDouble / math.max(1L, r)
+      math.min(Scale.toDouble, math.ceil(math.max(share, floor) * Scale)).toLong
+    }
+    val keys = columns.map(c => SparkLine.column(input.resolve(c.parts)))
+    val folder = col(SqlNames.quoted(input.folderColumn))
+    val chosen =
+      if (thresholds.forall(_ >= Scale)) input.frame
+      else {
+        // a hash of the row's place: the same rows in every attempt
+        val position = input.rowHash.bitwiseAND(lit(Scale - 1))
+        val threshold =
+          if (thresholds.distinct.size == 1) lit(thresholds.head)
+          else element_at(typedLit(thresholds), folder + 1)
+        input.frame.where(position < threshold)
+      }
+    val builders =
+      files.folders.map(_ => columns.map(c => KeyColumn.newBuilder(c.dataType)).toArray)
+    SparkPrivate.foreachInternal(chosen.select(folder +: keys: _*)) { row =>
+      val ofFolder = builders(row.getInt(0))
+      var c = 0
+      while (c < ofFolder.length) {
+        ofFolder(c).add(
+          if (row.isNullAt(c + 1)) null else row.get(c + 1, columns(c).dataType))
+        c += 1
+      }
+    }
+    builders.map(b => FolderSample(b.map(_.result()).toIndexedSeq))
+  }
+}

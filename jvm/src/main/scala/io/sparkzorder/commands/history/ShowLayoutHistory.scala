@@ -1,0 +1,96 @@
+package io.sparkzorder.commands.history
+
+import java.sql.Timestamp
+
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.execution.command.LeafRunnableCommand
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.commands.{TableState, TargetAction}
+import io.sparkzorder.log.{Record, RunHistory, StateDirectory, Undo, UndoClaim}
+import io.sparkzorder.table.Target
+
+/** SHOW LAYOUT HISTORY: the records of a table, the newest first. */
+case object ShowLayoutHistory extends TargetAction {
+  override def statement: String = "SHOW LAYOUT HISTORY"
+  override def command(target: Target): LogicalPlan = ShowLayoutHistoryCommand(target)
+
+  /** Columns of the result. */
+  val schema: StructType = new StructType()
+    .add("number", LongType, nullable = false)
+    .add("run", StringType, nullable = false)
+    .add("time", TimestampType, nullable = false)
+    .add("user", StringType, nullable = false)
+    .add("operation", StringType, nullable = false)
+    .add("columns", ArrayType(StringType, containsNull = false), nullable = false)
+    .add("filesRemoved", LongType, nullable = false)
+    .add("filesAdded", LongType, nullable = false)
+    .add("bytesRemoved", LongType, nullable = false)
+    .add("bytesAdded", LongType, nullable = false)
+    .add("numRows", LongType, nullable = false)
+    .add("status", StringType, nullable = false)
+    .add("undoPossible", BooleanType, nullable = false)
+    .add("retainedBytes", LongType, nullable = false)
+    .add("retainedUntil", TimestampType)
+}
+
+/** SHOW LAYOUT HISTORY of a known target. It writes, renames and deletes nothing. */
+final case class ShowLayoutHistoryCommand(target: Target) extends LeafRunnableCommand {
+
+  override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(ShowLayoutHistory.schema)
+
+  override def simpleString(maxFields: Int): String = s"ShowLayoutHistory ${target.name}"
+
+  override def run(session: SparkSession): Seq[Row] = {
+    val table = new TableState(SparkLine.session(session), target)
+    table.check()
+    val history = RunHistory.read(table.state)
+    val rows = new HistoryRows(table.state, history)
+    history.records.reverse.map { case (number, record) => rows.of(number, record) }
+  }
+}
+
+/** What the records, and the files beside them, tell about each run. */
+private[sparkzorder] final class HistoryRows(state: StateDirectory, history: RunHistory) {
+  private val retained = state.retained().map(_.getPath.getName.stripPrefix("_")).toSet
+  private val nextToUndo = history.inForce.headOption.map(_._1)
+
+  def of(number: Long, r: Record): Row = {
+    val removed = r.changes.flatMap(_.replaced)
+    val added = r.changes.flatMap(_.added)
+    val status = statusOf(number, r)
+    val isNext = nextToUndo.contains(number)
+    val kept = if (isNext) UndoClaim.kept(state, r.run) else state.retained(r.run)
+    val keptBytes =
+      if (isNext || retained(r.run)) state.files(kept).filter(_.isFile).map(_.getLen).sum else 0L
+    val expires = keptBytes > 0 && (status == "published" || status == "undone")
+    Row(
+      number,
+      r.run,
+      new Timestamp(r.createdMs),
+      r.user,
+      r.kind,
+      r.columns,
+      removed.size.toLong,
+      added.size.toLong,
+      removed.map(_.length).sum,
+      added.map(_.length).sum,
+      added.map(_.rows).sum,
+      status,
+      isNext && new Undo(state, number, r, kept).obstacle.isEmpty,
+      keptBytes,
+      if (expires) new Timestamp(state.doneSince(number) + r.retainMs) else null)
+  }
+
+  private def statusOf(number: Long, r: Record): String =
+    if (!r.exchangesFiles) "aborted"
+    else if (!state.isDone(number)) "committed, not published"
+    else if (state.hasConflict(number)) "conflict"
+    else if (history.isUndone(r.run)) "undone"
+    else "published"
+
+}

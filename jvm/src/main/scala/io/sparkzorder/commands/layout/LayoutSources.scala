@@ -1,0 +1,71 @@
+package io.sparkzorder.commands.layout
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.log.snapshot.CommittedFiles
+import io.sparkzorder.table.{
+  CatalogTarget,
+  DataFormat,
+  IcebergLister,
+  ListedTable,
+  PathTarget,
+  RelationLister,
+  TableLister,
+  Target,
+  TargetChecks
+}
+
+/** Lists the files of whatever SHOW LAYOUT may name. */
+private[sparkzorder] final class LayoutSources(session: Session, conf: Configuration) {
+
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_LAYOUT_NOT_KNOWN for other files */
+  def list(source: LayoutSource): ListedTable = source match {
+    case OwnTable(target: PathTarget) if isDelta(target) =>
+      relation(target.name, session.table(s"delta.${quoted(target.path)}"))
+    case OwnTable(target: PathTarget) =>
+      TargetChecks.check(target, conf)
+      own(target)
+    case OwnTable(target @ CatalogTarget(table)) =>
+      val isOwn = table.provider.flatMap(DataFormat.named).isDefined
+      // Spark reads by its own rules what another format or an option of the table decides
+      if (isOwn && TargetChecks.hidingOption(table).isEmpty) own(target)
+      else relation(target.name, session.table(target.name))
+    case OtherTable(name, "iceberg") => IcebergLister.list(session, name)
+    case OtherTable(name, _) => relation(name, session.table(name))
+  }
+
+  private def own(target: Target): ListedTable = {
+    val lister = new TableLister(session, target)
+    val state = new StateDirectory(target.root(conf), conf)
+    val files = new CommittedFiles(state).list(() => lister.list())
+    ListedTable(target.name, files, files.catalogSchema, Some(target), target.format)
+  }
+
+  private def relation(name: String, frame: => Frame): ListedTable = {
+    val listed =
+      try RelationLister.list(name, frame)
+      catch {
+        case e: ZOrderException => throw e
+        case NonFatal(e) => throw ZOrderErrors.layoutNotKnown(name, s"Spark cannot read it: $e")
+      }
+    listed.getOrElse {
+      throw ZOrderErrors.layoutNotKnown(
+        name,
+        "Spark does not read it as one table of Parquet or ORC files")
+    }
+  }
+
+  private def isDelta(target: PathTarget): Boolean = {
+    val log = new Path(target.location, "_delta_log")
+    log.getFileSystem(conf).exists(log)
+  }
+
+  private def quoted(path: String): String = s"`${path.replace("`", "``")}`"
+}

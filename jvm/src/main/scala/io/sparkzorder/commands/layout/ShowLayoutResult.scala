@@ -1,0 +1,102 @@
+package io.sparkzorder.commands.layout
+
+import java.sql.Timestamp
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.log.RetainedFiles
+import io.sparkzorder.report.{ColumnLayout, UnitReads, ValueText}
+import io.sparkzorder.table.stats.FileRange
+
+/**
+ * The row that SHOW LAYOUT returns for a column.
+ *
+ * @param zone session time zone, in which timestamps are shown
+ */
+private[sparkzorder] final class ShowLayoutResult(
+    layout: ColumnLayout,
+    retained: RetainedFiles,
+    zone: String) {
+
+  def toRow: Row = Row(
+    layout.column.name,
+    layout.files.count,
+    layout.rows,
+    rounded(layout.files.perPointQuery),
+    rounded(layout.files.ideal),
+    orNull(layout.files.excess),
+    Row(rounded(layout.depth.mean), layout.depth.max, layout.depth.histogram),
+    layout.distinctAtLeast,
+    orNull(layout.nulls.filter(_ => layout.rows > 0).map(_.toDouble / layout.rows)),
+    orNull(layout.sortedness),
+    units(layout.rowGroups),
+    layout.pages.map(units).orNull,
+    retained.bytes,
+    retained.untilMs.map(new Timestamp(_)).orNull,
+    if (layout.warnings.isEmpty) null else layout.warnings.mkString("; "),
+    ranges)
+
+  private def units(u: UnitReads): Row =
+    Row(u.count, rounded(u.perPointQuery), rounded(u.ideal), orNull(u.excess))
+
+  /** At most so many, evenly chosen; the same files for every column. */
+  private def ranges: Seq[Row] = {
+    val text = new ValueText(layout.column.dataType, zone)
+    val step = math.max(1.0, layout.ranges.size.toDouble / ShowLayoutResult.MostRanges)
+    val chosen = math.min(layout.ranges.size, ShowLayoutResult.MostRanges)
+    (0 until chosen).map { i =>
+      layout.ranges((i * step).toInt) match {
+        case (rows, Some(FileRange(min, max))) => Row(text(min), text(max), rows)
+        case (rows, None) => Row(null, null, rows)
+      }
+    }
+  }
+
+  private def orNull(x: Option[Double]): java.lang.Double =
+    x.map(d => Double.box(rounded(d))).orNull
+
+  // sums of many shares: no digits of rounding errors for users to wonder at
+  private def rounded(x: Double): Double = math.rint(x * 1e6) / 1e6
+}
+
+private[sparkzorder] object ShowLayoutResult {
+
+  /** Files whose ranges are shown. */
+  val MostRanges = 4096
+
+  private val depth = new StructType()
+    .add("mean", DoubleType, nullable = false)
+    .add("max", LongType, nullable = false)
+    .add("histogram", MapType(LongType, LongType, valueContainsNull = false), nullable = false)
+
+  private val units = new StructType()
+    .add("count", LongType, nullable = false)
+    .add("perPointQuery", DoubleType, nullable = false)
+    .add("ideal", DoubleType, nullable = false)
+    .add("excess", DoubleType)
+
+  private val range = new StructType()
+    .add("min", StringType)
+    .add("max", StringType)
+    .add("rows", LongType, nullable = false)
+
+  /** Columns of the result, as the SQL reference documents them. */
+  val schema: StructType = new StructType()
+    .add("column", StringType, nullable = false)
+    .add("files", LongType, nullable = false)
+    .add("rows", LongType, nullable = false)
+    .add("filesPerPointQuery", DoubleType, nullable = false)
+    .add("ideal", DoubleType, nullable = false)
+    .add("excess", DoubleType)
+    .add("overlapDepth", depth, nullable = false)
+    .add("distinctAtLeast", LongType, nullable = false)
+    .add("nullShare", DoubleType)
+    .add("sortedness", DoubleType)
+    .add("rowGroups", units, nullable = false)
+    .add("pages", units)
+    .add("retainedBytes", LongType, nullable = false)
+    .add("retainedUntil", TimestampType)
+    .add("warning", StringType)
+    .add("fileRanges", ArrayType(range, containsNull = false), nullable = false)
+}

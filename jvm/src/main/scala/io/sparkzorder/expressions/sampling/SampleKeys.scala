@@ -1,0 +1,107 @@
+package io.sparkzorder.expressions.sampling
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{
+  ImperativeAggregate,
+  TypedImperativeAggregate
+}
+import org.apache.spark.sql.types.{BinaryType, DataType}
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.ordering.{ColumnRanks, OrderedStrings}
+
+/**
+ * The aggregate of the sampling subquery: keeps a sample of rows of the columns and gives their
+ * [[SampledRanks]].
+ *
+ * One pass and one sample serve any number of columns. Strings and binaries are kept to their first
+ * [[SampleKeys.MaxValueBytes]] bytes, so that a sample stays small whatever the rows hold.
+ *
+ * @param children columns of orderable atomic types
+ */
+case class SampleKeys(
+    children: Seq[Expression],
+    mutableAggBufferOffset: Int = 0,
+    inputAggBufferOffset: Int = 0)
+    extends TypedImperativeAggregate[KeySample] {
+
+  override def nullable: Boolean = false
+  override def dataType: DataType = BinaryType
+  override def prettyName: String = "zorder_sample"
+
+  @transient private lazy val toUnsafe = UnsafeProjection.create(children.map(_.dataType).toArray)
+
+  // a retried task has the same partition and so draws the same rows
+  override def createAggregationBuffer(): KeySample =
+    new KeySample(children.length, SampleKeys.Seed + TaskContext.getPartitionId())
+
+  override def update(buffer: KeySample, input: InternalRow): KeySample = {
+    if (buffer.wantsNext()) {
+      val values = children.map(c => SampleKeys.shortened(c.eval(input))).toArray
+      buffer.put(toUnsafe(new GenericInternalRow(values)).copy())
+    }
+    buffer
+  }
+
+  override def merge(buffer: KeySample, other: KeySample): KeySample = {
+    buffer.join(other)
+    buffer
+  }
+
+  override def eval(buffer: KeySample): Any =
+    SampledRanks.encode(children.indices.map(i => ranks(buffer, i, children(i).dataType)))
+
+  private def ranks(sample: KeySample, column: Int, dataType: DataType): ColumnRanks = {
+    val values = Array.newBuilder[Any]
+    val weights = Array.newBuilder[Double]
+    var nullWeight = 0.0
+    sample.foreach { (row, weight) =>
+      if (row.isNullAt(column)) nullWeight += weight
+      else {
+        values += row.get(column, dataType)
+        weights += weight
+      }
+    }
+    ColumnRanks.fromSample(
+      dataType,
+      values.result(),
+      weights.result(),
+      nullWeight,
+      SampleKeys.MaxBounds)
+  }
+
+  override def serialize(buffer: KeySample): Array[Byte] = buffer.toBytes
+
+  override def deserialize(bytes: Array[Byte]): KeySample =
+    KeySample.fromBytes(children.length, SampleKeys.Seed, bytes)
+
+  override def withNewMutableAggBufferOffset(offset: Int): ImperativeAggregate =
+    copy(mutableAggBufferOffset = offset)
+
+  override def withNewInputAggBufferOffset(offset: Int): ImperativeAggregate =
+    copy(inputAggBufferOffset = offset)
+
+  override protected def withNewChildrenInternal(
+      newChildren: IndexedSeq[Expression]): SampleKeys = copy(children = newChildren)
+}
+
+private[sparkzorder] object SampleKeys {
+
+  /** Bounds of a column: what range ids of 16 bits make use of, and small enough to send about. */
+  val MaxBounds = 4096
+
+  /** What is kept of a string: long enough for paths and addresses. */
+  val MaxValueBytes = 256
+
+  private val Seed = 0x5a6f72646572L
+
+  /** A value that may be kept: its own copy happens where the row becomes unsafe. */
+  private def shortened(value: Any): Any = value match {
+    case s: UTF8String if s.numBytes > MaxValueBytes =>
+      UTF8String.fromBytes(OrderedStrings.padded(s, MaxValueBytes))
+    case b: Array[Byte] if b.length > MaxValueBytes => b.take(MaxValueBytes)
+    case other => other
+  }
+}

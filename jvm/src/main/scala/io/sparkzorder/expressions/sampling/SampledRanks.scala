@@ -1,0 +1,111 @@
+package io.sparkzorder.expressions.sampling
+
+import java.math.BigInteger
+import java.nio.ByteBuffer
+
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.ordering.{
+  BinaryBounds,
+  BinaryOrder,
+  ColumnRangeIds,
+  ColumnRanks,
+  FixedOrder,
+  LongBounds,
+  OrderedType,
+  StringBounds,
+  StringOrder,
+  WideBounds,
+  WideDecimalOrder,
+  ZCurve
+}
+
+/**
+ * The ranks of several columns as one BINARY, the value of a sampling subquery.
+ *
+ * The form, big-endian: the end of each column's part counted from the start of the parts, as INTs
+ * after their number; then each column's part: the number of bounds, the mid-ranks of their slots as
+ * DOUBLEs, the bounds as BIGINTs or as byte strings that follow their length.
+ */
+private[sparkzorder] object SampledRanks {
+
+  def encode(columns: Seq[ColumnRanks]): Array[Byte] = {
+    val parts = columns.map(encodeColumn)
+    val out = ByteBuffer.allocate(4 + 4 * parts.length + parts.map(_.length).sum)
+    out.putInt(parts.length)
+    parts.scanLeft(0)(_ + _.length).tail.foreach(end => out.putInt(end))
+    parts.foreach(part => out.put(part))
+    out.array()
+  }
+
+  /** The ranks of the column at `position`, whose type is `dataType`. */
+  def decode(bytes: Array[Byte], position: Int, dataType: DataType): ColumnRanks = {
+    val in = ByteBuffer.wrap(bytes)
+    val columns = in.getInt(0)
+    val start = if (position == 0) 0 else in.getInt(4 * position)
+    in.position(4 + 4 * columns + start)
+    val n = in.getInt()
+    val midRanks = Array.fill(2 * n + 1)(in.getDouble())
+    def blob(): Array[Byte] = {
+      val b = new Array[Byte](in.getInt())
+      in.get(b)
+      b
+    }
+    val bounds = OrderedType.require(dataType) match {
+      case f: FixedOrder => new LongBounds(f, Array.fill(n)(in.getLong()))
+      case w: WideDecimalOrder => new WideBounds(w, Array.fill(n)(new BigInteger(blob())))
+      case StringOrder => new StringBounds(Array.fill(n)(UTF8String.fromBytes(blob())))
+      case BinaryOrder => new BinaryBounds(Array.fill(n)(blob()))
+    }
+    new ColumnRanks(dataType, bounds, midRanks)
+  }
+
+  private def encodeColumn(ranks: ColumnRanks): Array[Byte] = ranks.bounds match {
+    case b: LongBounds =>
+      val out = header(ranks, 8 * b.length)
+      b.sorted.foreach(v => out.putLong(v))
+      out.array()
+    case b: WideBounds => withBlobs(ranks, b.sorted.map(_.toByteArray))
+    case b: StringBounds => withBlobs(ranks, b.sorted.map(_.getBytes))
+    case b: BinaryBounds => withBlobs(ranks, b.sorted)
+  }
+
+  private def withBlobs(ranks: ColumnRanks, blobs: Array[Array[Byte]]): Array[Byte] = {
+    val out = header(ranks, blobs.map(4 + _.length).sum)
+    blobs.foreach(b => out.putInt(b.length).put(b))
+    out.array()
+  }
+
+  private def header(ranks: ColumnRanks, boundBytes: Int): ByteBuffer = {
+    val out = ByteBuffer.allocate(4 + 8 * ranks.midRanks.length + boundBytes)
+    out.putInt(ranks.bounds.length)
+    ranks.midRanks.foreach(r => out.putDouble(r))
+    out
+  }
+}
+
+/**
+ * Reads the range ids of some columns from the BINARY of a sample; what generated code holds on to.
+ *
+ * @param types the columns' types
+ * @param positions the columns' positions in the sample
+ */
+final class SampleReader(types: Array[DataType], positions: Array[Int]) extends Serializable {
+
+  /** Range ids in 0 until `buckets`, one a column. Without a sample (null) all are 0. */
+  def rangeIds(sample: Array[Byte], buckets: Int): Array[ColumnRangeIds] =
+    types.zip(positions).map { case (dataType, position) =>
+      val ranks =
+        if (sample == null) ColumnRanks.fromSample(dataType, Array.empty[Any], null, 0, 1)
+        else SampledRanks.decode(sample, position, dataType)
+      ranks.toRangeIds(buckets)
+    }
+
+  /** The range ids of the only column. */
+  def rangeId(sample: Array[Byte], buckets: Int): ColumnRangeIds = rangeIds(sample, buckets).head
+
+  /** The Z-curve over all columns. */
+  def curve(sample: Array[Byte]): ZCurve =
+    new ZCurve(rangeIds(sample, 1 << io.sparkzorder.bits.ZValues.bitsPerColumn(types.length)))
+}

@@ -1,0 +1,65 @@
+package io.sparkzorder.log
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/** Commits a run: the exclusive appearance of the next numbered record. */
+final class Committer(state: StateDirectory, target: String) extends Logging {
+
+  /**
+   * Checks the run against every record since then and creates the next one. Who loses a number
+   * to another run checks again and takes the next.
+   *
+   * @param recheck lists the inputs again; throws ZORDER_CONFLICT when one has changed
+   * @param after the last record that was published before the inputs were listed: a file that it
+   *   replaced and that is there again, as some writers use one name for ever, is a new file
+   * @return the number of the record
+   */
+  def commit(record: Record, recheck: () => Unit, after: Long = 0L): Long = {
+    val ours = inputs(record)
+    def attempt(checkedTo: Long): Long = {
+      val newer = state.numbers().filter(_ > checkedTo)
+      newer.map(n => state.read(n)).foreach(check(_, record.run, ours))
+      recheck()
+      if (!state.fs.exists(state.staging(record.run))) {
+        throw ZOrderErrors.conflict(target, "the staged files of this run were removed")
+      }
+      val last = newer.lastOption.getOrElse(checkedTo)
+      if (state.createRecord(last + 1, record)) last + 1
+      else {
+        logInfo(s"another run took record ${last + 1} of $target; checking again")
+        attempt(last)
+      }
+    }
+    attempt(after)
+  }
+
+  private def check(other: Record, run: String, ours: Set[(String, String)]): Unit =
+    other.kind match {
+      case Record.Abort if other.run == run =>
+        throw ZOrderErrors.conflict(target, "this run was declared dead and cleaned up")
+      case _ if other.exchangesFiles =>
+        inputs(other).intersect(ours).headOption.foreach { case (folder, name) =>
+          throw ZOrderErrors.conflict(
+            target,
+            s"run ${other.run} has replaced ${pathOf(folder, name)}")
+        }
+        // listed while that run was still publishing: its other files may be yet to come
+        outputs(other).intersect(ours).headOption.foreach { case (folder, name) =>
+          throw ZOrderErrors.conflict(
+            target,
+            s"run ${other.run} was just adding ${pathOf(folder, name)}")
+        }
+      case _ =>
+    }
+
+  private def pathOf(folder: String, name: String): String =
+    if (folder.isEmpty) name else s"$folder/$name"
+
+  private def outputs(record: Record): Set[(String, String)] =
+    record.changes.flatMap(c => c.added.map(a => (c.folder, a.name))).toSet
+
+  private def inputs(record: Record): Set[(String, String)] =
+    record.changes.flatMap(c => c.replaced.map(r => (c.folder, r.name))).toSet
+}

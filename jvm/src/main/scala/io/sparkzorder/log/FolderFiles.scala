@@ -1,0 +1,166 @@
+package io.sparkzorder.log
+
+import java.io.{FileNotFoundException, IOException}
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import io.sparkzorder.util.{FileMove, Paths, RawFiles}
+
+/**
+ * The files of a committed run in one folder, each in one of three places.
+ *
+ * New files: staged under `_zorder/`, then waiting in the folder under a hidden name, then visible.
+ * Replaced files: in the folder, then retained under `_zorder/`. All new files wait in the folder
+ * before the first replaced file leaves it. So whoever overwrites or drops the folder takes the
+ * waiting files away with everything else, and the rename that would make one visible finds nothing:
+ * no row comes back into an overwritten folder, however late a publisher is.
+ *
+ * @param change what the run does to the folder
+ */
+private[sparkzorder] final class FolderFiles(
+    state: StateDirectory,
+    record: Record,
+    change: FolderChange) {
+  private val fs = state.fs
+
+  val folder: Path = Paths.folder(state.root, change.folder)
+  private val retention = state.retained(record.run)
+
+  private def staged(a: Added) = new Path(state.staging(record.run), a.staged)
+
+  /** Where a new file waits in its folder; hidden, and taken away by whoever overwrites the folder. */
+  private def waiting(a: Added) = Paths.child(folder, FolderFiles.waitingName(record, a))
+
+  private def visible(a: Added) = Paths.child(folder, a.name)
+  private def original(r: Replaced) = Paths.child(folder, r.name)
+  private def retained(r: Replaced) = new Path(retention, r.retained)
+
+  /** Where a new file is now; None when somebody took it away, or a later run has replaced it. */
+  def find(a: Added): Option[FileStatus] =
+    // in the order in which publishers move it, so that none is missed on its way
+    status(staged(a)).orElse(status(waiting(a))).orElse(status(visible(a)))
+
+  /** True when every new file is visible. */
+  def isPublished: Boolean = change.added.nonEmpty && change.added.forall(isIn)
+
+  /** True when a new file is visible: then all replaced ones were out before. */
+  def isComingIn: Boolean = change.added.exists(isIn)
+
+  // somebody else may have written a file under the name of one that is still to come
+  private def isIn(a: Added) =
+    exists(visible(a)) && !exists(waiting(a)) && !exists(staged(a))
+
+  def canRetain: Boolean = exists(retention)
+
+  /** What somebody did to a replaced file since the commit, if anything. */
+  def changedInput: Option[String] =
+    first(change.replaced.iterator.flatMap { r =>
+      val now = status(original(r))
+      if (now.exists(isSame(_, r))) None else whereIs(r, now)
+    })
+
+  /** A name to come that somebody's file has: only an undo brings back names that others know. */
+  def takenName: Option[String] =
+    // in this order: ours, once it is visible, is neither staged nor waiting any more
+    change.added
+      .find(a => isRetained(a) && exists(visible(a)) && (exists(staged(a)) || exists(waiting(a))))
+      .map(taken)
+
+  /** Moves the staged files to where they wait. */
+  def enter(): Option[String] =
+    first(change.added.iterator.flatMap { a =>
+      if (move(staged(a), waiting(a)) || exists(folder)) None else Some("it was dropped")
+    })
+
+  /** A new file that is neither waiting nor visible: somebody took it away. */
+  def missingNew: Option[String] =
+    // in this order, since another publisher moves them in this order
+    change.added.find(a => !exists(waiting(a)) && !exists(visible(a))).map(_ => overwritten)
+
+  /** Moves the replaced files to where they are retained. */
+  def takeOut(): Option[String] =
+    first(change.replaced.iterator.flatMap { r =>
+      val before = status(original(r))
+      if (before.exists(isSame(_, r))) move(original(r), retained(r))
+      RawFiles.sweepChecksum(fs, original(r))
+      whereIs(r, before)
+    })
+
+  /** Gives the waiting files their names. */
+  def bringIn(): Option[String] =
+    first(change.added.iterator.flatMap { a =>
+      // both at once: only an undo brings back names that somebody may have used since
+      if (isRetained(a) && exists(waiting(a)) && exists(visible(a)) && exists(waiting(a))) {
+        Some(taken(a))
+      } else if (move(waiting(a), visible(a)) || exists(visible(a))) None
+      else Some(overwritten)
+    })
+
+  /** Removes the new files that are not visible; those of an undo first go back from the folder. */
+  def discardNew(): Unit =
+    change.added.foreach { a =>
+      // in this order: a publisher that is still at work moves them in this order
+      if (isRetained(a)) move(waiting(a), staged(a))
+      else {
+        fs.delete(staged(a), false)
+        fs.delete(waiting(a), false)
+      }
+    }
+
+  /**
+   * None when a replaced file is retained, else what became of it.
+   *
+   * @param before its status in the folder, taken before this call: another publisher moves it from
+   *   there to where it is retained
+   */
+  private def whereIs(r: Replaced, before: Option[FileStatus]): Option[String] =
+    status(retained(r)) match {
+      case Some(s) if isSame(s, r) => None
+      case Some(_) =>
+        // written over the old name between our look and our rename: it is somebody else's
+        if (!exists(original(r))) move(retained(r), original(r))
+        Some(s"the file ${r.name} was overwritten")
+      case None =>
+        Some(s"the file ${r.name} was ${if (before.isDefined) "overwritten" else "removed"}")
+    }
+
+  /**
+   * Renames a file, which fails where the directory is missing.
+   *
+   * @return false when `from` is not there, or the directory of `to`
+   */
+  private def move(from: Path, to: Path): Boolean = {
+    val moved = FileMove.rename(fs, from, to)
+    if (!moved && exists(from) && exists(to.getParent)) {
+      throw new IOException(s"cannot rename $from to $to")
+    }
+    moved
+  }
+
+  /** True for a file of an undo: it lies in a directory of its own below the staging directory. */
+  private def isRetained(a: Added): Boolean = a.staged.contains('/')
+
+  /** The first problem; nothing is done beyond it. */
+  private def first(problems: Iterator[String]): Option[String] =
+    if (problems.hasNext) Some(problems.next()) else None
+
+  private def isSame(s: FileStatus, r: Replaced): Boolean =
+    s.getLen == r.length && s.getModificationTime == r.modified
+
+  private def exists(path: Path): Boolean = status(path).isDefined
+
+  private def status(path: Path): Option[FileStatus] =
+    try Some(fs.getFileStatus(path))
+    catch { case _: FileNotFoundException => None }
+
+  private def taken(a: Added) = s"a file ${a.name} was written there"
+
+  private def overwritten = "it was overwritten or dropped while it was being published"
+}
+
+private[sparkzorder] object FolderFiles {
+
+  /** Name under which a new file waits in its folder. */
+  def waitingName(record: Record, added: Added): String =
+    s"_zorder_${record.run}${added.staged.split('/').last}"
+}

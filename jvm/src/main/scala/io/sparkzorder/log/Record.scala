@@ -1,0 +1,88 @@
+package io.sparkzorder.log
+
+import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
+import com.fasterxml.jackson.module.scala.DefaultScalaModule
+
+/**
+ * A file that a run replaces, as it was listed.
+ *
+ * @param retained name below `_zorder/_retained/_<run>/` under which it is kept
+ */
+final case class Replaced(name: String, length: Long, modified: Long, retained: String)
+
+/**
+ * A file that a run adds.
+ *
+ * @param staged path below `_zorder/_staged/_<run>/`
+ * @param name final name
+ * @param modified modification time in milliseconds of the file as written, which renames keep; 0 or
+ *   less in a record that does not say
+ */
+final case class Added(
+    staged: String,
+    name: String,
+    length: Long,
+    rows: Long,
+    modified: Long = -1L)
+
+/** What a run does to one folder; `folder` is relative to the table's root, empty for the root. */
+final case class FolderChange(folder: String, replaced: Seq[Replaced], added: Seq[Added])
+
+/**
+ * What a run took, by which DRY RUN predicts the next one.
+ *
+ * @param inputBytes bytes of the files that it replaced
+ * @param shuffleBytes bytes that its shuffle wrote
+ * @param millis from its first sampled row to its verified files
+ */
+final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
+
+/**
+ * A numbered record of `_zorder/_commits/`. Its exclusive appearance with complete content is the
+ * commit of a run, or the end of a dead run that somebody cleaned up.
+ *
+ * @param version format of the record; a newer one is not touched
+ * @param kind `optimize`, `undo`, or `abort`: run `run` must not commit any more
+ * @param retainMs how long the replaced files are kept after the run was published
+ * @param undone the run that an `undo` undoes
+ * @param targetFileSize bytes of a file that the run aimed at; 0 in a record that does not say
+ * @param cost None in a record that does not say
+ */
+final case class Record(
+    version: Int,
+    kind: String,
+    run: String,
+    createdMs: Long,
+    user: String,
+    columns: Seq[String],
+    retainMs: Long,
+    changes: Seq[FolderChange],
+    undone: Option[String] = None,
+    targetFileSize: Long = 0L,
+    cost: Option[RunCost] = None) {
+
+  /** True when the record replaces files of the table by others. */
+  def exchangesFiles: Boolean = kind == Record.Optimize || kind == Record.Undo
+}
+
+object Record {
+  val Version = 1
+  val Optimize = "optimize"
+  val Undo = "undo"
+  val Abort = "abort"
+
+  private val mapper = new ObjectMapper()
+    .registerModule(DefaultScalaModule)
+    .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
+
+  def toJson(record: Record): Array[Byte] = mapper.writeValueAsBytes(record)
+
+  /** @throws java.io.IOException when the text is not a record of a known version */
+  def fromJson(json: Array[Byte]): Record = {
+    val version = mapper.readTree(json).path("version").asInt(-1)
+    if (version < 1 || version > Version) {
+      throw new java.io.IOException(s"its format version is $version, known is 1 to $Version")
+    }
+    mapper.readValue(json, classOf[Record])
+  }
+}

@@ -1,0 +1,32 @@
+package io.sparkzorder.log
+
+/**
+ * The records of a table as they were read at one moment.
+ *
+ * @param records with their numbers, ascending
+ */
+final class RunHistory(val records: Seq[(Long, Record)]) {
+  private val undone: Set[String] = records.flatMap(_._2.undone).toSet
+
+  /** Number of the newest record, 0 when there is none. */
+  def last: Long = records.lastOption.map(_._1).getOrElse(0L)
+
+  /** The OPTIMIZE runs that were not undone, newest first: the first one made the last layout. */
+  def inForce: Seq[(Long, Record)] =
+    records.reverse.filter { case (_, r) => r.kind == Record.Optimize && !undone(r.run) }
+
+  def isUndone(run: String): Boolean = undone(run)
+
+  /** Number of the record by which a run changes the table, if it has committed. */
+  def commitOf(run: String): Option[Long] =
+    records.collectFirst { case (n, r) if r.exchangesFiles && r.run == run => n }
+
+  /** True when the run must not commit any more. */
+  def isAborted(run: String): Boolean =
+    records.exists { case (_, r) => r.kind == Record.Abort && r.run == run }
+}
+
+object RunHistory {
+  def read(state: StateDirectory): RunHistory =
+    new RunHistory(state.numbers().map(n => n -> state.read(n)))
+}

@@ -1,0 +1,141 @@
+package io.sparkzorder.log
+
+import java.io.FileNotFoundException
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.UUID
+
+import scala.util.Try
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.{ExclusiveFile, RawFiles}
+
+/**
+ * `<table>/_zorder/`: all state of spark-zorder about a table. Every name below it begins with `_`,
+ * because other engines list by globs, and none ends in `.parquet`.
+ */
+final class StateDirectory(val root: Path, conf: Configuration) {
+  val fs: FileSystem = RawFiles.of(root, conf)
+  val home: Path = new Path(root, StateDirectory.Name)
+  private[sparkzorder] val commits = new Path(home, "_commits")
+
+  def staging(run: String): Path = new Path(home, s"_staged/_$run")
+  def retained(run: String): Path = new Path(home, s"_retained/_$run")
+
+  /** Where an added file lies before it is published. */
+  def staged(run: String, added: Added): Path = new Path(staging(run), added.staged)
+
+  def record(number: Long): Path = new Path(commits, s"_$number")
+  private def done(number: Long): Path = new Path(commits, s"_${number}_done")
+  private def conflict(number: Long): Path = new Path(commits, s"_${number}_conflict")
+
+  /** Makes the directory and the note that explains it, if they are not there. */
+  def create(): Unit = {
+    fs.mkdirs(commits)
+    val note = new Path(home, "_README")
+    if (!fs.exists(note)) write(note, StateDirectory.Note.getBytes(UTF_8))
+  }
+
+  /** Numbers of all records, ascending. */
+  def numbers(): Seq[Long] =
+    files(commits)
+      .flatMap(s => Try(s.getPath.getName.stripPrefix("_").toLong).toOption)
+      .sorted
+
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE */
+  def read(number: Long): Record = {
+    val path = record(number)
+    parse(
+      path,
+      content(path).getOrElse(throw ZOrderErrors.stateUnreadable(path.toString, "it is gone")))
+  }
+
+  private def parse(path: Path, json: Array[Byte]): Record =
+    try Record.fromJson(json)
+    catch {
+      case e: java.io.IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
+    }
+
+  /** True when the run of record `number` is marked done. */
+  def isDone(number: Long): Boolean = content(done(number)).exists { mark =>
+    holds(number, new String(mark, UTF_8))
+  }
+
+  /**
+   * Marks the run of a record done.
+   *
+   * @param run goes into the mark: a publisher that comes late, after the table was overwritten and
+   *   optimized anew, must not mark another run that has taken the number
+   */
+  def markDone(number: Long, run: String): Unit =
+    // what is there must not be empty for a moment while it is written again
+    if (!isDone(number)) write(done(number), run.getBytes(UTF_8))
+
+  /** When a record was marked done, in milliseconds. */
+  def doneSince(number: Long): Long = fs.getFileStatus(done(number)).getModificationTime
+
+  /** Notes that some folder of a run was not published: its retained files may be the only copy. */
+  def markConflict(number: Long): Unit = write(conflict(number), Array.emptyByteArray)
+  def hasConflict(number: Long): Boolean = fs.exists(conflict(number))
+
+  /** True while the run's record is there; it vanishes when somebody overwrites the whole table. */
+  def holds(number: Long, run: String): Boolean =
+    content(record(number)).exists(parse(record(number), _).run == run)
+
+  /** Committed runs that are not marked done. */
+  def unfinished(): Seq[(Long, Record)] =
+    numbers().filterNot(isDone).map(n => n -> read(n)).filter(_._2.exchangesFiles)
+
+  /** Creates record `number`, unless it is there: exactly one of several creators succeeds. */
+  def createRecord(number: Long, record: Record): Boolean = {
+    // several may announce the same about one run: each has a temporary file of its own
+    val writer = UUID.randomUUID().toString
+    ExclusiveFile.create(fs, this.record(number), writer, Record.toJson(record), conf)
+  }
+
+  /** Staging directories of runs, whatever has become of them. */
+  def staged(): Seq[FileStatus] = files(new Path(home, "_staged"))
+
+  /** Directories with files that runs replaced. */
+  def retained(): Seq[FileStatus] = files(new Path(home, "_retained"))
+
+  /** Temporary files of records in the making. */
+  def temporary(): Seq[FileStatus] = files(commits).filter(_.getPath.getName.startsWith("_tmp_"))
+
+  /** What lies in a directory; nothing when it is not there. */
+  def files(directory: Path): Seq[FileStatus] =
+    try fs.listStatus(directory).toSeq
+    catch { case _: FileNotFoundException => Nil }
+
+  /** Removes a directory that is not needed any more, if it can be done without loss. */
+  def deleteIfEmpty(directory: Path): Unit =
+    Try(if (files(directory).isEmpty) fs.delete(directory, false))
+
+  private def write(path: Path, content: Array[Byte]): Unit =
+    ExclusiveFile.write(fs, path, content)
+
+  private def content(path: Path): Option[Array[Byte]] =
+    try {
+      val in = fs.open(path)
+      try Some(org.apache.commons.io.IOUtils.toByteArray(in))
+      finally in.close()
+    } catch { case _: FileNotFoundException => None }
+}
+
+object StateDirectory {
+  val Name = "_zorder"
+
+  private val Note =
+    """This directory belongs to spark-zorder, which laid out the data files of this table.
+      |
+      |_index     min, max and null count of every data file, by which queries skip files
+      |_commits   one record for each run: the files it replaced and added
+      |_retained  replaced files, kept for a while for undo and for running queries
+      |_staged    files of a run that has not been committed yet
+      |
+      |The table itself is ordinary Parquet and needs nothing of this. When no OPTIMIZE is running and
+      |every _commits/_<n> has a _commits/_<n>_done beside it, you may delete the whole directory.
+      |""".stripMargin
+}

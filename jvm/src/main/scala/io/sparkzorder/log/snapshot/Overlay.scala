@@ -1,0 +1,161 @@
+package io.sparkzorder.log.snapshot
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.{
+  Added,
+  CommitLogReader,
+  FolderChange,
+  FolderHistory,
+  FolderOverlay,
+  KnownRecord,
+  PresentFiles,
+  Progress,
+  StateDirectory,
+  Step,
+  UnfinishedRun
+}
+import io.sparkzorder.util.Paths
+
+/** A listing of data files by folder, of any age. */
+trait FolderListing {
+
+  /** Files of a folder by name; None when the read does not cover the folder, or passes it over. */
+  def files(folder: Path): Option[Map[String, FileStatus]]
+
+  /**
+   * The same files in the order of the listing, where that takes no look at their names; None where it
+   * does, or where `files` gives none.
+   */
+  def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
+    val _ = folder
+    None
+  }
+}
+
+/**
+ * What readers with the extension see: a listing with the committed runs of a table laid over it, so
+ * that each run's old files count until its commit and its new files from then on, however far the
+ * renames are. Never writes.
+ *
+ * The listing is made first, then the records are read: a run that is not among them was committed
+ * after the listing, which so holds the files before it. What is looked up after that belongs to
+ * several moments; if the records have changed by the end, all is done again. [[FolderOverlay]] has
+ * the argument for one folder.
+ */
+final class Overlay(state: StateDirectory) extends Logging {
+  private val reader = new CommitLogReader(state)
+
+  /**
+   * Folders whose listed files are not the ones to read, with those that are by their final names:
+   * a file that is still staged lies elsewhere.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
+   *   not published, and its record cannot be read: what the table holds is not known then
+   */
+  def over(listing: FolderListing): Overlay.Files = {
+    var tries = 0
+    var result = attempt(listing)
+    while (result.isEmpty) {
+      tries += 1
+      if (tries > Overlay.MaxTries) {
+        throw ZOrderErrors.stateUnreadable(state.commits.toString, "it changes all the time")
+      }
+      result = attempt(listing)
+    }
+    result.get
+  }
+
+  /** None when the records changed meanwhile. */
+  private def attempt(listing: FolderListing): Option[Overlay.Files] = {
+    val log = reader.read()
+    val present = new PresentFiles(state)
+    val open = underWay(log.pending, listing, present)
+    if (open.exists(_.progress == Progress.Moved)) None
+    else {
+      val byFolder = open.groupBy(_.change.folder)
+      val settled = log.history.folders.toSeq.filterNot(f => byFolder.contains(f._1))
+        .flatMap { case (_, history) => settledFolder(history, listing, present).toSeq }
+      val changed = byFolder.toSeq.flatMap { case (folder, changes) =>
+        val done = log.history.folders.get(folder).toSeq.flatMap(_.steps)
+        val steps = done ++ changes.filter(_.progress != Progress.Conflict).map(c =>
+          Step(c.run.known, c.change, Some(c.run).filter(_ => c.progress == Progress.UnderWay)))
+        lay(path(folder), steps.sortBy(_.known.number).toIndexedSeq, listing, present).toSeq
+      }
+      if (present.used && reader.ids() != log.ids) None else Some((settled ++ changed).toMap)
+    }
+  }
+
+  private case class OpenChange(run: UnfinishedRun, change: FolderChange, progress: Progress)
+
+  private def underWay(
+      pending: Seq[KnownRecord],
+      listing: FolderListing,
+      present: PresentFiles): Seq[OpenChange] = {
+    val runs = pending.map { known =>
+      new UnfinishedRun(state, known, present) ->
+        known.changes.filter(c => listing.files(path(c.folder)).isDefined)
+    }
+    // all staging directories before the first folder: see PresentFiles
+    runs.foreach { case (run, changes) => run.lookAtStaged(changes) }
+    val changes = runs.flatMap { case (run, changes) => changes.map(run -> _) }
+    // and all folders before the first retained directory
+    changes.foreach { case (_, change) => present.in(path(change.folder)) }
+    changes.map { case (run, change) => OpenChange(run, change, run.progress(change)) }
+  }
+
+  /**
+   * A folder without a run under way: most often a look at the names is enough, and when the listing is
+   * the one of the last query, not even that.
+   */
+  private def settledFolder(
+      history: FolderHistory,
+      listing: FolderListing,
+      present: PresentFiles): Option[(Path, Map[String, FileStatus])] = {
+    val folder = history.path
+    if (listing.inOrder(folder).exists(history.hasExplained)) None
+    else listing.files(folder).flatMap { listed =>
+      if (history.explains(listed)) {
+        listing.inOrder(folder).foreach(history.rememberExplained)
+        None
+      } else lay(folder, history.steps, listing, present)
+    }
+  }
+
+  private def lay(
+      folder: Path,
+      steps: IndexedSeq[Step],
+      listing: FolderListing,
+      present: PresentFiles): Option[(Path, Map[String, FileStatus])] = {
+    def now(step: Step, added: Added): Option[FileStatus] =
+      if (step.known.isGone(step.change.folder, added.name)) None
+      else {
+        val there = present.in(folder).get(added.name)
+        step.open match {
+          case Some(run) => there.orElse(run.onItsWay(step.change, added))
+          case None =>
+            if (there.isEmpty) step.known.markGone(step.change.folder, added.name)
+            there
+        }
+      }
+    val listed = listing.files(folder).getOrElse(Map.empty)
+    new FolderOverlay(steps, listed, now).result().map { files =>
+      logInfo(s"reading ${files.size} files of $folder instead of ${listed.size} listed ones")
+      folder -> files
+    }
+  }
+
+  private def path(folder: String): Path = Paths.folder(state.root, folder)
+}
+
+object Overlay {
+
+  /** Files of some folders by name. */
+  type Files = Map[Path, Map[String, FileStatus]]
+
+  // each further one means that a run was committed or published in between
+  private val MaxTries = 1000
+}

@@ -1,0 +1,107 @@
+package io.sparkzorder.ordering
+
+import java.math.BigInteger
+
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.bits.OrderedLongs
+
+/** How the values of an orderable atomic type become ordered bits. */
+sealed trait OrderedType extends Serializable
+
+/**
+ * A type of fixed width whose values map to an ordered long: a signed long in Spark's order.
+ *
+ * @param bytes the width of its ordered bits, 1 to 8
+ */
+final case class FixedOrder(dataType: DataType, bytes: Int) extends OrderedType {
+
+  /** The ordered long of a non-null Catalyst value. */
+  def toLong(value: Any): Long = value match {
+    case v: Int => v.toLong
+    case v: Long => v
+    case v: Double => OrderedLongs.ofDouble(v)
+    case v: Float => OrderedLongs.ofFloat(v)
+    case v: Short => v.toLong
+    case v: Byte => v.toLong
+    case v: Boolean => OrderedLongs.ofBoolean(v)
+    case v: Decimal => DecimalOrder.unscaledLong(v, scale)
+  }
+
+  /** Java code for [[toLong]] of the unboxed value `v`. */
+  def longCode(v: String): String = dataType match {
+    case FloatType => s"$kernels.ofFloat($v)"
+    case DoubleType => s"$kernels.ofDouble($v)"
+    case BooleanType => s"($v ? 1L : 0L)"
+    case _: DecimalType =>
+      s"${JavaNames.of(DecimalOrder)}.unscaledLong($v, $scale)"
+    case _ => s"((long) $v)"
+  }
+
+  /** The ordered bits of an ordered long, at the most significant end. */
+  def toBits(ordered: Long): Long =
+    // a BOOLEAN is an unsigned byte, so it has no sign bit to flip
+    if (dataType == BooleanType) ordered << 56 else OrderedLongs.toBits(ordered, bytes)
+
+  /** Java code for [[toBits]] of the Java expression `ordered`. */
+  def bitsCode(ordered: String): String =
+    if (dataType == BooleanType) s"($ordered << 56)" else s"$kernels.toBits($ordered, $bytes)"
+
+  private def kernels: String = JavaNames.of(OrderedLongs)
+
+  private def scale: Int = dataType match {
+    case d: DecimalType => d.scale
+    case _ => 0
+  }
+}
+
+/** DECIMAL of more than 18 digits: its unscaled value is a 128-bit integer. */
+final case class WideDecimalOrder(scale: Int) extends OrderedType {
+  def unscaled(value: Decimal): BigInteger = DecimalOrder.unscaled(value, scale)
+
+  /** Java code for [[unscaled]] of the value `v`. */
+  def unscaledCode(v: String): String = s"${JavaNames.of(DecimalOrder)}.unscaled($v, $scale)"
+}
+
+/** STRING, CHAR and VARCHAR in binary order. */
+case object StringOrder extends OrderedType
+
+/** BINARY. */
+case object BinaryOrder extends OrderedType
+
+object OrderedType {
+
+  /** How `dataType` is ordered; none for what is not an orderable atomic type. */
+  def of(dataType: DataType): Option[OrderedType] = dataType match {
+    case BooleanType | ByteType => Some(FixedOrder(dataType, 1))
+    case ShortType => Some(FixedOrder(dataType, 2))
+    case IntegerType | FloatType | DateType => Some(FixedOrder(dataType, 4))
+    case _: YearMonthIntervalType => Some(FixedOrder(dataType, 4))
+    case LongType | DoubleType | TimestampType | TimestampNTZType => Some(FixedOrder(dataType, 8))
+    case _: DayTimeIntervalType => Some(FixedOrder(dataType, 8))
+    case t if TimeBridge.isTime(t) => Some(FixedOrder(dataType, 8))
+    case d: DecimalType if d.precision <= Decimal.MAX_LONG_DIGITS => Some(FixedOrder(d, 8))
+    case d: DecimalType => Some(WideDecimalOrder(d.scale))
+    case s: StringType if TypeBridge.hasBinaryOrdering(s) => Some(StringOrder)
+    case _: CharType | _: VarcharType => Some(StringOrder)
+    case BinaryType => Some(BinaryOrder)
+    case _ => None
+  }
+
+  /** As [[of]], of a type that is known to be orderable. */
+  def require(dataType: DataType): OrderedType = of(dataType).getOrElse {
+    throw new IllegalArgumentException(s"${dataType.sql} is not an orderable atomic type")
+  }
+}
+
+/** The unscaled values of decimals. */
+object DecimalOrder {
+
+  /** @return the unscaled value at `scale`, of a decimal of at most 18 digits */
+  def unscaledLong(value: Decimal, scale: Int): Long =
+    if (value.scale == scale) value.toUnscaledLong else unscaled(value, scale).longValue
+
+  /** @return the unscaled value at `scale`, of any decimal */
+  def unscaled(value: Decimal, scale: Int): BigInteger =
+    value.toJavaBigDecimal.setScale(scale, java.math.RoundingMode.HALF_UP).unscaledValue
+}

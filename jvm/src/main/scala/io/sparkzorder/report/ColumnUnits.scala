@@ -1,0 +1,108 @@
+package io.sparkzorder.report
+
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.types.{BinaryType, StringType}
+
+import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.table.stats.{FileColumn, FileColumns, FileSpan, UnitBounds}
+
+/** What a unit says of a column, and the folder that it lies in. */
+private[sparkzorder] final case class PlacedUnit(folder: Int, bounds: UnitBounds)
+
+/**
+ * The units of a table (files, row groups and pages) as one column sees them.
+ *
+ * @param read files with rows
+ * @param position of the column in [[FileColumns.columns]]
+ */
+private[sparkzorder] final class ColumnUnits(
+    column: OrderingColumn,
+    read: IndexedSeq[FileColumns],
+    position: Int) {
+  private val own = read.map(_.columns(position))
+  private val order: Ordering[Any] = TypeUtils.getInterpretedOrdering(column.dataType)
+
+  val files: IndexedSeq[PlacedUnit] = placed(c => Seq(c.whole))
+  val rowGroups: IndexedSeq[PlacedUnit] = placed(_.rowGroups)
+
+  /** None when page indexes were not read. */
+  val pages: Option[IndexedSeq[PlacedUnit]] =
+    if (own.forall(_.pages.isDefined)) Some(placed(_.pages.get)) else None
+
+  def rows: Long = read.map(_.rows).sum
+
+  def nulls: Option[Long] =
+    if (own.forall(_.nulls.isDefined)) Some(own.map(_.nulls.get).sum) else None
+
+  /** True when some file has the column. */
+  def isStored: Boolean = own.exists(_.stored)
+
+  // one axis for all kinds of units, so that their ranks can be compared
+  private val all = files ++ rowGroups ++ pages.getOrElse(Nil)
+  private val span = spanOf(all)
+  // the rows are known best by the smallest units of each file
+  private val finest = positionsOfFinest.filter(i => all(i).bounds.range.isDefined)
+  private val spread = RowSpread.of(
+    span.ranks,
+    ValueDistances.of(column.dataType, span.values, 2 * finest.size),
+    finest.map(i => RowSpread.Rows(span.low(i), span.high(i), all(i).bounds.rows.toDouble)))
+
+  /** Mean number of some of the units above that a point query reads, and its bound. */
+  def reads(units: IndexedSeq[PlacedUnit], dimensions: Int): UnitReads = {
+    val from = if (units eq files) 0
+    else if (units eq rowGroups) files.size
+    else files.size + rowGroups.size
+    val mean = units.indices.map { i =>
+      val bounds = units(i).bounds
+      if (bounds.onlyNulls) 0.0
+      else if (bounds.range.isEmpty) 1.0
+      else spread.share(span.low(from + i), span.high(from + i))
+    }.sum
+    val inFolder = units.groupBy(_.folder).values.map(_.size).toSeq
+    UnitReads(units.size.toLong, mean, PointQueries.ideal(inFolder, dimensions))
+  }
+
+  def depth: OverlapDepth =
+    OverlapDepth.of(files.groupBy(_.folder).toSeq.sortBy(_._1).map(f => spanOf(f._2)))
+
+  /** Different values among the ends of ranges. */
+  def distinctAtLeast: Long = column.dataType match {
+    // ends of pages may be cut to a prefix, which is no value of the column
+    case _: StringType | BinaryType => spanOf(files ++ rowGroups).values.size.toLong
+    case _ => span.values.size.toLong
+  }
+
+  /** How many different values there can be, for types whose values have a least distance. */
+  def distinctAtMost: Option[Double] = {
+    val distances = ValueDistances.of(column.dataType, span.values, ends = 0)
+    if (distances.point > 0) Some(distances.total) else None
+  }
+
+  def sortedness: Option[Double] = {
+    val pairs = own.map(_.finest.flatMap(_.range)).flatMap(r => r.zip(r.drop(1)))
+    val apart = pairs.count { case (a, b) =>
+      order.lteq(a.max, b.min) || order.lteq(b.max, a.min)
+    }
+    if (pairs.isEmpty) None else Some(apart.toDouble / pairs.size)
+  }
+
+  private def placed(units: FileColumn => Seq[UnitBounds]): IndexedSeq[PlacedUnit] =
+    read.indices.flatMap(f => units(own(f)).map(PlacedUnit(read(f).file.folder, _)))
+
+  private def spanOf(units: IndexedSeq[PlacedUnit]): FileSpan =
+    FileSpan.ofRanges(
+      column.dataType,
+      units.map(u => if (u.bounds.onlyNulls) None else Some(u.bounds.range)))
+
+  /** Positions in `all` of each file's pages, else of its row groups, else of itself. */
+  private def positionsOfFinest: IndexedSeq[Int] = {
+    var (group, page) = (files.size, files.size + rowGroups.size)
+    own.indices.flatMap { f =>
+      val groups = group until group + own(f).rowGroups.size
+      val pagesOfFile = page until page + own(f).pages.fold(0)(_.size)
+      group = groups.end
+      page = pagesOfFile.end
+      if (own(f).pagesSay) pagesOfFile else groups
+    }
+  }
+}

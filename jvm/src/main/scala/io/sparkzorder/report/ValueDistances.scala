@@ -1,0 +1,115 @@
+package io.sparkzorder.report
+
+import java.math.BigInteger
+
+import org.apache.spark.sql.types.{DataType, Decimal, DoubleType, FloatType}
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.ordering.{BinaryOrder, FixedOrder, OrderedType, StringOrder, WideDecimalOrder}
+
+/**
+ * How far the values of a column lie apart, so that rows can be taken to be spread evenly between two
+ * of them. The unit does not matter.
+ *
+ * @param axis where the values lie
+ * @param extra room that a value takes because it comes again and again, beside its room on the axis
+ */
+private[sparkzorder] final class ValueDistances private (
+    axis: ValueAxis,
+    size: Int,
+    extra: Double) {
+
+  /** Room that one value takes. */
+  def point: Double = axis.step + extra
+
+  /** Distance of the values of two ranks, `i` not above `j`. */
+  def between(i: Int, j: Int): Double = axis.between(i, j)
+
+  /** Room between two neighbouring values, themselves left out. */
+  def gap(i: Int): Double = math.max(0.0, between(i, i + 1) - axis.step)
+
+  /** Room of the values of ranks `i` to `j`, both included. */
+  def room(i: Int, j: Int): Double = between(i, j) + axis.step + extra * (j - i + 1)
+
+  /** Room of all values, from the least to the greatest. */
+  def total: Double = if (size == 0) 0.0 else room(0, size - 1)
+}
+
+private[sparkzorder] object ValueDistances {
+
+  // With fewer values than this share of the ends that were seen, ends are values that come again and
+  // again: then each takes as much room as lies between two of them, as a rule.
+  private val FewOfEnds = 0.25
+  private val EndsToJudge = 16
+
+  /**
+   * @param values distinct, ascending
+   * @param ends number of ends of ranges that they are
+   */
+  def of(dataType: DataType, values: IndexedSeq[Any], ends: Int): ValueDistances = {
+    val axis = ValueAxis.of(dataType, values)
+    val few = ends >= EndsToJudge && values.length <= FewOfEnds * ends && values.length > 1
+    val gaps = if (few) values.indices.init.map(i => axis.between(i, i + 1)).sorted else Nil
+    val usual = if (few) gaps(gaps.length / 2) else 0.0
+    new ValueDistances(axis, values.length, math.max(0.0, usual - axis.step))
+  }
+}
+
+/**
+ * Where the values of a column lie.
+ *
+ * @param step least distance of two values: 1 for whole numbers, dates, timestamps and decimals, 0 for
+ *   types whose values lie as dense as one likes
+ */
+private[sparkzorder] sealed abstract class ValueAxis(val step: Double) {
+
+  /** Distance of the values of two ranks, `i` not above `j`. */
+  def between(i: Int, j: Int): Double
+}
+
+private[sparkzorder] object ValueAxis {
+
+  /** @param values distinct, ascending */
+  def of(dataType: DataType, values: IndexedSeq[Any]): ValueAxis =
+    OrderedType.require(dataType) match {
+      case FixedOrder(FloatType | DoubleType, _) =>
+        new Doubles(values.map(v => finite(v.asInstanceOf[Number].doubleValue)).toArray, 0.0)
+      case f: FixedOrder => new Longs(values.map(f.toLong).toArray)
+      case w: WideDecimalOrder =>
+        new Doubles(values.map(v => w.unscaled(v.asInstanceOf[Decimal]).doubleValue).toArray, 1.0)
+      case StringOrder =>
+        new Doubles(fractions(values.map(_.asInstanceOf[UTF8String].getBytes)), 0.0)
+      case BinaryOrder => new Doubles(fractions(values.map(_.asInstanceOf[Array[Byte]])), 0.0)
+    }
+
+  private final class Longs(values: Array[Long]) extends ValueAxis(1.0) {
+    override def between(i: Int, j: Int): Double = {
+      val d = values(j) - values(i)
+      // below zero where the difference does not fit
+      if (d >= 0) d.toDouble else values(j).toDouble - values(i).toDouble
+    }
+  }
+
+  private final class Doubles(values: Array[Double], least: Double) extends ValueAxis(least) {
+    override def between(i: Int, j: Int): Double = values(j) - values(i)
+  }
+
+  // the difference of two values must be a number, and NaN is the greatest
+  private def finite(d: Double): Double = {
+    val limit = Double.MaxValue / 4
+    if (d.isNaN) 1.5 * limit else math.max(-limit, math.min(limit, d))
+  }
+
+  /** The bytes behind the prefix that all share, as digits of a number below 1. */
+  private def fractions(values: IndexedSeq[Array[Byte]]): Array[Double] =
+    if (values.isEmpty) Array.emptyDoubleArray
+    else {
+      // in order, so what the first and the last share all share
+      val shared = values.head.zip(values.last).takeWhile { case (a, b) => a == b }.length
+      val digits = 8
+      values.map { bytes =>
+        val tail = java.util.Arrays.copyOf(bytes.slice(shared, shared + digits), digits)
+        new BigInteger(1, tail).doubleValue / math.pow(256.0, digits.toDouble)
+      }.toArray
+    }
+}

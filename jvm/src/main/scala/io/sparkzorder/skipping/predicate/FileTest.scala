@@ -1,0 +1,148 @@
+package io.sparkzorder.skipping.predicate
+
+import java.util.{Arrays, BitSet}
+
+/**
+ * Judges for every file of an index whether a row of it may match a predicate. Named by what is kept:
+ * a file is let go only where no row can match.
+ */
+private[sparkzorder] sealed trait FileTest {
+
+  /** Lets go of those of some files, bits of `words`, of which no row can match; `count` are in all. */
+  def restrict(words: Array[Long], count: Int): Unit
+
+  /** The files, of `count`, that may hold a matching row. */
+  final def files(count: Int): BitSet = {
+    val words = FileTest.all(count)
+    restrict(words, count)
+    BitSet.valueOf(words)
+  }
+}
+
+/** Nothing can be said: every file may hold a matching row. */
+private[sparkzorder] final case class Unknown(reason: String) extends FileTest {
+  override def restrict(words: Array[Long], count: Int): Unit = ()
+}
+
+/** No row of any file can match. */
+private[sparkzorder] case object Never extends FileTest {
+  override def restrict(words: Array[Long], count: Int): Unit = Arrays.fill(words, 0L)
+}
+
+/** What one test has let go of, the next one does not look at. */
+private[sparkzorder] final case class AllOf(tests: Seq[FileTest]) extends FileTest {
+  override def restrict(words: Array[Long], count: Int): Unit =
+    tests.foreach(_.restrict(words, count))
+}
+
+private[sparkzorder] final case class AnyOf(tests: Seq[FileTest]) extends FileTest {
+  override def restrict(words: Array[Long], count: Int): Unit = {
+    val before = words.clone()
+    Arrays.fill(words, 0L)
+    tests.foreach { test =>
+      val some = before.clone()
+      test.restrict(some, count)
+      words.indices.foreach(i => words(i) |= some(i))
+    }
+  }
+}
+
+private[sparkzorder] object FileTest {
+
+  /** `count` bits that are set. */
+  private def all(count: Int): Array[Long] = {
+    val words = Array.fill((count + 63) / 64)(-1L)
+    if (count % 64 != 0) words(words.length - 1) = (1L << count) - 1
+    words
+  }
+
+  /** A conjunction; what is unknown of it cannot take from what is known. */
+  def and(tests: Seq[FileTest]): FileTest =
+    if (tests.contains(Never)) Never
+    else {
+      tests.filterNot(_.isInstanceOf[Unknown]) match {
+        case Seq() => tests.head
+        case Seq(one) => one
+        case known => AllOf(known)
+      }
+    }
+
+  /** A disjunction; one unknown part makes all of it unknown. */
+  def or(tests: Seq[FileTest]): FileTest =
+    tests.find(_.isInstanceOf[Unknown]).getOrElse {
+      tests.filterNot(_ == Never) match {
+        case Seq() => Never
+        case Seq(one) => one
+        case possible => AnyOf(possible)
+      }
+    }
+}
+
+/**
+ * A predicate on one column.
+ *
+ * @param ofNulls rows match where the column is NULL
+ * @param ofValues rows match for some values
+ * @param ofNaN rows match where the column is NaN
+ */
+private[sparkzorder] abstract class ColumnTest(
+    view: ColumnView,
+    ofNulls: Boolean,
+    ofValues: Boolean,
+    ofNaN: Boolean)
+    extends FileTest {
+
+  /**
+   * Of the files from `from` to `until`, at most 64, those where a value between the bounds may match, as
+   * bits from the lowest on. What it says of files without bounds does not matter.
+   */
+  protected def mayMatch(from: Int, until: Int): Long
+
+  // for each value that the bits of `info` can have, whether files of it are kept: as one bit of a word
+  private val kept = ColumnTest.of(alone)
+  private val keptByBounds = ColumnTest.of(known => !alone(known) && hasValues(known))
+
+  private def alone(known: Int): Boolean =
+    (ofNulls && (known & ColumnView.NoNulls) == 0) ||
+      (hasValues(known) &&
+        ((known & ColumnView.Bounded) == 0 || (ofNaN && (known & ColumnView.NoNaN) == 0)))
+
+  private def hasValues(known: Int): Boolean = ofValues && (known & ColumnView.NoValues) == 0
+
+  override def restrict(words: Array[Long], count: Int): Unit = {
+    val info = view.info
+    var from = 0
+    while (from < count) {
+      val until = math.min(from + 64, count)
+      val wanted = words(from >> 6)
+      if (wanted != 0) {
+        var sure = 0L
+        var bounded = 0L
+        var i = from
+        while (i < until) {
+          val known = info(i)
+          sure |= ((kept >>> known) & 1L) << i
+          bounded |= ((keptByBounds >>> known) & 1L) << i
+          i += 1
+        }
+        bounded &= wanted
+        val may = if (bounded == 0) 0L else bounded & mayMatch(from, until)
+        words(from >> 6) = wanted & (sure | may)
+      }
+      from = until
+    }
+  }
+}
+
+private[sparkzorder] object ColumnTest {
+
+  /** Those of the sixteen values of `info` for which something holds, as bits. */
+  private def of(holds: Int => Boolean): Int =
+    (0 until 16).filter(holds).foldLeft(0)((bits, known) => bits | (1 << known))
+}
+
+/** IS NULL and IS NOT NULL. */
+private[sparkzorder] final class NullTest(view: ColumnView, isNull: Boolean)
+    extends ColumnTest(view, ofNulls = isNull, ofValues = !isNull, ofNaN = !isNull) {
+  override protected def mayMatch(from: Int, until: Int): Long = -1L
+}

@@ -1,0 +1,77 @@
+package io.sparkzorder.skipping.predicate
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeReference,
+  Expression,
+  ExprId,
+  GetStructField
+}
+import org.apache.spark.sql.types.{StructField, StructType}
+
+/**
+ * The data columns of a relation, by the ids of its attributes: a name alone may mean something else.
+ *
+ * @param output attributes of the relation
+ * @param dataSchema what its files hold
+ * @param partitionSchema what the names of its directories hold
+ */
+private[sparkzorder] final class TableColumns(
+    output: Seq[Attribute],
+    dataSchema: StructType,
+    partitionSchema: StructType,
+    sameName: (String, String) => Boolean) {
+
+  private val fields: Map[ExprId, StructField] = output.flatMap { a =>
+    val found = dataSchema.fields.filter(_.name == a.name)
+    val isData = found.length == 1 && !a.metadata.contains(TableColumns.MetadataColumn) &&
+      !partitionSchema.exists(p => sameName(p.name, a.name))
+    if (isData) Some(a.exprId -> found.head) else None
+  }.toMap
+
+  /** The leaf column that an expression is; or why it is none. */
+  def find(e: Expression): Either[String, DataColumn] = e match {
+    case a: AttributeReference =>
+      fields.get(a.exprId) match {
+        case None => Left(s"${a.name} is not a data column")
+        case Some(field) if isChar(field) || isChar(a.metadata) =>
+          Left(s"${a.name} is a CHAR column, which is compared with padding")
+        case Some(field) =>
+          // Spark reads by the attributes; a field that it has pruned has lost its default
+          val hasDefault = Seq(field.metadata, a.metadata)
+            .exists(_.contains(TableColumns.ExistenceDefault))
+          Right(DataColumn(Seq(field.name), a.dataType, nullWhereMissing = !hasDefault))
+      }
+    case g: GetStructField =>
+      find(g.child).map { parent =>
+        val field = parent.dataType.asInstanceOf[StructType](g.ordinal)
+        DataColumn(parent.path :+ field.name, field.dataType, parent.nullWhereMissing)
+      }
+    case other => Left(TableColumns.kind(other))
+  }
+
+  private def isChar(field: StructField): Boolean = isChar(field.metadata)
+
+  private def isChar(metadata: org.apache.spark.sql.types.Metadata): Boolean =
+    metadata.contains(TableColumns.CharVarchar) &&
+      TableColumns.char.findFirstIn(metadata.getString(TableColumns.CharVarchar)).isDefined
+}
+
+private[sparkzorder] object TableColumns {
+  // keys of Spark's own, which it keeps private
+  private val CharVarchar = "__CHAR_VARCHAR_TYPE_STRING"
+  private val MetadataColumn = "__metadata_col"
+  private val ExistenceDefault = "EXISTS_DEFAULT"
+
+  // also inside a struct; not the end of varchar(
+  private val char = "(?i)\\bchar\\(".r
+
+  /** What an expression is that is no column, as an explanation says it. */
+  def kind(e: Expression): String = e match {
+    case c: org.apache.spark.sql.catalyst.expressions.Cast =>
+      s"a cast from ${c.child.dataType.sql} to ${c.dataType.sql}"
+    case _ if org.apache.spark.sql.catalyst.expressions.SubqueryExpression.hasSubquery(e) =>
+      "a subquery"
+    case other => s"the expression ${other.prettyName}"
+  }
+}

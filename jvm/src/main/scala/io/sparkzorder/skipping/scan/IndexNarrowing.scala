@@ -1,0 +1,173 @@
+package io.sparkzorder.skipping.scan
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.LongAdder
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
+import org.apache.spark.sql.internal.SQLConf
+
+import io.sparkzorder.conf.{RelationConf, Settings}
+import io.sparkzorder.index.{IndexStore, LoadedIndex}
+import io.sparkzorder.skipping.predicate.{FileJudge, FilterOnFiles, TableColumns}
+import io.sparkzorder.table.DataFormat
+
+/**
+ * What the index of one table makes of a query's filters.
+ *
+ * @param filter None where there is no index that can be used, and `reason` says why
+ */
+final case class IndexUse(root: Path, filter: Option[FilterOnFiles], reason: Option[String])
+
+/**
+ * From the data filters of a scan to the test of its files, by the indexes of the tables that it reads.
+ * An error here is never the query's: the files are read then.
+ *
+ * @param output attributes of the relation in the query's plan
+ */
+final class IndexNarrowing private[sparkzorder] (
+    relation: HadoopFsRelation,
+    output: Seq[Attribute],
+    settings: RelationConf)
+    extends (Seq[Expression] => Option[FileJudge])
+    with Logging {
+
+  def this(relation: HadoopFsRelation, output: Seq[Attribute]) =
+    this(relation, output, new RelationConf(relation))
+
+  /** @return what judges each file; None when every file must be read */
+  override def apply(filters: Seq[Expression]): Option[FileJudge] = judgeBy(judge(filters))
+
+  /** What judges files by indexes that were asked; None when every file must be read. */
+  def judgeBy(uses: Seq[IndexUse]): Option[FileJudge] =
+    try {
+      // made here, where an error still is no error of the query
+      FileJudge.of(uses.flatMap(_.filter).filter(_.isUseful)).map { j =>
+        new Guarded(j, relation.location.toString, j.causes)
+      }
+    } catch {
+      case NonFatal(e) =>
+        IndexNarrowing.failed(relation.location.toString, e)
+        None
+    }
+
+  private final class Guarded(
+      judge: FileJudge,
+      table: String,
+      override val causes: IndexedSeq[String])
+      extends FileJudge {
+    override def verdict(file: FileStatus): Int =
+      try judge.verdict(file)
+      catch {
+        case NonFatal(e) =>
+          IndexNarrowing.failed(table, e)
+          FileJudge.NoEntry
+      }
+  }
+
+  /** What each index says; empty where skipping is off or no filter is a data filter. */
+  def judge(filters: Seq[Expression]): Seq[IndexUse] =
+    try {
+      if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled)) Nil
+      else {
+        val size = Settings.ofSession(Settings.SkippingCacheSize)
+        IndexNarrowing.tables(relation.location.rootPaths).map(judge(_, filters, size))
+      }
+    } catch {
+      case NonFatal(e) =>
+        IndexNarrowing.failed(relation.location.toString, e)
+        Nil
+    }
+
+  private def judge(root: Path, filters: Seq[Expression], cacheSize: Long): IndexUse =
+    try {
+      val conf = settings.hadoop
+      val table = root.getFileSystem(conf).makeQualified(root)
+      val sqlConf = SQLConf.get
+      val columns = new TableColumns(
+        output,
+        relation.dataSchema,
+        relation.partitionSchema,
+        sqlConf.resolver)
+      def newest = new IndexStore(table, conf).generations().headOption
+        .toRight("there is no index")
+      columnsFoundByName(conf).flatMap(_ => newest) match {
+        case Left(reason) => IndexUse(table, None, Some(reason))
+        case Right(generation) =>
+          val index = new LoadedIndex(table, generation, conf, cacheSize)
+          IndexUse(
+            table,
+            Some(FilterOnFiles.compile(filters, columns, index, sqlConf.caseSensitiveAnalysis)),
+            None)
+      }
+    } catch {
+      case NonFatal(e) =>
+        IndexNarrowing.failed(root.toString, e)
+        IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
+    }
+
+  /** Of the attributes too: fields that Spark has pruned have lost theirs. */
+  private def hasFieldIds: Boolean =
+    Seq(relation.dataSchema, DataTypeUtils.fromAttributes(output)).exists(ParquetUtils.hasFieldIds)
+
+  /** The index knows columns by their names in the files; a session may have Spark find them otherwise. */
+  private def columnsFoundByName(conf: Configuration): Either[String, Unit] =
+    if (SQLConf.get.parquetFieldIdReadEnabled && hasFieldIds) {
+      Left("columns are found by field ids")
+    } else if (DataFormat.readBy(relation.fileFormat).exists(!_.readsByName(conf))) {
+      Left("columns are found by positions")
+    } else Right(())
+}
+
+object IndexNarrowing extends Logging {
+  private val failures = new LongAdder
+  private val reported = ConcurrentHashMap.newKeySet[String]()
+
+  /** How often an index could not be used, in this JVM. */
+  def failureCount: Long = failures.sum()
+
+  private val withoutEntry = new LongAdder
+  private val incomplete = ConcurrentHashMap.newKeySet[String]()
+
+  /** How many files were read because the index of their table did not know them, in this JVM. */
+  def withoutEntryCount: Long = withoutEntry.sum()
+
+  /** Counts what a scan reads for want of entries, and says so once for each table. */
+  private[sparkzorder] def note(table: String, numbers: SkippingNumbers): Unit =
+    if (numbers.noEntry > 0) {
+      withoutEntry.add(numbers.noEntry)
+      if (incomplete.size < maxReported && incomplete.add(table)) {
+        logWarning(s"the index of $table knows ${numbers.total - numbers.noEntry} of " +
+          s"${numbers.total} files as they are now; the others are read. " +
+          "REFRESH ZORDER INDEX brings it up to date.")
+      }
+    }
+
+  private val maxReported = 1000
+
+  private def failed(table: String, e: Throwable): Unit = {
+    failures.increment()
+    if (reported.size < maxReported && reported.add(s"$table $e")) {
+      logWarning(s"the index of $table is not used; all files are read", e)
+    }
+  }
+
+  // a read of so many directories that are tables of their own would be slow to look for indexes
+  private val maxTables = 20
+
+  /** The tables that some paths belong to: partition directories lie in theirs. */
+  private[sparkzorder] def tables(paths: Seq[Path]): Seq[Path] = {
+    def table(p: Path): Path =
+      if (p.getName.contains("=") && p.getParent != null) table(p.getParent) else p
+    val found = paths.iterator.map(table).toSet
+    if (found.size > maxTables) Nil else found.toSeq
+  }
+}

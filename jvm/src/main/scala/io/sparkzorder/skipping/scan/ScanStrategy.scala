@@ -1,0 +1,50 @@
+package io.sparkzorder.skipping.scan
+
+import org.apache.spark.sql.catalyst.planning.ScanOperation
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources._
+
+import io.sparkzorder.conf.{RelationConf, Settings}
+import io.sparkzorder.table.DataFormat
+
+/**
+ * Where spark-zorder meets Spark's scans: the planner's copy of a Parquet or ORC relation gets
+ * [[ZOrderFileIndex]] for its own index, and Spark's strategy plans the scan as it always does. The
+ * logical plan stays untouched, so what looks at a relation's location there (writes, refreshes,
+ * cached data frames) sees Spark's own.
+ *
+ * Everything else passes by: other formats, indexes of table formats (whose classes are their own), and
+ * streams, which name each file.
+ */
+object ScanStrategy extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case ScanOperation(_, _, _, scan: LogicalRelation)
+        if Settings.ofSession(Settings.Enabled) =>
+      indexed(scan).map(copy => plan.transformUp { case r if r eq scan => copy }) match {
+        case Some(copy) => FileSourceStrategy(copy).map(withNumbers)
+        case None => Nil
+      }
+    case _ => Nil
+  }
+
+  private def indexed(scan: LogicalRelation): Option[LogicalRelation] = scan.relation match {
+    case r: HadoopFsRelation if !scan.isStreaming && isPlain(r) =>
+      val settings = new RelationConf(r)
+      val narrowing = new IndexNarrowing(r, scan.output, settings)
+      val index = new ZOrderFileIndex(r.location, r, scan.catalogTable, settings, narrowing)
+      Some(scan.copy(relation = r.copy(location = index)(r.sparkSession)))
+    case _ => None
+  }
+
+  private def withNumbers(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case s: FileSourceScanExec if s.getClass == classOf[FileSourceScanExec] => ZOrderFileScan.of(s)
+  }
+
+  // by class, since table formats extend these
+  private def isPlain(r: HadoopFsRelation): Boolean =
+    DataFormat.all.exists(_.isReadBy(r.fileFormat)) &&
+      (r.location.getClass == classOf[InMemoryFileIndex] ||
+        r.location.getClass == classOf[CatalogFileIndex])
+}

@@ -1,0 +1,105 @@
+package io.sparkzorder.skipping.scan
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.{FileSourceScanExec, SQLExecution}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+
+import io.sparkzorder.skipping.predicate.FilterOnFiles
+
+/**
+ * Spark's scan of files with the numbers of skipping in EXPLAIN and the UI. It reads as Spark's does;
+ * where another extension puts Spark's own scan back, only the numbers are missing.
+ *
+ * It never equals Spark's own scan, so that neither is reused for the other; two with equal indexes
+ * and filters are equal, so that Spark reads once what a query needs twice.
+ */
+trait ScanWithNumbers extends FileSourceScanExec {
+  import ScanWithNumbers._
+
+  /** A scan like this one in place of Spark's own. */
+  protected def withNumbers(scan: FileSourceScanExec): FileSourceScanExec
+
+  /** Values of the partitions that are left when dynamic filters are known. */
+  protected def selectedValues: Iterator[InternalRow]
+
+  private def index: Option[ZOrderFileIndex] = relation.location match {
+    case ours: ZOrderFileIndex => Some(ours)
+    case _ => None
+  }
+
+  // a lazy value has no super; Spark's own scan with the same arguments has the same
+  @transient private lazy val plain: FileSourceScanExec =
+    (FileSourceScanExec.apply _).tupled(FileSourceScanExec.unapply(this).get)
+
+  override lazy val metadata: Map[String, String] = {
+    val numbers =
+      try index.flatMap(_.numbers(partitionFilters, dataFilters))
+      catch { case NonFatal(_) => None } // an error of the listing is that of the scan
+    plain.metadata ++ numbers.map(n => Key -> n.toString)
+  }
+
+  // not for tasks: each would send a zero, which the UI shows
+  @transient private lazy val fileMetrics: Map[String, SQLMetric] =
+    (Seq(
+      Total -> "number of files before skipping",
+      Kept -> "number of files kept by the index",
+      Pruned -> "number of files pruned by the index",
+      NoEntry -> "number of files without an index entry") ++
+      // only those that get a number are shown
+      FilterOnFiles.causes(dataFilters.filterNot(ZOrderFileIndex.holdsSubquery)).take(MaxCauses)
+        .map(cause => byCause(cause) -> s"number of files pruned by $cause"))
+      .map { case (key, name) => key -> SQLMetrics.createMetric(sparkContext, name) }.toMap
+
+  override def metrics: Map[String, SQLMetric] = super.metrics ++ fileMetrics
+
+  override protected def sendDriverMetrics(): Unit = {
+    super.sendDriverMetrics()
+    index.foreach { ours =>
+      ours.knownNumbers(partitionFilters, dataFilters).foreach { all =>
+        val isDynamic = partitionFilters.exists(ZOrderFileIndex.holdsSubquery)
+        val numbers = if (isDynamic) all.of(selectedValues) else all
+        send(numbers)
+        IndexNarrowing.note(ours.rootPaths.headOption.fold("")(_.toString), numbers)
+      }
+    }
+  }
+
+  private def send(numbers: SkippingNumbers): Unit = {
+    val values = Seq(
+      Total -> numbers.total,
+      Kept -> numbers.kept,
+      Pruned -> numbers.pruned,
+      NoEntry -> numbers.noEntry) ++
+      numbers.prunedBy.filter(_._2 > 0).map { case (cause, n) => byCause(cause) -> n }
+    val known = values.flatMap { case (key, n) => fileMetrics.get(key).map(_ -> n) }
+    known.foreach { case (metric, n) => metric.set(n) }
+    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, known.map(_._1))
+  }
+
+  override def doCanonicalize(): FileSourceScanExec = withNumbers(super.doCanonicalize())
+
+  override def canEqual(other: Any): Boolean = other.isInstanceOf[ScanWithNumbers]
+  override def equals(other: Any): Boolean = other match {
+    case that: ScanWithNumbers => super.equals(that)
+    case _ => false
+  }
+  override def hashCode(): Int = 31 * super.hashCode() + 1
+}
+
+object ScanWithNumbers {
+
+  /** The entry of EXPLAIN. */
+  val Key = "ZOrderFiles"
+
+  // names of the metrics
+  val Total = "zorderFilesTotal"
+  val Kept = "zorderFilesKept"
+  val Pruned = "zorderFilesPruned"
+  val NoEntry = "zorderFilesNoEntry"
+  def byCause(cause: String): String = s"$Pruned by $cause"
+
+  private val MaxCauses = 16
+}

@@ -1,0 +1,125 @@
+package io.sparkzorder.table
+
+import java.io.IOException
+import java.util.Collections
+
+import scala.collection.JavaConverters._
+
+import org.apache.orc.TypeDescription
+import org.apache.orc.TypeDescription.Category
+import org.apache.parquet.schema.{MessageType, PrimitiveType, Type}
+
+import org.apache.spark.sql.execution.datasources.orc.OrcUtils
+import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter
+import org.apache.spark.sql.internal.SQLConf.ParquetOutputTimestampType
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.LeafNames
+
+/**
+ * A leaf column of an ORC file.
+ *
+ * @param types its type there, with its number
+ * @param primitive what its statistics are told as
+ * @param isRepeated inside a list or map, where it has many values a row
+ */
+final case class OrcLeaf(types: TypeDescription, primitive: PrimitiveType, isRepeated: Boolean) {
+  def id: Int = types.getId
+}
+
+/**
+ * The schema of an ORC file in three languages: as the file has it, as Spark reads it, and as Parquet
+ * would write it. The last is how footers of either format are told, so that one code compares them,
+ * judges layouts by them and makes the index of them.
+ *
+ * @param leaves in the order of `parquet.getColumns`
+ */
+final class OrcSchema private (
+    val types: TypeDescription,
+    val spark: StructType,
+    val parquet: MessageType,
+    val leaves: IndexedSeq[OrcLeaf]) {
+
+  /** Name of the first column whose values are times on the clock of the writer. */
+  def timestamp: Option[String] =
+    leaves.zip(parquet.getColumns.asScala).collectFirst {
+      case (leaf, column) if leaf.types.getCategory == Category.TIMESTAMP =>
+        column.getPath.mkString(".")
+    }
+
+  /** The leaf column of a name, in any spelling that counts as the same. */
+  def leaf(parts: Seq[String], sameName: (String, String) => Boolean): Option[OrcLeaf] =
+    LeafNames.position(parquet, parts, sameName).map(leaves(_))
+}
+
+object OrcSchema {
+  // the names of settings are those of Parquet's writer, which writes nothing here
+  private val converter = new SparkToParquetSchemaConverter(
+    writeLegacyParquetFormat = false,
+    outputTimestampType = ParquetOutputTimestampType.TIMESTAMP_MICROS,
+    useFieldId = false)
+
+  /**
+   * @param file for messages
+   * @throws java.io.IOException when its columns have no names
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE for a type that Spark does
+   *   not read
+   */
+  def of(types: TypeDescription, file: String): OrcSchema = {
+    val names = types.getFieldNames.asScala
+    // Spark finds these by their positions in the table, and anything may stand there
+    if (names.nonEmpty && names.forall(_.startsWith("_col"))) {
+      throw new IOException(
+        s"its columns have no names (${names.take(2).mkString(", ")}, ...), as old versions of " +
+          "Hive wrote them")
+    }
+    check(types, Nil, file)
+    val spark = withoutNotes(OrcUtils.toCatalystSchema(types)).asInstanceOf[StructType]
+    val parquet =
+      if (spark.isEmpty) new MessageType("spark_schema", Collections.emptyList[Type]())
+      else converter.convert(spark)
+    val columns = parquet.getColumns.asScala
+    val leaves = leavesOf(types, isRepeated = false)
+    require(leaves.size == columns.size, s"$types has other columns than $parquet")
+    new OrcSchema(
+      types,
+      spark,
+      parquet,
+      leaves.zip(columns).map { case ((t, repeated), c) =>
+        OrcLeaf(t, c.getPrimitiveType, repeated)
+      }.toIndexedSeq)
+  }
+
+  private def check(t: TypeDescription, path: Seq[String], file: String): Unit = {
+    t.getCategory match {
+      case Category.STRUCT =>
+        t.getFieldNames.asScala.zip(t.getChildren.asScala)
+          .foreach { case (name, child) => check(child, path :+ name, file) }
+      case Category.LIST => check(t.getChildren.get(0), path :+ "element", file)
+      case Category.MAP =>
+        check(t.getChildren.get(0), path :+ "key", file)
+        check(t.getChildren.get(1), path :+ "value", file)
+      case Category.UNION | Category.TIMESTAMP_INSTANT =>
+        throw ZOrderErrors.typeNotReadable(path.mkString("."), t.toString, file)
+      case _ =>
+    }
+  }
+
+  private def leavesOf(t: TypeDescription, isRepeated: Boolean): Seq[(TypeDescription, Boolean)] =
+    t.getCategory match {
+      case Category.STRUCT => t.getChildren.asScala.toSeq.flatMap(leavesOf(_, isRepeated))
+      case Category.LIST | Category.MAP =>
+        t.getChildren.asScala.toSeq.flatMap(leavesOf(_, isRepeated = true))
+      case _ => Seq(t -> isRepeated)
+    }
+
+  /** Without the notes of CHAR and VARCHAR, which belong to tables. */
+  private def withoutNotes(t: DataType): DataType = t match {
+    case s: StructType =>
+      StructType(s.fields.map(f => StructField(f.name, withoutNotes(f.dataType))))
+    case a: ArrayType => ArrayType(withoutNotes(a.elementType))
+    case m: MapType => MapType(withoutNotes(m.keyType), withoutNotes(m.valueType))
+    case other => other
+  }
+}

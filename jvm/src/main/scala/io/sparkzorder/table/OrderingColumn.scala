@@ -1,0 +1,18 @@
+package io.sparkzorder.table
+
+import org.apache.spark.sql.types.DataType
+
+import io.sparkzorder.util.SqlNames
+
+/**
+ * An ordering column.
+ *
+ * @param parts name parts from the top level to the leaf, as the schema spells them
+ */
+final case class OrderingColumn(parts: Seq[String], dataType: DataType) {
+
+  /** Display name: `a.b`, parts quoted where they need it. */
+  def name: String = parts.map { p =>
+    if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else SqlNames.quoted(p)
+  }.mkString(".")
+}

@@ -1,0 +1,126 @@
+package io.sparkzorder.table
+
+import java.util.Locale
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTablePartition}
+import org.apache.spark.sql.execution.datasources.{InMemoryFileIndex, PartitionSpec}
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/** Lists a table's data files as Spark itself would read them, by Spark's own file index. */
+final class TableLister(session: Session, target: Target) {
+  private val conf = session.sessionState.newHadoopConf()
+  private val root = target.root(conf)
+
+  def list(): TableFiles = target match {
+    case _: PathTarget => listRoot(None)
+    case CatalogTarget(table) if table.partitionColumnNames.isEmpty => listRoot(Some(table))
+    case CatalogTarget(table) if !table.tracksPartitionsInCatalog => listRoot(Some(table))
+    case CatalogTarget(table) => listPartitions(table)
+  }
+
+  private def listRoot(table: Option[CatalogTable]): TableFiles = {
+    val index =
+      new LeafFiles(session, Seq(root), table.map(_.partitionSchema).filter(_.nonEmpty))
+    val spec = partitionSpec(index)
+    // Spark reads `p=1/extra` as p=1, other engines do not
+    spec.partitions.map(_.path).find(!isPartition(_)).foreach { d =>
+      throw ZOrderErrors.filesOutsidePartitions(target.name, d.toString)
+    }
+    val folders =
+      if (spec.partitionColumns.isEmpty) IndexedSeq(Folder(0, root, emptyRow))
+      else foldersOf(spec)
+    val schema = if (spec.partitionColumns.isEmpty) new StructType() else spec.partitionColumns
+    build(schema, table, folders, index.all, Nil)
+  }
+
+  private def listPartitions(table: CatalogTable): TableFiles = {
+    val zone = session.sessionState.conf.sessionLocalTimeZone
+    val partitions = session.sessionState.catalog.listPartitions(table.identifier)
+    TargetChecks.checkPartitions(target, partitions)
+    val located = partitions.map(p => qualified(new Path(p.location)) -> p)
+    val (inside, outside) = located.partition { case (path, _) => isBelow(root, path) }
+    val folders = inside.map { case (path, p) => path -> p.toRow(table.partitionSchema, zone) }
+      .sortBy(_._1.toString).toIndexedSeq.zipWithIndex
+      .map { case ((path, values), i) => Folder(i, path, values) }
+    val files = if (folders.isEmpty) Nil else new LeafFiles(session, folders.map(_.path), None).all
+    build(
+      table.partitionSchema,
+      Some(table),
+      folders,
+      files,
+      outside.map { case (path, p) =>
+        OutsidePartition(
+          specText(table, p),
+          path.toString,
+          p.toRow(table.partitionSchema, zone))
+      })
+  }
+
+  private def build(
+      partitionSchema: StructType,
+      table: Option[CatalogTable],
+      folders: IndexedSeq[Folder],
+      statuses: Seq[FileStatus],
+      outside: Seq[OutsidePartition]): TableFiles = {
+    val byPath = folders.map(f => f.path -> f.ordinal).toMap
+    val files = statuses.filter(isData).sortBy(_.getPath.toString).toIndexedSeq
+    files.find(f => !byPath.contains(f.getPath.getParent)).foreach { f =>
+      throw ZOrderErrors.filesOutsidePartitions(target.name, f.getPath.getParent.toString)
+    }
+    TableFiles(
+      root,
+      partitionSchema,
+      table.map(_.dataSchema),
+      folders,
+      files.zipWithIndex.map { case (f, i) => DataFile(i, byPath(f.getPath.getParent), f) },
+      outside)
+  }
+
+  /** Spark's reading of the directory names; its complaint in our words when they do not fit. */
+  private def partitionSpec(index: LeafFiles): PartitionSpec =
+    try index.partitionSpec()
+    catch {
+      case e: Throwable if !e.isInstanceOf[VirtualMachineError] =>
+        index.all.filter(isData).map(_.getPath.getParent).find(!isPartition(_)).foreach { d =>
+          throw ZOrderErrors.filesOutsidePartitions(target.name, d.toString)
+        }
+        throw e
+    }
+
+  private def isPartition(directory: Path): Boolean = directory != root &&
+    Iterator.iterate(directory)(_.getParent).takeWhile(_ != root).forall(_.getName.contains("="))
+
+  private def foldersOf(spec: PartitionSpec): IndexedSeq[Folder] =
+    spec.partitions.sortBy(_.path.toString).toIndexedSeq.zipWithIndex
+      .map { case (p, i) => Folder(i, p.path, p.values) }
+
+  // as PartitioningAwareFileIndex decides it
+  private def isData(f: FileStatus): Boolean = {
+    val name = f.getPath.getName
+    !(name.startsWith("_") && !name.contains("=")) && !name.startsWith(".")
+  }
+
+  private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
+
+  private def isBelow(ancestor: Path, path: Path): Boolean =
+    Iterator.iterate(path)(_.getParent).takeWhile(_ != null).exists(_ == ancestor)
+
+  private def specText(table: CatalogTable, p: CatalogTablePartition): String =
+    table.partitionColumnNames
+      .map(c => s"$c=${p.spec.getOrElse(c, p.spec.getOrElse(c.toLowerCase(Locale.ROOT), ""))}")
+      .mkString("/")
+
+  private def emptyRow = InternalRow.empty
+}
+
+/** Spark's own listing with every leaf file shown, also those that Spark would silently leave out. */
+private final class LeafFiles(session: Session, paths: Seq[Path], schema: Option[StructType])
+    extends InMemoryFileIndex(session, paths, Map.empty, schema) {
+  def all: Seq[FileStatus] = leafFiles.values.toSeq
+}

@@ -1,0 +1,57 @@
+package io.sparkzorder.table
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/** What a statement names: a directory, or a table of the session catalog. */
+sealed trait Target {
+
+  /** How messages name it. */
+  def name: String
+
+  /** Its directory, as named; not yet qualified. */
+  def location: Path
+
+  def properties: Map[String, String]
+
+  /** Of its data files. */
+  def format: DataFormat
+
+  /** Settings that are in force for this kind of table when nothing else is said, by key. */
+  def defaults: Map[String, String] = Map.empty
+
+  /** The directory with scheme and authority, the same however it was named. */
+  def root(conf: Configuration): Path = location.getFileSystem(conf).makeQualified(location)
+}
+
+/** parquet.`path`, 'path' or orc.`path` */
+final case class PathTarget(path: String, format: DataFormat) extends Target {
+  override def name: String = s"${format.name}.`$path`"
+  override def location: Path =
+    try new Path(path)
+    catch {
+      case e: IllegalArgumentException => throw ZOrderErrors.pathNotATable(path, e.getMessage)
+    }
+  override def properties: Map[String, String] = Map.empty
+}
+
+/** A table of the session catalog. */
+final case class CatalogTarget(table: CatalogTable) extends Target {
+  override def name: String = table.identifier.quotedString
+  override def location: Path = new Path(table.location)
+  override def properties: Map[String, String] = table.properties
+
+  // what is neither is refused before anything is read
+  override def format: DataFormat = DataFormat.of(table).getOrElse(ParquetFiles)
+
+  /** STORED AS PARQUET, not USING parquet. */
+  def isHiveFormat: Boolean = table.provider.forall(_.equalsIgnoreCase("hive"))
+
+  // Hive before version 4 reads no other timestamps than INT96
+  override def defaults: Map[String, String] =
+    if (isHiveFormat) Map("timestampType" -> "preserve") else Map.empty
+}

@@ -1,0 +1,262 @@
+package io.sparkzorder.table
+
+import java.io.FileNotFoundException
+import java.util.Locale
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+
+import org.apache.spark.sql.catalyst.catalog.{
+  CatalogStorageFormat,
+  CatalogTable,
+  CatalogTablePartition,
+  CatalogTableType
+}
+import org.apache.spark.sql.execution.datasources.BucketingUtils
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/** Refuses, before anything is read, what OPTIMIZE must not touch. Each check looks, none writes. */
+object TargetChecks {
+
+  /** Checks a target: what kind of table it is, and what lies in and above its directory. */
+  def check(target: Target, conf: Configuration): Unit = {
+    target match {
+      case p: PathTarget => checkPath(p, conf)
+      case t: CatalogTarget => checkTable(t)
+    }
+    checkNames(target, conf)
+    val root = target.root(conf)
+    val fs = root.getFileSystem(conf)
+    checkDirectory(target, fs, root)
+    checkAncestors(fs, root)
+  }
+
+  /**
+   * Refuses what cannot have an index: a table whose files Spark does not read as plain Parquet or ORC.
+   * However the files are laid out, nothing of them is changed.
+   */
+  def checkForIndex(target: Target, conf: Configuration): Unit = {
+    checkNames(target, conf)
+    target match {
+      case p: PathTarget => checkPath(p, conf)
+      case CatalogTarget(table) =>
+        if (table.tableType == CatalogTableType.VIEW) {
+          refuse(target, "a view", "Name the table that it reads.")
+        }
+        checkFormat(target, table)
+    }
+    val root = target.root(conf)
+    val fs = root.getFileSystem(conf)
+    checkDirectory(target, fs, root)
+    checkAncestors(fs, root)
+  }
+
+  /**
+   * Refuses a file system whose files cannot be replaced in place.
+   *
+   * @param schemes those on which they can be, separated by commas
+   */
+  def checkInPlace(target: Target, conf: Configuration, schemes: String): Unit = {
+    val scheme = Option(target.root(conf).toUri.getScheme).getOrElse("file")
+    if (!schemes.split(',').map(_.trim).contains(scheme)) {
+      throw ZOrderErrors.inPlaceUnsafe(target.name, scheme)
+    }
+  }
+
+  private def checkTable(target: CatalogTarget): Unit = {
+    val table = target.table
+    if (table.tableType == CatalogTableType.VIEW) {
+      refuse(target, "a view", "Optimize the table that it reads.")
+    }
+    checkFormat(target, table)
+    hidingOption(table).foreach { o =>
+      refuse(
+        target,
+        s"read with the option $o, which decides what its files or values are",
+        "Take the option from the table first.")
+    }
+    if (table.bucketSpec.isDefined) {
+      refuse(target, "bucketed", "Rewriting its files would break the buckets.")
+    }
+  }
+
+  private def checkFormat(target: Target, table: CatalogTable): Unit = {
+    if (DataFormat.of(table).isEmpty) {
+      refuseFormat(target, table.provider.fold("hive")(_.toLowerCase(Locale.ROOT)))
+    }
+    if (table.properties.get("transactional").exists(_.equalsIgnoreCase("true"))) {
+      refuse(target, "a transactional table of Hive", "Use Hive's own compaction.")
+    }
+  }
+
+  /** Refuses tables whose columns readers find by their positions: rewritten files go by names. */
+  private def checkNames(target: Target, conf: Configuration): Unit = {
+    val own = target match {
+      case CatalogTarget(table) =>
+        val merged = new Configuration(conf)
+        (table.properties ++ table.storage.properties).foreach { case (k, v) =>
+          if (k.startsWith("orc.")) merged.set(k, v)
+        }
+        merged
+      case _ => conf
+    }
+    if (!target.format.readsByName(own)) {
+      refuse(
+        target,
+        "read by the positions of its columns (orc.force.positional.evolution)",
+        "Set it to false if the names in all files are those of the table.")
+    }
+  }
+
+  /** Refuses a Hive-format table with partitions in another format: each may have its own. */
+  def checkPartitions(target: Target, partitions: Seq[CatalogTablePartition]): Unit =
+    partitions.find(p => p.storage.serde.isDefined && !isOf(target.format, p.storage)).foreach {
+      p =>
+        val spec = p.spec.map { case (k, v) => s"$k=$v" }.mkString("/")
+        val title = target.format.title
+        refuse(
+          target,
+          s"a Hive-format table whose partition $spec is no $title (${p.storage.serde.get})",
+          s"Rewrite this partition as $title first.")
+    }
+
+  private def isOf(format: DataFormat, storage: CatalogStorageFormat): Boolean =
+    DataFormat.ofStorage(storage).contains(format)
+
+  /** An option of the table that decides which files are read, or what their values are. */
+  def hidingOption(table: CatalogTable): Option[String] =
+    table.storage.properties.keys.find(k => hiding.exists(_.equalsIgnoreCase(k)))
+
+  // a rewritten file would be hidden by some of them, or read as other values
+  private val hiding = Seq(
+    "pathGlobFilter",
+    "recursiveFileLookup",
+    "modifiedBefore",
+    "modifiedAfter",
+    "datetimeRebaseMode",
+    "int96RebaseMode")
+
+  /** Refuses symbolic links among the files that will be replaced. */
+  def checkLinks(target: Target, files: TableFiles): Unit =
+    SymbolicLinks.first(files).foreach { link =>
+      throw ZOrderErrors.symbolicLink(target.name, link.toString)
+    }
+
+  /** Refuses what only the listed files show: a bucketed table that is named by its path. */
+  def checkFiles(target: Target, files: TableFiles): Unit = {
+    // a bare path says nothing of the format
+    DataFormat.all.filter(_ != target.format).foreach { other =>
+      if (files.files.nonEmpty && files.files.forall(_.path.getName.endsWith("." + other.name))) {
+        refuse(
+          target,
+          s"a directory of ${other.title} files",
+          s"Name it as ${other.name}.`${target.location}`.")
+      }
+    }
+    // of tables in its format Hive names files by its tasks, and the catalog knows the buckets
+    val isHive = target match {
+      case t: CatalogTarget => t.isHiveFormat
+      case _ => false
+    }
+    val bucketed = files.files.forall(f => BucketingUtils.getBucketId(f.path.getName).isDefined)
+    if (files.files.nonEmpty && bucketed && !isHive) {
+      refuse(
+        target,
+        "bucketed, as the names of its files say",
+        "Rewriting would break the buckets.")
+    }
+  }
+
+  /** Refuses a table of another format by its name. */
+  def refuseFormat(target: Target, format: String): Nothing = refuseFormat(target.name, format)
+
+  def refuseFormat(name: String, format: String): Nothing = {
+    val (kind, advice) = format match {
+      case "delta" => "a Delta table" -> "Load Delta's extension and use its own OPTIMIZE."
+      case "iceberg" =>
+        "an Iceberg table" -> ("Use CALL catalog.system.rewrite_data_files(table => '...', " +
+          "strategy => 'sort', sort_order => 'zorder(...)').")
+      case "hudi" => "a Hudi table" -> "Use Hudi's own clustering."
+      case other =>
+        s"a table of the format $other" -> "Only Parquet and ORC tables can be optimized."
+    }
+    throw ZOrderErrors.unsupportedTable(name, kind, advice)
+  }
+
+  private def checkPath(target: PathTarget, conf: Configuration): Unit = {
+    val (path, p) = (target.path, target.location)
+    val fs = p.getFileSystem(conf)
+    val status =
+      try fs.getFileStatus(p)
+      catch {
+        case _: FileNotFoundException =>
+          val globs = "*?[]{}".exists(path.indexOf(_) >= 0)
+          throw ZOrderErrors.pathNotATable(
+            path,
+            if (globs) "it is a glob pattern" else "it does not exist")
+      }
+    if (!status.isDirectory) throw ZOrderErrors.pathNotATable(path, "it is a file")
+    val qualified = fs.makeQualified(p)
+    if (qualified.isRoot) {
+      throw ZOrderErrors.pathNotATable(path, "it is the root of a file system")
+    }
+    if (qualified.getName.contains("=")) {
+      throw ZOrderErrors.pathNotATable(
+        path,
+        "its name says that it is one partition; name the table's directory and use WHERE")
+    }
+  }
+
+  private def checkDirectory(target: Target, fs: FileSystem, root: Path): Unit = {
+    def has(name: String): Boolean = fs.exists(new Path(root, name))
+    if (has("_delta_log")) refuseFormat(target, "delta")
+    if (has(".hoodie")) refuseFormat(target, "hudi")
+    if (isIcebergRoot(fs, root)) refuseFormat(target, "iceberg")
+    if (has("_spark_metadata")) {
+      refuse(
+        target,
+        "the sink of a streaming query (_spark_metadata)",
+        "Its readers read only the files that the stream wrote.")
+    }
+    if (has("_symlink_format_manifest")) {
+      refuse(
+        target,
+        "listed by symbolic manifests (_symlink_format_manifest)",
+        "Their readers would look for the replaced files.")
+    }
+  }
+
+  /** Refuses a directory that lies inside a table. */
+  def checkAncestors(fs: FileSystem, root: Path): Unit = {
+    val markers = Seq("_zorder", "_delta_log", ".hoodie", "_spark_metadata")
+    val ancestors =
+      Iterator.iterate(root.getParent)(_.getParent).takeWhile(d => d != null && !d.isRoot)
+    // the directory of a database may hold a table of the catalog and others beside it
+    ancestors.foreach { dir =>
+      markers
+        .find(m => exists(fs, new Path(dir, m)))
+        .orElse(if (isIcebergRoot(fs, dir)) Some("metadata") else None)
+        .foreach(m => throw ZOrderErrors.pathInTable(root.toString, dir.toString, m))
+    }
+  }
+
+  private def isIcebergRoot(fs: FileSystem, dir: Path): Boolean = {
+    val metadata = new Path(dir, "metadata")
+    exists(fs, metadata) && {
+      try fs.listStatus(metadata).exists { s =>
+          val n = s.getPath.getName
+          n == "version-hint.text" || n.endsWith(".metadata.json")
+        }
+      catch { case _: java.io.IOException => false }
+    }
+  }
+
+  // an ancestor that may not be read is none of ours
+  private def exists(fs: FileSystem, path: Path): Boolean =
+    try fs.exists(path)
+    catch { case _: java.io.IOException => false }
+
+  private def refuse(target: Target, kind: String, advice: String): Nothing =
+    throw ZOrderErrors.unsupportedTable(target.name, kind, advice)
+}

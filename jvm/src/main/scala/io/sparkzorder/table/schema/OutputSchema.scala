@@ -1,0 +1,225 @@
+package io.sparkzorder.table.schema
+
+import scala.collection.JavaConverters._
+
+import org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type, Types}
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DecimalLogicalTypeAnnotation,
+  IntLogicalTypeAnnotation,
+  ListLogicalTypeAnnotation,
+  MapLogicalTypeAnnotation
+}
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{INT64, INT96}
+import org.apache.parquet.schema.Type.Repetition
+
+import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.stats.Footer
+
+/**
+ * The Parquet schema of the rewritten files: where all inputs agree on a column, its Parquet type
+ * exactly as it is (physical type, annotation, field id, repetition, names inside lists and maps);
+ * where they differ, what Spark's writer makes of the Spark type that holds them all.
+ *
+ * @param preserveInt96 keep INT96 instead of TIMESTAMP_MICROS, which has min/max
+ * @param sameName how names are compared
+ * @param allowTypeChange let lists of an old layout become lists of today's
+ */
+final class OutputSchema(
+    preserveInt96: Boolean,
+    sameName: (String, String) => Boolean,
+    allowTypeChange: Boolean) {
+
+  // Spark's own writer with today's layout: no legacy format, TIMESTAMP_MICROS, field ids
+  private val sparkConverter = new SparkToParquetSchemaConverter(
+    writeLegacyParquetFormat = false,
+    outputTimestampType =
+      org.apache.spark.sql.internal.SQLConf.ParquetOutputTimestampType.TIMESTAMP_MICROS,
+    useFieldId = true)
+
+  /** What Spark's writer alone would write. */
+  def ofSpark(schema: StructType): MessageType = sparkConverter.convert(schema)
+
+  /** @param footers at least one for each distinct schema of the inputs */
+  def of(schema: StructType, footers: Seq[Footer]): MessageType = {
+    val spark = ofSpark(schema)
+    val inputs = footers.map(f => (f.schema: GroupType, f.file.path.toString)).distinct
+    val fields = schema.fields.zipWithIndex.map { case (field, i) =>
+      val found = inputs.map { case (g, file) => (child(g, field.name), file) }
+      combine(Seq(field.name), field.dataType, spark.getType(i), found)
+    }
+    new MessageType(if (inputs.isEmpty) spark.getName else inputs.head._1.getName, fields.toSeq: _*)
+  }
+
+  private def combine(
+      path: Seq[String],
+      dataType: DataType,
+      spark: Type,
+      found: Seq[(Option[Type], String)]): Type = {
+    val present = found.collect { case (Some(t), file) => (t, file) }
+    if (present.isEmpty) return spark
+    val types = present.map(_._1)
+    val repetition =
+      if (found.forall(_._1.exists(_.isRepetition(Repetition.REQUIRED)))) Repetition.REQUIRED
+      else Repetition.OPTIONAL
+    val id = single(types.map(t => Option(t.getId))).flatten
+    val made = (spark, dataType) match {
+      case (p: PrimitiveType, _) => leaf(p, types)
+      case (g: GroupType, s: StructType) => struct(path, s, g, present)
+      case (g: GroupType, a: ArrayType) => list(path, a, g, present)
+      case (g: GroupType, m: MapType) => map(path, m, g, present)
+      // a group that is one Spark value, VARIANT: Spark writes its parts by position
+      case (g, _) => oneValue(path, g, present)
+    }
+    // NULL must stay writable in every column that some file lacks
+    val named = rebuilt(made, spark.getName, repetition)
+    id.map(i => named.withId(i.intValue())).getOrElse(named)
+  }
+
+  private def leaf(spark: PrimitiveType, types: Seq[Type]): Type = {
+    val shapes = types.map(t => rebuilt(t, spark.getName, Repetition.OPTIONAL)).distinct
+    shapes match {
+      case Seq(one: PrimitiveType) if keeps(one) && holds(one, spark) => one
+      case Seq(one, two) if withoutId(one) == withoutId(two) => withoutId(one)
+      case _ => spark
+    }
+  }
+
+  private def keeps(t: PrimitiveType): Boolean = t.getLogicalTypeAnnotation match {
+    // Spark reads and writes these as the next wider signed type
+    case i: IntLogicalTypeAnnotation => i.isSigned
+    case _ => t.getPrimitiveTypeName != INT96 || preserveInt96
+  }
+
+  /** True when a column of the file's type holds every value that Spark will write. */
+  private def holds(file: PrimitiveType, spark: PrimitiveType): Boolean =
+    (file.getLogicalTypeAnnotation, spark.getLogicalTypeAnnotation) match {
+      case (f: DecimalLogicalTypeAnnotation, s: DecimalLogicalTypeAnnotation) =>
+        f.getPrecision == s.getPrecision && f.getScale == s.getScale
+      case _ if file.getPrimitiveTypeName == INT96 => spark.getPrimitiveTypeName == INT64
+      case (f: IntLogicalTypeAnnotation, s) =>
+        val width = s match {
+          case i: IntLogicalTypeAnnotation => i.getBitWidth
+          case _ => if (spark.getPrimitiveTypeName == INT64) 64 else 32
+        }
+        f.getBitWidth >= width
+      case _ => file.getPrimitiveTypeName == spark.getPrimitiveTypeName
+    }
+
+  private def oneValue(path: Seq[String], spark: Type, present: Seq[(Type, String)]): Type = {
+    def parts(t: Type) =
+      if (t.isPrimitive) Nil else t.asGroupType().getFields.asScala.map(_.getName).toSeq
+    present.find(p => parts(p._1) != parts(spark)).foreach { case (t, file) =>
+      throw ZOrderErrors.typeNotWritable(
+        path.mkString("."),
+        t.toString.replaceAll("\\s+", " "),
+        file,
+        "nothing: only a VARIANT of the parts value and metadata, in that order, is written back")
+    }
+    present.head._1
+  }
+
+  private def struct(
+      path: Seq[String],
+      s: StructType,
+      spark: GroupType,
+      present: Seq[(Type, String)]): Type = {
+    val fields = s.fields.zipWithIndex.map { case (f, i) =>
+      val found = present.map { case (t, file) => (child(t.asGroupType(), f.name), file) }
+      combine(path :+ f.name, f.dataType, spark.getType(i), found)
+    }
+    spark.withNewFields(fields.toSeq: _*)
+  }
+
+  private def list(
+      path: Seq[String],
+      a: ArrayType,
+      spark: GroupType,
+      present: Seq[(Type, String)]): Type =
+    nested(path, spark, present, isList, Seq(a.elementType))
+
+  private def map(
+      path: Seq[String],
+      m: MapType,
+      spark: GroupType,
+      present: Seq[(Type, String)]): Type =
+    nested(path, spark, present, isMap, Seq(m.keyType, m.valueType))
+
+  /** A list or map of the standard three levels keeps its names; others are of an old layout. */
+  private def nested(
+      path: Seq[String],
+      spark: GroupType,
+      present: Seq[(Type, String)],
+      standard: Type => Boolean,
+      children: Seq[DataType]): Type = {
+    present.find(p => !standard(p._1)).foreach { case (t, file) =>
+      if (!allowTypeChange) {
+        throw ZOrderErrors.typeNotWritable(
+          path.mkString("."),
+          s"list or map of an old layout: ${t.toString.replaceAll("\\s+", " ")}",
+          file,
+          "a list or map of the standard layout of three levels")
+      }
+    }
+    val kept = present.filter(p => standard(p._1))
+    if (kept.isEmpty) return spark
+    val shape = kept.head._1.asGroupType()
+    val repeated = shape.getType(0).asGroupType()
+    val sparkRepeated = spark.getType(0).asGroupType()
+    val fields = children.indices.map { i =>
+      val found = kept.map { case (t, file) =>
+        (Option(t.asGroupType().getType(0).asGroupType().getType(i)), file)
+      }
+      rename(
+        combine(path, children(i), sparkRepeated.getType(i), found),
+        repeated.getFieldName(i))
+    }
+    shape.withNewFields(repeated.withNewFields(fields: _*))
+  }
+
+  private def isList(t: Type): Boolean = !t.isPrimitive &&
+    t.getLogicalTypeAnnotation.isInstanceOf[ListLogicalTypeAnnotation] && isRepeatedGroup(t, 1)
+
+  private def isMap(t: Type): Boolean = !t.isPrimitive &&
+    t.getLogicalTypeAnnotation.isInstanceOf[MapLogicalTypeAnnotation] && isRepeatedGroup(t, 2)
+
+  private def isRepeatedGroup(t: Type, fields: Int): Boolean = {
+    val g = t.asGroupType()
+    g.getFieldCount == 1 && g.getType(0).isRepetition(Repetition.REPEATED) &&
+    !g.getType(0).isPrimitive && g.getType(0).asGroupType().getFieldCount == fields &&
+    // a repeated group of this name is the element itself in files of old writers
+    g.getType(0).getName != "array" && g.getType(0).getName != s"${t.getName}_tuple"
+  }
+
+  private def child(g: GroupType, name: String): Option[Type] =
+    g.getFields.asScala.find(_.getName == name)
+      .orElse(g.getFields.asScala.find(f => sameName(f.getName, name)))
+
+  private def single[T](values: Seq[T]): Option[T] =
+    if (values.distinct.size == 1) values.headOption else None
+
+  private def rename(t: Type, name: String): Type = rebuilt(t, name, t.getRepetition)
+
+  private def withoutId(t: Type): Type = t match {
+    case p: PrimitiveType =>
+      Types.primitive(p.getPrimitiveTypeName, p.getRepetition).length(p.getTypeLength)
+        .as(p.getLogicalTypeAnnotation).named(p.getName)
+    case g => g
+  }
+
+  /** The same type with another name and repetition; Parquet's types cannot be changed. */
+  private def rebuilt(t: Type, name: String, repetition: Repetition): Type = {
+    val id = t.getId
+    val made: Type = t match {
+      case p: PrimitiveType =>
+        Types.primitive(p.getPrimitiveTypeName, repetition).length(p.getTypeLength)
+          .as(p.getLogicalTypeAnnotation).named(name)
+      case g: GroupType =>
+        Types.buildGroup(repetition).as(g.getLogicalTypeAnnotation)
+          .addFields(g.getFields.asScala.toSeq: _*).named(name)
+    }
+    if (id == null) made else made.withId(id.intValue())
+  }
+}

@@ -1,0 +1,106 @@
+package io.sparkzorder.table.schema
+
+import scala.collection.JavaConverters._
+import scala.util.Try
+
+import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, PrimitiveType, Type}
+import org.apache.parquet.schema.LogicalTypeAnnotation._
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
+
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.stats.Footer
+
+/** Which Parquet types OPTIMIZE can read and write back as they are. */
+object ParquetTypes {
+
+  /**
+   * Refuses a file with a type that Spark cannot even read.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE, naming column and type
+   */
+  def checkReadable(footer: Footer): Unit =
+    leaves(footer).find { case (_, leaf) => isUnreadable(leaf) }.foreach { case (path, leaf) =>
+      throw ZOrderErrors.typeNotReadable(
+        path.mkString("."),
+        describe(leaf),
+        footer.file.path.toString)
+    }
+
+  /**
+   * Refuses a file with a type that Spark reads as another one and would write as that.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and type
+   */
+  def checkWritable(footer: Footer): Unit =
+    leaves(footer).foreach { case (path, leaf) =>
+      changesTo(leaf).foreach { to =>
+        throw ZOrderErrors.typeNotWritable(
+          path.mkString("."),
+          describe(leaf),
+          footer.file.path.toString,
+          to)
+      }
+    }
+
+  /** A Spark schema in which every field, element and value may be null, as files are read. */
+  def nullable(schema: StructType): StructType = relaxed(schema).asInstanceOf[StructType]
+
+  private def relaxed(t: DataType): DataType = t match {
+    case s: StructType =>
+      StructType(s.fields.map(f => f.copy(dataType = relaxed(f.dataType), nullable = true)))
+    case a: ArrayType => ArrayType(relaxed(a.elementType), containsNull = true)
+    case m: MapType =>
+      MapType(relaxed(m.keyType), relaxed(m.valueType), valueContainsNull = true)
+    case other => other
+  }
+
+  private def leaves(footer: Footer): Seq[(Seq[String], PrimitiveType)] =
+    leaves(footer.schema, Nil)
+
+  private def leaves(t: Type, path: Seq[String]): Seq[(Seq[String], PrimitiveType)] = t match {
+    case p: PrimitiveType => Seq(path -> p)
+    case g: GroupType =>
+      g.getFields.asScala.toSeq.flatMap(f => leaves(f, path :+ f.getName))
+  }
+
+  private def isUnreadable(t: PrimitiveType): Boolean = {
+    val annotation = t.getLogicalTypeAnnotation
+    t.getPrimitiveTypeName match {
+      case FIXED_LEN_BYTE_ARRAY => !annotation.isInstanceOf[DecimalLogicalTypeAnnotation]
+      case _ =>
+        annotation match {
+          case ts: TimestampLogicalTypeAnnotation => ts.getUnit == TimeUnit.NANOS
+          case time: TimeLogicalTypeAnnotation => time.getUnit != TimeUnit.MICROS || !hasTime
+          case _ => false
+        }
+    }
+  }
+
+  // TIME is new in Spark 4.1, and off there
+  private def hasTime: Boolean =
+    Try(SQLConf.get.getConfString("spark.sql.timeType.enabled").toBoolean).getOrElse(false)
+
+  private def changesTo(t: PrimitiveType): Option[String] =
+    t.getLogicalTypeAnnotation match {
+      case i: IntLogicalTypeAnnotation if !i.isSigned =>
+        Some(i.getBitWidth match {
+          case 8 => "SMALLINT"
+          case 16 => "INT"
+          case 32 => "BIGINT"
+          case _ => "DECIMAL(20,0)"
+        })
+      case _ => None
+    }
+
+  private def describe(t: PrimitiveType): String = {
+    val physical = t.getPrimitiveTypeName match {
+      case FIXED_LEN_BYTE_ARRAY => s"FIXED_LEN_BYTE_ARRAY(${t.getTypeLength})"
+      case other => other.name
+    }
+    val annotation: LogicalTypeAnnotation = t.getLogicalTypeAnnotation
+    if (annotation == null) physical else s"$physical ($annotation)"
+  }
+}

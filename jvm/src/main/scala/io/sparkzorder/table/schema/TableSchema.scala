@@ -1,0 +1,193 @@
+package io.sparkzorder.table.schema
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.execution.datasources.parquet.{
+  ParquetReadSupport,
+  ParquetToSparkSchemaConverter
+}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.DataFormat
+import io.sparkzorder.table.stats.Footer
+
+/**
+ * The one schema that holds the rows of all data files without change: the union by name, nested
+ * fields included, of the catalog's columns and of every footer.
+ *
+ * @param target how messages name the table
+ * @param conf settings that are pinned for the run
+ * @param format of the files
+ */
+final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
+  private val sameName = conf.resolver
+  private val converter = new ParquetToSparkSchemaConverter(conf)
+
+  /**
+   * @return data columns in the catalog's order, then in the order in which files bring new ones
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
+   */
+  def union(catalog: Option[StructType], footers: Seq[Footer]): StructType = {
+    // files may hold NULL where the catalog says NOT NULL; reading them must not rely on it
+    val start = catalog.map(s => Sourced(ParquetTypes.nullable(s), TableSchema.Catalog))
+    val byFile = distinct(footers).map { f =>
+      Sourced(schemaOf(f), f.file.path.toString)
+    }
+    val all = start.toSeq ++ byFile
+    val merged = all.reduceOption { (a, b) =>
+      Sourced(merge(a, b, Nil), a.source, if (a.parts.isEmpty) Seq(a, b) else a.parts :+ b)
+    }
+    // a column that the files hold besides the partition directory is kept as it is
+    merged.map(_.schema).getOrElse(new StructType())
+  }
+
+  /** The schema of one file as Spark reads it: the one that Spark itself noted, else by its types. */
+  private def schemaOf(footer: Footer): StructType = {
+    val schema = footer.orc.map(_.spark).getOrElse(ofParquet(footer))
+    checkNames(schema, footer)
+    ParquetTypes.nullable(schema)
+  }
+
+  private def ofParquet(footer: Footer): StructType = {
+    val noted = footer.keyValues
+      .get(ParquetReadSupport.SPARK_METADATA_KEY)
+      .flatMap(json => scala.util.Try(DataType.fromJson(json).asInstanceOf[StructType]).toOption)
+    ParquetTypes.checkReadable(footer)
+    val stored = converter.convert(footer.schema)
+    noted.map(completed(_, stored).asInstanceOf[StructType]).getOrElse(stored)
+  }
+
+  /** The noted type with the fields that only the file has: other writers copy Spark's note along. */
+  private def completed(noted: DataType, stored: DataType): DataType = (noted, stored) match {
+    case (n: StructType, s: StructType) =>
+      val partners = n.fields.map { f =>
+        s.find(_.name == f.name).orElse(s.find(g => sameName(g.name, f.name)))
+      }
+      val known = n.fields.zip(partners).map { case (f, partner) =>
+        partner.map(g => f.copy(dataType = completed(f.dataType, g.dataType))).getOrElse(f)
+      }
+      StructType(known ++ s.fields.filterNot(f => partners.flatten.exists(_.name == f.name)))
+    case (n: ArrayType, s: ArrayType) =>
+      n.copy(elementType = completed(n.elementType, s.elementType))
+    case (n: MapType, s: MapType) =>
+      n.copy(
+        keyType = completed(n.keyType, s.keyType),
+        valueType = completed(n.valueType, s.valueType))
+    case (n, _) => n
+  }
+
+  /** Names that cannot be told apart, at any level; a name may even stand there twice. */
+  private def checkNames(t: DataType, footer: Footer): Unit = t match {
+    case s: StructType =>
+      s.fields.zipWithIndex.foreach { case (f, i) =>
+        s.fields.take(i).find(g => sameName(g.name, f.name)).foreach { g =>
+          val advice =
+            if (f.name == g.name) " too"
+            else " (set spark.sql.caseSensitive to true to tell them apart)"
+          throw ZOrderErrors.incompatibleSchemas(
+            target,
+            f.name,
+            s"named `${g.name}`",
+            footer.file.path.toString,
+            s"named `${f.name}`$advice",
+            footer.file.path.toString)
+        }
+        checkNames(f.dataType, footer)
+      }
+    case a: ArrayType => checkNames(a.elementType, footer)
+    case m: MapType =>
+      checkNames(m.keyType, footer)
+      checkNames(m.valueType, footer)
+    case _ =>
+  }
+
+  private def distinct(footers: Seq[Footer]): Seq[Footer] = {
+    val seen = mutable.HashSet.empty[(Any, Any)]
+    footers.filter(f =>
+      seen.add((f.schema, f.keyValues.get(ParquetReadSupport.SPARK_METADATA_KEY))))
+  }
+
+  private def merge(a: Sourced, b: Sourced, path: Seq[String]): StructType = {
+    val merged = a.schema.fields.map { left =>
+      b.schema.fields.find(f => sameName(f.name, left.name)) match {
+        case Some(right) =>
+          left.copy(dataType = mergeTypes(a, b, path :+ left.name, left.dataType, right.dataType))
+        case None => left
+      }
+    }
+    val added = b.schema.fields.filterNot(f => a.schema.exists(g => sameName(g.name, f.name)))
+    StructType(merged ++ added)
+  }
+
+  private def mergeTypes(
+      a: Sourced,
+      b: Sourced,
+      path: Seq[String],
+      left: DataType,
+      right: DataType): DataType = (left, right) match {
+    case (l: StructType, r: StructType) =>
+      merge(a.copy(schema = l), b.copy(schema = r), path)
+    case (l: ArrayType, r: ArrayType) =>
+      ArrayType(
+        mergeTypes(a, b, path :+ "element", l.elementType, r.elementType),
+        containsNull = true)
+    case (l: MapType, r: MapType) =>
+      MapType(
+        mergeTypes(a, b, path :+ "key", l.keyType, r.keyType),
+        mergeTypes(a, b, path :+ "value", l.valueType, r.valueType),
+        valueContainsNull = true)
+    case (l: StringType, _: StringType) => l
+    case (l, r) if l == r => l
+    case (l, r) =>
+      val from = origin(a, path, l)
+      // a table's declared type must go on holding its files, so a file may not widen it
+      widened(l, r).filter(w => from != TableSchema.Catalog || w == l).getOrElse {
+        throw ZOrderErrors.incompatibleSchemas(
+          target,
+          path.mkString("."),
+          l.sql,
+          from,
+          r.sql,
+          b.source)
+      }
+  }
+
+  /** Which of the merged schemas brought the type of a column. */
+  private def origin(merged: Sourced, path: Seq[String], t: DataType): String =
+    merged.parts.find(p => typeAt(p.schema, path).contains(t)).getOrElse(merged).source
+
+  private def typeAt(t: DataType, path: Seq[String]): Option[DataType] = (t, path) match {
+    case (_, Seq()) => Some(t)
+    case (s: StructType, name +: rest) =>
+      s.find(f => sameName(f.name, name)).flatMap(f => typeAt(f.dataType, rest))
+    case (a: ArrayType, _ +: rest) => typeAt(a.elementType, rest)
+    case (m: MapType, "key" +: rest) => typeAt(m.keyType, rest)
+    case (m: MapType, _ +: rest) => typeAt(m.valueType, rest)
+    case _ => None
+  }
+
+  /** The type that holds both and that Spark's reader of the format reads both into. */
+  private def widened(l: DataType, r: DataType): Option[DataType] = {
+    val small = Seq[DataType](ByteType, ShortType, IntegerType)
+    (l, r) match {
+      case (a, b) if small.contains(a) && small.contains(b) =>
+        Some(small(math.max(small.indexOf(a), small.indexOf(b))))
+      case _ if !format.readsWidened => None
+      case (LongType, b) if small.contains(b) => Some(LongType)
+      case (a, LongType) if small.contains(a) => Some(LongType)
+      case (FloatType, DoubleType) | (DoubleType, FloatType) => Some(DoubleType)
+      case (a: DecimalType, b: DecimalType) if a.scale == b.scale =>
+        Some(DecimalType(math.max(a.precision, b.precision), a.scale))
+      case _ => None
+    }
+  }
+
+  /** A schema with where it is from, and with the schemas that were merged into it. */
+  private case class Sourced(schema: StructType, source: String, parts: Seq[Sourced] = Nil)
+}
+
+object TableSchema {
+  private val Catalog = "the catalog"
+}

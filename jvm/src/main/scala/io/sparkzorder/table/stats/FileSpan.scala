@@ -1,0 +1,80 @@
+package io.sparkzorder.table.stats
+
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.types.DataType
+
+import io.sparkzorder.table.OrderingColumn
+
+/**
+ * The least and the greatest value of one column in every file of a folder, as ranks among all these
+ * values. Ranks are all that counting overlaps needs, whatever the column's type. Row groups and pages
+ * can stand for files.
+ *
+ * @param low rank of a file's least value; -1 for a file of only NULLs, which no value finds
+ * @param high rank of its greatest value
+ * @param values those that have ranks, ascending
+ */
+private[sparkzorder] final class FileSpan private (
+    val low: Array[Int],
+    val high: Array[Int],
+    val values: IndexedSeq[Any]) {
+
+  /** Number of ranks, at least one. */
+  val ranks: Int = math.max(1, values.length)
+
+  /**
+   * How many of the chosen files hold each rank between their least and greatest value.
+   *
+   * @param chosen by position
+   */
+  def filesAt(chosen: Int => Boolean): Array[Int] = {
+    val changes = new Array[Int](ranks + 1)
+    low.indices.foreach { f =>
+      if (low(f) >= 0 && chosen(f)) {
+        changes(low(f)) += 1
+        changes(high(f) + 1) -= 1
+      }
+    }
+    changes.scanLeft(0)(_ + _).slice(1, ranks + 1)
+  }
+
+  /** Least and greatest rank of the chosen files together, if any of them has values. */
+  def spanOf(chosen: Int => Boolean): Option[(Int, Int)] = {
+    val own = low.indices.filter(f => low(f) >= 0 && chosen(f))
+    if (own.isEmpty) None else Some((own.map(low(_)).min, own.map(high(_)).max))
+  }
+}
+
+private[sparkzorder] object FileSpan {
+
+  /** Reads the spans off footers; a file whose min/max say nothing holds every value. */
+  def of(
+      column: OrderingColumn,
+      footers: IndexedSeq[Footer],
+      sameName: (String, String) => Boolean): FileSpan =
+    ofRanges(
+      column.dataType,
+      footers.map(f => FileRange.ofFooters(column, Seq(f), sameName).headOption))
+
+  /**
+   * The same of ranges at hand.
+   *
+   * @param ranges None for a file of only NULLs; Some(None) for one whose min/max say nothing
+   */
+  def ofRanges(dataType: DataType, ranges: IndexedSeq[Option[Option[FileRange]]]): FileSpan = {
+    val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(dataType)
+    val ends = ranges.flatten.flatten.flatMap(r => Seq(r.min, r.max)).sorted(ordering)
+    val distinct = ends.headOption.toVector ++
+      ends.zip(ends.drop(1)).collect { case (a, b) if ordering.compare(a, b) != 0 => b }
+    val ranks = math.max(1, distinct.length)
+    val sorted = java.util.Arrays.asList(distinct: _*)
+    def rank(value: Any): Int =
+      java.util.Collections.binarySearch[Any](sorted, value, ordering)
+    val spans = ranges.map {
+      case None => (-1, -1)
+      case Some(None) => (0, ranks - 1)
+      case Some(Some(r)) => (rank(r.min), rank(r.max))
+    }
+    new FileSpan(spans.map(_._1).toArray, spans.map(_._2).toArray, distinct)
+  }
+}

@@ -1,0 +1,117 @@
+package io.sparkzorder.table.stats
+
+import java.util.Locale
+
+import scala.collection.JavaConverters._
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
+import org.apache.parquet.crypto.ParquetCryptoRuntimeException
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.metadata.{CompressionCodecName, FileMetaData}
+import org.apache.parquet.hadoop.util.HadoopInputFile
+
+import org.apache.spark.sql.sparkzorder.SparkPrivate
+
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, ParquetFiles}
+import io.sparkzorder.util.Sharing
+
+/** Reads footers by each format's own reader, several at once. */
+object FooterReader {
+
+  /** Footers are small reads with a wait each, so more threads than cores. */
+  val Threads = 16
+
+  /**
+   * The footers of some files, in their order.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
+   *   naming the file
+   */
+  def read(
+      files: Seq[DataFile],
+      conf: Configuration,
+      format: DataFormat): IndexedSeq[Footer] =
+    SparkPrivate.inParallel(files, "zorder-footers", Threads)(footers(format, conf)).toIndexedSeq
+
+  /** As [[read]], with the error in place of a footer that cannot be read. */
+  def tryRead(
+      files: Seq[DataFile],
+      conf: Configuration,
+      format: DataFormat): IndexedSeq[Try[Footer]] = {
+    val read = footers(format, conf)
+    SparkPrivate.inParallel(files, "zorder-footers", Threads)(f => Try(read(f))).toIndexedSeq
+  }
+
+  /** Reads one file at a time, and on many threads; objects are shared between files. */
+  private def footers(format: DataFormat, conf: Configuration): DataFile => Footer = format match {
+    case ParquetFiles => new ParquetFooters(conf)
+    case OrcFiles => new OrcFooters(conf)
+  }
+
+  /**
+   * Opens one Parquet file and closes it.
+   *
+   * @param body what is read of it beside the footer
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
+   *   naming the file
+   */
+  def withFile[T](file: DataFile, conf: Configuration, options: ParquetReadOptions)(
+      body: ParquetFileReader => T): T =
+    try {
+      val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file.status, conf), options)
+      try {
+        if (isEncrypted(reader.getFileMetaData)) {
+          throw ZOrderErrors.fileEncrypted(file.path.toString)
+        }
+        body(reader)
+      } finally reader.close()
+    } catch {
+      case e: ZOrderException => throw e
+      case e: ParquetCryptoRuntimeException =>
+        val _ = e
+        throw ZOrderErrors.fileEncrypted(file.path.toString)
+      case NonFatal(e) =>
+        throw ZOrderErrors.fileUnreadable(file.path.toString, e, ParquetFiles.title)
+    }
+
+  private def isEncrypted(meta: FileMetaData): Boolean =
+    meta.getEncryptionType != null &&
+      meta.getEncryptionType != FileMetaData.EncryptionType.UNENCRYPTED
+}
+
+/** Reads footers of Parquet files by parquet-hadoop's own reader. */
+private[sparkzorder] final class ParquetFooters(conf: Configuration) extends (DataFile => Footer) {
+  private val sharing = new Sharing
+  // made once: without a configuration at hand, making them reads Hadoop's XML files, which takes ten
+  // times as long as reading a footer
+  private val options = HadoopReadOptions.builder(conf).build()
+
+  override def apply(file: DataFile): Footer = {
+    val metadata = FooterReader.withFile(file, conf, options)(_.getFooter)
+    val meta = metadata.getFileMetaData
+    val schema = sharing(meta.getSchema)
+    val blocks = metadata.getBlocks.asScala
+    val leaves = Array.fill(schema.getColumns.size)(LeafBounds.none)
+    val position =
+      schema.getColumns.asScala.map(_.getPath.toSeq).zipWithIndex.toMap
+    blocks.foreach(_.getColumns.asScala.foreach { chunk =>
+      val i = position(chunk.getPath.toArray.toSeq)
+      leaves(i) = LeafBounds.add(leaves(i), chunk)
+    })
+    Footer(
+      file,
+      blocks.map(_.getRowCount).sum,
+      blocks.map(_.getTotalByteSize).sum,
+      schema,
+      sharing(meta.getKeyValueMetaData.asScala.toMap),
+      blocks.headOption.flatMap(_.getColumns.asScala.headOption).map(c => codec(c.getCodec)),
+      leaves,
+      sharing(Option(meta.getCreatedBy).getOrElse("")))
+  }
+
+  private def codec(c: CompressionCodecName): String = c.name.toLowerCase(Locale.ROOT)
+}

@@ -1,0 +1,168 @@
+package io.sparkzorder.table.stats
+
+import scala.util.Try
+
+import org.apache.hadoop.hive.common.`type`.HiveDecimal
+import org.apache.orc._
+import org.apache.orc.OrcFile.{WriterImplementation, WriterVersion}
+import org.apache.orc.TypeDescription.Category
+import org.apache.parquet.io.api.Binary
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DecimalLogicalTypeAnnotation,
+  TimeLogicalTypeAnnotation
+}
+import org.apache.parquet.schema.PrimitiveType
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
+
+import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
+
+import io.sparkzorder.table.OrcLeaf
+
+/**
+ * Statistics of ORC (of a file, a stripe or a stride) as bounds of a column, told in the Parquet type
+ * that stands for its type. What cannot be relied on is unknown, never guessed:
+ *
+ *   - FLOAT and DOUBLE as soon as there is a NaN: a stride that begins with one loses its bounds, and
+ *     those of stripe and file then pass over all its values. The sum tells, as it is NaN then;
+ *   - CHAR with characters before the space: values are padded in some places and not in others, and no
+ *     other characters make the order depend on that;
+ *   - days before 1582 and instants before 1900, which calendars and old writers count differently;
+ *   - writers of known errors: all before HIVE-8732, timestamps before ORC-135, decimals before
+ *     ORC-517, bytes of C++ before ORC-1725, which took them for unsigned. Of writers other than Java's
+ *     nobody knows whether they had the second and the third error.
+ *
+ * @param version of the writer of the file
+ */
+private[sparkzorder] final class OrcBounds(version: WriterVersion) {
+  private type Range = Option[(Any, Any)]
+
+  // others do not say the sum, without which nobody knows of NaN
+  private val writesSums = Set(WriterImplementation.ORC_JAVA, WriterImplementation.ORC_CPP)(
+    version.getWriterImplementation)
+
+  /**
+   * @param all of the unit, by the numbers of columns
+   * @param rows of the unit
+   */
+  def of(all: Array[ColumnStatistics], leaf: OrcLeaf, rows: Long): LeafBounds =
+    // the root counts the rows; where it does not, the counts are missing or wrong
+    if (leaf.id >= all.length || all(0).getNumberOfValues != rows) OrcBounds.unknown
+    else of(all(leaf.id), leaf, rows)
+
+  /** The same of a column's own statistics, whose counts are known to be right. */
+  def of(s: ColumnStatistics, leaf: OrcLeaf, rows: Long): LeafBounds = {
+    val values = s.getNumberOfValues
+    val bytes = math.max(0L, s.getBytesOnDisk)
+    if (leaf.isRepeated) LeafBounds(-1L, null, null, known = false, bytes, values = values)
+    else if (values < 0 || values > rows) OrcBounds.unknown
+    else if (values == 0) {
+      LeafBounds(rows, null, null, known = true, bytes, values = 0L)
+    } else {
+      val range =
+        if (version.includes(WriterVersion.HIVE_8732)) rangeOf(s, leaf) else None
+      val ordered =
+        range.filter { case (a, b) => LeafBounds.compare(leaf.primitive, a, b) <= 0 }
+      LeafBounds(
+        rows - values,
+        ordered.map(_._1).orNull,
+        ordered.map(_._2).orNull,
+        known = ordered.isDefined,
+        bytes,
+        noNaN = ordered.isDefined,
+        values = values)
+    }
+  }
+
+  private def rangeOf(s: ColumnStatistics, leaf: OrcLeaf): Range = s match {
+    case b: BooleanColumnStatistics =>
+      Some((Boolean.box(b.getFalseCount == 0), Boolean.box(b.getTrueCount > 0)))
+    case i: IntegerColumnStatistics
+        if leaf.types.getCategory != Category.BYTE || (i.getMinimum >= Byte.MinValue &&
+          i.getMaximum <= Byte.MaxValue) =>
+      integers(i.getMinimum, i.getMaximum, leaf.primitive)
+    case d: DoubleColumnStatistics => floating(d, leaf.primitive)
+    case t: StringColumnStatistics if leaf.types.getCategory == Category.CHAR =>
+      chars(t.getLowerBound, t.getUpperBound, leaf.types.getMaxLength)
+    case t: StringColumnStatistics => strings(t.getLowerBound, t.getUpperBound)
+    case d: DecimalColumnStatistics if since(WriterVersion.ORC_517) => decimals(d, leaf.primitive)
+    case d: DateColumnStatistics =>
+      val (min, max) = (d.getMinimumDayOfEpoch, d.getMaximumDayOfEpoch)
+      if (min < RebaseDateTime.lastSwitchJulianDay) None else integers(min, max, leaf.primitive)
+    case t: TimestampColumnStatistics if since(WriterVersion.ORC_135) => timestamps(t)
+    case _ => None
+  }
+
+  /** ORC takes every other writer for one that has all corrections of Java's. */
+  private def since(correction: WriterVersion): Boolean =
+    version.getWriterImplementation == WriterImplementation.ORC_JAVA &&
+      version.includes(correction)
+
+  private def integers(min: Long, max: Long, t: PrimitiveType): Range =
+    if (t.getLogicalTypeAnnotation.isInstanceOf[TimeLogicalTypeAnnotation]) None
+    else t.getPrimitiveTypeName match {
+      case INT32 if min.isValidInt && max.isValidInt =>
+        Some((Int.box(min.toInt), Int.box(max.toInt)))
+      case INT64 => Some((Long.box(min), Long.box(max)))
+      case _ => None
+    }
+
+  private def floating(d: DoubleColumnStatistics, t: PrimitiveType): Range = {
+    // which of two zeros is the bound depends on the order of the rows
+    val min = if (d.getMinimum == 0) -0.0 else d.getMinimum
+    val max = if (d.getMaximum == 0) 0.0 else d.getMaximum
+    if (!writesSums || d.getSum.isNaN || min.isNaN || max.isNaN) None
+    else t.getPrimitiveTypeName match {
+      case FLOAT => Some((Float.box(min.toFloat), Float.box(max.toFloat)))
+      case DOUBLE => Some((Double.box(min), Double.box(max)))
+      case _ => None
+    }
+  }
+
+  // ORC cuts long ones, and rounds the upper bound up then
+  private def strings(lower: String, upper: String): Range = {
+    // bytes that are no text have become this character, which has another order
+    def isText(t: String) = t != null && t.indexOf('\uFFFD') < 0
+    if (isText(lower) && isText(upper)) Some((Binary.fromString(lower), Binary.fromString(upper)))
+    else None
+  }
+
+  // for values with all of their padding and for values without any
+  private def chars(lower: String, upper: String, length: Int): Range =
+    if (lower == null || upper == null || (lower + upper).exists(_ < ' ')) None
+    else {
+      val missing = length - upper.codePointCount(0, upper.length)
+      strings(lower.replaceAll(" +$", ""), upper + " " * math.max(0, missing))
+    }
+
+  private def decimals(d: DecimalColumnStatistics, t: PrimitiveType): Range =
+    t.getLogicalTypeAnnotation match {
+      case a: DecimalLogicalTypeAnnotation =>
+        for {
+          min <- unscaled(d.getMinimum, a.getScale, t)
+          max <- unscaled(d.getMaximum, a.getScale, t)
+        } yield (min, max)
+      case _ => None
+    }
+
+  private def unscaled(d: HiveDecimal, scale: Int, t: PrimitiveType): Option[Any] = Try[Any] {
+    val value = d.bigDecimalValue.setScale(scale).unscaledValue
+    t.getPrimitiveTypeName match {
+      case INT32 => Int.box(value.intValueExact)
+      case INT64 => Long.box(value.longValueExact)
+      case _ => Binary.fromConstantByteArray(value.toByteArray)
+    }
+  }.toOption
+
+  private def timestamps(t: TimestampColumnStatistics): Range =
+    Try((
+      DateTimeUtils.fromJavaTimestamp(t.getMinimum),
+      DateTimeUtils.fromJavaTimestamp(t.getMaximum))).toOption
+      .filter(_._1 >= RebaseDateTime.lastSwitchJulianTs)
+      .map { case (min, max) => (Long.box(min), Long.box(max)) }
+}
+
+private[sparkzorder] object OrcBounds {
+
+  /** Nothing is known of the column. */
+  val unknown: LeafBounds = LeafBounds(-1L, null, null, known = false)
+}

@@ -1,0 +1,124 @@
+package io.sparkzorder.table.stats
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.orc.{ColumnStatistics, Reader}
+import org.apache.orc.impl.{ColumnStatisticsImpl, RecordReaderImpl}
+
+import org.apache.spark.sql.types.DataType
+
+import io.sparkzorder.table.{DataFile, OrcLeaf, OrcSchema, OrderingColumn}
+
+/** [[FileColumns]] of ORC files: stripes stand for row groups, and the strides of the row index for pages. */
+private[sparkzorder] object OrcColumns {
+
+  def read(
+      file: DataFile,
+      columns: Seq[OrderingColumn],
+      withPages: Boolean,
+      sameName: (String, String) => Boolean,
+      conf: Configuration): FileColumns = OrcFooters.withFile(file, conf) { reader =>
+    val schema = OrcSchema.of(reader.getSchema, file.path.toString)
+    val found = columns.map(c => c -> schema.leaf(c.parts, sameName)).toIndexedSeq
+    val one = new OrcFileColumns(reader)
+    // the index of all columns at once: a stripe has them side by side
+    val strides = if (withPages) Some(one.strides(found.flatMap(_._2))) else None
+    FileColumns(
+      file,
+      reader.getNumberOfRows,
+      found.map {
+        case (_, None) => one.absent(withPages)
+        case (c, Some(leaf)) => one.column(leaf, c.dataType, strides.map(_(leaf)))
+      })
+  }
+}
+
+/** What one open file says. */
+private final class OrcFileColumns(reader: Reader) {
+  private type Units = IndexedSeq[UnitBounds]
+
+  private val bounds = new OrcBounds(reader.getWriterVersion)
+  private val rowsOfStripes = reader.getStripes.asScala.map(_.getNumberOfRows).toIndexedSeq
+  private lazy val statistics: IndexedSeq[Array[ColumnStatistics]] = {
+    val found = reader.getStripeStatistics.asScala.map(_.getColumnStatistics).toIndexedSeq
+    // a file may lack those of its stripes
+    if (found.size == rowsOfStripes.size) found
+    else rowsOfStripes.map(_ => Array.empty[ColumnStatistics])
+  }
+
+  /** A column that the file lacks is NULL in every row. */
+  def absent(withPages: Boolean): FileColumn = {
+    def nulls(rows: Long) = UnitBounds(rows, onlyNulls = true, None)
+    val stripes = rowsOfStripes.map(nulls)
+    val rows = reader.getNumberOfRows
+    val pages = if (withPages) Some(stripes) else None
+    FileColumn(stored = false, Some(rows), nulls(rows), stripes, pages, pagesSay = false)
+  }
+
+  /** @param strides of each stripe, none where it has no row index; None when they were not read */
+  def column(
+      leaf: OrcLeaf,
+      dataType: DataType,
+      strides: Option[IndexedSeq[Seq[(Long, LeafBounds)]]]): FileColumn = {
+    def unit(rows: Long, b: LeafBounds) = OrcFileColumns.unit(rows, b, leaf, dataType)
+    val rows = reader.getNumberOfRows
+    val whole = bounds.of(reader.getStatistics, leaf, rows)
+    val stripes: Units = rowsOfStripes.zip(statistics)
+      .map { case (n, all) => unit(n, bounds.of(all, leaf, n)) }
+    val pages = strides.map(_.map(_.map { case (n, b) => unit(n, b) }))
+    FileColumn(
+      stored = true,
+      if (whole.nulls < 0) None else Some(whole.nulls),
+      unit(rows, whole),
+      stripes,
+      pages.map(stripes.zip(_).flatMap { case (s, p) => FileColumns.filled(s, p) }),
+      pages.exists(p => p.nonEmpty && p.forall(s => s.nonEmpty && s.forall(FileColumns.says))))
+  }
+
+  /** The strides of each stripe with their rows, for some columns. */
+  def strides(leaves: Seq[OrcLeaf]): Map[OrcLeaf, IndexedSeq[Seq[(Long, LeafBounds)]]] = {
+    val columns = reader.getSchema.getMaximumId + 1
+    val wanted = new Array[Boolean](columns)
+    leaves.foreach(l => wanted(l.id) = true)
+    // opening it reads a stripe: of the root alone, which holds nothing
+    val root = Array.tabulate(columns)(_ == 0)
+    val rows = reader.rows(reader.options.include(root)).asInstanceOf[RecordReaderImpl]
+    try {
+      val byStripe = rowsOfStripes.indices.map { s =>
+        // columns of which Bloom filters are read: none
+        val index = rows.readRowIndex(s, wanted, new Array[Boolean](columns)).getRowGroupIndex
+        leaves.map(l => l -> ofStripe(rowsOfStripes(s), l, Option(index(l.id)))).toMap
+      }
+      leaves.map(l => l -> byStripe.map(_(l))).toMap
+    } finally rows.close()
+  }
+
+  private def ofStripe(
+      rows: Long,
+      leaf: OrcLeaf,
+      index: Option[org.apache.orc.OrcProto.RowIndex]): Seq[(Long, LeafBounds)] = {
+    val stride = reader.getRowIndexStride.toLong
+    val entries = index.toSeq.flatMap(_.getEntryList.asScala)
+    // each but the last has as many rows as the file says
+    if (stride <= 0 || entries.size != (rows + stride - 1) / stride) Nil
+    else entries.zipWithIndex.map { case (entry, i) =>
+      val n = math.min(stride, rows - i * stride)
+      val s = ColumnStatisticsImpl.deserialize(leaf.types, entry.getStatistics)
+      n -> bounds.of(s, leaf, n)
+    }
+  }
+}
+
+private object OrcFileColumns {
+  def unit(rows: Long, b: LeafBounds, leaf: OrcLeaf, dataType: DataType): UnitBounds =
+    if (b.known && b.min == null) UnitBounds(rows, onlyNulls = true, None)
+    else UnitBounds(
+      rows,
+      onlyNulls = false,
+      if (!b.known) None
+      else for {
+        min <- StatisticValue(b.min, leaf.primitive, dataType)
+        max <- StatisticValue(b.max, leaf.primitive, dataType)
+      } yield FileRange(min, max))
+}

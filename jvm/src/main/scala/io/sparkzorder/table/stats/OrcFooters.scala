@@ -1,0 +1,78 @@
+package io.sparkzorder.table.stats
+
+import java.io.IOException
+import java.nio.charset.StandardCharsets.ISO_8859_1
+import java.util.Locale
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.orc.{CompressionKind, OrcFile, Reader, TypeDescription}
+
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.table.{DataFile, OrcFiles, OrcSchema}
+import io.sparkzorder.util.Sharing
+
+/** Reads footers of ORC files by ORC's own reader, and tells them as those of Parquet are told. */
+private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFile => Footer) {
+  private val schemas = new ConcurrentHashMap[TypeDescription, OrcSchema]
+  private val sharing = new Sharing
+
+  override def apply(file: DataFile): Footer = OrcFooters.withFile(file, conf) { reader =>
+    val schema =
+      schemas.computeIfAbsent(reader.getSchema, t => OrcSchema.of(t, file.path.toString))
+    val rows = reader.getNumberOfRows
+    if (schema.spark.isEmpty && rows > 0) throw new IOException(s"it has $rows rows of no columns")
+    val bounds = new OrcBounds(reader.getWriterVersion)
+    val statistics = reader.getStatistics
+    Footer(
+      file,
+      rows,
+      // an estimate of the writer's, which some do not make
+      math.max(file.length, reader.getRawDataSize),
+      schema.parquet,
+      sharing(keyValues(reader)),
+      Some(OrcFooters.codec(reader.getCompressionKind)),
+      schema.leaves.map(bounds.of(statistics, _, rows)).toArray,
+      sharing(Option(reader.getSoftwareVersion).getOrElse("")),
+      Some(schema))
+  }
+
+  private def keyValues(reader: Reader): Map[String, String] =
+    reader.getMetadataKeys.asScala
+      .map(k => k -> ISO_8859_1.decode(reader.getMetadataValue(k)).toString).toMap
+}
+
+private[sparkzorder] object OrcFooters {
+
+  /** A codec as Spark's options name it. */
+  def codec(kind: CompressionKind): String = kind.name.toLowerCase(Locale.ROOT)
+
+  /**
+   * Opens one file and closes it.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
+   *   naming the file
+   */
+  def withFile[T](file: DataFile, conf: Configuration)(body: Reader => T): T =
+    try {
+      // ORC takes a file of no bytes for one of no rows
+      if (file.length == 0) throw new IOException("it has no bytes")
+      val options = OrcFile.readerOptions(conf)
+        .filesystem(file.path.getFileSystem(conf))
+        .maxLength(file.length)
+      val reader = OrcFile.createReader(file.path, options)
+      try {
+        if (reader.getColumnEncryptionKeys.nonEmpty) {
+          throw ZOrderErrors.fileEncrypted(file.path.toString)
+        }
+        body(reader)
+      } finally reader.close()
+    } catch {
+      case e: ZOrderException => throw e
+      case NonFatal(e) =>
+        throw ZOrderErrors.fileUnreadable(file.path.toString, e, OrcFiles.title)
+    }
+}

@@ -1,0 +1,23 @@
+package io.sparkzorder.util
+
+import scala.collection.JavaConverters._
+
+import org.apache.parquet.schema.MessageType
+
+/** Finds the leaf columns of a file by their names. */
+private[sparkzorder] object LeafNames {
+
+  /**
+   * The position of a column among the leaves, in any spelling that counts as the same; the exact one
+   * goes first.
+   */
+  def position(
+      schema: MessageType,
+      path: Seq[String],
+      sameName: (String, String) => Boolean): Option[Int] = {
+    val leaves = schema.getColumns.asScala
+    def first(same: (String, String) => Boolean): Option[Int] =
+      Some(leaves.indexWhere(leaf => path.corresponds(leaf.getPath.toSeq)(same))).filter(_ >= 0)
+    first(_ == _).orElse(first(sameName))
+  }
+}

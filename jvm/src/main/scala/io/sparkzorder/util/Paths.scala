@@ -1,0 +1,18 @@
+package io.sparkzorder.util
+
+import org.apache.hadoop.fs.Path
+
+/** Paths below a table's root, and the names of files there. */
+private[sparkzorder] object Paths {
+
+  /** A folder below `root`, given by its relative name with `/` between the levels. */
+  def folder(root: Path, relative: String): Path =
+    relative.split('/').filter(_.nonEmpty).foldLeft(root)(child)
+
+  /** `name` in a directory; a name with a colon would be taken for a URI by Path itself. */
+  def child(directory: Path, name: String): Path = new Path(directory, new Path(null, null, name))
+
+  /** The counterpart: the part of `path` below `root`, empty for the root itself. */
+  def relative(root: Path, path: Path): String =
+    path.toString.stripPrefix(root.toString).stripPrefix("/")
+}

@@ -1,0 +1,93 @@
+package io.sparkzorder.write
+
+import java.nio.charset.StandardCharsets.ISO_8859_1
+
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.io.NullWritable
+import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
+import org.apache.orc.{OrcConf, OrcFile, TypeDescription}
+import org.apache.orc.mapred.{OrcOutputFormat, OrcStruct}
+import org.apache.orc.mapreduce.OrcMapreduceRecordWriter
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
+import org.apache.spark.sql.execution.datasources.orc.{OrcFileFormat, OrcSerializer, OrcUtils}
+import org.apache.spark.sql.types.StructType
+
+/**
+ * How a rewritten ORC file looks.
+ *
+ * @param types ORC schema, that of the inputs
+ * @param keyValues user metadata of the inputs, without Spark's own
+ * @param units sizes of stripes, which are its row groups, and strides, which are its pages
+ * @param settings of ORC's writer that the table has, such as columns of Bloom filters
+ */
+final case class OrcShape(
+    types: TypeDescription,
+    keyValues: Map[String, String],
+    override val codec: String,
+    units: FileUnits,
+    settings: Map[String, String])
+    extends FileShape {
+  private[sparkzorder] override def writer: FileFormat = new OrcRewriteFormat(this)
+}
+
+/** Spark's ORC writer with the ORC schema and user metadata of the input files. */
+private final class OrcRewriteFormat(shape: OrcShape) extends OrcFileFormat {
+  override def prepareWrite(
+      session: SparkSession,
+      job: Job,
+      options: Map[String, String],
+      dataSchema: StructType): OutputWriterFactory = {
+    // sets the job up as for any ORC write; only the writer itself is ours
+    val sparks = super.prepareWrite(session, job, options, dataSchema)
+    val conf = job.getConfiguration
+    shape.settings.foreach { case (key, value) => conf.set(key, value) }
+    OrcConf.STRIPE_SIZE.setLong(conf, shape.units.rowGroupBytes)
+    OrcConf.STRIPE_ROW_COUNT.setLong(conf, shape.units.rowGroupRows.toLong)
+    // where these are switched off, nothing could be skipped in the files
+    OrcConf.ENABLE_INDEXES.setBoolean(conf, true)
+    OrcConf.ROW_INDEX_STRIDE.setLong(conf, shape.units.pageRows.toLong)
+    new OrcRewriteFactory(sparks, shape.types, Map(shape.keyValues.toSeq: _*))
+  }
+}
+
+private final class OrcRewriteFactory(
+    sparks: OutputWriterFactory,
+    types: TypeDescription,
+    keyValues: Map[String, String])
+    extends OutputWriterFactory {
+
+  override def getFileExtension(context: TaskAttemptContext): String =
+    sparks.getFileExtension(context)
+
+  override def newInstance(
+      path: String,
+      dataSchema: StructType,
+      context: TaskAttemptContext): OutputWriter =
+    new OrcRewriteWriter(path, types, keyValues, dataSchema, context)
+}
+
+private final class OrcRewriteWriter(
+    override val path: String,
+    types: TypeDescription,
+    keyValues: Map[String, String],
+    dataSchema: StructType,
+    context: TaskAttemptContext)
+    extends OutputWriter {
+  private val serializer = new OrcSerializer(dataSchema)
+
+  private val writer = {
+    val options = OrcOutputFormat.buildOptions(context.getConfiguration).setSchema(types)
+    val file = OrcFile.createWriter(new Path(path), options)
+    keyValues.foreach { case (k, v) => file.addUserMetadata(k, ISO_8859_1.encode(v)) }
+    OrcUtils.addSparkVersionMetadata(file)
+    new OrcMapreduceRecordWriter[OrcStruct](file)
+  }
+
+  override def write(row: InternalRow): Unit =
+    writer.write(NullWritable.get(), serializer.serialize(row))
+
+  override def close(): Unit = writer.close(context)
+}

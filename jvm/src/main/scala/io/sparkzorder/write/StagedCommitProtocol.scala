@@ -1,0 +1,111 @@
+package io.sparkzorder.write
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapreduce.{JobContext, OutputCommitter, TaskAttemptContext}
+
+import org.apache.spark.internal.io.{FileCommitProtocol, FileNameSpec}
+import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
+import org.apache.spark.mapred.SparkHadoopMapRedUtil
+
+/**
+ * A file that a task has written.
+ *
+ * @param file number of the file in the grid
+ * @param path where it lies
+ * @param extension what its final name ends in, such as `-c000.zstd.parquet`
+ */
+final case class WrittenFile(file: Int, path: String, extension: String)
+
+/** Where tasks write: the directory of file `file`, and its name for an attempt. */
+trait FilePlaces extends Serializable {
+  def path(file: Int, attempt: Int, extension: String): String
+}
+
+/**
+ * Names the files of a run by file and task attempt, so that attempts never meet, and reports them
+ * to the driver. Only what the driver got from committed tasks counts; it renames nothing here.
+ *
+ * An attempt needs Spark's leave to commit, which one attempt of a task gets, and none after the job.
+ * One that comes back late, from a machine that hung, deletes its file; under INTO, where files are
+ * visible as soon as they are written, its rows would be there twice after the last look at the directory.
+ */
+private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
+    extends FileCommitProtocol
+    with Serializable {
+
+  // of a task: the files that it has begun
+  @transient private var begun: ArrayBuffer[WrittenFile] = _
+  // of the driver: the files of committed tasks
+  @transient private var committed: Seq[WrittenFile] = Nil
+
+  /** The files of all committed tasks; on the driver, after the job. */
+  def written: Seq[WrittenFile] = committed
+
+  override def setupJob(jobContext: JobContext): Unit = ()
+
+  override def commitJob(jobContext: JobContext, taskCommits: Seq[TaskCommitMessage]): Unit =
+    committed = taskCommits.flatMap(_.obj.asInstanceOf[Seq[WrittenFile]])
+
+  // the caller deletes the whole staging directory
+  override def abortJob(jobContext: JobContext): Unit = ()
+
+  override def setupTask(taskContext: TaskAttemptContext): Unit = begun = ArrayBuffer.empty
+
+  override def newTaskTempFile(
+      taskContext: TaskAttemptContext,
+      dir: Option[String],
+      ext: String): String = {
+    // one file a task: nothing may split a cell, neither dynamic partitions nor record limits
+    require(dir.isEmpty && begun.isEmpty, s"task writes more than one file: $dir, $begun")
+    val id = taskContext.getTaskAttemptID
+    val file = WrittenFile(
+      id.getTaskID.getId,
+      places.path(id.getTaskID.getId, id.getId, ext),
+      ext)
+    begun += file
+    file.path
+  }
+
+  override def newTaskTempFile(
+      taskContext: TaskAttemptContext,
+      dir: Option[String],
+      spec: FileNameSpec): String = newTaskTempFile(taskContext, dir, spec.suffix)
+
+  override def newTaskTempFileAbsPath(
+      taskContext: TaskAttemptContext,
+      absoluteDir: String,
+      ext: String): String =
+    throw new UnsupportedOperationException("OPTIMIZE writes no partition with a place of its own")
+
+  override def commitTask(taskContext: TaskAttemptContext): TaskCommitMessage = {
+    val id = taskContext.getTaskAttemptID
+    SparkHadoopMapRedUtil.commitTask(
+      new StagedCommitProtocol.Leave(abortTask),
+      taskContext,
+      id.getJobID.getId,
+      id.getTaskID.getId)
+    new TaskCommitMessage(begun.toList)
+  }
+
+  override def abortTask(taskContext: TaskAttemptContext): Unit =
+    if (begun != null) {
+      begun.foreach { f =>
+        val path = new Path(f.path)
+        path.getFileSystem(taskContext.getConfiguration).delete(path, false)
+      }
+    }
+}
+
+private object StagedCommitProtocol {
+
+  /** What Spark asks for leave for, in Hadoop's form: there is nothing to do but to hear the answer. */
+  private final class Leave(refused: TaskAttemptContext => Unit) extends OutputCommitter {
+    override def setupJob(job: JobContext): Unit = ()
+    override def setupTask(task: TaskAttemptContext): Unit = ()
+    override def needsTaskCommit(task: TaskAttemptContext): Boolean = true
+    override def commitTask(task: TaskAttemptContext): Unit = ()
+    override def abortTask(task: TaskAttemptContext): Unit = refused(task)
+  }
+}

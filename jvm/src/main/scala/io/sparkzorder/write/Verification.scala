@@ -1,0 +1,154 @@
+package io.sparkzorder.write
+
+import scala.collection.JavaConverters._
+import scala.collection.mutable
+
+import org.apache.parquet.column.ColumnDescriptor
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DateLogicalTypeAnnotation,
+  DecimalLogicalTypeAnnotation,
+  TimestampLogicalTypeAnnotation
+}
+import org.apache.parquet.schema.PrimitiveType
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.stats.{Footer, LeafBounds}
+import io.sparkzorder.util.LeafNames
+
+/**
+ * Compares rewritten files with their inputs by their footers, folder by folder: row counts exactly;
+ * no column is lost; of leaves outside lists and maps, where both sides have the numbers, null counts
+ * exactly and new bounds inside the old ones. What has no numbers (NaN, INT96, long strings, dates of
+ * the old calendar) is counted, not an error.
+ *
+ * @param sameName how column names are compared
+ */
+final class Verification(target: String, sameName: (String, String) => Boolean) {
+
+  /**
+   * @param inputs footers of the replaced files
+   * @param outputs footers of the new files; a file's `folder` is that of its inputs
+   * @param hasDefault columns whose missing values read as a default, not as NULL
+   * @return number of (folder, leaf) pairs that could not be compared
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_VERIFICATION_FAILED
+   */
+  def check(inputs: Seq[Footer], outputs: Seq[Footer], hasDefault: String => Boolean): Int = {
+    val before = inputs.groupBy(_.file.folder)
+    val after = outputs.groupBy(_.file.folder)
+    (before.keySet ++ after.keySet).toSeq.sorted.map { f =>
+      checkFolder(f, before.getOrElse(f, Nil), after.getOrElse(f, Nil), hasDefault)
+    }.sum
+  }
+
+  private def checkFolder(
+      folder: Int,
+      before: Seq[Footer],
+      after: Seq[Footer],
+      hasDefault: String => Boolean): Int = {
+    val (rowsBefore, rowsAfter) = (before.map(_.rows).sum, after.map(_.rows).sum)
+    if (rowsBefore != rowsAfter) fail(folder, s"it had $rowsBefore rows and has $rowsAfter")
+    before.map(_.schema).distinct.flatMap(_.getFields.asScala.map(_.getName)).foreach { name =>
+      if (!after.forall(_.schema.getFields.asScala.exists(f => sameName(f.getName, name)))) {
+        fail(folder, s"it had the column `$name` and has it no more")
+      }
+    }
+    after.headOption.toSeq.flatMap(_.schema.getColumns.asScala).count { leaf =>
+      val path = leaf.getPath.toSeq
+      if (!hasDefault(path.head)) checkValues(folder, before, after, path)
+      leaf.getMaxRepetitionLevel > 0 || hasDefault(path.head) || {
+        val old = summary(before, path)
+        val now = summary(after, path)
+        !compare(folder, path.mkString("."), old, now)
+      }
+    }
+  }
+
+  /** Where both sides say it (ORC does, also inside lists and maps): how many values there are. */
+  private def checkValues(
+      folder: Int,
+      before: Seq[Footer],
+      after: Seq[Footer],
+      path: Seq[String]): Unit = {
+    def counts(footers: Seq[Footer]) =
+      footers.flatMap(f => position(f, path).map { case (i, _) => f.leaves(i).values })
+    val (old, now) = (counts(before), counts(after))
+    if (old.forall(_ >= 0) && now.forall(_ >= 0) && old.sum != now.sum) {
+      fail(folder, s"column `${path.mkString(".")}` had ${old.sum} values and has ${now.sum}")
+    }
+  }
+
+  /** True when the leaf could be compared. */
+  private def compare(folder: Int, leaf: String, old: Leaf, now: Leaf): Boolean = {
+    val nullsKnown = old.nulls >= 0 && now.nulls >= 0
+    if (nullsKnown && old.nulls != now.nulls) {
+      fail(folder, s"column `$leaf` had ${old.nulls} nulls and has ${now.nulls}")
+    }
+    val comparable = old.known && now.known && old.primitive == now.primitive
+    if (comparable && now.min != null) {
+      val t = old.primitive.get
+      val inside = old.min != null && LeafBounds.compare(t, now.min, old.min) >= 0 &&
+        LeafBounds.compare(t, now.max, old.max) <= 0
+      // bounds of strings may be cut short by other writers, not always rounded up
+      val truncated = t.getPrimitiveTypeName == PrimitiveType.PrimitiveTypeName.BINARY &&
+        !t.getLogicalTypeAnnotation.isInstanceOf[DecimalLogicalTypeAnnotation]
+      if (!inside && !truncated) {
+        fail(
+          folder,
+          s"column `$leaf` had values from ${old.min} to ${old.max} and has some from " +
+            s"${now.min} to ${now.max}")
+      }
+      nullsKnown && inside
+    } else nullsKnown && comparable
+  }
+
+  /** Sums a leaf over the files of a folder; a file without it holds only nulls of it. */
+  private def summary(footers: Seq[Footer], path: Seq[String]): Leaf =
+    footers.foldLeft(Leaf(0, null, null, known = true, None)) { (sofar, f) =>
+      position(f, path) match {
+        case None =>
+          sofar.copy(nulls = if (sofar.nulls < 0) -1 else sofar.nulls + f.rows)
+        case Some((i, column)) =>
+          val b = f.leaves(i)
+          val t = column.getPrimitiveType
+          val agrees = sofar.primitive.forall(_ == shape(t)) && !isRebased(f, t)
+          Leaf(
+            if (sofar.nulls < 0 || b.nulls < 0) -1 else sofar.nulls + b.nulls,
+            if (b.min == null || !agrees) sofar.min else LeafBounds.least(t, sofar.min, b.min),
+            if (b.max == null || !agrees) sofar.max else LeafBounds.greatest(t, sofar.max, b.max),
+            sofar.known && b.known && agrees,
+            Some(shape(t)))
+      }
+    }
+
+  /** Old Spark and its legacy mode count days before 1582 by the calendar of that time. */
+  private def isRebased(f: Footer, t: PrimitiveType): Boolean = {
+    val legacy = f.keyValues.contains("org.apache.spark.legacyDateTime") ||
+      f.keyValues.get("org.apache.spark.version").exists(_.matches("[12]\\..*"))
+    legacy && (t.getLogicalTypeAnnotation match {
+      case _: DateLogicalTypeAnnotation | _: TimestampLogicalTypeAnnotation => true
+      case _ => false
+    })
+  }
+
+  private val positions = mutable.HashMap.empty[(Any, Seq[String]), Option[(Int, ColumnDescriptor)]]
+
+  private def position(f: Footer, path: Seq[String]): Option[(Int, ColumnDescriptor)] =
+    positions.getOrElseUpdate(
+      (f.schema, path),
+      LeafNames.position(f.schema, path, sameName).map(i => (i, f.schema.getColumns.get(i))))
+
+  /** A type without name, id and repetition: what decides whether values can be compared. */
+  private def shape(t: PrimitiveType): PrimitiveType =
+    org.apache.parquet.schema.Types.optional(t.getPrimitiveTypeName).length(t.getTypeLength)
+      .as(t.getLogicalTypeAnnotation).named("leaf")
+
+  private def fail(folder: Int, problem: String): Nothing =
+    throw ZOrderErrors.verificationFailed(target, s"in folder $folder $problem")
+
+  private case class Leaf(
+      nulls: Long,
+      min: Any,
+      max: Any,
+      known: Boolean,
+      primitive: Option[PrimitiveType])
+}

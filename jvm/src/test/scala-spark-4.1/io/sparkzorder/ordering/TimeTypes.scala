@@ -1,0 +1,8 @@
+package io.sparkzorder.ordering
+
+import org.apache.spark.sql.types.{DataType, TimeType}
+
+/** TIME is a type from Spark 4.1 on. */
+object TimeTypes {
+  val all: Seq[DataType] = Seq(TimeType(0), TimeType(6))
+}

@@ -1,0 +1,107 @@
+package io.sparkzorder.cluster
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.parquet.schema.{MessageType, MessageTypeParser}
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.apache.spark.sql.types.DoubleType
+
+import io.sparkzorder.table.{DataFile, OrderingColumn}
+import io.sparkzorder.table.stats.{Footer, LeafBounds}
+
+/**
+ * The rule on made-up files, whose rows fill boxes: 64 equal inserts without any order, and after each
+ * the OPTIMIZE that the rule asks for, which cuts what it rewrites into boxes of equal size.
+ */
+class MergeRuleSuite extends AnyFunSuite {
+  private val target = 1000000L
+  private val inserts = 64
+
+  /** @param run that made the file, None for an insert */
+  private case class Boxed(run: Option[String], low: Seq[Double], high: Seq[Double])
+
+  /**
+   * @param written bytes that OPTIMIZE wrote, over those that were inserted
+   * @param excess after each OPTIMIZE
+   */
+  private case class Outcome(written: Double, excess: Seq[Double]) {
+    def mean: Double = excess.sum / excess.size
+    override def toString: String =
+      f"each byte was written $written%.2f times, excess: mean $mean%.2f, largest ${excess.max}%.2f"
+  }
+
+  private def simulate(columns: Int, filesOfInsert: Int): Outcome = {
+    val names = (0 until columns).map(c => s"c$c")
+    val schema = MessageTypeParser.parseMessageType(
+      names.map(n => s"required double $n;").mkString("message m { ", " ", " }"))
+    val rule =
+      new MergeRule(names.map(n => OrderingColumn(Seq(n), DoubleType)), target, _ equals _)
+    var files = IndexedSeq.empty[Boxed]
+    var written = 0L
+    val excess = (1 to inserts).map { i =>
+      val whole = Boxed(None, Seq.fill(columns)(0.0), Seq.fill(columns)(1.0))
+      val now = files ++ Seq.fill(filesOfInsert)(whole)
+      val footers = now.indices.map(f => footer(f, now(f), schema))
+      val taken = rule.choose(footers, now.map(_.run))
+      written += taken.size * target
+      val run = cut(whole.copy(run = Some(s"run$i")), taken.size)
+      files = now.indices.filterNot(taken).map(now) ++ run
+      overlap(columns, files)
+    }
+    assert(files.forall(_.run.isDefined) && files.size === inserts * filesOfInsert)
+    Outcome(written.toDouble / (inserts * filesOfInsert * target), excess)
+  }
+
+  /** `n` boxes of equal size: halves, by the widest side. */
+  private def cut(box: Boxed, n: Int): Seq[Boxed] =
+    if (n == 1) Seq(box)
+    else {
+      val c = box.low.indices.maxBy(c => (box.high(c) - box.low(c), -c))
+      val at = box.low(c) + (box.high(c) - box.low(c)) * (n / 2) / n
+      cut(box.copy(high = box.high.updated(c, at)), n / 2) ++
+        cut(box.copy(low = box.low.updated(c, at)), n - n / 2)
+    }
+
+  /** Files of a point query, as a mean over columns and values, beside the ideal. */
+  private def overlap(columns: Int, files: Seq[Boxed]): Double = {
+    val mean =
+      (0 until columns).map(c => files.map(f => f.high(c) - f.low(c)).sum).sum / columns
+    mean / math.pow(files.size, 1 - 1.0 / columns)
+  }
+
+  private def footer(i: Int, box: Boxed, schema: MessageType): Footer = Footer(
+    DataFile(i, 0, new FileStatus(target, false, 1, 1L, 0L, new Path(s"/t/f$i"))),
+    rows = 10000,
+    uncompressed = target,
+    schema = schema,
+    keyValues = Map.empty,
+    codec = None,
+    // a cut lies between values: neighbours share none
+    leaves = box.low.zip(box.high)
+      .map { case (l, h) => LeafBounds(0, l, h - 1e-6, known = true) }.toArray)
+
+  for {
+    columns <- 2 to 4
+    files <- Seq(1, 4)
+  } test(s"$columns columns, $files files an insert: at most 4 rewrites, mean excess at most 2.0") {
+    val outcome = simulate(columns, files)
+    info(outcome.toString)
+    assert(outcome.written <= 4.0)
+    assert(outcome.mean <= 2.0)
+    assert(outcome.excess.max <= 2.1)
+  }
+
+  test("one column: few rewrites, for more excess") {
+    val outcome = simulate(1, 1)
+    info(outcome.toString)
+    assert(outcome.written <= 4.0)
+    assert(outcome.mean <= 4.0)
+  }
+
+  test("without new files nothing is chosen") {
+    val schema = MessageTypeParser.parseMessageType("message m { required double c0; }")
+    val rule = new MergeRule(Seq(OrderingColumn(Seq("c0"), DoubleType)), target, _ equals _)
+    val same = Boxed(Some("run"), Seq(0.0), Seq(1.0))
+    assert(rule.choose((0 to 9).map(footer(_, same, schema)), Vector.fill(10)(same.run)) === Set())
+  }
+}

@@ -1,0 +1,222 @@
+package io.sparkzorder.commands.history
+
+import java.io.File
+import java.util.concurrent.{Callable, Executors}
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.Row
+
+import io.sparkzorder.commands.FaultyTables
+
+/** VACUUM LAYOUT removes what is over, names what it keeps, and DRY RUN foretells both. */
+class VacuumLayoutSuite extends FaultyTables {
+
+  private def vacuum(dir: File, clauses: String = ""): Seq[Row] =
+    sql(s"VACUUM LAYOUT '$dir' $clauses").collect().toSeq
+
+  private def kinds(rows: Seq[Row]): Seq[(String, Boolean)] =
+    rows.map(r => (r.getAs[String]("kind"), r.getAs[Boolean]("removed")))
+
+  /** DRY RUN says the same as the run, and changes nothing. */
+  private def predicted(dir: File, clauses: String = ""): Seq[Row] = {
+    val before = snapshot(dir)
+    val foretold = vacuum(dir, s"$clauses DRY RUN")
+    assert(snapshot(dir) === before)
+    val done = vacuum(dir, clauses)
+    assert(done === foretold)
+    for (r <- done) {
+      val path = new File(new Path(r.getAs[String]("path")).toUri.getPath)
+      assert(path.exists() !== r.getAs[Boolean]("removed"), path)
+    }
+    done
+  }
+
+  private def older(file: File, hours: Int): Unit = {
+    Option(file.listFiles).toSeq.flatten.foreach(older(_, hours))
+    assert(file.setLastModified(System.currentTimeMillis() - hours * 3600000L))
+  }
+
+  private def doneMark(dir: File, number: Int): File =
+    new File(dir, s"_zorder/_commits/_${number}_done")
+
+  private def withOptimized(body: File => Unit): Unit = withTableDir { dir =>
+    write(shuffled(300, 2), dir)
+    sql(s"OPTIMIZE '$dir' ZORDER BY a OPTIONS ('retention' '2h')").collect()
+    body(dir)
+  }
+
+  test("retained files, by the retention of their run or by RETAIN") {
+    withOptimized { dir =>
+      val retained = new File(dir, s"_zorder/_retained/${under(dir, "_retained").head}")
+      val bytes = retained.listFiles.map(_.length).sum
+      assert(predicted(dir) === Nil)
+      assert(predicted(dir, "RETAIN 1 HOURS") === Nil)
+      older(doneMark(dir, 1), 3)
+      assert(predicted(dir, "RETAIN 4 HOURS") === Nil)
+      withCopy(dir)(copy => assert(kinds(predicted(copy, "RETAIN 2 HOURS")).size === 1))
+      val before = live(dir)
+      val Seq(row) = predicted(dir)
+      assert(row.getAs[String]("kind") === "retained" && row.getAs[Boolean]("removed"))
+      assert(row.getAs[Long]("files") === 2 && row.getAs[Long]("bytes") === bytes)
+      assert(row.getAs[java.sql.Timestamp]("since").getTime === doneMark(dir, 1).lastModified())
+      assert(live(dir) === before)
+      assert(under(dir, "_retained") === Nil)
+      // the record stays: the table's history
+      assert(sql(s"SHOW LAYOUT HISTORY '$dir'").count() === 1)
+      assert(predicted(dir, "RETAIN 0 HOURS") === Nil)
+    }
+  }
+
+  test("a table without _zorder: no rows, and nothing is made") {
+    withTableDir { dir =>
+      write(shuffled(30, 1), dir)
+      assert(predicted(dir, "RETAIN 0 HOURS") === Nil)
+      assert(!new File(dir, "_zorder").exists())
+    }
+  }
+
+  test("staged files of a dead run, and temporary records, by the table's retention") {
+    withOptimized { dir =>
+      val staged = new File(dir, "_zorder/_staged/_dead")
+      assert(staged.mkdirs())
+      java.nio.file.Files.write(new File(staged, "_0_1").toPath, new Array[Byte](100))
+      assert(new File(dir, "_zorder/_retained/_dead").mkdirs())
+      val temporary = new File(dir, "_zorder/_commits/_tmp_x__2")
+      java.nio.file.Files.write(temporary.toPath, new Array[Byte](7))
+      assert(predicted(dir) === Nil)
+      older(staged, 20)
+      older(temporary, 25)
+      withSQLConf("spark.zorder.retention" -> "22h") {
+        assert(kinds(predicted(dir)) === Seq("temporary" -> true))
+      }
+      val Seq(row) = predicted(dir, "RETAIN 19 HOURS")
+      assert(row.getAs[String]("kind") === "staged")
+      assert(row.getAs[Long]("files") === 1 && row.getAs[Long]("bytes") === 100)
+      assert(under(dir, "_staged") === Nil)
+      assert(!under(dir, "_retained").contains("_dead"))
+      val newest = sql(s"SHOW LAYOUT HISTORY '$dir'").collect().head
+      assert(newest.getAs[String]("operation") === "abort")
+      assert(newest.getAs[String]("run") === "dead")
+      checkState(dir)
+    }
+  }
+
+  test("a run under way whose staged files are taken away ends with the conflict") {
+    withTableDir { dir =>
+      write(shuffled(300, 2), dir)
+      val before = live(dir)
+      var rows = Seq.empty[Row]
+      meanwhile(relisting(dir)) {
+        assert(vacuum(dir) === Nil)
+        Thread.sleep(20)
+        rows = predicted(dir, "RETAIN 0 HOURS")
+      } {
+        fails("ZORDER_CONFLICT", "removed")(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a"))
+      }
+      assert(kinds(rows) === Seq("staged" -> true))
+      assert(live(dir) === before)
+      checkState(dir)
+      optimize(s"OPTIMIZE '$dir' ZORDER BY a", dir)(read(dir))
+    }
+  }
+
+  test("OPTIMIZE says when another run is under way, or has died") {
+    withOptimized { dir =>
+      assert(new File(dir, "_zorder/_staged/_another").mkdirs())
+      val appender = new LogAppender("other runs")
+      withLogAppender(appender)(sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect())
+      val said = appender.loggingEvents.map(_.getMessage.getFormattedMessage)
+        .filter(_.contains("under way"))
+      assert(said.size === 1 && said.head.contains("another"), said)
+    }
+  }
+
+  test("killed after the record that declares a run dead: the next one takes its files away") {
+    withOptimized { dir =>
+      val staged = new File(dir, "_zorder/_staged/_dead")
+      assert(staged.mkdirs())
+      older(staged, 1)
+      killedAt(0)((o, p) => o == "delete" && p.getName == "_dead")(
+        sql(s"VACUUM LAYOUT ${faulty(dir)} RETAIN 0 HOURS").collect())
+      assert(staged.exists() && under(dir, "_commits").contains("_2"))
+      assert(kinds(predicted(dir, "RETAIN 0 HOURS")) === Seq("staged" -> true))
+      assert(!under(dir, "_commits").contains("_3"))
+    }
+  }
+
+  test("files of a run that met a conflict are listed, and kept whatever the retention") {
+    withTableDir { dir =>
+      write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val victim = new File(dir, live(dir).keys.filter(_.startsWith("p=1")).max)
+      killedAt(0)((o, p) => o == "rename" && !p.toString.contains("_commits"))(
+        sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
+      assert(victim.delete())
+      fails("ZORDER_PUBLISH_CONFLICT")(sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS"))
+      assert(kinds(predicted(dir, "RETAIN 0 HOURS")) === Seq("conflict" -> false))
+      assert(under(dir, s"_retained/${under(dir, "_retained").head}").nonEmpty)
+      assert(kinds(predicted(dir)) === Seq("conflict" -> false))
+    }
+  }
+
+  test(
+    "a run that is not published: DRY RUN leaves it so, the run publishes it and keeps its files") {
+    withTableDir { dir =>
+      write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val expected = bag(read(dir))
+      killedAt(3)((o, p) => o == "rename" && !p.toString.contains("_commits"))(
+        sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
+      assert(!doneMark(dir, 1).exists())
+      assert(predicted(dir, "RETAIN 0 HOURS") === Nil)
+      assert(doneMark(dir, 1).exists())
+      assert(bag(read(dir)) === expected)
+      checkState(dir)
+      assert(kinds(predicted(dir, "RETAIN 0 HOURS")) === Seq("retained" -> true))
+    }
+  }
+
+  test("twice at once") {
+    withOptimized { table =>
+      older(doneMark(table, 1), 3)
+      val staged = new File(table, "_zorder/_staged/_dead")
+      for (i <- 0 until 20) {
+        val f = new File(staged, s"_$i")
+        f.getParentFile.mkdirs()
+        java.nio.file.Files.write(f.toPath, new Array[Byte](10))
+      }
+      older(staged, 30)
+      val pool = Executors.newFixedThreadPool(3)
+      try for (_ <- 0 until 8) withCopy(table) { dir =>
+          older(new File(dir, "_zorder/_staged/_dead"), 30)
+          val runs = (0 until 3).map { _ =>
+            pool.submit(new Callable[Seq[Row]] {
+              override def call(): Seq[Row] = vacuum(dir)
+            })
+          }.map(_.get())
+          assert(runs.flatten.forall(_.getAs[Boolean]("removed")))
+          assert(under(dir, "_staged") === Nil && under(dir, "_retained") === Nil)
+          // one record is enough to declare a run dead
+          assert(under(dir, "_commits").filter(_.matches("_\\d+")) === Seq("_1", "_2"))
+          assert(live(dir) === live(table))
+          checkState(dir)
+        }
+      finally pool.shutdown()
+    }
+  }
+
+  test("what UNDO has claimed is not taken away by a retention that has ended") {
+    withOptimized { dir =>
+      older(doneMark(dir, 1), 3)
+      val retained = new File(dir, s"_zorder/_retained/${under(dir, "_retained").head}")
+      var rows = Seq.empty[Row]
+      // just before the commit, when the files are claimed
+      meanwhile((o, p) => o == "create" && p.toString.contains("_commits/_tmp")) {
+        assert(!retained.exists())
+        rows = vacuum(dir)
+      }(sql(s"UNDO LAYOUT ${faulty(dir)}").collect())
+      assert(rows === Nil)
+      assert(dataFiles(dir).map(_.rows).sum === 300)
+      checkState(dir)
+    }
+  }
+}

@@ -1,0 +1,285 @@
+package io.sparkzorder.commands.optimize
+
+import java.io.File
+import java.nio.file.Files
+import java.nio.file.attribute.PosixFilePermissions
+import java.util.concurrent.CountDownLatch
+
+import scala.util.{Failure, Success, Try}
+
+import org.apache.commons.io.FileUtils
+
+import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.commands.FaultyTables
+
+/** A failure before the commit leaves every file as it was; one after it is rolled forward. */
+class OptimizeFailureSuite extends FaultyTables {
+
+  private def statement(dir: File, more: String = ""): String =
+    s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b) $more OPTIONS (${sizeFor(dir, 4)})"
+
+  private def untouched(dir: File)(body: => Unit): Unit = {
+    val before = userFiles(dir)
+    body
+    assert(userFiles(dir) === before)
+    checkState(dir)
+    assert(!new File(dir, "_zorder/_commits/_1").exists())
+  }
+
+  test("a corrupt footer, a zero-byte file and a truncated one are named") {
+    val bad = Seq(
+      "corrupt.parquet" -> "PAR1 this is no parquet file PAR1".getBytes("UTF-8"),
+      "empty.parquet" -> Array.emptyByteArray,
+      "short.parquet" -> "PAR1".getBytes("UTF-8"))
+    for ((name, content) <- bad) withTableDir { dir =>
+      write(shuffled(200, 2), dir)
+      Files.write(new File(dir, name).toPath, content)
+      for (more <- Seq("ZORDER BY (a, b)", "", "ZORDER BY a DRY RUN", "INTO '/tmp/never-there'")) {
+        val before = snapshot(dir)
+        fails("ZORDER_FILE_UNREADABLE", name)(sql(s"OPTIMIZE '$dir' $more"))
+        assert(snapshot(dir) === before)
+      }
+      assert(!new File("/tmp/never-there").exists())
+    }
+  }
+
+  test("a file whose data pages are corrupt") {
+    withTableDir { dir =>
+      write(shuffled(2000, 2), dir)
+      val file = new File(dir, dataFiles(dir).head.name)
+      val bytes = Files.readAllBytes(file.toPath)
+      java.util.Arrays.fill(bytes, 4, bytes.length / 2, 0x5a.toByte)
+      Files.write(file.toPath, bytes)
+      withSQLConf("spark.sql.files.ignoreCorruptFiles" -> "true") {
+        untouched(dir)(intercept[Exception](sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)")))
+      }
+    }
+  }
+
+  test("any task's file, any rename before the commit") {
+    withTableDir { dir =>
+      write(shuffled(600, 3), dir)
+      def staged(operation: String, path: org.apache.hadoop.fs.Path) =
+        operation == "create" && path.toString.contains("_zorder/_staged/")
+      for (k <- 0 until 3) untouched(dir) {
+        val (e, failed) = FaultyFileSystem.failing(k)(staged) {
+          intercept[Throwable](sql(statement(dir)))
+        }
+        assert(failed)
+        assert(Iterator.iterate(e: Throwable)(_.getCause).takeWhile(_ != null)
+          .exists(_.toString.contains("injected")))
+      }
+      untouched(dir) {
+        FaultyFileSystem.failing(0)((_, p) => p.toString.contains("_commits")) {
+          intercept[Throwable](sql(statement(dir)))
+        }
+      }
+      optimize(statement(dir), dir)(read(dir))
+    }
+  }
+
+  test("INTO is emptied again after a failure") {
+    withTempDir { base =>
+      val dir = new File(base, "table")
+      write(shuffled(600, 3).selectExpr("*", "id % 2 p"), dir, "p")
+      val before = snapshot(dir)
+      FaultyFileSystem.failing(2)((o, p) => o == "create" && p.toString.contains("/out/")) {
+        intercept[Throwable](sql(statement(dir, s"INTO ${faulty(new File(base, "out"))}")))
+      }
+      assert(snapshot(dir) === before)
+      assert(Option(new File(base, "out").list()).toSeq.flatten === Nil)
+    }
+  }
+
+  /** Runs OPTIMIZE and changes the table when its inputs are listed again before the commit. */
+  private def beforeCommit[T](dir: File)(change: => Unit)(body: => T): T =
+    meanwhile(relisting(dir))(change)(body)
+
+  test("an input that is changed or removed between the listing and the commit") {
+    val changes = Seq[(String, File => Unit)](
+      "was removed" -> (f => assert(f.delete())),
+      "was overwritten" -> (f => assert(f.setLastModified(f.lastModified() + 60000))),
+      "was overwritten" -> { f =>
+        val modified = f.lastModified()
+        Files.write(f.toPath, Array[Byte](1), java.nio.file.StandardOpenOption.APPEND)
+        assert(f.setLastModified(modified))
+      })
+    for ((word, change) <- changes) withTableDir { dir =>
+      write(shuffled(400, 4), dir)
+      val victim = new File(dir, dataFiles(dir).last.name)
+      var meanwhile = Map.empty[String, (Long, String)]
+      beforeCommit(dir) {
+        change(victim)
+        meanwhile = userFiles(dir)
+      } {
+        fails("ZORDER_CONFLICT", victim.getName, word)(sql(statement(dir)))
+      }
+      assert(userFiles(dir) === meanwhile)
+      checkState(dir)
+      assert(!new File(dir, "_zorder/_commits/_1").exists())
+    }
+  }
+
+  test("replaced files stay where they are kept when somebody deletes the record meanwhile") {
+    withTableDir { dir =>
+      write(shuffled(400, 4), dir)
+      val lengths = dataFiles(dir).map(f => new File(dir, f.name).length).sorted
+      // the first new file gets its name: all replaced ones are out
+      meanwhile((operation, path) =>
+        operation == "rename" && path.toUri.getPath.startsWith(s"$dir/part-")) {
+        FileUtils.deleteDirectory(new File(dir, "_zorder/_commits"))
+      }(fails("ZORDER_STATE_LOST")(sql(statement(dir))))
+      val kept = new File(dir, "_zorder/_retained").listFiles.toSeq.flatMap(_.listFiles)
+      assert(kept.filterNot(_.getName.startsWith(".")).map(_.length).sorted === lengths)
+    }
+  }
+
+  test("a file that comes between the listing and the commit stays, and so do its rows") {
+    withTableDir { dir =>
+      write(shuffled(400, 4), dir)
+      val expected = bag(read(dir))
+      beforeCommit(dir)(write(shuffled(10, 1), dir))(sql(statement(dir)))
+      assert(read(dir).count() === 410)
+      assert(bag(read(dir)) === (expected.toSeq ++ bag(shuffled(10, 1).toDF()).toSeq)
+        .groupBy(_._1).map { case (k, vs) => k -> vs.map(_._2).sum })
+      checkState(dir)
+    }
+  }
+
+  test("the table is overwritten while OPTIMIZE runs") {
+    withTableDir { dir =>
+      write(shuffled(400, 4), dir)
+      beforeCommit(dir)(shuffled(30, 1).write.mode("overwrite").parquet(dir.getAbsolutePath)) {
+        fails("ZORDER_CONFLICT")(sql(statement(dir)))
+      }
+      assert(read(dir).count() === 30)
+      checkState(dir)
+    }
+  }
+
+  test("another OPTIMIZE of the same files commits first") {
+    withTableDir { dir =>
+      write(shuffled(400, 4), dir)
+      val expected = bag(read(dir))
+      beforeCommit(dir)(sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()) {
+        fails("ZORDER_CONFLICT")(sql(statement(dir)))
+      }
+      assert(bag(read(dir)) === expected)
+      checkState(dir)
+    }
+  }
+
+  test("another OPTIMIZE of other files commits first: both are in") {
+    withTableDir { dir =>
+      write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val expected = bag(read(dir))
+      beforeCommit(dir)(sql(s"OPTIMIZE '$dir' WHERE p = 0 ZORDER BY a").collect()) {
+        sql(s"OPTIMIZE ${faulty(dir)} WHERE p = 1 ZORDER BY a").collect()
+      }
+      assert(bag(read(dir)) === expected)
+      assert(new File(dir, "_zorder/_commits/_2_done").exists())
+      checkState(dir)
+    }
+  }
+
+  test("the second batch fails: the first is in, and the session sees it") {
+    withTable("t") {
+      withTableDir { dir =>
+        write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
+        sql(s"CREATE TABLE t USING parquet LOCATION ${faulty(dir)}")
+        sql("MSCK REPAIR TABLE t")
+        val expected = bag(spark.table("t"))
+        val limit = dataFiles(dir).groupBy(_.folder).map(_._2.map(_.length).sum).max
+        val (_, failed) = FaultyFileSystem.failing(1)((o, p) =>
+          o == "create" && p.toString.contains("_staged")) {
+          intercept[Throwable](
+            sql(s"OPTIMIZE t ZORDER BY a OPTIONS ('batchSize' '$limit')"))
+        }
+        assert(failed)
+        assert(dataFiles(dir).map(_.folder) === Seq("p=0", "p=1", "p=1"))
+        assert(bag(spark.table("t")) === expected)
+        checkState(dir)
+      }
+    }
+  }
+
+  test("killed at any rename of publishing: the next OPTIMIZE rolls forward") {
+    for (k <- Seq(0, 2, 3, 5)) withTableDir { dir =>
+      write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val expected = bag(read(dir))
+      val publishing = (o: String, p: org.apache.hadoop.fs.Path) =>
+        o == "rename" && !p.toString.contains("_commits")
+      val run = Try(FaultyFileSystem.failing(k)(publishing)(sql(
+        s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b)").collect()))
+      run match {
+        case Success((_, failed)) => assert(!failed)
+        case Failure(_) =>
+          assert(new File(dir, "_zorder/_commits/_1").exists())
+          assert(!new File(dir, "_zorder/_commits/_1_done").exists())
+      }
+      // a copy elsewhere must not take a half-published table for the whole
+      val out = new File(dir.getParentFile, s"out$k")
+      sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a INTO '$out'").collect()
+      assert(bag(read(out)) === expected, s"INTO after a kill at rename $k")
+      sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect()
+      assert(bag(read(dir)) === expected)
+      checkState(dir)
+    }
+  }
+
+  test("a directory that may not be written: the table's, one partition's, that of INTO") {
+    withTableDir { dir =>
+      write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      // on this scheme Hadoop goes by the permission bits, whoever runs the tests
+      for (closed <- Seq(dir, new File(dir, "p=1"))) {
+        Files.setPosixFilePermissions(closed.toPath, PosixFilePermissions.fromString("r-xr-xr-x"))
+        val before = snapshot(dir)
+        fails("ZORDER_DIRECTORY_NOT_WRITABLE", closed.getName, "WHERE", "INTO") {
+          sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b)")
+        }
+        assert(snapshot(dir) === before)
+        Files.setPosixFilePermissions(closed.toPath, PosixFilePermissions.fromString("rwxr-xr-x"))
+      }
+      val closed = new File(dir.getParentFile, "closed")
+      assert(closed.mkdir())
+      Files.setPosixFilePermissions(closed.toPath, PosixFilePermissions.fromString("r-xr-xr-x"))
+      fails("ZORDER_DIRECTORY_NOT_WRITABLE", closed.getName) {
+        sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a INTO ${faulty(new File(closed, "new/x"))}")
+      }
+      assert(closed.list().toSeq === Nil)
+    }
+  }
+
+  test("cancelled by its job group while it writes: the old table, and nothing is left") {
+    withTableDir { dir =>
+      write(shuffled(600, 3), dir)
+      val begun = new CountDownLatch(1)
+      val group = "cancel-me"
+      val thread = new Thread(() => {
+        begun.await()
+        spark.sparkContext.cancelJobGroup(group)
+      })
+      thread.start()
+      untouched(dir) {
+        FaultyFileSystem.withHook { (operation, path) =>
+          if (operation == "create" && path.toString.contains("_zorder/_staged/")) {
+            begun.countDown()
+            // the task is killed before it is done
+            Thread.sleep(2000)
+          }
+        } {
+          spark.sparkContext.setJobGroup(group, "an OPTIMIZE to cancel", interruptOnCancel = true)
+          try intercept[Throwable](sql(statement(dir)))
+          finally {
+            // also when it failed before it wrote
+            begun.countDown()
+            spark.sparkContext.clearJobGroup()
+          }
+        }
+        thread.join()
+      }
+      assert(Option(new File(dir, "_zorder/_staged").list()).toSeq.flatten === Nil)
+      optimize(statement(dir), dir)(read(dir))
+    }
+  }
+}

@@ -1,0 +1,110 @@
+package io.sparkzorder.log
+
+import java.io.File
+
+class CommitterSuite extends StateTestBase {
+  private def one(name: String) = Map("" -> ((Seq(name), Seq(s"new-$name"))))
+
+  test("numbers ascend; runs over other files do not disturb each other") {
+    withTable { (dir, state) =>
+      val runs = Seq("a", "b", "c").map(n => stage(dir, state, s"run-$n", one(n)))
+      val numbers = runs.map(r => new Committer(state, "t").commit(r, () => ()))
+      assert(numbers === Seq(1L, 2L, 3L))
+      assert(numbers.map(state.read) === runs)
+    }
+  }
+
+  test("the loser of a number checks again and takes the next") {
+    withTable { (dir, state) =>
+      val ours = stage(dir, state, "ours", one("a"))
+      val theirs = stage(dir, state, "theirs", one("b"))
+      var checks = 0
+      val number = new Committer(state, "t").commit(
+        ours,
+        () => {
+          checks += 1
+          // between the look at the records and the creation of ours
+          if (checks == 1) assert(state.createRecord(1, theirs))
+        })
+      assert(number === 2 && checks === 2)
+      assert(state.read(1).run === "theirs" && state.read(2).run === "ours")
+    }
+  }
+
+  test("the loser whose files were replaced gets the conflict, and nothing is published") {
+    withTable { (dir, state) =>
+      val ours = stage(dir, state, "ours", Map("p=1" -> ((Seq("a", "b"), Seq("new")))))
+      val theirs = stage(dir, state, "theirs", Map("p=1" -> ((Seq("b"), Seq("newer")))))
+      var first = true
+      fails("ZORDER_CONFLICT", "run theirs", "p=1/b") {
+        new Committer(state, "t").commit(
+          ours,
+          () =>
+            if (first) {
+              first = false
+              assert(state.createRecord(1, theirs))
+            })
+      }
+      assert(state.numbers() === Seq(1L))
+      assert(visible(dir, "p=1") === Set("a", "b"))
+    }
+  }
+
+  test("files that another run was adding while they were listed are no inputs") {
+    withTable { (dir, state) =>
+      val theirs = stage(dir, state, "theirs", Map("p=1" -> ((Seq("a"), Seq("n1", "n2")))))
+      assert(new Committer(state, "t").commit(theirs, () => ()) === 1)
+      val ours = stage(dir, state, "ours", Map("p=1" -> ((Seq("n1"), Seq("m")))))
+      fails("ZORDER_CONFLICT", "run theirs", "p=1/n1")(
+        new Committer(state, "t").commit(ours, () => ()))
+      // listed after they were published
+      assert(new Committer(state, "t").commit(ours, () => (), after = 1L) === 2)
+    }
+  }
+
+  test("a file of the same name in another folder is another file") {
+    withTable { (dir, state) =>
+      val theirs = stage(dir, state, "theirs", Map("p=1" -> ((Seq("a"), Seq("x")))))
+      val ours = stage(dir, state, "ours", Map("p=2" -> ((Seq("a"), Seq("x")))))
+      assert(new Committer(state, "t").commit(theirs, () => ()) === 1)
+      assert(new Committer(state, "t").commit(ours, () => ()) === 2)
+    }
+  }
+
+  test("a run that was aborted cannot commit") {
+    withTable { (dir, state) =>
+      val ours = stage(dir, state, "ours", one("a"))
+      assert(state.createRecord(1, ours.copy(kind = Record.Abort, changes = Nil)))
+      fails("ZORDER_CONFLICT", "declared dead")(
+        new Committer(state, "t").commit(ours, () => ()))
+      val others = stage(dir, state, "others", one("b"))
+      assert(new Committer(state, "t").commit(others, () => ()) === 2)
+    }
+  }
+
+  test("changed inputs, removed staging and a vanished state directory are conflicts") {
+    withTable { (dir, state) =>
+      val ours = stage(dir, state, "ours", one("a"))
+      intercept[IllegalStateException](
+        new Committer(state, "t").commit(ours, () => throw new IllegalStateException("changed")))
+      assert(state.numbers() === Nil)
+      fails("ZORDER_CONFLICT", "staged")(
+        new Committer(state, "t").commit(
+          ours,
+          () => state.fs.delete(state.staging("ours"), true)))
+      fails("ZORDER_CONFLICT")(
+        new Committer(state, "t").commit(ours, () => state.fs.delete(state.home, true)))
+      assert(!new File(dir, "_zorder").exists())
+      assert(visible(dir) === Set("a"))
+    }
+  }
+
+  test("an unreadable record stops a commit") {
+    withTable { (dir, state) =>
+      val ours = stage(dir, state, "ours", one("a"))
+      put(dir, "_zorder/_commits/_1", "{\"version\":99}")
+      fails("ZORDER_STATE_UNREADABLE", "_1")(
+        new Committer(state, "t").commit(ours, () => ()))
+    }
+  }
+}

@@ -1,0 +1,342 @@
+package io.sparkzorder.log
+
+import java.io.File
+import java.util.concurrent.{Callable, CountDownLatch, Executors}
+
+import scala.util.Try
+
+import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.util.Paths
+
+class PublisherSuite extends StateTestBase {
+
+  private val folders = Map(
+    "" -> ((Seq("a", "b"), Seq("n1", "n2"))),
+    "p=1" -> ((Seq("a", "c"), Seq("n1"))))
+
+  private def isChange(operation: String) = operation != "list" && operation != "open"
+
+  /** A committed run that is not published. */
+  private def committed(dir: File, state: StateDirectory): Record = {
+    val record = stage(dir, state, "run", folders)
+    assert(state.createRecord(1, record))
+    record
+  }
+
+  private def checkPublished(dir: File, state: StateDirectory): Unit = {
+    assert(visible(dir) === Set("n1", "n2"))
+    assert(visible(dir, "p=1") === Set("n1"))
+    assert(text(dir, "n1") === "new n1" && text(dir, "p=1/n1") === "new n1")
+    assert(state.isDone(1))
+    val retained = new File(dir, "_zorder/_retained/_run").listFiles.toSeq
+    assert(retained.map(f => text(f.getParentFile, f.getName)).toSet ===
+      Set("old a", "old b", "old p=1/a", "old p=1/c"))
+    assert(!new File(dir, "_zorder/_staged/_run").exists())
+  }
+
+  test("replaced files go out and are kept, new ones come in; again changes nothing") {
+    withTable { (dir, state) =>
+      val record = committed(dir, state)
+      put(dir, "stranger", "x")
+      put(dir, ".a.crc", "checksum")
+      new Publisher(state).publish(1, record)
+      assert(text(dir, "stranger") === "x")
+      assert(new File(dir, "stranger").delete())
+      assert(!new File(dir, ".a.crc").exists())
+      checkPublished(dir, state)
+      val modified = new File(dir, "n1").lastModified
+      new Publisher(state).publish(1, record)
+      new Publisher(state).rollForward()
+      checkPublished(dir, state)
+      assert(new File(dir, "n1").lastModified === modified)
+    }
+  }
+
+  test("a reader never sees a row twice: old and new files of a folder are never together") {
+    withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      FaultyFileSystem.withHook { (_, _) =>
+        for (folder <- Seq("", "p=1")) {
+          val seen = visible(dir, folder)
+          assert(!(seen.exists(_.startsWith("n")) && seen.exists(!_.startsWith("n"))))
+        }
+      }(new Publisher(state).publish(1, record))
+      checkPublished(dir, state)
+    }
+  }
+
+  test("killed before any change and then rolled forward, however often") {
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      val (result, failed) =
+        FaultyFileSystem.failing(k)((o, _) => isChange(o))(
+          Try(new Publisher(state).publish(1, record)))
+      assert(result.isFailure === failed)
+      if (failed) {
+        assert(!state.isDone(1) || k > 0)
+        // and killed once more on the way
+        FaultyFileSystem.failing(k / 2)((o, _) => isChange(o))(
+          Try(new Publisher(state).rollForward()))
+        new Publisher(stateOf(dir)).rollForward()
+      }
+      checkPublished(dir, state)
+      more = failed
+      k += 1
+    }
+    assert(k > 10)
+  }
+
+  test("every prefix of the sequence of renames") {
+    val steps: Seq[(String, String)] = Seq(
+      "_zorder/_staged/_run/_3" -> "_zorder_run_3",
+      "_zorder/_staged/_run/_4" -> "_zorder_run_4",
+      "a" -> "_zorder/_retained/_run/_0_0",
+      "b" -> "_zorder/_retained/_run/_0_1",
+      "_zorder_run_3" -> "n1",
+      "_zorder_run_4" -> "n2")
+    for (n <- 0 to steps.size) withTable { (dir, state) =>
+      val record = committed(dir, state)
+      assert(record.changes.head.added.map(a => a.staged -> a.name) ===
+        Seq("_3" -> "n1", "_4" -> "n2"))
+      steps.take(n).foreach { case (from, to) => rename(dir, from, to) }
+      new Publisher(state).rollForward()
+      checkPublished(dir, state)
+    }
+  }
+
+  private def rename(dir: File, from: String, to: String): Unit = {
+    val target = new File(dir, to)
+    target.getParentFile.mkdirs()
+    assert(new File(dir, from).renameTo(target))
+  }
+
+  test("several publishers at once") {
+    val threads = 4
+    val pool = Executors.newFixedThreadPool(threads)
+    try for (_ <- 0 until 30) withTable { (dir, state) =>
+        val record = committed(dir, state)
+        val start = new CountDownLatch(1)
+        val running = (0 until threads).map { _ =>
+          pool.submit(new Callable[Unit] {
+            override def call(): Unit = {
+              start.await()
+              new Publisher(stateOf(dir)).publish(1, record)
+            }
+          })
+        }
+        start.countDown()
+        running.foreach(_.get())
+        checkPublished(dir, state)
+      }
+    finally pool.shutdown()
+  }
+
+  test("an input that was changed after the commit: nothing of that folder, all of the others") {
+    val changes = Seq[(String, File => Unit)](
+      "removed" -> (d => assert(new File(d, "p=1/c").delete())),
+      "overwritten" -> (d => put(d, "p=1/c", "somebody else's")),
+      "overwritten" -> (d => assert(new File(d, "p=1/c").setLastModified(1000))))
+    for ((word, change) <- changes) withTable { (dir, state) =>
+      val record = committed(dir, state)
+      change(dir)
+      val now = visible(dir, "p=1")
+      fails("ZORDER_PUBLISH_CONFLICT", "p=1", s"c was $word", "_retained/_run")(
+        new Publisher(state).publish(1, record))
+      assert(visible(dir) === Set("n1", "n2"))
+      assert(visible(dir, "p=1") === now)
+      assert(state.isDone(1))
+      new Publisher(state).rollForward()
+      assert(visible(dir, "p=1") === now)
+    }
+  }
+
+  test("changed after some replaced files went out: nothing is put back, they stay retained") {
+    withTable { (dir, state) =>
+      committed(dir, state)
+      rename(dir, "_zorder/_staged/_run/_3", "_zorder_run_3")
+      rename(dir, "_zorder/_staged/_run/_4", "_zorder_run_4")
+      rename(dir, "a", "_zorder/_retained/_run/_0_0")
+      assert(new File(dir, "b").delete())
+      fails("ZORDER_PUBLISH_CONFLICT", "b was removed")(new Publisher(state).rollForward())
+      assert(visible(dir) === Set())
+      assert(dir.list().toSet === Set("_zorder", "p=1"))
+      assert(text(dir, "_zorder/_retained/_run/_0_0") === "old a")
+      assert(visible(dir, "p=1") === Set("n1"))
+    }
+  }
+
+  test("a folder that was overwritten in the middle: no old row comes back, what is kept stays") {
+    withTable { (dir, state) =>
+      committed(dir, state)
+      val retained = new File(dir, "_zorder/_retained/_run")
+      // killed after all replaced files of p=1 were out; then somebody overwrites p=1
+      rename(dir, "_zorder/_staged/_run/_7", "p=1/_zorder_run_7")
+      for ((name, i) <- Seq("a", "c").zipWithIndex) {
+        rename(dir, s"p=1/$name", s"_zorder/_retained/_run/_${"p=1".hashCode}_$i")
+      }
+      assert(new File(dir, "p=1/_zorder_run_7").delete())
+      put(dir, "p=1/theirs", "new rows")
+      fails("ZORDER_PUBLISH_CONFLICT", "p=1", "overwritten")(new Publisher(state).rollForward())
+      assert(visible(dir, "p=1") === Set("theirs"))
+      assert(visible(dir) === Set("n1", "n2"))
+      // the retained files may be the only copy of their rows: they never expire
+      new Retention(state).removeExpired(Long.MaxValue)
+      assert(retained.listFiles.length === 4)
+    }
+  }
+
+  /** Runs `body` with `change` before the `k`-th change of publishing, for every k. */
+  private def atEveryStep(change: File => Unit)(body: (File, StateDirectory, Int) => Unit): Int = {
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      var n = 0
+      FaultyFileSystem.withHook { (operation, _) =>
+        if (isChange(operation)) {
+          if (n == k) change(dir)
+          n += 1
+        }
+      }(Try(new Publisher(state).publish(1, record)))
+      more = n > k
+      if (more) body(dir, stateOf(dir), k)
+      k += 1
+    }
+    k - 1
+  }
+
+  test("a folder is overwritten at any step of publishing: it holds what was written, no more") {
+    val steps = atEveryStep { dir =>
+      delete(new File(dir, "p=1"))
+      put(dir, "p=1/theirs", "new rows")
+    } { (dir, state, k) =>
+      assert(visible(dir, "p=1") === Set("theirs"), s"step $k")
+      Try(new Publisher(state).rollForward())
+      assert(new File(dir, "p=1").list().toSet === Set("theirs"), s"step $k")
+      assert(visible(dir) === Set("n1", "n2"), s"step $k")
+      assert(state.isDone(1))
+    }
+    assert(steps > 10)
+  }
+
+  test("a folder is dropped at any step of publishing: it is not made again") {
+    atEveryStep(dir => delete(new File(dir, "p=1"))) { (dir, state, k) =>
+      Try(new Publisher(state).rollForward())
+      assert(!new File(dir, "p=1").exists(), s"step $k")
+      assert(visible(dir) === Set("n1", "n2"), s"step $k")
+    }
+  }
+
+  test("a conflict is noted before anything is discarded: retained files never expire") {
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      put(dir, "p=1/c", "somebody else's")
+      val (_, failed) = FaultyFileSystem.failing(k)((o, _) => isChange(o))(
+        Try(new Publisher(state).publish(1, record)))
+      Try(new Publisher(stateOf(dir)).rollForward())
+      assert(state.isDone(1) && state.hasConflict(1), s"step $k")
+      assert(new File(dir, "p=1").list().toSet === Set("a", "c"), s"step $k")
+      new Retention(state).removeExpired(Long.MaxValue)
+      assert(text(dir, "_zorder/_retained/_run/_0_0") === "old a")
+      more = failed
+      k += 1
+    }
+    assert(k > 10)
+  }
+
+  test("a file that is written over the old name between the look and the rename comes back") {
+    withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      val result = FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "rename" && path.toString.endsWith(s"_${"p=1".hashCode}_1")) {
+          put(dir, "p=1/c", "somebody else's")
+        }
+      }(Try(new Publisher(state).publish(1, record)))
+      fails("ZORDER_PUBLISH_CONFLICT", "c was overwritten")(result.get)
+      assert(text(dir, "p=1/c") === "somebody else's")
+      assert(new File(dir, "p=1").list().toSet === Set("c"))
+      new Retention(state).removeExpired(Long.MaxValue)
+      assert(text(dir, s"_zorder/_retained/_run/_${"p=1".hashCode}_0") === "old p=1/a")
+    }
+  }
+
+  test("a new file that somebody removed before it was published: the old ones stay") {
+    withTable { (dir, state) =>
+      val record = committed(dir, state)
+      assert(new File(dir, "_zorder/_staged/_run/_3").delete())
+      fails("ZORDER_PUBLISH_CONFLICT")(new Publisher(state).publish(1, record))
+      assert(visible(dir) === Set("a", "b"))
+      assert(visible(dir, "p=1") === Set("n1"))
+    }
+  }
+
+  test("the state directory vanishes: stop, recreate nothing") {
+    withTable { (dir, state) =>
+      val record = committed(dir, state)
+      state.fs.delete(state.home, true)
+      put(dir, "fresh", "x")
+      fails("ZORDER_STATE_LOST")(new Publisher(state).publish(1, record))
+      assert(!new File(dir, "_zorder").exists())
+      assert(visible(dir) === Set("a", "b", "fresh"))
+    }
+    // while it is publishing, at any step
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      var n = 0
+      var wiped = false
+      val result = FaultyFileSystem.withHook { (operation, _) =>
+        if (isChange(operation)) {
+          if (n == k && !wiped) {
+            wiped = true
+            dir.listFiles.foreach(f => delete(f))
+            put(dir, "fresh", "x")
+          }
+          n += 1
+        }
+      }(Try(new Publisher(state).publish(1, record)))
+      if (wiped) {
+        assert(result.isFailure, s"step $k")
+        assert(text(dir, "fresh") === "x")
+        assert(!new File(dir, "_zorder/_commits").exists(), s"recreated at step $k")
+        assert(visible(dir) === Set("fresh"), s"step $k")
+        assert(!new File(dir, "p=1").exists(), s"step $k")
+      }
+      more = wiped
+      k += 1
+    }
+  }
+
+  private def delete(f: File): Unit = {
+    Option(f.listFiles).toSeq.flatten.foreach(delete)
+    f.delete()
+  }
+
+  test("abort records are never published") {
+    withTable { (dir, state) =>
+      val record = stage(dir, state, "run", folders)
+      assert(state.createRecord(1, record.copy(kind = Record.Abort)))
+      new Publisher(state).rollForward()
+      assert(visible(dir) === Set("a", "b"))
+    }
+  }
+
+  test("names that Hadoop takes for a scheme, and paths below the root") {
+    withTable { (dir, state) =>
+      val odd = Map("p=a:b/q=1 2%3A" -> ((Seq("x:1", "y z"), Seq("n:1"))))
+      val record = stage(dir, state, "run", odd)
+      assert(state.createRecord(1, record))
+      new Publisher(state).publish(1, record)
+      assert(visible(dir, "p=a:b/q=1 2%3A") === Set("n:1"))
+      val root = state.root
+      for (relative <- Seq("", "p=1", "p=a:b/q=1 2%3A", "x/y")) {
+        assert(Paths.relative(root, Paths.folder(root, relative)) === relative)
+      }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+package io.sparkzorder.log
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+class RecordSuite extends StateTestBase {
+  private val record = Record(
+    Record.Version,
+    Record.Optimize,
+    "run-1",
+    1234567890123L,
+    "größe \"quoted\"",
+    Seq("a", "`b.c`.d"),
+    86400000L,
+    Seq(
+      FolderChange("", Seq(Replaced("x.parquet", 5L, 1L << 45, "_0")), Nil),
+      FolderChange("p=a%2Fb/q=日本", Nil, Seq(Added("_1", "part-0.parquet", 1L << 40, 7L)))))
+
+  test("JSON there and back") {
+    assert(Record.fromJson(Record.toJson(record)) === record)
+    val abort = record.copy(kind = Record.Abort, columns = Nil, changes = Nil)
+    assert(Record.fromJson(Record.toJson(abort)) === abort)
+  }
+
+  test("what an undo, and newer records, say more; older records do not say it") {
+    val undo = record.copy(
+      kind = Record.Undo,
+      changes = Seq(FolderChange("", Nil, Seq(Added("_x/_0", "a", 1L, 2L, modified = 1L << 41)))),
+      undone = Some("run-0"))
+    assert(Record.fromJson(Record.toJson(undo)) === undo)
+    assert(undo.exchangesFiles && record.exchangesFiles)
+    assert(!record.copy(kind = Record.Abort).exchangesFiles)
+    // nothing but the fields themselves is written
+    assert(!new String(Record.toJson(undo), UTF_8).contains("exchangesFiles"))
+    val older = new String(Record.toJson(undo), UTF_8)
+      .replace(",\"modified\":2199023255552", "").replace(",\"undone\":\"run-0\"", "")
+    assert(!older.contains("modified") && !older.contains("undone"))
+    val read = Record.fromJson(older.getBytes(UTF_8))
+    assert(read.undone === None && read.changes.head.added.head.modified <= 0)
+  }
+
+  test("a field that a later version adds is passed over; a newer format is refused") {
+    val json = new String(Record.toJson(record), UTF_8)
+    assert(Record.fromJson(json.replaceFirst("\\{", "{\"later\":{\"x\":[1]},").getBytes(UTF_8)) ===
+      record)
+    for (other <- Seq("2", "0", "-1", "\"x\"")) {
+      val e = intercept[java.io.IOException](Record.fromJson(
+        json.replace("\"version\":1", "\"version\":" + other).getBytes(UTF_8)))
+      assert(e.getMessage.contains("version"))
+    }
+    for (bad <- Seq("", "{}", "[]", "not json", json.take(json.length / 2))) {
+      intercept[java.io.IOException](Record.fromJson(bad.getBytes(UTF_8)))
+    }
+  }
+
+  test("a record that cannot be read is named, and nothing is touched") {
+    for (content <- Seq("{\"version\":2}", "", "{", "null")) withTable { (dir, state) =>
+      state.create()
+      put(dir, "a.parquet", "a")
+      put(dir, "_zorder/_commits/_1", content)
+      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(state.read(1))
+      fails("ZORDER_STATE_UNREADABLE")(new Publisher(state).rollForward())
+      assert(visible(dir) === Set("a.parquet"))
+    }
+  }
+
+  test("the directory: numbers, done, names") {
+    withTable { (dir, state) =>
+      assert(state.numbers() === Nil && state.unfinished() === Nil)
+      assert(!new java.io.File(dir, "_zorder").exists())
+      state.create()
+      state.create()
+      for (n <- Seq(10L, 2L, 1L)) assert(state.createRecord(n, record))
+      assert(!state.createRecord(2L, record))
+      put(dir, "_zorder/_commits/_tmp_x__3", "half")
+      put(dir, "_zorder/_commits/_something", "")
+      assert(state.numbers() === Seq(1L, 2L, 10L))
+      // the mark of a run that had the number before the table was overwritten
+      state.markDone(1, "another")
+      state.markDone(2, record.run)
+      state.markDone(2, record.run)
+      assert(state.unfinished().map(_._1) === Seq(1L, 10L))
+      assert(state.holds(10, record.run) && !state.holds(10, "another"))
+      assert(!state.holds(3, record.run) && state.isDone(2) && !state.isDone(1))
+      assert(text(dir, "_zorder/_README").contains("spark-zorder"))
+    }
+  }
+
+  test("retention removes what has expired of runs that are done, and nothing else") {
+    withTable { (dir, state) =>
+      for ((run, n) <- Seq("r1", "r2", "r3").zipWithIndex) {
+        val r = stage(dir, state, run, Map("" -> ((Seq(s"old$n"), Seq(s"new$n")))))
+          .copy(createdMs = 1000L * n, retainMs = 500L)
+        assert(state.createRecord(n + 1L, r))
+        if (n < 2) {
+          new Publisher(state).publish(n + 1L, r)
+          // the clock starts when the run was published
+          val done = new java.io.File(dir, s"_zorder/_commits/_${n + 1}_done")
+          assert(done.setLastModified(10000L * n))
+        } else {
+          state.fs.mkdirs(state.retained(run))
+          put(dir, "_zorder/_retained/_r3/_0", "kept")
+        }
+      }
+      def kept = new java.io.File(dir, "_zorder/_retained").list().toSet
+      new Retention(state).removeExpired(500L)
+      assert(kept === Set("_r1", "_r2", "_r3"))
+      new Retention(state).removeExpired(501L)
+      assert(kept === Set("_r2", "_r3"))
+      new Retention(state).removeExpired(Long.MaxValue)
+      // the third was never published: its files are needed to roll forward
+      assert(kept === Set("_r3"))
+      assert(visible(dir) === Set("new0", "new1", "old2"))
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package io.sparkzorder.log
+
+import java.io.File
+import java.nio.file.Files
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.apache.spark.SparkThrowable
+
+import io.sparkzorder.TestConditions
+
+/** A table directory with small files of known content, without Spark. */
+abstract class StateTestBase extends AnyFunSuite {
+  val conf: Configuration = new Configuration()
+  conf.set("fs.faulty.impl", classOf[io.sparkzorder.FaultyFileSystem].getName)
+  conf.set(
+    "fs.AbstractFileSystem.faulty.impl",
+    classOf[io.sparkzorder.FaultyAbstractFileSystem].getName)
+
+  def withTable(body: (File, StateDirectory) => Unit): Unit = withScheme("file")(body)
+
+  def withScheme(scheme: String)(body: (File, StateDirectory) => Unit): Unit = {
+    val dir = Files.createTempDirectory("zorder-state").toFile
+    try body(dir, stateOf(dir, scheme))
+    finally delete(dir)
+  }
+
+  def stateOf(dir: File, scheme: String = "file"): StateDirectory =
+    new StateDirectory(new Path(s"$scheme:${dir.getAbsolutePath}"), conf)
+
+  private def delete(f: File): Unit = {
+    Option(f.listFiles).toSeq.flatten.foreach(delete)
+    f.delete()
+  }
+
+  def put(dir: File, name: String, content: String): File = {
+    val f = new File(dir, name)
+    f.getParentFile.mkdirs()
+    Files.write(f.toPath, content.getBytes("UTF-8"))
+    f
+  }
+
+  def text(dir: File, name: String): String =
+    new String(Files.readAllBytes(new File(dir, name).toPath), "UTF-8")
+
+  /** Names of the files that a reader sees, by folder. */
+  def visible(dir: File, folder: String = ""): Set[String] = {
+    val d = if (folder.isEmpty) dir else new File(dir, folder)
+    Option(d.listFiles).toSeq.flatten.filter(_.isFile).map(_.getName)
+      .filterNot(n => n.startsWith("_") || n.startsWith(".")).toSet
+  }
+
+  /**
+   * A run that replaces `old` by `added` in each folder; the old files are in the table and the new
+   * ones staged.
+   */
+  def stage(
+      dir: File,
+      state: StateDirectory,
+      run: String,
+      folders: Map[String, (Seq[String], Seq[String])]): Record = {
+    state.create()
+    state.fs.mkdirs(state.staging(run))
+    var n = 0
+    val changes = folders.toSeq.sortBy(_._1).map { case (folder, (old, added)) =>
+      val replaced = old.zipWithIndex.map { case (name, i) =>
+        val path = if (folder.isEmpty) name else s"$folder/$name"
+        val f =
+          if (new File(dir, path).exists()) new File(dir, path) else put(dir, path, s"old $path")
+        n += 1
+        Replaced(name, f.length, f.lastModified, s"_${folder.hashCode}_$i")
+      }
+      FolderChange(
+        folder,
+        replaced,
+        added.map { name =>
+          n += 1
+          put(dir, s"_zorder/_staged/_$run/_$n", s"new $name")
+          Added(s"_$n", name, s"new $name".length.toLong, 1L)
+        })
+    }
+    Record(Record.Version, Record.Optimize, run, 1000L, "me", Seq("a"), 5000L, changes)
+  }
+
+  def fails(condition: String, words: String*)(body: => Any): Unit = {
+    val e = intercept[Exception](body)
+    e match {
+      case s: SparkThrowable => assert(TestConditions.of(s) === condition)
+      case other => fail(s"not a condition: $other", other)
+    }
+    words.foreach(w => assert(e.getMessage.contains(w)))
+  }
+}

@@ -1,0 +1,101 @@
+package io.sparkzorder.quality.ideal
+
+import scala.collection.mutable.ArrayBuffer
+
+/**
+ * A leaf of the oracle.
+ *
+ * @param rows numbers of the rows in it
+ * @param files files that it stands for: more than one where a single key was given several
+ */
+final case class KdLeaf(rows: Array[Int], files: Int)
+
+/**
+ * An independent oracle for data of every kind: a kd-tree over all rows (Friedman, Bentley and Finkel
+ * 1977). A node is split in the column that spreads over the largest share of the whole table's rows,
+ * at the boundary between two values that is nearest to the wanted number of rows. Equal values are
+ * never separated, so that a node of one key stays whole. NULL is the lowest value.
+ */
+final class KdTree(columns: IndexedSeq[RankedColumn], files: Int) {
+  private val rows: Array[Int] = columns.head.ranks.indices.toArray
+
+  // rows of the table up to a rank, NULLs included
+  private val nulls: IndexedSeq[Long] = columns.map(c => c.ranks.length - c.rows)
+
+  /** The leaves, from the lowest on. */
+  val leaves: IndexedSeq[KdLeaf] = {
+    val found = ArrayBuffer.empty[KdLeaf]
+    grow(0, rows.length, files, found)
+    found.toIndexedSeq
+  }
+
+  /** The ranges of a column, one a file. */
+  def ranges(column: Int): IndexedSeq[RankRange] = leaves.flatMap { leaf =>
+    val ranks = columns(column).ranks
+    var low = Int.MaxValue
+    var high = -1
+    leaf.rows.foreach { row =>
+      if (ranks(row) != RankedColumn.Null) {
+        low = math.min(low, ranks(row))
+        high = math.max(high, ranks(row))
+      }
+    }
+    Seq.fill(leaf.files)(if (high < 0) RankRange.Empty else RankRange(low, high))
+  }
+
+  private def grow(from: Int, to: Int, files: Int, found: ArrayBuffer[KdLeaf]): Unit = {
+    val widest = if (files == 1) None else widestColumn(from, to)
+    widest match {
+      case None => found += KdLeaf(java.util.Arrays.copyOfRange(rows, from, to), files)
+      case Some(c) =>
+        sortBy(columns(c).ranks, from, to)
+        val wanted = from + (to - from).toDouble * (files / 2) / files
+        val middle = nearestBoundary(columns(c).ranks, from, to, wanted)
+        val share = math.round(files.toDouble * (middle - from) / (to - from)).toInt
+        val lower = math.max(1, math.min(files - 1, share))
+        grow(from, middle, lower, found)
+        grow(middle, to, files - lower, found)
+    }
+  }
+
+  /** The column with the widest extent of those that have two values in the node. */
+  private def widestColumn(from: Int, to: Int): Option[Int] = {
+    val extents = columns.indices.flatMap { c =>
+      val ranks = columns(c).ranks
+      var low = Int.MaxValue
+      var high = Int.MinValue
+      var i = from
+      while (i < to) {
+        low = math.min(low, ranks(rows(i)))
+        high = math.max(high, ranks(rows(i)))
+        i += 1
+      }
+      if (low == high) None else Some(c -> (tableRowsUpTo(c, high) - tableRowsUpTo(c, low - 1)))
+    }
+    // the first of equals
+    if (extents.isEmpty) None else Some(extents.maxBy { case (c, extent) => (extent, -c) }._1)
+  }
+
+  private def tableRowsUpTo(c: Int, rank: Int): Long =
+    if (rank < RankedColumn.Null) 0L else nulls(c) + columns(c).rowsBelow(rank + 1)
+
+  private def sortBy(ranks: Array[Int], from: Int, to: Int): Unit = {
+    val keys = Array.tabulate(to - from) { i =>
+      val row = rows(from + i)
+      (ranks(row).toLong << 32) | row
+    }
+    java.util.Arrays.sort(keys)
+    keys.indices.foreach(i => rows(from + i) = keys(i).toInt)
+  }
+
+  private def nearestBoundary(ranks: Array[Int], from: Int, to: Int, wanted: Double): Int = {
+    def isBoundary(i: Int) = ranks(rows(i - 1)) != ranks(rows(i))
+    var best = -1
+    var i = from + 1
+    while (i < to) {
+      if (isBoundary(i) && (best < 0 || math.abs(i - wanted) < math.abs(best - wanted))) best = i
+      i += 1
+    }
+    best
+  }
+}

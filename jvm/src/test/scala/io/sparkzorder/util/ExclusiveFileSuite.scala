@@ -1,0 +1,101 @@
+package io.sparkzorder.util
+
+import java.util.concurrent.{Callable, CountDownLatch, Executors}
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.fs.{FSDataOutputStream, Path}
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.util.Progressable
+
+import io.sparkzorder.log.StateTestBase
+
+class ExclusiveFileSuite extends StateTestBase {
+
+  test("of many threads exactly one creates the file, and it has its whole content") {
+    // on the faulty scheme Hadoop's check and rename are two steps, so only local disk races here
+    val threads = 8
+    val pool = Executors.newFixedThreadPool(threads)
+    try withTable { (dir, state) =>
+        state.create()
+        for (round <- 1 to 50) {
+          val start = new CountDownLatch(1)
+          val tries = (0 until threads).map { t =>
+            new Callable[Boolean] {
+              override def call(): Boolean = {
+                start.await()
+                val content = (s"$t" * 1000).getBytes("UTF-8")
+                ExclusiveFile.create(state.fs, state.record(round.toLong), s"run$t", content, conf)
+              }
+            }
+          }
+          val running = tries.map(t => pool.submit(t))
+          start.countDown()
+          val won = running.map(_.get())
+          assert(won.count(identity) === 1)
+          assert(text(dir, s"_zorder/_commits/_$round") === s"${won.indexOf(true)}" * 1000)
+        }
+        val left = new java.io.File(dir, "_zorder/_commits").list().toSeq
+        assert(left.toSet === (1 to 50).map("_" + _).toSet)
+      }
+    finally pool.shutdown()
+  }
+
+  test("by rename without overwrite on other file systems") {
+    withScheme("faulty") { (dir, state) =>
+      state.create()
+      val path = new Path(state.home, "_commits/_1")
+      assert(ExclusiveFile.create(state.fs, path, "a", "one".getBytes, conf))
+      assert(!ExclusiveFile.create(state.fs, path, "b", "two".getBytes, conf))
+      assert(text(dir, "_zorder/_commits/_1") === "one")
+      assert(new java.io.File(dir, "_zorder/_commits").list().toSeq === Seq("_1"))
+    }
+  }
+
+  test("no checksum files") {
+    withTable { (dir, state) =>
+      state.create()
+      ExclusiveFile.write(state.fs, new Path(state.home, "_x"), "1".getBytes)
+      ExclusiveFile.write(state.fs, new Path(state.home, "_x"), "22".getBytes)
+      assert(text(dir, "_zorder/_x") === "22")
+      assert(new java.io.File(dir, "_zorder").list().toSet === Set("_commits", "_README", "_x"))
+    }
+  }
+
+  test("a failure to write the temporary file leaves no record") {
+    withScheme("faulty") { (dir, state) =>
+      state.create()
+      val (_, failed) = io.sparkzorder.FaultyFileSystem.failing(0)((o, _) => o == "rename") {
+        intercept[java.io.IOException](
+          ExclusiveFile.create(state.fs, state.record(1), "a", "one".getBytes, conf))
+      }
+      assert(failed)
+      assert(new java.io.File(dir, "_zorder/_commits").list().toSeq.asJava.isEmpty)
+    }
+  }
+
+  test("a content that cannot be written is an error, and no empty record") {
+    withScheme("faulty") { (dir, state) =>
+      state.create()
+      // as with a quota: the file is made, its content has no room
+      class Full extends java.io.IOException("no room")
+      val full = new io.sparkzorder.FaultyFileSystem {
+        override def createNonRecursive(
+            path: Path,
+            permission: FsPermission,
+            overwrite: Boolean,
+            bufferSize: Int,
+            replication: Short,
+            blockSize: Long,
+            progress: Progressable): FSDataOutputStream = {
+          super.create(path, overwrite).close()
+          throw new Full
+        }
+      }
+      full.initialize(state.fs.getUri, conf)
+      intercept[Full](ExclusiveFile.create(full, state.record(1), "a", "one".getBytes, conf))
+      intercept[Full](ExclusiveFile.write(full, new Path(state.home, "_x"), "1".getBytes))
+      assert(new java.io.File(dir, "_zorder/_commits").list().toSeq === Nil)
+    }
+  }
+}

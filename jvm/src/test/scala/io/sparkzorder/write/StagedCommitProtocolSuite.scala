@@ -1,0 +1,67 @@
+package io.sparkzorder.write
+
+import java.io.File
+import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicReference
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.mapreduce.{TaskAttemptContext, TaskAttemptID, TaskType}
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.sparkzorder.TestAccess
+import org.apache.spark.sql.test.SharedSparkSession
+
+/** Attempts of tasks, the late ones too: an INTO directory has the files of committed ones only. */
+class StagedCommitProtocolSuite extends SharedSparkSession {
+  import StagedCommitProtocolSuite._
+
+  test("an attempt that comes back when the job is over deletes its file") {
+    withTempDir { dir =>
+      val root = dir.getPath
+      // an attempt that hangs before its commit, and the one that does its work meanwhile
+      val kept = spark.sparkContext.range(0, 1, 1, 1).mapPartitions { _ =>
+        hung.set(TaskContext.get())
+        val protocol = protocolIn(root)
+        begin(protocol, attempt = 1)
+        protocol.commitTask(hadoopTask(attempt = 1))
+        Iterator.single("committed")
+      }.collect()
+      assert(kept.toSeq === Seq("committed"))
+      assert(names(dir) === Seq(nameOf(1)))
+
+      val late = protocolIn(root)
+      begin(late, attempt = 0)
+      assert(names(dir) === Seq(nameOf(0), nameOf(1)))
+      val refused = intercept[Exception] {
+        TestAccess.asTask(hung.get())(late.commitTask(hadoopTask(attempt = 0)))
+      }
+      assert(refused.getMessage.contains("the driver did not authorize commit"))
+      assert(names(dir) === Seq(nameOf(1)))
+    }
+  }
+
+  private def names(dir: File): Seq[String] = dir.list().filter(_.startsWith("part-")).sorted.toSeq
+}
+
+private object StagedCommitProtocolSuite {
+
+  /** The context of a task whose job has ended. */
+  val hung = new AtomicReference[TaskContext]
+
+  def protocolIn(root: String) = new StagedCommitProtocol(IntoPlaces(root, Array(""), "run"))
+
+  def nameOf(attempt: Int): String = s"part-00000-run-$attempt.parquet"
+
+  def hadoopTask(attempt: Int): TaskAttemptContext =
+    new TaskAttemptContextImpl(
+      new Configuration(),
+      new TaskAttemptID("job", 0, TaskType.MAP, 0, attempt))
+
+  def begin(protocol: StagedCommitProtocol, attempt: Int): Unit = {
+    val task = hadoopTask(attempt)
+    protocol.setupTask(task)
+    val path = protocol.newTaskTempFile(task, None, ".parquet")
+    val _ = Files.createFile(new File(path).toPath)
+  }
+}

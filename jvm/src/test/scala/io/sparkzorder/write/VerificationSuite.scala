@@ -1,0 +1,85 @@
+package io.sparkzorder.write
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.parquet.schema.{MessageType, MessageTypeParser}
+
+import io.sparkzorder.log.StateTestBase
+import io.sparkzorder.table.DataFile
+import io.sparkzorder.table.stats.{Footer, LeafBounds}
+
+class VerificationSuite extends StateTestBase {
+  private val schema = MessageTypeParser.parseMessageType(
+    "message m { optional int32 a; optional int64 b; }")
+
+  private def footer(
+      rows: Long,
+      leaves: Seq[LeafBounds],
+      folder: Int = 0,
+      s: MessageType = schema) =
+    Footer(
+      DataFile(0, folder, new FileStatus(1, false, 1, 1, 1, new Path("/t/f"))),
+      rows,
+      1L,
+      s,
+      Map.empty,
+      None,
+      leaves.toArray)
+
+  private def bounds(nulls: Long, min: Any, max: Any) = LeafBounds(nulls, min, max, known = true)
+  private val a = bounds(1, 5, 10)
+  private val b = bounds(0, 1L, 2L)
+  private val verification = new Verification("the table", _ equalsIgnoreCase _)
+
+  private def check(before: Seq[Footer], after: Seq[Footer]): Int =
+    verification.check(before, after, _ => false)
+
+  private val failed = "ZORDER_VERIFICATION_FAILED"
+
+  test("equal rows, nulls and bounds pass; nothing is left unchecked") {
+    val in = Seq(footer(10, Seq(a, b)), footer(10, Seq(bounds(0, 1, 3), b)))
+    val out = Seq(footer(20, Seq(bounds(1, 1, 10), b)))
+    assert(check(in, out) === 0)
+    assert(check(Nil, Nil) === 0)
+  }
+
+  test("a lost, doubled or displaced row") {
+    val in = Seq(footer(10, Seq(a, b)))
+    fails(failed, "the table", "10 rows and has 9")(check(in, Seq(footer(9, Seq(a, b)))))
+    fails(failed, "has 11")(check(in, Seq(footer(10, Seq(a, b)), footer(1, Seq(a, b)))))
+    fails(failed)(check(in, Nil))
+    fails(failed)(check(Nil, in))
+    // the sums agree, the folders do not
+    fails(failed, "folder 0")(check(
+      Seq(footer(10, Seq(a, b), 0), footer(5, Seq(a, b), 1)),
+      Seq(footer(5, Seq(a, b), 0), footer(10, Seq(a, b), 1))))
+  }
+
+  test("a changed value") {
+    val in = Seq(footer(10, Seq(a, b)))
+    fails(failed, "`a`", "1 nulls and has 2")(check(in, Seq(footer(10, Seq(bounds(2, 5, 10), b)))))
+    fails(failed, "`a`", "from 4")(check(in, Seq(footer(10, Seq(bounds(1, 4, 10), b)))))
+    fails(failed, "`b`")(check(in, Seq(footer(10, Seq(a, bounds(0, 1L, 3L))))))
+    fails(failed)(check(
+      Seq(footer(10, Seq(bounds(10, null, null), b))),
+      Seq(footer(10, Seq(bounds(10, 1, 1), b)))))
+  }
+
+  test("what has no numbers is counted, not an error") {
+    val unknown = LeafBounds(-1, null, null, known = false)
+    val in = Seq(footer(10, Seq(unknown, b)))
+    assert(check(in, Seq(footer(10, Seq(a, b)))) === 1)
+    assert(check(Seq(footer(10, Seq(a, b))), Seq(footer(10, Seq(unknown, unknown)))) === 2)
+  }
+
+  test("a column that some files lack holds NULLs there; other types and names of one column") {
+    val only = MessageTypeParser.parseMessageType("message m { optional int32 A; }")
+    val in = Seq(footer(10, Seq(a, b)), footer(5, Seq(bounds(0, 6, 7)), s = only))
+    assert(check(in, Seq(footer(15, Seq(a, bounds(5, 1L, 2L))))) === 0)
+    fails(failed, "`b`")(check(in, Seq(footer(15, Seq(a, b)))))
+    val wide = MessageTypeParser.parseMessageType("message m { optional int64 a; }")
+    assert(check(
+      Seq(footer(5, Seq(bounds(0, 6, 7)), s = only)),
+      Seq(footer(5, Seq(bounds(0, 6L, 7L)), s = wide))) === 1)
+    assert(verification.check(in, Seq(footer(15, Seq(a, b))), _ == "b") === 1)
+  }
+}
