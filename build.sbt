@@ -172,6 +172,7 @@ def dependencies(row: SparkRow): Seq[ModuleID] = {
     Seq(
       "org.scalatest" %% "scalatest" % row.scalaTest % Test,
       "org.scalatestplus" %% plus % plusVersion % Test,
+      "com.tngtech.archunit" % "archunit" % "1.4.1" % Test,
       "org.antlr" % "antlr4" % row.antlr % Antlr)
 }
 
