@@ -1,6 +1,5 @@
 """Tables whose files do not have the same schema."""
 
-import datetime as dt
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +9,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support import data_files, rows_of
-from tests.support.optimizing import footers, optimize, pa, pq, refusal, settings, statement, write
+from tests.support.optimizing import (
+    footers,
+    numbers,
+    optimize,
+    pa,
+    pq,
+    refusal,
+    settings,
+    statement,
+    write_each,
+)
 
 pytestmark = pytest.mark.classic_only
 
@@ -18,12 +27,6 @@ pytestmark = pytest.mark.classic_only
 def merged(spark: SparkSession, table: Path) -> Counter[Any]:
     frame = spark.read.option("mergeSchema", "true").parquet(str(table))
     return Counter(repr(row) for row in frame.collect())
-
-
-def files(directory: Path, *tables: Any) -> Path:
-    for i, table in enumerate(tables):
-        write(directory / f"part-{i}.parquet", table)
-    return directory
 
 
 def check(spark: SparkSession, table: Path, *columns: str) -> Any:
@@ -36,12 +39,8 @@ def check(spark: SparkSession, table: Path, *columns: str) -> Any:
     return footers(table)[0].schema_arrow
 
 
-def numbers(kind: Any = None, n: int = 30, start: int = 0) -> Any:
-    return pa.array(range(start, start + n), kind)
-
-
 def test_missing_extra_and_reordered_columns(spark: SparkSession, tmp_path: Path) -> None:
-    table = files(
+    table = write_each(
         tmp_path / "t",
         {"a": numbers(), "b": numbers(pa.int32())},
         {"c": numbers().cast(pa.string()), "a": numbers(start=100)},
@@ -55,20 +54,20 @@ def test_a_required_column_that_one_file_lacks_becomes_optional(
 ) -> None:
     required = pa.schema([pa.field("a", pa.int64()), pa.field("b", pa.int64(), nullable=False)])
     with_b = pa.table([numbers(), numbers()], schema=required)
-    schema = check(spark, files(tmp_path / "t", with_b, {"a": numbers()}), "a", "b")
+    schema = check(spark, write_each(tmp_path / "t", with_b, {"a": numbers()}), "a", "b")
     assert schema.field("b").nullable
 
 
 @pytest.mark.parametrize("sensitive", [False, True])
 def test_columns_of_another_case(spark: SparkSession, tmp_path: Path, sensitive: bool) -> None:
-    table = files(tmp_path / "t", {"id": numbers(), "Name": numbers()}, {"ID": numbers()})
+    table = write_each(tmp_path / "t", {"id": numbers(), "Name": numbers()}, {"ID": numbers()})
     with settings(spark, {"spark.sql.caseSensitive": str(sensitive)}):
         names = check(spark, table, "id").names
     assert names == (["id", "Name", "ID"] if sensitive else ["id", "Name"])
 
 
 def test_nested_columns_of_another_case(spark: SparkSession, tmp_path: Path) -> None:
-    table = files(
+    table = write_each(
         tmp_path / "t",
         {"s": pa.array([{"x": i, "y": 1} for i in range(30)])},
         {"S": pa.array([{"X": i} for i in range(30)])},
@@ -83,30 +82,18 @@ def test_nested_columns_of_another_case(spark: SparkSession, tmp_path: Path) -> 
 
 
 def test_two_columns_of_one_file_that_differ_by_case(spark: SparkSession, tmp_path: Path) -> None:
-    table = files(tmp_path / "t", {"a": numbers(), "A": numbers(start=7)})
+    table = write_each(tmp_path / "t", {"a": numbers(), "A": numbers(start=7)})
     text = statement(table, ["a"])
     refusal(spark, text, table, "ZORDER_INCOMPATIBLE_SCHEMAS", "caseSensitive", "part-0.parquet")
     with settings(spark, {"spark.sql.caseSensitive": "true"}):
         assert check(spark, table, "a", "A").names == ["a", "A"]
 
 
-def test_two_columns_of_one_name(spark: SparkSession, tmp_path: Path) -> None:
-    twice = pa.Table.from_arrays([numbers(), numbers(start=7)], names=["a", "a"])
-    table = files(tmp_path / "t", twice)
-    refusal(spark, statement(table, ["a"]), table, "ZORDER_INCOMPATIBLE_SCHEMAS", "part-0.parquet")
-
-
-def test_nested_columns_that_differ_by_case(spark: SparkSession, tmp_path: Path) -> None:
-    values = pa.array([{"x": i, "X": i + 7} for i in range(30)])
-    table = files(tmp_path / "t", {"a": numbers(), "s": values})
-    refusal(spark, statement(table, ["a"]), table, "ZORDER_INCOMPATIBLE_SCHEMAS", "part-0.parquet")
-
-
 def test_widened_columns(spark: SparkSession, tmp_path: Path) -> None:
     def money(precision: int) -> Any:
         return pa.array([Decimal(i).scaleb(-2) for i in range(30)], pa.decimal128(precision, 2))
 
-    table = files(
+    table = write_each(
         tmp_path / "t",
         {"i": numbers(pa.int32()), "f": numbers().cast(pa.float32()), "d": money(7)},
         {"i": numbers(pa.int64(), start=2**40), "f": numbers().cast(pa.float64()), "d": money(20)},
@@ -125,7 +112,7 @@ def test_widened_columns(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_nested_fields_that_later_files_add(spark: SparkSession, tmp_path: Path) -> None:
-    table = files(
+    table = write_each(
         tmp_path / "t",
         {"id": numbers(), "s": pa.array([{"x": i} for i in range(30)])},
         {"id": numbers(), "s": pa.array([{"y": {"z": "a"}, "x": i} for i in range(30)])},
@@ -145,7 +132,7 @@ def test_widened_fields_of_structs_and_lists(
         return {"id": numbers(), "s": structs, "l": pa.array([[1.5, None]] * 30, pa.list_(real))}
 
     narrow, wide = rows(pa.int32(), pa.float32()), rows(pa.int64(), pa.float64())
-    table = files(tmp_path / "t", narrow, wide)
+    table = write_each(tmp_path / "t", narrow, wide)
     with settings(spark, {"spark.sql.parquet.enableNestedColumnVectorizedReader": vectorized}):
         optimize(spark, table, ["id"], verify="full")
     found = [r for f in data_files(table) for r in pq.ParquetFile(f).read().to_pylist()]
@@ -157,40 +144,13 @@ def test_widened_fields_of_structs_and_lists(
 def test_a_column_that_the_catalog_does_not_declare_stays(
     spark: SparkSession, database: str, tmp_path: Path
 ) -> None:
-    table = files(tmp_path / "t", {"id": numbers(), "v": numbers()}, {"id": numbers()})
+    table = write_each(tmp_path / "t", {"id": numbers(), "v": numbers()}, {"id": numbers()})
     spark.sql(f"CREATE TABLE t (id BIGINT, more INT) USING parquet LOCATION '{table}'")
     rows = rows_of(spark.table("t"))
     optimize(spark, "t", ["id"], verify="full")
     assert rows_of(spark.table("t")) == rows
     found = [r["v"] for f in data_files(table) for r in pq.ParquetFile(f).read().to_pylist()]
     assert Counter(found) == Counter([*range(30), *[None] * 30])
-
-
-INCOMPATIBLE = {
-    "int and string": (pa.int32(), pa.string()),
-    "long and double": (pa.int64(), pa.float64()),
-    "string and binary": (pa.string(), pa.binary()),
-    "scales": (pa.decimal128(9, 2), pa.decimal128(9, 3)),
-    "date and timestamp": (pa.date32(), pa.timestamp("us")),
-    "with and without zone": (pa.timestamp("us"), pa.timestamp("us", "UTC")),
-    "value and list": (pa.int32(), pa.list_(pa.int32())),
-    "value and struct": (pa.int32(), pa.struct([("x", pa.int32())])),
-}
-
-
-@pytest.mark.parametrize("name", list(INCOMPATIBLE))
-def test_incompatible_files_are_both_named(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    one, two = (pa.nulls(30, kind) for kind in INCOMPATIBLE[name])
-    table = files(tmp_path / "t", {"id": numbers(), "v": one}, {"id": numbers(), "v": two})
-    says = ["`v`", "part-0.parquet", "part-1.parquet"]
-    refusal(spark, statement(table, ["id"]), table, "ZORDER_INCOMPATIBLE_SCHEMAS", *says)
-
-
-def test_nested_incompatible_files_are_both_named(spark: SparkSession, tmp_path: Path) -> None:
-    lists = [pa.nulls(30, pa.list_(pa.struct([("x", k)]))) for k in (pa.int32(), pa.string())]
-    table = files(tmp_path / "t", *({"id": numbers(), "v": v} for v in lists))
-    says = ["v.element.x", "part-0.parquet", "part-1.parquet"]
-    refusal(spark, statement(table, ["id"]), table, "ZORDER_INCOMPATIBLE_SCHEMAS", *says)
 
 
 def test_columns_added_by_alter_table(spark: SparkSession, database: str) -> None:
@@ -224,7 +184,9 @@ def test_char_and_varchar_are_stored_as_they_were(
 ) -> None:
     """CHAR values that another writer left unpadded must not be padded by OPTIMIZE."""
     values = pa.table({"id": numbers(), "c": pa.array(["ab", "ab   ", ""] * 10)})
-    table = files(tmp_path / "t", values.append_column("v", pa.array([" x ", "y"] * 15)), values)
+    table = write_each(
+        tmp_path / "t", values.append_column("v", pa.array([" x ", "y"] * 15)), values
+    )
     spark.sql(
         f"CREATE TABLE t (id BIGINT, c CHAR(5), v VARCHAR(9)) USING parquet LOCATION '{table}'"
     )
@@ -237,70 +199,3 @@ def test_char_and_varchar_are_stored_as_they_were(
     with settings(spark, {"spark.sql.readSideCharPadding": padding}):
         optimize(spark, "t", ["c", "v", "id"], verify="full")
     assert stored() == before
-
-
-def test_a_catalog_that_declares_another_type(
-    spark: SparkSession, database: str, tmp_path: Path
-) -> None:
-    table = files(tmp_path / "t", {"id": numbers(pa.int64()), "v": numbers().cast(pa.string())})
-    spark.sql(f"CREATE TABLE t (id INT, v STRING) USING parquet LOCATION '{table}'")
-    text = statement("t", ["v"])
-    refusal(spark, text, table, "ZORDER_INCOMPATIBLE_SCHEMAS", "`id`", "catalog", "part-0.parquet")
-
-
-OLD = [dt.date(1000, 1, 1), dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(2020, 5, 5)]
-
-
-@pytest.mark.parametrize("kind", ["TIMESTAMP_MICROS", "TIMESTAMP_MILLIS", "INT96"])
-@pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
-def test_dates_before_1582(spark: SparkSession, tmp_path: Path, mode: str, kind: str) -> None:
-    rows = [(i, d, f"{d} 01:02:03") for i, d in enumerate(OLD * 8)]
-    frame = spark.createDataFrame(rows, "i INT, d DATE, t STRING")
-    frame = frame.withColumn("t", frame.t.cast("timestamp"))
-    write_modes = {
-        "spark.sql.parquet.datetimeRebaseModeInWrite": mode,
-        "spark.sql.parquet.int96RebaseModeInWrite": mode,
-        "spark.sql.parquet.outputTimestampType": kind,
-    }
-    table = tmp_path / "t"
-    with settings(spark, write_modes):
-        frame.repartition(2).write.parquet(str(table))
-    before = strings(spark, table)
-    with settings(spark, dict.fromkeys(list(write_modes)[:2], "EXCEPTION")):
-        optimize(spark, table, ["d", "t"], verify="full")
-    assert strings(spark, table) == before
-    for column in ("d", "t"):
-        found = spark.read.parquet(str(table)).where(f"{column} < '1500-01-01'").count()
-        assert found == 8
-
-
-def test_legacy_and_modern_dates_in_one_table(spark: SparkSession, tmp_path: Path) -> None:
-    for mode in ("LEGACY", "CORRECTED"):
-        with settings(spark, {"spark.sql.parquet.datetimeRebaseModeInWrite": mode}):
-            frame = spark.createDataFrame([(d, mode) for d in OLD], "d DATE, m STRING")
-            frame.coalesce(1).write.mode("append").parquet(str(tmp_path / "t"))
-    before = strings(spark, tmp_path / "t")
-    optimize(spark, tmp_path / "t", ["d"], verify="full")
-    assert strings(spark, tmp_path / "t") == before
-
-
-def strings(spark: SparkSession, table: Path) -> Counter[Any]:
-    frame = spark.read.parquet(str(table))
-    return rows_of(frame.select(*(frame[c].cast("string") for c in frame.columns)))
-
-
-def test_the_file_that_brought_a_column_is_named(
-    spark: SparkSession, database: str, tmp_path: Path
-) -> None:
-    table = files(
-        tmp_path / "t",
-        {"id": numbers()},
-        {"id": numbers(), "v": numbers(pa.int32()), "w": numbers(pa.int32())},
-        {"id": numbers(), "w": numbers(pa.int64()), "v": pa.nulls(30, pa.string())},
-    )
-    spark.sql(f"CREATE TABLE t (id BIGINT) USING parquet LOCATION '{table}'")
-    says = ["`v`", "part-1.parquet", "part-2.parquet"]
-    for target in (table, "t"):
-        text = statement(target, ["id"])
-        error = refusal(spark, text, table, "ZORDER_INCOMPATIBLE_SCHEMAS", *says)
-        assert "the catalog" not in str(error)

@@ -98,6 +98,23 @@ def write(path: Path, table: Any, **options: Any) -> Path:
     return path
 
 
+def write_each(directory: Path, *tables: Any) -> Path:
+    """Writes each pyarrow table, or dict of columns, as a file of its own."""
+    for i, table in enumerate(tables):
+        write(directory / f"part-{i}.parquet", table)
+    return directory
+
+
+def numbers(kind: Any = None, n: int = 30, start: int = 0) -> Any:
+    """A column of whole numbers."""
+    return pa.array(range(start, start + n), kind)
+
+
+def points() -> Any:
+    """A small table of two columns."""
+    return pa.table({"id": numbers(n=60), "x": pa.array([i % 7 for i in range(60)])})
+
+
 def write_parts(directory: Path, table: Any, parts: int = 3, **options: Any) -> Path:
     """Writes a pyarrow table as several files that each hold rows from everywhere."""
     for i in range(parts):
