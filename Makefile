@@ -31,13 +31,12 @@ TESTS :=
 # what CI takes of them: functions, statements, OPTIMIZE, skipping and publishing
 sample_suites := *FunctionVectorsSuite *ZOrderParserSuite *OptimizeSuite *SkippingTrapsSuite \
   *PublisherSuite *PhysicalTypesSuite
-sample_connect := tests/test_table_in_spark.py tests/test_show_skipping.py
-sample_tests := tests/test_functions.py $(sample_connect)
+sample_connect := tests/api/test_table_in_spark.py tests/skipping/test_show_skipping.py
+sample_tests := tests/functions/test_functions.py $(sample_connect)
 # two test files at a time: most of them wait for a JVM of their own
 beside := --numprocesses=2 --dist=loadfile
 # tests that start programs of their own, which can do so with every row
-PROGRAMS := $(addprefix tests/test_,$(addsuffix .py,delta iceberg layout_formats hive hive_optimize orc \
-  cluster standalone loading ways_in))
+PROGRAMS := tests/formats tests/cluster tests/install/test_loading.py tests/install/test_ways_in.py
 # the tag of JVM tests that `make test` leaves to `make test-slow`, as pytest's marker `slow`
 slow := org.scalatest.tags.Slow
 environment_docs := .venv-docs/.installed

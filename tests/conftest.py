@@ -18,13 +18,7 @@ from spark_zorder import configure
 from tests.support import JVM_OPTIONS
 
 # environments of other rows have pyspark, pytest and pyarrow, not what benchmarks and pages need
-WITH_BENCHMARKS = [
-    "test_bench.py",
-    "test_bench_planning.py",
-    "test_demo.py",
-    "test_docs.py",
-    "test_experiments.py",
-]
+WITH_BENCHMARKS = ["benchmarks", "docs/test_docs.py", "docs/test_experiments.py"]
 collect_ignore = [] if importlib.util.find_spec("duckdb") else WITH_BENCHMARKS
 
 SETTINGS = {

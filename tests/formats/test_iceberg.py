@@ -1,0 +1,89 @@
+"""Beside Iceberg, in both orders of the extensions, in its session catalog and in another one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import neighbours
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = """
+import re
+rows = spark.range(0, 2000, 1, 8).selectExpr(
+    "id", "pmod(hash(id), 100) a", "pmod(hash(id, 7), 100) b", "id % 2 p")
+rows.createOrReplaceTempView("numbers")
+before = Counter(rows.collect())
+
+# plain tables: ours, in either spelling
+rows.write.parquet(f"{folder}/plain")
+spark.sql("CREATE TABLE plain USING parquet AS SELECT * FROM numbers")
+spark.sql("CREATE TABLE parts USING parquet PARTITIONED BY (p) AS SELECT * FROM numbers")
+for target in ["plain", "spark_catalog.default.parts", f"'{folder}/plain'"]:
+    for word in ["OPTIMIZE", "OPTIMIZE TABLE"]:
+        (row,) = spark.sql(f"{word} {target} FULL ZORDER BY (a, b)").collect()
+        answers[f"{word} {target}".replace(str(folder), "")] = row.metrics.numRows
+for table in ["plain", "parts", f"parquet.`{folder}/plain`"]:
+    found = Counter(spark.table(table).select("id", "a", "b", "p").collect())
+    assert found == before, table
+shown = spark.sql("SHOW SKIPPING FOR SELECT * FROM plain WHERE a = 5").collect()
+assert any(r.used for r in shown), shown
+
+# tables of Iceberg's: an error whose call does it
+spark.sql("CREATE TABLE lake USING iceberg AS SELECT * FROM numbers")
+spark.sql("CREATE TABLE ice.db.`odd name` USING iceberg AS SELECT * FROM numbers")
+calls = {}
+several = ["ZORDER BY (a, b)", "ZORDER BY a", ""]
+filtered = ["WHERE p = 1 ZORDER BY (a, b)"]
+for target, asked in [("lake", several), ("ice.db.`odd name`", filtered)]:
+    for word in ["OPTIMIZE", "OPTIMIZE TABLE"]:
+        for clauses in asked:
+            try:
+                spark.sql(f"{word} {target} {clauses}")
+                raise AssertionError("an Iceberg table was taken for ours")
+            except PySparkException as error:
+                assert condition_of(error) == "ZORDER_UNSUPPORTED_TABLE", error
+                calls[f"{target} {clauses}"] = re.search(r"CALL .*\\)", str(error))[0]
+for statement, call in calls.items():
+    spark.sql(call).collect()
+    answers[statement] = call
+for table in ["lake", "ice.db.`odd name`"]:
+    assert Counter(spark.table(table).collect()) == before, table
+for statement in ["UNDO LAYOUT lake", "VACUUM LAYOUT lake", "CREATE ZORDER INDEX ON lake",
+                  f"OPTIMIZE '{folder}/ice/db/odd name' ZORDER BY a"]:
+    try:
+        spark.sql(statement)
+        raise AssertionError(statement)
+    except PySparkException as error:
+        assert condition_of(error) == "ZORDER_UNSUPPORTED_TABLE", error
+
+# functions in front of writes
+rows.limit(0).writeTo("ice.db.ordered").using("iceberg").create()
+for key in [F.zorder("a", "b"), F.hilbert("a", "b")]:
+    rows.repartitionByRange(8, key).sortWithinPartitions(key).writeTo("ice.db.ordered").append()
+assert Counter(spark.table("ice.db.ordered").collect()) == before + before
+shown = spark.sql("SHOW LAYOUT ice.db.ordered FOR (a, b)").collect()
+answers["ordered"] = [(r.files, r.filesPerPointQuery) for r in shown]
+"""
+
+
+@pytest.mark.parametrize("iceberg_is_outermost", [True, False])
+def test_each_table_gets_its_own_command(tmp_path: Path, iceberg_is_outermost: bool) -> None:
+    answers = neighbours.answers(
+        tmp_path, "ICEBERG", SCRIPT, ours_is_outermost=not iceberg_is_outermost
+    )
+    for target in ("plain", "spark_catalog.default.parts", "'/plain'"):
+        assert answers[f"OPTIMIZE {target}"] == 2000
+        assert answers[f"OPTIMIZE TABLE {target}"] == 2000
+    assert answers["lake ZORDER BY (a, b)"] == (
+        "CALL spark_catalog.system.rewrite_data_files(table => 'default.lake', "
+        "strategy => 'sort', sort_order => 'zorder(a, b)')"
+    )
+    assert answers["ice.db.`odd name` WHERE p = 1 ZORDER BY (a, b)"] == (
+        "CALL ice.system.rewrite_data_files(table => 'db.`odd name`', "
+        "strategy => 'sort', sort_order => 'zorder(a, b)', where => '(p = CAST(1 AS BIGINT))')"
+    )
+    for files, reads in answers["ordered"]:
+        # 8 files of each of two writes; without an order a point query reads nearly all
+        assert files == 16
+        assert reads < 12

@@ -1,0 +1,201 @@
+"""Tables whose files do not have the same schema."""
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support import data_files, rows_of
+from tests.support.optimizing import (
+    footers,
+    numbers,
+    optimize,
+    pa,
+    pq,
+    refusal,
+    settings,
+    statement,
+    write_each,
+)
+
+pytestmark = pytest.mark.classic_only
+
+
+def merged(spark: SparkSession, table: Path) -> Counter[Any]:
+    frame = spark.read.option("mergeSchema", "true").parquet(str(table))
+    return Counter(repr(row) for row in frame.collect())
+
+
+def check(spark: SparkSession, table: Path, *columns: str) -> Any:
+    """Rows stay as Spark reads them with mergeSchema; returns the one schema of all new files."""
+    before = merged(spark, table)
+    optimize(spark, table, columns, verify="full")
+    assert merged(spark, table) == before
+    schemas = {str(f.schema_arrow.remove_metadata()) for f in footers(table)}
+    assert len(schemas) == 1
+    return footers(table)[0].schema_arrow
+
+
+def test_missing_extra_and_reordered_columns(spark: SparkSession, tmp_path: Path) -> None:
+    table = write_each(
+        tmp_path / "t",
+        {"a": numbers(), "b": numbers(pa.int32())},
+        {"c": numbers().cast(pa.string()), "a": numbers(start=100)},
+        {"b": numbers(pa.int32()), "d": pa.array([[1]] * 30), "a": numbers(start=200)},
+    )
+    assert check(spark, table, "a", "c").names == ["a", "b", "c", "d"]
+
+
+def test_a_required_column_that_one_file_lacks_becomes_optional(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    required = pa.schema([pa.field("a", pa.int64()), pa.field("b", pa.int64(), nullable=False)])
+    with_b = pa.table([numbers(), numbers()], schema=required)
+    schema = check(spark, write_each(tmp_path / "t", with_b, {"a": numbers()}), "a", "b")
+    assert schema.field("b").nullable
+
+
+@pytest.mark.parametrize("sensitive", [False, True])
+def test_columns_of_another_case(spark: SparkSession, tmp_path: Path, sensitive: bool) -> None:
+    table = write_each(tmp_path / "t", {"id": numbers(), "Name": numbers()}, {"ID": numbers()})
+    with settings(spark, {"spark.sql.caseSensitive": str(sensitive)}):
+        names = check(spark, table, "id").names
+    assert names == (["id", "Name", "ID"] if sensitive else ["id", "Name"])
+
+
+def test_nested_columns_of_another_case(spark: SparkSession, tmp_path: Path) -> None:
+    table = write_each(
+        tmp_path / "t",
+        {"s": pa.array([{"x": i, "y": 1} for i in range(30)])},
+        {"S": pa.array([{"X": i} for i in range(30)])},
+    )
+    rows = sum(f.metadata.num_rows for f in footers(table))
+    spark.sql(f"{statement(table)} ZORDER BY (s.x) OPTIONS ('verify' 'full')").collect()
+    values = Counter(
+        row["s"]["x"] for f in data_files(table) for row in pq.ParquetFile(f).read().to_pylist()
+    )
+    assert values == Counter(dict.fromkeys(range(30), 2))
+    assert sum(values.values()) == rows
+
+
+def test_two_columns_of_one_file_that_differ_by_case(spark: SparkSession, tmp_path: Path) -> None:
+    table = write_each(tmp_path / "t", {"a": numbers(), "A": numbers(start=7)})
+    text = statement(table, ["a"])
+    refusal(spark, text, table, "ZORDER_INCOMPATIBLE_SCHEMAS", "caseSensitive", "part-0.parquet")
+    with settings(spark, {"spark.sql.caseSensitive": "true"}):
+        assert check(spark, table, "a", "A").names == ["a", "A"]
+
+
+def test_widened_columns(spark: SparkSession, tmp_path: Path) -> None:
+    def money(precision: int) -> Any:
+        return pa.array([Decimal(i).scaleb(-2) for i in range(30)], pa.decimal128(precision, 2))
+
+    table = write_each(
+        tmp_path / "t",
+        {"i": numbers(pa.int32()), "f": numbers().cast(pa.float32()), "d": money(7)},
+        {"i": numbers(pa.int64(), start=2**40), "f": numbers().cast(pa.float64()), "d": money(20)},
+        {"i": numbers(pa.int8()), "f": numbers().cast(pa.float32()), "d": money(9)},
+    )
+
+    def values() -> Counter[Any]:
+        rows = [r for f in data_files(table) for r in pq.ParquetFile(f).read().to_pylist()]
+        return Counter((r["i"], r["f"], r["d"]) for r in rows)
+
+    before = values()
+    optimize(spark, table, ["i", "f", "d"], verify="full")
+    assert values() == before
+    kinds = [footers(table)[0].schema_arrow.field(n).type for n in ("i", "f", "d")]
+    assert kinds == [pa.int64(), pa.float64(), pa.decimal128(20, 2)]
+
+
+def test_nested_fields_that_later_files_add(spark: SparkSession, tmp_path: Path) -> None:
+    table = write_each(
+        tmp_path / "t",
+        {"id": numbers(), "s": pa.array([{"x": i} for i in range(30)])},
+        {"id": numbers(), "s": pa.array([{"y": {"z": "a"}, "x": i} for i in range(30)])},
+        {"id": numbers(), "l": pa.array([[{"u": 1, "v": None}], None] * 15)},
+        {"id": numbers(), "l": pa.array([[{"u": 1, "w": "w"}], []] * 15)},
+    )
+    schema = check(spark, table, "id")
+    assert schema.names == ["id", "s", "l"]
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_widened_fields_of_structs_and_lists(
+    spark: SparkSession, tmp_path: Path, vectorized: str
+) -> None:
+    def rows(small: Any, real: Any) -> Any:
+        structs = pa.array([{"x": i} for i in range(30)], pa.struct([("x", small)]))
+        return {"id": numbers(), "s": structs, "l": pa.array([[1.5, None]] * 30, pa.list_(real))}
+
+    narrow, wide = rows(pa.int32(), pa.float32()), rows(pa.int64(), pa.float64())
+    table = write_each(tmp_path / "t", narrow, wide)
+    with settings(spark, {"spark.sql.parquet.enableNestedColumnVectorizedReader": vectorized}):
+        optimize(spark, table, ["id"], verify="full")
+    found = [r for f in data_files(table) for r in pq.ParquetFile(f).read().to_pylist()]
+    assert Counter(r["s"]["x"] for r in found) == Counter([*range(30), *range(30)])
+    assert {tuple(r["l"]) for r in found} == {(1.5, None)}
+    assert footers(table)[0].schema_arrow.field("s").type == pa.struct([("x", pa.int64())])
+
+
+def test_a_column_that_the_catalog_does_not_declare_stays(
+    spark: SparkSession, database: str, tmp_path: Path
+) -> None:
+    table = write_each(tmp_path / "t", {"id": numbers(), "v": numbers()}, {"id": numbers()})
+    spark.sql(f"CREATE TABLE t (id BIGINT, more INT) USING parquet LOCATION '{table}'")
+    rows = rows_of(spark.table("t"))
+    optimize(spark, "t", ["id"], verify="full")
+    assert rows_of(spark.table("t")) == rows
+    found = [r["v"] for f in data_files(table) for r in pq.ParquetFile(f).read().to_pylist()]
+    assert Counter(found) == Counter([*range(30), *[None] * 30])
+
+
+def test_columns_added_by_alter_table(spark: SparkSession, database: str) -> None:
+    spark.sql("CREATE TABLE t (id BIGINT, v STRING) USING parquet")
+    spark.sql("INSERT INTO t SELECT id, 'old' FROM range(40)")
+    spark.sql("ALTER TABLE t ADD COLUMNS (extra INT, s STRUCT<a: INT>)")
+    spark.sql("INSERT INTO t SELECT id, 'new', id, struct(1) FROM range(40)")
+    before = rows_of(spark.table("t"))
+    optimize(spark, "t", ["id", "extra"], verify="full")
+    assert rows_of(spark.table("t")) == before
+
+
+def test_columns_added_with_a_default(spark: SparkSession, database: str) -> None:
+    spark.sql("CREATE TABLE t (id BIGINT) USING parquet")
+    spark.sql("INSERT INTO t SELECT id FROM range(40)")
+    spark.sql("ALTER TABLE t ADD COLUMNS (n INT DEFAULT 42, w STRING DEFAULT 'it''s', z INT)")
+    spark.sql("ALTER TABLE t ALTER COLUMN n SET DEFAULT 7")
+    spark.sql("INSERT INTO t (id) SELECT id FROM range(100, 140)")
+    spark.sql("INSERT INTO t SELECT id, NULL, NULL, 1 FROM range(200, 210)")
+    before = rows_of(spark.table("t"))
+    assert {row.n for row in before} == {42, 7, None}
+    optimize(spark, "t", ["n", "id"], verify="full")
+    assert rows_of(spark.table("t")) == before
+    optimize(spark, "t", ["w", "id"])
+    assert rows_of(spark.table("t")) == before
+
+
+@pytest.mark.parametrize("padding", ["true", "false"])
+def test_char_and_varchar_are_stored_as_they_were(
+    spark: SparkSession, database: str, tmp_path: Path, padding: str
+) -> None:
+    """CHAR values that another writer left unpadded must not be padded by OPTIMIZE."""
+    values = pa.table({"id": numbers(), "c": pa.array(["ab", "ab   ", ""] * 10)})
+    table = write_each(
+        tmp_path / "t", values.append_column("v", pa.array([" x ", "y"] * 15)), values
+    )
+    spark.sql(
+        f"CREATE TABLE t (id BIGINT, c CHAR(5), v VARCHAR(9)) USING parquet LOCATION '{table}'"
+    )
+
+    def stored() -> Counter[Any]:
+        rows = [r for f in data_files(table) for r in pq.ParquetFile(f).read().to_pylist()]
+        return Counter((r["id"], r["c"], r.get("v")) for r in rows)
+
+    before = stored()
+    with settings(spark, {"spark.sql.readSideCharPadding": padding}):
+        optimize(spark, "t", ["c", "v", "id"], verify="full")
+    assert stored() == before

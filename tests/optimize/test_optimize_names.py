@@ -1,0 +1,142 @@
+"""Columns may be called anything, and every orderable type of Spark can be an ordering column."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support import rows_of
+from tests.support.optimizing import (
+    arrow_rows,
+    check_same_table,
+    footers,
+    has_bounds,
+    optimize,
+    pa,
+    quoted,
+    run,
+    write_parts,
+)
+
+pytestmark = pytest.mark.classic_only
+
+INTERNAL = ["_zorder_folder", "_zorder_file", "_zorder_z", "_zorder_tie", "_zorder_place"]
+INTERNAL += ["_zorder_ordinal", "_metadata", "row_index", "file_path", "_ZORDER_Z", "_zorder_z1"]
+ODD = ["a.b", "with space", "back`tick", "select", "größe", "列", "a-b", "1st", "x,y;{}()\t=", "🎈"]
+ODD += ["zorder", "by", "options", "'q'", '"dq"', "a", "b", "%s", "$x", "a.b.c", "`"]
+
+
+@pytest.mark.parametrize("columns", [["_zorder_z", "_metadata"], ["row_index"], []])
+def test_columns_called_like_internal_ones(
+    spark: SparkSession, tmp_path: Path, columns: list[str]
+) -> None:
+    names = [n for n in INTERNAL if n != "_ZORDER_Z"]
+    data = {n: pa.array([(i * (k + 3)) % 101 for i in range(90)]) for k, n in enumerate(names)}
+    table = write_parts(tmp_path / "t", pa.table(data))
+    check_same_table(spark, table, columns, targetFileSize="5k" if columns else "1m")
+
+
+def test_struct_called_like_the_metadata(spark: SparkSession, tmp_path: Path) -> None:
+    values = pa.array([{"row_index": i % 7, "file_path": str(i)} for i in range(60)])
+    table = write_parts(tmp_path / "t", pa.table({"_metadata": values, "id": pa.array(range(60))}))
+    rows = arrow_rows(table)
+    sql = f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY (_metadata.row_index, id)"
+    spark.sql(f"{sql} OPTIONS ('sampleRows' '10', 'targetFileSize' '2k')").collect()
+    assert arrow_rows(table) == rows
+
+
+def test_half_of_the_rows_with_one_value_and_internal_names(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    values = {n: pa.array([7] * 400) for n in ("_zorder_tie", "_zorder_z", "_metadata")}
+    table = write_parts(tmp_path / "t", pa.table({**values, "id": pa.array(range(400))}))
+    check_same_table(spark, table, ["_zorder_tie", "_zorder_z"], targetFileSize="3k")
+
+
+def test_odd_names(spark: SparkSession, tmp_path: Path) -> None:
+    data = {n: pa.array([(i * (k + 3)) % 31 for i in range(60)]) for k, n in enumerate(ODD)}
+    table = write_parts(tmp_path / "t", pa.table(data), 2)
+    result = check_same_table(spark, table, ODD)
+    plain = {c.name.replace("``", "\0").strip("`").replace("\0", "`") for c in result.columns}
+    assert {n.strip("`") for n in ODD} == {n.strip("`") for n in plain}
+    check_same_table(spark, table, ["a.b"])
+
+
+def test_keywords_need_no_quotes(spark: SparkSession, tmp_path: Path) -> None:
+    words = ["zorder", "optimize", "layout", "options", "into", "full", "dry", "run", "where"]
+    data = {n: pa.array(range(20)) for n in [*words, "größe"]}
+    table = write_parts(tmp_path / "t", pa.table(data), 2)
+    for text in (
+        f"({', '.join(words)})",
+        "options, into, `größe` OPTIONS ('verify' 'full') DRY RUN",
+    ):
+        spark.sql(f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY {text}").collect()
+
+
+def test_nested_fields_with_odd_names(spark: SparkSession, tmp_path: Path) -> None:
+    values = pa.array([{"b.c": {"select": i % 9, "d e": str(i)}} for i in range(60)])
+    table = write_parts(tmp_path / "t", pa.table({"a b": values, "a": pa.array(range(60))}))
+    rows = arrow_rows(table)
+    sql = f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY (`a b`.`b.c`.select, `a b`.`B.C`.`d e`)"
+    result = run(spark, sql)
+    assert [c.name for c in result.columns] == ["`a b`.`b.c`.select", "`a b`.`b.c`.`d e`"]
+    assert arrow_rows(table) == rows
+
+
+def as_strings(spark: SparkSession, path: str) -> Counter[Any]:
+    """Rows as text: Python has no value for an interval of months."""
+    frame = spark.read.parquet(path)
+    return rows_of(frame.select(*(frame[c].cast("string") for c in frame.columns)))
+
+
+TYPES = {
+    "boolean": "id % 2 = 0",
+    "tiny": "CAST(id % 100 AS TINYINT)",
+    "small": "CAST(id * 100 AS SMALLINT)",
+    "ints": "CAST(id AS INT)",
+    "longs": "id * 1000000007",
+    "floats": "CASE WHEN id = 5 THEN float('NaN') ELSE CAST(id AS FLOAT) END",
+    "doubles": "CASE WHEN id = 5 THEN double('-Infinity') ELSE -id / 3D END",
+    "small_decimal": "CAST(id AS DECIMAL(5, 2))",
+    "big_decimal": "CAST(id AS DECIMAL(38, 18)) * -1.5",
+    "strings": "concat('s', id % 17)",
+    "bytes": "unhex(hex(id))",
+    "dates": "date_add(DATE '1500-01-01', CAST(id AS INT) * 3000)",
+    "moments": "timestamp_seconds(id * 10000000 - 9000000000)",
+    "local_moments": "CAST(timestamp_seconds(id * 1000) AS TIMESTAMP_NTZ)",
+    "months": "make_ym_interval(CAST(id % 30 AS INT), 3)",
+    "spans": "make_dt_interval(0, CAST(id - 40 AS INT), 0, 0.5)",
+    "chars": "CAST(concat('c', id) AS STRING)",
+    "nulls": "CAST(NULL AS INT)",
+    "constant": "1",
+}
+
+
+def test_every_type_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    # an interval counts as a type that other engines read as a number
+    select = ", ".join(f"IF(id % 13 = 3, NULL, {text}) AS {name}" for name, text in TYPES.items())
+    path = str(tmp_path / "t")
+    spark.sql(f"SELECT id, {select} FROM range(120)").repartition(3).write.parquet(path)
+    schema, rows = spark.read.parquet(path).schema, as_strings(spark, path)
+    names = [n for n in TYPES if n != "moments"]
+    optimize(spark, tmp_path / "t", [*names, "moments"], verify="full", targetFileSize="20k")
+    assert spark.read.parquet(path).schema == schema
+    assert as_strings(spark, path) == rows
+    chunks = [
+        (c.path_in_schema, has_bounds(c))
+        for f in footers(tmp_path / "t")
+        for i in range(f.metadata.num_row_groups)
+        for c in map(f.metadata.row_group(i).column, range(len(f.schema)))
+    ]
+    assert [name for name, known in chunks if not known and name in TYPES] == []
+
+
+@pytest.mark.parametrize("name", ["months", "spans", "nulls", "local_moments"])
+def test_types_alone(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    path = str(tmp_path / "t")
+    spark.sql(f"SELECT id, {TYPES[name]} AS v FROM range(50)").repartition(2).write.parquet(path)
+    rows = as_strings(spark, path)
+    optimize(spark, tmp_path / "t", ["v"], verify="full")
+    assert as_strings(spark, path) == rows

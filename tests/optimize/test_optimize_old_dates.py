@@ -1,0 +1,55 @@
+"""Dates and timestamps before 1582, in the old calendar and in the new."""
+
+import datetime as dt
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support import rows_of
+from tests.support.optimizing import optimize, settings
+
+pytestmark = pytest.mark.classic_only
+
+
+OLD = [dt.date(1000, 1, 1), dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(2020, 5, 5)]
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP_MICROS", "TIMESTAMP_MILLIS", "INT96"])
+@pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
+def test_dates_before_1582(spark: SparkSession, tmp_path: Path, mode: str, kind: str) -> None:
+    rows = [(i, d, f"{d} 01:02:03") for i, d in enumerate(OLD * 8)]
+    frame = spark.createDataFrame(rows, "i INT, d DATE, t STRING")
+    frame = frame.withColumn("t", frame.t.cast("timestamp"))
+    write_modes = {
+        "spark.sql.parquet.datetimeRebaseModeInWrite": mode,
+        "spark.sql.parquet.int96RebaseModeInWrite": mode,
+        "spark.sql.parquet.outputTimestampType": kind,
+    }
+    table = tmp_path / "t"
+    with settings(spark, write_modes):
+        frame.repartition(2).write.parquet(str(table))
+    before = strings(spark, table)
+    with settings(spark, dict.fromkeys(list(write_modes)[:2], "EXCEPTION")):
+        optimize(spark, table, ["d", "t"], verify="full")
+    assert strings(spark, table) == before
+    for column in ("d", "t"):
+        found = spark.read.parquet(str(table)).where(f"{column} < '1500-01-01'").count()
+        assert found == 8
+
+
+def test_legacy_and_modern_dates_in_one_table(spark: SparkSession, tmp_path: Path) -> None:
+    for mode in ("LEGACY", "CORRECTED"):
+        with settings(spark, {"spark.sql.parquet.datetimeRebaseModeInWrite": mode}):
+            frame = spark.createDataFrame([(d, mode) for d in OLD], "d DATE, m STRING")
+            frame.coalesce(1).write.mode("append").parquet(str(tmp_path / "t"))
+    before = strings(spark, tmp_path / "t")
+    optimize(spark, tmp_path / "t", ["d"], verify="full")
+    assert strings(spark, tmp_path / "t") == before
+
+
+def strings(spark: SparkSession, table: Path) -> Counter[Any]:
+    frame = spark.read.parquet(str(table))
+    return rows_of(frame.select(*(frame[c].cast("string") for c in frame.columns)))

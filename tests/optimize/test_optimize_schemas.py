@@ -1,0 +1,121 @@
+"""The Parquet schema of rewritten files is that of their inputs, whoever wrote them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support import data_files
+from tests.support.every_type import ATOMS, DAY, NESTED, ROWS
+from tests.support.optimizing import (
+    check_same_table,
+    footers,
+    optimize,
+    pa,
+    pq,
+    settings,
+    shape,
+    write_parts,
+)
+
+pytestmark = pytest.mark.classic_only
+
+
+def test_names_inside_lists_stay_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
+    table = pa.table({k: NESTED[k] for k in ("id", "list", "lists", "structs")})
+    write_parts(tmp_path / "t", table, use_compliant_nested_type=False)
+    check_same_table(spark, tmp_path / "t", ["id"])
+
+
+def test_required_columns_stay_required(spark: SparkSession, tmp_path: Path) -> None:
+    schema = pa.schema(
+        [
+            pa.field("id", pa.int64(), nullable=False),
+            pa.field("name", pa.string(), nullable=False),
+            pa.field("s", pa.struct([pa.field("x", pa.int32(), nullable=False)]), nullable=True),
+            pa.field("l", pa.list_(pa.field("element", pa.date32(), nullable=False))),
+        ]
+    )
+    rows = [
+        {"id": i, "name": str(i), "s": None if i % 3 else {"x": i}, "l": [DAY] * (i % 3)}
+        for i in range(ROWS)
+    ]
+    write_parts(tmp_path / "t", pa.Table.from_pylist(rows, schema))
+    check_same_table(spark, tmp_path / "t", ["id", "name"])
+
+
+def test_field_ids_stay(spark: SparkSession, tmp_path: Path) -> None:
+    def field(name: str, kind: Any, number: int) -> Any:
+        return pa.field(name, kind, metadata={"PARQUET:field_id": str(number)})
+
+    inner = pa.struct([field("x", pa.int32(), 8), field("y", pa.string(), 9)])
+    items = pa.list_(field("element", pa.int32(), 11))
+    schema = pa.schema([field("id", pa.int64(), 7), field("s", inner, 4), field("l", items, 3)])
+    rows = [{"id": i, "s": {"x": i, "y": "z"}, "l": [i]} for i in range(ROWS)]
+    write_parts(tmp_path / "t", pa.Table.from_pylist(rows, schema))
+    for number in (3, 4, 7, 8, 9, 11):
+        assert f"field_id={number} " in shape(footers(tmp_path / "t")[0])["parquet"]
+    check_same_table(spark, tmp_path / "t", ["id"])
+
+
+def test_foreign_key_values_stay_where_the_inputs_agree(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table, directory = pa.table({"id": pa.array(range(ROWS))}), tmp_path / "t"
+    for i in range(3):
+        path = _made(directory) / f"{i}.parquet"
+        with pq.ParquetWriter(path, table.schema, store_schema=False) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata({"owner": "payroll", "größe": "ü", "run": str(i)})
+    optimize(spark, directory, ["id"])
+    for file in footers(directory):
+        assert shape(file)["keys"] == {b"owner": b"payroll", "größe".encode(): "ü".encode()}
+
+
+@pytest.mark.parametrize("codec", ["snappy", "gzip", "zstd", "none", "lz4"])
+def test_the_codec_stays(spark: SparkSession, tmp_path: Path, codec: str) -> None:
+    table = pa.table({k: ATOMS[k] for k in ("int64", "string")})
+    write_parts(tmp_path / "t", table, 2, compression=codec)
+    check_same_table(spark, tmp_path / "t", ["int64"])
+
+
+def test_annotations_that_spark_takes_for_strings_stay(spark: SparkSession, tmp_path: Path) -> None:
+    duckdb: Any = pytest.importorskip("duckdb")
+    (tmp_path / "t").mkdir()
+    for i in range(2):
+        duckdb.sql(
+            "COPY (SELECT i, ('a' || i % 3)::ENUM('a0', 'a1', 'a2') e, json_object('x', i) j"
+            f" FROM range(50) r(i)) TO '{tmp_path}/t/{i}.parquet'"
+        )
+    check_same_table(spark, tmp_path / "t", ["i", "e"])
+
+
+def test_the_legacy_format_of_spark_stays(spark: SparkSession, tmp_path: Path) -> None:
+    """Decimals in byte arrays, lists of the names `bag` and `array`."""
+    table = tmp_path / "t"
+    with settings(spark, {"spark.sql.parquet.writeLegacyFormat": "true"}):
+        spark.sql(
+            "SELECT id, CAST(id AS DECIMAL(7, 2)) d, array(id, NULL) l, map('k', id) m,"
+            " array(named_struct('x', array(id, NULL)), NULL) n,"
+            " CAST(id AS DECIMAL(15, 3)) e FROM range(60)"
+        ).repartition(2).write.parquet(str(table))
+    assert "fixed_len_byte_array" in str(footers(table)[0].schema)
+    check_same_table(spark, table, ["d", "e", "id"])
+
+
+def test_a_column_that_the_noted_spark_schema_does_not_know_is_not_lost(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Pyarrow copies Spark's note of the schema into a file that has one more column by now."""
+    spark.range(50).coalesce(1).write.parquet(str(tmp_path / "from-spark"))
+    (file,) = data_files(tmp_path / "from-spark")
+    table = pq.read_table(file)
+    assert b"org.apache.spark.sql.parquet.row.metadata" in table.schema.metadata
+    table = table.append_column("extra", pa.array([f"v{i}" for i in range(50)]))
+    check_same_table(spark, write_parts(tmp_path / "t", table, 2), ["id"])
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory

@@ -1,0 +1,162 @@
+"""Other engines on a table that OPTIMIZE has worked on: the same rows, and fewer row groups."""
+
+import math
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from spark_zorder import functions as F
+from tests.support import data_files
+from tests.support.optimizing import optimize
+
+duckdb: Any = pytest.importorskip("duckdb")
+dataset: Any = pytest.importorskip("pyarrow.dataset")
+pandas: Any = pytest.importorskip("pandas")
+polars: Any = pytest.importorskip("polars")
+
+pytestmark = pytest.mark.classic_only
+
+ROWS, FILES = 4_000, 16
+COLUMNS = ["x", "y", "name", "price", "region"]
+Rows = Counter[tuple[Any, ...]]
+
+
+def in_order(records: Iterable[dict[str, Any]]) -> Rows:
+    """The rows as a multiset, each with its values in the order of COLUMNS."""
+    return Counter(tuple(_value(record[c]) for c in COLUMNS if c in record) for record in records)
+
+
+def _value(value: Any) -> Any:
+    # pandas has NaN where others have NULL
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def by_duckdb(table: Path, partitioned: bool) -> Rows:
+    pattern = "**/*.parquet" if partitioned else "*.parquet"
+    with duckdb.connect() as db:
+        found = db.execute(
+            f"SELECT * FROM read_parquet('{table}/{pattern}', hive_partitioning = {partitioned})"
+        )
+        return in_order(found.to_arrow_table().to_pylist())
+
+
+def by_pyarrow(table: Path, partitioned: bool) -> Rows:
+    read = dataset.dataset(table, format="parquet", partitioning="hive" if partitioned else None)
+    return in_order(read.to_table().to_pylist())
+
+
+def by_pandas(table: Path, partitioned: bool) -> Rows:
+    return in_order(pandas.read_parquet(table).to_dict("records"))
+
+
+def by_polars(table: Path, partitioned: bool) -> Rows:
+    pattern = "**/*.parquet" if partitioned else "*.parquet"
+    frame = polars.scan_parquet(f"{table}/{pattern}", hive_partitioning=partitioned)
+    return in_order(frame.collect().to_dicts())
+
+
+READERS = [by_duckdb, by_pyarrow, by_pandas, by_polars]
+
+
+@pytest.fixture(params=[False, True], ids=["flat", "partitioned"])
+def partitioned(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path, partitioned: bool) -> Path:
+    path = tmp_path / "t"
+    rows = spark.range(0, ROWS, 1, 4).select(
+        F.expr("id * 7919 % 1009 AS x"),
+        F.expr("id * 104729 % 997 AS y"),
+        F.expr("IF(id % 11 = 0, NULL, concat('n', id % 100)) AS name"),
+        F.expr("id / 4.0D AS price"),
+        *([F.expr("IF(id % 3 = 0, 'north', 'south west') AS region")] if partitioned else []),
+    )
+    writer = rows.repartition(FILES).write
+    (writer.partitionBy("region") if partitioned else writer).parquet(str(path))
+    return path
+
+
+def lay_out(spark: SparkSession, table: Path) -> Row:
+    size = sum(file.stat().st_size for file in data_files(table))
+    return optimize(spark, table, ["x", "y"], targetFileSize=str(size // FILES))
+
+
+def leave_everything(spark: SparkSession, table: Path) -> None:
+    """Retained files of two runs, an index, staged files of a dead run, and ones that wait."""
+    lay_out(spark, table)
+    optimize(spark, table, ["y", "x"], full=True)
+    retained = sorted((table / "_zorder/_retained").glob("_*/*"))
+    staged = table / "_zorder/_staged/_00000000-0000-0000-0000-000000000000"
+    staged.mkdir(parents=True)
+    for file in retained[:3]:
+        shutil.copy(file, staged / f"_{file.name}")
+        # as a publisher leaves it that was killed between entering and coming in
+        shutil.copy(file, data_files(table)[0].parent / f"_zorder_0000_{file.name}")
+    assert list((table / "_zorder/_index").iterdir())
+    assert len({file.parent for file in retained}) == 2
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_the_same_rows(
+    spark: SparkSession, table: Path, partitioned: bool, read: Callable[[Path, bool], Rows]
+) -> None:
+    # by Spark, before anything of ours lies there
+    expected = in_order(row.asDict() for row in spark.read.parquet(str(table)).collect())
+    assert expected.total() == ROWS
+    assert read(table, partitioned) == expected
+    leave_everything(spark, table)
+    assert read(table, partitioned) == expected
+
+
+def test_the_directory_form_of_polars(spark: SparkSession, table: Path, partitioned: bool) -> None:
+    """It takes every file below the directory for Parquet, so it fails; see docs/readers.md."""
+    for marker in table.rglob("_SUCCESS"):
+        marker.unlink()
+    leave_everything(spark, table)
+    with pytest.raises(polars.exceptions.PolarsError):
+        polars.read_parquet(table)
+
+
+def read_by_duckdb(table: Path, column: str, unit: str) -> tuple[float, int]:
+    """How many units DuckDB cannot rule out for `column = value`, the mean over all rows; of all.
+
+    A unit is a row group, or a file with all its row groups.
+    """
+    with duckdb.connect() as db:
+        found = db.execute(
+            f"""
+            WITH units AS (
+                SELECT min(stats_min_value::BIGINT) AS low, max(stats_max_value::BIGINT) AS high
+                FROM parquet_metadata('{table}/**/*.parquet')
+                WHERE path_in_schema = '{column}' GROUP BY {unit}
+            ), asked AS (SELECT {column} AS v FROM read_parquet('{table}/**/*.parquet'))
+            SELECT count(*) / (SELECT count(*) FROM asked), (SELECT count(*) FROM units)
+            FROM asked JOIN units ON v BETWEEN low AND high
+            """
+        ).fetchone()
+        return float(found[0]), int(found[1])
+
+
+def test_duckdb_reads_fewer_row_groups_as_the_result_row_says(
+    spark: SparkSession, table: Path
+) -> None:
+    units = {"files": "file_name", "row groups": "file_name, row_group_id"}
+    before = {c: {u: read_by_duckdb(table, c, by) for u, by in units.items()} for c in ("x", "y")}
+    result = lay_out(spark, table)
+    for column in result.columns:
+        old = before[column.name]
+        new = {unit: read_by_duckdb(table, column.name, by) for unit, by in units.items()}
+        assert new["files"][1] == result.metrics.numFilesAdded
+        assert old["files"][0] == pytest.approx(column.filesPerPointQueryBefore, rel=0.02)
+        assert new["files"][0] == pytest.approx(column.filesPerPointQueryAfter, rel=0.02)
+        # a query skips within the files, too: as large a share of the row groups, or a smaller one
+        share = {unit: read / total for unit, (read, total) in new.items()}
+        assert share["row groups"] <= share["files"] + 0.01
+        assert share["row groups"] < 0.5 * old["row groups"][0] / old["row groups"][1]

@@ -1,0 +1,171 @@
+"""The skipping index: its statements over either kind of session, its file as others read it."""
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+
+from spark_zorder import ZOrderTable
+from tests.support import condition_of, data_files
+from tests.support.optimizing import optimize, quoted, write_parts
+
+pa: Any = pytest.importorskip("pyarrow")
+pq: Any = pytest.importorskip("pyarrow.parquet")
+
+ROWS = 60
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Three files of a table with most types, written by another engine."""
+    days = [dt.date(2020, 1, 1) + dt.timedelta(days=i) for i in range(ROWS)]
+    return write_parts(
+        tmp_path / "t",
+        pa.table(
+            {
+                "id": pa.array(range(ROWS), pa.int64()),
+                "price": pa.array([i / 4 for i in range(ROWS)], pa.float64()),
+                "amount": pa.array([Decimal(i) / 100 for i in range(ROWS)], pa.decimal128(9, 2)),
+                "wide": pa.array([Decimal(-i) for i in range(ROWS)], pa.decimal128(30, 3)),
+                "day": pa.array(days, pa.date32()),
+                "at": pa.array(
+                    [dt.datetime.combine(d, dt.time(1)) for d in days], pa.timestamp("us", "UTC")
+                ),
+                "name": pa.array([f"n{i:03}" if i % 7 else None for i in range(ROWS)]),
+                "point": pa.array([{"x": i, "tags": [i]} for i in range(ROWS)]),
+            }
+        ),
+    )
+
+
+def statement(spark: SparkSession, text: str, table: Path) -> Row:
+    (row,) = spark.sql(f"{text} ON parquet.{quoted(str(table))}").collect()
+    return row
+
+
+def newest(table: Path) -> Path:
+    generations = (table / "_zorder" / "_index").iterdir()
+    return max(generations, key=lambda path: int(path.name[1:]))
+
+
+def test_create_refresh_and_drop(spark: SparkSession, table: Path) -> None:
+    created = statement(spark, "CREATE ZORDER INDEX", table)
+    columns = ["id", "price", "amount", "wide", "day", "at", "name", "point.x"]
+    assert created.asDict() == {
+        "path": created.path,
+        "files": 3,
+        "columns": columns,
+        "rows": ROWS,
+        "indexBytes": newest(table).stat().st_size,
+        "filesRead": 3,
+        "reason": None,
+    }
+    assert created.path.endswith(str(table))
+    data_files(table)[0].unlink()
+    refreshed = statement(spark, "REFRESH ZORDER INDEX", table)
+    assert (refreshed.files, refreshed.filesRead) == (2, 0)
+    assert statement(spark, "DROP ZORDER INDEX", table).files == 2
+    assert not (table / "_zorder" / "_index").exists()
+    assert statement(spark, "DROP IF EXISTS ZORDER INDEX", table).reason == "there is no index"
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("REFRESH ZORDER INDEX ON {t}", "ZORDER_INDEX_NOT_FOUND"),
+        ("DROP ZORDER INDEX ON {t}", "ZORDER_INDEX_NOT_FOUND"),
+        ("CREATE ZORDER INDEX ON {t} (nobody)", "ZORDER_COLUMN_NOT_FOUND"),
+        ("CREATE ZORDER INDEX ON {t} (point)", "ZORDER_INDEX_COLUMN_INVALID"),
+    ],
+)
+def test_errors(spark: SparkSession, table: Path, text: str, condition: str) -> None:
+    refused(spark, text, table, condition)
+    assert not (table / "_zorder" / "_index").exists()
+
+
+def test_an_index_is_made_once(spark: SparkSession, table: Path) -> None:
+    statement(spark, "CREATE ZORDER INDEX", table)
+    refused(spark, "CREATE ZORDER INDEX ON {t}", table, "ZORDER_INDEX_EXISTS")
+
+
+def refused(spark: SparkSession, text: str, table: Path, condition: str) -> None:
+    with pytest.raises(PySparkException) as error:
+        spark.sql(text.format(t=f"parquet.{quoted(str(table))}")).collect()
+    assert condition_of(error.value) == condition
+
+
+def test_the_table_object(spark: SparkSession, table: Path) -> None:
+    (row,) = ZOrderTable.forPath(spark, str(table)).createIndex("id", "point.x").collect()
+    assert row.columns == ["id", "point.x"]
+
+
+def entries(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {row["path"]: row["bounds"] for row in rows}
+
+
+def by_pyarrow(file: Path) -> dict[str, Any]:
+    return entries(pq.read_table(file).to_pylist())
+
+
+def by_duckdb(file: Path) -> dict[str, Any]:
+    duckdb: Any = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        return entries(
+            connection.execute("SELECT path, bounds FROM read_parquet(?)", [str(file)])
+            .to_arrow_table()
+            .to_pylist()
+        )
+
+
+@pytest.mark.parametrize("read", [by_pyarrow, by_duckdb])
+def test_other_engines_read_the_index(
+    spark: SparkSession, table: Path, read: Callable[[Path], dict[str, Any]]
+) -> None:
+    statement(spark, "CREATE ZORDER INDEX", table)
+    found = read(newest(table))
+    assert set(found) == {path.name for path in data_files(table)}
+    for path in data_files(table):
+        rows = pq.read_table(path).to_pylist()
+        bounds = found[path.name]
+        for column in ["id", "price", "amount", "wide", "day", "at", "name"]:
+            values = [row[column] for row in rows if row[column] is not None]
+            assert bounds[column]["nulls"] == ROWS // 3 - len(values), column
+            assert bounds[column]["min"] == min(values), column
+            assert bounds[column]["max"] == max(values), column
+        assert bounds["point.x"]["max"] == max(row["point"]["x"] for row in rows)
+        # pyarrow passes over NaN, so nobody knows
+        assert bounds["price"]["may_hold_nan"] is True
+
+
+def test_the_header(spark: SparkSession, table: Path) -> None:
+    statement(spark, "CREATE ZORDER INDEX", table)
+    file = pq.ParquetFile(newest(table))
+    header = json.loads(file.metadata.metadata[b"spark.zorder.index"])
+    assert header["version"] == 1
+    assert header["chosen"] is None
+    assert header["columns"][0] == {"path": ["id"], "kind": "int64"}
+    assert header["columns"][-1]["path"] == ["point", "x"]
+    assert ["point", "tags", "list", "element"] in header["shapes"][0]
+    listed = {path.name: path.stat() for path in data_files(table)}
+    for row in file.read().to_pylist():
+        assert row["length"] == listed[row["path"]].st_size
+        modified = row["modified"].replace(tzinfo=dt.timezone.utc).timestamp()
+        assert modified == pytest.approx(listed[row["path"]].st_mtime, abs=0.002)
+        assert row["rows"] == ROWS // 3
+        assert row["schema"] == 0
+
+
+def test_optimize_leaves_an_index(spark: SparkSession, table: Path) -> None:
+    optimize(spark, table, ["id", "price"])
+    found = by_pyarrow(newest(table))
+    assert set(found) == {path.name for path in data_files(table)}
+    # Spark's writer knows NaN
+    assert all(bounds["price"]["may_hold_nan"] is False for bounds in found.values())
+    assert statement(spark, "REFRESH ZORDER INDEX", table).filesRead == 0

@@ -1,0 +1,72 @@
+"""What several tests need: rows as a multiset, a directory's bytes, another Python process."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+ROOT = Path(__file__).parent.parent.parent
+
+# Of JVMs on two cores: sessions are short, and the second compiler takes much of a core; Parquet's
+# buffers are humongous objects to the usual collector, which then marks the heap without end.
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
+
+
+def rows_of(df: DataFrame) -> Counter[Any]:
+    """The rows without their order, each with how often it is there."""
+    return Counter(df.collect())
+
+
+def data_files(directory: Path, names: str = "*.parquet") -> list[Path]:
+    """The files that Spark reads as the table: no part of their paths begins with _ or a dot."""
+    files = [path for path in directory.rglob(names) if path.is_file()]
+    return sorted(
+        path
+        for path in files
+        if not any(part.startswith(("_", ".")) for part in path.relative_to(directory).parts)
+    )
+
+
+def snapshot(directory: Path) -> dict[str, str]:
+    """Every file below a directory with a hash of its bytes: equal means that nothing changed."""
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+def condition_of(error: PySparkException) -> str | None:
+    """The error condition, which Spark 3.5 called error class."""
+    name = "getCondition" if hasattr(error, "getCondition") else "getErrorClass"
+    return str(getattr(error, name)())
+
+
+def run_python(
+    script: str, *, python: str = sys.executable, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a script in a process of its own, for what needs a JVM of its own."""
+    return run([python, "-c", script], cwd=cwd, **environment)
+
+
+def run(
+    command: list[str], *, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command, with variables added to (or, when empty, taken from) the environment."""
+    inherited = {key: value for key, value in os.environ.items() if key != "SPARK_TESTING"}
+    merged = {**inherited, **environment}
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env={key: value for key, value in merged.items() if value},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )

@@ -1,0 +1,193 @@
+"""What the tests of OPTIMIZE share: run it, and compare files as other engines see them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+
+from tests.support import condition_of, data_files, snapshot
+
+pa: Any = pytest.importorskip("pyarrow")
+pq: Any = pytest.importorskip("pyarrow.parquet")
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def statement(
+    target: Path | str,
+    columns: Sequence[str] = (),
+    where: str = "",
+    *,
+    full: bool = False,
+    **options: str,
+) -> str:
+    """The text of an OPTIMIZE; a column is a name of the top level, whatever letters it has."""
+    name = f"parquet.{quoted(str(target))}" if isinstance(target, Path) else target
+    parts = [f"OPTIMIZE TABLE {name}"]
+    if full:
+        parts.append("FULL")
+    if where:
+        parts.append(f"WHERE {where}")
+    if columns:
+        parts.append(f"ZORDER BY ({', '.join(quoted(c) for c in columns)})")
+    if options:
+        parts.append(f"OPTIONS ({', '.join(f'{k!r} {v!r}' for k, v in options.items())})")
+    return " ".join(parts)
+
+
+def optimize(
+    spark: SparkSession,
+    target: Path | str,
+    columns: Sequence[str] = (),
+    where: str = "",
+    *,
+    full: bool = False,
+    **options: str,
+) -> Row:
+    return run(spark, statement(target, columns, where, full=full, **options))
+
+
+def run(spark: SparkSession, text: str) -> Row:
+    """Runs a statement that returns one row."""
+    (result,) = spark.sql(text).collect()
+    return result
+
+
+@contextmanager
+def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
+    """Sets the session's configuration while a block runs."""
+    before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in values}
+    try:
+        for key, value in values.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)
+
+
+def refusal(
+    spark: SparkSession, text: str, directory: Path, condition: str, *says: str
+) -> PySparkException:
+    """The error of a statement: its condition, what its message says, and nothing touched."""
+    before = snapshot(directory)
+    with pytest.raises(PySparkException) as error:
+        spark.sql(text).collect()
+    assert condition_of(error.value) == condition, str(error.value)
+    for word in says:
+        assert word in str(error.value)
+    assert snapshot(directory) == before
+    return error.value
+
+
+def write(path: Path, table: Any, **options: Any) -> Path:
+    """Writes a pyarrow table, or a dict of columns, as one file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = table if isinstance(table, pa.Table) else pa.table(table)
+    pq.write_table(data, path, **options)
+    return path
+
+
+def write_each(directory: Path, *tables: Any) -> Path:
+    """Writes each pyarrow table, or dict of columns, as a file of its own."""
+    for i, table in enumerate(tables):
+        write(directory / f"part-{i}.parquet", table)
+    return directory
+
+
+def numbers(kind: Any = None, n: int = 30, start: int = 0) -> Any:
+    """A column of whole numbers."""
+    return pa.array(range(start, start + n), kind)
+
+
+def points() -> Any:
+    """A small table of two columns."""
+    return pa.table({"id": numbers(n=60), "x": pa.array([i % 7 for i in range(60)])})
+
+
+def write_parts(directory: Path, table: Any, parts: int = 3, **options: Any) -> Path:
+    """Writes a pyarrow table as several files that each hold rows from everywhere."""
+    for i in range(parts):
+        rows = list(range(i, table.num_rows, parts))
+        write(directory / f"part-{i}.parquet", table.take(rows), **options)
+    return directory
+
+
+def arrow_rows(
+    directory: Path, opened: Callable[[Path], Any] = pq.ParquetFile, names: str = "*.parquet"
+) -> Counter[str]:
+    """The rows of the table's live files as pyarrow reads them, partition folders included."""
+    found: Counter[str] = Counter()
+    for file in data_files(directory, names):
+        folder = str(file.parent.relative_to(directory))
+        rows = opened(file).read().to_pylist()
+        found.update(folder + repr(sorted(row.items())) for row in rows)
+    return found
+
+
+def footers(directory: Path) -> list[Any]:
+    return [pq.ParquetFile(file) for file in data_files(directory)]
+
+
+def shape(file: Any) -> dict[str, Any]:
+    """What a rewritten file must have in common with its inputs."""
+    meta = file.metadata
+    keys = {
+        key: value
+        for key, value in (meta.metadata or {}).items()
+        if not key.startswith(b"org.apache.spark.")
+    }
+    return {
+        "parquet": str(file.schema).split("\n", 1)[1],
+        "arrow": str(file.schema_arrow.remove_metadata()),
+        "codecs": {chunk.compression for chunk in chunks(file)},
+        "keys": keys,
+    }
+
+
+def chunks(file: Any) -> Iterator[Any]:
+    groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
+    return (group.column(i) for group in groups for i in range(group.num_columns))
+
+
+def without_bounds(directory: Path, columns: Sequence[str]) -> list[str]:
+    """The column chunks, of the ordering columns, that say neither min and max nor "all null"."""
+    return [
+        f"{chunk.path_in_schema}: {chunk.statistics}"
+        for file in footers(directory)
+        for chunk in chunks(file)
+        if chunk.path_in_schema in columns and not has_bounds(chunk)
+    ]
+
+
+def has_bounds(chunk: Any) -> bool:
+    known = chunk.statistics
+    if known is None:
+        return False
+    return bool(known.has_min_max or known.null_count == chunk.num_values)
+
+
+def check_same_table(
+    spark: SparkSession, directory: Path, columns: Sequence[str], **options: str
+) -> Row:
+    """OPTIMIZE keeps rows and shape, replaces every file and leaves min/max of the columns."""
+    rows, files = arrow_rows(directory), data_files(directory)
+    shapes = [shape(file) for file in footers(directory)]
+    result = optimize(spark, directory, columns, **{"verify": "full", **options})  # type: ignore[arg-type]
+    assert not set(files) & set(data_files(directory))
+    assert arrow_rows(directory) == rows
+    for file in footers(directory):
+        assert shape(file) == shapes[0]
+    assert without_bounds(directory, columns) == []
+    assert result.metrics.numRows == sum(rows.values())
+    return result
