@@ -35,7 +35,9 @@ sample_suites := *FunctionVectorsSuite *ZOrderParserSuite *OptimizeSuite *Skippi
 sample_connect := tests/test_table_in_spark.py tests/test_show_skipping.py
 sample_tests := tests/test_functions.py $(sample_connect)
 # two test files at a time: most of them wait for a JVM of their own
-beside := --numprocesses=2 --dist=loadfile
+beside := --numprocesses=2 --dist=loadfile $(if $(SLOWEST),--durations=$(SLOWEST))
+# how many of the slowest tests are listed after a run, as in `make test SLOWEST=30`; CI sets it
+SLOWEST ?=
 # tests that start programs of their own, which can do so with every row
 PROGRAMS := $(addprefix tests/test_,$(addsuffix .py,delta iceberg layout_formats hive hive_optimize orc \
   cluster standalone loading ways_in))
@@ -58,6 +60,13 @@ PLANNING :=
 KILLS := 200
 PAIRS := 100000
 SEED := $(shell date +%s)
+
+# JVM suites by sbt; reports of an earlier run go first
+define test_rows
+	rm -rf target/rows/*/target/test-reports
+	build/sbt $(1)
+	$(if $(SLOWEST),$(python) build/slowest $(SLOWEST) target/rows/*/target/test-reports)
+endef
 
 jvm_sources := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
   $(shell find jvm/src/main -type f)
@@ -133,7 +142,7 @@ test: test-jvm test-py ## all but the slow tests, on Spark 4.1: JVM suites, then
 
 .PHONY: test-jvm
 test-jvm: $(environment) ## the JVM suites
-	build/sbt 'spark41/testOnly -- -l $(slow)'
+	$(call test_rows,'spark41/testOnly -- -l $(slow)')
 
 .PHONY: test-py
 test-py: setup ## pytest: classic, then Spark Connect
@@ -142,12 +151,12 @@ test-py: setup ## pytest: classic, then Spark Connect
 
 .PHONY: test-slow
 test-slow: $(wheel) setup $(client) $(repository) ## what test leaves out: kills at each step, fuzzing, clusters, servers, table formats
-	build/sbt 'spark41/testOnly -- -n $(slow)'
+	$(call test_rows,'spark41/testOnly -- -n $(slow)')
 	$(python) -m pytest $(beside) -m slow
 
 .PHONY: test-rows
 test-rows: $(jars) setup $(environment35) $(environment40) $(environment42) $(client) $(repository) ## the JVM suites and end-to-end runs of the other rows, and every way into each
-	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(SUITES)")
+	$(call test_rows,$(foreach row,$(rows),"$(row)/testOnly $(SUITES)"))
 	for line in 3.5 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(TESTS); \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) $(PROGRAMS); \
@@ -158,7 +167,7 @@ test-rows: $(jars) setup $(environment35) $(environment40) $(environment42) $(cl
 
 .PHONY: test-rows-sample
 test-rows-sample: $(jars) setup $(environment35) $(environment40) $(environment42) ## what CI runs of test-rows
-	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(sample_suites)")
+	$(call test_rows,$(foreach row,$(rows),"$(row)/testOnly $(sample_suites)"))
 	for line in 3.5 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(sample_tests); \
 	done

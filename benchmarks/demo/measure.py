@@ -50,7 +50,7 @@ def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
 def _in_turn(
     engines: Sequence[Spark | DuckDB], layouts: Sequence[Layout], query: Query
 ) -> dict[tuple[str, Layout], list[Run]]:
-    """Run a query several times; layouts take turns, so that none has the machine's quiet minute."""
+    """Run a query several times; layouts take turns, so that none has a quiet machine."""
     runs: dict[tuple[str, Layout], list[Run]] = {}
     # round 0 warms up
     for turn in range(ROUNDS + 1):
