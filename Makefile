@@ -11,6 +11,7 @@ SHELL := bash
 python := .venv/bin/python
 environment := .venv/.installed
 package := .venv/.package
+jar := target/jars/.default
 jars := target/jars/.stamp
 wheel := dist/.stamp
 environment35 := .venv-3.5/.installed
@@ -34,7 +35,9 @@ sample_suites := *FunctionVectorsSuite *ZOrderParserSuite *OptimizeSuite *Skippi
 sample_connect := tests/api/test_table_in_spark.py tests/skipping/test_show_skipping.py
 sample_tests := tests/functions/test_functions.py $(sample_connect)
 # two test files at a time: most of them wait for a JVM of their own
-beside := --numprocesses=2 --dist=loadfile
+beside := --numprocesses=2 --dist=loadfile $(if $(SLOWEST),--durations=$(SLOWEST))
+# how many of the slowest tests are listed after a run, as in `make test SLOWEST=30`; CI sets it
+SLOWEST ?=
 # tests that start programs of their own, which can do so with every row
 PROGRAMS := tests/formats tests/cluster tests/install/test_loading.py tests/install/test_ways_in.py
 # the tag of JVM tests that `make test` leaves to `make test-slow`, as pytest's marker `slow`
@@ -57,6 +60,13 @@ KILLS := 200
 PAIRS := 100000
 SEED := $(shell date +%s)
 
+# JVM suites by sbt; reports of an earlier run go first
+define test_rows
+	rm -rf target/rows/*/target/test-reports
+	build/sbt $(1)
+	$(if $(SLOWEST),$(python) build/slowest $(SLOWEST) target/rows/*/target/test-reports)
+endef
+
 jvm_sources := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
   $(shell find jvm/src/main -type f)
 python_sources := $(shell find python/spark_zorder -name '*.py')
@@ -70,7 +80,7 @@ help: ## list the targets
 	  /^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(package) $(jars) ## Python environment in .venv, with the package and its jars
+setup: $(package) $(jar) ## Python environment in .venv, with the package and its jar for Spark 4.1
 
 .PHONY: demo
 demo: setup ## lay out TPC-DS data three ways and measure (about 2 GB of memory)
@@ -97,7 +107,7 @@ bench-quality: $(environment) ## how near layouts are to the best that min/max a
 ##@ Build
 
 .PHONY: jars
-jars: $(jars) ## the jar of every row, in target/jars and in the Python package
+jars: $(jars) ## the jar of every supported Spark, in target/jars and in the Python package
 
 .PHONY: wheel
 wheel: $(wheel) ## the Python wheel with all jars, in dist
@@ -131,21 +141,21 @@ test: test-jvm test-py ## all but the slow tests, on Spark 4.1: JVM suites, then
 
 .PHONY: test-jvm
 test-jvm: $(environment) ## the JVM suites
-	build/sbt 'spark41/testOnly -- -l $(slow)'
+	$(call test_rows,'spark41/testOnly -- -l $(slow)')
 
 .PHONY: test-py
-test-py: setup $(wheel) ## pytest: classic, then Spark Connect
+test-py: setup ## pytest: classic, then Spark Connect
 	$(python) -m pytest $(beside) -m 'not slow'
 	$(python) -m pytest $(beside) -m 'not slow' --mode=connect
 
 .PHONY: test-slow
-test-slow: setup $(wheel) $(client) $(repository) ## what test leaves out: kills at each step, fuzzing, clusters, servers, table formats
-	build/sbt 'spark41/testOnly -- -n $(slow)'
+test-slow: $(wheel) setup $(client) $(repository) ## what test leaves out: kills at each step, fuzzing, clusters, servers, table formats
+	$(call test_rows,'spark41/testOnly -- -n $(slow)')
 	$(python) -m pytest $(beside) -m slow
 
 .PHONY: test-rows
-test-rows: setup $(environment35) $(environment40) $(environment42) $(client) $(repository) ## the JVM suites and end-to-end runs of the other rows, and every way into each
-	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(SUITES)")
+test-rows: $(jars) setup $(environment35) $(environment40) $(environment42) $(client) $(repository) ## the JVM suites and end-to-end runs of the other rows, and every way into each
+	$(call test_rows,$(foreach row,$(rows),"$(row)/testOnly $(SUITES)"))
 	for line in 3.5 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(TESTS); \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) $(PROGRAMS); \
@@ -155,8 +165,8 @@ test-rows: setup $(environment35) $(environment40) $(environment42) $(client) $(
 	done
 
 .PHONY: test-rows-sample
-test-rows-sample: setup $(environment35) $(environment40) $(environment42) ## what CI runs of test-rows
-	build/sbt $(foreach row,$(rows),"$(row)/testOnly $(sample_suites)")
+test-rows-sample: $(jars) setup $(environment35) $(environment40) $(environment42) ## what CI runs of test-rows
+	$(call test_rows,$(foreach row,$(rows),"$(row)/testOnly $(sample_suites)"))
 	for line in 3.5 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(sample_tests); \
 	done
@@ -231,16 +241,27 @@ $(environment_docs): requirements/docs.txt build/venv
 
 # editable: the package is read from python/, only its metadata and commands are installed
 $(package): $(environment) pyproject.toml python/spark_zorder/_version.py
-	$(python) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	build/tell "installing the package spark_zorder into .venv" \
+	  $(python) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
-# old jars go first: a jar of an earlier version must not end up in the wheel
-$(jars): $(environment) $(jvm_sources)
+# Both rules first remove every jar: once a source has changed, each jar of any row is out of date, and
+# no such jar may end up in the wheel or in a session. A row's jar is thus either current or not there.
+define build_jars
 	rm -rf target/jars python/spark_zorder/jars
-	build/sbt package
+	build/tell $(1)
 	mkdir -p python/spark_zorder/jars
 	cp target/jars/*.jar python/spark_zorder/jars/
+endef
+
+# the default row alone, which is all that the demonstration and most tests need
+$(jar): $(environment) $(jvm_sources)
+	$(call build_jars,"compiling the Spark extension for Spark 4.1" build/sbt spark41/package)
 	touch $@
+
+$(jars): $(environment) $(jvm_sources)
+	$(call build_jars,"compiling the Spark extension for every supported Spark" build/sbt package)
+	touch $(jar) $@
 
 $(wheel): $(jars) pyproject.toml README.md LICENSE $(python_sources)
 	rm -rf dist

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_zorder import configure
+from spark_zorder import __version__, _jars, configure
+from tests import rows
 from tests.support import JVM_OPTIONS
 
 # environments of other rows have pyspark, pytest and pyarrow, not what benchmarks and pages need
@@ -78,6 +79,15 @@ def spark(is_connect: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     session = configure(builder).getOrCreate()
     yield session
     session.stop()
+
+
+@pytest.fixture
+def every_row(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation with a jar of each row, as the wheel has them; these jars are empty."""
+    folder = tmp_path_factory.mktemp("jars")
+    for row in rows.table_of_the_build():
+        (folder / f"spark-zorder-{row}-{__version__}.jar").touch()
+    monkeypatch.setattr(_jars, "_FOLDER", folder)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.demo import claims, data, layouts, measure, picture, report, session, tiny
 from benchmarks.demo.boxes import boxes
+from benchmarks.demo.progress import step
 from benchmarks.demo.queries import COLUMNS, ONE_CUSTOMER, ONE_DEMOGRAPHICS
 from benchmarks.shared import png
 from spark_zorder import ZOrderTable
@@ -20,22 +21,29 @@ def main() -> None:
     # in a pipe too, each part is seen when it is done
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     print("store_sales of TPC-DS at scale factor 1: generated once, then kept in", folder)
-    source = data.store_sales(folder)
-    spark = session.start()
+    with step("making the data"):
+        source = data.store_sales(folder)
+    with step("starting Spark"):
+        spark = session.start()
 
     print("\n## Three layouts of the same rows\n")
     made = layouts.make_all(spark, source, folder)
     print(report.layouts(made))
     unordered, lexical, optimized = made
     for other in (lexical, optimized):
-        print(f"\n{claims.rows_are_the_same(unordered, other)}")
+        with step(f"comparing the rows of {other.name} with those of {unordered.name}"):
+            same = claims.rows_are_the_same(unordered, other)
+        print(f"\n{same}")
 
     print("\n## What a query must read (min/max), and what it took\n")
-    layouts.index_all(spark, made)
+    with step("making the skipping index of each layout"):
+        layouts.index_all(spark, made)
     measured = measure.measure(spark, made)
     print(report.queries(measured))
     print(f"\n{report.pages_ruled_out(measured, optimized)}")
-    for line in claims.point_queries_touch_few_files(spark, optimized):
+    with step("counting the files of many point queries"):
+        counted = claims.point_queries_touch_few_files(spark, optimized)
+    for line in counted:
         print(line)
 
     print("\n## What Spark opens, without the skipping index and with it\n")
@@ -47,14 +55,16 @@ def main() -> None:
         picture.Panel("a lexical sort", boxes(lexical.path, COLUMNS)),
         picture.Panel("after OPTIMIZE ... ZORDER BY", boxes(optimized.path, COLUMNS)),
     )
-    picture.plane(image, panels, (ONE_CUSTOMER, ONE_DEMOGRAPHICS))
+    with step("drawing the layouts"):
+        picture.plane(image, panels, (ONE_CUSTOMER, ONE_DEMOGRAPHICS))
     print(f"\npicture: {image}")
 
     print("\n## What SHOW LAYOUT says of it\n")
-    before, after = (
-        ZOrderTable.forPath(spark, str(table.path.absolute())).layout(*COLUMNS)
-        for table in (unordered, optimized)
-    )
+    with step("reading the footers of two layouts"):
+        before, after = (
+            ZOrderTable.forPath(spark, str(table.path.absolute())).layout(*COLUMNS)
+            for table in (unordered, optimized)
+        )
     print(f"{after}\n\nbefore:\n{before}")
     image = options.images / "store_sales_layout_report.png"
     png.save(after.plot(before), image)
@@ -62,7 +72,9 @@ def main() -> None:
 
     print("\n## A hundred rows [x, 99 - x, (x + 50) mod 100] in four files\n")
     image = options.images / "hundred_rows_before_after.png"
-    print(tiny.make(spark, folder, image).text())
+    with step("laying out a hundred rows"):
+        text = tiny.make(spark, folder, image).text()
+    print(text)
     print(f"\npicture: {image}")
     spark.stop()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from benchmarks.demo.progress import step
 from benchmarks.demo.queries import COLUMNS
 
 FILES = 64
@@ -47,7 +48,8 @@ def _make(path: Path, write: Callable[[Path], float]) -> Layout:
     # noted when complete, so that an interrupted run leaves nothing that looks done
     if path.name not in seconds or not path.exists():
         shutil.rmtree(path, ignore_errors=True)
-        seconds[path.name] = write(path)
+        with step(f"writing the layout {path.name}"):
+            seconds[path.name] = write(path)
         times.write_text(json.dumps(seconds))
     return Layout(path.name, path, seconds[path.name])
 

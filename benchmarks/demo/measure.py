@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.demo.engines import DuckDB, Run, Spark
 from benchmarks.demo.layouts import Layout
+from benchmarks.demo.progress import step
 from benchmarks.demo.queries import COLUMNS, QUERIES, Query
 from benchmarks.shared.minmax import MinMax, Reads
 
@@ -34,14 +35,8 @@ def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
     engines = (Spark(spark, skipping=False), Spark(spark, skipping=True), DuckDB())
     measured = []
     for query in QUERIES:
-        runs: dict[tuple[str, Layout], list[Run]] = {}
-        # layouts take turns, so that no one has the machine's quiet minute; round 0 warms up
-        for turn in range(ROUNDS + 1):
-            for engine in engines:
-                for layout in layouts:
-                    run = engine.run(layout.path, query.where())
-                    if turn:
-                        runs.setdefault((engine.name, layout), []).append(run)
+        with step(f"asking {query.where()}"):
+            runs = _in_turn(engines, layouts, query)
         rows = {run.rows for group in runs.values() for run in group}
         if len(rows) != 1:
             raise AssertionError(f"{query.where()} found different numbers of rows: {rows}")
@@ -50,6 +45,21 @@ def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
             by_engine = [_middle(runs[engine.name, layout]) for engine in engines]
             measured.append(Measured(query, layout, reads, *by_engine))
     return measured
+
+
+def _in_turn(
+    engines: Sequence[Spark | DuckDB], layouts: Sequence[Layout], query: Query
+) -> dict[tuple[str, Layout], list[Run]]:
+    """Run a query several times; layouts take turns, so that none has a quiet machine."""
+    runs: dict[tuple[str, Layout], list[Run]] = {}
+    # round 0 warms up
+    for turn in range(ROUNDS + 1):
+        for engine in engines:
+            for layout in layouts:
+                run = engine.run(layout.path, query.where())
+                if turn:
+                    runs.setdefault((engine.name, layout), []).append(run)
+    return runs
 
 
 def _middle(runs: Sequence[Run]) -> Run:

@@ -41,10 +41,10 @@ def check(spark: "SparkSession") -> bool:
 
 def installed() -> list[str]:
     """Describe what is known without a session."""
-    rows = ", ".join(str(row) for row in sorted(_jars.shipped())) or "none; run `make jars`"
+    rows = ", ".join(map(str, sorted(_jars.shipped())))
     return [
         f"spark-zorder   {__version__}",
-        f"jars for       {rows}",
+        f"jars for       {rows or 'none; in a source checkout run `make jars`'}",
         f"Python         {platform.python_version()}",
     ]
 

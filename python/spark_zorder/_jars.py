@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from spark_zorder._version import __version__
+
 _JARS = ("spark.jars", "spark.yarn.dist.jars", "spark.repl.local.jars")
 _FOLDER = Path(__file__).parent / "jars"
 _JAR_NAME = re.compile(
@@ -56,9 +58,13 @@ def class_path(setting: Callable[[str], str | None], home: Path | None = None) -
 
 
 def shipped() -> dict[Row, Path]:
-    """List the rows for which this installation holds a jar."""
+    """List the rows for which this installation holds a jar of its own version."""
     jars = {row_of(path.name): path for path in sorted(_FOLDER.glob("*.jar"))}
-    return {row: path for row, path in jars.items() if row is not None}
+    return {
+        row: path
+        for row, path in jars.items()
+        if row is not None and version_of(path.name) == __version__
+    }
 
 
 def find(spark: str, scala: str | None = None) -> Path:
@@ -83,16 +89,26 @@ def of_line(spark: str, scala: str | None = None) -> dict[Row, Path]:
     rows = dict(sorted(shipped().items()))
     if not rows:
         raise LookupError(
-            f"no spark-zorder jars in {_FOLDER}. In a source checkout run `make jars`"
+            f"no spark-zorder jars of version {__version__} in {_FOLDER}. "
+            "In a source checkout run `make jars`"
         )
     found = {
         row: path for row, path in rows.items() if row.spark == spark and scala in (None, row.scala)
     }
     if not found:
         asked = f"Spark {spark}" + (f" with Scala {scala}" if scala else "")
-        supported = ", ".join(map(str, rows))
-        raise LookupError(f"spark-zorder has no jar for {asked}. Supported: {supported}")
+        known = ", ".join(map(str, rows))
+        if _is_checkout():
+            advice = f"Built in {_FOLDER}: {known}. Run `make jars` to build all"
+        else:
+            advice = f"Supported: {known}"
+        raise LookupError(f"spark-zorder has no jar for {asked}. {advice}")
     return found
+
+
+def _is_checkout() -> bool:
+    # there, `make setup` builds the jar of one row; a wheel has all of them
+    return (_FOLDER.parent.parent.parent / "build.sbt").is_file()
 
 
 def of_session(line: str) -> dict[Row, Path]:

@@ -1,5 +1,6 @@
 """The parts of the demonstration that judge: each must notice what it is there to notice."""
 
+import time
 from pathlib import Path
 
 import duckdb
@@ -13,6 +14,7 @@ from benchmarks.demo.data import store_sales
 from benchmarks.demo.engines import DuckDB, Run, Spark
 from benchmarks.demo.layouts import Layout
 from benchmarks.demo.measure import Measured
+from benchmarks.demo.progress import step
 from benchmarks.demo.queries import ONE_CUSTOMER, ONE_DEMOGRAPHICS, QUERIES
 from benchmarks.shared import minmax, png, same_rows
 from spark_zorder.report import Box
@@ -93,6 +95,16 @@ def test_the_table_of_planned_files() -> None:
     (line,) = report.planned([made]).splitlines()[2:]
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells[1:] == ["optimized", "64", "8", "5.0", "1.0", "2.00", "1.00"]
+
+
+def test_a_long_step_is_heard_of(capsys: pytest.CaptureFixture[str]) -> None:
+    with step("waiting", every=0.1):
+        time.sleep(0.5)
+    out, err = capsys.readouterr()
+    first, *rest = err.splitlines()
+    assert (out, first) == ("", "==> waiting")
+    assert rest
+    assert all(line.startswith("... waiting: ") for line in rest)
 
 
 def test_a_table_of_another_size_is_refused(tmp_path: Path) -> None:

@@ -31,12 +31,14 @@ def test_a_session_without_the_extension_gets_the_lines_to_add(
     assert f"spark.sql.extensions  {EXTENSION}" in lines
 
 
+@pytest.mark.usefixtures("every_row")
 def test_a_server_of_another_line_gets_every_jar_of_its_line() -> None:
     advice = "\n".join(_check._advice("3.5.4"))
     for row, jar in _jars.of_line("3.5").items():
         assert f"spark.jars            {jar}    # if its Scala is {row.scala}" in advice
 
 
+@pytest.mark.usefixtures("every_row")
 def test_a_line_without_a_jar_is_told_the_lines_that_have_one() -> None:
     (line,) = _check._advice("3.4.1")
     assert "no jar for Spark 3.4. Supported: Spark 3.5 with Scala 2.12" in line

@@ -9,6 +9,7 @@ def test_jar_prints_the_path_for_the_installed_pyspark(capsys: pytest.CaptureFix
     assert capsys.readouterr().out == f"{_jars.find_for_pyspark()}\n"
 
 
+@pytest.mark.usefixtures("every_row")
 def test_jar_takes_a_full_version_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["jar", "--spark", "3.5.8", "--scala", "2.12.18"]) == 0
     assert capsys.readouterr().out == f"{_jars.find('3.5', '2.12')}\n"

@@ -7,26 +7,11 @@ import pytest
 
 from spark_zorder import __version__, _jars
 from spark_zorder._jars import Row
+from tests.rows import promised, rows_of_the_build, table_of_the_build
 from tests.support import ROOT
 
 # the format of class files, by the Java that reads it
 CLASS_VERSION = {"8": 52, "17": 61}
-
-
-def table_of_the_build() -> dict[str, dict[str, str]]:
-    """The fields of each row, as project/SparkRow.scala has them."""
-    table = (ROOT / "project" / "SparkRow.scala").read_text()
-    values = re.findall(r"val (\w+): SparkRow = (?:SparkRow|(\w+)\.copy)\((.*?)\)\n", table, re.S)
-    rows: dict[str, dict[str, str]] = {}
-    for name, base, body in values:
-        own = dict(re.findall(r'(\w+) = "?([\d.]+)\b', body))
-        rows[name] = {**rows.get(base, {}), **own}
-    return {f"{_jars.line_of(r['spark'])}_{_jars.line_of(r['scala'])}": r for r in rows.values()}
-
-
-def rows_of_the_build() -> dict[str, str]:
-    """Spark version by row."""
-    return {row: fields["spark"] for row, fields in table_of_the_build().items()}
 
 
 def class_versions(jar: zipfile.ZipFile) -> set[int]:
@@ -40,12 +25,22 @@ def test_every_row_that_is_promised_is_built() -> None:
     assert set(rows_of_the_build()) == {"4.2_2.13", "4.1_2.13", "4.0_2.13", "3.5_2.13", "3.5_2.12"}
 
 
-def test_every_row_of_the_build_has_its_jar() -> None:
-    assert {f"{row.spark}_{row.scala}" for row in _jars.shipped()} == set(rows_of_the_build())
+@pytest.fixture(
+    params=["the default row", pytest.param("every row", marks=pytest.mark.slow)],
+    scope="module",
+)
+def built(request: pytest.FixtureRequest) -> dict[Row, Path]:
+    """The jars that were built: `make setup` makes that of the default row, `make jars` all."""
+    jars = _jars.shipped()
+    if request.param == "every row":
+        assert list(jars) == promised(), "make the jars first: make jars"
+        return jars
+    return {row: path for row, path in jars.items() if row == Row("4.1", "2.13")}
 
 
-def test_the_jars_say_which_row_and_version_they_are() -> None:
-    for row, path in _jars.shipped().items():
+def test_the_jars_say_which_row_and_version_they_are(built: dict[Row, Path]) -> None:
+    assert built
+    for row, path in built.items():
         with zipfile.ZipFile(path) as jar:
             manifest = jar.read("META-INF/MANIFEST.MF").decode()
         assert f"Spark-ZOrder-Row: {row.spark}_{row.scala}" in manifest.splitlines()
@@ -54,17 +49,17 @@ def test_the_jars_say_which_row_and_version_they_are() -> None:
         assert f"Spark-ZOrder-Version: {__version__}" in manifest.splitlines()
 
 
-def test_every_class_is_for_the_java_of_its_row() -> None:
+def test_every_class_is_for_the_java_of_its_row(built: dict[Row, Path]) -> None:
     """Spark 3.5 still runs on Java 8; every later one needs 17."""
-    for row, path in _jars.shipped().items():
+    for row, path in built.items():
         java = table_of_the_build()[f"{row.spark}_{row.scala}"]["javaRelease"]
         assert java == ("8" if row.spark == "3.5" else "17")
         with zipfile.ZipFile(path) as jar:
             assert class_versions(jar) == {CLASS_VERSION[java]}, path.name
 
 
-def test_the_jars_hold_nothing_but_ours() -> None:
-    for path in _jars.shipped().values():
+def test_the_jars_hold_nothing_but_ours(built: dict[Row, Path]) -> None:
+    for path in built.values():
         with zipfile.ZipFile(path) as jar:
             classes = [name for name in jar.namelist() if name.endswith(".class")]
         ours = ("io/sparkzorder/", "org/apache/spark/sql/sparkzorder/")
@@ -90,17 +85,20 @@ def test_the_environments_have_the_spark_of_their_row(requirements: str, row: st
     assert f"pyspark=={rows_of_the_build()[row]}" in text.splitlines()
 
 
+@pytest.mark.usefixtures("every_row")
 def test_a_jar_is_found_by_line_and_scala() -> None:
     assert _jars.row_of(_jars.find("4.1").name) == Row("4.1", "2.13")
     assert _jars.row_of(_jars.find("3.5", "2.12").name) == Row("3.5", "2.12")
     assert _jars.row_of(_jars.find("3.5", "2.13").name) == Row("3.5", "2.13")
 
 
+@pytest.mark.usefixtures("every_row")
 def test_every_jar_of_a_line_can_be_listed() -> None:
     assert list(_jars.of_line("3.5")) == [Row("3.5", "2.12"), Row("3.5", "2.13")]
     assert list(_jars.of_line("3.5", "2.13")) == [Row("3.5", "2.13")]
 
 
+@pytest.mark.usefixtures("every_row")
 def test_a_missing_row_names_the_rows_that_there_are() -> None:
     with pytest.raises(LookupError, match=r"Spark 4\.1 with Scala 2\.11\. Supported: Spark 3\.5"):
         _jars.find("4.1", "2.11")
@@ -114,6 +112,7 @@ def test_the_scala_of_spark_home_decides(monkeypatch: pytest.MonkeyPatch, tmp_pa
         _jars.find_for_pyspark()
 
 
+@pytest.mark.usefixtures("every_row")
 @pytest.mark.parametrize(
     ("spark", "library", "row"),
     [
@@ -138,6 +137,30 @@ def test_a_checkout_without_jars_says_how_to_make_them(
 ) -> None:
     monkeypatch.setattr(_jars, "_FOLDER", tmp_path)
     with pytest.raises(LookupError, match="make jars"):
+        _jars.find("4.1")
+
+
+def test_a_checkout_without_the_jar_of_a_row_says_how_to_make_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What a user of Spark 3.5 meets in a checkout where `make setup` alone has run."""
+    folder = tmp_path / "python/spark_zorder/jars"
+    folder.mkdir(parents=True)
+    (folder / f"spark-zorder-4.1_2.13-{__version__}.jar").touch()
+    (tmp_path / "build.sbt").touch()
+    monkeypatch.setattr(_jars, "_FOLDER", folder)
+    monkeypatch.setattr(pyspark, "__version__", "3.5.8")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    with pytest.raises(LookupError, match=r"no jar for Spark 3\.5\. Built in .*4\.1.*make jars"):
+        _jars.find_for_pyspark()
+
+
+def test_a_jar_of_another_version_is_as_if_it_were_not_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "spark-zorder-4.1_2.13-0.0.9.jar").touch()
+    monkeypatch.setattr(_jars, "_FOLDER", tmp_path)
+    with pytest.raises(LookupError, match=f"no spark-zorder jars of version {__version__}"):
         _jars.find("4.1")
 
 

@@ -8,6 +8,7 @@ import pytest
 from spark_zorder import _jars
 from spark_zorder._jars import Row
 from spark_zorder.session import EXTENSION
+from tests.rows import promised
 from tests.support import run, run_python
 
 JAR = str(_jars.find_for_pyspark())
@@ -73,12 +74,13 @@ assert check(configure(SparkSession.builder).getOrCreate())
 def wrong_rows() -> list[Row]:
     """One jar of another Spark with the same Scala, and one of another Scala."""
     assert OURS is not None
-    others = sorted(set(_jars.shipped()) - {OURS})
+    others = sorted(set(promised()) - {OURS})
     same = [row for row in others if row.scala == OURS.scala]
     different = [row for row in others if row.scala != OURS.scala]
     return same[-1:] + different[:1]
 
 
+@pytest.mark.slow  # needs the jars of other rows, which `make test` does not build
 @pytest.mark.parametrize("row", wrong_rows(), ids=str)
 def test_a_jar_of_another_row_stops_the_session_and_names_the_right_one(row: Row) -> None:
     assert OURS is not None
