@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from docs.experiments.lab import PAGE_ROWS
-from docs.generate import pictures
+from docs.generate import pictures, row_way
 from docs.generate.__main__ import PAGES as GENERATED
 from spark_zorder import functions as F
 from tests.optimizing import settings
@@ -159,6 +159,10 @@ def test_the_function_table_is_that_of_python(spark: SparkSession) -> None:
     table = spark._jvm.io.sparkzorder.expressions.ZOrderFunctions.all()  # type: ignore[union-attr]
     in_sql = [table.apply(i)._1().funcName() for i in range(table.size())]
     assert sorted(in_sql) == sorted(F.__all__)
+
+
+def test_the_picture_of_a_rows_way_is_current() -> None:
+    assert (DOCS / "images" / row_way.NAME).read_text() == row_way.svg(), "run `make docs-pages`"
 
 
 def test_pictures_are_made(spark: SparkSession, tmp_path: Path) -> None:
