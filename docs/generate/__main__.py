@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.demo import session
-from docs.generate import configuration, functions, pictures
+from docs.generate import configuration, functions, pictures, row_way
 
 DOCS = Path(__file__).parent.parent
 PAGES = {"functions.md": functions.page, "configuration.md": configuration.page}
@@ -16,12 +16,15 @@ PAGES = {"functions.md": functions.page, "configuration.md": configuration.page}
 def main() -> None:
     """Write every page and picture."""
     parser = argparse.ArgumentParser(prog="python -m docs.generate", description=__doc__)
-    parser.add_argument("--no-pictures", action="store_true", help="only the pages")
+    parser.add_argument("--no-pictures", action="store_true", help="no pictures of tables")
     options = parser.parse_args()
     spark = session.start()
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(spark))
         print(f"page: {DOCS / name}")
+    picture = DOCS / "images" / row_way.NAME
+    picture.write_text(row_way.svg())
+    print(f"picture: {picture}")
     if not options.no_pictures:
         with TemporaryDirectory() as folder:
             for picture in pictures.draw(spark, Path(folder), DOCS / "images"):

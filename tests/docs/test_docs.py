@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from docs.experiments.lab import PAGE_ROWS
-from docs.generate import pictures
+from docs.generate import pictures, row_way
 from docs.generate.__main__ import PAGES as GENERATED
 from spark_zorder import functions as F
 from tests.support import ROOT
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.classic_only
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-# whose blocks are examples of a reference, not steps: each statement meets tables that were made
-# anew and optimized so many times (an example of index.md reads the third generation of the index)
-REFERENCES = {"sql.md": 1, "index.md": 3}
+# Pages whose blocks are examples of a reference, not steps: before each statement the tables are
+# made anew and optimized this many times. An example of skipping-index.md reads generation 3.
+REFERENCES = {"sql.md": 1, "skipping-index.md": 3}
 # whose shell commands and Scala test_install.py runs
 RUN_ELSEWHERE = {"install.md", "api.md"}
 
@@ -159,6 +159,10 @@ def test_the_function_table_is_that_of_python(spark: SparkSession) -> None:
     table = spark._jvm.io.sparkzorder.expressions.ZOrderFunctions.all()  # type: ignore[union-attr]
     in_sql = [table.apply(i)._1().funcName() for i in range(table.size())]
     assert sorted(in_sql) == sorted(F.__all__)
+
+
+def test_the_picture_of_a_rows_way_is_current() -> None:
+    assert (DOCS / "images" / row_way.NAME).read_text() == row_way.svg(), "run `make docs-pages`"
 
 
 def test_pictures_are_made(spark: SparkSession, tmp_path: Path) -> None:
