@@ -1,7 +1,7 @@
 package io.sparkzorder.util
 
 import java.io.IOException
-import java.nio.file.{FileAlreadyExistsException => NioFileExists, Files, Paths, StandardOpenOption}
+import java.nio.file.{FileAlreadyExistsException => NioFileExists, Files, Paths => LocalPaths, StandardOpenOption}
 
 import scala.util.Try
 
@@ -107,5 +107,5 @@ private[sparkzorder] object ExclusiveFile {
       true
     } catch { case _: FileAlreadyExistsException => false }
 
-  private def local(path: Path) = Paths.get(path.toUri.getPath)
+  private def local(path: Path) = LocalPaths.get(path.toUri.getPath)
 }

@@ -1,7 +1,7 @@
 package io.sparkzorder.util
 
 import java.io.FileNotFoundException
-import java.nio.file.{Files, NoSuchFileException, Paths, StandardCopyOption}
+import java.nio.file.{Files, NoSuchFileException, Paths => LocalPaths, StandardCopyOption}
 
 import org.apache.hadoop.fs.{FileSystem, Path}
 
@@ -24,5 +24,5 @@ private[sparkzorder] object FileMove {
       catch { case _: FileNotFoundException => false }
     }
 
-  private def local(path: Path) = Paths.get(path.toUri.getPath)
+  private def local(path: Path) = LocalPaths.get(path.toUri.getPath)
 }
