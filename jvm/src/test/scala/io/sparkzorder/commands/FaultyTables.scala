@@ -24,6 +24,10 @@ trait FaultyTables extends OptimizeTestBase {
 
   def faulty(dir: File): String = s"'faulty://${dir.getAbsolutePath}'"
 
+  /** OPTIMIZE of a directory through the file system that fails. */
+  def statement(dir: File, more: String = ""): String =
+    s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b) $more OPTIONS (${sizeFor(dir, 4)})"
+
   /** A copy of a table, `_zorder` and modification times included. */
   def withCopy[T](dir: File)(body: File => T): T = {
     val copy = new File(dir.getParentFile, s"copy-${FaultyTables.copies.incrementAndGet()}")

@@ -172,6 +172,11 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
     }
   }
 
+  def metric(row: Row, name: String): Long = row.getAs[Row]("metrics").getAs[Long](name)
+
+  /** What a result row says of each ordering column. */
+  def gains(row: Row): Seq[Row] = row.getSeq[Row](row.fieldIndex("columns"))
+
   /** Runs what must fail with a condition, and whose message must hold some words. */
   def fails(condition: String, words: String*)(body: => Any): Throwable = {
     val e = intercept[Throwable](body)

@@ -57,6 +57,4 @@ trait OrcTables extends OptimizeTestBase {
   /** OPTIMIZE of a directory, with all that must hold after it. */
   def optimizeOrc(dir: File, rest: String): Row =
     optimize(s"OPTIMIZE orc.`${dir.getAbsolutePath}` $rest", dir)(read(dir))
-
-  def metric(row: Row, name: String): Long = row.getAs[Row]("metrics").getAs[Long](name)
 }

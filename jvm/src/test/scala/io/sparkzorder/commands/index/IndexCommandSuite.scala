@@ -11,55 +11,11 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.JobCounter
-import io.sparkzorder.commands.OptimizeTestBase
-import io.sparkzorder.index.{
-  BuiltIndex,
-  ColumnChoice,
-  IndexBuild,
-  IndexContent,
-  IndexReader,
-  IndexStore,
-  LoadedIndex,
-  LongBounds
-}
+import io.sparkzorder.index.{BuiltIndex, ColumnChoice, IndexBuild, LoadedIndex}
 import io.sparkzorder.table.{ParquetFiles, PathTarget, TableLister}
 
-/** CREATE, REFRESH and DROP of an index, and the index that OPTIMIZE leaves behind. */
-class IndexCommandSuite extends OptimizeTestBase {
-
-  private def storeOf(dir: File) =
-    new IndexStore(new Path(s"file:$dir"), spark.sessionState.newHadoopConf())
-
-  private def indexOf(dir: File): IndexContent =
-    new IndexReader(storeOf(dir).generations().head, spark.sessionState.newHadoopConf()).content()
-
-  private def one(statement: String): Row = {
-    val rows = sql(statement).collect()
-    assert(rows.length === 1)
-    rows.head
-  }
-
-  /** Each file in the index: path, length, modification time, rows. */
-  private def entries(dir: File): Set[(String, Long, Long, Long)] = {
-    val f = indexOf(dir).files
-    (0 until f.size).map(i => (f.path(i), f.lengths(i), f.modified(i), f.rows(i))).toSet
-  }
-
-  private def listed(dir: File): Set[(String, Long, Long, Long)] = dataFiles(dir).map { f =>
-    val path = if (f.folder.isEmpty) f.name else s"${f.folder}/${f.name}"
-    (path, f.length, Files.getLastModifiedTime(new File(dir, path).toPath).toMillis, f.rows)
-  }.toSet
-
-  private def names(dir: File): Seq[String] = indexOf(dir).columns.map(_._1.name)
-
-  private def bounds(dir: File, column: String): Seq[(Long, Long, Long)] = {
-    val (_, v) = indexOf(dir).columns.find(_._1.name == column).get
-    (v.nulls, v.min, v.max) match {
-      case (n, LongBounds(a), LongBounds(b)) =>
-        n.indices.map(i => (n(i), a(i), b(i)))
-      case _ => fail(s"$column has no numbers")
-    }
-  }
+/** CREATE, REFRESH and DROP of an index. */
+class IndexCommandSuite extends IndexTestBase {
 
   test("the columns of the result are as documented") {
     withTableDir { dir =>
@@ -145,18 +101,6 @@ class IndexCommandSuite extends OptimizeTestBase {
     }
   }
 
-  test("default columns: the first 32, and those that order the table") {
-    withTableDir { dir =>
-      write(spark.range(20).selectExpr((0 until 40).map(i => s"id + $i c$i"): _*), dir)
-      one(s"CREATE ZORDER INDEX ON '$dir'")
-      assert(names(dir) === (0 until 32).map(i => s"c$i"))
-      sql(s"OPTIMIZE '$dir' ZORDER BY (c36, c1)").collect()
-      assert(names(dir).toSet === ((0 until 32) :+ 36).map(i => s"c$i").toSet)
-      val refreshed = one(s"REFRESH ZORDER INDEX ON '$dir'")
-      assert(refreshed.getLong(5) === 0L && names(dir).contains("c36"))
-    }
-  }
-
   test("a job reads the footers of many files, with the same result") {
     withTableDir { dir =>
       write(shuffled(600, 6), dir)
@@ -186,38 +130,6 @@ class IndexCommandSuite extends OptimizeTestBase {
       Files.write(new File(dir, "broken.parquet").toPath, "no".getBytes)
       val row = one(s"CREATE ZORDER INDEX ON '$dir'")
       assert(row.getLong(1) === 2L && row.getString(6).contains("broken.parquet"))
-    }
-  }
-
-  test("OPTIMIZE leaves an index of what it has written, and takes out what it replaced") {
-    withTableDir { dir =>
-      write(shuffled(600, 3).selectExpr("*", "id % 2 p"), dir, "p")
-      sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) OPTIONS (${sizeFor(dir, 8)})").collect()
-      assert(entries(dir) === listed(dir))
-      one(s"REFRESH ZORDER INDEX ON '$dir'")
-      // one partition anew: the entries of the other one stay
-      sql(s"OPTIMIZE '$dir' WHERE p = 1 ZORDER BY (b)").collect()
-      assert(entries(dir) === listed(dir))
-      checkState(dir)
-    }
-  }
-
-  test("OPTIMIZE keeps the columns that the user named") {
-    withTableDir { dir =>
-      write(shuffled(300, 2), dir)
-      one(s"CREATE ZORDER INDEX ON '$dir' (id)")
-      sql(s"OPTIMIZE '$dir' ZORDER BY (a)").collect()
-      assert(names(dir).toSet === Set("id", "a"))
-    }
-  }
-
-  test("an index that cannot be written costs OPTIMIZE nothing") {
-    withTableDir { dir =>
-      write(shuffled(100, 2), dir)
-      sql(s"OPTIMIZE '$dir' ZORDER BY (a)").collect()
-      storeOf(dir).drop()
-      Files.write(new File(dir, "_zorder/_index").toPath, "in the way".getBytes)
-      optimize(s"OPTIMIZE '$dir' FULL ZORDER BY (b)", dir)(read(dir))
     }
   }
 

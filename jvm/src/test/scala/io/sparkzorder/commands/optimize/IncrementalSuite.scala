@@ -27,7 +27,6 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
   }
 
   private def reason(row: Row): String = row.getAs[String]("reason")
-  private def metric(row: Row, name: String): Long = row.getAs[Row]("metrics").getAs[Long](name)
   private def names(dir: File): Set[String] = dataFiles(dir).map(f => f.folder + "/" + f.name).toSet
 
   /** Rows like those of [[shuffled]], others in each part. */

@@ -3,15 +3,13 @@ package io.sparkzorder.commands.optimize
 import java.io.File
 
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.internal.SQLConf
 
 import io.sparkzorder.commands.OptimizeTestBase
 
-/** OPTIMIZE by SQL: targets, clauses and what a run leaves behind. */
+/** OPTIMIZE by SQL: targets, WHERE, and what a run leaves behind. */
 class OptimizeSuite extends OptimizeTestBase {
-  override protected def codegen: Boolean = true
 
-  private def gains(row: Row): Seq[Row] = row.getSeq[Row](row.fieldIndex("columns"))
+  override protected def codegen: Boolean = true
 
   test("a path table, by all its spellings") {
     withTableDir { dir =>
@@ -117,96 +115,6 @@ class OptimizeSuite extends OptimizeTestBase {
     }
   }
 
-  test("INTO an empty or missing directory leaves the source alone") {
-    withTempDir { base =>
-      val dir = new File(base, "table")
-      write(shuffled(1000, 4).selectExpr("*", "concat('x=', id % 3) p"), dir, "p")
-      val before = snapshot(dir)
-      val rows = bag(read(dir))
-      val empty = new File(base, "empty")
-      assert(empty.mkdir())
-      for (out <- Seq(empty, new File(base, "missing/below"))) {
-        val row = sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) INTO '$out' " +
-          s"OPTIONS (${sizeFor(dir, 6)})").head()
-        assert(snapshot(dir) === before)
-        assert(bag(read(out)) === rows)
-        val written = dataFiles(out)
-        val m = row.getAs[Row]("metrics")
-        assert(m.getAs[Long]("numFilesAdded") === written.size)
-        assert(m.getAs[Row]("filesAdded").getAs[Long]("totalSize") === written.map(_.length).sum)
-        assert(m.getAs[Long]("numFilesRemoved") === 0)
-        assert(m.getAs[Long]("retainedBytes") === 0)
-        assert(m.getAs[Long]("numRows") === 1000)
-        assert(m.isNullAt(m.fieldIndex("retainedUntil")))
-        assert(written.map(_.folder).toSet === dataFiles(dir).map(_.folder).toSet)
-        val others = snapshot(out).filter(_._2._2 != "directory").keySet.map(_.split('/').last)
-          .filterNot(_.endsWith(".parquet"))
-        assert(others === Set("_SUCCESS", "_README", "_1"))
-        assert(new File(out, "_zorder/_index/_1").isFile)
-        checkState(out)
-        val again = fails("ZORDER_TARGET_NOT_EMPTY")(sql(s"OPTIMIZE '$dir' INTO '$out'"))
-        assert(again.getMessage.contains(out.getName))
-      }
-      fails("ZORDER_PATH_IN_TABLE")(sql(s"OPTIMIZE '$dir' INTO '$dir/inside'"))
-      fails("ZORDER_TARGET_NOT_EMPTY")(
-        sql(s"OPTIMIZE '$dir' INTO '${dataFilesAsFiles(out = empty).head}'"))
-      assert(snapshot(dir) === before)
-    }
-  }
-
-  test("INTO without columns copies every file, small or not") {
-    withTempDir { base =>
-      val dir = new File(base, "table")
-      write(shuffled(3000, 1).selectExpr("*", "0 p"), dir, "p")
-      write(shuffled(60, 3).selectExpr("*", "0 p"), new File(base, "more"), "p")
-      for (f <- dataFilesAsFiles(new File(base, "more"))) {
-        assert(f.renameTo(new File(dir, s"p=0/${f.getName}")))
-      }
-      // one small file alone in its folder
-      write(shuffled(10, 1).selectExpr("*", "1 p"), new File(base, "alone"), "p")
-      assert(new File(base, "alone/p=1").renameTo(new File(dir, "p=1")))
-      val before = snapshot(dir)
-      val out = new File(base, "out")
-      sql(s"OPTIMIZE '$dir' INTO '$out' OPTIONS ('targetFileSize' '4k')").collect()
-      assert(bag(read(out)) === bag(read(dir)))
-      assert(snapshot(dir) === before)
-    }
-  }
-
-  private def dataFilesAsFiles(out: File): Seq[File] =
-    dataFiles(out).map(f => new File(new File(out, f.folder), f.name))
-
-  test("DRY RUN writes nothing and predicts the shares") {
-    withTableDir { dir =>
-      write(shuffled(6000, 8), dir)
-      val before = snapshot(dir)
-      val clauses = s"ZORDER BY (a, b) OPTIONS (${sizeFor(dir, 16)})"
-      val plan = sql(s"OPTIMIZE '$dir' $clauses DRY RUN").head()
-      assert(snapshot(dir) === before)
-      assert(plan.getAs[Boolean]("dryRun"))
-      val row = optimize(s"OPTIMIZE '$dir' $clauses", dir)(read(dir))
-      def files(r: Row) = r.getAs[Row]("metrics").getAs[Long]("numFilesAdded")
-      assert(files(plan) === files(row))
-      gains(plan).zip(gains(row)).foreach { case (p, r) =>
-        assert(p.getDouble(1) === r.getDouble(1))
-        assert(p.getDouble(3) === r.getDouble(3))
-        assert(math.abs(p.getDouble(2) - r.getDouble(2)) <= 0.1 * r.getDouble(2), s"$p $r")
-      }
-      def size(r: Row) =
-        r.getAs[Row]("metrics").getAs[Row]("filesAdded").getAs[Long]("totalSize").toDouble
-      assert(size(plan) / size(row) > 0.6 && size(plan) / size(row) < 1.7)
-      assert(plan.getAs[Row]("metrics").getAs[Long]("numRows") === 6000)
-      val committed = snapshot(dir)
-      assert(sql(s"OPTIMIZE '$dir' DRY RUN").count() === 1)
-      withTempDir { other =>
-        sql(s"OPTIMIZE '$dir' $clauses DRY RUN").collect()
-        sql(s"OPTIMIZE '$dir' ZORDER BY a INTO '$other/x' DRY RUN").collect()
-        assert(!new File(other, "x").exists())
-      }
-      assert(snapshot(dir) === committed)
-    }
-  }
-
   test("compaction keeps the order of rows and leaves large files alone") {
     withTableDir { dir =>
       write(shuffled(3000, 1), dir)
@@ -239,52 +147,6 @@ class OptimizeSuite extends OptimizeTestBase {
     }
   }
 
-  test("without ZORDER BY: the table's layout before the property zorder.columns") {
-    withTable("t") {
-      shuffled(500, 3).write.format("parquet").saveAsTable("t")
-      val dir = locationOf("t")
-      sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.columns' = 'a , `b`')")
-      def columns(statement: String) = gains(optimize(statement, dir)(spark.table("t")))
-        .map(_.getString(0))
-      assert(columns("OPTIMIZE t") === Seq("a", "b"))
-      assert(columns("OPTIMIZE t ZORDER BY (s)") === Seq("s"))
-      assert(columns("OPTIMIZE t") === Seq("s"))
-      withTable("u") {
-        shuffled(500, 3).write.format("parquet").saveAsTable("u")
-        sql("ALTER TABLE u SET TBLPROPERTIES ('zorder.columns' = 'a, nope')")
-        fails("ZORDER_COLUMN_NOT_FOUND", "`nope`")(sql("OPTIMIZE u"))
-      }
-    }
-  }
-
-  test("nested fields and odd names") {
-    withTableDir { dir =>
-      val odd = Seq("with.dot", "with-dash", "with space", "select", "größe", "日本", "back`tick")
-      val df = shuffled(800, 3).selectExpr(
-        Seq("id", "named_struct('b', a, 'C', named_struct('d.e', b)) st") ++
-          odd.zipWithIndex.map { case (n, i) =>
-            s"pmod(hash(id, $i), 100) `${n.replace("`", "``")}`"
-          }: _*)
-      write(df, dir)
-      val row = optimize(
-        s"OPTIMIZE '$dir' ZORDER BY (st.b, ST.c.`d.e`) OPTIONS (${sizeFor(dir, 4)})",
-        dir)(read(dir))
-      assert(gains(row).map(_.getString(0)) === Seq("st.b", "st.C.`d.e`"))
-      val names = odd.map(n => s"`${n.replace("`", "``")}`")
-      val all = optimize(
-        s"OPTIMIZE '$dir' ZORDER BY (${names.mkString(", ")})",
-        dir)(read(dir))
-      assert(gains(all).size === odd.size)
-      // the columns of the layout are found again
-      val again = optimize(s"OPTIMIZE '$dir'", dir)(read(dir))
-      assert(gains(again).map(_.getString(0)) === gains(all).map(_.getString(0)))
-      fails("ZORDER_COLUMN_NOT_FOUND", "nope")(sql(s"OPTIMIZE '$dir' ZORDER BY st.nope"))
-      fails("ZORDER_COLUMN_NOT_ORDERABLE", "one of its fields")(
-        sql(s"OPTIMIZE '$dir' ZORDER BY st"))
-      fails("ZORDER_COLUMN_DUPLICATED", "st.b")(sql(s"OPTIMIZE '$dir' ZORDER BY st.b, ST.B"))
-    }
-  }
-
   test("a table in an odd directory") {
     withTempDir { base =>
       for (name <- Seq("with space 100% a+b", "per%20cent,h#größe")) {
@@ -293,41 +155,6 @@ class OptimizeSuite extends OptimizeTestBase {
         optimize(s"OPTIMIZE '$dir' ZORDER BY (a, b)", dir)(read(dir))
         optimize(s"OPTIMIZE parquet.`$dir` WHERE p = 0 ZORDER BY (a, b)", dir)(read(dir))
       }
-    }
-  }
-
-  test("both case sensitivities") {
-    withTableDir { dir =>
-      withSQLConf(SQLConf.CASE_SENSITIVE.key -> "true") {
-        write(shuffled(400, 2).selectExpr("id", "a", "b A"), dir)
-        val row = optimize(s"OPTIMIZE '$dir' ZORDER BY (A, a)", dir)(read(dir))
-        assert(gains(row).map(_.getString(0)) === Seq("A", "a"))
-        fails("ZORDER_COLUMN_NOT_FOUND", "`ID`")(sql(s"OPTIMIZE '$dir' ZORDER BY ID"))
-      }
-      fails("ZORDER_INCOMPATIBLE_SCHEMAS", "caseSensitive")(sql(s"OPTIMIZE '$dir' ZORDER BY a"))
-    }
-    withTableDir { dir =>
-      write(shuffled(400, 2), dir)
-      val row = optimize(s"OPTIMIZE '$dir' ZORDER BY (ID, A)", dir)(read(dir))
-      assert(gains(row).map(_.getString(0)) === Seq("id", "a"))
-      fails("ZORDER_COLUMN_DUPLICATED")(sql(s"OPTIMIZE '$dir' ZORDER BY (a, A)"))
-    }
-  }
-
-  test("columns that are refused") {
-    withTableDir { dir =>
-      write(
-        shuffled(100, 1).selectExpr("*", "array(a) arr", "map(a, b) m", "id % 2 p"),
-        dir,
-        "p")
-      val before = snapshot(dir)
-      fails("ZORDER_COLUMN_NOT_FOUND", "`nope`", "`arr`")(sql(s"OPTIMIZE '$dir' ZORDER BY nope"))
-      fails("ZORDER_COLUMN_IS_PARTITION_COLUMN", "`P`")(sql(s"OPTIMIZE '$dir' ZORDER BY (a, P)"))
-      fails("ZORDER_COLUMN_NOT_ORDERABLE", "ARRAY<INT>")(sql(s"OPTIMIZE '$dir' ZORDER BY arr"))
-      fails("ZORDER_COLUMN_NOT_ORDERABLE", "MAP<")(sql(s"OPTIMIZE '$dir' ZORDER BY m"))
-      fails("ZORDER_TOO_MANY_COLUMNS", "64")(
-        sql(s"OPTIMIZE '$dir' ZORDER BY ${(1 to 64).map("c" + _).mkString(", ")}"))
-      assert(snapshot(dir) === before)
     }
   }
 
