@@ -53,6 +53,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     History.cached(state.root.toString).filter(isUnchanged).map(_.ids).getOrElse(list())
 
   private def list(): Seq[(RecordId, Boolean)] = {
+    state.requireNoLinks()
     val listed =
       try state.fs.listStatus(state.commits).toSeq
       catch { case _: FileNotFoundException => Nil }
@@ -67,6 +68,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
    */
   private def isUnchanged(known: History): Boolean =
     RawFiles.isLocal(state.fs) && known.ids.nonEmpty && {
+      state.requireNoLinks()
       val names = Option(new File(state.commits.toUri.getPath).list()).toSeq.flatten
         .filter(n => n.endsWith("_done") || n.drop(1).forall(_.isDigit)).toSet
       names == known.names && lastId(known.ids.last._1.number).contains(known.ids.last._1)

@@ -23,7 +23,7 @@ private[sparkzorder] final class FolderFiles(
     change: FolderChange) {
   private val fs = state.fs
 
-  val folder: Path = Paths.folder(state.root, change.folder)
+  val folder: Path = state.folder(change.folder)
   private val retention = state.retained(record.run)
 
   private def staged(a: Added) = new Path(state.staging(record.run), a.staged)

@@ -77,12 +77,16 @@ object Record {
 
   def toJson(record: Record): Array[Byte] = mapper.writeValueAsBytes(record)
 
-  /** @throws java.io.IOException when the text is not a record of a known version */
+  /**
+   * A record of a known version, all of whose names lead to where a run would have put them.
+   *
+   * @throws java.io.IOException when it is none
+   */
   def fromJson(json: Array[Byte]): Record = {
     val version = mapper.readTree(json).path("version").asInt(-1)
     if (version < 1 || version > Version) {
       throw new java.io.IOException(s"its format version is $version, known is 1 to $Version")
     }
-    mapper.readValue(json, classOf[Record])
+    RecordCheck.require(mapper.readValue(json, classOf[Record]))
   }
 }

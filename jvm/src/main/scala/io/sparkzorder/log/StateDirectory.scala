@@ -10,7 +10,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.{ExclusiveFile, RawFiles}
+import io.sparkzorder.util.{ExclusiveFile, Paths, RawFiles}
 
 /**
  * `<table>/_zorder/`: all state of spark-zorder about a table. Every name below it begins with `_`,
@@ -20,9 +20,17 @@ final class StateDirectory(val root: Path, conf: Configuration) {
   val fs: FileSystem = RawFiles.of(root, conf)
   val home: Path = new Path(root, StateDirectory.Name)
   private[sparkzorder] val commits = new Path(home, "_commits")
+  private val links = new OwnPaths(fs, root)
 
-  def staging(run: String): Path = new Path(home, s"_staged/_$run")
-  def retained(run: String): Path = new Path(home, s"_retained/_$run")
+  def staging(run: String): Path = links.require(new Path(home, s"_staged/_$run"))
+  def retained(run: String): Path = links.require(new Path(home, s"_retained/_$run"))
+
+  /**
+   * A folder of the table by its relative name.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when it is a symbolic link
+   */
+  def folder(relative: String): Path = links.require(Paths.folder(root, relative))
 
   /** Where an added file lies before it is published. */
   def staged(run: String, added: Added): Path = new Path(staging(run), added.staged)
@@ -33,16 +41,26 @@ final class StateDirectory(val root: Path, conf: Configuration) {
 
   /** Makes the directory and the note that explains it, if they are not there. */
   def create(): Unit = {
+    requireNoLinks()
     fs.mkdirs(commits)
     val note = new Path(home, "_README")
     if (!fs.exists(note)) write(note, StateDirectory.Note.getBytes(UTF_8))
   }
 
+  /**
+   * Refuses state that is not all in this directory.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when something is a link
+   */
+  def requireNoLinks(): Unit = links.requireIn(home)
+
   /** Numbers of all records, ascending. */
-  def numbers(): Seq[Long] =
+  def numbers(): Seq[Long] = {
+    requireNoLinks()
     files(commits)
       .flatMap(s => Try(s.getPath.getName.stripPrefix("_").toLong).toOption)
       .sorted
+  }
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE */
   def read(number: Long): Record = {
@@ -96,10 +114,17 @@ final class StateDirectory(val root: Path, conf: Configuration) {
   }
 
   /** Staging directories of runs, whatever has become of them. */
-  def staged(): Seq[FileStatus] = files(new Path(home, "_staged"))
+  def staged(): Seq[FileStatus] = ofRuns(new Path(home, "_staged"))
 
   /** Directories with files that runs replaced. */
-  def retained(): Seq[FileStatus] = files(new Path(home, "_retained"))
+  def retained(): Seq[FileStatus] = ofRuns(new Path(home, "_retained"))
+
+  // other names are none of ours
+  private def ofRuns(directory: Path): Seq[FileStatus] = {
+    val own = files(directory).filter(s => RecordCheck.isRun(s.getPath.getName.stripPrefix("_")))
+    own.foreach(s => links.require(s.getPath))
+    own
+  }
 
   /** Temporary files of records in the making. */
   def temporary(): Seq[FileStatus] = files(commits).filter(_.getPath.getName.startsWith("_tmp_"))
@@ -114,11 +139,11 @@ final class StateDirectory(val root: Path, conf: Configuration) {
     Try(if (files(directory).isEmpty) fs.delete(directory, false))
 
   private def write(path: Path, content: Array[Byte]): Unit =
-    ExclusiveFile.write(fs, path, content)
+    ExclusiveFile.write(fs, links.require(path), content)
 
   private def content(path: Path): Option[Array[Byte]] =
     try {
-      val in = fs.open(path)
+      val in = fs.open(links.require(path))
       try Some(org.apache.commons.io.IOUtils.toByteArray(in))
       finally in.close()
     } catch { case _: FileNotFoundException => None }

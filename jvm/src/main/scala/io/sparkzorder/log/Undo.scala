@@ -2,8 +2,6 @@ package io.sparkzorder.log
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.util.Paths
-
 /**
  * Undoing one run: what it added goes out, what it replaced comes back under its old names. That is a
  * change of the table like any other. Looks at the table and at the kept files as they are now, and
@@ -18,7 +16,7 @@ final class Undo(state: StateDirectory, number: Long, record: Record, kept: Path
   private val inputs: Map[String, FileStatus] = byName(kept)
 
   private val table: Map[String, Map[String, FileStatus]] =
-    record.changes.map(c => c.folder -> byName(Paths.folder(state.root, c.folder))).toMap
+    record.changes.map(c => c.folder -> byName(state.folder(c.folder))).toMap
 
   /** Why the run cannot be undone, as the end of a sentence; None when it can. */
   def obstacle: Option[String] =

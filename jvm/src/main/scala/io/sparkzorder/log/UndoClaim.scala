@@ -67,7 +67,8 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
 object UndoClaim {
   private val Attempts = 5
 
-  private def folder(undone: String): String = s"_undo_$undone"
+  /** Directory of the claimed files, below the staging directory of the undo. */
+  def folder(undone: String): String = s"_undo_$undone"
 
   /** The undo that has claimed the files of a run and is not published, if there is one. */
   private def holder(state: StateDirectory, undone: String): Option[String] =

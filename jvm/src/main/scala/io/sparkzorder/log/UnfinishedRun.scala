@@ -2,8 +2,6 @@ package io.sparkzorder.log
 
 import org.apache.hadoop.fs.FileStatus
 
-import io.sparkzorder.util.Paths
-
 /** Where the publish of one folder stands. */
 private[sparkzorder] sealed trait Progress
 private[sparkzorder] object Progress {
@@ -48,7 +46,7 @@ private[sparkzorder] final class UnfinishedRun(
     inFolder(change).get(FolderFiles.waitingName(record, added))
 
   private def inFolder(change: FolderChange): Map[String, FileStatus] =
-    present.in(Paths.folder(state.root, change.folder))
+    present.in(state.folder(change.folder))
 
   /** To be asked after [[lookAtStaged]]. */
   def progress(change: FolderChange): Progress = {

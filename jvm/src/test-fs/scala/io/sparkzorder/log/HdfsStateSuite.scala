@@ -19,6 +19,7 @@ class HdfsStateSuite extends AnyFunSuite {
   private var cluster: HdfsCluster = _
   private var tables = 0
   private val threads = 6
+  private val run = "00000000-0000-4000-8000-000000000001"
 
   override def run(testName: Option[String], args: Args): Status = {
     cluster = new HdfsCluster(Files.createTempDirectory("zorder-hdfs").toFile)
@@ -126,7 +127,7 @@ class HdfsStateSuite extends AnyFunSuite {
 
   /** A committed run that replaces two files by two in each of three folders. */
   private def committed(dir: Path, state: StateDirectory): Record = {
-    state.fs.mkdirs(state.staging("r"))
+    state.fs.mkdirs(state.staging(run))
     val changes = Seq("", "p=1", "p=größe x").map { folder =>
       val path = Paths.folder(dir, folder)
       val replaced = Seq("old1", "old2").map { name =>
@@ -136,12 +137,12 @@ class HdfsStateSuite extends AnyFunSuite {
       }
       val added = Seq("new1", "new2").map { name =>
         val staged = s"_${folder.hashCode}_$name"
-        put(state, new Path(state.staging("r"), staged), s"$folder $name")
+        put(state, new Path(state.staging(run), staged), s"$folder $name")
         Added(staged, name, s"$folder $name".getBytes("UTF-8").length.toLong, 1L)
       }
       FolderChange(folder, replaced, added)
     }
-    val record = Record(Record.Version, Record.Optimize, "r", 1L, "me", Seq("a"), 5000L, changes)
+    val record = Record(Record.Version, Record.Optimize, run, 1L, "me", Seq("a"), 5000L, changes)
     assert(state.createRecord(1L, record))
     record
   }
@@ -157,7 +158,7 @@ class HdfsStateSuite extends AnyFunSuite {
         assert(data === Set("new1", "new2"), s"round $round")
         assert(text(new Path(folder, "new1")) === s"${change.folder} new1")
       }
-      assert(names(states.head.retained("r")).size === 6)
+      assert(names(states.head.retained(run)).size === 6)
       assert(states.head.isDone(1L))
     }
   }

@@ -27,7 +27,7 @@ class CommitterSuite extends StateTestBase {
           if (checks == 1) assert(state.createRecord(1, theirs))
         })
       assert(number === 2 && checks === 2)
-      assert(state.read(1).run === "theirs" && state.read(2).run === "ours")
+      assert(state.read(1).run === id("theirs") && state.read(2).run === id("ours"))
     }
   }
 
@@ -36,7 +36,7 @@ class CommitterSuite extends StateTestBase {
       val ours = stage(dir, state, "ours", Map("p=1" -> ((Seq("a", "b"), Seq("new")))))
       val theirs = stage(dir, state, "theirs", Map("p=1" -> ((Seq("b"), Seq("newer")))))
       var first = true
-      fails("ZORDER_CONFLICT", "run theirs", "p=1/b") {
+      fails("ZORDER_CONFLICT", s"run ${id("theirs")}", "p=1/b") {
         new Committer(state, "t").commit(
           ours,
           () =>
@@ -55,7 +55,7 @@ class CommitterSuite extends StateTestBase {
       val theirs = stage(dir, state, "theirs", Map("p=1" -> ((Seq("a"), Seq("n1", "n2")))))
       assert(new Committer(state, "t").commit(theirs, () => ()) === 1)
       val ours = stage(dir, state, "ours", Map("p=1" -> ((Seq("n1"), Seq("m")))))
-      fails("ZORDER_CONFLICT", "run theirs", "p=1/n1")(
+      fails("ZORDER_CONFLICT", s"run ${id("theirs")}", "p=1/n1")(
         new Committer(state, "t").commit(ours, () => ()))
       // listed after they were published
       assert(new Committer(state, "t").commit(ours, () => (), after = 1L) === 2)
@@ -91,7 +91,7 @@ class CommitterSuite extends StateTestBase {
       fails("ZORDER_CONFLICT", "staged")(
         new Committer(state, "t").commit(
           ours,
-          () => state.fs.delete(state.staging("ours"), true)))
+          () => state.fs.delete(state.staging(id("ours")), true)))
       fails("ZORDER_CONFLICT")(
         new Committer(state, "t").commit(ours, () => state.fs.delete(state.home, true)))
       assert(!new File(dir, "_zorder").exists())

@@ -28,10 +28,10 @@ class PublisherSuite extends StateTestBase {
     assert(visible(dir, "p=1") === Set("n1"))
     assert(text(dir, "n1") === "new n1" && text(dir, "p=1/n1") === "new n1")
     assert(state.isDone(1))
-    val retained = new File(dir, "_zorder/_retained/_run").listFiles.toSeq
+    val retained = new File(dir, s"_zorder/_retained/_$run").listFiles.toSeq
     assert(retained.map(f => text(f.getParentFile, f.getName)).toSet ===
       Set("old a", "old b", "old p=1/a", "old p=1/c"))
-    assert(!new File(dir, "_zorder/_staged/_run").exists())
+    assert(!new File(dir, s"_zorder/_staged/_$run").exists())
   }
 
   test("replaced files go out and are kept, new ones come in; again changes nothing") {
@@ -90,12 +90,12 @@ class PublisherSuite extends StateTestBase {
 
   test("every prefix of the sequence of renames") {
     val steps: Seq[(String, String)] = Seq(
-      "_zorder/_staged/_run/_3" -> "_zorder_run_3",
-      "_zorder/_staged/_run/_4" -> "_zorder_run_4",
-      "a" -> "_zorder/_retained/_run/_0_0",
-      "b" -> "_zorder/_retained/_run/_0_1",
-      "_zorder_run_3" -> "n1",
-      "_zorder_run_4" -> "n2")
+      s"_zorder/_staged/_$run/_3" -> s"_zorder_${run}_3",
+      s"_zorder/_staged/_$run/_4" -> s"_zorder_${run}_4",
+      "a" -> s"_zorder/_retained/_$run/_0_0",
+      "b" -> s"_zorder/_retained/_$run/_0_1",
+      s"_zorder_${run}_3" -> "n1",
+      s"_zorder_${run}_4" -> "n2")
     for (n <- 0 to steps.size) withTable { (dir, state) =>
       val record = committed(dir, state)
       assert(record.changes.head.added.map(a => a.staged -> a.name) ===
@@ -142,7 +142,7 @@ class PublisherSuite extends StateTestBase {
       val record = committed(dir, state)
       change(dir)
       val now = visible(dir, "p=1")
-      fails("ZORDER_PUBLISH_CONFLICT", "p=1", s"c was $word", "_retained/_run")(
+      fails("ZORDER_PUBLISH_CONFLICT", "p=1", s"c was $word", s"_retained/_$run")(
         new Publisher(state).publish(1, record))
       assert(visible(dir) === Set("n1", "n2"))
       assert(visible(dir, "p=1") === now)
@@ -155,14 +155,14 @@ class PublisherSuite extends StateTestBase {
   test("changed after some replaced files went out: nothing is put back, they stay retained") {
     withTable { (dir, state) =>
       committed(dir, state)
-      rename(dir, "_zorder/_staged/_run/_3", "_zorder_run_3")
-      rename(dir, "_zorder/_staged/_run/_4", "_zorder_run_4")
-      rename(dir, "a", "_zorder/_retained/_run/_0_0")
+      rename(dir, s"_zorder/_staged/_$run/_3", s"_zorder_${run}_3")
+      rename(dir, s"_zorder/_staged/_$run/_4", s"_zorder_${run}_4")
+      rename(dir, "a", s"_zorder/_retained/_$run/_0_0")
       assert(new File(dir, "b").delete())
       fails("ZORDER_PUBLISH_CONFLICT", "b was removed")(new Publisher(state).rollForward())
       assert(visible(dir) === Set())
       assert(dir.list().toSet === Set("_zorder", "p=1"))
-      assert(text(dir, "_zorder/_retained/_run/_0_0") === "old a")
+      assert(text(dir, s"_zorder/_retained/_$run/_0_0") === "old a")
       assert(visible(dir, "p=1") === Set("n1"))
     }
   }
@@ -170,13 +170,13 @@ class PublisherSuite extends StateTestBase {
   test("a folder that was overwritten in the middle: no old row comes back, what is kept stays") {
     withTable { (dir, state) =>
       committed(dir, state)
-      val retained = new File(dir, "_zorder/_retained/_run")
+      val retained = new File(dir, s"_zorder/_retained/_$run")
       // killed after all replaced files of p=1 were out; then somebody overwrites p=1
-      rename(dir, "_zorder/_staged/_run/_7", "p=1/_zorder_run_7")
+      rename(dir, s"_zorder/_staged/_$run/_7", s"p=1/_zorder_${run}_7")
       for ((name, i) <- Seq("a", "c").zipWithIndex) {
-        rename(dir, s"p=1/$name", s"_zorder/_retained/_run/_${"p=1".hashCode}_$i")
+        rename(dir, s"p=1/$name", s"_zorder/_retained/_$run/_${"p=1".hashCode}_$i")
       }
-      assert(new File(dir, "p=1/_zorder_run_7").delete())
+      assert(new File(dir, s"p=1/_zorder_${run}_7").delete())
       put(dir, "p=1/theirs", "new rows")
       fails("ZORDER_PUBLISH_CONFLICT", "p=1", "overwritten")(new Publisher(state).rollForward())
       assert(visible(dir, "p=1") === Set("theirs"))
@@ -241,7 +241,7 @@ class PublisherSuite extends StateTestBase {
       assert(state.isDone(1) && state.hasConflict(1), s"step $k")
       assert(new File(dir, "p=1").list().toSet === Set("a", "c"), s"step $k")
       new Retention(state).removeExpired(Long.MaxValue)
-      assert(text(dir, "_zorder/_retained/_run/_0_0") === "old a")
+      assert(text(dir, s"_zorder/_retained/_$run/_0_0") === "old a")
       more = failed
       k += 1
     }
@@ -260,14 +260,14 @@ class PublisherSuite extends StateTestBase {
       assert(text(dir, "p=1/c") === "somebody else's")
       assert(new File(dir, "p=1").list().toSet === Set("c"))
       new Retention(state).removeExpired(Long.MaxValue)
-      assert(text(dir, s"_zorder/_retained/_run/_${"p=1".hashCode}_0") === "old p=1/a")
+      assert(text(dir, s"_zorder/_retained/_$run/_${"p=1".hashCode}_0") === "old p=1/a")
     }
   }
 
   test("a new file that somebody removed before it was published: the old ones stay") {
     withTable { (dir, state) =>
       val record = committed(dir, state)
-      assert(new File(dir, "_zorder/_staged/_run/_3").delete())
+      assert(new File(dir, s"_zorder/_staged/_$run/_3").delete())
       fails("ZORDER_PUBLISH_CONFLICT")(new Publisher(state).publish(1, record))
       assert(visible(dir) === Set("a", "b"))
       assert(visible(dir, "p=1") === Set("n1"))

@@ -6,7 +6,7 @@ class RecordSuite extends StateTestBase {
   private val record = Record(
     Record.Version,
     Record.Optimize,
-    "run-1",
+    id("run-1"),
     1234567890123L,
     "größe \"quoted\"",
     Seq("a", "`b.c`.d"),
@@ -25,14 +25,14 @@ class RecordSuite extends StateTestBase {
     val undo = record.copy(
       kind = Record.Undo,
       changes = Seq(FolderChange("", Nil, Seq(Added("_x/_0", "a", 1L, 2L, modified = 1L << 41)))),
-      undone = Some("run-0"))
+      undone = Some(id("run-0")))
     assert(Record.fromJson(Record.toJson(undo)) === undo)
     assert(undo.exchangesFiles && record.exchangesFiles)
     assert(!record.copy(kind = Record.Abort).exchangesFiles)
     // nothing but the fields themselves is written
     assert(!new String(Record.toJson(undo), UTF_8).contains("exchangesFiles"))
     val older = new String(Record.toJson(undo), UTF_8)
-      .replace(",\"modified\":2199023255552", "").replace(",\"undone\":\"run-0\"", "")
+      .replace(",\"modified\":2199023255552", "").replace(",\"undone\":\"" + id("run-0") + "\"", "")
     assert(!older.contains("modified") && !older.contains("undone"))
     val read = Record.fromJson(older.getBytes(UTF_8))
     assert(read.undone === None && read.changes.head.added.head.modified <= 0)
@@ -75,11 +75,11 @@ class RecordSuite extends StateTestBase {
       put(dir, "_zorder/_commits/_something", "")
       assert(state.numbers() === Seq(1L, 2L, 10L))
       // the mark of a run that had the number before the table was overwritten
-      state.markDone(1, "another")
+      state.markDone(1, id("another"))
       state.markDone(2, record.run)
       state.markDone(2, record.run)
       assert(state.unfinished().map(_._1) === Seq(1L, 10L))
-      assert(state.holds(10, record.run) && !state.holds(10, "another"))
+      assert(state.holds(10, record.run) && !state.holds(10, id("another")))
       assert(!state.holds(3, record.run) && state.isDone(2) && !state.isDone(1))
       assert(text(dir, "_zorder/_README").contains("spark-zorder"))
     }
@@ -97,18 +97,18 @@ class RecordSuite extends StateTestBase {
           val done = new java.io.File(dir, s"_zorder/_commits/_${n + 1}_done")
           assert(done.setLastModified(10000L * n))
         } else {
-          state.fs.mkdirs(state.retained(run))
-          put(dir, "_zorder/_retained/_r3/_0", "kept")
+          state.fs.mkdirs(state.retained(id(run)))
+          put(dir, s"_zorder/_retained/_${id(run)}/_0", "kept")
         }
       }
       def kept = new java.io.File(dir, "_zorder/_retained").list().toSet
       new Retention(state).removeExpired(500L)
-      assert(kept === Set("_r1", "_r2", "_r3"))
+      assert(kept === Set("_r1", "_r2", "_r3").map(n => s"_${id(n.drop(1))}"))
       new Retention(state).removeExpired(501L)
-      assert(kept === Set("_r2", "_r3"))
+      assert(kept === Set("_r2", "_r3").map(n => s"_${id(n.drop(1))}"))
       new Retention(state).removeExpired(Long.MaxValue)
       // the third was never published: its files are needed to roll forward
-      assert(kept === Set("_r3"))
+      assert(kept === Set("_r3").map(n => s"_${id(n.drop(1))}"))
       assert(visible(dir) === Set("new0", "new1", "old2"))
     }
   }

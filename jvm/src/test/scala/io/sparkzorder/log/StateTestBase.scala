@@ -2,6 +2,7 @@ package io.sparkzorder.log
 
 import java.io.File
 import java.nio.file.Files
+import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -18,6 +19,12 @@ abstract class StateTestBase extends AnyFunSuite {
   conf.set(
     "fs.AbstractFileSystem.faulty.impl",
     classOf[io.sparkzorder.FaultyAbstractFileSystem].getName)
+
+  /** Id of a run that the test calls `name`. */
+  def id(name: String): String = UUID.nameUUIDFromBytes(name.getBytes("UTF-8")).toString
+
+  /** Of the run that most tests have. */
+  val run: String = id("run")
 
   def withTable(body: (File, StateDirectory) => Unit): Unit = withScheme("file")(body)
 
@@ -53,15 +60,16 @@ abstract class StateTestBase extends AnyFunSuite {
   }
 
   /**
-   * A run that replaces `old` by `added` in each folder; the old files are in the table and the new
-   * ones staged.
+   * A run called `name` that replaces `old` by `added` in each folder; the old files are in the table
+   * and the new ones staged.
    */
   def stage(
       dir: File,
       state: StateDirectory,
-      run: String,
+      name: String,
       folders: Map[String, (Seq[String], Seq[String])]): Record = {
     state.create()
+    val run = id(name)
     state.fs.mkdirs(state.staging(run))
     var n = 0
     val changes = folders.toSeq.sortBy(_._1).map { case (folder, (old, added)) =>

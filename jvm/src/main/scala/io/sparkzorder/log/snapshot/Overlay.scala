@@ -18,7 +18,6 @@ import io.sparkzorder.log.{
   Step,
   UnfinishedRun
 }
-import io.sparkzorder.util.Paths
 
 /** A listing of data files by folder, of any age. */
 trait FolderListing {
@@ -148,7 +147,7 @@ final class Overlay(state: StateDirectory) extends Logging {
     }
   }
 
-  private def path(folder: String): Path = Paths.folder(state.root, folder)
+  private def path(folder: String): Path = state.folder(folder)
 }
 
 object Overlay {

@@ -72,7 +72,7 @@ class LayoutHistorySuite extends FaultyTables {
       assert(three(1).isNullAt(three(1).fieldIndex("retainedUntil")))
       assert(three.head.getAs[Long]("retainedBytes") === second.getAs[Long]("bytesAdded"))
 
-      assert(new File(dir, "_zorder/_staged/_dead").mkdirs())
+      assert(new File(dir, "_zorder/_staged/_00000000-0000-4000-8000-00000000dead").mkdirs())
       Thread.sleep(20)
       sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
       val four = history(dir)

@@ -78,10 +78,10 @@ class VacuumLayoutSuite extends FaultyTables {
 
   test("staged files of a dead run, and temporary records, by the table's retention") {
     withOptimized { dir =>
-      val staged = new File(dir, "_zorder/_staged/_dead")
+      val staged = new File(dir, "_zorder/_staged/_00000000-0000-4000-8000-00000000dead")
       assert(staged.mkdirs())
       java.nio.file.Files.write(new File(staged, "_0_1").toPath, new Array[Byte](100))
-      assert(new File(dir, "_zorder/_retained/_dead").mkdirs())
+      assert(new File(dir, "_zorder/_retained/_00000000-0000-4000-8000-00000000dead").mkdirs())
       val temporary = new File(dir, "_zorder/_commits/_tmp_x__2")
       java.nio.file.Files.write(temporary.toPath, new Array[Byte](7))
       assert(predicted(dir) === Nil)
@@ -94,10 +94,10 @@ class VacuumLayoutSuite extends FaultyTables {
       assert(row.getAs[String]("kind") === "staged")
       assert(row.getAs[Long]("files") === 1 && row.getAs[Long]("bytes") === 100)
       assert(under(dir, "_staged") === Nil)
-      assert(!under(dir, "_retained").contains("_dead"))
+      assert(!under(dir, "_retained").contains("_00000000-0000-4000-8000-00000000dead"))
       val newest = sql(s"SHOW LAYOUT HISTORY '$dir'").collect().head
       assert(newest.getAs[String]("operation") === "abort")
-      assert(newest.getAs[String]("run") === "dead")
+      assert(newest.getAs[String]("run") === "00000000-0000-4000-8000-00000000dead")
       checkState(dir)
     }
   }
@@ -123,7 +123,7 @@ class VacuumLayoutSuite extends FaultyTables {
 
   test("OPTIMIZE says when another run is under way, or has died") {
     withOptimized { dir =>
-      assert(new File(dir, "_zorder/_staged/_another").mkdirs())
+      assert(new File(dir, "_zorder/_staged/_00000000-0000-4000-8000-000000000002").mkdirs())
       val appender = new LogAppender("other runs")
       withLogAppender(appender)(sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect())
       val said = appender.loggingEvents.map(_.getMessage.getFormattedMessage)
@@ -134,10 +134,10 @@ class VacuumLayoutSuite extends FaultyTables {
 
   test("killed after the record that declares a run dead: the next one takes its files away") {
     withOptimized { dir =>
-      val staged = new File(dir, "_zorder/_staged/_dead")
+      val staged = new File(dir, "_zorder/_staged/_00000000-0000-4000-8000-00000000dead")
       assert(staged.mkdirs())
       older(staged, 1)
-      killedAt(0)((o, p) => o == "delete" && p.getName == "_dead")(
+      killedAt(0)((o, p) => o == "delete" && p.getName == "_00000000-0000-4000-8000-00000000dead")(
         sql(s"VACUUM LAYOUT ${faulty(dir)} RETAIN 0 HOURS").collect())
       assert(staged.exists() && under(dir, "_commits").contains("_2"))
       assert(kinds(predicted(dir, "RETAIN 0 HOURS")) === Seq("staged" -> true))
@@ -178,7 +178,7 @@ class VacuumLayoutSuite extends FaultyTables {
   test("twice at once") {
     withOptimized { table =>
       older(doneMark(table, 1), 3)
-      val staged = new File(table, "_zorder/_staged/_dead")
+      val staged = new File(table, "_zorder/_staged/_00000000-0000-4000-8000-00000000dead")
       for (i <- 0 until 20) {
         val f = new File(staged, s"_$i")
         f.getParentFile.mkdirs()
@@ -187,7 +187,7 @@ class VacuumLayoutSuite extends FaultyTables {
       older(staged, 30)
       val pool = Executors.newFixedThreadPool(3)
       try for (_ <- 0 until 8) withCopy(table) { dir =>
-          older(new File(dir, "_zorder/_staged/_dead"), 30)
+          older(new File(dir, "_zorder/_staged/_00000000-0000-4000-8000-00000000dead"), 30)
           val runs = (0 until 3).map { _ =>
             pool.submit(new Callable[Seq[Row]] {
               override def call(): Seq[Row] = vacuum(dir)

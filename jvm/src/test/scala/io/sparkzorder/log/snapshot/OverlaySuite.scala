@@ -230,7 +230,7 @@ class OverlaySuite extends StateTestBase with RandomInputs {
   test("a retained file that its owner puts back is read again") {
     withTable { (dir, state) =>
       publish(dir, state, 1, stage(dir, state, "run", Map("" -> ((Seq("a"), Seq("n"))))))
-      val kept = new File(dir, s"_zorder/_retained/_run/_${"".hashCode}_0")
+      val kept = new File(dir, s"_zorder/_retained/_$run/_${"".hashCode}_0")
       assert(kept.renameTo(new File(dir, "a")))
       // both hold the same rows
       assert(new Listing(dir, state, Seq("")).read() === Map("" -> Some(Set("new n"))))
@@ -242,13 +242,13 @@ class OverlaySuite extends StateTestBase with RandomInputs {
   test("a record of another kind whose staged files lie elsewhere: old names come back") {
     withTable { (dir, state) =>
       publish(dir, state, 1, stage(dir, state, "run", Map("" -> ((Seq("a", "b"), Seq("n"))))))
-      val run = state.read(1)
+      val first = state.read(1)
       val done = new Listing(dir, state, Seq(""))
       val n = new File(dir, "n")
       val undo = Record(
         Record.Version,
         "undo",
-        "back",
+        id("back"),
         1L,
         "me",
         Nil,
@@ -256,23 +256,28 @@ class OverlaySuite extends StateTestBase with RandomInputs {
         Seq(FolderChange(
           "",
           Seq(Replaced("n", n.length, n.lastModified, "_0")),
-          run.changes.head.replaced.map(r =>
-            Added(s"../../_retained/_run/${r.retained}", r.name, r.length, 1L)))))
+          first.changes.head.replaced.map(r =>
+            Added(s"_undo_$run/${r.retained}", r.name, r.length, 1L)))),
+        undone = Some(run))
+      state.fs.mkdirs(state.staging(id("back")))
+      assert(state.fs.rename(
+        state.retained(run),
+        new Path(state.staging(id("back")), s"_undo_$run")))
       assert(state.createRecord(2, undo))
       val expected = Map("" -> Option(Set("old a", "old b")))
       assert(done.read() === expected)
       val moves = undo.changes.head.added.map(a =>
-        state.staged("back", a) -> new Path(state.root, a.name))
-      state.fs.mkdirs(state.retained("back"))
-      put(dir, "_zorder_publishing_back", "")
-      val out = new Path(state.root, "n") -> new Path(state.retained("back"), "_0")
+        state.staged(id("back"), a) -> new Path(state.root, a.name))
+      state.fs.mkdirs(state.retained(id("back")))
+      put(dir, s"_zorder_publishing_${id("back")}", "")
+      val out = new Path(state.root, "n") -> new Path(state.retained(id("back")), "_0")
       val half = mutable.ArrayBuffer(done)
       (out +: moves).foreach { case (from, to) =>
         assert(state.fs.rename(from, to))
         half += new Listing(dir, state, Seq(""))
         half.foreach(l => assert(l.read() === expected))
       }
-      assert(new File(dir, "_zorder_publishing_back").delete())
+      assert(new File(dir, s"_zorder_publishing_${id("back")}").delete())
       put(dir, "_zorder/_commits/_2_done", "")
       half.foreach(l => assert(l.read() === expected))
     }
@@ -340,7 +345,7 @@ class OverlaySuite extends StateTestBase with RandomInputs {
         val record = Record(
           Record.Version,
           Record.Optimize,
-          s"run$n",
+          id(s"run$n"),
           1L,
           "me",
           Nil,

@@ -1,0 +1,85 @@
+package io.sparkzorder.log
+
+import java.io.IOException
+import java.util.UUID
+
+import scala.util.Try
+
+/**
+ * Checks what a record says before anything is done by it. A record lies in the table's own directory,
+ * where others may write: a run, a folder or a name in it becomes part of a path that is renamed or
+ * deleted, so each must lead to where a run of ours would have put it.
+ */
+private[sparkzorder] object RecordCheck {
+
+  // what lies below `_zorder`: one name, hidden as everything there
+  private val OwnName = "_[A-Za-z0-9_-]+".r.pattern
+  private val Kinds = Set(Record.Optimize, Record.Undo, Record.Abort)
+
+  /** @throws java.io.IOException that says what is wrong */
+  def require(record: Record): Record = {
+    if (record == null) wrong("it is empty")
+    if (!Kinds.contains(record.kind)) wrong(s"its kind is ${record.kind}")
+    if (!isRun(record.run)) wrong(s"its run ${record.run} is no id of a run")
+    if (record.columns == null || record.columns.contains(null)) wrong("it has no columns")
+    if (record.retainMs < 0) wrong(s"its retention is ${record.retainMs}")
+    if (record.changes == null || record.changes.contains(null)) wrong("it has no changes")
+    if (record.undone == null || !record.undone.forall(isRun)) {
+      wrong(s"the run ${record.undone} that it undoes is no id of a run")
+    }
+    if (record.kind == Record.Undo && record.undone.isEmpty) wrong("it undoes no run")
+    record.changes.foreach(require(_, record))
+    twice(record.changes.map(_.folder)).foreach(f => wrong(s"it names the folder $f twice"))
+    record
+  }
+
+  /** True for an id as runs have it: a UUID in its usual form. */
+  def isRun(id: String): Boolean =
+    id != null && Try(UUID.fromString(id).toString == id).getOrElse(false)
+
+  private def require(change: FolderChange, record: Record): Unit = {
+    if (!isFolder(change.folder)) wrong(s"${change.folder} is no folder of the table")
+    if (change.replaced == null || change.added == null) wrong("a folder has no files")
+    change.replaced.foreach { r =>
+      if (r == null || !isFile(r.name)) wrong(s"$r is no file of a folder")
+      if (!isOwnName(r.retained)) wrong(s"${r.retained} is no name of a replaced file")
+      if (r.length < 0) wrong(s"${r.name} has ${r.length} bytes")
+    }
+    change.added.foreach { a =>
+      if (a == null || !isFile(a.name)) wrong(s"$a is no file of a folder")
+      if (!isStaged(a.staged, record)) wrong(s"${a.staged} is no name of a new file")
+      if (a.length < 0 || a.rows < 0) wrong(s"${a.name} has ${a.length} bytes, ${a.rows} rows")
+      if (record.kind == Record.Optimize && isHidden(a.name)) wrong(s"${a.name} would be hidden")
+    }
+    Seq(
+      change.replaced.map(_.name),
+      change.replaced.map(_.retained),
+      change.added.map(_.name),
+      change.added.map(_.staged)).flatMap(twice(_)).foreach(n => wrong(s"it names $n twice"))
+  }
+
+  /** A name in a directory, and none that leads elsewhere. */
+  private def isFile(name: String): Boolean =
+    name != null && name.nonEmpty && name != "." && name != ".." &&
+      !name.exists(c => c == '/' || c == '\u0000') && name != StateDirectory.Name
+
+  private def isHidden(name: String): Boolean = name.startsWith("_") || name.startsWith(".")
+
+  private def isOwnName(name: String): Boolean = name != null && OwnName.matcher(name).matches()
+
+  /** A file of an undo lies in a directory of its own, under the name by which it was kept. */
+  private def isStaged(staged: String, record: Record): Boolean =
+    isOwnName(staged) || (staged != null && record.undone.exists { run =>
+      val folder = s"${UndoClaim.folder(run)}/"
+      staged.startsWith(folder) && isOwnName(staged.stripPrefix(folder))
+    })
+
+  /** A path below the table: no part of it leads up, is empty, or is our own directory. */
+  private def isFolder(folder: String): Boolean =
+    folder != null && (folder.isEmpty || folder.split("/", -1).forall(isFile))
+
+  private def twice(names: Seq[String]): Option[String] =
+    names.diff(names.distinct).headOption
+
+  private def wrong(problem: String): Nothing = throw new IOException(problem)
+}

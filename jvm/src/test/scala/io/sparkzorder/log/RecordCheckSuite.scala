@@ -1,0 +1,126 @@
+package io.sparkzorder.log
+
+import java.io.File
+import java.nio.file.Files
+
+import scala.util.Try
+
+import io.sparkzorder.log.snapshot.{FolderListing, Overlay}
+
+/** A record is written by others: what it says is checked before anything is done by it. */
+class RecordCheckSuite extends StateTestBase {
+  private val good = Record(
+    Record.Version,
+    Record.Optimize,
+    run,
+    1L,
+    "me",
+    Seq("a"),
+    5000L,
+    Seq(FolderChange("p=1", Seq(Replaced("a", 1L, 2L, "_0")), Seq(Added("_0_1", "n", 1L, 1L)))))
+  private val change = good.changes.head
+  private def added(a: Added) = good.copy(changes = Seq(change.copy(added = Seq(a))))
+  private def replaced(r: Replaced) = good.copy(changes = Seq(change.copy(replaced = Seq(r))))
+  private def folder(f: String) = good.copy(changes = Seq(change.copy(folder = f)))
+  private val (in, out) = (change.added.head, change.replaced.head)
+
+  private val bad: Seq[(String, Record)] = Seq(
+    "run up" -> good.copy(run = "x/../../../../victim"),
+    "run of another form" -> good.copy(run = "run"),
+    "run in capitals" -> good.copy(run = "0000ABCD-0000-4000-8000-000000000001"),
+    "run short" -> good.copy(run = "1-1-1-1-1"),
+    "no run" -> good.copy(run = null),
+    "kind" -> good.copy(kind = "delete"),
+    "no kind" -> good.copy(kind = null),
+    "retention" -> good.copy(retainMs = -1L),
+    "undone up" -> good.copy(kind = Record.Undo, undone = Some("../x")),
+    "undone nothing" -> good.copy(kind = Record.Undo),
+    "no change" -> good.copy(changes = Seq(null)),
+    "folder twice" -> good.copy(changes = Seq(change, change))) ++
+    Seq("..", "../x", "/etc", "p=1/../..", "p=1//q", "p=1/", ".", "_zorder/_commits", null)
+      .map(f => s"folder $f" -> folder(f)) ++
+    Seq("..", ".", "", "../x", "x/y", "/etc/passwd", "x\u0000", "_zorder", null).flatMap { n =>
+      Seq(s"added $n" -> added(in.copy(name = n)), s"replaced $n" -> replaced(out.copy(name = n)))
+    } ++
+    Seq("..", "../x", "_../x", "/etc", "a", "", "_x/y", s"_undo_$run/_0", null).flatMap { n =>
+      Seq(
+        s"staged $n" -> added(in.copy(staged = n)),
+        s"retained $n" -> replaced(out.copy(retained = n)))
+    } ++
+    Seq(
+      "hidden" -> added(in.copy(name = "_n")),
+      "length" -> added(in.copy(length = -1L)),
+      "rows" -> added(in.copy(rows = -1L)),
+      "replaced length" -> replaced(out.copy(length = -1L)),
+      "names twice" -> good.copy(changes = Seq(change.copy(added = Seq(in, in.copy(staged = "_9"))))),
+      "one file for two" -> good.copy(
+        changes = Seq(change.copy(added = Seq(in, in.copy(name = "m"))))))
+
+  test("what a run writes is read, that of an undo too") {
+    val undo = good.copy(
+      kind = Record.Undo,
+      undone = Some(id("other")),
+      changes = Seq(change.copy(
+        folder = "p=a%2Fb/q=日本 :x",
+        added = Seq(Added(s"_undo_${id("other")}/_0", "_hidden:old", 1L, 1L)))))
+    for (r <- Seq(good, undo, good.copy(kind = Record.Abort, changes = Nil, columns = Nil))) {
+      assert(Record.fromJson(Record.toJson(r)) === r)
+    }
+  }
+
+  for ((what, record) <- bad) test(s"refused, and nothing is touched: $what") {
+    withTable { (dir, state) =>
+      val table = new File(dir, "t")
+      val home = stateOf(table)
+      home.create()
+      put(table, "p=1/a", "x")
+      val victim = put(dir, "victim/file", "x")
+      assert(home.createRecord(1, record))
+      home.fs.mkdirs(new org.apache.hadoop.fs.Path(home.home, "_staged/_x"))
+      val listing: FolderListing = _ => Some(Map.empty)
+      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(home.read(1))
+      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(new Publisher(home).rollForward())
+      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(new Overlay(home).over(listing))
+      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(RunHistory.read(home))
+      // the mark of another run's end is no leave to pass it over before deleting something
+      put(table, "_zorder/_commits/_1_done", Option(record.run).getOrElse(""))
+      Try(new Retention(home).removeExpired(Long.MaxValue))
+      Try(new Publisher(home).rollForward())
+      assert(victim.isFile && new File(table, "p=1/a").isFile)
+      assert(state.fs.exists(state.root))
+    }
+  }
+
+  private def link(from: File, to: File): Unit = {
+    from.getParentFile.mkdirs()
+    val _ = Files.createSymbolicLink(from.toPath, to.toPath)
+  }
+
+  for (name <- Seq("_zorder", "_zorder/_commits", "_zorder/_staged", "_zorder/_retained",
+      "_zorder/_index", s"_zorder/_staged/_$run", s"_zorder/_retained/_$run", "_zorder/_commits/_1",
+      "p=1")) {
+    test(s"a symbolic link is refused, and what lies behind it stays: $name") {
+      withTable { (base, _) =>
+        val (dir, aside) = (new File(base, "t"), new File(base, "aside"))
+        val state = stateOf(dir)
+        val record = stage(dir, state, "run", Map("p=1" -> ((Seq("a"), Seq("n")))))
+        assert(state.createRecord(1, record))
+        state.fs.mkdirs(state.retained(run))
+        val there = new File(dir, name)
+        if (there.exists) assert(there.renameTo(aside)) else aside.mkdirs()
+        link(there, aside)
+        val before = everything(aside)
+        fails("ZORDER_STATE_UNREADABLE", "symbolic link")(new Publisher(stateOf(dir)).rollForward())
+        assert(everything(aside) === before)
+        if (name.contains("zorder") && !name.contains("_index")) {
+          val listing: FolderListing = _ => Some(Map.empty)
+          fails("ZORDER_STATE_UNREADABLE", "symbolic link")(new Overlay(stateOf(dir)).over(listing))
+        }
+        assert(everything(aside) === before)
+      }
+    }
+  }
+
+  private def everything(f: File): Set[String] =
+    Option(f.listFiles).toSeq.flatten.flatMap(c => everything(c) + c.getPath).toSet
+}
