@@ -50,7 +50,7 @@ def statement(spark: SparkSession, text: str, table: Path) -> Row:
 
 
 def newest(table: Path) -> Path:
-    generations = (table / "_zorder" / "_index").iterdir()
+    generations = (p for p in (table / "_zorder" / "_index").iterdir() if p.name[1:].isdigit())
     return max(generations, key=lambda path: int(path.name[1:]))
 
 

@@ -1,14 +1,15 @@
 package io.sparkzorder.ordering
 
-import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.types.{CharType, DataType, StringType, VarcharType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** What later lines of Spark know of types: there are no collations here. */
 private[sparkzorder] object TypeBridge {
 
-  def hasBinaryOrdering(string: StringType): Boolean = {
-    val _ = string
-    true
+  /** Whether it is STRING, CHAR or VARCHAR. */
+  def isTextInBinaryOrder(dataType: DataType): Boolean = dataType match {
+    case _: StringType | _: CharType | _: VarcharType => true
+    case _ => false
   }
 
   /** The order of two strings by their bytes; later lines call this `binaryCompare`. */

@@ -63,6 +63,14 @@ object Settings {
   val SkippingEnabled: Setting[Boolean] =
     boolean("skipping.enabled", default = true, "Pruning by the skipping index.", Set(Session))
 
+  val SkippingMetricsScan: Setting[Boolean] =
+    boolean(
+      "skipping.metricsScan",
+      default = true,
+      "Off: Spark's own scan node stays, which accelerators know by its class. It reads the same " +
+        "files; EXPLAIN and the UI have no numbers of skipping then.",
+      Set(Session))
+
   val SkippingCacheSize: Setting[Long] =
     bytes("skipping.cacheSize", "256m", "Memory for loaded skipping indexes.", Set(Session))
 
@@ -78,6 +86,7 @@ object Settings {
     AllowTypeChange,
     InPlaceSchemes,
     SkippingEnabled,
+    SkippingMetricsScan,
     SkippingCacheSize)
 
   /** The value that the current session has of a setting with a default. */

@@ -116,12 +116,15 @@ private object FooterEntries {
       !footer.keyValues.contains("org.apache.spark.legacyDateTime")
 
   /**
-   * True for writers that take NaN as the greatest value, so that their readers drop the bounds of a
-   * chunk with NaN: parquet-mr since 1.10. Others just pass over NaN.
+   * True for writers that drop the bounds of a chunk with NaN: parquet-mr from 1.10 to 1.17. Other
+   * writers leave NaN out of the bounds. So does parquet-java from 1.18 on: it counts NaN beside them, in a
+   * field that readers up to 1.17 do not know. A later version is trusted only once its rule is known.
    */
   private def noticesNaN(createdBy: String): Boolean = Try {
     val parsed = VersionParser.parse(createdBy)
+    val version = SemanticVersion.parse(parsed.version)
+    // the numbers alone: a snapshot of 1.18 writes as 1.18 does
     parsed.application.toLowerCase(Locale.ROOT) == "parquet-mr" &&
-    SemanticVersion.parse(parsed.version).compareTo(new SemanticVersion(1, 10, 0)) >= 0
+    version.major == 1 && version.minor >= 10 && version.minor <= 17
   }.getOrElse(false)
 }

@@ -2,8 +2,6 @@ package io.sparkzorder.index
 
 import java.util.{LinkedHashMap => JLinkedHashMap}
 
-import org.apache.hadoop.fs.FileStatus
-
 /** What the cache of indexes holds, with its size. */
 private[sparkzorder] trait Sized {
 
@@ -12,22 +10,31 @@ private[sparkzorder] trait Sized {
 }
 
 /**
- * Names a part of an index: the paths, or one column. An index that is written anew is another file,
- * or at least has another length or time.
+ * Names a part of an index: the paths, or one column. Each generation is another file; the identity tells
+ * an index from the one before a DROP, whose files had the same names.
  *
  * @param part -1 for the paths, else the number of a column
  * @param derived what was made of the part; empty for the part as it was read
  */
 private[index] final case class CacheKey(
     path: String,
+    identity: String,
     length: Long,
     modified: Long,
     part: Int,
     derived: String)
 
 private[index] object CacheKey {
-  def of(file: FileStatus, part: Int, derived: String = ""): CacheKey =
-    CacheKey(file.getPath.toString, file.getLen, file.getModificationTime, part, derived)
+  def of(generation: Generation, part: Int, derived: String = ""): CacheKey = {
+    val file = generation.file
+    CacheKey(
+      file.getPath.toString,
+      generation.identity,
+      file.getLen,
+      file.getModificationTime,
+      part,
+      derived)
+  }
 }
 
 /** Parts of indexes that were loaded, shared by all sessions; what was not used for longest goes first. */
@@ -98,5 +105,6 @@ object IndexCache {
     used = 0L
   }
 
-  private[index] def headerKey(file: FileStatus): CacheKey = CacheKey.of(file, Header)
+  private[index] def headerKey(generation: Generation): CacheKey =
+    CacheKey.of(generation, Header)
 }

@@ -1,5 +1,7 @@
 package io.sparkzorder.index
 
+import java.util.UUID
+
 import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
@@ -16,15 +18,23 @@ final case class HeaderColumn(path: Seq[String], kind: String)
  * What an index says of itself, JSON in the key-values of its footer.
  *
  * @param version of the format
+ * @param id of this one file; None before version 2
  * @param chosen columns that the user named; None for the first ones of each file
  * @param columns that are indexed
  * @param shapes leaf columns of the files; `schema` of a row is a position in this list
  */
 final case class IndexHeader(
     version: Int,
+    id: Option[String],
     chosen: Option[Seq[Seq[String]]],
     columns: Seq[HeaderColumn],
     shapes: Seq[Seq[Seq[String]]]) {
+
+  /**
+   * False for an index of version 1, whose writer took NaN for noticed by every version of Parquet: its
+   * FLOAT and DOUBLE columns may hold NaN wherever they have bounds.
+   */
+  def knowsNaN: Boolean = version >= 2
 
   def indexed: IndexedSeq[IndexedColumn] =
     columns.map(c => IndexedColumn(c.path, LeafType.parse(c.kind))).toIndexedSeq
@@ -33,8 +43,8 @@ final case class IndexHeader(
 /** The index as a Parquet file: one row a data file. `docs/index.md` describes it for other readers. */
 object IndexFormat {
 
-  /** An index of a newer version is not read. */
-  val Version = 1
+  /** An index of a newer version is not read. Version 2 is as version 1, with `id` and [[IndexHeader.knowsNaN]]. */
+  val Version = 2
 
   /** Key of the header in the footer's key-values. */
   val HeaderKey = "spark.zorder.index"
@@ -50,6 +60,7 @@ object IndexFormat {
 
   def header(content: IndexContent, chosen: Option[Seq[Seq[String]]]): IndexHeader = IndexHeader(
     Version,
+    Some(UUID.randomUUID().toString),
     chosen,
     content.columns.map(c => HeaderColumn(c._1.path, c._1.leafType.text)),
     content.shapes.take(MaxShapes).map(_.leaves))

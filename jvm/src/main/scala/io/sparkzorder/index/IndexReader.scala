@@ -23,15 +23,21 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
   private val options =
     HadoopReadOptions.builder(conf).usePageChecksumVerification(true).build()
 
-  /** @throws java.io.IOException also when it is no index of a known version */
-  lazy val header: IndexHeader = open { reader =>
-    val meta = reader.getFooter.getFileMetaData
-    val read = IndexFormat.parse(meta.getKeyValueMetaData.get(IndexFormat.HeaderKey))
-    if (meta.getSchema != schemaOf(read)) {
+  private lazy val loaded: (IndexHeader, String) = open { reader =>
+    val json = headerOf(reader)
+    val read = IndexFormat.parse(json)
+    if (reader.getFooter.getFileMetaData.getSchema != schemaOf(read)) {
       throw new java.io.IOException("its columns are not those of its header")
     }
-    read
+    (read, json)
   }
+
+  /** @throws java.io.IOException also when it is no index of a known version */
+  def header: IndexHeader = loaded._1
+
+  private def headerOf(reader: ParquetFileReader): String =
+    reader.getFooter.getFileMetaData.getKeyValueMetaData.get(IndexFormat.HeaderKey)
+
 
   private def schemaOf(header: IndexHeader): MessageType = IndexFormat.schema(header.indexed)
   private lazy val schema = schemaOf(header)
@@ -70,7 +76,7 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
         case "nulls" => nulls.take(chunk)
         case "may_hold_nan" =>
           chunk.foreach { (i, defined) =>
-            if (defined && !chunk.column.getBoolean) {
+            if (defined && header.knowsNaN && !chunk.column.getBoolean) {
               flags(i) = (flags(i) | ColumnValues.NoNaN).toByte
             }
           }
@@ -103,6 +109,10 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
       body: (Seq[String], ColumnChunk) => Unit): Int = open { reader =>
     val total = Math.toIntExact(reader.getRecordCount)
     val meta = reader.getFooter.getFileMetaData
+    // the header has an id of its own for each file that was ever written
+    if (headerOf(reader) != loaded._2) {
+      throw new java.io.IOException("another index has taken its place while it was read")
+    }
     val wanted = IndexReader.project(schema, paths)
     reader.setRequestedSchema(wanted)
     var from = 0

@@ -15,24 +15,44 @@ import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.util.{ExclusiveFile, RawFiles}
 
 /**
+ * A generation of an index.
+ *
+ * @param identity of the index, the same for all of its generations. An index that is created after a DROP
+ *   has another one, even where its file has the same name, length and time
+ */
+final case class Generation(file: FileStatus, identity: String)
+
+/**
  * Where a table's index lies: numbered generations `_zorder/_index/_<n>`, each complete from the moment
- * it appears. Readers take the newest; only writers remove old ones.
+ * it appears, beside an empty file whose name is the identity of the index. Readers take the newest
+ * generation; only writers remove old ones.
  */
 final class IndexStore(val root: Path, conf: Configuration) extends Logging {
   private val fs: FileSystem = RawFiles.of(root, conf)
   private val directory = new Path(new Path(root, StateDirectory.Name), IndexStore.Name)
 
   /** Generations, the newest first; none where there is no index. */
-  def generations(): Seq[FileStatus] = {
-    val found =
-      try fs.listStatus(directory).toSeq
-      catch {
-        // also below the path of a file
-        case _: FileNotFoundException | _: ParentNotDirectoryException => Nil
-      }
-    found.filter(s => s.isFile && IndexStore.number(s).isDefined).sortBy(s =>
-      -IndexStore.number(s).get)
+  def generations(): Seq[FileStatus] = generationsIn(list())
+
+  /** What queries read; None where there is no index. */
+  def newest: Option[Generation] = {
+    val there = list()
+    generationsIn(there).headOption.map(Generation(_, identities(there).sorted.mkString(" ")))
   }
+
+  private def list(): Seq[FileStatus] =
+    try fs.listStatus(directory).toSeq
+    catch {
+      // also below the path of a file
+      case _: FileNotFoundException | _: ParentNotDirectoryException => Nil
+    }
+
+  private def generationsIn(there: Seq[FileStatus]): Seq[FileStatus] =
+    there.filter(s => s.isFile && IndexStore.number(s).isDefined)
+      .sortBy(s => -IndexStore.number(s).get)
+
+  private def identities(there: Seq[FileStatus]): Seq[String] =
+    there.map(_.getPath.getName).filter(_.startsWith(IndexStore.Identity))
 
   def exists: Boolean = generations().nonEmpty
 
@@ -87,6 +107,10 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
     // the directory of a table that was overwritten meanwhile stays away
     if (!fs.exists(directory.getParent)) throw new FileNotFoundException(s"${directory.getParent}")
     fs.mkdirs(directory)
+    // two writers at once may leave two: together they are the identity
+    if (identities(list()).isEmpty) {
+      fs.create(new Path(directory, IndexStore.Identity + UUID.randomUUID()), false).close()
+    }
     val temporary = new Path(directory, s"_tmp_${UUID.randomUUID()}")
     try {
       val header = IndexFormat.header(content, chosen)
@@ -115,6 +139,7 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
 
 object IndexStore {
   val Name = "_index"
+  private val Identity = "_id_"
   private val Attempts = 20
   private val AbandonedMs = 24L * 3600 * 1000
 

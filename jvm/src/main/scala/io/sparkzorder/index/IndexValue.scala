@@ -48,7 +48,10 @@ private[sparkzorder] object IndexValue {
   }
 
   private def decimal(unscaled: BigInteger, d: DecimalLeaf): Any =
-    if (d.inLongs) { if (unscaled.bitLength < 64) unscaled.longValue else null }
+    if (d.inLongs) {
+      // a value may be larger than its precision allows; the index must have room for it
+      if (unscaled.bitLength < (if (d.inInts) 32 else 64)) unscaled.longValue else null
+    }
     else wide(unscaled).orNull
 
   /** 16 bytes in the order of the numbers; None for what takes more. */

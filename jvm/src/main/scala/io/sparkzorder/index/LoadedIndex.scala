@@ -14,15 +14,26 @@ import org.apache.spark.unsafe.array.ByteArrayMethods
  * One generation of an index as queries use it: parts are loaded when they are asked for first.
  *
  * @param root the table's directory, qualified
- * @param file the generation
  * @param cacheSize bytes that the cache of all indexes may take
  */
-final class LoadedIndex(root: Path, file: FileStatus, conf: Configuration, cacheSize: Long)
+final class LoadedIndex(
+    root: Path,
+    generation: Generation,
+    conf: Configuration,
+    cacheSize: Long)
     extends IndexColumns {
-  private lazy val reader = new IndexReader(file, conf)
+  private lazy val opened = new IndexReader(generation.file, conf)
+
+  /** Reads the file whose header was loaded, and no other one that took its place. */
+  private def reader: IndexReader = {
+    if (opened.header.id != loadedHeader.id) {
+      throw new java.io.IOException("another index has taken its place while it was read")
+    }
+    opened
+  }
 
   private lazy val loadedHeader =
-    IndexCache(IndexCache.headerKey(file), cacheSize)(new LoadedHeader(reader.header))
+    IndexCache(IndexCache.headerKey(generation), cacheSize)(new LoadedHeader(opened.header))
 
   /** @throws java.io.IOException when the generation cannot be used */
   override def indexed: IndexedSeq[IndexedColumn] = loadedHeader.indexed
@@ -31,18 +42,19 @@ final class LoadedIndex(root: Path, file: FileStatus, conf: Configuration, cache
 
   /** The data files, to be found by their paths. */
   lazy val files: PathLookup =
-    IndexCache(CacheKey.of(file, IndexCache.Files), cacheSize)(new PathLookup(root, reader.files()))
+    IndexCache(CacheKey.of(generation, IndexCache.Files), cacheSize)(new PathLookup(root, reader.files()))
 
   override def table: FileTable = files.table
 
   override def column(number: Int): ColumnValues =
-    IndexCache(CacheKey.of(file, number), cacheSize)(new LoadedColumn(reader.column(number))).values
+    IndexCache(CacheKey.of(generation, number), cacheSize)(new LoadedColumn(reader.column(number))).values
 
   override def derived[T <: Sized](number: Int, name: String)(make: => T): T =
-    IndexCache(CacheKey.of(file, number, name), cacheSize)(make)
+    IndexCache(CacheKey.of(generation, number, name), cacheSize)(make)
 }
 
 private final class LoadedHeader(header: IndexHeader) extends Sized {
+  val id: Option[String] = header.id
   val indexed: IndexedSeq[IndexedColumn] = header.indexed
   val shapes: IndexedSeq[FileShape] = header.shapes.map(FileShape(_)).toIndexedSeq
   override def bytes: Long =

@@ -82,8 +82,7 @@ object OrderedType {
     case t if TimeBridge.isTime(t) => Some(FixedOrder(dataType, 8))
     case d: DecimalType if d.precision <= Decimal.MAX_LONG_DIGITS => Some(FixedOrder(d, 8))
     case d: DecimalType => Some(WideDecimalOrder(d.scale))
-    case s: StringType if TypeBridge.hasBinaryOrdering(s) => Some(StringOrder)
-    case _: CharType | _: VarcharType => Some(StringOrder)
+    case text if TypeBridge.isTextInBinaryOrder(text) => Some(StringOrder)
     case BinaryType => Some(BinaryOrder)
     case _ => None
   }

@@ -94,6 +94,16 @@ class IndexValueSuite extends AnyFunSuite with RandomInputs {
     assert(asBytes === asInt)
   }
 
+  test("a decimal that needs more bits than the index has for its precision is unknown") {
+    def bounds(max: Long, precision: Int) =
+      IndexValue.bounds(Long.box(0), Long.box(max), DecimalLeaf(precision, 0))
+    assert(bounds(Int.MaxValue.toLong, 9).isDefined)
+    assert(bounds(Int.MaxValue + 1L, 9) === None)
+    assert(bounds(Int.MaxValue + 1L, 10).isDefined)
+    val bytes = Binary.fromConstantByteArray(BigInteger.ONE.shiftLeft(40).negate.toByteArray)
+    assert(IndexValue.bounds(bytes, Int.box(0), DecimalLeaf(5, 2)) === None)
+  }
+
   test("wide decimals are bytes in the order of the numbers") {
     withRandom { random =>
       val numbers = Seq.fill(300)(new BigInteger(random.nextInt(127), random.self))

@@ -14,6 +14,7 @@ import io.sparkzorder.index.{
   DoubleLeaf,
   FileEntry,
   FileShape,
+  Generation,
   IndexCache,
   IndexContent,
   IndexedColumn,
@@ -95,7 +96,7 @@ object SkippingBenchmark {
 
   private def load(file: FileStatus): Double = {
     IndexCache.clear()
-    val index = new LoadedIndex(root, file, conf, Long.MaxValue)
+    val index = new LoadedIndex(root, Generation(file, ""), conf, Long.MaxValue)
     time {
       index.files
       index.indexed.indices.foreach(index.column)
@@ -131,7 +132,7 @@ object SkippingBenchmark {
     val table = new TableColumns(attributes, schema, new StructType(), _ == _)
     def query(statuses: Array[FileStatus]): Seq[Double] = {
       val start = cpu()
-      val index = new LoadedIndex(root, file, conf, Long.MaxValue)
+      val index = new LoadedIndex(root, Generation(file, ""), conf, Long.MaxValue)
       val keep = FilterOnFiles.compile(predicates(files), table, index, caseSensitive = false)
       val compiled = cpu()
       keep(statuses(0))

@@ -83,9 +83,9 @@ final class IndexRun(session: Session, target: Target, statement: String) {
     val written = store.update { before =>
       val chosen = named.orElse(before.flatMap(_._1.chosen))
       val choice = ColumnChoice(chosen, orderingColumns)
-      val kept = before.filter(b => !fromScratch && covers(b, choice.always)).map { case (_, c) =>
-        unchanged(c, listed)
-      }
+      val kept = before
+        .filter(b => !fromScratch && b._1.knowsNaN && covers(b, choice.always))
+        .map { case (_, c) => unchanged(c, listed) }
       val known = kept.toSeq.flatMap(c => (0 until c.files.size).map(c.files.path)).toSet
       val missing = listed.files.filterNot(f => known(Relative.path(root, f.path)))
       val built = phases("footers")(indexBuild(choice).of(missing))

@@ -54,7 +54,7 @@ final class IndexNarrowing private[sparkzorder] (
         new Guarded(j, relation.location.toString, j.causes)
       }
     } catch {
-      case NonFatal(e) =>
+      case PruningFailure(e) =>
         IndexNarrowing.failed(relation.location.toString, e)
         None
     }
@@ -67,7 +67,7 @@ final class IndexNarrowing private[sparkzorder] (
     override def verdict(file: FileStatus): Int =
       try judge.verdict(file)
       catch {
-        case NonFatal(e) =>
+        case PruningFailure(e) =>
           IndexNarrowing.failed(table, e)
           FileJudge.NoEntry
       }
@@ -82,7 +82,7 @@ final class IndexNarrowing private[sparkzorder] (
         IndexNarrowing.tables(relation.location.rootPaths).map(judge(_, filters, size))
       }
     } catch {
-      case NonFatal(e) =>
+      case PruningFailure(e) =>
         IndexNarrowing.failed(relation.location.toString, e)
         Nil
     }
@@ -91,14 +91,14 @@ final class IndexNarrowing private[sparkzorder] (
     try {
       val conf = settings.hadoop
       val table = root.getFileSystem(conf).makeQualified(root)
-      val sqlConf = SQLConf.get
+      // as Spark's reader has them: a view may belong to another session than the query
+      val sqlConf = settings.session.sessionState.conf
       val columns = new TableColumns(
         output,
         relation.dataSchema,
         relation.partitionSchema,
         sqlConf.resolver)
-      def newest = new IndexStore(table, conf).generations().headOption
-        .toRight("there is no index")
+      def newest = new IndexStore(table, conf).newest.toRight("there is no index")
       columnsFoundByName(conf).flatMap(_ => newest) match {
         case Left(reason) => IndexUse(table, None, Some(reason))
         case Right(generation) =>
@@ -109,7 +109,7 @@ final class IndexNarrowing private[sparkzorder] (
             None)
       }
     } catch {
-      case NonFatal(e) =>
+      case PruningFailure(e) =>
         IndexNarrowing.failed(root.toString, e)
         IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
     }
@@ -119,12 +119,30 @@ final class IndexNarrowing private[sparkzorder] (
     Seq(relation.dataSchema, DataTypeUtils.fromAttributes(output)).exists(ParquetUtils.hasFieldIds)
 
   /** The index knows columns by their names in the files; a session may have Spark find them otherwise. */
-  private def columnsFoundByName(conf: Configuration): Either[String, Unit] =
-    if (SQLConf.get.parquetFieldIdReadEnabled && hasFieldIds) {
+  private def columnsFoundByName(conf: Configuration): Either[String, Unit] = {
+    // Spark's reader takes it from here, and so from the options too
+    val byId = conf.getBoolean(
+      SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key,
+      SQLConf.PARQUET_FIELD_ID_READ_ENABLED.defaultValue.get)
+    if (byId && hasFieldIds) {
       Left("columns are found by field ids")
     } else if (DataFormat.readBy(relation.fileFormat).exists(!_.readsByName(conf))) {
       Left("columns are found by positions")
     } else Right(())
+  }
+}
+
+/**
+ * What goes wrong with an index and must not go wrong with the query: it reads all files then. Beside
+ * errors of reading these are a heap too small for the index, a filter too deep for the stack, and classes or
+ * methods that another version of a library lacks. A cancelled query and a broken JVM do stop.
+ */
+private[sparkzorder] object PruningFailure {
+  def unapply(e: Throwable): Option[Throwable] = e match {
+    case _: OutOfMemoryError | _: StackOverflowError | _: LinkageError => Some(e)
+    case NonFatal(_) => Some(e)
+    case _ => None
+  }
 }
 
 object IndexNarrowing extends Logging {

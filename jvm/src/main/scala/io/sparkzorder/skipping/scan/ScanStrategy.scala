@@ -23,7 +23,9 @@ object ScanStrategy extends SparkStrategy {
     case ScanOperation(_, _, _, scan: LogicalRelation)
         if Settings.ofSession(Settings.Enabled) =>
       indexed(scan).map(copy => plan.transformUp { case r if r eq scan => copy }) match {
-        case Some(copy) => FileSourceStrategy(copy).map(withNumbers)
+        case Some(copy) =>
+          val planned = FileSourceStrategy(copy)
+          if (Settings.ofSession(Settings.SkippingMetricsScan)) planned.map(withNumbers) else planned
         case None => Nil
       }
     case _ => Nil

@@ -161,7 +161,7 @@ class IndexCommandSuite extends IndexTestBase {
       assert(entries(dir) === listed(dir))
       val index = new LoadedIndex(
         new Path(s"file:$dir"),
-        storeOf(dir).generations().head,
+        storeOf(dir).newest.get,
         spark.sessionState.newHadoopConf(),
         1L << 20)
       val files =

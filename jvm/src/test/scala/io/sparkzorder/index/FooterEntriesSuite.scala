@@ -1,0 +1,80 @@
+package io.sparkzorder.index
+
+import java.io.File
+import java.nio.file.Files
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.parquet.schema.MessageTypeParser
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.sparkzorder.table.DataFile
+import io.sparkzorder.table.stats.{Footer, LeafBounds}
+import io.sparkzorder.util.RawFiles
+
+/** Whose bounds of FLOAT and DOUBLE columns say that no value is NaN. */
+class FooterEntriesSuite extends AnyFunSuite {
+  private val conf = new Configuration()
+
+  private def footer(createdBy: String): Footer = Footer(
+    DataFile(0, 0, new FileStatus(10L, false, 1, 100L, 5L, new Path("file:/t/a.parquet"))),
+    2L,
+    16L,
+    MessageTypeParser.parseMessageType("message m { optional double d; }"),
+    Map.empty,
+    None,
+    Array(LeafBounds(0L, Double.box(1), Double.box(2), known = true)),
+    createdBy)
+
+  private def entry(createdBy: String): FileEntry =
+    new FooterEntries(ColumnChoice()).of(footer(createdBy), "a.parquet")
+
+  private def isTrusted(createdBy: String): Boolean = entry(createdBy).leaves.head.noNaN
+
+  private val build = "(build db4183109d5b734ec5930d870cdae161e408ddba)"
+
+  test("parquet-mr drops the bounds of a chunk with NaN from 1.10 to 1.17") {
+    for (v <- Seq("1.10.0", "1.13.1", "1.15.2", "1.16.0", "1.17.0", "1.17.9", "1.17.0-SNAPSHOT"))
+      assert(isTrusted(s"parquet-mr version $v $build"), v)
+    for (v <- Seq("1.8.1", "1.9.0")) assert(!isTrusted(s"parquet-mr version $v $build"), v)
+  }
+
+  test("from 1.18 on parquet-java leaves NaN out of the bounds") {
+    for (v <- Seq("1.18.0-SNAPSHOT", "1.18.0-rc.1", "1.18.0", "1.18.3", "1.19.0", "2.0.0", "2.10.1"))
+      for (name <- Seq("parquet-mr", "parquet-java"))
+        assert(!isTrusted(s"$name version $v $build"), v)
+  }
+
+  test("other writers, and texts that tell no version") {
+    for (by <- Seq(
+        "parquet-cpp-arrow version 14.0.1",
+        "impala version 4.0.0-RELEASE (build 1)",
+        "DuckDB",
+        "parquet-mr",
+        "parquet-mr version x",
+        "",
+        "x y z")) {
+      assert(!isTrusted(by), by)
+    }
+  }
+
+  test("an index of version 1 trusted every version of parquet-mr: its readers do not") {
+    val dir = Files.createTempDirectory("zorder-index").toFile
+    try {
+      assert(new File(dir, "_zorder/_index").mkdirs())
+      val content = IndexContent.of(Seq(entry(s"parquet-mr version 1.17.0 $build")))
+      def flags(version: Int): Seq[Byte] = {
+        val path = new Path(s"file:$dir/_zorder/_index/_$version")
+        val header = IndexFormat.header(content, None).copy(version = version)
+        IndexWriter.write(content, header, path, RawFiles.writeRaw(new Configuration(conf)))
+        val file = path.getFileSystem(conf).getFileStatus(path)
+        val ofQueries = new LoadedIndex(new Path(s"file:$dir"), Generation(file, ""), conf, 1L << 20)
+        val read = new IndexReader(file, conf).content().column(0).flags.toSeq
+        assert(ofQueries.column(0).flags.toSeq === read)
+        read
+      }
+      assert(flags(1) === Seq(ColumnValues.Bounded))
+      assert(flags(IndexFormat.Version) === Seq(ColumnValues.Bounded | ColumnValues.NoNaN))
+    } finally org.apache.commons.io.FileUtils.deleteDirectory(dir)
+  }
+}

@@ -1,0 +1,39 @@
+package io.sparkzorder.skipping.scan
+
+import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression, Literal, Or}
+
+import io.sparkzorder.skipping.SkippingTestBase
+
+/** An error while an index is asked makes no query fail: it reads all of its files. */
+class PruningFailureSuite extends SkippingTestBase {
+
+  test("a filter that is nested too deeply for the stack") {
+    withTableDir { dir =>
+      filesOf(dir, sql("SELECT 1 i"), sql("SELECT 2 i"))
+      createIndex(dir)
+      val scan = scanOf(read(dir).where("i = 1"))
+      val one = EqualTo(scan.output.head, Literal(1))
+      val deep = (1 to 200000).foldLeft[Expression](one)((e, _) => Or(e, one))
+      val before = IndexNarrowing.failureCount
+      assert(scan.kept(Seq(deep)).size === 2)
+      assert(IndexNarrowing.failureCount > before)
+    }
+  }
+
+  test("which errors are the index's and not the query's") {
+    def isOfIndex(e: Throwable) = e match {
+      case PruningFailure(_) => true
+      case _ => false
+    }
+    for (e <- Seq(
+        new java.io.IOException,
+        new RuntimeException,
+        new StackOverflowError,
+        new OutOfMemoryError,
+        new NoSuchMethodError,
+        new NoClassDefFoundError,
+        new ExceptionInInitializerError(new RuntimeException))) assert(isOfIndex(e), e)
+    // a query that is cancelled, or a JVM that is broken, stops
+    for (e <- Seq(new InterruptedException, new InternalError)) assert(!isOfIndex(e), e)
+  }
+}
