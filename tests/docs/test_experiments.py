@@ -9,7 +9,8 @@ from pyspark.sql import SparkSession
 from benchmarks.demo.queries import COLUMNS
 from docs.experiments import data, impala_text, lab
 from docs.experiments.__main__ import HEAD, PAGE, page, section
-from docs.experiments.impala_text import EXPERIMENTS, LEXICAL, ZORDER, Setting
+from docs.experiments.impala_text import EXPERIMENTS, LEXICAL, ZORDER
+from docs.experiments.setting import Setting
 from spark_zorder import functions as F
 from tests.support.optimizing import settings
 
