@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import data_files, rows_of, run_python, snapshot
+from tests.support import data_files, rows_of, snapshot
 from tests.support.optimizing import (
     arrow_rows,
     optimize,
     pa,
-    quoted,
     run,
     statement,
     write,
@@ -179,32 +178,3 @@ def test_tables_without_rows(spark: SparkSession, tmp_path: Path) -> None:
     write(table / "one.parquet", rows(5, 6))
     assert optimize(spark, table, ["id", "x"]).metrics.numRows == 1
     assert sum(arrow_rows(table).values()) == 1
-
-
-PLAIN = """
-from pyspark.sql import SparkSession
-spark = (
-    SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    .config("spark.sql.shuffle.partitions", "1").getOrCreate()
-)
-frame = spark.read.parquet({path!r})
-assert frame.columns == ["id", "x", "p"], frame.columns
-assert (frame.count(), frame.where("id < 10").count()) == (180, 20)
-more = spark.range(7).selectExpr("id", "id x", "9 p")
-more.write.partitionBy("p").mode("append").parquet({path!r})
-assert spark.read.parquet({path!r}).count() == 187
-print("read", frame.count())
-"""
-
-
-@pytest.mark.classic_only
-def test_spark_without_the_extension(spark: SparkSession, tmp_path: Path) -> None:
-    table = tmp_path / "t"
-    for p in (1, 2):
-        write_parts(table / f"p={p}", rows(0, 90))
-    optimize(spark, table, ["id", "x"])
-    done = run_python(PLAIN.format(path=str(table)))
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "read 180" in done.stdout
-    result = run(spark, f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY id")
-    assert result.metrics.numRows == 187

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame
 
 ROOT = Path(__file__).parent.parent.parent
 
-# Of JVMs on two cores: sessions are short, and the second compiler takes much of a core; Parquet's
-# buffers are humongous objects to the usual collector, which then marks the heap without end.
+# Sessions in tests are short, so the second JIT compiler costs more than it gains. The default
+# collector treats Parquet's buffers as humongous objects and keeps marking the heap.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
 
 
@@ -60,7 +60,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command, with variables added to (or, when empty, taken from) the environment."""
     inherited = {key: value for key, value in os.environ.items() if key != "SPARK_TESTING"}
-    merged = {**inherited, **environment}
+    merged = {**inherited, "JDK_JAVA_OPTIONS": JVM_OPTIONS, **environment}
     return subprocess.run(
         command,
         cwd=cwd,
