@@ -15,8 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_zorder import __version__, _jars, configure
-from tests import rows
-from tests.support import JVM_OPTIONS
+from tests.support import JVM_OPTIONS, rows
 
 # environments of other rows have pyspark, pytest and pyarrow, not what benchmarks and pages need
 WITH_BENCHMARKS = ["benchmarks", "docs/test_docs.py", "docs/test_experiments.py"]

@@ -7,8 +7,8 @@ import pytest
 
 from spark_zorder import __version__, _jars
 from spark_zorder._jars import Row
-from tests.rows import promised, rows_of_the_build, table_of_the_build
 from tests.support import ROOT
+from tests.support.rows import promised, rows_of_the_build, table_of_the_build
 
 # the format of class files, by the Java that reads it
 CLASS_VERSION = {"8": 52, "17": 61}

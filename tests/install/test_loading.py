@@ -13,8 +13,8 @@ import pytest
 from spark_zorder import _jars
 from spark_zorder._jars import Row
 from spark_zorder.session import EXTENSION
-from tests.rows import promised
 from tests.support import run
+from tests.support.rows import promised
 
 JAR = str(_jars.find_for_pyspark())
 OURS = _jars.row_of(JAR)

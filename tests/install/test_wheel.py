@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from spark_zorder import __version__
-from tests.rows import table_of_the_build
 from tests.support import ROOT, run
+from tests.support.rows import table_of_the_build
 
 # the wheel holds the jars of all rows, which `make test` does not build
 pytestmark = pytest.mark.slow
