@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from spark_zorder import __version__, _jars, configure
 from tests.support import JVM_OPTIONS, rows
 
-# environments of other rows have pyspark, pytest and pyarrow, not what benchmarks and pages need
+# the environments of other rows lack the packages that benchmarks and pages need
 WITH_BENCHMARKS = ["benchmarks", "docs/test_docs.py", "docs/test_experiments.py"]
 collect_ignore = [] if importlib.util.find_spec("duckdb") else WITH_BENCHMARKS
 
@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if config.getoption("mode") == "connect":
-        # the local Connect server then takes a free port instead of a fixed one
+        # the local Connect server then uses a free port instead of a fixed one
         os.environ["SPARK_TESTING"] = "1"
 
 
@@ -68,7 +68,7 @@ def is_connect(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="session")
 def spark(is_connect: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session with the extension, as a user builds it: by configure()."""
+    """A session that configure() built, as in the program of a user."""
     builder = SparkSession.builder.appName("spark-zorder tests")
     builder = builder.remote("local[2]") if is_connect else builder.master("local[2]")
     for key, value in SETTINGS.items():
@@ -91,7 +91,7 @@ def every_row(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 @pytest.fixture
 def database(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A database of the test's own, in use while the test runs."""
+    """A new database for the test, and the current one while the test runs."""
     name = re.sub(r"\W+", "_", request.node.name)
     spark.sql(f"CREATE DATABASE {name}")
     spark.sql(f"USE {name}")

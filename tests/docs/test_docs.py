@@ -1,4 +1,4 @@
-"""The pages in docs/: their code runs, their links lead somewhere, generated ones are current."""
+"""The pages in docs/: code blocks run, links are valid, and generated pages are current."""
 
 import re
 import subprocess

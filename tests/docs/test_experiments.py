@@ -1,4 +1,4 @@
-"""The experiments of the documentation on small tables; their page has what the program writes."""
+"""The experiments of the documentation on small tables, and the page that they write."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def small(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         sales_page_rows=300,
         page_rows=100,
     )
-    # a lab sets the session's limit of pages
+    # a lab changes the limit of rows in a page for the session
     with settings(spark, {lab.PAGE_ROWS: "100"}):
         yield setting
 

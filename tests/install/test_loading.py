@@ -58,7 +58,7 @@ def test_the_extension_loads(settings: list[str]) -> None:
 @pytest.mark.slow
 def test_check_finds_a_session_of_configure_in_order() -> None:
     installed = Path(sys.executable).parent / "spark-zorder"
-    # an environment of another row has not installed the package
+    # in environments of other rows the package is not installed
     main = "from spark_zorder.cli import main; raise SystemExit(main())"
     command = [str(installed)] if installed.exists() else [sys.executable, "-c", main]
     done = run([*command, "check"])
@@ -80,7 +80,7 @@ assert check(configure(SparkSession.builder).getOrCreate())
 
 
 def wrong_rows() -> list[Row]:
-    """One jar of another Spark with the same Scala, and one of another Scala."""
+    """Return a row of another Spark with the same Scala, and a row of another Scala."""
     assert OURS is not None
     others = sorted(set(promised()) - {OURS})
     same = [row for row in others if row.scala == OURS.scala]
@@ -93,7 +93,7 @@ def wrong_rows() -> list[Row]:
 def test_a_jar_of_another_row_stops_the_session_and_names_the_right_one(row: Row) -> None:
     assert OURS is not None
     jar = _jars.find(row.spark, row.scala)
-    # Python on Spark 3.5 does not find it without its name
+    # in Python, Spark 3.5 does not find the extension as a service
     named = [f"spark.sql.extensions={EXTENSION}"] if OURS.spark == "3.5" else []
     done = run([sys.executable, "-c", USE, f"spark.jars={jar}", *named])
     assert done.returncode != 0
