@@ -49,16 +49,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("mode") == "classic":
+    mode = config.getoption("mode")
+    if mode == "classic":
         return
-    with_session = [
+    left_out = {"classic_only"} | ({"not_connect"} if mode == "connect" else set())
+    chosen = [
         item
         for item in items
         if "spark" in getattr(item, "fixturenames", ())
-        and item.get_closest_marker("classic_only") is None
+        and left_out.isdisjoint(mark.name for mark in item.iter_markers())
     ]
-    config.hook.pytest_deselected(items=[item for item in items if item not in with_session])
-    items[:] = with_session
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
 
 
 @pytest.fixture(scope="session")

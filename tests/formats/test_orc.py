@@ -76,6 +76,7 @@ def table(tmp_path: Path) -> Path:
     return directory
 
 
+@pytest.mark.not_connect
 def test_rows_of_another_writer_are_the_same_for_another_reader(
     spark: SparkSession, table: Path
 ) -> None:
@@ -97,6 +98,7 @@ def test_rows_of_another_writer_are_the_same_for_another_reader(
     assert [f.name for f in files(table)] == ["data-0", "data-2", "data-1", "data-3"]
 
 
+@pytest.mark.not_connect
 def test_queries_read_few_files_and_all_rows(spark: SparkSession, table: Path) -> None:
     size = sum(f.stat().st_size for f in files(table)) // 16
     optimize(spark, table, f"ZORDER BY (a, b) OPTIONS ('targetFileSize' '{size}')")
