@@ -39,7 +39,8 @@ beside := --numprocesses=2 --dist=loadfile $(if $(SLOWEST),--durations=$(SLOWEST
 # how many of the slowest tests are listed after a run, as in `make test SLOWEST=30`; CI sets it
 SLOWEST ?=
 # tests that start programs of their own, which can do so with every row
-PROGRAMS := tests/formats tests/cluster tests/install/test_loading.py tests/install/test_ways_in.py
+PROGRAMS := tests/formats tests/cluster $(addprefix tests/install/test_,loading.py ways_in.py \
+  without_extension.py)
 # the tag of JVM tests that `make test` leaves to `make test-slow`, as pytest's marker `slow`
 slow := org.scalatest.tags.Slow
 environment_docs := .venv-docs/.installed

@@ -1,1 +1,1 @@
-"""Measurements of spark-zorder; not part of the package."""
+"""Benchmarks of spark-zorder; they are not part of the package."""

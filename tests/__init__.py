@@ -1,4 +1,4 @@
 import pytest
 
-# so that a failed assertion of these helpers shows its values
+# a failed assertion in these helpers then shows its values
 pytest.register_assert_rewrite("tests.support.optimizing")

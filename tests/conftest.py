@@ -15,10 +15,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_zorder import __version__, _jars, configure
-from tests import rows
-from tests.support import JVM_OPTIONS
+from tests.support import JVM_OPTIONS, rows
 
-# environments of other rows have pyspark, pytest and pyarrow, not what benchmarks and pages need
+# the environments of other rows lack the packages that benchmarks and pages need
 WITH_BENCHMARKS = ["benchmarks", "docs/test_docs.py", "docs/test_experiments.py"]
 collect_ignore = [] if importlib.util.find_spec("duckdb") else WITH_BENCHMARKS
 
@@ -45,21 +44,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if config.getoption("mode") == "connect":
-        # the local Connect server then takes a free port instead of a fixed one
+        # the local Connect server then uses a free port instead of a fixed one
         os.environ["SPARK_TESTING"] = "1"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("mode") == "classic":
+    mode = config.getoption("mode")
+    if mode == "classic":
         return
-    with_session = [
+    left_out = {"classic_only"} | ({"not_connect"} if mode == "connect" else set())
+    chosen = [
         item
         for item in items
         if "spark" in getattr(item, "fixturenames", ())
-        and item.get_closest_marker("classic_only") is None
+        and left_out.isdisjoint(mark.name for mark in item.iter_markers())
     ]
-    config.hook.pytest_deselected(items=[item for item in items if item not in with_session])
-    items[:] = with_session
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +70,7 @@ def is_connect(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="session")
 def spark(is_connect: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session with the extension, as a user builds it: by configure()."""
+    """A session that configure() built, as in the program of a user."""
     builder = SparkSession.builder.appName("spark-zorder tests")
     builder = builder.remote("local[2]") if is_connect else builder.master("local[2]")
     for key, value in SETTINGS.items():
@@ -92,7 +93,7 @@ def every_row(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 @pytest.fixture
 def database(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A database of the test's own, in use while the test runs."""
+    """A new database for the test, and the current one while the test runs."""
     name = re.sub(r"\W+", "_", request.node.name)
     spark.sql(f"CREATE DATABASE {name}")
     spark.sql(f"USE {name}")

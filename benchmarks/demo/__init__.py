@@ -1,1 +1,1 @@
-"""What a layout is worth: TPC-DS ``store_sales`` laid out three ways, measured and pictured."""
+"""The effect of layouts: TPC-DS ``store_sales`` in three layouts, measured and drawn."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.demo``: the whole demonstration, from no data to tables and pictures."""
+"""``python -m benchmarks.demo``: the demonstration, from generated data to tables and pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spark_zorder import ZOrderTable
 
 
 def main() -> None:
-    """Run every part; a claim that does not hold ends the program with an error."""
+    """Run all parts; a claim that does not hold ends the program with an error."""
     options = _options()
     folder = options.data
     # in a pipe too, each part is seen when it is done

@@ -1,4 +1,4 @@
-"""The box that each file spans in the space of some columns, read by another engine than Spark."""
+"""The box that each file spans in the space of some columns, as DuckDB reads it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spark_zorder.report import Box
 
 
 def boxes(table: Path, columns: Sequence[str]) -> list[Box]:
-    """Return the box of every data file of a table, in the order of the boxes' corners."""
+    """Return the box of every data file of a table, sorted by the corners of the boxes."""
     ends = ", ".join(
         f"{end}(stats_{end}_value::bigint) filter (path_in_schema = '{column}')"
         for column in columns

@@ -1,4 +1,4 @@
-"""What the demonstration must show, or it fails."""
+"""The claims of the demonstration; it fails if one of them does not hold."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows_are_the_same(unordered: Layout, other: Layout) -> str:
 
 
 def point_queries_touch_few_files(spark: SparkSession, optimized: Layout) -> list[str]:
-    """Judge the two point queries, and the mean over many values that the columns hold."""
+    """Check the two point queries, and the mean over many values of the columns."""
     files = optimized.files()
     minmax = MinMax(spark, files, COLUMNS)
     said = []

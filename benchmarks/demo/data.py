@@ -1,4 +1,4 @@
-"""TPC-DS ``store_sales`` at scale factor 1, generated once and kept."""
+"""TPC-DS ``store_sales`` at scale factor 1, which is generated once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROWS = 2_880_404
 
 
 def store_sales(folder: Path) -> Path:
-    """Return the generated table, one Parquet file; make it when it is not there."""
+    """Return the table as one Parquet file; generate the file if it is missing."""
     table = tpcgen.generate("tpcds", "store_sales", 1, folder / "generated")
     rows = duckdb.read_parquet(str(table)).count("*").fetchall()[0][0]
     if rows != ROWS:

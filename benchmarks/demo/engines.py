@@ -1,4 +1,4 @@
-"""Two engines that run the queries: seconds, bytes read and rows found, as each reports them."""
+"""Spark and DuckDB as engines of the queries: seconds, bytes read, and rows found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a query; bytes and files are None where nothing reports them."""
+    """One run of a query; bytes and files are None if the engine does not report them."""
 
     seconds: float
     bytes_read: int | None
@@ -21,7 +21,7 @@ class Run:
 
 
 class Spark:
-    """Reads whole rows; bytes are the input metrics of its tasks, files those of its plan."""
+    """Spark; bytes are the input metrics of its tasks, files those of its plan."""
 
     def __init__(self, spark: SparkSession, skipping: bool) -> None:
         self.name = "Spark with the index" if skipping else "Spark"
@@ -30,7 +30,7 @@ class Spark:
         self._context = spark._jsc.sc()
 
     def run(self, table: Path, where: str) -> Run:
-        """Run ``select * ... where`` and read every column of the rows that it finds."""
+        """Run ``select * ... where``, and read all columns of the result."""
         self._spark.conf.set("spark.zorder.skipping.enabled", self._skipping)
         before = self._bytes_read()
         start = time.perf_counter()
@@ -51,7 +51,7 @@ def _planned_files(query: DataFrame) -> int:
 
 
 class DuckDB:
-    """Reads whole rows; bytes are what the operating system gave this process meanwhile.
+    """DuckDB; bytes are those that the operating system returned to this process meanwhile.
 
     DuckDB's own profile leaves out the bytes that it prefetches.
     """
@@ -64,7 +64,7 @@ class DuckDB:
         self._db.execute("set enable_external_file_cache = false")
 
     def run(self, table: Path, where: str) -> Run:
-        """Run ``select * ... where`` and read every column of the rows that it finds."""
+        """Run ``select * ... where``, and read all columns of the result."""
         before = _bytes_given()
         start = time.perf_counter()
         query = f"from read_parquet('{table}/*.parquet') where {where}"

@@ -19,23 +19,23 @@ FILES = 64
 
 @dataclass(frozen=True)
 class Layout:
-    """A table on disk and how long it took to lay it out."""
+    """A table on disk, and the seconds of its layout."""
 
     name: str
     path: Path
     seconds: float
 
     def files(self) -> list[Path]:
-        """Return the data files, in the order of their names."""
+        """Return the data files, sorted by name."""
         return sorted(self.path.glob("*.parquet"))
 
     def size(self) -> int:
-        """Return the bytes of the data files."""
+        """Return the size of the data files."""
         return sum(f.stat().st_size for f in self.files())
 
 
 def make_all(spark: SparkSession, source: Path, folder: Path) -> list[Layout]:
-    """Make the layouts that are not there yet; the unordered one is the others' input."""
+    """Create the missing layouts; the unordered layout is the input of the others."""
     unordered = _make(folder / "unordered", lambda to: _unordered(spark, source, to))
     lexical = _make(folder / "lexical", lambda to: _lexical(spark, unordered.path, to))
     zorder = _make(folder / "optimized", lambda to: _optimized(spark, unordered, to))
@@ -74,14 +74,14 @@ def _optimized(spark: SparkSession, source: Layout, to: Path) -> float:
 
 
 def index_all(spark: SparkSession, made: Sequence[Layout]) -> None:
-    """Give those layouts the skipping index that OPTIMIZE did not write."""
+    """Create the skipping index of the layouts that OPTIMIZE did not write."""
     for layout in made:
         table = layout.path.absolute()
         spark.sql(f"CREATE IF NOT EXISTS ZORDER INDEX ON '{table}'").collect()
 
 
 def optimize(spark: SparkSession, table: Path, columns: tuple[str, ...], file_bytes: int) -> float:
-    """Run the statement of this package in place and return its seconds."""
+    """Run OPTIMIZE in place, and return the seconds."""
     by = ", ".join(columns)
     statement = (
         f"OPTIMIZE TABLE parquet.`{table.absolute()}` ZORDER BY ({by}) "

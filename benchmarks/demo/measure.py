@@ -1,4 +1,4 @@
-"""Every query on every layout, by min/max and by both engines."""
+"""Measures every query on every layout, by min/max and with both engines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Measured:
-    """One query on one layout; seconds are medians."""
+    """The results of a query on a layout; seconds are medians."""
 
     query: Query
     layout: Layout
@@ -30,7 +30,7 @@ class Measured:
 
 
 def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
-    """Ask every layout every query; raise when two of the answers have different row counts."""
+    """Run every query on every layout; raise if the row counts of two layouts differ."""
     minmax = {layout: MinMax(spark, layout.files(), COLUMNS) for layout in layouts}
     engines = (Spark(spark, skipping=False), Spark(spark, skipping=True), DuckDB())
     measured = []
@@ -50,7 +50,7 @@ def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
 def _in_turn(
     engines: Sequence[Spark | DuckDB], layouts: Sequence[Layout], query: Query
 ) -> dict[tuple[str, Layout], list[Run]]:
-    """Run a query several times; layouts take turns, so that none has a quiet machine."""
+    """Run a query several times; layouts take turns, so that other load affects all of them."""
     runs: dict[tuple[str, Layout], list[Run]] = {}
     # round 0 warms up
     for turn in range(ROUNDS + 1):

@@ -1,4 +1,4 @@
-"""The files' boxes in the plane of two columns: what a query on either must open."""
+"""A picture of the files as boxes in the plane of two columns, with the queries across it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST, SECOND, BOTH = "#ea580c", "#2563eb", "#9333ea"
 
 @dataclass(frozen=True)
 class Panel:
-    """One layout: a title, the files' boxes, and a word written across them."""
+    """One layout: a title, the boxes of its files, and a caption."""
 
     title: str
     boxes: Sequence[Box]
@@ -28,7 +28,7 @@ class Panel:
 
 
 def plane(target: Path, panels: Sequence[Panel], points: tuple[Range[int], Range[int]]) -> None:
-    """Draw one panel a layout, with the two point queries across the boxes that they must open."""
+    """Draw a panel for each layout; lines mark the two point queries and the boxes they open."""
     figure, axes = pyplot.subplots(
         1, len(panels), figsize=(4.6 * len(panels), 5.2), sharex=True, sharey=True, squeeze=False
     )

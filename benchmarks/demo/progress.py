@@ -1,4 +1,4 @@
-"""What the demonstration is doing at the moment, said while it does it."""
+"""Messages about the current step of the demonstration."""
 
 from __future__ import annotations
 

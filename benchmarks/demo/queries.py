@@ -1,4 +1,4 @@
-"""The queries that every layout is asked."""
+"""The queries that run on every layout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = (CUSTOMER, DEMOGRAPHICS)
 
 @dataclass(frozen=True)
 class Query:
-    """Rows that lie in all the ranges."""
+    """A query for the rows within all ranges."""
 
     ranges: tuple[Range[int], ...]
 

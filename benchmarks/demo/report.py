@@ -11,7 +11,7 @@ from benchmarks.shared.markdown import table
 
 
 def layouts(made: Sequence[Layout]) -> str:
-    """Return files, size and making time of each layout."""
+    """Return the files, the size and the seconds of each layout."""
     rows = [
         [
             layout.name,
@@ -25,7 +25,7 @@ def layouts(made: Sequence[Layout]) -> str:
 
 
 def queries(measured: Iterable[Measured]) -> str:
-    """Return what each query must read by min/max, and what the engines took for it."""
+    """Return what each query must read by min/max, and the time of the engines."""
     rows = []
     last = None
     for m in measured:
@@ -50,7 +50,7 @@ def queries(measured: Iterable[Measured]) -> str:
 
 
 def planned(measured: Iterable[Measured]) -> str:
-    """Return what Spark opens for a query without the skipping index and with it."""
+    """Return the files that Spark opens for a query, without and with the skipping index."""
     rows = []
     last = None
     for m in measured:
@@ -70,7 +70,7 @@ def planned(measured: Iterable[Measured]) -> str:
 
 
 def pages_ruled_out(measured: Iterable[Measured], layout: Layout) -> str:
-    """Return the number to set beside the one of Impala's text, for its second query."""
+    """Return the number that compares with the second query of Impala's text."""
     (one,) = [m for m in measured if m.layout == layout and m.query.ranges == (ONE_DEMOGRAPHICS,)]
     pages = one.reads.pages
     return (

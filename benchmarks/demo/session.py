@@ -10,7 +10,7 @@ PAGE_ROWS = 20_000
 
 
 def start() -> SparkSession:
-    """Start Spark as a user of the package does, on all cores of this machine."""
+    """Start Spark with the package on all cores of this machine."""
     builder = (
         SparkSession.builder.master("local[*]")
         .appName("spark-zorder demonstration")

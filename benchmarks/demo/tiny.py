@@ -24,18 +24,18 @@ PALETTE = ("#2563eb", "#ea580c", "#059669", "#7e22ce", "#ca8a04", "#db2777")
 
 @dataclass(frozen=True)
 class Tiny:
-    """The four boxes before and after, and the rows of each file for the picture."""
+    """The four boxes before and after OPTIMIZE, and the rows of each file."""
 
     before: Sequence[Box]
     after: Sequence[Box]
 
     def text(self) -> str:
-        """Return the boxes as lines of text."""
+        """Return the boxes as text."""
         return "\n".join(["before:", *_lines(self.before), "after:", *_lines(self.after)])
 
 
 def make(spark: SparkSession, folder: Path, target: Path) -> Tiny:
-    """Lay the rows out, and draw them before and after."""
+    """Run OPTIMIZE on the rows, and draw them before and after."""
     before, after = folder / "tiny-before", folder / "tiny-after"
     for table in (before, after):
         shutil.rmtree(table, ignore_errors=True)

@@ -1,1 +1,1 @@
-"""Micro-benchmarks of the kernels: JMH in Scala, and a table of what it measured."""
+"""Micro-benchmarks of the kernels: JMH in Scala, and a table of the results."""

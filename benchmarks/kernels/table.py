@@ -12,7 +12,7 @@ from typing import Any
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    """One line a benchmark and parameter; after a peer's time, how many times ours it is."""
+    """Return a line for each benchmark and parameter; ratios compare each peer with ours."""
     rows: dict[str, dict[str, float]] = {}
     for result in results:
         _, kernel, way = result["benchmark"].rsplit(".", 2)

@@ -1,1 +1,1 @@
-"""How long it takes to find out which files of a table a query must read."""
+"""Measures how long it takes to find the files of a query."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.planning``: finding the files of a query, beside table formats."""
+"""``python -m benchmarks.planning``: time to find the files of a query, beside table formats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARTS = ("useless", "listing", "peers", "many")
 
 
 def main() -> None:
-    """Measure, or show again what was measured."""
+    """Run the measurements, or print the results of an earlier run."""
     options = _options()
     # in a pipe too, each part is seen when it is done
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""A table of many small files, each with rows of its own: no two names of one file."""
+"""A table of many small files, each with different rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLUMNS = "id BIGINT, amount DOUBLE, day DATE, name STRING"
 
 
 def make(folder: Path, files: int) -> Path:
-    """Return the table; ids rise from file to file, other columns come round again and again."""
+    """Return the table; ids increase from file to file, other columns repeat their values."""
 
     def fill(unfinished: Path) -> None:
         unfinished.mkdir()

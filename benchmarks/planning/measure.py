@@ -1,4 +1,4 @@
-"""Queries that need one file of many, and queries for which no index is of use."""
+"""Queries that need one file of many, and queries that no index helps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Frame = Callable[[], DataFrame]
 
 
 class Planning:
-    """One session; random ids, so that no query is asked twice."""
+    """Measurements in one session; random ids avoid repeated queries."""
 
     def __init__(self, spark: SparkSession, seed: int = 1) -> None:
         self._spark = spark
@@ -34,15 +34,15 @@ class Planning:
         self._threads = factory.getThreadMXBean()
 
     def index(self, table: Path) -> None:
-        """Give a table its skipping index."""
+        """Create the skipping index of a table."""
         self._spark.sql(f"CREATE IF NOT EXISTS ZORDER INDEX ON '{table.absolute()}'").collect()
 
     def read(self, table: Path) -> DataFrame:
-        """Return the table, listed now."""
+        """Return the table with a new listing of its files."""
         return self._spark.read.parquet(str(table.absolute()))
 
     def useless(self, table: Path, count: int, rounds: int) -> Iterator[Measured]:
-        """Plan queries for which there is nothing to skip, with this extension and without.
+        """Plan queries that cannot skip a file, with and without the extension.
 
         In time of the processor, like the listing: a few milliseconds are too little for a clock.
         """
@@ -59,7 +59,7 @@ class Planning:
                 yield Measured(what, name, count, millis)
 
     def listing(self, table: Path, count: int, rounds: int) -> Iterator[Measured]:
-        """Ask the file index of a scan for its files: what Spark does of it, and all of it."""
+        """Time the file index of a scan: Spark's part, and all of the listing."""
         df = self.read(table)
         runs: dict[str, list[float]] = {SPARK: [], OURS: []}
         for turn in range(rounds + 10):
@@ -76,7 +76,7 @@ class Planning:
     def points(
         self, what: str, count: int, rounds: int, contenders: Mapping[str, Frame]
     ) -> Iterator[Measured]:
-        """Look for one row; contenders take turns, and round 0 warms up."""
+        """Plan a query for one row; contenders take turns, and round 0 is a warm-up."""
         runs: dict[str, list[float]] = {name: [] for name in contenders}
         for turn in range(rounds + 1):
             wanted = self._id(count)
@@ -89,13 +89,13 @@ class Planning:
             yield Measured(what, name, count, millis)
 
     def delta(self, table: Path, scratch: Path) -> Frame:
-        """Make a Delta table of the same files, with statistics of all of them."""
+        """Create a Delta table on the same files, with statistics for all of them."""
         copy = link(table, scratch / "delta")
         self._spark.sql(f"CONVERT TO DELTA parquet.`{copy.absolute()}`")
         return lambda: self._spark.read.format("delta").load(str(copy.absolute()))
 
     def iceberg(self, table: Path, scratch: Path) -> Frame:
-        """Make an Iceberg table of the same files."""
+        """Create an Iceberg table on the same files."""
         copy = link(table, scratch / "imported")
         name = "planning.imported"
         self._spark.sql(f"CREATE TABLE {CATALOG}.{name} ({files.COLUMNS}) USING iceberg")
@@ -107,7 +107,7 @@ class Planning:
     def compare(
         self, table: Path, count: int, rounds: int, peers: Path | None
     ) -> Iterator[Measured]:
-        """Ask all contenders for a row: of a data frame that they have, and of a new one."""
+        """Query a row with all contenders: from an existing data frame, and from a new one."""
         makers: dict[str, Frame] = {SPARK: lambda: self.read(table), OURS: lambda: self.read(table)}
         if peers:
             makers[DELTA] = self.delta(table, peers)
@@ -120,8 +120,8 @@ class Planning:
         return self._random.randrange(count * files.ROWS_OF_FILE)
 
     def _processor_millis(self, action: Callable[[], object]) -> float:
-        """Return what the one thread took that plans: less than a wait for a busy machine."""
-        # pyspark has a thread of Java's for each of Python's
+        """Return the CPU time of the planning thread, which depends less on other load."""
+        # pyspark uses one Java thread for each Python thread
         start = self._threads.getCurrentThreadCpuTime()
         action()
         return float(self._threads.getCurrentThreadCpuTime() - start) / 1e6
@@ -146,7 +146,7 @@ def _one(frame: Frame, wanted: int) -> None:
 
 
 def _plan(df: DataFrame, where: str) -> None:
-    """Do everything up to the first task: the files, and which task reads which."""
+    """Plan a query up to its first task: the files, and their assignment to tasks."""
     df.where(where)._jdf.queryExecution().toRdd().getNumPartitions()
 
 

@@ -13,7 +13,7 @@ from benchmarks.speed.statistics import Spread, spread
 
 @dataclass(frozen=True)
 class Gate:
-    """A number and its limit: at most, or at least."""
+    """A number with its upper or lower limit."""
 
     what: str
     value: float
@@ -21,7 +21,7 @@ class Gate:
     at_least: bool = False
 
     def holds(self) -> bool:
-        """Whether the number is within its limit."""
+        """Tell whether the number is within its limit."""
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
 
@@ -34,7 +34,7 @@ def text(results: Results) -> str:
 
 
 def queries(results: Results) -> str:
-    """Return medians and spreads of everything that was timed, and ratios to Spark alone."""
+    """Return medians and spreads of all times, and their ratios to Spark alone."""
     rows = []
     for m in results.measured:
         s = spread(m.millis)
@@ -54,7 +54,7 @@ def queries(results: Results) -> str:
 
 
 def index(measured: Sequence[Mapping[str, Sequence[float]]]) -> str:
-    """Return what an index of so many files takes by itself."""
+    """Return the time and memory of the index alone, by number of files."""
     rows = []
     for one in measured:
         rows.append(
@@ -99,7 +99,7 @@ def _most(results: Results, what: str) -> int:
 
 
 def gates(found: Iterator[Gate]) -> str:
-    """Return each gate with its number."""
+    """Return a table of the gates and their numbers."""
     rows = [
         [
             g.what,

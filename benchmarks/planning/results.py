@@ -1,4 +1,4 @@
-"""What was measured: plain data, kept as one JSON file a run."""
+"""The results: plain data, one JSON file for each run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPARK, OURS, DELTA, ICEBERG = "Spark", "Spark with the index", "Delta Lake", "Ic
 
 @dataclass(frozen=True)
 class Measured:
-    """Milliseconds of one thing that one contender did, round by round."""
+    """The milliseconds of one task of one contender, round by round."""
 
     what: str
     contender: str
@@ -24,7 +24,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Results:
-    """One run of the benchmark; `index` is what the JVM's own benchmark says of some indexes."""
+    """One run of the benchmark; `index` has the results of the JVM benchmark of the index."""
 
     command: str
     machine: Mapping[str, str]
@@ -32,12 +32,12 @@ class Results:
     index: Sequence[Mapping[str, Sequence[float]]]
 
     def of(self, what: str, files: int, contender: str) -> Sequence[float]:
-        """Return the milliseconds of a contender; none if it did not take part."""
+        """Return the milliseconds of a contender; empty if it did not take part."""
         key = (what, files, contender)
         return next((m.millis for m in self.measured if (m.what, m.files, m.contender) == key), ())
 
     def ratio(self, what: str, files: int, contender: str) -> Spread | None:
-        """Return how many times as long Spark alone took, round by round."""
+        """Return the ratio of Spark alone to a contender, round by round."""
         return _spread(
             spark / other
             for spark, other in zip(
@@ -46,7 +46,7 @@ class Results:
         )
 
     def difference(self, what: str, files: int) -> Spread | None:
-        """Return how many milliseconds longer ours took than Spark alone, round by round."""
+        """Return the milliseconds that ours took more than Spark alone, round by round."""
         return _spread(
             ours - spark
             for spark, ours in zip(
@@ -55,13 +55,13 @@ class Results:
         )
 
     def save(self, target: Path) -> None:
-        """Write everything as JSON."""
+        """Write the results as JSON."""
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(asdict(self), indent=1) + "\n")
 
 
 def load(source: Path) -> Results:
-    """Read what `save` has written."""
+    """Read a file that `save` has written."""
     read = json.loads(source.read_text())
     return Results(**{**read, "measured": [Measured(**m) for m in read["measured"]]})
 

@@ -1,1 +1,1 @@
-"""What more than one benchmark needs."""
+"""Helpers of several benchmarks."""

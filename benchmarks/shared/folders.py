@@ -1,4 +1,4 @@
-"""Folders of data that are made once, and second names for their files."""
+"""Folders of data that are generated once, and hard links to their files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def make_once(folder: Path, fill: Callable[[Path], object]) -> Path:
-    """Return the folder; when it is not there, ``fill`` writes its content to the path it is given.
+    """Return the folder; if it is missing, call ``fill`` to write its content.
 
     It gets its name when it is complete, so an interrupted run leaves nothing that looks done.
     """
@@ -23,7 +23,7 @@ def make_once(folder: Path, fill: Callable[[Path], object]) -> Path:
 
 
 def link(source: Path, to: Path) -> Path:
-    """Give a folder's Parquet files a second name in a new folder.
+    """Create a new folder with hard links to the Parquet files of a folder.
 
     That is a fresh copy to all who rename and delete files, but write none of them anew.
     """

@@ -1,4 +1,4 @@
-"""Tables in Markdown that are aligned in plain text too."""
+"""Markdown tables whose columns are also aligned as plain text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table, its columns as wide as their widest cell."""
+    """Return a table; each column is as wide as its widest cell."""
     widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
     rule = ["-" * width for width in widths]
     return "\n".join(

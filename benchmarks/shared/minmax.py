@@ -1,4 +1,4 @@
-"""What min/max says about a query, asked of the jar: exact, and the same on every machine."""
+"""The share of files, row groups and pages that min/max cannot rule out, computed by the jar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.shared.ranges import Range
 
 @dataclass(frozen=True)
 class Share:
-    """Units that min/max cannot rule out, of all units; and the rows in them, of all rows."""
+    """The units that min/max cannot rule out, all units, and the rows in both."""
 
     read: int
     total: int
@@ -31,7 +31,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Reads:
-    """What one query must read of one table."""
+    """The files, row groups and pages of a table that a query must read."""
 
     files: Share
     row_groups: Share
@@ -39,7 +39,7 @@ class Reads:
 
 
 class MinMax:
-    """The footers and page indexes of a table, loaded once."""
+    """The footers and page indexes of a table, which are loaded once."""
 
     def __init__(self, spark: SparkSession, files: Sequence[Path], columns: Iterable[str]) -> None:
         self._layout = spark._jvm.io.sparkzorder.table.stats  # type: ignore[union-attr]
@@ -48,7 +48,7 @@ class MinMax:
         )
 
     def reads(self, ranges: Iterable[Range[Any]]) -> Reads:
-        """Judge a query for the rows that lie in all the ranges."""
+        """Return what a query for the rows within all ranges must read."""
         java = [self._layout.ColumnRange.of(r.column, r.low, r.high) for r in ranges]
         found = self._layout.ReadFraction.of(self._statistics, java)
         return Reads(_share(found.files()), _share(found.rowGroups()), _share(found.pages()))

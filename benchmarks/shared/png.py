@@ -1,4 +1,4 @@
-"""Figures as small PNG files: they are kept in the repository."""
+"""Figures as small PNG files, because the repository contains them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLOURS = 128
 
 
 def save(figure: Figure, target: Path) -> None:
-    """Write a PNG of few colours, and free the figure."""
+    """Write a PNG with few colours, and close the figure."""
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.tight_layout()
     figure.savefig(target, dpi=110)

@@ -1,4 +1,4 @@
-"""Proof that a layout holds the rows of another, no more and no fewer."""
+"""A check that two layouts contain exactly the same rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COMPARED_WHOLE = 10_000_000
 
 
 def check(one: Path, other: Path, compared_whole: int = COMPARED_WHOLE) -> int:
-    """Compare two tables as multisets of whole rows, by another engine than wrote them.
+    """Compare two tables as multisets of rows, with an engine that wrote neither.
 
     Large tables are compared by the sums of 64-bit hashes of their rows, in which a lost row and
     another one in its place do not show in one of 2^64 cases.

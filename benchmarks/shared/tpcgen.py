@@ -1,4 +1,4 @@
-"""Tables of TPC-DS and TPC-H, generated once and kept."""
+"""Tables of TPC-DS and TPC-H, which are generated once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.shared.folders import make_once
 
 
 def generate(benchmark: str, table: str, scale: float, folder: Path) -> Path:
-    """Return one Parquet file with the table; make the folder when it is not there.
+    """Return a Parquet file with the table; generate the table if the folder is missing.
 
     ``benchmark`` is ``tpcds`` or ``tpch``.
     """

@@ -1,1 +1,1 @@
-"""What could make the shuffle of OPTIMIZE cheaper: the codec, and fewer partitions than files."""
+"""Ways to make the shuffle of OPTIMIZE cheaper: another codec, or fewer partitions."""

@@ -30,7 +30,7 @@ PARTITIONS = (64, 16, 4)
 
 
 def main() -> None:
-    """Run every codec in turn and print one table."""
+    """Run all codecs in turn, and print one table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.shuffle", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("benchmarks/data"))
     parser.add_argument("--turns", type=int, default=3)

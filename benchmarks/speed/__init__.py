@@ -1,1 +1,1 @@
-"""What OPTIMIZE costs, beside plain writing, sorting and the commands of table formats."""
+"""The cost of OPTIMIZE, beside plain writing, sorting and the commands of table formats."""

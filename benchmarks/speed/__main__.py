@@ -19,7 +19,7 @@ from benchmarks.speed.tables import unordered
 
 
 def main() -> None:
-    """Measure, or show again what was measured."""
+    """Run the measurements, or print the results of an earlier run."""
     options = parse()
     # in a pipe too, each run is seen when it is done
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]

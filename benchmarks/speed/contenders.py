@@ -1,4 +1,4 @@
-"""What a contender is, and those that every Spark has, beside OPTIMIZE."""
+"""The contenders that need no other package: OPTIMIZE, and plain Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.speed.tables import Table
 
 @dataclass(frozen=True)
 class Job:
-    """What a contender is asked: lay this table out, in this empty folder."""
+    """The task of a contender: lay out a table, and write it to an empty folder."""
 
     spark: SparkSession
     case: Case
@@ -30,7 +30,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Ready:
-    """A contender that needs only to be started; set-up is behind it."""
+    """A contender after its set-up, ready to run."""
 
     run: Callable[[], Sequence[Row]]
     files: Callable[[], Sequence[Path]]
@@ -41,13 +41,13 @@ Contender = Callable[[Job], Ready]
 
 
 def ours_and_limits() -> dict[str, Contender]:
-    """Return the contenders that need no other package, by name."""
+    """Return the contenders that need no other package, by their names."""
     made: tuple[Contender, ...] = (_copy, _plain, _lexical, _optimize)
     return dict(zip(names.OURS_AND_LIMITS, made, strict=True))
 
 
 def _copy(job: Job) -> Ready:
-    """Read and write each file: the limit of all that rewrite a table."""
+    """Read and write each file: the lower limit for all contenders."""
     largest = max(file.stat().st_size for file in job.table.path.glob("*.parquet"))
     setting = "spark.sql.files.maxPartitionBytes"
 

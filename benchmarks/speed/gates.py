@@ -1,4 +1,4 @@
-"""What the benchmark must show."""
+"""The gates: numbers and limits that the benchmark checks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ACROSS_SCALES = 1.15
 
 @dataclass(frozen=True)
 class Gate:
-    """A number and the limit that it must not pass."""
+    """A number with its upper limit."""
 
     case: str
     what: str
@@ -31,12 +31,12 @@ class Gate:
     value: float
 
     def holds(self) -> bool:
-        """Whether the number is within its limit."""
+        """Tell whether the number is within its limit."""
         return self.value <= self.limit
 
 
 def of_case(case: CaseResult) -> list[Gate]:
-    """Judge one case by itself."""
+    """Return the gates of one case."""
     ours = case.of(OPTIMIZE)
     return list(_gates(case, ours)) if ours and ours.runs else []
 
@@ -56,7 +56,7 @@ def _gates(case: CaseResult, ours: Measured) -> Iterator[Gate]:
 
 
 def across_scales(small: Results, large: Results) -> list[Gate]:
-    """Judge a run by another one at a smaller scale factor."""
+    """Return the gates that compare a run with a run at a smaller scale factor."""
     gates = []
     for case in large.cases:
         base = next((c for c in small.cases if c.case == case.case), None)
@@ -74,7 +74,7 @@ def across_scales(small: Results, large: Results) -> list[Gate]:
 
 
 def where_the_time_goes(measured: Measured) -> dict[str, float]:
-    """Return the seconds of each phase, and of what no phase covers."""
+    """Return the seconds of each phase, and the rest."""
     phases = {name: millis / 1000 for name, millis in phase_millis(measured).items()}
     rest = seconds(measured).median - sum(phases.values())
     return {**phases, "rest": max(0.0, rest)}

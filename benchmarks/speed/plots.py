@@ -23,7 +23,7 @@ COLOURS = dict(
 
 
 def draw(results: Results, folder: Path) -> list[Path]:
-    """Write all pictures and return where they are."""
+    """Write all pictures, and return their paths."""
     named = f"scale_{results.scale:g}.png"
     targets = [folder / f"speed_{what}_{named}" for what in ("seconds", "excess", "phases")]
     _seconds(results, targets[0])

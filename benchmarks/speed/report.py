@@ -24,7 +24,7 @@ def text(results: Results, across: Iterable[Gate] = ()) -> str:
 
 
 def times(case: CaseResult) -> str:
-    """Return seconds, and ratios to the two baselines, by contender."""
+    """Return the seconds of each contender, and the ratios to the two baselines."""
     rows = []
     for m in _ran(case):
         s = seconds(m)
@@ -45,7 +45,7 @@ def times(case: CaseResult) -> str:
 
 
 def work(case: CaseResult) -> str:
-    """Return what each contender wrote, shuffled and spilled."""
+    """Return the bytes that each contender wrote, shuffled and spilled."""
     rows = []
     for m in _ran(case):
         files = sorted({run.files for run in m.runs})
@@ -64,7 +64,7 @@ def work(case: CaseResult) -> str:
 
 
 def quality(case: CaseResult) -> str:
-    """Return mean read fraction and excess of point queries, by contender and column."""
+    """Return the mean read fraction and excess of point queries, by contender and column."""
     rows = []
     for m in case.measured:
         for i, column in enumerate(case.columns):
@@ -82,7 +82,7 @@ def quality(case: CaseResult) -> str:
 
 
 def phases(case: CaseResult) -> str:
-    """Return where OPTIMIZE spends its time."""
+    """Return the seconds of each phase of OPTIMIZE."""
     ours = case.of(OPTIMIZE)
     if not ours or not ours.runs:
         return ""
@@ -101,7 +101,7 @@ def phases(case: CaseResult) -> str:
 
 
 def gates(judged: Iterable[Gate]) -> str:
-    """Return each gate with its number."""
+    """Return a table of the gates and their numbers."""
     rows = [
         [g.case, g.what, f"{g.value:.3f}", f"<= {g.limit:.2f}", "pass" if g.holds() else "FAIL"]
         for g in judged

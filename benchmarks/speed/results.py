@@ -1,4 +1,4 @@
-"""What was measured: plain data, kept as one JSON file a run."""
+"""The results: plain data, one JSON file for each run."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ class Results:
     cases: Sequence[CaseResult]
 
     def save(self, target: Path) -> None:
-        """Write everything as JSON."""
+        """Write the results as JSON."""
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(asdict(self), indent=1) + "\n")
 
 
 def load(source: Path) -> Results:
-    """Read what `save` has written."""
+    """Read a file that `save` has written."""
     read = json.loads(source.read_text())
     return Results(**{**read, "cases": [_case(c) for c in read["cases"]]})
 

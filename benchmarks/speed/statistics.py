@@ -12,7 +12,7 @@ from benchmarks.speed.results import Measured
 
 @dataclass(frozen=True)
 class Spread:
-    """The middle of some numbers, and how far they lie apart."""
+    """The quartiles of some numbers."""
 
     low: float
     quarter: float
@@ -22,7 +22,7 @@ class Spread:
 
 
 def spread(numbers: Sequence[float]) -> Spread:
-    """Return the spread of at least one number."""
+    """Return the spread of one or more numbers."""
     if len(numbers) == 1:
         return Spread(*[numbers[0]] * 5)
     quarter, _, three_quarters = quantiles(numbers, n=4, method="inclusive")

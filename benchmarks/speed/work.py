@@ -1,4 +1,4 @@
-"""What Spark's tasks did between two moments: shuffled and spilled bytes, garbage collection."""
+"""The work of Spark's tasks in a period: shuffled and spilled bytes, garbage collection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 @dataclass(frozen=True)
 class Work:
-    """Sums over the tasks of some stages."""
+    """Sums over the tasks of stages."""
 
     shuffle_bytes: int
     spilled_bytes: int
@@ -18,7 +18,7 @@ class Work:
 
 
 class Meter:
-    """Reads the store behind Spark's web pages, which is there without them."""
+    """Reads Spark's status store, which exists without the web UI."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._context = spark._jsc.sc()

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.demo import data as demo_data
 from benchmarks.demo import session
-from docs.experiments.impala_text import EXPERIMENTS, Setting
+from docs.experiments.impala_text import EXPERIMENTS
+from docs.experiments.setting import Setting
 
 PAGE = Path(__file__).with_name("impala_text.md")
 IMAGES = PAGE.parent.parent / "images"

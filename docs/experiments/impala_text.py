@@ -5,39 +5,14 @@ Each returns the page's lines: tables that were measured, and statements that we
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
-from pyspark.sql import SparkSession
-
 from benchmarks.demo.queries import COLUMNS, ONE_CUSTOMER, ONE_DEMOGRAPHICS
 from benchmarks.shared.markdown import table
 from benchmarks.shared.minmax import MinMax
 from docs.experiments import data, picture
-from docs.experiments.lab import Case, Lab
+from docs.experiments.lab import Case
+from docs.experiments.setting import Setting
 
 UNORDERED, LEXICAL, ZORDER, BITS = "unordered", "lexical", "ZORDER BY", "bits"
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Where and how large: the test has small tables."""
-
-    spark: SparkSession
-    folder: Path
-    # one Parquet file with TPC-DS store_sales, or a part of it
-    store_sales: Path
-    images: Path
-    rows: int = 400_000
-    files: int = 16
-    many_files: int = 64
-    # as the text advises for its pages; made tables are smaller, and so are their pages
-    sales_page_rows: int = 20_000
-    page_rows: int = 1_000
-
-    def lab(self, page_rows: int | None = None) -> Lab:
-        """Return a lab whose pages have at most as many rows."""
-        return Lab(self.spark, self.folder, page_rows or self.page_rows)
 
 
 def store_sales(setting: Setting) -> list[str]:

@@ -2,8 +2,8 @@
 
 >>> from spark_zorder import configure, ZOrderTable, functions as F
 
-Nothing here imports pyspark until it is used, so that ``spark-zorder jar`` and the import itself
-work where pyspark is not installed.
+The package imports pyspark only when pyspark is needed. Without pyspark, the import of the package
+and the command ``spark-zorder jar`` still work.
 """
 
 from spark_zorder import functions

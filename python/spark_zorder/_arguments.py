@@ -1,4 +1,4 @@
-"""Checks of arguments: a wrong type names the argument and its type, a wrong value itself."""
+"""Checks of arguments; the errors name the argument, and its type or its value."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from spark_zorder import _sql
 
 
 def column_list(cols: Sequence[object]) -> str:
-    """Write a list of columns; refuses what is not a str or not a name."""
+    """Return a list of columns as SQL text; refuse values that are not names."""
     names = [require_str(f"column {position}", col) for position, col in enumerate(cols, start=1)]
     return _sql.columns(names)
 
@@ -19,7 +19,7 @@ def require_str(argument: str, value: object) -> str:
 
 
 def require_text(argument: str, value: object) -> str:
-    """Return `value`, which must be a str with something in it."""
+    """Return `value`, which must be a str that is not empty."""
     text = require_str(argument, value)
     if not text:
         raise ValueError(f"{argument} is empty")

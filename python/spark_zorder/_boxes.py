@@ -1,4 +1,4 @@
-"""The boxes that files span in the space of some columns, from their least and greatest values."""
+"""Boxes: the ranges between the min and max of some columns, for each file."""
 
 import re
 from collections.abc import Sequence
@@ -10,19 +10,22 @@ Bounds = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Box:
-    """A file's rows, and its least and greatest value of each column (None: unknown or NULL)."""
+    """The number of rows of a file, and the min and max of each column.
+
+    The bounds of a column are None if they are unknown, or if all values are NULL.
+    """
 
     rows: int
     bounds: tuple[Bounds | None, ...]
 
     def holds(self, column: int, value: Any) -> bool:
-        """Whether min/max leaves room for the value."""
+        """Tell whether a value lies between the min and max of a column."""
         bounds = self.bounds[column]
         return bounds is not None and bounds[0] <= value <= bounds[1]
 
 
 def comparable(ends: Sequence[tuple[str | None, str | None]]) -> list[Bounds | None]:
-    """Turn the ends of ranges, which SHOW LAYOUT gives as text, into numbers if all of them are."""
+    """Convert the ends of ranges, which SHOW LAYOUT returns as text, if all of them are numbers."""
     texts = [None if low is None or high is None else (low, high) for low, high in ends]
     try:
         return [None if text is None else _numbers(*text) for text in texts]
@@ -32,14 +35,14 @@ def comparable(ends: Sequence[tuple[str | None, str | None]]) -> list[Bounds | N
 
 def _numbers(low: str, high: str) -> Bounds:
     bounds = _number(low), _number(high)
-    # digits that are ordered as text are text
+    # digits in a text column: the min as text can be greater than the max as a number
     if bounds[0] > bounds[1]:
         raise ValueError(f"{low} > {high}")
     return bounds
 
 
 def _number(text: str) -> int | float:
-    # 1_000, which only Python takes for a number, and 007 stay texts
+    # only Python reads 1_000 as a number; 007 is an identifier rather than a number
     if "_" in text or re.match(r"-?0\d", text):
         raise ValueError(text)
     try:

@@ -1,4 +1,4 @@
-"""Says what is installed, whether a session has the extension, and what to add if not."""
+"""Reports what is installed, and whether a session has the extension."""
 
 import platform
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check(spark: "SparkSession") -> bool:
-    """Print versions, the jar's row, the extensions in force and, if need be, the line to add.
+    """Print versions, jars and extensions of the session, and the settings that are missing.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def check(spark: "SparkSession") -> bool:
 
 
 def installed() -> list[str]:
-    """Describe what is known without a session."""
+    """Return the lines of the report that need no session."""
     rows = ", ".join(map(str, sorted(_jars.shipped())))
     return [
         f"spark-zorder   {__version__}",
@@ -69,7 +69,7 @@ def _advice(spark_version: str) -> list[str]:
     line = _jars.line_of(spark_version)
     try:
         found = _jars.of_session(line)
-        # a server of another line does not tell its Scala
+        # the Scala version of a remote server is unknown
         note = "" if line == _jars.pyspark_line() else "    # if its Scala is {}"
         jars = [f"spark.jars            {p}{note.format(row.scala)}" for row, p in found.items()]
     except LookupError as error:

@@ -1,4 +1,4 @@
-"""The one error of our own in Python: the session runs without the extension."""
+"""The error for sessions without the extension."""
 
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -9,7 +9,7 @@ from spark_zorder.session import EXTENSION
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# asking a Connect server takes a message there and back, so it is asked once
+# over Spark Connect the question is a round trip to the server, so the answer is kept
 _have_extension: "WeakSet[SparkSession]" = WeakSet()
 
 
@@ -19,7 +19,7 @@ class MissingExtensionError(RuntimeError):
     Parameters
     ----------
     spark_version : str
-        Version of the session's Spark, which decides the jar that the message names.
+        The Spark version of the session; the message names the jar for this version.
     """
 
     def __init__(self, spark_version: str) -> None:
@@ -42,23 +42,23 @@ def _options(spark_version: str) -> str:
 
 
 def run(spark: "SparkSession", statement: str) -> "DataFrame":
-    """Run one of our statements; without the extension say so instead of a syntax error."""
+    """Run a statement of spark-zorder; replace the syntax error of a session without it."""
     from pyspark.errors import ParseException
 
     try:
         return spark.sql(statement)
     except ParseException:
-        # also raised for a wrong WHERE text, so blame the session only after asking it
+        # a wrong WHERE text is a ParseException too, so ask whether the extension is there
         if is_loaded(spark):
             raise
         raise MissingExtensionError(spark.version) from None
 
 
 def require_in_active_session() -> None:
-    """Refuse where Spark would only say that it does not know a function of ours.
+    """Raise `MissingExtensionError` if the active session does not have our functions.
 
-    Columns may be built while no session is active: then the query that uses them is refused, by
-    Spark.
+    Columns can be built while no session is active. In that case Spark refuses the query that uses
+    the column.
     """
     from pyspark.sql import SparkSession
 
@@ -71,5 +71,5 @@ def require_in_active_session() -> None:
 
 
 def is_loaded(spark: "SparkSession") -> bool:
-    """Tell whether the session knows our functions."""
+    """Tell whether the session has our functions."""
     return spark.catalog.functionExists("interleave_bits")

@@ -1,4 +1,4 @@
-"""Which jar belongs to which Spark: one row, a Spark line with a Scala version, is one jar."""
+"""Finds the jar for a Spark line and a Scala version; this pair is called a row."""
 
 import os
 import re
@@ -39,17 +39,17 @@ def version_of(jar: str) -> str | None:
 
 
 def ours_in(jars: Iterable[str]) -> list[str]:
-    """Choose the jars of spark-zorder."""
+    """Return those of the jars that belong to spark-zorder."""
     return [jar for jar in jars if row_of(jar)]
 
 
 def class_path(setting: Callable[[str], str | None], home: Path | None = None) -> list[str]:
-    """List the jars of a driver by its settings, and those in a Spark's own folder."""
+    """List the jars in the settings of a driver, and those in the folder of its Spark."""
 
     def entries(key: str, separator: str) -> list[str]:
         return [entry.strip() for entry in (setting(key) or "").split(separator)]
 
-    # a cluster manager may have taken what --jars named for itself
+    # some cluster managers move the jars of --jars to a setting of their own
     found = [jar for key in _JARS for jar in entries(key, ",")]
     for entry in entries("spark.driver.extraClassPath", os.pathsep):
         folder = Path(entry[:-1]) if entry.endswith("*") else None
@@ -68,23 +68,23 @@ def shipped() -> dict[Row, Path]:
 
 
 def find(spark: str, scala: str | None = None) -> Path:
-    """Find the jar for a Spark line, and for that line's first Scala version unless one is given.
+    """Find the jar for a Spark line; by default, for the first Scala version of that line.
 
     Raises
     ------
     LookupError
-        When no jar was built for that row; names the rows that there are.
+        No jar was built for that row; the message names the rows that have one.
     """
     return next(iter(of_line(spark, scala).values()))
 
 
 def of_line(spark: str, scala: str | None = None) -> dict[Row, Path]:
-    """List the jars for a Spark line, and for one Scala version if it is given; at least one.
+    """List the jars for a Spark line, or for one Scala version of it; never empty.
 
     Raises
     ------
     LookupError
-        When no jar was built for that row; names the rows that there are.
+        No jar was built for that row; the message names the rows that have one.
     """
     rows = dict(sorted(shipped().items()))
     if not rows:
@@ -112,12 +112,15 @@ def _is_checkout() -> bool:
 
 
 def of_session(line: str) -> dict[Row, Path]:
-    """List the jars that may fit a session: its own Spark tells its Scala, a server does not.
+    """List the jars that may fit a session.
+
+    If the session runs on this Python's pyspark, the Scala version is known. If it runs on a remote
+    server, it is not.
 
     Raises
     ------
     LookupError
-        When no jar was built for that row; names the rows that there are.
+        No jar was built for that row; the message names the rows that have one.
     """
     return of_line(line, _scala_in(spark_home() / "jars") if line == pyspark_line() else None)
 
@@ -135,19 +138,19 @@ def pyspark_line() -> str:
 
 
 def spark_home() -> Path:
-    """Return where the running pyspark takes Spark from: SPARK_HOME, else its own folder."""
+    """Return the folder of Spark that pyspark uses: SPARK_HOME, or the folder of pyspark."""
     import pyspark
 
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
 
 
 def line_of(version: str) -> str:
-    """Reduce ``4.1.3`` to its line, ``4.1``."""
+    """Return the line of a version: ``4.1`` for ``4.1.3``."""
     return ".".join(version.split(".")[:2])
 
 
 def _scala_in(jars: Path) -> str | None:
-    # Spark 3.5 comes with either Scala; the library in its jars folder tells which
+    # there are builds of Spark 3.5 for two Scala versions; each contains its Scala library
     for library in jars.glob("scala-library-*.jar"):
         return line_of(library.name.removeprefix("scala-library-"))
     return None

@@ -1,4 +1,4 @@
-"""The pictures of a layout report, by matplotlib; only `LayoutReport.plot` imports this."""
+"""The pictures of a layout report. Only `LayoutReport.plot` imports this: it needs matplotlib."""
 
 import math
 from bisect import bisect_left
@@ -22,10 +22,10 @@ BEFORE, AFTER, IDEAL, EDGE = "#ea580c", "#2563eb", "#374151", "#374151"
 
 
 def figure(after: "LayoutReport", before: "LayoutReport | None") -> Figure:
-    """Draw boxes of each report, then files per point query and depths of both."""
+    """Draw the boxes of each report, then the files per point query and the overlap depths."""
     reports = [after] if before is None else [before, after]
     titles = ["files"] if before is None else ["before", "after"]
-    # by pyplot, so that notebooks learn to show figures; closed, so that they show it once
+    # pyplot prepares notebooks for figures; without close() they would show this figure twice
     count = len(reports) + 2
     drawn, grid = pyplot.subplots(1, count, figsize=(4.4 * count, 4.4), squeeze=False)
     pyplot.close(drawn)
@@ -46,12 +46,12 @@ def rectangles(
 ) -> None:
     """Draw the files' boxes in the plane of two columns.
 
-    `fill` gives the colour of a box, None for an empty one.
+    `fill` returns the colour of a box, or None for a box without a fill.
     """
     for box in boxes:
         across, up = box.bounds
         if across is None or up is None or not all(map(math.isfinite, (*across, *up))):
-            continue  # a file of NULLs has no place in the plane
+            continue  # a file with only NULLs has no bounds
         corner, width, height = (across[0], up[0]), across[1] - across[0], up[1] - up[0]
         if colour := fill(box):
             axis.add_patch(Rectangle(corner, width, height, facecolor=colour, alpha=0.3))
@@ -64,17 +64,17 @@ def _corners(report: "LayoutReport") -> list[Box]:
 
 @dataclass(frozen=True)
 class Scale:
-    """Where a column's values stand on an axis: numbers by their size, texts by their order."""
+    """The positions of values on an axis: numbers by their size, texts by their order."""
 
     texts: list[str]
     whole: bool = False
 
     def place(self, value: Any) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         return float(bisect_left(self.texts, str(value))) if self.texts else float(value)
 
     def label(self, axis: Axis) -> None:
-        """Write some of the texts, or round numbers in full, along the axis."""
+        """Label the axis with some of the texts, or with round numbers."""
         if self.texts:
             step = max(1, (len(self.texts) - 1) // 4)
             shown = range(0, len(self.texts), step)
@@ -94,7 +94,7 @@ def _scale(bounds: Sequence[Any]) -> Scale:
     ends = {end for pair in bounds if pair is not None for end in pair}
     if any(isinstance(end, str) for end in ends):
         return Scale(sorted(map(str, ends)))
-    # the numbers of long axes are written as 1e18
+    # larger numbers are written as 1e18
     return Scale([], all(isinstance(end, int) and abs(end) < 10**9 for end in ends))
 
 
@@ -104,10 +104,10 @@ def _plane(
     boxes = [_placed(box, scales) for box in _corners(report)]
     names = report.columns[:2]
     if len(names) == 1:
-        # one column has no plane: its files stand one above the other
+        # with one column, the files are stacked along the second axis
         boxes = [Box(b.rows, (b.bounds[0], (i, i + 1))) for i, b in enumerate(boxes)]
         names = [*names, "file"]
-    # where boxes lie one upon another, the plane is darker
+    # overlapping boxes look darker
     rectangles(axis, boxes, lambda _: colour)
     files = report.rows[0]["files"]
     shown = f"{len(boxes):,} of " if len(boxes) < files else ""
@@ -141,7 +141,7 @@ def _shares(axis: Axes, reports: Sequence["LayoutReport"]) -> None:
         heights = [_share(row["filesPerPointQuery"], row) for row in report.rows]
         bars = axis.bar(at, heights, width, color=colour)
         files = [f"{row['filesPerPointQuery']:,.1f}" for row in report.rows]
-        axis.bar_label(bars, files, padding=3)  # clear of the line of the ideal
+        axis.bar_label(bars, files, padding=3)  # clear of the dashed line
     ideals = [_share(row["ideal"], row) for row in reports[-1].rows]
     axis.hlines(
         ideals,

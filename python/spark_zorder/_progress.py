@@ -1,6 +1,6 @@
-"""A bar while a statement runs, in terminals and notebooks; drawn by tqdm, if that is there.
+"""A progress bar in terminals and notebooks while a statement runs; tqdm draws the bar.
 
-Nothing that goes wrong here reaches the statement: it is logged, and there is no bar any more.
+An error of the bar never affects the statement. The error is logged, and the bar disappears.
 """
 
 import logging
@@ -16,7 +16,7 @@ from spark_zorder._watch import Step, Watch, watch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# tqdm cuts lines at their end, where the counts are; these need most of 80 columns
+# tqdm cuts long lines at the end, which has the counts; the counts need most of 80 columns
 TITLE_WIDTH = 32
 
 _log = logging.getLogger(__name__)
@@ -31,9 +31,9 @@ def shown(spark: "SparkSession", title: str, progress: bool | None) -> Iterator[
     spark : SparkSession
         Classic, or Spark Connect of Spark 4.
     title : str
-        Statement and target.
+        The statement and its target.
     progress : bool, optional
-        Whether there is a bar; by the kind of output unless given.
+        Whether to draw a bar; by default this depends on the kind of output.
     """
     started = _quietly(lambda: _started(spark, title, progress))
     try:
@@ -64,7 +64,7 @@ def _started(spark: "SparkSession", title: str, progress: bool | None) -> "Watch
 
 
 def _warn(message: str) -> None:
-    # of the line that called the package
+    # the warning names the line outside the package that called it
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals["__name__"].startswith(("spark_zorder.", "contextlib")):
         frame, level = frame.f_back, level + 1
@@ -84,7 +84,7 @@ def _in_notebook() -> bool:
 
 
 def _spark_draws_one(spark: "SparkSession") -> bool:
-    # pyspark's shells switch on the first of them, and the second one for a remote session
+    # pyspark's shells set the variable for remote sessions, and the setting for all others
     if type(spark).__module__.startswith("pyspark.sql.connect"):
         return os.environ.get("SPARK_CONNECT_PROGRESS_BAR_ENABLED") == "1"
     return spark.conf.get("spark.ui.showConsoleProgress", "false") == "true"
@@ -93,7 +93,7 @@ def _spark_draws_one(spark: "SparkSession") -> bool:
 def _tqdm() -> Any:
     try:
         with warnings.catch_warnings():
-            # without ipywidgets it draws text in notebooks, which is good enough
+            # tqdm warns that it draws text in notebooks without ipywidgets; text is good enough
             warnings.simplefilter("ignore")
             from tqdm.auto import tqdm
     except ImportError:
@@ -102,14 +102,14 @@ def _tqdm() -> Any:
 
 
 def _fitting(title: str) -> str:
-    # a table's own name is at the end of its path
+    # keep the end of a path, which has the name of the table
     verb, _, target = title.partition(" ")
     kept = TITLE_WIDTH - len(verb) - 2
     return title if len(title) <= TITLE_WIDTH else f"{verb} \u2026{target[-kept:]}"
 
 
 class Bar:
-    """One line that shows one step after the other."""
+    """One line of output that shows the current step."""
 
     def __init__(self, tqdm: Any, title: str) -> None:
         self._title = _fitting(title)
@@ -117,7 +117,7 @@ class Bar:
         self._bar = tqdm(desc=self._title, leave=False, dynamic_ncols=True)
 
     def show(self, step: Step) -> None:
-        """Show how far a step is; a new one begins at nothing."""
+        """Show the progress of a step; a new step starts again at 0."""
         bar, before = self._bar, self._step
         self._step = step
         if before is None or before.begins != step.begins:

@@ -1,8 +1,8 @@
-"""SQL text from Python values: every name and value that reaches a statement is quoted here."""
+"""SQL text from Python values; this module quotes every name and value in a statement."""
 
 import re
 
-# back-quoted, with a back-quote doubled inside; or anything without dots and back-quotes
+# a part in back-quotes, with inner back-quotes doubled, or a part without dots and back-quotes
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 
 
@@ -12,7 +12,7 @@ def parts(name: str) -> list[str]:
     Raises
     ------
     ValueError
-        When a part is empty or a back-quote is not closed.
+        A part is empty, or a back-quote is not closed.
     """
     found = []
     position = 0
@@ -29,7 +29,7 @@ def parts(name: str) -> list[str]:
 
 
 def identifier(name: str) -> str:
-    """Quote every part of a dotted name, so that Spark reads it as a name whatever it holds."""
+    """Quote every part of a dotted name, so that Spark never reads a part as SQL."""
     return ".".join(quote(part) for part in parts(name))
 
 
@@ -39,10 +39,10 @@ def quote(part: str) -> str:
 
 
 def columns(names: list[str]) -> str:
-    """Write a list of columns, nested fields among them."""
+    """Return a list of columns in parentheses; a column may be a nested field."""
     return "(" + ", ".join(identifier(name) for name in names) + ")"
 
 
 def string(text: str) -> str:
-    """Write a string literal."""
+    """Return a string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,8 +1,8 @@
-"""How far a statement is, by what Spark tells about its jobs.
+"""The progress of a statement, from what Spark reports about its jobs.
 
-A classic session has a status tracker, which a thread asks. The jobs of the statement are those of
-a job group, and their stages are named after the statement and its phase. A Connect server sends
-messages about tasks while a statement runs, without names.
+On a classic session, a thread polls the status tracker. The jobs of the statement have a job group,
+and the names of their stages contain the statement and its phase. A Connect server sends messages
+about tasks while a statement runs, without names.
 """
 
 import logging
@@ -21,7 +21,7 @@ EVERY_SECONDS = 0.5
 
 _log = logging.getLogger(__name__)
 
-# Phases without jobs, after the one that was last seen at work; the driver does them.
+# The phases without jobs that follow the last phase with a job; the driver executes them.
 _THEN = {
     "": "list, footers",
     "sample": "cuts",
@@ -34,7 +34,7 @@ _GROUP = "spark.jobGroup.id"
 
 @dataclass(frozen=True)
 class Step:
-    """What a statement does just now; `total` is 0 where there is nothing to count."""
+    """What a statement is doing; `total` is 0 if there is nothing to count."""
 
     label: str = ""
     done: int = 0
@@ -43,33 +43,36 @@ class Step:
 
     @property
     def begins(self) -> tuple[str, int, str]:
-        """What stays the same while the step goes on."""
+        """The fields that do not change during the step."""
         return (self.label, self.total, self.unit)
 
 
 class Line(Protocol):
-    """Where steps are shown."""
+    """The output that shows steps."""
 
     def show(self, step: Step) -> None:
-        """Show how far a step is."""
+        """Show the progress of a step."""
 
     def close(self) -> None:
-        """Show nothing any more."""
+        """Remove the output."""
 
 
 class Watch(ABC):
-    """Shows the steps of a statement from its making until `stop`."""
+    """Shows the steps of a statement, from its creation until `stop`."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End it; called by the thread that made it."""
+        """End the watch; must be called by the thread that created it."""
 
 
 def watch(spark: "SparkSession", line: Line) -> Watch | None:
-    """Show on `line` what the calling thread's next statement does; None where nothing tells."""
+    """Show the next statement of the calling thread on `line`.
+
+    Returns None if this Spark reports no progress.
+    """
     if not type(spark).__module__.startswith("pyspark.sql.connect"):
         return _StatusWatch(spark.sparkContext, line)
-    # Connect of Spark 3.5 tells nothing
+    # Spark Connect 3.5 reports no progress
     return _MessageWatch(spark, line) if hasattr(spark, "registerProgressHandler") else None
 
 
@@ -77,7 +80,7 @@ class _StatusWatch(Watch):
     def __init__(self, context: "SparkContext", line: Line) -> None:
         self._context, self._line = context, line
         self._tracker = context.statusTracker()
-        # a group of the user's is kept: it may be what the run is cancelled by
+        # a job group of the user stays, because the user may cancel the run by this group
         group = context.getLocalProperty(_GROUP)
         self._own = None if group else f"zorder-{uuid.uuid4()}"
         self._group = group or self._own
@@ -103,7 +106,7 @@ class _StatusWatch(Watch):
         self._over.set()
         try:
             if self._own:
-                # Spark takes None for no value
+                # None removes the property
                 self._context.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]
         finally:
             self._thread.join()
@@ -112,13 +115,13 @@ class _StatusWatch(Watch):
 
 def _stages(tracker: "StatusTracker", job: int) -> "list[SparkStageInfo]":
     info = tracker.getJobInfo(job)
-    # parents have smaller ids
+    # a stage has a greater id than the stages that it depends on
     ids = sorted(info.stageIds) if info is not None else []
     return [stage for stage in map(tracker.getStageInfo, ids) if stage is not None]
 
 
 def step_of(stages: "Sequence[SparkStageInfo]") -> Step:
-    """Tell the step from the stages of the job that began last, in their order."""
+    """Return the step, given the stages of the newest job in their order."""
     # "OPTIMIZE `sales`: write"
     phase = stages[-1].name.rpartition(": ")[2] if stages else ""
     for stage in stages:
@@ -138,7 +141,7 @@ class _MessageWatch(Watch):
         spark.registerProgressHandler(self._told)
 
     def _told(self, stages: Iterable[Any] | None = None, **_: Any) -> None:
-        # every statement of the session is told; they are told in the threads that run them
+        # Spark calls this for every statement of the session, in the thread that runs it
         if self._failed or threading.get_ident() != self._thread:
             return
         try:

@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     jar = commands.add_parser("jar", help="print the path of the jar to put into spark.jars")
     jar.add_argument("--spark", help="Spark line, such as 3.5; default: that of pyspark")
     jar.add_argument("--scala", help="Scala version, such as 2.12; default: that of Spark")
-    commands.add_parser("check", help="start a local session and say whether all is in place")
+    commands.add_parser("check", help="start a local session and say whether it has the extension")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""An OPTIMIZE, put together clause by clause."""
+"""A builder for the statement OPTIMIZE."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class OptimizeBuilder:
-    """An OPTIMIZE in the making; every method returns a new builder and leaves this one.
+    """The clauses of an OPTIMIZE; every method returns a new builder and does not change this one.
 
-    Get one by `ZOrderTable.optimize`. The two methods that begin with ``execute`` run the statement
-    and return its one row; printing a builder shows the statement so far.
+    `ZOrderTable.optimize` returns a builder. The methods that begin with ``execute`` run the
+    statement and return its one row. Printing a builder shows the statement.
 
     Examples
     --------
-    They are about the table `points` of `ZOrderTable`, before it was laid out.
+    The examples use the table `points` of `ZOrderTable`, before its first OPTIMIZE.
 
     >>> points.optimize().option("targetFileSize", "4k").dryRun()
     OPTIMIZE TABLE `points` OPTIONS ('targetFileSize' '4k') DRY RUN
@@ -37,14 +37,14 @@ class OptimizeBuilder:
     _dry_run: bool = False
 
     def where(self, predicate: str) -> "OptimizeBuilder":
-        """Take only what `predicate` chooses; a second one is added by AND.
+        """Restrict the run to matching files; a second predicate is added with AND.
 
         Parameters
         ----------
         predicate : str
-            A condition in SQL. A part of it on partition columns chooses partitions, one with data
-            columns the files in which a row may match, by the min/max of their footers. With
-            ``into`` it may use partition columns only.
+            A condition in SQL. Conditions on partition columns select partitions, conditions on
+            data columns select the files that may contain a matching row by the min/max in their
+            footers. With ``into``, only partition columns are allowed.
 
         Raises
         ------
@@ -57,13 +57,13 @@ class OptimizeBuilder:
         OPTIMIZE TABLE `points` WHERE (day = '2026-01-01') AND (x > 5)
         """
         require_text("predicate", require_str("predicate", predicate).strip())
-        # what follows must not become a part of a comment at its end
+        # the next clause must not become part of a comment at the end of the predicate
         closed = f"{predicate}\n" if "--" in predicate else predicate
         both = closed if self._predicate is None else f"({self._predicate}) AND ({closed})"
         return replace(self, _predicate=both)
 
     def full(self) -> "OptimizeBuilder":
-        """Lay out all files, also those that are well placed.
+        """Rewrite all files, including those that are already well laid out.
 
         Examples
         --------
@@ -73,7 +73,7 @@ class OptimizeBuilder:
         return replace(self, _full=True)
 
     def into(self, directory: str) -> "OptimizeBuilder":
-        """Write the laid-out table into an empty directory, and leave this one alone.
+        """Write the result into an empty directory, and do not change this table.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class OptimizeBuilder:
         return replace(self, _directory=require_text("directory", directory))
 
     def option(self, key: str, value: str | int | float | bool) -> "OptimizeBuilder":
-        """Set one of the settings for this run, such as ``option("targetFileSize", "64m")``.
+        """Change a setting for this run, such as ``option("targetFileSize", "64m")``.
 
         Raises
         ------
@@ -106,12 +106,12 @@ class OptimizeBuilder:
                 f"value must be a str, a number or a bool, but is {type(value).__name__}"
             )
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        # settings are the same in any case of letters, and the last one counts
+        # keys of settings are case-insensitive, and the last value applies
         others = {k: v for k, v in self._options.items() if k.lower() != key.lower()}
         return replace(self, _options={**others, key: text})
 
     def dryRun(self) -> "OptimizeBuilder":
-        """Change nothing: only sample, and return what a run would do.
+        """Change nothing: sample the rows, and return the expected result of a run.
 
         Examples
         --------
@@ -122,9 +122,10 @@ class OptimizeBuilder:
         return replace(self, _dry_run=True)
 
     def executeCompaction(self, *, progress: bool | None = None) -> "DataFrame":
-        """Run it by the columns of the table's layout or of its property ``zorder.columns``.
+        """Run the statement without ``ZORDER BY``.
 
-        A table that has neither is merely compacted: small files become larger ones.
+        The table keeps the columns of its layout, or takes those of its property
+        ``zorder.columns``. A table with neither is compacted: small files become larger ones.
 
         Parameters
         ----------
@@ -134,7 +135,7 @@ class OptimizeBuilder:
         Returns
         -------
         DataFrame
-            One row, that of the statement ``OPTIMIZE``.
+            The one row of the statement: path, metrics and reason.
 
         Examples
         --------
@@ -147,22 +148,22 @@ class OptimizeBuilder:
     def executeZOrderBy(
         self, *cols: "str | Sequence[str]", progress: bool | None = None
     ) -> "DataFrame":
-        """Run it, ordering by `cols`.
+        """Run the statement with ``ZORDER BY`` `cols`.
 
         Parameters
         ----------
         *cols : str
-            At least one column, or one list of them; ``a.b`` is the field ``b`` of ``a``, and
-            ```a.b``` one column.
+            One or more columns, or one list of columns. ``a.b`` is the field ``b`` of ``a``, and
+            ```a.b``` is one column.
         progress : bool, optional
-            Whether a bar is drawn while it runs, which needs the package tqdm: the phase,
-            its tasks, and the files that are written; over Spark Connect tasks alone. Unless given
-            it is drawn in notebooks, and on terminals where Spark draws none of its own.
+            Whether to draw a progress bar, which needs the package tqdm. The bar shows the phase,
+            its tasks and the files written; over Spark Connect it shows tasks only. By default it
+            is drawn in notebooks, and on terminals where Spark draws no bar itself.
 
         Returns
         -------
         DataFrame
-            One row: path, metrics and reason.
+            The one row of the statement: path, metrics and reason.
 
         Raises
         ------

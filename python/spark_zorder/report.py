@@ -1,4 +1,4 @@
-"""What SHOW LAYOUT says of a table, to be read, shown in a notebook and drawn."""
+"""The result of SHOW LAYOUT as text, as a table in a notebook, and as a picture."""
 
 import html
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ HEAD = (
 
 
 class LayoutReport:
-    """How well the files of a table are laid out for each of some columns.
+    """How well the files of a table are laid out, for each of some columns.
 
-    Get one by `ZOrderTable.layout`. Print it, let a notebook show it, draw it by `plot`, or take
-    its rows as a data frame. The table is looked at once, when the report is made or first read.
+    `ZOrderTable.layout` returns a report. It prints as a table, also in notebooks; `plot` draws it,
+    and `df` has its rows. The files of the table are examined once.
 
     .. versionadded:: 0.1.0
 
@@ -52,7 +52,7 @@ class LayoutReport:
 
     @property
     def df(self) -> "DataFrame":
-        """The rows of SHOW LAYOUT, one for each column of the table."""
+        """The rows of SHOW LAYOUT, one for each column of the report."""
         return self._df
 
     def toDF(self) -> "DataFrame":
@@ -66,21 +66,20 @@ class LayoutReport:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns that the report is about."""
+        """The names of the columns of the report."""
         return [row["column"] for row in self.rows]
 
     def boxes(self, *columns: str) -> list[Box]:
-        """Return the boxes that files span in the space of some columns of the report.
+        """Return the box that each file spans in the space of some columns of the report.
 
-        There is one for each file, or for each of a sample of 4,096 files.
-
-        Numbers are numbers; dates, timestamps and other text stay text, whose order may differ from
-        that of the column.
+        There is one box for each file, or for each of a sample of 4,096 files. The bounds of
+        numeric columns are numbers. The bounds of other columns are text, whose order may differ
+        from that of the column.
 
         Raises
         ------
         ValueError
-            The report is not about one of the columns.
+            The report does not contain one of the columns.
         """
         by_column = [self._row(column)["fileRanges"] for column in columns]
         ends = [comparable([(f["min"], f["max"]) for f in files]) for files in by_column]
@@ -88,24 +87,24 @@ class LayoutReport:
         return [Box(count, tuple(bounds)) for count, *bounds in zip(rows, *ends, strict=True)]
 
     def plot(self, before: "LayoutReport | None" = None) -> "Figure":
-        """Draw the files' boxes, files per point query by column, and overlap depths.
+        """Draw the boxes of the files, the files per point query, and the overlap depths.
 
         Parameters
         ----------
         before : LayoutReport, optional
-            A report of the same columns to compare with, such as one made before an OPTIMIZE.
+            A report on the same columns for comparison, such as one made before an OPTIMIZE.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Notebooks show it; ``savefig`` keeps it. It belongs to no window.
+            Notebooks show the figure; ``savefig`` saves it. It opens no window.
 
         Raises
         ------
         ImportError
-            matplotlib is not installed: ``pip install matplotlib`` brings it.
+            matplotlib is not installed; run ``pip install matplotlib``.
         ValueError
-            The report is about no column, or `before` about others.
+            The report has no columns, or `before` has different ones.
         """
         try:
             from spark_zorder import _plot
@@ -124,7 +123,7 @@ class LayoutReport:
     def __str__(self) -> str:
         lines = [HEAD, *(_cells(row) for row in self.rows)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
-        # text to the left, numbers to the right
+        # text is aligned left, numbers are aligned right
         left = {0, len(HEAD) - 1}
         return "\n".join(
             "  ".join(

@@ -1,4 +1,4 @@
-"""Adds the extension to a session that is about to be built."""
+"""Adds the extension to a session before the session is built."""
 
 import os
 import re
@@ -21,14 +21,15 @@ _EXTENSIONS = "spark.sql.extensions"
 def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
     """Add spark-zorder to the session that `builder` will build.
 
-    Appends the jar of the running Spark to ``spark.jars`` and the extension to
-    ``spark.sql.extensions``, after what the builder, ``PYSPARK_SUBMIT_ARGS`` or
-    ``spark-defaults.conf`` already say there. Touches nothing else, and does nothing twice.
+    Appends the jar for the running Spark to ``spark.jars``, and the extension to
+    ``spark.sql.extensions``. Values that the builder, ``PYSPARK_SUBMIT_ARGS`` or
+    ``spark-defaults.conf`` set there are kept. No other setting changes, and a second call has no
+    effect.
 
     Parameters
     ----------
     builder : SparkSession.Builder
-        With or without settings of its own; ``remote("local[*]")`` is fine too.
+        A builder with or without settings; ``remote("local[*]")`` works too.
 
     Returns
     -------
@@ -38,11 +39,10 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
     Raises
     ------
     LookupError
-        There is no jar for the running pyspark; the message names the supported rows.
+        There is no jar for the running pyspark. The message names the supported Spark versions.
     RuntimeError
-        A JVM without the jar is already running, or the session will be one of a remote server,
-        or pyspark is the thin client that has no Spark: a jar can only be added when the JVM
-        starts.
+        The jar cannot be added, because a JVM without it is already running, the session will run
+        on a remote server, or pyspark is the thin client without Spark.
 
     Examples
     --------
@@ -78,14 +78,14 @@ def _add_jar(builder: "SparkSession.Builder", set_so_far: dict[str, str]) -> Non
 
 
 def _settings_of(builder: "SparkSession.Builder") -> dict[str, str]:
-    # pyspark has no way to read a builder back; its settings are the only mapping that it holds
+    # pyspark cannot return the settings of a builder; they are the only dict among its attributes
     held = [value for value in vars(builder).values() if isinstance(value, dict)]
     return {key: str(value) for mapping in held for key, value in mapping.items()}
 
 
 def _entries(key: str, set_so_far: dict[str, str], running: dict[str, str]) -> list[str]:
-    # the order in which Spark itself looks, each hiding the next; a JVM that spark-submit started
-    # knows its arguments and the file
+    # Spark looks in this order, and the first source that has the key hides the others. A JVM that
+    # spark-submit started has already read its arguments and the file.
     for settings in (set_so_far, running or _submit_arguments(), _defaults_file()):
         if key in settings:
             return [entry.strip() for entry in settings[key].split(",") if entry.strip()]
@@ -94,7 +94,7 @@ def _entries(key: str, set_so_far: dict[str, str], running: dict[str, str]) -> l
 
 def _submit_arguments() -> dict[str, str]:
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
-    # --conf=a=b is --conf a=b
+    # --conf=a=b means the same as --conf a=b
     joined = ("--conf=", "--jars=")
     apart = [word.split("=", 1) if word.startswith(joined) else [word] for word in words]
     given = list(pairwise(chain.from_iterable(apart)))
@@ -102,7 +102,7 @@ def _submit_arguments() -> dict[str, str]:
     found = {key: value for key, equals, value in (v.partition("=") for v in values) if equals}
     for option, value in given:
         if option == "--jars":
-            # it hides the setting
+            # the option --jars hides the setting spark.jars
             found[_JARS] = value
     return found
 
@@ -112,8 +112,8 @@ def _defaults_file() -> dict[str, str]:
     path = (Path(folder) if folder else _jars.spark_home() / "conf") / "spark-defaults.conf"
     if not path.is_file():
         return {}
-    # a Java properties file: key and value apart by blanks, '=' or ':', lines joined by '\', but
-    # not those of comments
+    # A Java properties file: blanks, '=' or ':' separate key and value, and '\' joins lines, except
+    # lines of comments.
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     text = "\n".join(line for line in lines if line.strip()[:1] not in ("#", "!"))
     joined = re.sub(r"\\\n\s*", "", text).splitlines()
@@ -143,7 +143,7 @@ def _refuse_thin_client() -> None:
 
 
 def _host(url: str) -> str:
-    # what follows the host may be a token
+    # the text after the host may contain a token, which must not be printed
     return re.split(r"[/;]", url.removeprefix("sc://"), maxsplit=1)[0]
 
 
@@ -161,8 +161,8 @@ def _settings_of_running_jvm() -> dict[str, str]:
     from pyspark import SparkConf, SparkContext
 
     if "PYSPARK_GATEWAY_PORT" in os.environ:
-        # spark-submit started the JVM and waits for us; this property is already so, but setting
-        # it connects us
+        # spark-submit started the JVM, which waits for this process to connect. The property
+        # already has this value, but setting it makes pyspark connect.
         SparkContext.setSystemProperty("SPARK_SUBMIT", "true")
-    # a new SparkConf takes the settings of the JVM's start, and is empty while there is no JVM
+    # a new SparkConf has the settings that the JVM was started with, and is empty without a JVM
     return dict(SparkConf().getAll())

@@ -1,4 +1,4 @@
-"""What the skipping index does for a query."""
+"""Which files a query reads, and why the skipping index leaves out the others."""
 
 import uuid
 from typing import TYPE_CHECKING
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def explain_skipping(df: "DataFrame") -> "DataFrame":
-    """Tell which files a data frame would read, and what each of its filters does about it.
+    """Return which files a data frame would read, and how many files each filter leaves out.
 
-    The query is planned, not run. For the time of the call `df` is a temporary view of a name of
-    its own. Classic and Spark Connect.
+    The query is planned, not run. During the call `df` is a temporary view with a unique name.
+    The function works on classic sessions and over Spark Connect.
 
     .. versionadded:: 0.1.0
 
@@ -38,7 +38,7 @@ def explain_skipping(df: "DataFrame") -> "DataFrame":
     name = f"_zorder_explained_{uuid.uuid4().hex}"
     df.createTempView(name)
     try:
-        # a command runs at once, so the view is not needed any more
+        # Spark runs a command immediately, so the view can be dropped now
         return run(df.sparkSession, f"SHOW SKIPPING FOR SELECT * FROM {_sql.identifier(name)}")
     finally:
         df.sparkSession.catalog.dropTempView(name)

@@ -1,4 +1,4 @@
-"""A table as an object: the statements of spark-zorder with the method names of ``DeltaTable``."""
+"""A table as an object, with the method names of ``DeltaTable``."""
 
 from typing import TYPE_CHECKING
 
@@ -14,18 +14,17 @@ if TYPE_CHECKING:
 
 
 class ZOrderTable:
-    """A table of Parquet or ORC files, by name or by path, as a handle for its layout.
+    """A table of Parquet or ORC files; `forName` and `forPath` return one.
 
-    Every method writes one SQL statement and returns that statement's rows, on a classic session
-    and over Spark Connect alike. Get one by `forName` or `forPath`. Without the extension the
-    methods raise `spark_zorder.MissingExtensionError`.
+    Every method runs one SQL statement and returns its rows, on classic sessions and over Spark
+    Connect. Without the extension the methods raise `spark_zorder.MissingExtensionError`.
 
     .. versionadded:: 0.1.0
 
     Examples
     --------
-    The methods' examples go on with this table of 1,000 rows in 4 files: ``id``, ``x`` which is
-    ``id % 37``, and ``y``, which is ``id % 41``.
+    The examples of the methods continue with this table of 1,000 rows in 4 files. Its columns are
+    ``id``, ``x``, which is ``id % 37``, and ``y``, which is ``id % 41``.
 
     >>> from spark_zorder import ZOrderTable
     >>> points = ZOrderTable.forName(spark, "points")
@@ -40,15 +39,15 @@ class ZOrderTable:
 
     @classmethod
     def forName(cls, spark: "SparkSession", name: str) -> "ZOrderTable":
-        """Take a table of the catalog.
+        """Return the table of a name in the catalog.
 
         Parameters
         ----------
         spark : SparkSession
             Classic or Spark Connect.
         name : str
-            As in SQL: ``sales``, ``shop.sales``, ``shop.`odd.name` ``; ``orc.`/data/sales` `` is
-            the directory of a table in ORC.
+            A name as in SQL: ``sales``, ``shop.sales``, ``shop.`odd.name` ``. The name
+            ``orc.`/data/sales` `` means the ORC table in that directory.
 
         Raises
         ------
@@ -65,14 +64,14 @@ class ZOrderTable:
 
     @classmethod
     def forPath(cls, spark: "SparkSession", path: str) -> "ZOrderTable":
-        """Take the table of Parquet files in a directory; one of ORC files goes by `forName`.
+        """Return the Parquet table in a directory; for an ORC table use `forName`.
 
         Parameters
         ----------
         spark : SparkSession
             Classic or Spark Connect.
         path : str
-            The table's root, as ``spark.read.parquet`` would take it.
+            The root directory of the table, as for ``spark.read.parquet``.
 
         Raises
         ------
@@ -90,7 +89,7 @@ class ZOrderTable:
         return f"ZOrderTable({self._target})"
 
     def toDF(self) -> "DataFrame":
-        """Read the table.
+        """Return the rows of the table.
 
         Examples
         --------
@@ -100,7 +99,7 @@ class ZOrderTable:
         return self._spark.table(self._target)
 
     def optimize(self) -> "OptimizeBuilder":
-        """Begin an OPTIMIZE; it runs by `executeCompaction` or `executeZOrderBy`.
+        """Begin an OPTIMIZE; `executeCompaction` or `executeZOrderBy` runs the statement.
 
         Examples
         --------
@@ -110,7 +109,7 @@ class ZOrderTable:
         return OptimizeBuilder(self._spark, self._target)
 
     def detail(self) -> "DataFrame":
-        """Describe the layout that the table has: ``SHOW LAYOUT``.
+        """Describe the current layout of the table: ``SHOW LAYOUT``.
 
         Examples
         --------
@@ -120,17 +119,17 @@ class ZOrderTable:
         return self._run(f"SHOW LAYOUT {self._target}")
 
     def layout(self, *cols: str) -> LayoutReport:
-        """Report how well queries on `cols` skip files: ``SHOW LAYOUT ... FOR``.
+        """Report how many files queries on `cols` read: ``SHOW LAYOUT ... FOR``.
 
         Parameters
         ----------
         *cols : str
-            Columns; without any, those of the table's layout, as in `detail`.
+            The columns; by default those of the table's layout, as in `detail`.
 
         Returns
         -------
         LayoutReport
-            Prints as a table, draws itself by ``plot()``, and has the rows in ``df``.
+            The report prints as a table; ``plot()`` draws it, and ``df`` has its rows.
 
         Raises
         ------
@@ -147,12 +146,12 @@ class ZOrderTable:
         return LayoutReport(self._run(f"SHOW LAYOUT {self._target} FOR {column_list(cols)}"))
 
     def history(self, limit: int | None = None) -> "DataFrame":
-        """List the runs that changed the table's layout, the newest first.
+        """List the runs that changed the layout of the table, newest first.
 
         Parameters
         ----------
         limit : int, optional
-            How many; all unless given.
+            The number of runs; by default all.
 
         Raises
         ------
@@ -170,20 +169,17 @@ class ZOrderTable:
         return runs if limit is None else runs.limit(limit)
 
     def vacuum(self, hours: int | None = None, *, dryRun: bool = False) -> "DataFrame":
-        """Delete replaced files, and files of dead runs, that are older than the retention.
+        """Delete retained files, and files of dead runs, that are older than the retention.
+
+        Each row of the result stands for a directory or a file.
 
         Parameters
         ----------
         hours : int, optional
-            The retention, instead of that of each run and of the table. 0 also ends runs that are
-            under way.
+            The retention; by default that of each run, then that of the table. 0 also aborts runs
+            that are in progress.
         dryRun : bool
-            Delete nothing: only return what a run would do.
-
-        Returns
-        -------
-        DataFrame
-            A row for each directory or file.
+            Delete nothing, and return what would be deleted.
 
         Raises
         ------
@@ -195,18 +191,14 @@ class ZOrderTable:
         >>> points.vacuum(hours=24, dryRun=True).count()
         0
         """
-        clauses = [f"VACUUM LAYOUT {self._target}"]
-        if hours is not None:
-            clauses.append(f"RETAIN {require_int('hours', hours, 0)} HOURS")
-        if dryRun:
-            clauses.append("DRY RUN")
-        return self._run(" ".join(clauses))
+        retain = "" if hours is None else f" RETAIN {require_int('hours', hours, 0)} HOURS"
+        return self._run(f"VACUUM LAYOUT {self._target}{retain}{' DRY RUN' if dryRun else ''}")
 
     def undo(self) -> "DataFrame":
-        """Put back the files that the last run replaced; a second one undoes the run before.
+        """Restore the files that the last run replaced; a second call undoes the run before.
 
-        Refused, with nothing touched, when files of the run were removed or changed since, or when
-        what it replaced is not retained any more. Files that others wrote since stay.
+        The statement is refused, and changes nothing, if files of the run were removed or changed
+        since, or if the replaced files are no longer retained. Files that were added since stay.
 
         Examples
         --------
@@ -232,7 +224,7 @@ class ZOrderTable:
         Parameters
         ----------
         *cols : str
-            Columns; without any, the first 32 leaf columns of each file and the ordering columns.
+            The columns; by default the first 32 leaf columns of each file and the ordering columns.
         progress : bool, optional
             As for `OptimizeBuilder.executeZOrderBy`.
 

@@ -26,7 +26,7 @@ def output() -> Output:
 
 @pytest.fixture
 def table(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A table whose OPTIMIZE takes some seconds, and Spark that tells of them often."""
+    """A table whose OPTIMIZE takes long enough to be watched; Spark reports progress often."""
     monkeypatch.setattr(_watch, "EVERY_SECONDS", 0.01)
     key = "spark.connect.progress.reportInterval"
     spark.conf.set(key, "50ms")
@@ -56,7 +56,7 @@ def test_a_run_shows_phases_and_files(
     drawn = "\n".join(output.lines)
     assert re.search(rf"OPTIMIZE .*/{table.name}`", drawn)
     if is_connect:
-        # a server tells how many tasks there are and are done, and not what for
+        # a Connect server reports the number of tasks, but not the phase
         counts = [(int(d), int(t)) for d, t in re.findall(r" (\d+)/(\d+) \[", drawn)]
         assert counts
         assert all(done <= tasks for done, tasks in counts)
@@ -67,14 +67,20 @@ def test_a_run_shows_phases_and_files(
     assert {int(total) for _, total in files} == {row.metrics.numFilesAdded}
 
 
-def test_an_index_shows_its_bar_too(spark: SparkSession, table: Path, output: Output) -> None:
+def indexed(spark: SparkSession, path: Path, output: Output) -> None:
+    table = ZOrderTable.forPath(spark, str(path))
     with redirect_stderr(output):
-        (row,) = ZOrderTable.forPath(spark, str(table)).createIndex("x", progress=True).collect()
+        (row,) = table.createIndex("x", progress=True).collect()
     assert row.files == 8
+    spark.sql(f"DROP ZORDER INDEX ON parquet.`{path}`")
+
+
+def test_an_index_shows_its_bar_too(spark: SparkSession, table: Path, output: Output) -> None:
+    indexed(spark, table, output)
     assert re.search(rf"INDEX .*/{table.name}`", "".join(output.lines))
 
 
-def test_a_bar_that_fails_is_logged_and_the_run_goes_on(
+def test_a_bar_that_fails_is_logged_and_the_statement_goes_on(
     spark: SparkSession,
     table: Path,
     output: Output,
@@ -85,10 +91,12 @@ def test_a_bar_that_fails_is_logged_and_the_run_goes_on(
         raise RuntimeError("no more paper")
 
     with caplog.at_level(logging.WARNING, "spark_zorder"):
-        for name in ("show", "close"):
-            monkeypatch.setattr(Bar, name, fail)
-            optimized(spark, table, output)
-        monkeypatch.setattr(_progress, "watch", fail)
+        monkeypatch.setattr(Bar, "close", fail)
+        indexed(spark, table, output)
+        with monkeypatch.context() as also:
+            also.setattr(_progress, "watch", fail)
+            indexed(spark, table, output)
+        monkeypatch.setattr(Bar, "show", fail)
         optimized(spark, table, output)
     assert len(caplog.records) >= 3
     assert all("not affected" in record.message for record in caplog.records)

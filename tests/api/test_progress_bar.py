@@ -63,7 +63,7 @@ def test_a_bar_shows_one_step_after_the_other(output: Output) -> None:
 def test_a_long_title_leaves_room_for_the_counts(
     output: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # what tqdm takes for the width where there is no terminal
+    # tqdm takes the width from these variables if there is no terminal
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("LINES", "24")
     with redirect_stderr(output):
@@ -76,7 +76,7 @@ def test_a_long_title_leaves_room_for_the_counts(
 
 
 class Session:
-    """As much of a classic session as the decision about a bar needs."""
+    """A fake classic session with the one setting that decides about a bar."""
 
     def __init__(self, console: str = "false") -> None:
         self.conf = {"spark.ui.showConsoleProgress": console}

@@ -1,4 +1,4 @@
-"""What `_sql` quotes, Spark reads back as it was."""
+"""Spark reads names and texts that `_sql` has quoted without a change."""
 
 import pytest
 from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""The statements that ZOrderTable writes; a stand-in for the session keeps them."""
+"""The SQL text of ZOrderTable's methods; a fake session records the text."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -10,7 +10,7 @@ from spark_zorder import OptimizeBuilder, ZOrderTable
 
 
 class Rows:
-    """The rows of a statement, as far as ZOrderTable touches them."""
+    """A fake data frame with the methods that ZOrderTable calls."""
 
     def __init__(self) -> None:
         self.limited_to: int | None = None
@@ -21,7 +21,7 @@ class Rows:
 
 
 class Recorder:
-    """A session that only takes down what it is told."""
+    """A fake session that records the statements."""
 
     def __init__(self) -> None:
         self.statements: list[str] = []

@@ -1,4 +1,4 @@
-"""ZOrderTable against a real table: that its statements reach the extension, and its answers us."""
+"""ZOrderTable on a real table: its statements run, and their results come back."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.support import data_files, rows_of, snapshot
 
 @pytest.fixture
 def directory(spark: SparkSession, tmp_path: Path) -> Path:
-    """A table of 2,000 rows in four files, each with rows from everywhere."""
+    """A table of 2,000 rows in four files, distributed at random."""
     rows = spark.range(2000).select("id", F.expr("id % 37 AS x"), F.expr("id % 41 AS y"))
     rows.repartition(4).write.parquet(str(tmp_path / "points"))
     return tmp_path / "points"

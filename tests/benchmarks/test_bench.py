@@ -1,4 +1,4 @@
-"""The parts of the speed benchmark that judge and report, on made-up numbers: no Spark."""
+"""The gates and reports of the speed benchmark, on made-up numbers, without Spark."""
 
 from dataclasses import replace
 from datetime import date
@@ -63,7 +63,7 @@ def test_the_spread_of_few_numbers() -> None:
 
 
 def test_ratios_are_of_runs_of_the_same_round() -> None:
-    # the second round was slow for both: the ratio of medians would be 2, that of rounds is 1
+    # both were slow in the second round: the ratio of the medians is 2, that of each round is 1
     found = ratio(_ran("x", 1, 4, 2), _ran("y", 1, 4))
     assert (found.low, found.median, found.high) == (1, 1, 1)
 
@@ -85,7 +85,7 @@ def test_gates_pass_and_fail() -> None:
 
 
 def test_gates_across_scales() -> None:
-    # ten times the rows in twelve times the time
+    # ten times as many rows take twelve times as long
     ours = _ran(names.OPTIMIZE, 120, 120, 120)
     large = replace(RESULTS, scale=10, cases=[replace(CASE, rows=10_000_000, measured=[ours])])
     (a_row, sampling) = gates.across_scales(RESULTS, large)

@@ -1,4 +1,4 @@
-"""The planning benchmark: its report on made-up numbers, and its queries on a small table."""
+"""The planning benchmark: the report on made-up numbers, and the queries on a small table."""
 
 from pathlib import Path
 

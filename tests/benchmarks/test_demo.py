@@ -1,4 +1,4 @@
-"""The parts of the demonstration that judge: each must notice what it is there to notice."""
+"""The checks and reports of the demonstration find the errors that they look for."""
 
 import time
 from pathlib import Path
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.classic_only
 
 
 def _write(folder: Path, *files: str) -> Path:
-    """Write the result of each query as a Parquet file of one folder, 2,048 rows a row group."""
+    """Write the result of each query to a Parquet file with 2,048 rows in each row group."""
     folder.mkdir()
     for i, query in enumerate(files):
         duckdb.execute(

@@ -1,4 +1,4 @@
-"""OPTIMIZE on executors that die or run out of memory, and Ctrl-C: each in its own process."""
+"""OPTIMIZE when executors are killed or run out of memory, and when the user presses Ctrl-C."""
 
 import json
 from pathlib import Path
@@ -54,14 +54,14 @@ def statement(table: Path, files: int = 20) -> str:
 
 
 def script(home: Path, body: str) -> Any:
-    """Runs a script that ends well; what it printed."""
+    """Run a script that must succeed; return its output."""
     done = run_python(START.format(home=str(home)) + body, cwd=ROOT, SPARK_LOCAL_IP="127.0.0.1")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
     return done.stdout
 
 
 def stored(table: Path) -> Any:
-    """All rows in the order of their ids, read without Spark."""
+    """Read all rows without Spark, sorted by id."""
     parts = [pq.ParquetFile(file).read() for file in data_files(table)]
     return pa.concat_tables(parts).sort_by("id")
 
@@ -71,13 +71,13 @@ def names(directory: Path) -> set[str]:
 
 
 def check_rewritten(table: Path, run: int) -> None:
-    """The rows of before, in just the files that the last record names, and nothing staged."""
+    """Check the rows, that the last record names all files, and that nothing is staged."""
     check_published(table, run)
     assert names(table / "_zorder/_staged") == set()
 
 
 def check_published(table: Path, run: int) -> None:
-    """The rows of before, in just the files that the last record names."""
+    """Check the rows, and that the last record names all files."""
     assert stored(table).equals(rows())
     record = json.loads((table / f"_zorder/_commits/_{run}").read_text())
     added = {file["name"] for change in record["changes"] for file in change["added"]}
@@ -102,7 +102,7 @@ spark.stop()
 
 
 def test_an_executor_is_killed(table: Path, tmp_path: Path) -> None:
-    """Lost tasks, and the shuffle files that were lost with them, are made again."""
+    """Spark repeats lost tasks and recreates lost shuffle files."""
     printed = script(tmp_path, SURVIVE.format(table=str(table), text=statement(table)))
     assert printed.split() == ["ACTED"]
     check_rewritten(table, 1)
@@ -127,7 +127,7 @@ for table, text in {statements!r}:
 spark.stop()
 """
 
-# makes the file in a process of its own, which gives the memory back
+# write the file in a new process, because its end frees the memory
 HUGE = """
 import pyarrow as pa, pyarrow.parquet as pq
 table = pa.table({{"id": pa.array([1]), "huge": pa.array([bytes(600 << 20)])}})
@@ -169,7 +169,7 @@ print("ENDED WELL", flush=True)
 
 @pytest.mark.classic_only
 def test_ctrl_c(spark: SparkSession, table: Path, tmp_path: Path) -> None:
-    """It ends the script and with it the JVM: the old table, whose next OPTIMIZE works."""
+    """Ctrl-C ends the script and its JVM. The table is unchanged, and the next OPTIMIZE works."""
     before, text = snapshot(table), statement(table)
     body = START.format(home=str(tmp_path)) + INTERRUPT.format(table=str(table), text=text)
     done = run_python(body, cwd=ROOT, SPARK_LOCAL_IP="127.0.0.1")
@@ -177,7 +177,7 @@ def test_ctrl_c(spark: SparkSession, table: Path, tmp_path: Path) -> None:
     live = {name: digest for name, digest in snapshot(table).items() if "_zorder" not in name}
     assert live == before
     assert names(table / "_zorder/_commits") == set()
-    # what it had staged may still lie there, named by no record
+    # staged files may remain, but no record names them
     run(spark, text)
     assert stored(table).equals(rows())
     assert names(table / "_zorder/_commits") == {"_1", "_1_done"}

@@ -1,4 +1,4 @@
-"""OPTIMIZE and skipping on a standalone cluster: master, two workers and driver are processes."""
+"""OPTIMIZE and skipping on a standalone cluster with a master and two workers."""
 
 import json
 import os
@@ -58,7 +58,7 @@ spark.stop()
 def optimize_and_read(
     standalone: Standalone, table: Path, home: Path, text: str, **settings: str
 ) -> tuple[int, int, int]:
-    """Rows of a point query on the table, its files and those that the query opens."""
+    """Return the rows of a point query, the files of the table, and the files that it opens."""
     home.mkdir()
     body = OPTIMIZE_AND_READ.format(
         url=standalone.url,
@@ -73,7 +73,7 @@ def optimize_and_read(
 def check_query(table: Path, found: int, files: int, kept: int) -> None:
     assert found == rows()["a"].to_pylist().count(7)
     assert files == len(data_files(table))
-    # two columns and 20 files: a point query reads about the square root of them
+    # with two columns and 20 files, a point query reads about the square root of 20
     assert 0 < kept <= 6
 
 

@@ -1,4 +1,4 @@
-"""The examples of the documentation give what they say."""
+"""The examples in docstrings return the results that they show."""
 
 import doctest
 import importlib
@@ -14,7 +14,7 @@ MODULES = ["spark_zorder", *(f"spark_zorder.{m}" for m in WITH_EXAMPLES)]
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(spark: SparkSession, database: str, name: str) -> None:
-    """In the order of names: a class lays out the table that its methods go on with."""
+    """doctest sorts by name, so the class runs OPTIMIZE before the examples of its methods."""
     module = importlib.import_module(name)
     rows = spark.range(0, 1000, 1, 4).selectExpr("id", "id % 37 AS x", "id % 41 AS y")
     rows.write.saveAsTable("points")

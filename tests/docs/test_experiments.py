@@ -1,4 +1,4 @@
-"""The experiments of the documentation on small tables; their page has what the program writes."""
+"""The experiments of the documentation on small tables, and the page that they write."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ from pyspark.sql import SparkSession
 from benchmarks.demo.queries import COLUMNS
 from docs.experiments import data, impala_text, lab
 from docs.experiments.__main__ import HEAD, PAGE, page, section
-from docs.experiments.impala_text import EXPERIMENTS, LEXICAL, ZORDER, Setting
+from docs.experiments.impala_text import EXPERIMENTS, LEXICAL, ZORDER
+from docs.experiments.setting import Setting
 from spark_zorder import functions as F
 from tests.support.optimizing import settings
 
@@ -35,7 +36,7 @@ def small(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         sales_page_rows=300,
         page_rows=100,
     )
-    # a lab sets the session's limit of pages
+    # a lab changes the limit of rows in a page for the session
     with settings(spark, {lab.PAGE_ROWS: "100"}):
         yield setting
 

@@ -1,4 +1,4 @@
-"""The notebook for newcomers runs from its first cell to its last, in a kernel of its own."""
+"""Every cell of the notebook for newcomers runs, in a new kernel."""
 
 import json
 import re

@@ -14,7 +14,7 @@ def test_every_block_prints_what_stands_below_it(spark: SparkSession, is_connect
     reader, ran = Reader(spark), 0
     with database(spark, "readme"):
         for block in blocks(README):
-            # the Python block starts a session of its own kind, which Connect has already
+            # the Python block builds a classic session, which is impossible beside Connect
             if block.language == "sql" or (block.language == "python" and not is_connect):
                 assert block.expected, f"no output stands below:\n{block.code}"
                 assert reader.run(block).strip() == block.expected.strip()

@@ -1,4 +1,4 @@
-"""Beside Delta Lake, in both orders of the extensions: each command gets its own tables."""
+"""Sessions that also have Delta Lake, in both orders of the extensions."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tests.support import neighbours
 
 pytestmark = pytest.mark.slow
 
-# answers 'ours' or 'delta' for who has run a statement, or the condition of the error
+# returns 'ours' or 'delta' for the extension that ran a statement, or the error condition
 SCRIPT = """
 rows = spark.range(100).selectExpr("id a", "id % 7 b")
 rows.write.saveAsTable("plain", format="parquet")
@@ -27,7 +27,7 @@ for target in ["plain", "lake", f"'{folder}/plain'", f"'{folder}/lake'",
 tables = ["plain", "lake", f"parquet.`{folder}/plain`", f"delta.`{folder}/lake`"]
 answers["rows"] = [spark.table(t).count() for t in tables]
 
-# functions in front of writes
+# our functions order the rows of a write
 many = spark.range(0, 2000, 1, 8).selectExpr(
     "id", "pmod(hash(id), 100) a", "pmod(hash(id, 7), 100) b")
 for mode, key in [("error", F.zorder("a", "b")), ("append", F.hilbert("a", "b"))]:
@@ -46,10 +46,10 @@ def test_each_command_gets_its_own_tables(tmp_path: Path, delta_is_outermost: bo
     )
     assert answers["rows"] == [100] * 4
     for files, reads in answers["ordered"]:
-        # 8 files of each of two writes; without an order a point query reads nearly all
+        # two writes of 8 files each; without an order a point query would read almost all of them
         assert files == 16
         assert reads < 12
-    # with TABLE every statement finds its way, whoever is outermost
+    # with TABLE each statement reaches the right extension in both orders
     assert answers["OPTIMIZE TABLE plain"] == "ours"
     assert answers["OPTIMIZE TABLE '/plain'"] == "ours"
     assert answers["OPTIMIZE TABLE lake"] == "delta"
@@ -57,7 +57,7 @@ def test_each_command_gets_its_own_tables(tmp_path: Path, delta_is_outermost: bo
     assert answers["OPTIMIZE TABLE parquet.`/lake`"] == "delta"
     assert answers["OPTIMIZE lake"] == "delta"
     assert answers["OPTIMIZE '/lake'"] == "delta"
-    # Delta's grammar takes OPTIMIZE without TABLE before we see it
+    # if Delta's parser is the outer one, it takes OPTIMIZE without TABLE
     assert answers["OPTIMIZE plain"] == ("DELTA_ONLY_OPERATION" if delta_is_outermost else "ours")
     assert answers["OPTIMIZE '/plain'"] == (
         "DELTA_TABLE_ONLY_OPERATION" if delta_is_outermost else "ours"

@@ -1,4 +1,4 @@
-"""Tables in Hive's format that Spark reads natively, in a session of Hive's catalog."""
+"""Tables in Hive's format that Spark reads natively, in a session with Hive's catalog."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def rows(query):
 def explained(query):
     return spark.sql(f"EXPLAIN {{query}}").first()[0]
 
-# a column whose name the catalog keeps in small letters and the files as they were written
+# the catalog stores the name of this column in lower case, the files do not
 parts = "SELECT /*+ REPARTITION_BY_RANGE(4, id) */ id, id % 7 aB"
 spark.sql("CREATE TABLE plain (id BIGINT, aB BIGINT) STORED AS PARQUET")
 spark.sql(f"INSERT INTO plain {{parts}} FROM range(1000)")
@@ -39,14 +39,14 @@ for table, where, total in (
     assert row[0] == total and row[1] < total, (table, where, row)
     plan = explained(query)
     assert "FileScan parquet" in plan, plan
-    # without a filter on its partitions Spark lists a table when the query runs
+    # without a filter on partitions, Spark lists the table when the query runs
     if table == "plain" or "p =" in where:
         assert f"ZOrderFiles: {{row[1]}} of {{row[0]}} (pruned by id: " in plan, plan
     assert rows(query) == [(700, 0)]
     nothing = f"SELECT * FROM {{table}} WHERE ab = 50"
     assert rows(nothing) == []
 
-# all that is inert: Hive's own reader, and a table in another format of Hive's
+# skipping has no effect on Hive's reader and on other formats of Hive
 spark.sql("SET spark.sql.hive.convertMetastoreParquet = false")
 query = "SELECT id FROM plain WHERE id = 700"
 assert "ZOrderFiles" not in explained(query) and rows(query) == [(700,)]
@@ -55,7 +55,7 @@ spark.sql("CREATE TABLE lines (id BIGINT) STORED AS TEXTFILE")
 spark.sql("INSERT INTO lines SELECT id FROM range(3)")
 assert rows("SELECT id FROM lines WHERE id = 1") == [(1,)]
 
-# rows that came since the index was made, and the same again with it
+# rows that were added after the index, then with a new index
 spark.sql("INSERT INTO plain SELECT id + 5000, 3 FROM range(10)")
 assert rows("SELECT id FROM plain WHERE id = 5003") == [(5003,)]
 spark.sql("REFRESH ZORDER INDEX ON plain").collect()

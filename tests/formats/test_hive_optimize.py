@@ -1,4 +1,4 @@
-"""OPTIMIZE of tables in Hive's format, read by Spark natively and by Hive's own reader."""
+"""OPTIMIZE of tables in Hive's format; Spark's reader and Hive's reader compare the rows."""
 
 from pathlib import Path
 
@@ -8,14 +8,14 @@ from tests.support import hive
 
 pytestmark = pytest.mark.slow
 
-# what DESCRIBE says of the size of a table
+# the size of a table in DESCRIBE
 SIZE = """
 def size(table):
     shown = {r.col_name: r.data_type for r in spark.sql(f"DESCRIBE EXTENDED {table}").collect()}
     return shown.get("Statistics")
 """
 
-# a column that the catalog keeps in small letters, INT96 timestamps, a decimal
+# a column that the catalog stores in lower case, INT96 timestamps, a decimal
 ROWS = """
 some = '''SELECT /*+ REPARTITION(6) */ id, hash(id) % 100 aB, concat('s', id % 9) s,
   timestamp'1899-12-31 23:59:59' + make_interval(0, 0, 0, 0, id) at,
@@ -34,11 +34,11 @@ assert old.endswith("3000 rows")
 sized = "OPTIONS ('targetFileSize' '8k')"
 result = tables.optimize("flat", f"ZORDER BY (aB, id) {sized}", numFilesRemoved=6)
 assert result.metrics.numFilesAdded > 3
-# the same rows in another number of bytes
+# the same rows, with other file sizes
 assert size("flat") == f"{tables.bytes('flat')} bytes, 3000 rows", size("flat")
 assert spark.sql("SHOW TBLPROPERTIES flat ('kept')").first().value == "yes"
 assert "kept.serde=yes" in str(spark.sql("DESCRIBE EXTENDED flat").collect())
-# Hive's own readers know no other timestamps than INT96, which have no min and max
+# Hive reads only INT96 timestamps, which have no min and max
 tables.refused("ZORDER_COLUMN_NOT_ORDERABLE", "OPTIMIZE flat ZORDER BY at", "INT96")
 assert spark.sql(f"OPTIMIZE flat ZORDER BY (aB, id) {sized}").first().metrics.numFilesRemoved == 0
 spark.sql(f"INSERT INTO flat {some} FROM range(3000, 4000)")
@@ -48,7 +48,7 @@ assert sum(tables.rows("flat").values()) == 4000
 shown = spark.sql("SHOW LAYOUT flat").collect()
 assert shown
 
-# in a session that reads such tables by Hive's own reader
+# the session reads such tables with Hive's reader
 spark.sql("SET spark.sql.hive.convertMetastoreParquet = false")
 before = Counter(spark.table("flat").collect())
 (result,) = spark.sql(f"OPTIMIZE flat FULL ZORDER BY (aB, id) {sized}").collect()
@@ -57,7 +57,7 @@ assert Counter(spark.table("flat").collect()) == before
 spark.sql("SET spark.sql.hive.convertMetastoreParquet = true")
 assert tables.rows("flat") == before
 
-# external, in a database of its own place
+# an external table, in a database with its own location
 spark.sql(f"CREATE DATABASE elsewhere LOCATION '{base}/elsewhere'")
 spark.sql(f"CREATE EXTERNAL TABLE elsewhere.out ({columns}) STORED AS PARQUET"
           f" LOCATION '{base}/out'")
@@ -66,7 +66,7 @@ tables.optimize("elsewhere.out", "ZORDER BY (s, id)", numFilesRemoved=6, numFile
 assert (base / "out/_zorder/_commits/_1").exists()
 
 spark.sql("CREATE VIEW seen AS SELECT * FROM flat")
-# Spark 3.5 has the text, but no name for it
+# Spark 3.5 has the message without an error condition
 view = "EXPECT_TABLE_NOT_VIEW" if spark.version >= "4" else "_LEGACY_ERROR_TEMP_1013"
 tables.refused(view, "OPTIMIZE seen ZORDER BY id", "seen")
 spark.sql("CREATE TEMPORARY VIEW passing AS SELECT * FROM flat")
@@ -85,14 +85,14 @@ shown = spark.sql("DESCRIBE EXTENDED parted PARTITION (p = 1, q = 'q 0')").colle
 (stats,) = [r.data_type for r in shown if r.col_name == "Partition Statistics"]
 assert stats == f"{tables.bytes('parted/p=1/q=q 0')} bytes, 500 rows", stats
 
-# a partition with a location of its own is left out, or refused when it is named
+# a partition with its own location is left out, or refused if WHERE selects it
 spark.sql(f"ALTER TABLE parted ADD PARTITION (p = 7, q = 'far') LOCATION '{base}/far'")
 spark.sql(f"INSERT INTO parted PARTITION (p = 7, q = 'far') {some} FROM range(40)")
 result = tables.optimize("parted", "FULL ZORDER BY (ab, id)", partitionsOptimized=6)
 assert "far" in result.reason, result.reason
 tables.refused("ZORDER_PARTITION_OUTSIDE_TABLE", "OPTIMIZE parted WHERE p = 7 ZORDER BY id", "far")
 
-# partitions may have formats of their own
+# partitions can have different formats
 spark.sql("ALTER TABLE parted PARTITION (p = 0, q = 'q 0') "
           "SET SERDE 'org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe'")
 tables.refused("ZORDER_UNSUPPORTED_TABLE", "OPTIMIZE parted ZORDER BY id", "p=0", "LazySimpleSerDe")

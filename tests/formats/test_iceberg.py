@@ -1,4 +1,4 @@
-"""Beside Iceberg, in both orders of the extensions, in its session catalog and in another one."""
+"""Sessions that also have Iceberg: both orders of extensions, both kinds of its catalog."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ rows = spark.range(0, 2000, 1, 8).selectExpr(
 rows.createOrReplaceTempView("numbers")
 before = Counter(rows.collect())
 
-# plain tables: ours, in either spelling
+# statements on plain tables are ours, in both spellings
 rows.write.parquet(f"{folder}/plain")
 spark.sql("CREATE TABLE plain USING parquet AS SELECT * FROM numbers")
 spark.sql("CREATE TABLE parts USING parquet PARTITIONED BY (p) AS SELECT * FROM numbers")
@@ -29,7 +29,7 @@ for table in ["plain", "parts", f"parquet.`{folder}/plain`"]:
 shown = spark.sql("SHOW SKIPPING FOR SELECT * FROM plain WHERE a = 5").collect()
 assert any(r.used for r in shown), shown
 
-# tables of Iceberg's: an error whose call does it
+# on Iceberg tables the error names the procedure of Iceberg
 spark.sql("CREATE TABLE lake USING iceberg AS SELECT * FROM numbers")
 spark.sql("CREATE TABLE ice.db.`odd name` USING iceberg AS SELECT * FROM numbers")
 calls = {}
@@ -57,7 +57,7 @@ for statement in ["UNDO LAYOUT lake", "VACUUM LAYOUT lake", "CREATE ZORDER INDEX
     except PySparkException as error:
         assert condition_of(error) == "ZORDER_UNSUPPORTED_TABLE", error
 
-# functions in front of writes
+# our functions order the rows of a write
 rows.limit(0).writeTo("ice.db.ordered").using("iceberg").create()
 for key in [F.zorder("a", "b"), F.hilbert("a", "b")]:
     rows.repartitionByRange(8, key).sortWithinPartitions(key).writeTo("ice.db.ordered").append()
@@ -84,6 +84,6 @@ def test_each_table_gets_its_own_command(tmp_path: Path, iceberg_is_outermost: b
         "strategy => 'sort', sort_order => 'zorder(a, b)', where => '(p = CAST(1 AS BIGINT))')"
     )
     for files, reads in answers["ordered"]:
-        # 8 files of each of two writes; without an order a point query reads nearly all
+        # two writes of 8 files each; without an order a point query would read almost all of them
         assert files == 16
         assert reads < 12

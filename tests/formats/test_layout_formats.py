@@ -1,4 +1,4 @@
-"""SHOW LAYOUT of Delta and Iceberg tables: the files that the format says are there, no others."""
+"""SHOW LAYOUT of Delta and Iceberg tables counts the live files of the table format."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ ROWS = """
 rows = spark.range(0, 1000, 1, 4).selectExpr("id a", "id % 7 b", "id % 2 p")
 """
 
-# answers the rows of SHOW LAYOUT, or the condition of the error, for each target
+# returns the rows of SHOW LAYOUT, or the error condition, for each target
 SHOW = """
 for target in targets:
     try:
@@ -47,7 +47,7 @@ targets = ["ice.db.t", "ice.db.parts", f"'{folder}/ice/db/t'"]
 
 
 def test_delta(tmp_path: Path) -> None:
-    """Two of four files are gone by a DELETE, but still lie in the directory."""
+    """A DELETE removed two of four files from the table, but not from the directory."""
     found = neighbours.answers(tmp_path, "DELTA", ROWS + DELTA + SHOW)
     a, b = found["lake"]
     assert (a["files"], a["rows"]) == (2, 500)
@@ -63,7 +63,7 @@ def test_delta(tmp_path: Path) -> None:
 
 
 def test_iceberg(tmp_path: Path) -> None:
-    """By the metadata table `files`, in a catalog of its own; a bare directory is refused."""
+    """The metadata table `files` lists the files; a bare directory is refused."""
     found = neighbours.answers(tmp_path, "ICEBERG", ROWS + ICEBERG + SHOW)
     a, b = found["ice.db.t"]
     assert (a["files"], a["rows"]) == (2, 500)

@@ -1,4 +1,4 @@
-"""OPTIMIZE of ORC tables; pyarrow and, of tables in its format, Hive are independent readers."""
+"""OPTIMIZE of ORC tables; pyarrow and Hive are the independent readers."""
 
 import datetime as dt
 import random
@@ -22,7 +22,7 @@ WORDS = ["", "ä€", "long " * 300, "z", None]
 
 
 def rows(seed: int, count: int) -> Any:
-    """Random rows as a table of pyarrow's."""
+    """Return random rows as a pyarrow table."""
     own = random.Random(seed)
 
     def column(make: Any, nulls: float = 0.1) -> list[Any]:
@@ -53,7 +53,7 @@ def rows(seed: int, count: int) -> Any:
 
 
 def files(directory: Path) -> list[Path]:
-    """Hive's have no extension."""
+    """Return the data files; files of Hive have no extension."""
     return data_files(directory, "*")
 
 
@@ -67,7 +67,7 @@ def optimize(spark: SparkSession, directory: Path, rest: str) -> Row:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Four files in two partitions, without an extension, as Hive has them."""
+    """Four files in two partitions; as in Hive, the names have no extension."""
     directory = tmp_path / "t"
     for i in range(4):
         path = directory / f"p={i % 2}" / f"data-{i}"
@@ -76,6 +76,7 @@ def table(tmp_path: Path) -> Path:
     return directory
 
 
+@pytest.mark.not_connect
 def test_rows_of_another_writer_are_the_same_for_another_reader(
     spark: SparkSession, table: Path
 ) -> None:
@@ -97,6 +98,7 @@ def test_rows_of_another_writer_are_the_same_for_another_reader(
     assert [f.name for f in files(table)] == ["data-0", "data-2", "data-1", "data-3"]
 
 
+@pytest.mark.not_connect
 def test_queries_read_few_files_and_all_rows(spark: SparkSession, table: Path) -> None:
     size = sum(f.stat().st_size for f in files(table)) // 16
     optimize(spark, table, f"ZORDER BY (a, b) OPTIONS ('targetFileSize' '{size}')")
@@ -161,7 +163,7 @@ spark.sql("UNDO LAYOUT flat").collect()
 assert sum(tables.rows("flat").values()) == 4000
 assert spark.sql("CREATE IF NOT EXISTS ZORDER INDEX ON flat").first().files > 3
 
-# what Hive's own writer wrote may have nanoseconds
+# Hive's writer stores nanoseconds
 spark.sql("SET spark.sql.hive.convertMetastoreOrc = false")
 spark.sql(f"CREATE TABLE hives ({columns}) STORED AS ORC")
 spark.sql(f"INSERT INTO hives {some} FROM range(300)")

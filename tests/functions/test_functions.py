@@ -19,7 +19,7 @@ from tests.support import condition_of
 
 @pytest.fixture
 def points(spark: SparkSession) -> DataFrame:
-    """A shuffled 8 x 8 grid; y has another type and another range than x."""
+    """A shuffled 8 x 8 grid; the type and the range of y differ from those of x."""
     rows = spark.range(64).select(F.expr("int(id * 37 % 64) AS cell"))
     return rows.select(
         F.expr("cell DIV 8 AS x"),
@@ -30,7 +30,7 @@ def points(spark: SparkSession) -> DataFrame:
 
 
 def interleaved(columns: list[bytes]) -> bytes:
-    """The slow definition: bit after bit, as text."""
+    """Interleave bit by bit, as text: slow but obvious."""
     bits = [f"{int.from_bytes(column, 'big'):0{8 * len(column)}b}" for column in columns]
     text = "".join(b[i] for i in range(max(map(len, bits))) for b in bits if i < len(b))
     return int(text, 2).to_bytes(len(text) // 8, "big")

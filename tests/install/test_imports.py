@@ -1,4 +1,4 @@
-"""What works where pyspark is not installed."""
+"""The parts of the package that work without pyspark."""
 
 import subprocess
 

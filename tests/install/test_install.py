@@ -1,4 +1,4 @@
-"""The commands of docs/install.md and the Scala of docs/api.md, as they stand there."""
+"""The commands of docs/install.md and the Scala examples of docs/api.md run unchanged."""
 
 import re
 import shlex
@@ -38,7 +38,7 @@ def block(page: Path, language: str, word: str) -> Block:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """A shell with our commands, whose Spark is small, and a folder for what it leaves."""
+    """The environment of a shell in which Spark uses little memory, and its working folder."""
     conf = tmp_path / "conf"
     conf.mkdir()
     settings = ["spark.ui.enabled false", "spark.master local[1]", "spark.driver.memory 1g"]
@@ -65,7 +65,7 @@ def test_spark_sql(tmp_path: Path, environment: dict[str, str]) -> None:
 
 
 def test_spark_defaults(tmp_path: Path, environment: dict[str, str]) -> None:
-    """By the file alone, and in the Scala shell, which runs the examples of the API."""
+    """Install by spark-defaults.conf, and run the examples of the API in the Scala shell."""
     lines = block(INSTALL, "properties", "spark.jars").code
     there = re.sub(r"/\S+\.jar", str(_jars.find_for_pyspark()), lines)
     with (tmp_path / "conf/spark-defaults.conf").open("a") as file:
@@ -97,7 +97,7 @@ def server(tmp_path: Path, environment: dict[str, str]) -> Iterator[int]:
 
 
 def test_a_connect_server_of_its_own(tmp_path: Path, server: int) -> None:
-    """Its client has no Java: JAVA_HOME leads nowhere."""
+    """The Python client needs no Java: JAVA_HOME is wrong."""
     script = JOB.format(how=f"remote('sc://127.0.0.1:{server}')", path=tmp_path / "t")
     path = shlex.quote(str(BIN))
     done = run([sys.executable, "-c", script], cwd=tmp_path, JAVA_HOME="/nowhere", PATH=path)
@@ -108,7 +108,7 @@ def test_a_connect_server_of_its_own(tmp_path: Path, server: int) -> None:
 def test_a_scala_client_of_a_connect_server(
     tmp_path: Path, server: int, environment: dict[str, str]
 ) -> None:
-    """It has Spark's client and our jar, but neither Catalyst nor the engine."""
+    """The Scala client has Spark's client and our jar, but neither Catalyst nor the engine."""
     connect = f"""
         import org.apache.spark.sql.SparkSession
         val spark = SparkSession.builder().remote("sc://127.0.0.1:{server}").getOrCreate()
@@ -122,7 +122,7 @@ def test_a_scala_client_of_a_connect_server(
         *(jar for jar in SPARK_JARS.glob("*.jar") if not jar.name.startswith(engine)),
         _jars.find_for_pyspark(),
     ]
-    # the interpreter that Spark's own shell has
+    # the interpreter of Spark's own shell
     command = ["java", "--add-opens=java.base/java.nio=ALL-UNNAMED"]
     command += ["-cp", ":".join(map(str, client)), "scala.tools.nsc.MainGenericRunner"]
     done = run([*command, "-usejavacp", "-nc", str(script)], cwd=tmp_path, **environment)

@@ -7,15 +7,15 @@ import pytest
 
 from spark_zorder import __version__, _jars
 from spark_zorder._jars import Row
-from tests.rows import promised, rows_of_the_build, table_of_the_build
 from tests.support import ROOT
+from tests.support.rows import promised, rows_of_the_build, table_of_the_build
 
-# the format of class files, by the Java that reads it
+# the version of the class file format, by Java version
 CLASS_VERSION = {"8": 52, "17": 61}
 
 
 def class_versions(jar: zipfile.ZipFile) -> set[int]:
-    """The major version of every class: two bytes after the magic number and the minor one."""
+    """Return the major version of every class: two bytes after the magic and minor numbers."""
     names = [name for name in jar.namelist() if name.endswith(".class")]
     assert len(names) > 100
     return {int.from_bytes(jar.read(name)[6:8], "big") for name in names}

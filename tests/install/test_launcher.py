@@ -1,4 +1,4 @@
-"""build/sbt and build/venv on machines that lack something; java is a stand-in, no sbt runs."""
+"""The errors of build/sbt and build/venv; java is a stand-in, and sbt never runs."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import ROOT, run
 
-# answers what the launcher asks a JDK; as Ivy it retrieves a file that is no sbt launcher
+# answers the launcher's questions to a JDK; as Ivy, it creates a file that is not the launcher
 FAKE_JAVA = """#!/bin/sh
 case "$*" in
   *-XshowSettings*) echo "    java.specification.version = ${FAKE_VERSION:-17}" >&2 ;;
@@ -22,7 +22,7 @@ esac
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of build/ with an environment that only looks installed."""
+    """A copy of build/ with a fake environment."""
     shutil.copytree(ROOT / "build", tmp_path / "build")
     shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
     jars = tmp_path / ".venv/lib/python3.11/site-packages/pyspark/jars"

@@ -1,4 +1,9 @@
-"""How the extension comes into a session. Each test starts a JVM of its own, so they are few."""
+"""Ways to load the extension into a session.
+
+Each test starts a JVM of its own, so all but the main way are slow tests. Their cheaper
+counterparts: `test_session.py` (the settings that `configure` makes), `test_check.py` and
+`test_cli.py` (what `check` prints), and the session that all tests share, which `configure` built.
+"""
 
 import sys
 from pathlib import Path
@@ -8,8 +13,8 @@ import pytest
 from spark_zorder import _jars
 from spark_zorder._jars import Row
 from spark_zorder.session import EXTENSION
-from tests.rows import promised
-from tests.support import run, run_python
+from tests.support import run
+from tests.support.rows import promised
 
 JAR = str(_jars.find_for_pyspark())
 OURS = _jars.row_of(JAR)
@@ -41,6 +46,7 @@ assert value == "5555555555555555", value
         pytest.param(
             [f"spark.driver.extraClassPath={JAR}", f"spark.sql.extensions={EXTENSION},{EXTENSION}"],
             id="as a service and twice by name",
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -49,9 +55,10 @@ def test_the_extension_loads(settings: list[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_check_finds_a_session_of_configure_in_order() -> None:
     installed = Path(sys.executable).parent / "spark-zorder"
-    # an environment of another row has not installed the package
+    # in environments of other rows the package is not installed
     main = "from spark_zorder.cli import main; raise SystemExit(main())"
     command = [str(installed)] if installed.exists() else [sys.executable, "-c", main]
     done = run([*command, "check"])
@@ -59,6 +66,7 @@ def test_check_finds_a_session_of_configure_in_order() -> None:
     assert done.stdout.splitlines()[-1] == "extension      loaded"
 
 
+@pytest.mark.slow
 def test_configure_accepts_the_jvm_that_spark_submit_started_with_the_jar(tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text("""
@@ -72,7 +80,7 @@ assert check(configure(SparkSession.builder).getOrCreate())
 
 
 def wrong_rows() -> list[Row]:
-    """One jar of another Spark with the same Scala, and one of another Scala."""
+    """Return a row of another Spark with the same Scala, and a row of another Scala."""
     assert OURS is not None
     others = sorted(set(promised()) - {OURS})
     same = [row for row in others if row.scala == OURS.scala]
@@ -85,7 +93,7 @@ def wrong_rows() -> list[Row]:
 def test_a_jar_of_another_row_stops_the_session_and_names_the_right_one(row: Row) -> None:
     assert OURS is not None
     jar = _jars.find(row.spark, row.scala)
-    # Python on Spark 3.5 does not find it without its name
+    # in Python, Spark 3.5 does not find the extension as a service
     named = [f"spark.sql.extensions={EXTENSION}"] if OURS.spark == "3.5" else []
     done = run([sys.executable, "-c", USE, f"spark.jars={jar}", *named])
     assert done.returncode != 0
@@ -93,34 +101,3 @@ def test_a_jar_of_another_row_stops_the_session_and_names_the_right_one(row: Row
     assert f"built for Spark {row.spark} and Scala {row.scala}" in done.stderr
     assert f"the session runs Spark {OURS.spark} and Scala {OURS.scala}" in done.stderr
     assert f"io.sparkzorder:spark-zorder-{OURS.spark}_{OURS.scala}" in done.stderr
-
-
-def test_a_session_without_the_extension_is_told_how_to_get_it() -> None:
-    """One JVM for all that happens without a jar: our statements, and configure() too late."""
-    done = run_python("""
-from pyspark.sql import SparkSession
-from spark_zorder import _jars
-from spark_zorder import MissingExtensionError, ZOrderTable, check, configure, functions as F
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-
-def refusal(kind, act):
-    try:
-        act()
-    except kind as error:
-        return str(error)
-    raise AssertionError(f"{act} was not refused")
-
-table = ZOrderTable.forPath(spark, "/nowhere")
-assert "spark_zorder.configure" in refusal(MissingExtensionError, table.undo)
-optimize = lambda: table.optimize().executeZOrderBy("a")
-assert "spark_zorder.configure" in refusal(MissingExtensionError, optimize)
-message = refusal(MissingExtensionError, lambda: F.zorder("a", F.col("b")))
-jar = _jars.find(_jars.pyspark_line())
-assert f"--jars {jar} --conf spark.sql.extensions=io.sparkzorder" in message, message
-assert not check(spark)
-for _ in ("running", "stopped"):
-    message = refusal(RuntimeError, lambda: configure(SparkSession.builder))
-    assert "before the first session" in message and "--jars" in message
-    spark.stop()
-""")
-    assert done.returncode == 0, done.stdout + done.stderr

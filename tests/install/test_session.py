@@ -1,4 +1,4 @@
-"""configure() on builders that are never built; the sessions themselves are in test_loading."""
+"""The settings that configure() makes; no session is built. Sessions: test_loading.py."""
 
 from pathlib import Path
 
@@ -15,17 +15,17 @@ EXTENSIONS = "spark.sql.extensions"
 
 @pytest.fixture(autouse=True)
 def no_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An empty folder of configuration, whatever this machine has."""
+    """An empty configuration folder, so that settings of this machine have no effect."""
     for variable in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_REMOTE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    # another test's
+    # hide the JVM that another test has started
     run_by(monkeypatch)
     return tmp_path
 
 
 def run_by(monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
-    """As if a JVM with these settings were running; without any, as if there were none."""
+    """Pretend that a JVM with these settings is running; without settings, that none is."""
     monkeypatch.setattr(session, "_settings_of_running_jvm", lambda: settings)
 
 

@@ -18,7 +18,7 @@ from tests.support.installed import BIN, JAR, OPTIONS, ROW, Home, free_port
 pytestmark = [pytest.mark.classic_only, pytest.mark.slow]
 
 CLIENT = ROOT / ".venv-client/bin/python"
-# `make test-rows` publishes to it what `make publish-local` publishes to the user's own
+# `make test-rows` publishes the artifacts of `make publish-local` to this repository
 REPOSITORY = ROOT / "target/repository"
 
 
@@ -40,7 +40,7 @@ def test_spark_sql_with_options(home: Home) -> None:
 
 
 def test_spark_submit_with_the_jar_alone(home: Home) -> None:
-    """Found as a service of Spark; Spark 3.5 looks for services in Scala's sessions alone."""
+    """Spark finds the extension as a service; Spark 3.5 does so in Scala sessions only."""
     session = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n"
     (home.folder / "job.py").write_text(session + python_lines(home))
     settings = ["--conf", f"spark.jars={JAR}"]
@@ -51,7 +51,7 @@ def test_spark_submit_with_the_jar_alone(home: Home) -> None:
 
 def test_pyspark_with_spark_defaults(home: Home) -> None:
     home.add_defaults(f"spark.jars {JAR}\nspark.sql.extensions {EXTENSION}")
-    # as at a terminal: else Python would not run the shell's own start
+    # with -i Python runs the start-up file of the shell, as at a terminal
     home.environment["PYSPARK_DRIVER_PYTHON_OPTS"] = "-i"
     home.check(home.run([str(BIN / "pyspark")], python_lines(home)))
 
@@ -67,7 +67,7 @@ def module() -> str:
 
 
 def test_what_is_published(module: str) -> None:
-    """All that Maven Central asks for, and nothing that a Spark has."""
+    """The POM has all that Maven Central requires, and no dependency that Spark provides."""
     folder = REPOSITORY / "io/sparkzorder" / module / __version__
     jars = [f"{module}-{__version__}{kind}.jar" for kind in ("", "-sources", "-javadoc")]
     assert {file.name for file in folder.glob("*.jar")} == set(jars)
@@ -85,7 +85,7 @@ def test_what_is_published(module: str) -> None:
 
 
 def test_spark_shell_with_packages(home: Home, module: str) -> None:
-    """From a local Maven repository, by coordinates; as a service of Spark, from Scala."""
+    """spark-shell takes the jar by coordinates from a local Maven repository."""
     (home.folder / ".m2").mkdir()
     (home.folder / ".m2/repository").symlink_to(REPOSITORY)
     command = [

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from spark_zorder import __version__
-from tests.rows import table_of_the_build
 from tests.support import ROOT, run
+from tests.support.rows import table_of_the_build
 
 # the wheel holds the jars of all rows, which `make test` does not build
 pytestmark = pytest.mark.slow
@@ -47,7 +47,7 @@ def wheel() -> Path:
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("elsewhere") / "venv"
     venv.create(folder, symlinks=True)
-    # this environment's pip, since a second one in the new environment would only cost time
+    # the pip of this environment: a second pip would take time to install
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(folder)]
     done = run([*pip, "install", "--quiet", "--no-index", "--no-deps", str(wheel)])
     assert done.returncode == 0, done.stderr
@@ -75,8 +75,8 @@ def test_the_command_works_before_pyspark_is_there(python: Path, tmp_path: Path)
 
 def test_an_optimize_from_the_wheel(python: Path, tmp_path: Path) -> None:
     (site,) = python.parent.parent.glob("lib/python3*/site-packages")
-    # packages of a folder that a .pth file names are seen, its own .pth files, and with them the
-    # checkout, are not
+    # Python sees the packages in a folder that a .pth file names, but not the .pth files in it,
+    # so the checkout stays hidden
     (site / "pyspark-from-the-other.pth").write_text(sysconfig.get_paths()["purelib"])
     command = [str(python), "-c", USE]
     done = run(command, cwd=tmp_path, PYTHONPATH="", PYSPARK_PYTHON=str(python))

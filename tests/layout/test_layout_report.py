@@ -1,4 +1,4 @@
-"""The report of a layout: its text, its picture, and that both say what the table shows."""
+"""The text, the HTML table and the picture of a layout report."""
 
 import builtins
 import sys
@@ -18,7 +18,7 @@ UNITS = Row(count=4, perPointQuery=2.0, ideal=2.0, excess=1.0)
 
 
 def row(column: str, ranges: list[tuple[str | None, str | None]], **changes: Any) -> Row:
-    """A row as SHOW LAYOUT returns it."""
+    """Return a row like those of SHOW LAYOUT."""
     values = {
         "column": column,
         "files": len(ranges),
@@ -41,7 +41,7 @@ def row(column: str, ranges: list[tuple[str | None, str | None]], **changes: Any
 
 
 class Collected:
-    """A data frame that is nothing but its rows."""
+    """A fake data frame with the given rows."""
 
     def __init__(self, *rows: Row) -> None:
         self.rows = list(rows)
@@ -72,7 +72,7 @@ def test_the_text_is_a_table() -> None:
     cells = "a 2 20 1.50 1.00 1.50 1.5, at most 2 2.00 of 4 2.00 of 4"
     assert " ".join(first.split()) == cells
     assert second.split()[-4:] == ["not", "read", "0.25", "constant"]
-    # numbers stand under each other
+    # numbers are aligned right
     assert head.index("rows") + len("rows") == first.index("20") + len("20")
 
 
@@ -142,7 +142,7 @@ def test_a_picture_has_a_box_for_each_file() -> None:
     drawn = after.plot(before)
     old, new, shares, depths = drawn.axes
     assert len(outlines(old)) == 2
-    # the file of NULLs has no place in the plane
+    # a file with only NULLs has no box
     assert [(p.get_x(), p.get_width()) for p in outlines(new)] == [(1.0, 3.0)]
     assert len(shares.patches) == 4
     assert [p.get_height() for p in cast(Any, shares.patches)] == [0.75] * 4
@@ -160,7 +160,7 @@ def test_one_column_has_a_picture_too() -> None:
 
 
 def test_a_table_before_and_after_optimize(spark: SparkSession, tmp_path: Path) -> None:
-    """What the report says is what the statement did, on every kind of session."""
+    """The report after OPTIMIZE agrees with the result of the statement."""
     directory = tmp_path / "points"
     rows = spark.range(4000).select("id", F.expr("id % 61 AS x"), F.expr("(id * 7) % 67 AS y"))
     rows.repartition(16).write.parquet(str(directory))

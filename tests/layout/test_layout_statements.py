@@ -1,4 +1,4 @@
-"""The statements about the runs of a table: what was done, undone, recovered, and cleaned up."""
+"""SHOW LAYOUT HISTORY, UNDO, RECOVER and VACUUM LAYOUT."""
 
 import os
 import time
@@ -41,7 +41,7 @@ def table(spark: SparkSession, path: Path) -> ZOrderTable:
 
 
 def live(path: Path) -> dict[str, tuple[str, int]]:
-    """The data files with their bytes and modification times."""
+    """Return the hash and the modification time of each data file."""
     hashes = snapshot(path)
     names = [str(file.relative_to(path)) for file in data_files(path)]
     return {name: (hashes[name], (path / name).stat().st_mtime_ns) for name in names}
@@ -127,7 +127,7 @@ def test_vacuum_foretells_and_removes(spark: SparkSession, path: Path, table: ZO
     assert not list((path / "_zorder/_retained").iterdir())
     text = f"UNDO LAYOUT parquet.{quoted(str(path))}"
     refusal(spark, text, path, "ZORDER_UNDO_REFUSED", "not retained")
-    # the history stays
+    # VACUUM keeps the history
     assert [row.operation for row in table.history().collect()] == ["optimize"]
 
 
@@ -137,7 +137,7 @@ def test_recover_finishes_what_was_committed(
     assert tuple(table.recover().collect()[0])[1:] == (0, 0, 0)
     optimize(spark, path, ["id"])
     rows, files = arrow_rows(path), live(path)
-    # as a crash before the last renames would have left it
+    # the state after a crash before the last renames
     (path / "_zorder/_commits/_1_done").unlink()
     (row,) = table.history().collect()
     assert (row.status, row.undoPossible) == ("committed, not published", False)

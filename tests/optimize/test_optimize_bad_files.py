@@ -1,4 +1,4 @@
-"""Files among the data that are broken or are no Parquet: named in the error, and left alone."""
+"""Corrupt files and files of other formats: the error names them, and they stay unchanged."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ LENIENT = {
 
 
 def refused(spark: SparkSession, table: Path, name: str) -> None:
-    """Every form of the statement names the file, also where the session would pass over it."""
+    """Check all forms of the statement, in a session that ignores corrupt files."""
     for more in ("", " DRY RUN", f" INTO '{table.parent}/copy'"):
         with settings(spark, LENIENT):
             text = statement(table, ["id"]) + more
@@ -57,7 +57,7 @@ def test_a_file_without_a_byte(spark: SparkSession, table: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "json", "arrow", "orc", "text"])
 def test_a_file_of_another_format(spark: SparkSession, table: Path, kind: str) -> None:
-    """By its content, whatever its name says."""
+    """The content of a file decides, not its name."""
     path = table / "really.parquet"
     if kind == "csv":
         path.write_text("id,x\n1,2\n")
@@ -92,7 +92,7 @@ def test_a_directory_that_is_called_like_a_file(spark: SparkSession, table: Path
 
 
 def test_files_that_spark_does_not_read(spark: SparkSession, table: Path) -> None:
-    """Whatever they hold, they are no data, and stay byte for byte."""
+    """Hidden files are no data, whatever they contain; their bytes do not change."""
     for name in ("_SUCCESS", ".part-0.parquet.swp", ".hidden.parquet", "_x.parquet"):
         (table / name).write_bytes(b"no Parquet")
     others = {k: v for k, v in snapshot(table).items() if k.startswith(("_", "."))}

@@ -1,4 +1,4 @@
-"""No setting of the user's session changes what OPTIMIZE reads and writes, or is changed by it."""
+"""Settings of the user's session have no effect on OPTIMIZE, and keep their values."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ orc: Any = pytest.importorskip("pyarrow.orc")
 
 pytestmark = pytest.mark.classic_only
 
-# every one would drop, change or reshape data, or take the bounds away, if it reached the rewrite
+# each of these would change or drop data, or remove min/max, if it had an effect on the rewrite
 BAD = {
     "files": {
         "spark.sql.files.ignoreCorruptFiles": "true",
@@ -92,13 +92,13 @@ BAD_FOR_ORC = {
     "orc.skip.corrupt.data": "true",
     "spark.sql.orc.enableVectorizedReader": "false",
 }
-# a table that is read so is refused: OrcRefusalsSuite
+# OPTIMIZE refuses tables with this setting: OrcRefusalsSuite
 REFUSED_FOR_ORC = {"orc.force.positional.evolution"}
 
 
 @pytest.fixture(scope="module")
 def data() -> object:
-    """Rows in which each of those settings would show."""
+    """Rows in which the effect of each setting would be visible."""
     n = 200
     field_id = {"PARQUET:field_id": "17"}
     schema = pa.schema(
@@ -153,7 +153,7 @@ def test_bad_settings_for_orc(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_every_pinned_setting_is_in_this_table() -> None:
-    """Whoever pins a setting adds its bad value here."""
+    """A new pinned setting needs a bad value in this file."""
     sources = ROOT / "jvm/src/main/scala/io/sparkzorder/conf"
     text = (sources / "PinnedSession.scala").read_text()
     pinned = {line.split('"')[1] for line in text.splitlines() if '" -> "' in line}

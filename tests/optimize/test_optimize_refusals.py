@@ -18,6 +18,8 @@ from tests.support.optimizing import (
     write_parts,
 )
 
+pytestmark = pytest.mark.not_connect
+
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:

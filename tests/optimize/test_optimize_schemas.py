@@ -1,4 +1,4 @@
-"""The Parquet schema of rewritten files is that of their inputs, whoever wrote them."""
+"""Rewritten files have the Parquet schema of their inputs, whichever engine wrote those."""
 
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def test_annotations_that_spark_takes_for_strings_stay(spark: SparkSession, tmp_
 
 
 def test_the_legacy_format_of_spark_stays(spark: SparkSession, tmp_path: Path) -> None:
-    """Decimals in byte arrays, lists of the names `bag` and `array`."""
+    """Spark stores decimals as byte arrays, and lists under the names `bag` and `array`."""
     table = tmp_path / "t"
     with settings(spark, {"spark.sql.parquet.writeLegacyFormat": "true"}):
         spark.sql(
@@ -107,7 +107,7 @@ def test_the_legacy_format_of_spark_stays(spark: SparkSession, tmp_path: Path) -
 def test_a_column_that_the_noted_spark_schema_does_not_know_is_not_lost(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Pyarrow copies Spark's note of the schema into a file that has one more column by now."""
+    """Pyarrow copies Spark's schema into the footer of a file with an additional column."""
     spark.range(50).coalesce(1).write.parquet(str(tmp_path / "from-spark"))
     (file,) = data_files(tmp_path / "from-spark")
     table = pq.read_table(file)

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import data_files, rows_of, run_python, snapshot
+from tests.support import data_files, rows_of, snapshot
 from tests.support.optimizing import (
     arrow_rows,
     optimize,
     pa,
-    quoted,
     run,
     statement,
     write,
@@ -35,6 +34,7 @@ def state_names(table: Path) -> list[str]:
     return [path.name for path in (table / "_zorder").rglob("*")]
 
 
+@pytest.mark.not_connect
 def test_every_name_is_hidden_and_none_is_a_data_file(spark: SparkSession, table: Path) -> None:
     write(table.parent / "p/p=1/q=a%2Fb/x.parquet", rows(0, 50))
     for directory in (table, table.parent / "p"):
@@ -45,6 +45,7 @@ def test_every_name_is_hidden_and_none_is_a_data_file(spark: SparkSession, table
         assert [n for n in names if not n.startswith("_") or n.endswith(".parquet")] == []
 
 
+@pytest.mark.not_connect
 def test_globs_of_other_engines_find_only_live_files(spark: SparkSession, table: Path) -> None:
     duckdb: Any = pytest.importorskip("duckdb")
     dataset: Any = pytest.importorskip("pyarrow.dataset")
@@ -81,6 +82,7 @@ def test_appending_between_two_runs(spark: SparkSession, table: Path) -> None:
     assert {"_1", "_1_done", "_2", "_2_done"} <= commits
 
 
+@pytest.mark.not_connect
 def test_the_record_says_what_lies_where(spark: SparkSession, table: Path) -> None:
     old = {file.name: file.read_bytes() for file in data_files(table)}
     result = optimize(spark, table, ["id"])
@@ -95,6 +97,7 @@ def test_the_record_says_what_lies_where(spark: SparkSession, table: Path) -> No
     assert not list((table / "_zorder/_staged").glob("*"))
 
 
+@pytest.mark.not_connect
 def test_expired_files_go_and_nothing_else(spark: SparkSession, table: Path) -> None:
     optimize(spark, table, ["id"], retention="0s")
     retained = table / "_zorder/_retained"
@@ -137,6 +140,7 @@ def test_a_dry_run_and_into_leave_no_state_and_the_copy_has_an_index(
     assert arrow_rows(table.parent / "new") == arrow_rows(table)
 
 
+@pytest.mark.not_connect
 def test_into_keeps_folders_as_they_are_named(spark: SparkSession, tmp_path: Path) -> None:
     for n, name in enumerate(["p=1", "p=01", "p=a%2Fb", "p=__HIVE_DEFAULT_PARTITION__"]):
         write(tmp_path / f"t/{name}/a.parquet", rows(n * 100, n * 100 + 40))
@@ -146,6 +150,7 @@ def test_into_keeps_folders_as_they_are_named(spark: SparkSession, tmp_path: Pat
     assert arrow_rows(tmp_path / "new dir") == arrow_rows(tmp_path / "t")
 
 
+@pytest.mark.not_connect
 def test_compaction_of_a_table_that_never_had_columns(spark: SparkSession, tmp_path: Path) -> None:
     table = write_parts(tmp_path / "t", rows(0, 100), 7)
     before = arrow_rows(table)
@@ -166,6 +171,7 @@ def test_columns_of_the_property(spark: SparkSession, database: str, table: Path
     assert [c.name for c in optimize(spark, table).columns] == ["x", "id"]
 
 
+@pytest.mark.not_connect
 def test_tables_without_rows(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "no data files" in optimize(spark, tmp_path / "empty").reason
@@ -179,32 +185,3 @@ def test_tables_without_rows(spark: SparkSession, tmp_path: Path) -> None:
     write(table / "one.parquet", rows(5, 6))
     assert optimize(spark, table, ["id", "x"]).metrics.numRows == 1
     assert sum(arrow_rows(table).values()) == 1
-
-
-PLAIN = """
-from pyspark.sql import SparkSession
-spark = (
-    SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    .config("spark.sql.shuffle.partitions", "1").getOrCreate()
-)
-frame = spark.read.parquet({path!r})
-assert frame.columns == ["id", "x", "p"], frame.columns
-assert (frame.count(), frame.where("id < 10").count()) == (180, 20)
-more = spark.range(7).selectExpr("id", "id x", "9 p")
-more.write.partitionBy("p").mode("append").parquet({path!r})
-assert spark.read.parquet({path!r}).count() == 187
-print("read", frame.count())
-"""
-
-
-@pytest.mark.classic_only
-def test_spark_without_the_extension(spark: SparkSession, tmp_path: Path) -> None:
-    table = tmp_path / "t"
-    for p in (1, 2):
-        write_parts(table / f"p={p}", rows(0, 90))
-    optimize(spark, table, ["id", "x"])
-    done = run_python(PLAIN.format(path=str(table)))
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "read 180" in done.stdout
-    result = run(spark, f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY id")
-    assert result.metrics.numRows == 187

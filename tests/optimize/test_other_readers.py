@@ -1,9 +1,10 @@
-"""Other engines on a table that OPTIMIZE has worked on: the same rows, and fewer row groups."""
+"""Other engines read the same rows after OPTIMIZE, and DuckDB reads fewer row groups."""
 
 import math
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,12 @@ Rows = Counter[tuple[Any, ...]]
 
 
 def in_order(records: Iterable[dict[str, Any]]) -> Rows:
-    """The rows as a multiset, each with its values in the order of COLUMNS."""
+    """Return the rows as a multiset; each has its values in the order of COLUMNS."""
     return Counter(tuple(_value(record[c]) for c in COLUMNS if c in record) for record in records)
 
 
 def _value(value: Any) -> Any:
-    # pandas has NaN where others have NULL
+    # pandas returns NaN for NULL
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -63,14 +64,40 @@ def by_polars(table: Path, partitioned: bool) -> Rows:
 READERS = [by_duckdb, by_pyarrow, by_pandas, by_polars]
 
 
-@pytest.fixture(params=[False, True], ids=["flat", "partitioned"])
-def partitioned(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
+@dataclass(frozen=True)
+class Tables:
+    """One table at three moments, each in a folder of its own."""
+
+    partitioned: bool
+    rows: Rows
+    before: Path
+    laid_out: Path
+    result: Row
+    with_leftovers: Path
 
 
-@pytest.fixture
-def table(spark: SparkSession, tmp_path: Path, partitioned: bool) -> Path:
-    path = tmp_path / "t"
+@pytest.fixture(scope="module", params=[False, True], ids=["flat", "partitioned"])
+def tables(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Tables:
+    folder = tmp_path_factory.mktemp("tables")
+    table, partitioned = folder / "t", bool(request.param)
+    write_table(spark, table, partitioned)
+    before = copy(table, folder / "before")
+    # as Spark reads the table before OPTIMIZE has written anything
+    rows = in_order(row.asDict() for row in spark.read.parquet(str(table)).collect())
+    size = sum(file.stat().st_size for file in data_files(table))
+    result = optimize(spark, table, ["x", "y"], targetFileSize=str(size // FILES))
+    laid_out = copy(table, folder / "laid-out")
+    leave_everything(spark, table)
+    return Tables(partitioned, rows, before, laid_out, result, table)
+
+
+def copy(table: Path, to: Path) -> Path:
+    return Path(shutil.copytree(table, to))
+
+
+def write_table(spark: SparkSession, path: Path, partitioned: bool) -> None:
     rows = spark.range(0, ROWS, 1, 4).select(
         F.expr("id * 7919 % 1009 AS x"),
         F.expr("id * 104729 % 997 AS y"),
@@ -80,54 +107,47 @@ def table(spark: SparkSession, tmp_path: Path, partitioned: bool) -> Path:
     )
     writer = rows.repartition(FILES).write
     (writer.partitionBy("region") if partitioned else writer).parquet(str(path))
-    return path
-
-
-def lay_out(spark: SparkSession, table: Path) -> Row:
-    size = sum(file.stat().st_size for file in data_files(table))
-    return optimize(spark, table, ["x", "y"], targetFileSize=str(size // FILES))
 
 
 def leave_everything(spark: SparkSession, table: Path) -> None:
-    """Retained files of two runs, an index, staged files of a dead run, and ones that wait."""
-    lay_out(spark, table)
+    """Add all that a table's folder can hold beside the data after a first OPTIMIZE.
+
+    These are the retained files of two runs, an index, staged files of a dead run, and files that
+    were entered into the table's folder but not revealed.
+    """
     optimize(spark, table, ["y", "x"], full=True)
     retained = sorted((table / "_zorder/_retained").glob("_*/*"))
     staged = table / "_zorder/_staged/_00000000-0000-0000-0000-000000000000"
     staged.mkdir(parents=True)
     for file in retained[:3]:
         shutil.copy(file, staged / f"_{file.name}")
-        # as a publisher leaves it that was killed between entering and coming in
+        # a publisher that is killed before it reveals its files leaves this name
         shutil.copy(file, data_files(table)[0].parent / f"_zorder_0000_{file.name}")
     assert list((table / "_zorder/_index").iterdir())
     assert len({file.parent for file in retained}) == 2
 
 
 @pytest.mark.parametrize("read", READERS)
-def test_the_same_rows(
-    spark: SparkSession, table: Path, partitioned: bool, read: Callable[[Path, bool], Rows]
-) -> None:
-    # by Spark, before anything of ours lies there
-    expected = in_order(row.asDict() for row in spark.read.parquet(str(table)).collect())
-    assert expected.total() == ROWS
-    assert read(table, partitioned) == expected
-    leave_everything(spark, table)
-    assert read(table, partitioned) == expected
+def test_the_same_rows(tables: Tables, read: Callable[[Path, bool], Rows]) -> None:
+    assert tables.rows.total() == ROWS
+    for table in (tables.before, tables.laid_out, tables.with_leftovers):
+        assert read(table, tables.partitioned) == tables.rows
 
 
-def test_the_directory_form_of_polars(spark: SparkSession, table: Path, partitioned: bool) -> None:
-    """It takes every file below the directory for Parquet, so it fails; see docs/readers.md."""
+def test_the_directory_form_of_polars(tables: Tables, tmp_path: Path) -> None:
+    """Polars takes every file below the directory for Parquet, so it fails; see docs/readers.md."""
+    table = copy(tables.with_leftovers, tmp_path / "t")
     for marker in table.rglob("_SUCCESS"):
         marker.unlink()
-    leave_everything(spark, table)
     with pytest.raises(polars.exceptions.PolarsError):
         polars.read_parquet(table)
 
 
 def read_by_duckdb(table: Path, column: str, unit: str) -> tuple[float, int]:
-    """How many units DuckDB cannot rule out for `column = value`, the mean over all rows; of all.
+    """Return how many units DuckDB must read for `column = value`, and how many units there are.
 
-    A unit is a row group, or a file with all its row groups.
+    A unit is a row group, or a file with all its row groups. The first number is the mean over the
+    values of all rows.
     """
     with duckdb.connect() as db:
         found = db.execute(
@@ -144,19 +164,17 @@ def read_by_duckdb(table: Path, column: str, unit: str) -> tuple[float, int]:
         return float(found[0]), int(found[1])
 
 
-def test_duckdb_reads_fewer_row_groups_as_the_result_row_says(
-    spark: SparkSession, table: Path
-) -> None:
+def test_duckdb_reads_fewer_row_groups_as_the_result_row_says(tables: Tables) -> None:
     units = {"files": "file_name", "row groups": "file_name, row_group_id"}
-    before = {c: {u: read_by_duckdb(table, c, by) for u, by in units.items()} for c in ("x", "y")}
-    result = lay_out(spark, table)
-    for column in result.columns:
-        old = before[column.name]
-        new = {unit: read_by_duckdb(table, column.name, by) for unit, by in units.items()}
-        assert new["files"][1] == result.metrics.numFilesAdded
+    for column in tables.result.columns:
+        old, new = (
+            {unit: read_by_duckdb(table, column.name, by) for unit, by in units.items()}
+            for table in (tables.before, tables.laid_out)
+        )
+        assert new["files"][1] == tables.result.metrics.numFilesAdded
         assert old["files"][0] == pytest.approx(column.filesPerPointQueryBefore, rel=0.02)
         assert new["files"][0] == pytest.approx(column.filesPerPointQueryAfter, rel=0.02)
-        # a query skips within the files, too: as large a share of the row groups, or a smaller one
+        # a query also skips row groups within the files that it reads
         share = {unit: read / total for unit, (read, total) in new.items()}
         assert share["row groups"] <= share["files"] + 0.01
         assert share["row groups"] < 0.5 * old["row groups"][0] / old["row groups"][1]

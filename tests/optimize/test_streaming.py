@@ -10,6 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.support import rows_of
 from tests.support.optimizing import optimize, pa, statement, write, write_parts
 
+pytestmark = pytest.mark.not_connect
+
+
 SCHEMA = "id BIGINT, x BIGINT"
 
 

@@ -1,4 +1,4 @@
-"""The skipping index: its statements over either kind of session, its file as others read it."""
+"""The statements of the skipping index, and its file as other engines read it."""
 
 import datetime as dt
 import json
@@ -23,7 +23,7 @@ ROWS = 60
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Three files of a table with most types, written by another engine."""
+    """A table of three files with most types, written by pyarrow."""
     days = [dt.date(2020, 1, 1) + dt.timedelta(days=i) for i in range(ROWS)]
     return write_parts(
         tmp_path / "t",
@@ -140,7 +140,7 @@ def test_other_engines_read_the_index(
             assert bounds[column]["min"] == min(values), column
             assert bounds[column]["max"] == max(values), column
         assert bounds["point.x"]["max"] == max(row["point"]["x"] for row in rows)
-        # pyarrow passes over NaN, so nobody knows
+        # pyarrow ignores NaN in its statistics, so the column may contain NaN
         assert bounds["price"]["may_hold_nan"] is True
 
 
@@ -166,6 +166,6 @@ def test_optimize_leaves_an_index(spark: SparkSession, table: Path) -> None:
     optimize(spark, table, ["id", "price"])
     found = by_pyarrow(newest(table))
     assert set(found) == {path.name for path in data_files(table)}
-    # Spark's writer knows NaN
+    # Spark's writer takes NaN into account
     assert all(bounds["price"]["may_hold_nan"] is False for bounds in found.values())
     assert statement(spark, "REFRESH ZORDER INDEX", table).filesRead == 0

@@ -1,4 +1,4 @@
-"""SHOW SKIPPING FOR and `explain_skipping`: which files a query would read, and why."""
+"""SHOW SKIPPING FOR and `explain_skipping`: the files that a query would read, and why."""
 
 import re
 from collections import Counter
@@ -18,9 +18,10 @@ COLUMNS = [
 ]
 
 
-@pytest.fixture
-def table(spark: SparkSession, tmp_path: Path) -> str:
-    path = tmp_path / "t"
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A table with an index, which the tests of this file only read."""
+    path = tmp_path_factory.mktemp("skipping") / "t"
     spark.range(0, 4000, 1, 4).selectExpr(
         "id", "pmod(hash(id), 100) a", "pmod(hash(id, 7), 100) b"
     ).write.parquet(str(path))

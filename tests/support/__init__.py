@@ -1,4 +1,4 @@
-"""What several tests need: rows as a multiset, a directory's bytes, another Python process."""
+"""Helpers of many tests: rows as a multiset, hashes of a directory, other Python processes."""
 
 import hashlib
 import os
@@ -13,18 +13,18 @@ from pyspark.sql import DataFrame
 
 ROOT = Path(__file__).parent.parent.parent
 
-# Of JVMs on two cores: sessions are short, and the second compiler takes much of a core; Parquet's
-# buffers are humongous objects to the usual collector, which then marks the heap without end.
+# Sessions in tests are short, so the second JIT compiler costs more than it gains. The default
+# collector treats Parquet's buffers as humongous objects and keeps marking the heap.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
 
 
 def rows_of(df: DataFrame) -> Counter[Any]:
-    """The rows without their order, each with how often it is there."""
+    """Return the rows as a multiset."""
     return Counter(df.collect())
 
 
 def data_files(directory: Path, names: str = "*.parquet") -> list[Path]:
-    """The files that Spark reads as the table: no part of their paths begins with _ or a dot."""
+    """List the files that Spark reads as the table: no part of the path starts with _ or a dot."""
     files = [path for path in directory.rglob(names) if path.is_file()]
     return sorted(
         path
@@ -34,7 +34,7 @@ def data_files(directory: Path, names: str = "*.parquet") -> list[Path]:
 
 
 def snapshot(directory: Path) -> dict[str, str]:
-    """Every file below a directory with a hash of its bytes: equal means that nothing changed."""
+    """Return a hash of every file below a directory, to prove that nothing changed."""
     return {
         str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(directory.rglob("*"))
@@ -43,7 +43,7 @@ def snapshot(directory: Path) -> dict[str, str]:
 
 
 def condition_of(error: PySparkException) -> str | None:
-    """The error condition, which Spark 3.5 called error class."""
+    """Return the error condition; Spark 3.5 calls it error class."""
     name = "getCondition" if hasattr(error, "getCondition") else "getErrorClass"
     return str(getattr(error, name)())
 
@@ -51,16 +51,16 @@ def condition_of(error: PySparkException) -> str | None:
 def run_python(
     script: str, *, python: str = sys.executable, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script in a process of its own, for what needs a JVM of its own."""
+    """Run a script in a new process, with a JVM of its own."""
     return run([python, "-c", script], cwd=cwd, **environment)
 
 
 def run(
     command: list[str], *, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command, with variables added to (or, when empty, taken from) the environment."""
+    """Run a command with additional environment variables; an empty value removes a variable."""
     inherited = {key: value for key, value in os.environ.items() if key != "SPARK_TESTING"}
-    merged = {**inherited, **environment}
+    merged = {**inherited, "JDK_JAVA_OPTIONS": JVM_OPTIONS, **environment}
     return subprocess.run(
         command,
         cwd=cwd,

@@ -1,4 +1,4 @@
-"""OPTIMIZE beside failing processes, for scripts that `run_python` runs."""
+"""Sessions on executor processes, and ways to kill them, for scripts of `run_python`."""
 
 import json
 import os
@@ -17,7 +17,7 @@ PATIENCE = 280.0
 
 
 def session(home: Path, master: str = "local-cluster[2,1,1024]", **settings: str) -> SparkSession:
-    """A session on two executors of one core each, processes of their own, with an event log."""
+    """Build a session with an event log on two executor processes of one core each."""
     os.environ["SPARK_HOME"] = str(spark_home(home))
     (home / "events").mkdir(exist_ok=True)
     builder = SparkSession.builder.master(master)
@@ -37,7 +37,7 @@ def session(home: Path, master: str = "local-cluster[2,1,1024]", **settings: str
 
 
 def spark_home(home: Path) -> Path:
-    """A folder that workers take for Spark's, so that they do not write into pyspark's own."""
+    """Return a folder that workers use as SPARK_HOME, so that they do not write into pyspark's."""
     folder = home / "spark-home"
     folder.mkdir(exist_ok=True)
     for name in ("bin", "jars"):
@@ -78,12 +78,12 @@ def staged(table: Path) -> list[Path]:
 
 
 def when_staged(table: Path, files: int, action: Callable[[], None]) -> threading.Thread:
-    """Acts as soon as so many files are staged, in the middle of the write."""
+    """Run an action as soon as so many files are staged, in the middle of the write."""
     return when(lambda: len(staged(table)) >= files, action)
 
 
 def when(is_time: Callable[[], bool], action: Callable[[], None]) -> threading.Thread:
-    """Acts once, as soon as it is time."""
+    """Run an action once, as soon as a condition holds."""
 
     def watch() -> None:
         until = time.monotonic() + PATIENCE
@@ -104,6 +104,6 @@ def kill_one() -> None:
 
 
 def events(home: Path) -> list[dict[str, object]]:
-    """All that Spark noted of a session that has ended."""
+    """Return the event log of a session that has ended."""
     (log,) = (home / "events").iterdir()
     return [json.loads(line) for line in log.read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Columns of every type that pyarrow writes and Spark reads, with a null now and then."""
+"""Columns of every type that pyarrow writes and Spark reads, with some nulls."""
 
 import datetime as dt
 from decimal import Decimal
@@ -14,7 +14,7 @@ MOMENT = dt.datetime(2024, 1, 1, 12, 30, 15, 123000)
 
 
 def some(values: list[Any]) -> list[Any]:
-    """Values with a null now and then."""
+    """Replace some values by null."""
     return [None if i % 11 == 5 else v for i, v in enumerate(values)]
 
 

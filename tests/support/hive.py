@@ -1,4 +1,4 @@
-"""Scripts on a session with Hive's catalog in Derby: a JVM of its own each."""
+"""Scripts on a session with Hive's catalog in Derby; each script has its own JVM."""
 
 from collections import Counter
 from pathlib import Path
@@ -25,27 +25,27 @@ print("done")
 
 
 def script(base: Path, reader: str, body: str) -> None:
-    """Run statements that see `spark`, `base` and `tables`, `Tables` of a reader."""
+    """Run statements that can use `spark`, `base` and `tables`, which is a `Tables` object."""
     done = run_python(_SCRIPT.format(base=str(base), reader=reader, body=body), cwd=ROOT)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
     assert done.stdout.splitlines()[-1] == "done"
 
 
 def session(base: Path) -> SparkSession:
-    """Everything that it writes lies below `base`."""
+    """Build the session; it writes only below `base`."""
     settings: dict[str, Any] = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": f"{base}/warehouse",
-        # decimals as bytes: Hive's own reader knows no others
+        # Hive's reader needs decimals as bytes
         "spark.sql.parquet.writeLegacyFormat": "true",
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:{base}/catalog;create=true",
         "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
         "spark.hadoop.hive.metastore.schema.verification": "false",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
-        # the default since Spark 4.0
+        # these are the defaults since Spark 4.0
         "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
         "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={base} {JVM_OPTIONS}",
@@ -62,7 +62,7 @@ class Tables:
         self._native = f"spark.sql.hive.convertMetastore{reader}"
 
     def rows(self, table: str) -> Counter[Any]:
-        """By Spark's reader and by Hive's, which must agree."""
+        """Return the rows; Spark's and Hive's reader must agree."""
         found = []
         for native in ("true", "false"):
             self._spark.conf.set(self._native, native)
@@ -72,7 +72,7 @@ class Tables:
         return found[0]
 
     def optimize(self, table: str, rest: str, **metrics: int) -> Row:
-        """Run it, compare the rows and some of the numbers that it returns."""
+        """Run OPTIMIZE; compare the rows, and check the given metrics."""
         before = self.rows(table)
         (result,) = self._spark.sql(f"OPTIMIZE {table} {rest}").collect()
         assert self.rows(table) == before
@@ -81,13 +81,13 @@ class Tables:
         return result
 
     def refused(self, condition: str, statement: str, *says: str) -> None:
-        """Run a statement that fails."""
+        """Run a statement that must fail, and check its error."""
         with pytest.raises(PySparkException) as error:
             self._spark.sql(statement).collect()
         assert str(condition_of(error.value)).startswith(condition), error.value
         assert all(word in str(error.value) for word in says), error.value
 
     def bytes(self, folder: str) -> int:
-        """What the files of a folder below the warehouse take; Hive's have no extension."""
+        """Return the size of the files in a folder below the warehouse."""
         files = data_files(self._base / "warehouse" / folder, "*")
         return sum(file.stat().st_size for file in files)

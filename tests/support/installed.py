@@ -1,4 +1,4 @@
-"""Programs of this Python's Spark in processes of their own, as a user starts them."""
+"""The programs of Spark (spark-sql, spark-shell, servers) as separate processes."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ PATIENCE = 240.0
 
 
 class Home:
-    """A folder that a program runs in: its settings, its catalog, one table."""
+    """The working folder of a program: its settings, its catalog, and one table."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,7 +52,7 @@ class Home:
 
     @property
     def statements(self) -> list[str]:
-        """What each program is asked to run: a function, OPTIMIZE, and what became of the rows."""
+        """The statements of each program: OPTIMIZE, a query of the rows, and a function."""
         return [
             f"CREATE TABLE points USING parquet LOCATION '{self.table}' AS SELECT"
             " /*+ REPARTITION(4) */ id, id % 37 AS x, id % 41 AS y FROM range(1000)",
@@ -63,7 +63,7 @@ class Home:
         ]
 
     def check(self, printed: str) -> None:
-        """The rows are those that were written, and it was our OPTIMIZE that rewrote them."""
+        """Check that the rows are complete, and that our OPTIMIZE has run."""
         ids = range(1000)
         sums = [sum(ids), sum(i % 37 for i in ids), sum(i % 41 for i in ids)]
         for answer in (f"rows 1000 {sums[0]} {sums[1]} {sums[2]} 1000", "bits 5555555555555555"):
@@ -71,7 +71,7 @@ class Home:
         assert (self.table / "_zorder/_commits/_1_done").exists()
 
     def run(self, command: list[str], text: str = "") -> str:
-        """Run a program to its end; what it printed, errors too."""
+        """Run a program; return its output and errors."""
         done = subprocess.run(
             command,
             input=text,
@@ -88,7 +88,7 @@ class Home:
 
     @contextmanager
     def serving(self, command: list[str], port: int) -> Iterator[None]:
-        """A server that answers on a port; it and its children end with the block."""
+        """Run a server until it answers on a port; stop it and its children after the block."""
         with serving(command, port, self.folder, {**_inherited(), **self.environment}):
             yield
 
@@ -97,7 +97,7 @@ class Home:
 def serving(
     command: list[str], port: int, folder: Path, environment: dict[str, str]
 ) -> Iterator[None]:
-    """A server that answers on a port; it and its children end with the block."""
+    """Run a server until it answers on a port; stop it and its children after the block."""
     log = folder / "server.log"
     with log.open("w") as out:
         process = subprocess.Popen(

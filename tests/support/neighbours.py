@@ -1,4 +1,4 @@
-"""Scripts on a session beside Delta Lake or Iceberg: a JVM of its own each."""
+"""Scripts on a session that also has Delta Lake or Iceberg; each script has its own JVM."""
 
 import json
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ print(json.dumps(answers))
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A table format with a SQL extension of its own; `packages` by the line of Spark."""
+    """A table format with its own SQL extension; `packages` has the jars for each Spark line."""
 
     packages: dict[str, str]
     extension: str
@@ -51,7 +51,7 @@ DELTA = Neighbour(
         "spark.databricks.delta.snapshotPartitions": "2",
     },
 )
-# as the session's catalog, with plain tables in it, and as one of its own
+# the session catalog, which also has plain tables, and a second catalog
 ICEBERG = Neighbour(
     {
         "3.5": "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",
@@ -71,8 +71,8 @@ ICEBERG = Neighbour(
 
 
 def session(folder: Path, beside: Neighbour, ours_is_outermost: bool) -> SparkSession:
-    """Everything that it writes lies below `folder`."""
-    # the last extension's parser is the outermost
+    """Build the session; it writes only below `folder`."""
+    # the parser of the last extension is the outermost
     order = [beside.extension, OURS] if ours_is_outermost else [OURS, beside.extension]
     settings = {
         "spark.jars.packages": beside.packages[_jars.pyspark_line()],

@@ -1,4 +1,4 @@
-"""What the tests of OPTIMIZE share: run it, and compare files as other engines see them."""
+"""Helpers of the tests of OPTIMIZE: run the statement, and compare files with pyarrow."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ def statement(
     full: bool = False,
     **options: str,
 ) -> str:
-    """The text of an OPTIMIZE; a column is a name of the top level, whatever letters it has."""
+    """Return the text of an OPTIMIZE; each column is the name of a top-level column."""
     name = f"parquet.{quoted(str(target))}" if isinstance(target, Path) else target
     parts = [f"OPTIMIZE TABLE {name}"]
     if full:
@@ -55,14 +55,14 @@ def optimize(
 
 
 def run(spark: SparkSession, text: str) -> Row:
-    """Runs a statement that returns one row."""
+    """Run a statement that returns one row."""
     (result,) = spark.sql(text).collect()
     return result
 
 
 @contextmanager
 def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
-    """Sets the session's configuration while a block runs."""
+    """Change settings of the session while a block runs."""
     before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in values}
     try:
         for key, value in values.items():
@@ -79,7 +79,7 @@ def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
 def refusal(
     spark: SparkSession, text: str, directory: Path, condition: str, *says: str
 ) -> PySparkException:
-    """The error of a statement: its condition, what its message says, and nothing touched."""
+    """Run a statement that fails; check its condition, its message, and that no file changed."""
     before = snapshot(directory)
     with pytest.raises(PySparkException) as error:
         spark.sql(text).collect()
@@ -91,7 +91,7 @@ def refusal(
 
 
 def write(path: Path, table: Any, **options: Any) -> Path:
-    """Writes a pyarrow table, or a dict of columns, as one file."""
+    """Write a pyarrow table, or a dict of columns, to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = table if isinstance(table, pa.Table) else pa.table(table)
     pq.write_table(data, path, **options)
@@ -99,24 +99,24 @@ def write(path: Path, table: Any, **options: Any) -> Path:
 
 
 def write_each(directory: Path, *tables: Any) -> Path:
-    """Writes each pyarrow table, or dict of columns, as a file of its own."""
+    """Write each pyarrow table, or dict of columns, to its own file."""
     for i, table in enumerate(tables):
         write(directory / f"part-{i}.parquet", table)
     return directory
 
 
 def numbers(kind: Any = None, n: int = 30, start: int = 0) -> Any:
-    """A column of whole numbers."""
+    """Return a column of consecutive integers."""
     return pa.array(range(start, start + n), kind)
 
 
 def points() -> Any:
-    """A small table of two columns."""
+    """Return a small table of two columns."""
     return pa.table({"id": numbers(n=60), "x": pa.array([i % 7 for i in range(60)])})
 
 
 def write_parts(directory: Path, table: Any, parts: int = 3, **options: Any) -> Path:
-    """Writes a pyarrow table as several files that each hold rows from everywhere."""
+    """Write a pyarrow table to several files; row i goes to file i modulo their number."""
     for i in range(parts):
         rows = list(range(i, table.num_rows, parts))
         write(directory / f"part-{i}.parquet", table.take(rows), **options)
@@ -126,7 +126,7 @@ def write_parts(directory: Path, table: Any, parts: int = 3, **options: Any) -> 
 def arrow_rows(
     directory: Path, opened: Callable[[Path], Any] = pq.ParquetFile, names: str = "*.parquet"
 ) -> Counter[str]:
-    """The rows of the table's live files as pyarrow reads them, partition folders included."""
+    """Read the rows of the live files with pyarrow, together with their partition folders."""
     found: Counter[str] = Counter()
     for file in data_files(directory, names):
         folder = str(file.parent.relative_to(directory))
@@ -140,7 +140,7 @@ def footers(directory: Path) -> list[Any]:
 
 
 def shape(file: Any) -> dict[str, Any]:
-    """What a rewritten file must have in common with its inputs."""
+    """Return the properties that a rewritten file must share with its inputs."""
     meta = file.metadata
     keys = {
         key: value
@@ -180,7 +180,7 @@ def has_bounds(chunk: Any) -> bool:
 def check_same_table(
     spark: SparkSession, directory: Path, columns: Sequence[str], **options: str
 ) -> Row:
-    """OPTIMIZE keeps rows and shape, replaces every file and leaves min/max of the columns."""
+    """Run OPTIMIZE; check rows and schema, that all files are new, and that they have min/max."""
     rows, files = arrow_rows(directory), data_files(directory)
     shapes = [shape(file) for file in footers(directory)]
     result = optimize(spark, directory, columns, **{"verify": "full", **options})  # type: ignore[arg-type]

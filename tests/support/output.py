@@ -1,11 +1,11 @@
-"""Standard error of a program, as a progress bar sees it."""
+"""A replacement of standard error for tests of the progress bar."""
 
 import io
 import re
 
 
 class Output(io.StringIO):
-    """Standard error of a program that runs at a terminal, or does not."""
+    """Standard error that records its text, and that may claim to be a terminal."""
 
     terminal = False
 
@@ -14,5 +14,5 @@ class Output(io.StringIO):
 
     @property
     def lines(self) -> list[str]:
-        """What each drawing of the line showed."""
+        """Return each state of the line."""
         return [line.strip() for line in re.split(r"[\r\n]", self.getvalue()) if line.strip()]

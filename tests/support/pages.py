@@ -33,7 +33,7 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of a page that name a language, other than those of text."""
+    """Return the blocks of a page that have a language other than text."""
     text = page.read_text()
     found = list(FENCE.finditer(text))
     made = []
@@ -52,20 +52,20 @@ def blocks(page: Path) -> list[Block]:
 
 
 def statements(sql: str) -> list[str]:
-    """The statements of a block, without comments."""
+    """Return the statements of a block, without comments."""
     code = re.sub(r"--.*", "", sql)
     return [statement.strip() for statement in code.split(";") if statement.strip()]
 
 
 class Reader:
-    """Somebody who copies a page's blocks one after the other into one session."""
+    """Runs the blocks of a page one after another in one session."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._names: dict[str, Any] = {"spark": spark, "SparkSession": SparkSession}
 
     def run(self, block: Block) -> str:
-        """Run a block; what it printed, the result of its last statement included."""
+        """Run a block; return its output and the result of its last statement."""
         return self.sql(block.code) if block.language == "sql" else self.python(block.code)
 
     def sql(self, code: str) -> str:
@@ -73,7 +73,7 @@ class Reader:
         return printed_by(results[-1].show)
 
     def python(self, code: str) -> str:
-        # configure() finds the running session, as in a notebook's second cell
+        # configure() finds the running session, as in the second cell of a notebook
         return printed_by(lambda: exec(code, self._names))
 
 
@@ -86,7 +86,7 @@ def printed_by(action: Callable[[], object]) -> str:
 
 @contextlib.contextmanager
 def database(spark: SparkSession, name: str) -> Iterator[Path]:
-    """A database in use while a page is read; gives its directory."""
+    """Create a database for the blocks of a page and use it; return its directory."""
     spark.sql(f"CREATE DATABASE {name}")
     spark.sql(f"USE {name}")
     try:

@@ -21,7 +21,7 @@ DEPLOY = "org.apache.spark.deploy"
 
 
 class Standalone:
-    """Starts a cluster when it is entered, and stops what it started when it is left."""
+    """A context manager that starts the cluster and stops its processes."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -58,8 +58,8 @@ class Standalone:
         self._stop()
 
     def executor(self, host: str) -> int:
-        """The executor process of a host's worker."""
-        # a worker that starts one has the same command line for a moment
+        """Return the executor process of the worker on a host."""
+        # while a worker forks an executor, two processes have this command line
         found: list[int] = []
         until = time.monotonic() + 10
         while len(found) != 1 and time.monotonic() < until:
@@ -98,7 +98,7 @@ class Standalone:
         return process
 
     def _logged(self, name: str, pattern: str) -> tuple[str, ...]:
-        """What a daemon's log says, as soon as it says so."""
+        """Wait until the log of a daemon matches a pattern; return the groups."""
         until = time.monotonic() + cluster.PATIENCE
         while time.monotonic() < until:
             text = (self.home / f"{name}.log").read_text()
@@ -109,7 +109,7 @@ class Standalone:
         raise TimeoutError(text)
 
     def _stop(self) -> None:
-        # workers before the master, and each takes its executors with it
+        # stop workers before the master; a worker stops its executors
         for process in reversed(self._started):
             process.terminate()
         for process in self._started:

@@ -1,4 +1,4 @@
-"""The rows of the build: Spark lines with a Scala version, of which each has a jar."""
+"""The rows of the build: pairs of Spark line and Scala version, each with its own jar."""
 
 import re
 
@@ -8,7 +8,7 @@ from tests.support import ROOT
 
 
 def table_of_the_build() -> dict[str, dict[str, str]]:
-    """The fields of each row, as project/SparkRow.scala has them."""
+    """Read the fields of each row from project/SparkRow.scala."""
     table = (ROOT / "project" / "SparkRow.scala").read_text()
     values = re.findall(r"val (\w+): SparkRow = (?:SparkRow|(\w+)\.copy)\((.*?)\)\n", table, re.S)
     rows: dict[str, dict[str, str]] = {}
@@ -19,10 +19,10 @@ def table_of_the_build() -> dict[str, dict[str, str]]:
 
 
 def rows_of_the_build() -> dict[str, str]:
-    """Spark version by row."""
+    """Return the Spark version of each row."""
     return {row: fields["spark"] for row, fields in table_of_the_build().items()}
 
 
 def promised() -> list[Row]:
-    """Every row, whether its jar was built here or not."""
+    """List all rows, including those without a jar in this checkout."""
     return sorted(Row(*row.split("_")) for row in table_of_the_build())
