@@ -19,17 +19,17 @@ IMAGES = PAGE.parent.parent / "images"
 HEAD = """\
 # Impala's experiments, repeated
 
-This page was written by a program, numbers and all:
+A program wrote this page, including the numbers:
 
 ```
 make experiments
 ```
 
-It repeats the experiments of a text by the authors of Impala's Z-order (SORT BY ZORDER) with this project's
-OPTIMIZE, and asks when Z-order does not pay. As in the text, nothing is timed: what counts are the files and
-pages that footers and page indexes cannot rule out for a query `column = value`, the mean over 200
-values. *Lexical* is a sort by the same columns, one after the other. The programs are in `docs/experiments`.
-What to make of it stands in [choosing columns](../choosing-columns.md).
+It repeats, with OPTIMIZE, the experiments of a text by the authors of Impala's Z-order (SORT BY ZORDER), and shows
+when Z-order does not pay. As in the text, nothing is timed. The tables count the files and pages that footers and page
+indexes cannot rule out for a query `column = value`, as a mean over 200 values. *Lexical* is a sort by the same
+columns, one after the other. The programs are in `docs/experiments`. [Choosing columns](../choosing-columns.md) has the
+conclusions.
 """
 
 

@@ -19,10 +19,10 @@ def store_sales(setting: Setting) -> list[str]:
     """TPC-DS store_sales in one file.
 
     The text writes `store_sales` (scale factor 1: 2,880,404 rows) to a single file, in Z-order of
-    `ss_customer_sk` and `ss_cdemo_sk`, and counts the pages that min/max rules out for two values. So
-    does this: one file, pages of at most 20,000 rows. The text reports 91.5 % of the pages of all
-    columns for `ss_cdemo_sk = 961370`; here the filtered column's own pages count. The second
-    table has the mean over 200 values that the rows hold, which one value may miss by luck.
+    `ss_customer_sk` and `ss_cdemo_sk`, and counts the pages that min/max rules out for two values. This
+    experiment does the same: one file, pages of at most 20,000 rows. For `ss_cdemo_sk = 961370` the text
+    reports 91.5 % of the pages of all columns; here only the pages of the filtered column count. One value
+    may be lucky, so the second table has the mean over 200 values that the rows hold.
     """
     lab = setting.lab(setting.sales_page_rows)
     rows = setting.spark.read.parquet(str(setting.store_sales))
@@ -54,8 +54,8 @@ def uniform_two(setting: Setting) -> list[str]:
     """Uniform data, two columns.
 
     Independent columns, evenly spread, as many values as rows. The lexical sort is perfect for its first
-    column and worthless for its second. Z-order gives a little of the first away and makes
-    the second as good.
+    column and worthless for its second. Z-order makes the first column a little worse and the second
+    equally good.
     """
     return _uniform(setting, "ab")
 
@@ -63,8 +63,8 @@ def uniform_two(setting: Setting) -> list[str]:
 def uniform_four(setting: Setting) -> list[str]:
     """Uniform data, four columns.
 
-    The same with four: each column gets less, all get the same. A lexical sort serves its first column
-    only, however many follow.
+    The same experiment with four columns: each column gets less, and all get the same. A lexical sort
+    serves only its first column, however many follow.
     """
     return _uniform(setting, "abcd")
 
@@ -72,9 +72,9 @@ def uniform_four(setting: Setting) -> list[str]:
 def more_columns(setting: Setting) -> list[str]:
     """What each further column costs.
 
-    One table of eight independent columns in N files, ordered by the first one, two, three, ... of them.
-    Column `a` is in each order, and pays for the others: with d columns a point query reads about
-    N^(1 - 1/d) files.
+    One table has eight independent columns in N files, ordered by the first one, two, three, ... of them.
+    Column `a` is in each order, and each further column makes it worse: with d columns a point query reads
+    about N^(1 - 1/d) files.
     """
     lab = setting.lab()
     rows = data.uniform(setting.spark, setting.rows, 8)
@@ -91,9 +91,9 @@ def more_columns(setting: Setting) -> list[str]:
 def correlated(setting: Setting) -> list[str]:
     """Where Z-order does not pay: columns that go together.
 
-    Flights have a departure and an arrival 30 to 600 minutes later. Whoever sorts by one has sorted
-    by the other. A place in ZORDER BY is wasted on the second of them: give it to a column that is
-    independent, here the plane.
+    Flights have a departure and an arrival 30 to 600 minutes later. A sort by one of them almost sorts by
+    the other. The second of them gains nothing from ZORDER BY: name an independent column instead, here
+    the plane.
     """
     lab = setting.lab()
     source = lab.unordered("flights", data.flights(setting.spark, setting.rows), setting.files)
@@ -126,9 +126,9 @@ def correlated(setting: Setting) -> list[str]:
 def few_values(setting: Setting) -> list[str]:
     """Where Z-order does not pay: few distinct values.
 
-    `paid` has 2 values and `status` 5. No layout reads less than the share that a value has of the
-    rows, and a lexical sort by such a column first leaves enough files a value for the next. There
-    is little between the two layouts; partitions by such columns would do as well.
+    `paid` has 2 values and `status` 5. No layout reads less than the share of the rows that have the value.
+    After a lexical sort, each value of the first column still has enough files to be sorted by the next
+    column. The two layouts differ little; partitions by such columns would do as well.
     """
     lab = setting.lab()
     source = lab.unordered("orders", data.orders(setting.spark, setting.rows), setting.files)
@@ -154,10 +154,10 @@ def few_values(setting: Setting) -> list[str]:
 def sparse(setting: Setting) -> list[str]:
     """Where Z-order of raw bits does not pay: small ranges and sparse values.
 
-    The text warns of values in a small range and of sparse ones. Both come from interleaving the bits of
-    the values as they are (*bits*: a sort by `zorder_by_value`): `wide` is spread over 2^62 numbers and
-    decides the order alone, while the bits in which values of `narrow` differ come too late to count.
-    OPTIMIZE interleaves nothing of the values: it cuts by their ranks, so the range makes no difference.
+    The text warns of values in a small range and of sparse values. Both problems come from interleaving the
+    bits of the values as they are (*bits*: a sort by `zorder_by_value`). `wide` is spread over 2^62 numbers
+    and decides the order alone: the bits in which values of `narrow` differ come too late to count.
+    OPTIMIZE does not interleave bits of values. It cuts by their ranks, so the range makes no difference.
     The second table has values of very different size, each power of two as often as the one before.
     """
     lab = setting.lab()

@@ -11,7 +11,7 @@ HEAD = """\
 
 *Made from the settings in `conf/Settings.scala` by `make docs-pages`.*
 
-A setting has one key and three places. Where it is set in several, the first of these counts:
+A setting has one key, and can be set in three places. If it is set in several places, the first of these counts:
 
 | place | how | for |
 |---|---|---|
@@ -20,23 +20,24 @@ A setting has one key and three places. Where it is set in several, the first of
 | session | `SET spark.zorder.targetFileSize = 64m`, or `--conf` at its start | everything in the session |
 
 OPTIMIZE refuses an unknown key or a wrong value, wherever it is set, before it does anything. In
-Python, `ZOrderTable.optimize().option("targetFileSize", "64m")` writes OPTIONS. `SET -v` lists the settings that a
-session can have.
+Python, `ZOrderTable.optimize().option("targetFileSize", "64m")` adds an entry to OPTIONS. `SET -v` lists the
+settings that a session can have.
 """
 
 TAIL = """\
 
-With `enabled` off not even the rules of spark-zorder run, so reads see a
-[half-published table](safety.md#readers) as it is. `batchSize` counts whole partitions. `verify=full` adds a
+With `enabled` off, no rule of spark-zorder runs, so queries see a
+[half-published table](safety.md#readers) as its files are. `batchSize` counts whole partitions. `verify=full` adds a
 [checksum over all columns](safety.md#what-verification-sees). With `timestampType=preserve` an INT96 column cannot be an
-ordering column. `skipping.cacheSize` is for all sessions of a driver together.
+ordering column. All sessions of a driver share the memory of `skipping.cacheSize`.
 
-Sizes are binary (`128m` is 128 MiB), durations are like `90min`, `24h`, `7d`; write the unit, a bare number is bytes or milliseconds. In `zorder.columns` a name with a dot
-or another odd character stands in backquotes, as in SQL.
+Sizes are binary: `128m` is 128 MiB. Durations look like `90min`, `24h`, `7d`. Write the unit, because a bare number
+means bytes or milliseconds. In `zorder.columns`, put a name with a dot or another special character in backquotes,
+as in SQL.
 
-Spark's and Parquet's own settings that matter here: `parquet.page.row.count.limit` and `parquet.block.size` are
-the largest page and row group that OPTIMIZE writes; the codec, the schema and the key-values of the footers are those
-of the files that are rewritten, whatever the session says.
+Two settings of Parquet matter here: `parquet.page.row.count.limit` and `parquet.block.size` limit the pages and row
+groups that OPTIMIZE writes. The new files keep the codec, the schema and the footer key-values of the files that are
+rewritten, whatever the session says.
 """
 
 PLACES = {"Statement": "statement", "Table": "table", "Session": "session"}

@@ -14,18 +14,18 @@ HEAD = """\
 
 *Made from the functions' own descriptions by `make docs-pages`.*
 
-One name in SQL, in Python (`from spark_zorder import functions as F`) and in Scala
-(`import io.sparkzorder.functions._`). They work in any query, classic and over
-Spark Connect, and are never NULL. In a session, `DESCRIBE FUNCTION EXTENDED zorder` says the same.
+Each function has the same name in SQL, in Python (`from spark_zorder import functions as F`) and in Scala
+(`import io.sparkzorder.functions._`). The functions work in any query, in classic sessions and over Spark Connect, and
+their result is never NULL. `DESCRIBE FUNCTION EXTENDED zorder` shows the same text in a session.
 
 | to | use |
 |---|---|
 | sort or partition rows so that all columns count alike | `zorder`, `hilbert` |
-| do so in a stream, where rows cannot be sampled | `range_partition_id` with bounds, `interleave_bits`; `zorder_by_value` |
-| build a key of one's own | `ordered_bits`, `range_partition_id`, `interleave_bits` |
+| do the same in a stream, where rows cannot be sampled | `range_partition_id` with bounds, `interleave_bits`; `zorder_by_value` |
+| build your own key | `ordered_bits`, `range_partition_id`, `interleave_bits` |
 
-`zorder`, `hilbert` and `range_partition_id` without bounds sample the rows of their query first, once for all
-calls over the same input; EXPLAIN does not start that.
+`zorder`, `hilbert`, and `range_partition_id` without bounds, sample the rows of their query first, once for all calls
+over the same input. EXPLAIN does not start the sampling.
 """
 
 

@@ -40,7 +40,7 @@ final case class IndexHeader(
     columns.map(c => IndexedColumn(c.path, LeafType.parse(c.kind))).toIndexedSeq
 }
 
-/** The index as a Parquet file: one row a data file. `docs/index.md` describes it for other readers. */
+/** The index as a Parquet file with one row for each data file; see `docs/skipping-index.md`. */
 object IndexFormat {
 
   /** An index of a newer version is not read. Version 2 is as version 1, with `id` and [[IndexHeader.knowsNaN]]. */
