@@ -152,6 +152,7 @@ def test_the_builder_hides_spark_defaults_as_in_spark(no_defaults: Path) -> None
     assert configured(**{EXTENSIONS: "x.Y"})[EXTENSIONS] == f"x.Y,{EXTENSION}"
 
 
+@pytest.mark.usefixtures("every_row")
 def test_an_unsupported_spark_is_refused_with_the_supported_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
