@@ -3,8 +3,6 @@ package io.sparkzorder.commands.index
 import java.io.File
 import java.nio.file.Files
 
-import scala.collection.JavaConverters._
-
 /** The index that OPTIMIZE leaves behind. */
 class IndexOfOptimizeSuite extends IndexTestBase {
 

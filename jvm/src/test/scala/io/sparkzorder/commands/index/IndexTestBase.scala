@@ -3,8 +3,6 @@ package io.sparkzorder.commands.index
 import java.io.File
 import java.nio.file.Files
 
-import scala.collection.JavaConverters._
-
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.Row

@@ -2,8 +2,6 @@ package io.sparkzorder.commands.optimize
 
 import java.io.File
 
-import scala.collection.JavaConverters._
-
 import org.apache.orc.IntegerColumnStatistics
 
 import org.apache.spark.sql.Row
