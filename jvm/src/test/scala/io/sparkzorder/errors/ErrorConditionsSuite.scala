@@ -22,10 +22,10 @@ class ErrorConditionsSuite extends AnyFunSuite {
   private def message(condition: String): String =
     conditions.get(condition).get("message").asScala.map(_.asText).mkString("\n")
 
-  // what Spark's reader takes for a parameter
+  // the parameters that Spark's reader replaces
   private val placeholder = "<([a-zA-Z0-9_-]+)>".r
 
-  /** The repository, wherever the tests run. */
+  /** The root of the repository, whatever the working directory of the tests is. */
   private val root: File = Iterator.iterate(new File(".").getAbsoluteFile)(_.getParentFile)
     .takeWhile(_ != null).find(d => new File(d, "jvm/src/main/scala").isDirectory).get
 
@@ -53,7 +53,7 @@ class ErrorConditionsSuite extends AnyFunSuite {
       assert(ErrorConditions.sqlState(name).matches("[0-9A-Z]{5}"), name)
       val text = message(name)
       assert(text.endsWith(".") || text.endsWith(">"), name)
-      // every name in angle brackets is one that render replaces
+      // render must replace every name in angle brackets
       val parameters = placeholder.findAllMatchIn(text).map(_.group(1)).toSeq
       assert("<[^>]*>".r.findAllIn(text).toSeq === parameters.map(p => s"<$p>"), name)
       val rendered = ErrorConditions.render(name, parameters.map(_ -> "v").toMap)
