@@ -5,18 +5,19 @@ import java.io.InputStream;
 import java.util.Properties;
 
 /**
- * Refuses to start a session with a jar of another row. Written in Java and called first, so that
- * it can still speak where Scala classes of the wrong version would only fail to link.
+ * Refuses to start a session if the jar was built for other versions of Spark and Scala. This class
+ * is in Java and runs first, because Scala classes of a wrong version would fail to link, without a
+ * clear message.
  */
 final class RowCheck {
   private RowCheck() {}
 
   /**
-   * Compares the jar's row with the running Spark and Scala.
+   * Compares the versions that the jar was built for with the running ones.
    *
    * @param sparkVersion full version of the running Spark, such as {@code 4.1.3}
    * @param scalaVersion full version of the running Scala, such as {@code 2.13.17}
-   * @throws IllegalStateException naming both rows, when they differ
+   * @throws IllegalStateException with both pairs of versions, if they differ
    */
   static void require(String sparkVersion, String scalaVersion) {
     Properties row = row();
@@ -33,7 +34,7 @@ final class RowCheck {
     }
   }
 
-  /** The row that this jar was built for: keys {@code spark}, {@code scala}, {@code version}. */
+  /** The versions that this jar was built for: {@code spark}, {@code scala}, {@code version}. */
   static Properties row() {
     Properties row = new Properties();
     try (InputStream in = RowCheck.class.getResourceAsStream("/io/sparkzorder/row.properties")) {

@@ -7,11 +7,11 @@ import org.apache.spark.sql.DataFrame
 import io.sparkzorder.util.StatementText
 
 /**
- * An OPTIMIZE in the making; every method returns a new builder and leaves this one. Get one by
- * `ZOrderTable.optimize`.
+ * Builds an OPTIMIZE statement. `ZOrderTable.optimize` returns a new builder. Builders are
+ * immutable: every method returns another one.
  *
- * The two methods that begin with `execute` run the statement and return its one row; a builder as text
- * is the statement so far.
+ * `executeCompaction` and `executeZOrderBy` run the statement and return its result row. `toString`
+ * returns the statement so far.
  *
  * @since 0.1.0
  */
@@ -28,29 +28,29 @@ final class OptimizeBuilder private (
     this(run, target, false, None, None, Nil, false)
 
   /**
-   * Takes only what `condition` chooses; a second one is added by AND.
+   * Restricts the run to what `condition` chooses. Several conditions are combined by AND.
    *
-   * @param condition in SQL. A part of it on partition columns chooses partitions, one with data columns
-   *   the files in which a row may match, by the min/max of their footers. With `into` it may use
-   *   partition columns only.
+   * @param condition a condition in SQL. A conjunct on partition columns chooses partitions. A
+   *   conjunct on data columns chooses the files whose min/max in the footer allow a matching row.
+   *   With `into`, only partition columns are allowed.
    */
   def where(condition: String): OptimizeBuilder = {
     require(condition.trim.nonEmpty, "condition is empty")
-    // what follows must not become a part of a comment at its end
+    // the rest of the statement must not become part of a trailing comment
     val closed = if (condition.contains("--")) s"$condition\n" else condition
     copy(predicate = Some(predicate.fold(closed)(p => s"($p) AND ($closed)")))
   }
 
-  /** Lays out all files, also those that are well placed. */
+  /** Rewrites all files, even those whose layout is still good. */
   def full(): OptimizeBuilder = copy(isFull = true)
 
-  /** Writes the laid-out table into an empty directory, and leaves this one alone. */
+  /** Writes the result into an empty directory and does not change the table. */
   def into(path: String): OptimizeBuilder = {
     require(path.nonEmpty, "directory is empty")
     copy(directory = Some(path))
   }
 
-  /** Sets one of the settings for this run, such as `option("targetFileSize", "64m")`. */
+  /** Sets a setting for this run, as in `option("targetFileSize", "64m")`. */
   def option(key: String, value: String): OptimizeBuilder =
     copy(options = options.filterNot(_._1.equalsIgnoreCase(key)) :+ (key -> value))
 
@@ -60,17 +60,17 @@ final class OptimizeBuilder private (
   /** As `option(key, value.toString)`. */
   def option(key: String, value: Long): OptimizeBuilder = option(key, value.toString)
 
-  /** Changes nothing: only samples, and returns what a run would do. */
+  /** Changes nothing: samples the rows and returns what a run would do. */
   def dryRun(): OptimizeBuilder = copy(isDryRun = true)
 
   /**
-   * Runs it by the columns of the table's layout or of its property `zorder.columns`. A table that has
-   * neither is merely compacted: small files become larger ones.
+   * Runs the statement without ZORDER BY. The ordering columns are those of the table's layout,
+   * else those of the table property `zorder.columns`. A table with neither is only compacted.
    */
   def executeCompaction(): DataFrame = run(statement(None))
 
   /**
-   * Runs it, ordering by `columns`.
+   * Runs the statement with `ZORDER BY (columns)`.
    *
    * @param columns at least one; `a.b` is the field `b` of `a`
    */

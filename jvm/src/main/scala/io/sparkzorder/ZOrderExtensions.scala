@@ -14,10 +14,10 @@ import io.sparkzorder.skipping.scan.ScanStrategy
 import io.sparkzorder.sql.{ResolveZOrderStatements, ZOrderParser}
 
 /**
- * The table of contents: everything that spark-zorder adds to a session, in one place.
+ * Everything that spark-zorder adds to a session.
  *
- * Spark finds it as a service when the jar is on the class path, or by
- * `spark.sql.extensions=io.sparkzorder.ZOrderExtensions`; both together are harmless.
+ * Spark loads this class as a service if the jar is on the class path, or by
+ * `spark.sql.extensions=io.sparkzorder.ZOrderExtensions`. Both together are harmless.
  */
 class ZOrderExtensions extends SparkSessionExtensionsProvider {
 
@@ -28,23 +28,23 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
   }
 
   private def inject(extensions: SparkSessionExtensions): Unit = {
-    // our statements; every other text goes to the parser that was there before
+    // parses our statements and passes every other text to the next parser
     extensions.injectParser((_, next) => new ZOrderParser(next))
     extensions.injectResolutionRule(new ResolveZOrderStatements(_))
-    // permanent views may call built-in functions only
+    // permanent views may only call built-in functions
     ZOrderFunctions.registerAsBuiltin()
     ZOrderFunctions.all.foreach(extensions.injectFunction)
-    // after resolution, when a call's input is known
+    // after resolution, because only then the input of a call is known
     extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
-    // after predicates have moved into joins, before join strategies are chosen
+    // after predicates were pushed into joins and before join strategies are chosen
     extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
-    // scans of Parquet files see a committed run of OPTIMIZE whole or not at all
+    // scans see a committed run of OPTIMIZE completely or not at all
     extensions.injectPlannerStrategy(_ => ScanStrategy)
   }
 }
 
 object ZOrderExtensions {
-  // Spark applies an extension once as a service and once by its setting, to the same object
+  // Spark may apply this class twice to one object: as a service and by its setting
   private val seen =
     Collections.newSetFromMap(new WeakHashMap[SparkSessionExtensions, java.lang.Boolean])
 

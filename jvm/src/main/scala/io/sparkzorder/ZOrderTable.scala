@@ -10,11 +10,10 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.StatementText
 
 /**
- * A table of Parquet files, by name or by path, as a handle for its layout: the statements of
- * spark-zorder with the method names of `DeltaTable`.
+ * The statements of spark-zorder on one table, with the method names of `DeltaTable`.
  *
- * Every method writes one SQL statement, which runs at once, and returns that statement's rows. It
- * needs no more of Spark than the session's public interface.
+ * Every method runs one SQL statement at once and returns its rows. The class uses only the public
+ * interface of the session, so it works over Spark Connect too.
  *
  * {{{
  * val sales = ZOrderTable.forName(spark, "shop.sales")
@@ -31,23 +30,23 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   /** Reads the table. */
   def toDF: DataFrame = spark.table(target)
 
-  /** Begins an OPTIMIZE; it runs by `executeCompaction` or `executeZOrderBy`. */
+  /** Returns a builder; its `executeCompaction` or `executeZOrderBy` runs OPTIMIZE. */
   def optimize(): OptimizeBuilder = new OptimizeBuilder(run, target)
 
-  /** Describes the layout that the table has: `SHOW LAYOUT`. */
+  /** Describes the layout of the table: `SHOW LAYOUT`. */
   def detail(): DataFrame = run(s"SHOW LAYOUT $target")
 
   /**
    * Reports how well queries on `columns` skip files: `SHOW LAYOUT ... FOR`.
    *
-   * @param columns those of the table's layout when there are none; `a.b` is the field `b` of `a`
+   * @param columns `a.b` is the field `b` of `a`; without any, the columns of the table's layout
    */
   @varargs
   def layout(columns: String*): DataFrame =
     if (columns.isEmpty) detail()
     else run(s"SHOW LAYOUT $target FOR ${StatementText.columns(columns)}")
 
-  /** Lists the runs that changed the table's layout, the newest first. */
+  /** Lists the runs that changed the table's layout, newest first. */
   def history(): DataFrame = run(s"SHOW LAYOUT HISTORY $target")
 
   /** @param limit how many runs at most, at least 1 */
@@ -57,9 +56,10 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   }
 
   /**
-   * Deletes replaced files, and files of dead runs, that are older than the retention of each run.
+   * Deletes files that a run has replaced, and files that a run that died has left behind, after
+   * the retention of that run.
    *
-   * @return a row for each directory or file
+   * @return one row for each directory or file
    */
   def vacuum(): DataFrame = vacuum(dryRun = false)
 
@@ -67,9 +67,9 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   def vacuum(dryRun: Boolean): DataFrame = vacuum(None, dryRun)
 
   /**
-   * As `vacuum()`, with the retention.
+   * Like `vacuum()`, with a retention in hours.
    *
-   * @param hours at least 0, which also ends runs that are under way
+   * @param hours at least 0; 0 also makes runs that are in progress fail
    * @param dryRun true: deletes nothing, only returns what a run would do
    */
   def vacuum(hours: Long, dryRun: Boolean = false): DataFrame = {
@@ -83,8 +83,8 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   }
 
   /**
-   * Puts back the files that the last run replaced; a second one undoes the run before. Refused, with
-   * nothing touched, when files of the run were removed or changed since.
+   * Restores the files that the last run replaced. A second call undoes the run before that one.
+   * Fails without any change if files of the run were removed or changed since.
    */
   def undo(): DataFrame = run(s"UNDO LAYOUT $target")
 
@@ -108,7 +108,7 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   private def run(statement: String): DataFrame =
     try spark.sql(statement)
     catch {
-      // also raised for a wrong WHERE text, so the session is blamed only after asking it
+      // a wrong WHERE text raises the same error, so look whether the session has the extension
       case e: ParseException =>
         if (spark.catalog.functionExists("interleave_bits")) throw e
         throw ZOrderErrors.extensionMissing(statement)
@@ -118,18 +118,18 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
 object ZOrderTable {
 
   /**
-   * Takes a table of the catalog.
+   * A table of the catalog.
    *
-   * @param name as in SQL: `sales`, `shop.sales`, or with a part in back-quotes. What is not a name is
-   *   refused by Spark's `INVALID_ATTRIBUTE_NAME_SYNTAX`
+   * @param name as in SQL: `sales`, `shop.sales`, or with a part in back quotes; anything else
+   *   raises Spark's `INVALID_ATTRIBUTE_NAME_SYNTAX`
    */
   def forName(spark: SparkSession, name: String): ZOrderTable =
     new ZOrderTable(spark, StatementText.identifier(name))
 
   /**
-   * Takes the table in a directory.
+   * A table by its directory.
    *
-   * @param path the table's root, as `spark.read.parquet` would take it
+   * @param path the root directory of the table, as for `spark.read.parquet`
    */
   def forPath(spark: SparkSession, path: String): ZOrderTable = {
     require(path.nonEmpty, "path is empty")

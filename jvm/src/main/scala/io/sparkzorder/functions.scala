@@ -13,10 +13,10 @@ import org.apache.spark.sql.functions.{call_function, lit}
 object functions {
 
   /**
-   * The bits of all columns interleaved, the most significant bits and the first column first.
+   * Interleaves the bits of all columns; the most significant bits and the first column come first.
    *
-   * `interleave_bits(lit(0), lit(99), lit(50))` is `X'00000000000000000009901A'`. NULL counts as zero
-   * bits. Negative integers come after positive ones.
+   * `interleave_bits(lit(0), lit(99), lit(50))` is `X'00000000000000000009901A'`. NULL has zero
+   * bits only. Negative integers sort after positive ones.
    *
    * @param columns TINYINT, SMALLINT, INT, BIGINT or BINARY, in any mix; at least one
    * @return BINARY, never null, as wide as the columns together
@@ -26,9 +26,10 @@ object functions {
   def interleave_bits(columns: Column*): Column = call_function("interleave_bits", columns: _*)
 
   /**
-   * Bytes whose unsigned order is Spark's order of the column; the first 8 bytes of a string.
+   * Bytes whose unsigned order is Spark's order of the column. A string gives its first 8 bytes.
    *
-   * `ordered_bits(lit(-1))` is `X'7FFFFFFF'`. NULL is all zero, -0.0 equals 0.0, NaN is greatest.
+   * `ordered_bits(lit(-1))` is `X'7FFFFFFF'`. NULL gives zero bytes, -0.0 equals 0.0, and NaN is
+   * the greatest value.
    *
    * @param column of an orderable atomic type
    * @return BINARY, never null, of the type's width
@@ -38,11 +39,11 @@ object functions {
   def ordered_bits(column: Column): Column = call_function("ordered_bits", column)
 
   /**
-   * As `ordered_bits(column)`, with the width for STRING, CHAR, VARCHAR and BINARY.
+   * Like `ordered_bits(column)`, with the width for STRING, CHAR, VARCHAR and BINARY.
    *
    * `ordered_bits(lit("ab"), 3)` is `X'616200'`.
    *
-   * @param bytes 1 to 64; types of fixed width keep their own
+   * @param bytes 1 to 64; ignored for types of fixed width
    * @group bits
    * @since 0.1.0
    */
@@ -50,10 +51,11 @@ object functions {
     call_function("ordered_bits", column, lit(bytes))
 
   /**
-   * The range id of the column within the rows of the query, of 1024 ranges of about as many rows.
+   * Divides the rows of the query into 1024 ranges of the column with about the same number of rows
+   * each, and returns the number of the row's range.
    *
-   * Of the values 1, 2, 3, 4 the ids are 128, 384, 640, 896. NULL is 0. Samples its input once for all
-   * calls of an operator; not for streams.
+   * The values 1, 2, 3, 4 get the ids 128, 384, 640, 896. NULL gets 0. Spark samples the input of
+   * the operator once for all calls in it. Does not work in streams.
    *
    * @param column of an orderable atomic type
    * @return INT from 0 to 1023, never null
@@ -63,7 +65,7 @@ object functions {
   def range_partition_id(column: Column): Column = call_function("range_partition_id", column)
 
   /**
-   * As `range_partition_id(column)`, with the number of ranges.
+   * Like `range_partition_id(column)`, with the number of ranges.
    *
    * @param n at least 1
    * @return INT from 0 to `n - 1`, never null
@@ -74,7 +76,7 @@ object functions {
     call_function("range_partition_id", column, lit(n))
 
   /**
-   * The number of bounds below the column; no sampling, so it works in streams too.
+   * The number of bounds below the value of the column. Needs no sample, so it works in streams.
    *
    * `range_partition_id(lit(15), array(lit(10), lit(20)))` is 1. NULL is 0.
    *
@@ -88,11 +90,11 @@ object functions {
     call_function("range_partition_id", column, bounds)
 
   /**
-   * The Hilbert index of the columns' range ids: as `zorder`, and rows that follow each other in its
-   * order are near each other in every column.
+   * The Hilbert index of the columns' range ids. Clusters like `zorder`; in addition, two rows that
+   * follow each other in the order of the index have similar values in every column.
    *
-   * Of the one column values 7 and 7 it is 32768. A NULL counts as range id 0. Samples its input once
-   * for all calls of an operator; not for streams.
+   * For one column with the values 7 and 7, both indices are 32768. NULL has range id 0. Spark
+   * samples the input of the operator once for all calls in it. Does not work in streams.
    *
    * @param columns of orderable atomic types; 1 to 9 of them
    * @return BIGINT of at least 0, never null
@@ -102,10 +104,11 @@ object functions {
   def hilbert(columns: Column*): Column = call_function("hilbert", columns: _*)
 
   /**
-   * The Z-value of the columns' range ids: `df.sort(zorder($"a", $"b"))` clusters by both alike.
+   * The Z-value of the columns' range ids: `df.sort(zorder($"a", $"b"))` clusters by both columns
+   * equally.
    *
-   * Of the one column values 7 and 7 it is 32768. A NULL counts as range id 0. Samples its input once
-   * for all calls of an operator; not for streams.
+   * For one column with the values 7 and 7, both Z-values are 32768. NULL has range id 0. Spark
+   * samples the input of the operator once for all calls in it. Does not work in streams.
    *
    * @param columns of orderable atomic types; 1 to 63 of them
    * @return BIGINT of at least 0, never null
@@ -115,10 +118,11 @@ object functions {
   def zorder(columns: Column*): Column = call_function("zorder", columns: _*)
 
   /**
-   * The Z-value of the columns' own bits, `interleave_bits(ordered_bits(c1), ...)`: needs no sample,
-   * so it works in streams, but skews where the columns' ranges differ.
+   * The Z-value of the columns' own bits, `interleave_bits(ordered_bits(c1), ...)`. Needs no
+   * sample, so it works in streams. If the ranges of the columns differ, one column dominates the
+   * order.
    *
-   * `zorder_by_value(lit(-1))` is `X'7FFFFFFF'`. A NULL counts as zero bits.
+   * `zorder_by_value(lit(-1))` is `X'7FFFFFFF'`. NULL has zero bits only.
    *
    * @param columns of orderable atomic types; at least one
    * @return BINARY, never null

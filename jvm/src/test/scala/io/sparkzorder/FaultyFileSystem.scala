@@ -20,7 +20,9 @@ import org.apache.hadoop.fs.permission.{FsAction, FsPermission}
 import org.apache.hadoop.security.AccessControlException
 import org.apache.hadoop.util.Progressable
 
-/** The local disk under the scheme `faulty`, with a hook before every change, listing and opening. */
+/**
+ * The local disk under the scheme `faulty`. A hook runs before every change, listing and opening.
+ */
 class FaultyFileSystem extends RawLocalFileSystem {
   override def getUri: URI = FaultyFileSystem.uri
   override def getScheme: String = "faulty"
@@ -64,7 +66,7 @@ class FaultyFileSystem extends RawLocalFileSystem {
     new FSDataOutputStream(new FileOutputStream(pathToFile(path)), null)
   }
 
-  /** As HDFS has it: false where the directory is missing, and no copy instead. */
+  /** Like HDFS: returns false if the directory is missing, and never copies. */
   override def rename(from: Path, to: Path): Boolean = {
     FaultyFileSystem.before("rename", to)
     pathToFile(to).getParentFile.isDirectory && super.rename(from, to)
@@ -80,7 +82,7 @@ class FaultyFileSystem extends RawLocalFileSystem {
     super.mkdirs(path)
   }
 
-  /** By the owner's permission bits, whoever runs the tests. */
+  /** Checks the owner's permission bits, even if root runs the tests. */
   override def access(path: Path, mode: FsAction): Unit =
     if (mode.implies(FsAction.WRITE) &&
       !Files.getPosixFilePermissions(nio(path)).contains(OWNER_WRITE)) {
@@ -99,7 +101,7 @@ class FaultyFileSystem extends RawLocalFileSystem {
 
   override def getFileStatus(path: Path): FileStatus = withAttributes(super.getFileStatus(path))
 
-  /** Hadoop's starts a program for it, and only for the scheme `file`. */
+  /** Hadoop's own method starts a program, and only for the scheme `file`. */
   private def withAttributes(status: FileStatus): FileStatus =
     try {
       val own = Files.readAttributes(nio(status.getPath), classOf[PosixFileAttributes])
@@ -115,7 +117,7 @@ class FaultyFileSystem extends RawLocalFileSystem {
         own.group.getName,
         status.getPath)
     } catch {
-      // a link that leads nowhere
+      // a dangling link
       case _: NoSuchFileException => status
     }
 
@@ -128,14 +130,16 @@ class FaultyFileSystem extends RawLocalFileSystem {
   private def nio(path: Path) = pathToFile(path).toPath
 }
 
-/** The same for Hadoop's other interface, which has the rename without overwrite. */
+/**
+ * The same for `AbstractFileSystem`, Hadoop's interface with the rename that does not overwrite.
+ */
 class FaultyAbstractFileSystem(uri: URI, conf: Configuration)
     extends DelegateToFileSystem(uri, new FaultyFileSystem, conf, "faulty", false)
 
 object FaultyFileSystem {
   val uri: URI = URI.create("faulty:///")
 
-  /** Settings of a session that make the scheme known. */
+  /** Session settings that register the scheme. */
   val settings: Map[String, String] = Map(
     "spark.hadoop.fs.faulty.impl" -> classOf[FaultyFileSystem].getName,
     "spark.hadoop.fs.AbstractFileSystem.faulty.impl" -> classOf[FaultyAbstractFileSystem].getName)
@@ -146,14 +150,16 @@ object FaultyFileSystem {
 
   private[sparkzorder] def before(operation: String, path: Path): Unit = hook(operation, path)
 
-  /** Runs with a hook that sees each operation and may fail it or change files. */
+  /** Runs `body` with a hook that sees each operation and may let it fail or change files. */
   def withHook[T](h: (String, Path) => Unit)(body: => T): T = {
     hook = h
     try body
     finally hook = (_, _) => ()
   }
 
-  /** Fails the `k`-th (from 0) operation that `matches`, and tells whether it came to that. */
+  /**
+   * Lets the `k`-th operation (from 0) that `matches` fail; the Boolean says whether there was one.
+   */
   def failing[T](k: Int)(matches: (String, Path) => Boolean)(body: => T): (T, Boolean) = {
     val seen = new AtomicInteger
     val result = withHook { (operation, path) =>

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart, SparkListenerTaskEnd}
 import org.apache.spark.sql.SparkSession
 
-/** The jobs that were started, and the rows that their tasks read from files, while something ran. */
+/** The number of jobs that ran during a block, and the rows that their tasks read from files. */
 final case class JobCount(jobs: Int, rowsRead: Long)
 
 object JobCounter {

@@ -11,7 +11,10 @@ import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses
 import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The packages of the jar look downwards only, in the order that docs/architecture.md shows. */
+/**
+ * The packages of the jar depend only on lower packages, in the order that docs/architecture.md
+ * shows.
+ */
 class LayersSuite extends AnyFunSuite {
   import LayersSuite._
 
@@ -85,7 +88,7 @@ object LayersSuite {
     "sql",
     "")
 
-  /** What Spark keeps private, made reachable. */
+  /** Gives access to private members of Spark. */
   private val bridges = "org.apache.spark.sql.sparkzorder"
 
   /** Made by ANTLR from the grammar. */

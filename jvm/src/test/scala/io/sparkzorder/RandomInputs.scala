@@ -5,7 +5,7 @@ import scala.util.Random
 import org.scalatest.Assertions
 
 /**
- * Random inputs that can be had again: a failure names the seed, and
+ * Random inputs that can be reproduced: a failure names the seed, and
  * `-Dsparkzorder.test.seed=<number>` repeats it.
  */
 trait RandomInputs { this: Assertions =>

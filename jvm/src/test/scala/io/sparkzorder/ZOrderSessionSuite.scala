@@ -4,7 +4,7 @@ import org.apache.spark.SparkConf
 import org.apache.spark.sql.QueryTest
 import org.apache.spark.sql.test.SharedSparkSession
 
-/** A suite with one session that has the extension; small, so that a test takes milliseconds. */
+/** A suite with one session that has the extension, set up for small data. */
 abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
 
   override protected def sparkConf: SparkConf =
@@ -13,7 +13,7 @@ abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
       .set("spark.sql.shuffle.partitions", "3")
       .set("spark.ui.enabled", "false")
 
-  /** As `withSQLConf`, which gives nothing back on Spark 3.5. */
+  /** Like `withSQLConf`, which returns nothing on Spark 3.5. */
   protected def inConf[T](settings: (String, String)*)(body: => T): T = {
     var result: Option[T] = None
     withSQLConf(settings: _*) {

@@ -11,7 +11,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.commands.OptimizeTestBase
 
-/** The statements that [[ZOrderTable]] writes reach the extension, and its answers the caller. */
+/** [[ZOrderTable]] sends its statements to the extension and returns their results. */
 class ZOrderTableSuite extends OptimizeTestBase {
 
   private def table(dir: File): ZOrderTable = ZOrderTable.forPath(spark, dir.toString)
@@ -76,7 +76,7 @@ class ZOrderTableSuite extends OptimizeTestBase {
       assert(names(table(dir).detail()) === Seq("a", "b"))
       assert(names(table(dir).layout()) === Seq("a", "b"))
       assert(names(table(dir).layout("b")) === Seq("b"))
-      // OPTIMIZE has made one
+      // OPTIMIZE has made an index
       sql(s"DROP ZORDER INDEX ON '$dir'")
       assert(table(dir).createIndex("a").head().getAs[Long]("files") === dataFiles(dir).size)
       assert(table(dir).recover().head().getAs[Long]("runsRecovered") === 0)
@@ -126,7 +126,7 @@ class ZOrderTableSuite extends OptimizeTestBase {
       intercept[ParseException](table(dir).optimize().where("p = = 1").executeCompaction())
       val without = SparkLine.session(spark).newSession()
       without.conf.set("spark.zorder.enabled", "false")
-      // its functions are there, so the session is not blamed
+      // the session has our functions, so the error must not say that the extension is missing
       intercept[ParseException](ZOrderTable.forPath(without, dir.toString).detail())
       without.sessionState.functionRegistry.dropFunction(FunctionIdentifier("interleave_bits"))
       fails("ZORDER_EXTENSION_MISSING", "SHOW LAYOUT", "spark.sql.extensions") {
@@ -159,7 +159,7 @@ class ZOrderTableSuite extends OptimizeTestBase {
     // end
   }
 
-  /** Lines of the Scaladoc, or of this file, between two others. */
+  /** The lines of the Scaladoc, or of this file, between two given lines. */
   private def lines(folder: String, begin: String, end: String): Seq[String] = {
     val name = if (folder == "main") "ZOrderTable" else "ZOrderTableSuite"
     val file = new File(s"jvm/src/$folder/scala/io/sparkzorder/$name.scala")

@@ -3,7 +3,7 @@ package io.sparkzorder.ordering
 import org.apache.spark.sql.types.{CharType, DataType, StringType, VarcharType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** What later lines of Spark know of types: there are no collations here. */
+/** Types in Spark 3.5, where strings have no collations. */
 private[sparkzorder] object TypeBridge {
 
   /** Whether it is STRING, CHAR or VARCHAR. */
@@ -12,9 +12,9 @@ private[sparkzorder] object TypeBridge {
     case _ => false
   }
 
-  /** The order of two strings by their bytes; later lines call this `binaryCompare`. */
+  /** Compares two strings by their bytes; Spark 4 calls this `binaryCompare`. */
   def compareBinary(a: UTF8String, b: UTF8String): Int = a.compareTo(b)
 
-  /** How this line's UNEXPECTED_INPUT_TYPE names a parameter. */
+  /** The name of a parameter in this line's UNEXPECTED_INPUT_TYPE. */
   def parameterName(index: Int): String = (index + 1).toString
 }

@@ -5,29 +5,31 @@ import java.math.BigInteger
 /**
  * Interleaves the bits of n columns of any widths into bytes.
  *
- * The columns are aligned at their most significant bits; the first column's bit comes first, and a
- * column that has run out of bits contributes none. So the output has exactly as many bits as the
- * columns together: it goes through the columns' bytes level by level, and a level of m bytes gives
- * m bytes of output. Example: the bytes 214 and 97 give the bytes b6 29.
+ * The columns are aligned at their most significant bits. At each position the first column's bit
+ * comes first, and a column that has no bits left contributes none. The output therefore has as
+ * many bits as all columns together. The code works level by level: level k is byte k of all
+ * columns that have one, and m bytes of a level give m bytes of output. Example: the bytes 214 and
+ * 97 give the bytes b6 29.
  *
- * Holds one row's columns and is not safe for threads: one instance serves one task.
+ * An instance holds the columns of one row and is not safe for threads. Use one instance for each
+ * task.
  *
  * @param columns at least 1
  */
 final class BitInterleaver(columns: Int) {
-  // a column's bits at the upper end of up to two longs, or the array of a byte string
+  // the bits of a column, at the upper end of one or two longs, or the array of a byte string
   private val high = new Array[Long](columns)
   private val low = new Array[Long](columns)
   private val arrays = new Array[Array[Byte]](columns)
   private val widths = new Array[Int](columns)
   private val level = new Array[Byte](columns)
 
-  /** @param bits the column's bits at the most significant end; @param bytes its width, 0 to 8 */
+  /** @param bits the column's bits, at the most significant end; @param bytes its width, 0 to 8 */
   def set(column: Int, bits: Long, bytes: Int): Unit = set(column, bits, 0L, bytes)
 
   /** @param upper the first 8 bytes; @param lower the next 8; @param bytes the width, 0 to 16 */
   def set(column: Int, upper: Long, lower: Long, bytes: Int): Unit = {
-    // to store a reference costs more than to look whether there is one
+    // storing a reference costs more than this check
     if (arrays(column) != null) arrays(column) = null
     high(column) = upper
     low(column) = lower
@@ -38,7 +40,7 @@ final class BitInterleaver(columns: Int) {
   def set(column: Int, value: BigInteger): Unit =
     set(column, OrderedLongs.high(value) ^ Long.MinValue, value.longValue, 16)
 
-  /** @param bytes the column's bytes, of any number */
+  /** @param bytes the column's bytes, any number of them */
   def set(column: Int, bytes: Array[Byte]): Unit = {
     arrays(column) = bytes
     widths(column) = bytes.length
@@ -47,7 +49,7 @@ final class BitInterleaver(columns: Int) {
   /** The interleaved bits, as many bytes as the columns have together. */
   def result(): Array[Byte] = if (areEqualLongs) ofEqualLongs() else ofAnyWidths()
 
-  /** The common case: integers of one width in no more columns than a level of one long takes. */
+  /** The common case: integers of one width, in so few columns that a level fits into one long. */
   private def areEqualLongs: Boolean = {
     var equal = columns <= BitSpread.MaxStride && widths(0) <= 8
     var c = 0
@@ -121,7 +123,9 @@ final class BitInterleaver(columns: Int) {
     else if (depth < 8) (high(column) >>> (56 - 8 * depth)).toByte
     else (low(column) >>> (120 - 8 * depth)).toByte
 
-  /** Up to eight columns are one long of 8 * m bits; more are groups whose bits lie m bits apart. */
+  /**
+   * Up to eight columns fit into one long; more are written as groups whose bits are m bits apart.
+   */
   private def writeLevel(m: Int, out: Array[Byte], at: Int): Unit =
     if (m <= BitSpread.MaxStride) {
       val z = group(0, m)
@@ -139,7 +143,7 @@ final class BitInterleaver(columns: Int) {
       }
     }
 
-  /** The bytes `from until from + width` of the level, interleaved: 8 chunks of `width` bits. */
+  /** Interleaves the bytes `from until from + width` of the level into 8 chunks of `width` bits. */
   private def group(from: Int, width: Int): Long = {
     val table = BitSpread.table(width)
     var z = 0L

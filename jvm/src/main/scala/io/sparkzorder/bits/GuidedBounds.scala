@@ -1,12 +1,12 @@
 package io.sparkzorder.bits
 
 /**
- * Search in sorted longs, made for many look-ups in a few thousand bounds.
+ * Searches sorted longs: fast for many look-ups in a few thousand bounds.
  *
- * A guide table maps the value's distance from the smallest bound, scaled down by a shift, to the few
- * bounds of that bucket; within them the search has no branch that a processor could guess wrong.
+ * A guide table divides the range of the bounds into buckets of equal width and maps each bucket to
+ * the few bounds in it. The search within a bucket has no branches, so no branch is mispredicted.
  *
- * @param sorted ascending; equal neighbours are allowed; not to be changed
+ * @param sorted ascending, with or without equal neighbours; must not be changed afterwards
  */
 final class GuidedBounds(val sorted: Array[Long]) extends Serializable {
 
@@ -44,7 +44,7 @@ final class GuidedBounds(val sorted: Array[Long]) extends Serializable {
 
 object GuidedBounds {
 
-  /** Leaves two to four times as many buckets as there are bounds, at most. */
+  /** The shift from a distance to its bucket, which gives at most four buckets for each bound. */
   private def shiftFor(sorted: Array[Long]): Int =
     if (sorted.length < 2) 63
     else {
@@ -70,4 +70,39 @@ object GuidedBounds {
     guide(last + 1) = n
     guide
   }
+}
+
+/**
+ * Narrows the search among sorted values of any width by a prefix of each, an ordered long such as
+ * the first eight bytes of a string. The caller compares only the bounds that share the prefix in
+ * full.
+ *
+ * @param prefixes the prefixes of the bounds, ascending; neighbours may be equal
+ */
+final class PrefixedBounds(prefixes: Array[Long]) extends Serializable {
+
+  private val first = new GuidedBounds(prefixes)
+
+  private val runEnds: Array[Int] = {
+    val ends = new Array[Int](prefixes.length)
+    var i = prefixes.length - 1
+    while (i >= 0) {
+      val sharesNext = i + 1 < prefixes.length && prefixes(i + 1) == prefixes(i)
+      ends(i) = if (sharesNext) ends(i + 1) else i + 1
+      i -= 1
+    }
+    ends
+  }
+
+  def length: Int = prefixes.length
+
+  /** The number of bounds whose prefix is below `prefix`. */
+  def runStart(prefix: Long): Int = first.lowerBound(prefix)
+
+  /**
+   * The end of the run of bounds with this prefix that starts at `runStart`; `runStart` if it is
+   * empty.
+   */
+  def runEnd(runStart: Int, prefix: Long): Int =
+    if (runStart < prefixes.length && prefixes(runStart) == prefix) runEnds(runStart) else runStart
 }

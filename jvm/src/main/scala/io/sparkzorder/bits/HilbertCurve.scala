@@ -5,16 +5,16 @@ import java.util.concurrent.atomic.AtomicReferenceArray
 /**
  * The Hilbert curve over the grid of Z-values: turns a Z-value into the Hilbert index of its point.
  *
- * The curve visits every point of the grid, and from one point to the next a single coordinate
- * changes by 1. It is self-similar: a cell of the Z-curve is an unbroken run of Hilbert indices, so
- * `index(z) >>> (columns * k)` depends on `z >>> (columns * k)` alone.
+ * The curve visits every point of the grid. From one point to the next, one coordinate changes by
+ * 1. The curve is self-similar: the points of a cell of the Z-curve have consecutive Hilbert
+ * indices, so `index(z) >>> (columns * k)` depends only on `z >>> (columns * k)`.
  *
  * This is the curve of A. R. Butz, "Alternative algorithm for Hilbert's space-filling curve", IEEE
- * Transactions on Computers, 1971, found by the walk down the levels of C. Hamilton, "Compact Hilbert
- * Indices", 2006. J. Skilling's curve of 2004 is the same for two columns; for more it is another one,
- * which permutes the axes in all n! ways where this one only rotates them in n.
+ * Transactions on Computers, 1971, computed level by level as in C. Hamilton, "Compact Hilbert
+ * Indices", 2006. J. Skilling's curve of 2004 is the same for two columns. For more columns it
+ * differs: it permutes the axes in all n! ways, while this curve only rotates them, in n ways.
  *
- * Immutable and safe for threads; small when serialised, since the table is not.
+ * Immutable and safe for threads. The table is not serialised, so instances are small on the wire.
  *
  * @param columns 1 to [[HilbertCurve.MaxColumns]]
  */
@@ -22,7 +22,7 @@ final class HilbertCurve private (val columns: Int) extends Serializable {
 
   private val levels = ZValues.bitsPerColumn(columns)
 
-  // as few steps as the largest table allows, and then no larger a table than they need
+  // as few steps as the largest table allows, then the smallest table for that number of steps
   private val steps = HilbertCurve.divideUp(levels, HilbertCurve.MaxChunkBits / columns)
   private val levelsPerStep = HilbertCurve.divideUp(levels, steps)
   private val chunkBits = columns * levelsPerStep
@@ -30,17 +30,19 @@ final class HilbertCurve private (val columns: Int) extends Serializable {
   private val highestShift = (steps - 1) * chunkBits
 
   /**
-   * The first chunk may begin with levels above the grid's. Their cells and digits are 0, and each
-   * turns the axes once, which is undone here.
+   * The state at the first chunk. That chunk can begin with levels above those of the grid. Their
+   * cells and digits are 0, and each of them turns the axes once, which this state compensates.
    */
   private val start = Math.floorMod(levels - steps * levelsPerStep, columns) << chunkBits
 
   /**
-   * By state and chunk. The state is the rotation of the axes, above the corner of entry once a level
-   * of the chunk. To mirror is to flip bits, so `state ^ chunk` leads to the entry for the corner 0,
-   * and the table has `columns * 2^chunkBits` entries.
+   * Maps a state and a chunk to an entry. The state consists of the rotation of the axes and, in
+   * the lower bits, the corner at which the curve enters, repeated for each level of the chunk.
+   * Mirroring flips bits, so `state ^ chunk` is the index for the corner 0, and `columns *
+   * 2^chunkBits` entries are enough.
    *
-   * An entry is the digits of the chunk, and above them the bits that flip the state into the next.
+   * The lower bits of an entry are the digits of the chunk. The upper bits, by XOR, turn the state
+   * into the next one.
    */
   @transient private val table: Array[Int] = {
     val cells = new HilbertCells(columns)
@@ -52,13 +54,13 @@ final class HilbertCurve private (val columns: Int) extends Serializable {
   }
 
   /**
-   * The Hilbert index of the point whose Z-value is `z`; allocates nothing.
+   * The Hilbert index of the point whose Z-value is `z`. Allocates nothing.
    *
-   * Example: of two columns, the points (0, 0), (0, 1), (1, 1), (1, 0) have the Z-values 0, 1, 3, 2
-   * and the indices 0, 1, 2, 3, were there one bit a column.
+   * Example with two columns of one bit each: the points (0, 0), (0, 1), (1, 1), (1, 0) have the
+   * Z-values 0, 1, 3, 2 and the indices 0, 1, 2, 3.
    *
    * @param z `columns` ids of [[ZValues.bitsPerColumn]] bits, interleaved by [[ZValues]]
-   * @return of as many bits as `z`, so never negative
+   * @return as many bits as `z` has, so never negative
    */
   def index(z: Long): Long = {
     var state = start
@@ -73,7 +75,7 @@ final class HilbertCurve private (val columns: Int) extends Serializable {
     index
   }
 
-  /** Walks down the levels of one chunk, from a rotation and the corner 0. */
+  /** Computes an entry level by level, from a rotation and the corner 0. */
   private def entry(cells: HilbertCells, rotation: Int, chunk: Int): Int = {
     var r = rotation
     var corner = 0
@@ -96,10 +98,13 @@ final class HilbertCurve private (val columns: Int) extends Serializable {
 
 object HilbertCurve {
 
-  /** The table for nine columns has 18 KB; for ten it would not fit a first-level cache of 32 KB. */
+  /**
+   * The table for nine columns has 18 KB. For ten it would not fit into a first-level cache of 32
+   * KB.
+   */
   val MaxColumns = 9
 
-  /** The largest table is that of five columns, two levels a step: 20 KB, so it fits too. */
+  /** The largest table, of five columns and two levels a step, has 20 KB. */
   private val MaxChunkBits = 10
 
   private val curves = new AtomicReferenceArray[HilbertCurve](MaxColumns + 1)
@@ -113,10 +118,57 @@ object HilbertCurve {
     require(
       columns >= 1 && columns <= MaxColumns,
       s"a Hilbert index takes 1 to $MaxColumns columns, not $columns")
-    // two threads may both build it, and both get the one that was there first
+    // two threads may both build a curve; both then use the first one
     if (curves.get(columns) == null) curves.compareAndSet(columns, null, new HilbertCurve(columns))
     curves.get(columns)
   }
 
   private def divideUp(a: Int, b: Int): Int = (a + b - 1) / b
+}
+
+/**
+ * How a Hilbert curve passes through the 2^n cells of one level, after C. Hamilton, "Compact
+ * Hilbert Indices", 2006, chapter 2. `turns` is `d + 1` there.
+ *
+ * A cell is an n-bit number with one bit for each axis; the bit of the first column is the most
+ * significant. Without rotation and from the corner 0, the curve visits the cells in the order of
+ * the Gray code. Elsewhere this pattern is rotated, and mirrored at the corner where the curve
+ * enters.
+ *
+ * @param axes the number of columns, 1 to 16
+ */
+private[bits] final class HilbertCells(axes: Int) {
+
+  private val all = (1 << axes) - 1
+
+  def rotateRight(cell: Int, by: Int): Int = ((cell >>> by) | (cell << (axes - by))) & all
+
+  def rotateLeft(cell: Int, by: Int): Int = ((cell << by) | (cell >>> (axes - by))) & all
+
+  /** The digit of a cell in the plain pattern: bit k is the parity of the bits from k up. */
+  def digit(cell: Int): Int = {
+    var d = cell
+    var by = 1
+    while (by < axes) {
+      d ^= d >>> by
+      by <<= 1
+    }
+    d
+  }
+
+  /** The corner at which the curve enters the cell of a digit. */
+  def entryCorner(digit: Int): Int = if (digit == 0) 0 else grayCode((digit - 1) & ~1)
+
+  /**
+   * By how much the axes turn in the cell of a digit, so that the curve leaves the cell next to the
+   * following one.
+   */
+  def turns(digit: Int): Int =
+    if (digit == 0) 1
+    else {
+      val odd = if ((digit & 1) == 1) digit else digit - 1
+      Integer.numberOfTrailingZeros(~odd) % axes + 1
+    }
+
+  private def grayCode(digit: Int): Int = digit ^ (digit >>> 1)
 }

@@ -3,10 +3,10 @@ package io.sparkzorder.bits
 import java.math.BigInteger
 
 /**
- * Longs whose signed order is Spark's order of a value of fixed width.
+ * Ordered longs: their signed order is Spark's order of the values that they stand for.
  *
- * Integers, dates and times are such longs as they are; here is what needs more, and the step from
- * an ordered long to bytes that compare unsigned.
+ * Integers, dates and times are ordered longs already. This object converts the other types of
+ * fixed width, and ordered longs to ordered bits, which compare as unsigned bytes.
  */
 object OrderedLongs {
 
@@ -27,7 +27,7 @@ object OrderedLongs {
   def ofBoolean(value: Boolean): Long = if (value) 1L else 0L
 
   /**
-   * Ordered bits at the most significant end of a long, zeros below.
+   * The ordered bits of an ordered long, at the most significant end of the result.
    *
    * @param ordered an ordered long of a signed type
    * @param bytes the type's width, 1 to 8
@@ -43,8 +43,8 @@ object OrderedLongs {
   def low(value: BigInteger): Long = value.longValue ^ Long.MinValue
 
   /**
-   * The first eight bytes, zero-padded on the right, the sign bit flipped: ordered as a signed long
-   * where two byte strings differ in their first eight bytes.
+   * The first eight bytes, zero-padded on the right, with the sign bit flipped: a signed long that
+   * has the order of the byte strings, except that those with the same first bytes are equal.
    */
   def prefix(bytes: Array[Byte]): Long = prefixBits(bytes) ^ Long.MinValue
 
@@ -58,5 +58,41 @@ object OrderedLongs {
       i += 1
     }
     p
+  }
+}
+
+/** Ordered bits as byte arrays, the results of `ordered_bits`. */
+object OrderedBytes {
+
+  /** The first `bytes` bytes of `bits`, the most significant first. */
+  def of(bits: Long, bytes: Int): Array[Byte] = {
+    val out = new Array[Byte](bytes)
+    var i = 0
+    while (i < bytes) {
+      out(i) = (bits >>> (56 - 8 * i)).toByte
+      i += 1
+    }
+    out
+  }
+
+  /** The 16 ordered bytes of a 128-bit integer. */
+  def of(value: BigInteger): Array[Byte] = {
+    val out = new Array[Byte](16)
+    val high = OrderedLongs.high(value) ^ Long.MinValue
+    val low = value.longValue
+    var i = 0
+    while (i < 8) {
+      out(i) = (high >>> (56 - 8 * i)).toByte
+      out(i + 8) = (low >>> (56 - 8 * i)).toByte
+      i += 1
+    }
+    out
+  }
+
+  /** The first `bytes` bytes of a byte string, zero-padded on the right. */
+  def padded(value: Array[Byte], bytes: Int): Array[Byte] = {
+    val out = new Array[Byte](bytes)
+    System.arraycopy(value, 0, out, 0, math.min(bytes, value.length))
+    out
   }
 }

@@ -3,15 +3,15 @@ package io.sparkzorder.bits
 /**
  * Z-values: the range ids of n columns, interleaved bit by bit into one non-negative long.
  *
- * The first column gives the most significant bit. All columns have the same number of bits, and
- * the sign bit stays clear, so that a signed sort of the longs is the order of the curve.
+ * The first column provides the most significant bit, and all columns have the same number of bits.
+ * The sign bit is always 0, so sorting the longs as signed numbers gives the order of the Z-curve.
  */
 object ZValues {
 
-  /** More columns than bits below the sign bit cannot each have one. */
+  /** Every column needs at least one of the 63 bits below the sign bit. */
   val MaxColumns = 63
 
-  /** Sixteen bits tell 65,536 ranges apart, more than any sample of a column does. */
+  /** Sixteen bits distinguish 65,536 ranges, more than any sample of a column does. */
   val MaxBits = 16
 
   /**
@@ -52,4 +52,41 @@ object ZValues {
     }
     z
   }
+}
+
+/**
+ * Spreads the bits of a byte, so that bits of other columns fit between them.
+ *
+ * The table for the stride `s` maps a byte to the long that has bit `k` of the byte at bit `k * s`.
+ * Each of the eight tables has 256 longs, or 2 KB, so the table in use stays in the first-level
+ * cache. More than eight columns are interleaved in groups of eight.
+ */
+object BitSpread {
+
+  /** The largest stride at which the eight bits of a byte fit into a long. */
+  val MaxStride = 8
+
+  private val tables: Array[Array[Long]] =
+    Array.tabulate(MaxStride + 1)(stride => Array.tabulate(256)(spreadByte(_, stride)))
+
+  /** @param stride 1 to 8 */
+  def table(stride: Int): Array[Long] = tables(stride)
+
+  /**
+   * Spreads the low `bits` bits of a value: bit `k` moves to bit `k * stride`.
+   *
+   * @param value non-negative
+   * @param bits the bits to move; `(bits - 1) * stride` is at most 63
+   */
+  def spread(value: Int, bits: Int, stride: Int): Long = {
+    var z = 0L
+    var k = 0
+    while (k < bits) {
+      z |= ((value >>> k) & 1L) << (k * stride)
+      k += 1
+    }
+    z
+  }
+
+  private def spreadByte(byte: Int, stride: Int): Long = spread(byte, 8, stride)
 }

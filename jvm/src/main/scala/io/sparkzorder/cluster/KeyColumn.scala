@@ -31,13 +31,6 @@ object KeyColumn {
     case f: FixedOrder => new LongKeysBuilder(f)
     case _ => new ObjectKeysBuilder(dataType)
   }
-
-  /** For callers that have the values in hand, nulls included. */
-  def of(dataType: DataType, values: Seq[Any]): KeyColumn = {
-    val builder = newBuilder(dataType)
-    values.foreach(builder.add)
-    builder.result()
-  }
 }
 
 private final class LongKeysBuilder(order: FixedOrder) extends KeyColumnBuilder {

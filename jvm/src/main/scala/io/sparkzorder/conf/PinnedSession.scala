@@ -4,19 +4,20 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 /**
- * The session in which OPTIMIZE reads and writes: a clone of the user's, with every setting pinned
- * that could change, drop or reshape data. The user's session is never changed.
+ * The session in which OPTIMIZE reads and writes: a clone of the user's session in which all
+ * settings that could change, drop or convert data have fixed values. The user's session is not
+ * changed.
  */
 object PinnedSession {
 
-  /** Settings that change data or files, and the value that keeps them as they are. */
+  /** Settings that can change data or files, with the value that preserves them. */
   val pins: Seq[(String, String)] = Seq(
-    // a file that cannot be read is an error, never fewer rows
+    // an unreadable file must raise an error instead of losing rows
     "spark.sql.files.ignoreCorruptFiles" -> "false",
     "spark.sql.files.ignoreMissingFiles" -> "false",
     "spark.sql.files.maxRecordsPerFile" -> "0",
-    // values as they are stored (int96TimestampConversion stays the user's: it decides which value the
-    // user sees, and the rewritten column must show that value)
+    // read values as they are stored. int96TimestampConversion keeps the user's value, because it
+    // decides which value the user sees, and the rewritten column must show the same value
     "spark.sql.parquet.binaryAsString" -> "false",
     "spark.sql.parquet.int96AsTimestamp" -> "true",
     "spark.sql.parquet.inferTimestampNTZ.enabled" -> "true",
@@ -25,12 +26,12 @@ object PinnedSession {
     "spark.sql.parquet.fieldId.read.enabled" -> "false",
     "orc.skip.corrupt.data" -> "false",
     "orc.force.positional.evolution" -> "false",
-    // dates before 1582: by the footer of each file, written as they are
+    // dates before 1582 are read as the footer of their file says, and written unchanged
     "spark.sql.parquet.datetimeRebaseModeInRead" -> "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead" -> "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED",
-    // what is written
+    // settings of the writer
     "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat" -> "false",
     "spark.sql.parquet.fieldId.write.enabled" -> "true",
@@ -38,7 +39,7 @@ object PinnedSession {
     "spark.sql.variant.inferShreddingSchema" -> "false",
     "spark.sql.variant.forceShreddingSchemaForTest" -> "",
     "spark.sql.legacy.allowHashOnMapType" -> "true",
-    // one task writes one file: no partition may be split or merged
+    // one task writes one file, so AQE must not split or merge partitions
     "spark.sql.adaptive.enabled" -> "false",
     "spark.sql.parquet.enableVectorizedReader" -> "true",
     "spark.sql.orc.enableVectorizedReader" -> "true",

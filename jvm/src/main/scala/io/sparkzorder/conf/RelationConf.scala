@@ -6,7 +6,9 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-/** Hadoop's settings for a relation. To make them takes a good part of planning a small query: once. */
+/**
+ * Hadoop's settings for a relation, built lazily and once: they dominate planning of small queries.
+ */
 private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
   def session: Session = SparkLine.session(relation.sparkSession)
 

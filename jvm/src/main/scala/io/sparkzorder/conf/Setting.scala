@@ -14,9 +14,9 @@ import io.sparkzorder.errors.ZOrderErrors
  * A setting: `spark.zorder.<key>` of the session, `zorder.<key>` of a table, `<key>` in OPTIONS.
  *
  * @param key name without prefix
- * @param default the default as a user would write it; None when the setting may be absent
- * @param doc one sentence for the documentation
- * @param legal what a value must be, for messages
+ * @param default the default as a user would write it; None if the setting has no default
+ * @param doc the description in the documentation
+ * @param legal what a value must be, for error messages
  */
 final class Setting[T](
     val key: String,
@@ -29,7 +29,7 @@ final class Setting[T](
   def sessionKey: String = Setting.SessionPrefix + key
   def propertyKey: String = Setting.PropertyPrefix + key
 
-  /** The value of a text, or ZORDER_INVALID_SETTING that names `where` it was set. */
+  /** Parses a value; raises ZORDER_INVALID_SETTING that names `where` it was set. */
   def parse(text: String, where: String): T = {
     val value =
       try convert(text.trim)
@@ -95,7 +95,7 @@ object Setting {
       scopes: Set[Scope])(convert: String => Option[T]): Setting[T] = {
     val setting = new Setting[T](key, default, doc, legal, scopes, convert)
     if (scopes(Session)) {
-      // so that SET refuses a wrong value and `SET -v` lists the setting
+      // SET then rejects wrong values, and `SET -v` lists the setting
       SparkPrivate.registerConf(setting.sessionKey, default, doc, legal, setting.isLegal)
     }
     setting

@@ -7,72 +7,91 @@ import org.apache.spark.sql.internal.SQLConf
 import io.sparkzorder.conf.Setting._
 import io.sparkzorder.errors.ZOrderErrors
 
-/** Every setting, once. */
+/** All settings. */
 object Settings {
   val Enabled: Setting[Boolean] =
-    boolean("enabled", default = true, "Off: not even the rules of spark-zorder run.", Set(Session))
+    boolean(
+      "enabled",
+      default = true,
+      "Whether spark-zorder changes the plans of queries. If false, none of its rules run.",
+      Set(Session))
 
   val Columns: Setting[String] =
-    text("columns", None, "Ordering columns of the table, separated by commas.", Set(Table))
+    text(
+      "columns",
+      None,
+      "Ordering columns of the table, separated by commas, for OPTIMIZE without ZORDER BY.",
+      Set(Table))
 
   val TargetFileSize: Setting[Long] =
-    bytes("targetFileSize", "128m", "Bytes of a data file.", Everywhere)
+    bytes("targetFileSize", "128m", "Size of the data files that OPTIMIZE writes.", Everywhere)
 
   val SampleRows: Setting[Long] =
-    count("sampleRows", "Key rows that are sampled; by the number of files when unset.", Everywhere)
+    count(
+      "sampleRows",
+      "Number of rows to sample. If unset, the number of files determines it.",
+      Everywhere)
 
   val BatchSize: Setting[Long] =
-    bytes("batchSize", "64g", "Input bytes that are rewritten and committed at once.", Everywhere)
+    bytes(
+      "batchSize",
+      "64g",
+      "Maximum size of the input files that OPTIMIZE rewrites in one commit.",
+      Everywhere)
 
   val Retention: Setting[Long] =
     millis(
       "retention",
       "24h",
-      "How long replaced files are kept for UNDO and for running queries.",
+      "How long OPTIMIZE keeps replaced files for UNDO LAYOUT and for queries that still read them.",
       Everywhere)
 
   val Verify: Setting[String] =
     oneOf(
       "verify",
       Seq("footer", "full"),
-      "How rewritten files are compared with their inputs before the commit.",
+      "How OPTIMIZE compares the rewritten files with their inputs before the commit.",
       Everywhere)
 
   val TimestampType: Setting[String] =
     oneOf(
       "timestampType",
       Seq("micros", "preserve"),
-      "micros: INT96 inputs become TIMESTAMP_MICROS, which has min/max; preserve: they stay, " +
-        "as in tables in Hive's format where nothing is set.",
+      "Type of rewritten INT96 columns. micros: TIMESTAMP_MICROS, which has min/max. preserve: " +
+        "INT96, the default for tables in Hive's format.",
       Everywhere)
 
   val AllowTypeChange: Setting[Boolean] =
     boolean(
       "allowTypeChange",
       default = false,
-      "Go on where Spark's writer would change the stored type of a column.",
+      "Whether OPTIMIZE may rewrite a column whose stored type Spark's writer changes.",
       Everywhere)
 
   val InPlaceSchemes: Setting[String] =
     text(
       "inPlaceSchemes",
       Some("file,hdfs,viewfs,abfs,abfss"),
-      "File systems on which files may be replaced in place.",
+      "Schemes of the file systems on which OPTIMIZE may replace files in place.",
       Set(Session, Statement))
 
   val SkippingEnabled: Setting[Boolean] =
-    boolean("skipping.enabled", default = true, "Pruning by the skipping index.", Set(Session))
+    boolean(
+      "skipping.enabled",
+      default = true,
+      "Whether queries skip files by the skipping index.",
+      Set(Session))
 
   val SkippingMetricsScan: Setting[Boolean] =
     boolean(
       "skipping.metricsScan",
       default = true,
-      "Off: Spark's own scan node stays, which accelerators know by its class. It reads the same " +
-        "files; EXPLAIN and the UI have no numbers of skipping then.",
+      "Whether EXPLAIN and the UI show how many files a scan skips. If false, the plan has " +
+        "Spark's own scan node, which accelerators recognize by its class; it reads the same files.",
       Set(Session))
 
   val SkippingCacheSize: Setting[Long] =
-    bytes("skipping.cacheSize", "256m", "Memory for loaded skipping indexes.", Set(Session))
+    bytes("skipping.cacheSize", "256m", "Maximum memory for loaded skipping indexes.", Set(Session))
 
   val all: Seq[Setting[_]] = Seq(
     Enabled,
@@ -89,24 +108,24 @@ object Settings {
     SkippingMetricsScan,
     SkippingCacheSize)
 
-  /** The value that the current session has of a setting with a default. */
+  /** The current session's value of a setting that has a default. */
   def ofSession[T](setting: Setting[T]): T =
     setting.parse(
       SQLConf.get.getConfString(setting.sessionKey, setting.default.get),
       setting.sessionKey)
 
-  /** Makes sure that the session knows the settings, so that SET checks them: loading does it. */
+  /** Loads this object, which registers the settings, so that SET checks them. */
   def register(): Unit = require(all.nonEmpty)
 }
 
 /**
- * The settings of one statement on one table: OPTIONS before table property before session before
- * default.
+ * The settings of one statement on one table. OPTIONS win over table properties, table properties
+ * over the session, and the session over defaults.
  *
  * @param options OPTIONS of the statement
- * @param properties properties of the table, all of them; those of `zorder.` count
- * @param session configuration of the session; those of `spark.zorder.` count
- * @param defaults what is in force for this kind of table when nothing is set, by key
+ * @param properties all properties of the table; only keys that begin with `zorder.` are used
+ * @param session configuration of the session; only keys that begin with `spark.zorder.` are used
+ * @param defaults by key, defaults for this kind of table that replace the general ones
  */
 final class Settings(
     options: Map[String, String],
@@ -120,7 +139,7 @@ final class Settings(
 
   private val byOption = options.map { case (k, v) => k.toLowerCase(Locale.ROOT) -> v }
 
-  /** The value in force, or None when it is set nowhere and has no default. */
+  /** The effective value; None if the setting is not set and has no default. */
   def get[T](setting: Setting[T]): Option[T] =
     byOption
       .get(setting.key.toLowerCase(Locale.ROOT))
@@ -133,7 +152,7 @@ final class Settings(
   def apply[T](setting: Setting[T]): T =
     get(setting).getOrElse(throw new NoSuchElementException(setting.key))
 
-  /** Parses every value that is set, so that a wrong one fails before anything is done. */
+  /** Parses all values, so that a wrong value fails before the statement does anything. */
   def validate(): this.type = {
     Settings.all.foreach(get(_))
     this
@@ -143,7 +162,7 @@ final class Settings(
     val known = Settings.all.filter(_.scopes(scope)).map(_.key)
     keys.foreach { key =>
       val name = key.stripPrefix(prefix)
-      // OPTIONS are case-insensitive as everywhere in Spark; properties and settings are not
+      // as everywhere in Spark, OPTIONS ignore case, but properties and session settings do not
       val found =
         if (scope == Statement) known.exists(_.equalsIgnoreCase(name)) else known.contains(name)
       if (!found) throw ZOrderErrors.unknownSetting(key, known.map(prefix + _))

@@ -1,6 +1,6 @@
 package io.sparkzorder.errors
 
-/** One factory for each condition of `zorder-error-conditions.json`, with its parameters by name. */
+/** One factory method for each condition of `zorder-error-conditions.json`. */
 object ZOrderErrors {
 
   def boundsInvalid(function: String, problem: String): ZOrderException =
@@ -53,7 +53,7 @@ object ZOrderErrors {
   def fileEncrypted(file: String): ZOrderException =
     error("ZORDER_FILE_ENCRYPTED", "file" -> file)
 
-  /** @param format as which the file was read */
+  /** @param format the format in which the file was read */
   def fileUnreadable(file: String, cause: Throwable, format: String): ZOrderException =
     new ZOrderException(
       "ZORDER_FILE_UNREADABLE",
@@ -222,6 +222,7 @@ object ZOrderErrors {
   private def error(condition: String, parameters: (String, String)*): ZOrderException =
     new ZOrderException(condition, parameters.toMap)
 
+  // some callers have the name as SQL text, with back quotes where they are needed
   private def quoted(name: String): String = if (name.startsWith("`")) name else s"`$name`"
 
   private def list(names: Seq[String]): String = names.map(quoted).mkString(", ")

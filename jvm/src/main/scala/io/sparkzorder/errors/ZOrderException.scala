@@ -1,11 +1,12 @@
 package io.sparkzorder.errors
 
+import org.apache.spark.{ErrorClassesJsonReader, QueryContext}
 import org.apache.spark.sql.AnalysisException
 
 /**
  * Every error that spark-zorder raises: a Spark `AnalysisException` with a condition of
- * `zorder-error-conditions.json`, its named parameters and its SQLSTATE, so that Scala, SQL, PySpark
- * and Connect show the same.
+ * `zorder-error-conditions.json`, its named parameters and its SQLSTATE. Scala, SQL, PySpark and
+ * Connect show the same error.
  */
 class ZOrderException(
     condition: String,
@@ -18,7 +19,19 @@ class ZOrderException(
       rootCause,
       Some(condition),
       parameters,
-      Array.empty[org.apache.spark.QueryContext]) {
+      Array.empty[QueryContext]) {
 
-  override def getSqlState: String = ErrorConditions.all(condition).sqlState
+  override def getSqlState: String = ErrorConditions.sqlState(condition)
+}
+
+/** Messages and SQLSTATEs of the conditions, by Spark's reader of such files. */
+private[errors] object ErrorConditions {
+  private val resource = "/io/sparkzorder/zorder-error-conditions.json"
+  private lazy val reader = new ErrorClassesJsonReader(Seq(getClass.getResource(resource)))
+
+  def sqlState(condition: String): String = reader.getSqlState(condition)
+
+  /** `[CONDITION] text SQLSTATE: 00000`, the form of Spark's own messages. */
+  def render(condition: String, parameters: Map[String, String]): String =
+    s"[$condition] ${reader.getErrorMessage(condition, parameters)} SQLSTATE: ${sqlState(condition)}"
 }

@@ -1,6 +1,19 @@
 package io.sparkzorder.expressions
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionDescription}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{
+  Expression,
+  ExpressionDescription,
+  UnaryExpression
+}
+import org.apache.spark.sql.catalyst.expressions.codegen.{
+  CodegenContext,
+  CodeGenerator,
+  ExprCode,
+  FalseLiteral
+}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.types.{DataType, LongType}
 
 import io.sparkzorder.bits.HilbertCurve
 import io.sparkzorder.expressions.sampling.SampledCurve
@@ -8,14 +21,15 @@ import io.sparkzorder.expressions.sampling.SampledCurve
 /**
  * `hilbert(c1, ..., cn)`: the Hilbert index of the columns' range ids.
  *
- * Stands for the index until [[ResolveSampledCalls]] has put a sample of the operator's input under it.
- * The range ids are those of [[ZOrder]], so the two share a sample and, in one query, the Z-value.
+ * The call is a placeholder: [[ResolveSampledCalls]] replaces it by an expression that reads a
+ * sample. The range ids are those of [[ZOrder]], so both functions share a sample and, in one
+ * query, the Z-value.
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
   usage =
     """
-    _FUNC_(col1, col2, ...) - Returns the Hilbert index of the columns within the rows of the query, a BIGINT of at least 0. Rows that are near each other in every column have indices near each other, and rows that follow each other in its order are near each other in every column.
+    _FUNC_(col1, col2, ...) - Returns the Hilbert index of a row, a BIGINT of at least 0, by the ranks of the columns' values among the rows of the query. Rows with similar values in every column get similar indices. Two rows that follow each other in the order of the index have similar values in every column.
   """,
   arguments = """
     Arguments:
@@ -34,7 +48,7 @@ import io.sparkzorder.expressions.sampling.SampledCurve
   """,
   note =
     """
-    Takes the columns' range ids of min(16, floor(63 / n)) bits, as `zorder` does, and numbers their points along the Hilbert curve, which never jumps. Samples the rows that enter the operator, once for all calls of the operator, when the query runs; so types and ranges of the columns do not matter, only the ranks of their values. Of one column it is `zorder`: it ascends with the column, but not strictly. NULL has range id 0. It does not work in streams, lambda functions, or over columns of an outer query; `zorder_by_value` does.
+    The function maps each column to a range id of min(16, floor(63 / n)) bits, as `zorder` does, and returns the position of that point on the Hilbert curve. When the query runs, Spark samples the input of the operator once for all calls in it. Only the ranks of the values matter, not the types and ranges of the columns. With one column the result equals that of `zorder`: it never decreases as the column increases, but different values can share an index. NULL has range id 0. The function does not work in streams, in lambda functions, or over columns of an outer query. `zorder_by_value` works there.
   """,
   since = "0.1.0",
   group = "misc_funcs")
@@ -53,4 +67,36 @@ case class Hilbert(children: Seq[Expression]) extends SampledCurve {
 
 object Hilbert {
   val Name = "hilbert"
+}
+
+/**
+ * The Hilbert index of the point that a Z-value denotes. Internal: users cannot call this function.
+ *
+ * @param child BIGINT, never null: the Z-value of `columns` range ids
+ * @param columns 1 to [[io.sparkzorder.bits.HilbertCurve.MaxColumns]]
+ */
+case class HilbertIndex(child: Expression, columns: Int) extends UnaryExpression {
+
+  override def nullable: Boolean = false
+  override def dataType: DataType = LongType
+  override def prettyName: String = "hilbert_index"
+
+  @transient private lazy val curve = HilbertCurve.of(columns)
+
+  override def eval(input: InternalRow): Any =
+    curve.index(child.eval(input).asInstanceOf[Long])
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val z = child.genCode(ctx)
+    val kernel = ctx.addReferenceObj("hilbertCurve", curve)
+    ev.copy(
+      code = code"""
+        ${z.code}
+        ${CodeGenerator.JAVA_LONG} ${ev.value} = $kernel.index(${z.value});
+      """,
+      isNull = FalseLiteral)
+  }
+
+  override protected def withNewChildInternal(newChild: Expression): HilbertIndex =
+    copy(child = newChild)
 }

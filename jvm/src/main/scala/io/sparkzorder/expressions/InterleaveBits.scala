@@ -1,11 +1,19 @@
 package io.sparkzorder.expressions
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
 import org.apache.spark.sql.catalyst.expressions.{
   ExpectsInputTypes,
   Expression,
   ExpressionDescription
 }
+import org.apache.spark.sql.catalyst.expressions.codegen.{
+  CodegenContext,
+  CodeGenerator,
+  ExprCode,
+  FalseLiteral
+}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.sparkzorder.InputTypes
 import org.apache.spark.sql.sparkzorder.InputTypes.InputType
 import org.apache.spark.sql.types._
@@ -14,16 +22,17 @@ import io.sparkzorder.bits.BitInterleaver
 import io.sparkzorder.expressions.sampling.ArgumentChecks
 
 /**
- * `interleave_bits(c1, ..., cn)`: the bits of the columns, one of each in turn.
+ * `interleave_bits(c1, ..., cn)`: the bits of the columns, one of each column in turn.
  *
- * Negative integers have their sign bit set and so come after positive ones; [[OrderedBits]] or range
- * ids keep the order. For INT columns these are the bytes of Delta Lake's expression of this name.
+ * Negative integers have their sign bit set, so they sort after positive ones. [[OrderedBits]] and
+ * range ids keep the order. For INT columns the result equals that of Delta Lake's expression of
+ * the same name.
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
   usage =
     """
-    _FUNC_(col1, col2, ...) - Returns the bits of all columns interleaved into a BINARY, the most significant bits and the first column first.
+    _FUNC_(col1, col2, ...) - Interleaves the bits of all columns into one BINARY. The most significant bits come first, and within a level the first column comes first.
   """,
   arguments = """
     Arguments:
@@ -40,7 +49,7 @@ import io.sparkzorder.expressions.sampling.ArgumentChecks
   """,
   note =
     """
-    Columns are aligned at their most significant bits, and a column that has run out of bits contributes none, so the result has as many bytes as the columns together. NULL counts as zero bits: all bits of an integer zero, and no bits of a BINARY. Integers are taken as they are, so negative ones come after positive ones; `zorder_by_value` and `zorder` keep the order.
+    The columns are aligned at their most significant bits. A column that has no bits left contributes none, so the result has as many bytes as all columns together. NULL is an integer with all bits zero, or a BINARY of no bytes. Integers are interleaved as they are stored, so negative integers sort after positive ones. Use `zorder_by_value` or `zorder` to keep their order.
   """,
   since = "0.1.0",
   group = "bitwise_funcs")
@@ -54,7 +63,7 @@ case class InterleaveBits(children: Seq[Expression]) extends InterleavedColumns 
     ExpectsInputTypes.checkInputDataTypes(children, children.map(_ => InterleaveBits.inputType))
   }
 
-  /** The width of an integer; 0 for BINARY, whose rows have widths of their own. */
+  /** The width of an integer; 0 for BINARY, whose width differs from row to row. */
   private def bytes(column: Int): Int = children(column).dataType match {
     case BinaryType => 0
     case integral => integral.defaultSize
@@ -84,4 +93,54 @@ case class InterleaveBits(children: Seq[Expression]) extends InterleavedColumns 
 object InterleaveBits {
   private val inputType: InputType =
     InputTypes.oneOf(ByteType, ShortType, IntegerType, LongType, BinaryType)
+}
+
+/** An expression that interleaves one value of each column by a [[BitInterleaver]]. */
+trait InterleavedColumns extends Expression {
+
+  override def nullable: Boolean = false
+  override def dataType: DataType = BinaryType
+  override def foldable: Boolean = children.forall(_.foldable)
+
+  /** Sets the value of a column; null has zero bits. */
+  protected def put(interleaver: BitInterleaver, column: Int, value: Any): Unit
+
+  /** Java arguments, after the column, of `BitInterleaver.set` for the non-null value `value`. */
+  protected def bitsCode(column: Int, value: String): String
+
+  /** The width in bytes of a null of the column. */
+  protected def nullBytes(column: Int): Int
+
+  override def eval(input: InternalRow): Any = {
+    // no field, because threads may share an interpreted expression
+    val interleaver = new BitInterleaver(children.length)
+    var c = 0
+    while (c < children.length) {
+      put(interleaver, c, children(c).eval(input))
+      c += 1
+    }
+    interleaver.result()
+  }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val kernel = classOf[BitInterleaver].getName
+    val interleaver =
+      ctx.addMutableState(kernel, "interleaver", v => s"$v = new $kernel(${children.length});")
+    val steps = children.zipWithIndex.map { case (child, c) =>
+      val value = child.genCode(ctx)
+      val set = s"$interleaver.set($c, ${bitsCode(c, value.value.toString)});"
+      val code =
+        if (child.nullable) {
+          s"if (${value.isNull}) { $interleaver.set($c, 0L, ${nullBytes(c)}); } else { $set }"
+        } else set
+      s"${value.code}\n$code"
+    }
+    val all = ctx.splitExpressionsWithCurrentInputs(steps, funcName = "interleave")
+    ev.copy(
+      code = code"""
+        $all
+        ${CodeGenerator.javaType(dataType)} ${ev.value} = $interleaver.result();
+      """,
+      isNull = FalseLiteral)
+  }
 }

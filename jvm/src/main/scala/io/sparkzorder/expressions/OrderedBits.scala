@@ -26,9 +26,10 @@ import io.sparkzorder.ordering.{
   StringOrder,
   WideDecimalOrder
 }
-import io.sparkzorder.util.ByteStrings
 
-/** `ordered_bits(c [, bytes])`: bytes whose unsigned order is Spark's order of the column. */
+/**
+ * `ordered_bits(c [, bytes])`: bytes whose unsigned order is Spark's order of the column's values.
+ */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
   usage =
@@ -39,7 +40,7 @@ import io.sparkzorder.util.ByteStrings
     """
     Arguments:
       * col - a column of an orderable atomic type.
-      * bytes - the width for STRING, CHAR, VARCHAR and BINARY, a literal from 1 to 64, 8 by default. Other types have a width of their own, which it does not change.
+      * bytes - the width of the result for STRING, CHAR, VARCHAR and BINARY, a literal INT from 1 to 64; 8 by default. Every other type has a fixed width.
   """,
   examples = """
     Examples:
@@ -54,7 +55,7 @@ import io.sparkzorder.util.ByteStrings
   """,
   note =
     """
-    -0.0 equals 0.0, and NaN is greatest. Strings and binaries that share their first bytes are equal. NULL is all zero, so it equals the smallest value of most types. The widths are 1 byte for BOOLEAN and TINYINT, 2 for SMALLINT, 4 for INT, FLOAT, DATE and year-month intervals, 8 for BIGINT, DOUBLE, timestamps, TIME, day-time intervals and DECIMAL of up to 18 digits, 16 for longer DECIMAL.
+    -0.0 equals 0.0, and NaN is the greatest value. Strings and binaries with the same first bytes give the same result. NULL gives zero bytes only, as the smallest value of most types does. The width is 1 byte for BOOLEAN and TINYINT; 2 for SMALLINT; 4 for INT, FLOAT, DATE and year-month intervals; 8 for BIGINT, DOUBLE, timestamps, TIME, day-time intervals and DECIMAL of up to 18 digits; and 16 for longer DECIMAL.
   """,
   since = "0.1.0",
   group = "bitwise_funcs")
@@ -112,14 +113,14 @@ case class OrderedBits(child: Expression, bytes: Expression)
 
 object OrderedBits {
 
-  /** The width of a string's ordered bits unless told otherwise. */
+  /** The default width of the ordered bits of a string. */
   val DefaultBytes = 8
   val MaxBytes = 64
 
   /**
    * The ordered bits of one Catalyst value; null is all zero.
    *
-   * @param bytes the width for STRING, CHAR, VARCHAR and BINARY; other types have their own
+   * @param bytes the width for STRING, CHAR, VARCHAR and BINARY; other types have a fixed width
    */
   def of(dataType: DataType, value: Any, bytes: Int = DefaultBytes): Array[Byte] =
     OrderedType.require(dataType) match {
@@ -133,7 +134,4 @@ object OrderedBits {
       case StringOrder => OrderedStrings.padded(value.asInstanceOf[UTF8String], bytes)
       case BinaryOrder => OrderedBytes.padded(value.asInstanceOf[Array[Byte]], bytes)
     }
-
-  /** Negative, zero or positive by the unsigned order of two results of [[of]]. */
-  def compare(a: Array[Byte], b: Array[Byte]): Int = ByteStrings.compare(a, b)
 }

@@ -5,11 +5,11 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
- * Computes what a join condition reads from a sample in a projection below the join.
+ * Moves sampled expressions from a join condition into a projection below the join.
  *
- * Left in the condition it could become a key of a broadcast, which Spark computes where the result of
- * a subquery is not known: the query would fail. This happens in the optimizer, since the analyzed
- * plan of a join has to stay a join (`Dataset.join` casts it).
+ * In the condition, such an expression could become a key of a broadcast. Spark computes those keys
+ * where the result of a subquery is not available, so the query would fail. This is an optimizer
+ * rule, because `Dataset.join` requires that the analyzed plan of a join is a join.
  */
 object ProjectSampledJoinKeys extends Rule[LogicalPlan] {
 
@@ -23,7 +23,7 @@ object ProjectSampledJoinKeys extends Rule[LogicalPlan] {
     val ofRight = rest.filter(_.references.subsetOf(join.right.outputSet))
     val moved = ofLeft ++ ofRight
     val condition = join.condition.map(_.transformDown {
-      case e: BySample =>
+      case e: SampledExpression =>
         moved.collectFirst { case k if k.child eq e => k.toAttribute }.getOrElse(e)
     })
     val left = withKeys(join.left, ofLeft)
@@ -34,9 +34,9 @@ object ProjectSampledJoinKeys extends Rule[LogicalPlan] {
   private def withKeys(input: LogicalPlan, keys: Seq[Alias]): LogicalPlan =
     if (keys.isEmpty) input else Project(input.output ++ keys, input)
 
-  /** The outermost ones: an inner one goes with the one around it. */
+  /** The outermost sampled expressions: nested ones move with them. */
   private def sampledIn(e: Expression): Seq[Expression] = e match {
-    case s: BySample => Seq(s)
+    case s: SampledExpression => Seq(s)
     case other => other.children.flatMap(sampledIn)
   }
 }

@@ -4,26 +4,34 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.{TypeCheckResult, TypeCoercion}
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult.TypeCheckSuccess
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
-import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.catalyst.expressions.codegen.{
+  CodegenContext,
+  CodeGenerator,
+  ExprCode,
+  FalseLiteral
+}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.util.{ArrayData, TypeUtils}
 import org.apache.spark.sql.sparkzorder.InputTypes
 import org.apache.spark.sql.sparkzorder.InputTypes.InputType
 import org.apache.spark.sql.types._
 
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.expressions.sampling.{ArgumentChecks, SampledCall}
+import io.sparkzorder.ordering.BoundsIndex
 
 /**
  * `range_partition_id(c [, n])` and `range_partition_id(c, bounds)`.
  *
- * With bounds it is evaluated as it stands, by [[CountBoundsBelow]]. With a number of ranges it stands
- * for the id until [[ResolveSampledCalls]] has put a sample of the operator's input under it.
+ * With bounds, [[CountBoundsBelow]] evaluates the call. With a number of ranges, the call is a
+ * placeholder: [[ResolveSampledCalls]] replaces it by an expression that reads a sample.
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
   usage =
     """
-    _FUNC_(col [, n]) - Returns the range id of the column within the rows of the query, an INT from 0 to n - 1 in the order of the column: rows are dealt to n ranges of about as many rows each.
-    _FUNC_(col, bounds) - Returns the number of bounds below the column, an INT from 0 to size(bounds).
+    _FUNC_(col [, n]) - Divides the rows of the query into n ranges of the column with about the same number of rows each, and returns the number of the row's range, an INT from 0 to n - 1.
+    _FUNC_(col, bounds) - Returns how many of the bounds are less than the value of the column, an INT from 0 to size(bounds).
   """,
   arguments = """
     Arguments:
@@ -45,7 +53,7 @@ import io.sparkzorder.expressions.sampling.{ArgumentChecks, SampledCall}
   """,
   note =
     """
-    The first form samples the rows that enter the operator, once for all calls of the operator, when the query runs. Equal values have equal ids, a value of many rows leaves ids on either side of its own unused, and NULL is 0. It does not work in streams, lambda functions, or over columns of an outer query; the second form does.
+    For the first form, Spark samples the input of the operator once for all calls in it, when the query runs. Equal values get equal ids. Ids next to that of a very frequent value can remain unused. NULL gets 0. The first form does not work in streams, in lambda functions, or over columns of an outer query. The second form works there.
   """,
   since = "0.1.0",
   group = "misc_funcs")
@@ -111,4 +119,62 @@ case class RangePartitionId(child: Expression, ranges: Expression)
 object RangePartitionId {
   val Name = "range_partition_id"
   val DefaultRanges = 1024
+}
+
+/** The number of `bounds` below the value of the child; 0 for NULL. */
+case class CountBoundsBelow(child: Expression, bounds: BoundsIndex) extends UnaryExpression {
+  override def nullable: Boolean = false
+  override def dataType: DataType = IntegerType
+  override def stringArgs: Iterator[Any] = Iterator(child)
+
+  override def eval(input: InternalRow): Any = {
+    val value = child.eval(input)
+    // a slot counts each bound below the value twice and a bound that equals the value once
+    if (value == null) 0 else bounds.slotOf(value) >> 1
+  }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val value = child.genCode(ctx)
+    val index = ctx.addReferenceObj("bounds", bounds)
+    val slot = BoundsIndex.slotCode(child.dataType, index, value.value.toString)
+    val count = if (child.nullable) s"${value.isNull} ? 0 : $slot >> 1" else s"$slot >> 1"
+    ev.copy(
+      code = code"""
+        ${value.code}
+        ${CodeGenerator.JAVA_INT} ${ev.value} = $count;
+      """,
+      isNull = FalseLiteral)
+  }
+
+  override protected def withNewChildInternal(newChild: Expression): CountBoundsBelow =
+    copy(child = newChild)
+}
+
+private[expressions] object LiteralBounds {
+
+  /**
+   * The bounds in an argument that must be a literal ARRAY in ascending order.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_BOUNDS_INVALID
+   */
+  def require(function: String, array: Expression): BoundsIndex = {
+    def fail(problem: String) = throw ZOrderErrors.boundsInvalid(function, problem)
+    if (!array.foldable) fail("they are not a literal")
+    val elementType = array.dataType.asInstanceOf[ArrayType].elementType
+    val value = evaluated(array)
+    if (value == null) fail("they are NULL")
+    val bounds = value.asInstanceOf[ArrayData].toObjectArray(elementType).asInstanceOf[Array[Any]]
+    if (bounds.isEmpty) fail("they are empty")
+    if (bounds.contains(null)) fail(s"element ${bounds.indexOf(null) + 1} is NULL")
+    val order = TypeUtils.getInterpretedOrdering(elementType)
+    bounds.indices.drop(1).find(i => order.gt(bounds(i - 1), bounds(i))).foreach { i =>
+      fail(
+        s"element ${i + 1}, ${TypeUtils.toSQLValue(bounds(i), elementType)}, is below element " +
+          s"$i, ${TypeUtils.toSQLValue(bounds(i - 1), elementType)}")
+    }
+    BoundsIndex.ofSorted(elementType, bounds)
+  }
+
+  private def evaluated(array: Expression): Any =
+    array.transformUp { case r: RuntimeReplaceable => r.replacement }.eval()
 }

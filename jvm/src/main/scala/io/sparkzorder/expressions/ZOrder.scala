@@ -8,13 +8,14 @@ import io.sparkzorder.expressions.sampling.SampledCurve
 /**
  * `zorder(c1, ..., cn)`: the Z-value of the columns' range ids.
  *
- * Stands for the Z-value until [[ResolveSampledCalls]] has put a sample of the operator's input under it.
+ * The call is a placeholder: [[ResolveSampledCalls]] replaces it by an expression that reads a
+ * sample.
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
   usage =
     """
-    _FUNC_(col1, col2, ...) - Returns the Z-value of the columns within the rows of the query, a BIGINT of at least 0. Rows that are near each other in every column have Z-values near each other, so sorting by it clusters by all columns alike.
+    _FUNC_(col1, col2, ...) - Returns the Z-value of a row, a BIGINT of at least 0, by the ranks of the columns' values among the rows of the query. Rows with similar values in every column get similar Z-values, so sorting by the Z-value clusters by all columns equally.
   """,
   arguments = """
     Arguments:
@@ -33,7 +34,7 @@ import io.sparkzorder.expressions.sampling.SampledCurve
   """,
   note =
     """
-    Interleaves the columns' range ids of min(16, floor(63 / n)) bits, the first column's bit first. Samples the rows that enter the operator, once for all calls of the operator, when the query runs; so types and ranges of the columns do not matter, only the ranks of their values. Of one column it ascends with the column, but not strictly. NULL has range id 0. It does not work in streams, lambda functions, or over columns of an outer query; `zorder_by_value` does.
+    The function maps each column to a range id of min(16, floor(63 / n)) bits and interleaves the bits of the ids, the first column first. When the query runs, Spark samples the input of the operator once for all calls in it. Only the ranks of the values matter, not the types and ranges of the columns. With one column the result never decreases as the column increases, but different values can share a Z-value. NULL has range id 0. The function does not work in streams, in lambda functions, or over columns of an outer query. `zorder_by_value` works there.
   """,
   since = "0.1.0",
   group = "misc_funcs")

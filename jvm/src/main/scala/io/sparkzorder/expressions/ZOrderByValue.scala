@@ -17,14 +17,14 @@ import io.sparkzorder.ordering.{
 }
 
 /**
- * `zorder_by_value(c1, ..., cn)`: `interleave_bits(ordered_bits(c1), ...)` in one step, without the
- * bytes between the two.
+ * `zorder_by_value(c1, ..., cn)`: equals `interleave_bits(ordered_bits(c1), ...)`, without the
+ * intermediate byte arrays.
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
   usage =
     """
-    _FUNC_(col1, col2, ...) - Returns a BINARY Z-value of the columns' own bits, which needs no sample of the data: `interleave_bits(ordered_bits(col1), ordered_bits(col2), ...)`.
+    _FUNC_(col1, col2, ...) - Returns a Z-value of the columns' own bits as a BINARY. The result equals `interleave_bits(ordered_bits(col1), ordered_bits(col2), ...)` and needs no sample of the data.
   """,
   arguments = """
     Arguments:
@@ -39,7 +39,7 @@ import io.sparkzorder.ordering.{
   """,
   note =
     """
-    Stateless, so it works in streams, constraints and generated columns. Where the ranges of the columns differ, as with an INT from 0 to 999 beside a BIGINT of all values, one column decides the order nearly alone; `zorder` has no such skew. NULL is before all values, or equal to the smallest.
+    The function is stateless, so it works in streams, constraints and generated columns. If the ranges of the columns differ, as for an INT from 0 to 999 and a BIGINT of any value, one column decides the order almost alone. `zorder` has no such skew. NULL sorts before all values, or together with the smallest value.
   """,
   since = "0.1.0",
   group = "misc_funcs")

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.{FunctionRegistry, FunctionRegistryBase}
 import org.apache.spark.sql.catalyst.expressions.Expression
 
-/** Every SQL function of spark-zorder, by its name. */
+/** All SQL functions of spark-zorder. */
 object ZOrderFunctions {
 
   type Description = SparkSessionExtensions#FunctionDescription
@@ -21,10 +21,10 @@ object ZOrderFunctions {
     function[ZOrderByValue]("zorder_by_value"))
 
   /**
-   * Adds the functions to every session of this JVM that is made from now on.
+   * Adds the functions to every session that this JVM creates from now on.
    *
-   * A permanent view may call built-in functions and functions of the catalog only, and Spark takes a
-   * function for built-in if it is in this registry; one that is only injected passes for temporary.
+   * A permanent view may only call built-in functions and functions of the catalog. For Spark, the
+   * functions in this registry are built-in, and a function that is only injected is temporary.
    */
   def registerAsBuiltin(): Unit = all.foreach { case (name, info, builder) =>
     FunctionRegistry.builtin.registerFunction(name, info, builder)

@@ -1,6 +1,6 @@
 package io.sparkzorder.index
 
-import java.util.{LinkedHashMap => JLinkedHashMap}
+import io.sparkzorder.util.WeightedCache
 
 /** What the cache of indexes holds, with its size. */
 private[sparkzorder] trait Sized {
@@ -37,73 +37,26 @@ private[index] object CacheKey {
   }
 }
 
-/** Parts of indexes that were loaded, shared by all sessions; what was not used for longest goes first. */
+/** Parts of indexes that were loaded, shared by all sessions; the least recently used go first. */
 object IndexCache {
   private val Header = -2
   private[index] val Files = -1
 
-  private final class Slot(load: () => Sized) {
-    lazy val value: Sized = load()
-  }
-
-  private val slots = new JLinkedHashMap[CacheKey, Slot](16, 0.75f, true)
-  private var used = 0L
+  private val parts = new WeightedCache[CacheKey, Sized](_.bytes)
 
   /**
-   * A part of an index, loaded when it is not there; loading it twice at once is waited for.
+   * A part of an index, which is loaded if it is not there.
    *
    * @param limit bytes that all parts together may take; a single larger part is not kept
    */
-  private[index] def apply[T <: Sized](key: CacheKey, limit: Long)(load: => T): T = {
-    val slot = slots.synchronized {
-      val found = slots.get(key)
-      if (found != null) found
-      else {
-        val made = new Slot(() => {
-          val loaded = load
-          account(key, loaded.bytes, limit)
-          loaded
-        })
-        slots.put(key, made)
-        made
-      }
-    }
-    try slot.value.asInstanceOf[T]
-    catch {
-      case e: Throwable =>
-        slots.synchronized(slots.remove(key, slot))
-        throw e
-    }
-  }
-
-  /** Adds what was loaded and lets go of what was not used for longest. */
-  private def account(key: CacheKey, bytes: Long, limit: Long): Unit = slots.synchronized {
-    if (slots.containsKey(key)) {
-      used += bytes
-      sizes.put(key, bytes)
-    }
-    val oldest = slots.keySet.iterator()
-    while (used > limit && oldest.hasNext) {
-      val candidate = oldest.next()
-      // what is being loaded has no size yet
-      if (sizes.containsKey(candidate)) {
-        oldest.remove()
-        used -= sizes.remove(candidate)
-      }
-    }
-  }
-
-  private val sizes = new java.util.HashMap[CacheKey, Long]()
+  private[index] def apply[T <: Sized](key: CacheKey, limit: Long)(load: => T): T =
+    parts.getOrLoad(key, limit)(load).asInstanceOf[T]
 
   /** Bytes in use. */
-  def bytes: Long = slots.synchronized(used)
+  def bytes: Long = parts.weight
 
   /** Forgets everything. */
-  def clear(): Unit = slots.synchronized {
-    slots.clear()
-    sizes.clear()
-    used = 0L
-  }
+  def clear(): Unit = parts.clear()
 
   private[index] def headerKey(generation: Generation): CacheKey =
     CacheKey.of(generation, Header)

@@ -3,17 +3,17 @@ package io.sparkzorder.ordering
 import java.math.BigInteger
 
 import org.apache.spark.sql.types.{DataType, Decimal}
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 
 import io.sparkzorder.bits.{GuidedBounds, OrderedLongs, PrefixedBounds}
-import io.sparkzorder.util.ByteStrings
 
 /**
- * The sorted, distinct bounds of one column, ready to be searched.
+ * The sorted, distinct bounds of one column, with a search.
  *
- * A look-up gives a ''slot'': `2 * i + 1` for a value that equals bound `i`, `2 * i` for one in the
- * gap below bound `i`, and `2 * length` for one above them all. Slots are in the order of values.
- * Nothing is allocated by a look-up, but for what wide decimals allocate to give their digits.
+ * A look-up returns a ''slot'': `2 * i + 1` for a value that equals bound `i`, `2 * i` for a value
+ * in the gap below bound `i`, and `2 * length` for a value above all bounds. Slots have the order
+ * of the values. A look-up allocates nothing, except that wide decimals allocate their unscaled
+ * values.
  */
 sealed trait BoundsIndex extends Serializable {
 
@@ -23,7 +23,10 @@ sealed trait BoundsIndex extends Serializable {
   /** The slot of a non-null Catalyst value of the column's type. */
   def slotOf(value: Any): Int
 
-  /** What bound `i` is compared by: the ordered long of a type of fixed width, else the value. */
+  /**
+   * The key by which bound `i` is compared: the ordered long for a type of fixed width, else the
+   * value.
+   */
   private[sparkzorder] def key(i: Int): AnyRef
 
   /** The slot of a key. */
@@ -46,13 +49,16 @@ final class LongBounds(val order: FixedOrder, val sorted: Array[Long]) extends B
   }
 }
 
-/** Bounds that are told apart by an ordered long first, and in full only where they share it. */
+/**
+ * Bounds that are compared by a prefix first, an ordered long, and in full only if the prefix is
+ * equal.
+ */
 sealed abstract class PrefixedIndex[T <: AnyRef](prefixes: Array[Long]) extends BoundsIndex {
   private val prefixed = new PrefixedBounds(prefixes)
 
   def length: Int = prefixed.length
 
-  /** The order of bound `i` and a value that share their prefix. */
+  /** Compares bound `i` with a value that has the same prefix. */
   protected def compareAt(i: Int, value: T): Int
 
   protected def search(prefix: Long, value: T): Int = {
@@ -110,12 +116,13 @@ final class BinaryBounds(val sorted: Array[Array[Byte]])
 
   def slot(value: Array[Byte]): Int = search(OrderedLongs.prefix(value), value)
 
-  protected def compareAt(i: Int, value: Array[Byte]): Int = ByteStrings.compare(sorted(i), value)
+  protected def compareAt(i: Int, value: Array[Byte]): Int =
+    ByteArray.compareBinary(sorted(i), value)
 }
 
 private[sparkzorder] object BoundsIndex {
 
-  /** @param values Catalyst values in ascending order, none null; equal ones are allowed */
+  /** @param values Catalyst values in ascending order, none null; equal values are allowed */
   def ofSorted(dataType: DataType, values: Array[Any]): BoundsIndex =
     OrderedType.require(dataType) match {
       case f: FixedOrder => new LongBounds(f, values.map(f.toLong))
@@ -128,7 +135,8 @@ private[sparkzorder] object BoundsIndex {
   /**
    * Java code for the slot of the unboxed, non-null value `v`.
    *
-   * @param index a Java expression whose static type is the class of the type's bounds
+   * @param index a Java expression; its static type is the subclass of [[BoundsIndex]] for
+   *   `dataType`
    */
   def slotCode(dataType: DataType, index: String, v: String): String =
     OrderedType.require(dataType) match {

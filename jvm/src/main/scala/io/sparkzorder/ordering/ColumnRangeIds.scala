@@ -4,13 +4,13 @@ import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The range ids of one column: bounds to search and an id for every slot between and on them. Plain,
- * immutable, serialisable data; safe for threads.
+ * Maps the values of one column to range ids, by the slot of a value among the column's bounds.
+ * Immutable and safe for threads.
  *
- * Ids ascend with the values, by Spark's order of the type; NULL has id 0.
+ * Ids ascend with the values in Spark's order of the type. NULL has id 0.
  *
  * @param bounds the column's bounds
- * @param ids one a slot of `bounds`, so `2 * bounds.length + 1`, ascending, none negative
+ * @param ids one id for each slot of `bounds`, so `2 * bounds.length + 1`; ascending, none negative
  */
 final class ColumnRangeIds(
     val dataType: DataType,
@@ -36,30 +36,4 @@ final class ColumnRangeIds(
 
   /** The id of a non-null decimal of more than 18 digits. */
   def idOfDecimal(value: Decimal): Int = ids(bounds.asInstanceOf[WideBounds].slot(value))
-}
-
-object ColumnRangeIds {
-
-  /**
-   * Stretched range ids from a sample: `floor(2^bits * midrank)`, so that a column of few values uses
-   * all bits too, and a heavy value owns one id with a gap on either side.
-   *
-   * Without a sample every id is 0.
-   *
-   * @param values Catalyst values in any order, none null
-   * @param weights one a value, or null if each weighs 1
-   * @param nullWeight the weight of the sample's nulls, which are below all values
-   * @param bits 0 to 30
-   * @param maxBounds the most bounds to keep; a value heavier than `total / maxBounds` stays one
-   */
-  def fromSample(
-      dataType: DataType,
-      values: Array[Any],
-      weights: Array[Double],
-      nullWeight: Double,
-      bits: Int,
-      maxBounds: Int): ColumnRangeIds = {
-    require(bits >= 0 && bits <= 30, s"range ids have 0 to 30 bits, not $bits")
-    ColumnRanks.fromSample(dataType, values, weights, nullWeight, maxBounds).toRangeIds(1 << bits)
-  }
 }

@@ -3,14 +3,15 @@ package io.sparkzorder.ordering
 import org.apache.spark.sql.types.DataType
 
 /**
- * The distribution of one column's values, as a sample shows it: bounds, and the mid-rank of every
- * slot between and on them.
+ * The distribution of one column's values in a sample: bounds, and a mid-rank for each slot of
+ * them.
  *
- * A value's mid-rank is the share of rows below it plus half of the share that equals it, so that a
- * heavy value stands in the middle of its own mass. A gap has the mid-rank of the mass that was
- * thinned out of it, or of its position if there was none.
+ * The mid-rank of a value is the share of rows below the value plus half of the share of rows that
+ * equal it, so a frequent value is at the middle of its own share. The mid-rank of a gap is that of
+ * the sampled values in the gap that did not become bounds, or the position of the gap if there are
+ * none.
  *
- * @param midRanks one a slot of `bounds`, so `2 * bounds.length + 1`; in 0 .. 1, ascending
+ * @param midRanks one for each slot of `bounds`, so `2 * bounds.length + 1`; from 0 to 1, ascending
  */
 final class ColumnRanks(
     val dataType: DataType,
@@ -18,7 +19,10 @@ final class ColumnRanks(
     val midRanks: Array[Double])
     extends Serializable {
 
-  /** Range ids `floor(buckets * midrank)`, in 0 until `buckets`. */
+  /**
+   * Range ids `floor(buckets * midrank)`, in 0 until `buckets`. A column of few values uses the
+   * whole range of ids too, and the ids on either side of a frequent value's id stay unused.
+   */
   def toRangeIds(buckets: Int): ColumnRangeIds = {
     require(buckets >= 1, s"range ids need at least 1 bucket, not $buckets")
     val ids = midRanks.map(r => math.min(buckets - 1L, (buckets * r).toLong).toInt)
@@ -30,9 +34,10 @@ object ColumnRanks {
 
   /**
    * @param values Catalyst values in any order, none null
-   * @param weights one a value, or null if each weighs 1
+   * @param weights one for each value, or null if each has the weight 1
    * @param nullWeight the weight of the sample's nulls, which are below all values
-   * @param maxBounds the most bounds to keep; a value heavier than `total / maxBounds` stays one
+   * @param maxBounds the maximum number of bounds; a value heavier than `total / maxBounds` becomes
+   *   one
    */
   def fromSample(
       dataType: DataType,
@@ -45,7 +50,7 @@ object ColumnRanks {
     of(dataType, sample, nullWeight, thin(sample.weights, nullWeight, maxBounds))
   }
 
-  /** @param kept indices of the values that stay bounds, ascending */
+  /** @param kept indices of the values that become bounds, ascending */
   private[sparkzorder] def of(
       dataType: DataType,
       sample: SortedSample,
@@ -53,7 +58,10 @@ object ColumnRanks {
       kept: Array[Int]): ColumnRanks =
     new ColumnRanks(dataType, sample.take(kept), midRanks(sample.weights, nullWeight, kept))
 
-  /** The indices of the values that stay bounds: the heavy ones, and the light at even steps of mass. */
+  /**
+   * The indices of the values that become bounds: all heavy values, and light ones at even steps of
+   * weight.
+   */
   private[sparkzorder] def thin(
       weights: Array[Double],
       nullWeight: Double,

@@ -3,14 +3,16 @@ package io.sparkzorder.ordering
 import java.math.BigInteger
 
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.bits.OrderedLongs
 
-/** How the values of an orderable atomic type become ordered bits. */
+/** The order of an orderable atomic type, and how its values become ordered bits. */
 sealed trait OrderedType extends Serializable
 
 /**
- * A type of fixed width whose values map to an ordered long: a signed long in Spark's order.
+ * A type of fixed width, whose values map to ordered longs: signed longs in Spark's order.
  *
  * @param bytes the width of its ordered bits, 1 to 8
  */
@@ -71,7 +73,7 @@ case object BinaryOrder extends OrderedType
 
 object OrderedType {
 
-  /** How `dataType` is ordered; none for what is not an orderable atomic type. */
+  /** The order of `dataType`; None if it is not an orderable atomic type. */
   def of(dataType: DataType): Option[OrderedType] = dataType match {
     case BooleanType | ByteType => Some(FixedOrder(dataType, 1))
     case ShortType => Some(FixedOrder(dataType, 2))
@@ -87,7 +89,7 @@ object OrderedType {
     case _ => None
   }
 
-  /** As [[of]], of a type that is known to be orderable. */
+  /** Like [[of]], for a type that is known to be orderable. */
   def require(dataType: DataType): OrderedType = of(dataType).getOrElse {
     throw new IllegalArgumentException(s"${dataType.sql} is not an orderable atomic type")
   }
@@ -96,11 +98,35 @@ object OrderedType {
 /** The unscaled values of decimals. */
 object DecimalOrder {
 
-  /** @return the unscaled value at `scale`, of a decimal of at most 18 digits */
+  /** The unscaled value at `scale` of a decimal of at most 18 digits. */
   def unscaledLong(value: Decimal, scale: Int): Long =
     if (value.scale == scale) value.toUnscaledLong else unscaled(value, scale).longValue
 
-  /** @return the unscaled value at `scale`, of any decimal */
+  /** The unscaled value at `scale` of any decimal. */
   def unscaled(value: Decimal, scale: Int): BigInteger =
     value.toJavaBigDecimal.setScale(scale, java.math.RoundingMode.HALF_UP).unscaledValue
+}
+
+/** Ordered bits of Spark's strings, whose bytes can be on or off the heap. */
+object OrderedStrings {
+
+  /** The first `bytes` bytes of a string, zero-padded on the right. */
+  def padded(value: UTF8String, bytes: Int): Array[Byte] = {
+    val out = new Array[Byte](bytes)
+    val length = math.min(bytes, value.numBytes)
+    Platform.copyMemory(
+      value.getBaseObject,
+      value.getBaseOffset,
+      out,
+      Platform.BYTE_ARRAY_OFFSET.toLong,
+      length.toLong)
+    out
+  }
+}
+
+/** Names of Scala objects in generated Java code. */
+private[sparkzorder] object JavaNames {
+
+  /** The class with the static forwarders to the methods of a Scala object. */
+  def of(scalaObject: AnyRef): String = scalaObject.getClass.getName.stripSuffix("$")
 }

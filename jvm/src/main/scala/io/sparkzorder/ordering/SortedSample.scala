@@ -7,15 +7,13 @@ import scala.collection.mutable.ArrayBuilder
 import scala.reflect.ClassTag
 
 import org.apache.spark.sql.types.{DataType, Decimal}
-import org.apache.spark.unsafe.types.UTF8String
-
-import io.sparkzorder.util.ByteStrings
+import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 
 /**
  * The distinct values of a column's sample in Spark's order, each with its weight.
  *
  * @param weights the weight of each distinct value, positive
- * @param take the bounds at the given indices, which ascend
+ * @param take makes bounds of the values at the given indices, which ascend
  */
 private[sparkzorder] final class SortedSample(
     val weights: Array[Double],
@@ -29,7 +27,8 @@ private[sparkzorder] object SortedSample {
 
   /**
    * @param values Catalyst values in any order, none null
-   * @param weights one a value, or null if each weighs 1; values of no weight are left out
+   * @param weights one for each value, or null if each has the weight 1; values of weight 0 are
+   *   dropped
    */
   def apply(dataType: DataType, values: Array[Any], weights: Array[Double]): SortedSample =
     OrderedType.require(dataType) match {
@@ -42,9 +41,9 @@ private[sparkzorder] object SortedSample {
     }
 
   /**
-   * As [[apply]], of keys instead of values.
+   * Like [[apply]], by keys instead of values.
    *
-   * @param keys what [[BoundsIndex.key]] gives
+   * @param keys as [[BoundsIndex.key]] returns them
    */
   def ofKeys(dataType: DataType, keys: Array[_ <: AnyRef], weights: Array[Double]): SortedSample =
     OrderedType.require(dataType) match {
@@ -55,19 +54,19 @@ private[sparkzorder] object SortedSample {
         distinct[BigInteger](keys, weights, Comparator.naturalOrder[BigInteger])(
           new WideBounds(w, _))
       case StringOrder =>
-        // copied: the sample's strings may hold on to the whole rows that they came in
+        // copied, because a string of the sample can keep its whole row in memory
         distinct[UTF8String](keys, weights, binaryOrder)(k => new StringBounds(k.map(_.clone())))
       case BinaryOrder =>
-        distinct[Array[Byte]](keys, weights, (a, b) => ByteStrings.compare(a, b))(
+        distinct[Array[Byte]](keys, weights, (a, b) => ByteArray.compareBinary(a, b))(
           new BinaryBounds(_))
     }
 
   private val binaryOrder: Comparator[UTF8String] = (a, b) => TypeBridge.compareBinary(a, b)
 
   /**
-   * The common case without boxes: equal weights and ordered longs.
+   * The common case, without boxing: ordered longs of equal weight.
    *
-   * @param keys in any order; sorted in place
+   * @param keys in any order; this method sorts the array in place
    */
   def ofOrderedLongs(order: FixedOrder, keys: Array[Long]): SortedSample = {
     Arrays.parallelSort(keys)

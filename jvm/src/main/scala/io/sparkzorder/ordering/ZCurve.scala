@@ -6,8 +6,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGe
 import io.sparkzorder.bits.ZValues
 
 /**
- * A row's place on the Z-curve: for each column its bounds, and the part of the Z-value that each of
- * their slots contributes, spread in advance, so that a row costs one search and one OR a column.
+ * Computes the Z-values of rows. For each column it holds the bounds and, for each slot of them,
+ * the part that the column contributes to the Z-value. A row costs one search and one OR for each
+ * column.
  *
  * Immutable and safe for threads.
  *
@@ -21,11 +22,11 @@ final class ZCurve(ids: Array[ColumnRangeIds]) extends Serializable {
     column.ids.map(ZValues.part(_, c, ids.length))
   }
 
-  /** The part of column `c` in the Z-value of a row whose value is `value`, null included. */
+  /** The part that the value of column `c`, which may be null, contributes to the Z-value. */
   def part(c: Int, value: Any): Long =
     if (value == null) 0L else parts(c)(bounds(c).slotOf(value))
 
-  /** As [[part]], by the ordered long of a value of fixed width. */
+  /** Like [[part]], for the ordered long of a value of fixed width. */
   def partOfLong(c: Int, ordered: Long): Long =
     parts(c)(bounds(c).asInstanceOf[LongBounds].slot(ordered))
 }
@@ -33,8 +34,8 @@ final class ZCurve(ids: Array[ColumnRangeIds]) extends Serializable {
 private[sparkzorder] object ZCurve {
 
   /**
-   * Java code that ORs the parts of all columns into the local long `z`, split into methods where
-   * it is long.
+   * Java code that ORs the parts of all columns into the local long `z`. Long code is split into
+   * methods.
    *
    * @param curve the name of a local variable of type `curveType`
    */

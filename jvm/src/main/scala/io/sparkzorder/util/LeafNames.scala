@@ -4,12 +4,12 @@ import scala.collection.JavaConverters._
 
 import org.apache.parquet.schema.MessageType
 
-/** Finds the leaf columns of a file by their names. */
+/** Finds the leaf columns of a file by name. */
 private[sparkzorder] object LeafNames {
 
   /**
-   * The position of a column among the leaves, in any spelling that counts as the same; the exact one
-   * goes first.
+   * The position of a column among the leaf columns. An exact match wins over a name that
+   * `sameName` takes for the same.
    */
   def position(
       schema: MessageType,

@@ -9,10 +9,10 @@ private[sparkzorder] object Paths {
   def folder(root: Path, relative: String): Path =
     relative.split('/').filter(_.nonEmpty).foldLeft(root)(child)
 
-  /** `name` in a directory; a name with a colon would be taken for a URI by Path itself. */
+  /** `name` in a directory. `new Path(String)` would take a name with a colon for a URI. */
   def child(directory: Path, name: String): Path = new Path(directory, new Path(null, null, name))
 
-  /** The counterpart: the part of `path` below `root`, empty for the root itself. */
+  /** The inverse of [[folder]]: the part of `path` below `root`, empty for the root itself. */
   def relative(root: Path, path: Path): String =
     path.toString.stripPrefix(root.toString).stripPrefix("/")
 }

@@ -2,7 +2,7 @@ package io.sparkzorder.util
 
 import java.util.concurrent.ConcurrentHashMap
 
-/** Lets equal schemas and key-values of thousands of files be one object. */
+/** Replaces equal values by one object: thousands of files share few schemas and key-values. */
 private[sparkzorder] final class Sharing {
   private val seen = new ConcurrentHashMap[Any, Any]
 

@@ -1,8 +1,10 @@
 package io.sparkzorder.util
 
-/** Names as SQL text has them. */
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
+
+/** Names in SQL text. */
 private[sparkzorder] object SqlNames {
 
   /** `name` in back quotes. */
-  def quoted(name: String): String = "`" + name.replace("`", "``") + "`"
+  def quoted(name: String): String = quoteIdentifier(name)
 }

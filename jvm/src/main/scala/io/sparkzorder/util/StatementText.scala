@@ -4,25 +4,26 @@ import org.apache.spark.sql.catalyst.util.AttributeNameParser.parseAttributeName
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
 
 /**
- * SQL text from values: every name and value that reaches a statement is quoted here. A client of Spark
- * Connect does so, too, and has no Catalyst: nothing but what Spark's module `sql-api` has may stand here.
+ * Makes SQL text from values and quotes every name and literal. A Spark Connect client runs this
+ * code without Catalyst, so this file may use nothing outside Spark's module `sql-api`.
  */
 private[sparkzorder] object StatementText {
 
   /**
-   * Quotes every part of a dotted name, so that Spark reads it as a name whatever it holds.
+   * Quotes every part of a dotted name, so that Spark reads each part as a name, whatever it
+   * contains.
    *
-   * @param name as in SQL: `sales`, `shop.sales`, or with a part in back-quotes
+   * @param name as in SQL: `sales`, `shop.sales`, or with a part in back quotes
    */
   def identifier(name: String): String = {
     require(name.nonEmpty, "a name is empty")
     quoteNameParts(parseAttributeName(name))
   }
 
-  /** Writes a list of columns, nested fields among them. */
+  /** A parenthesised list of columns, which may be nested fields. */
   def columns(names: Seq[String]): String = names.map(identifier).mkString("(", ", ", ")")
 
-  /** Writes a string literal. */
+  /** A string literal. */
   def string(text: String): String =
     "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 }

@@ -8,7 +8,10 @@ import io.sparkzorder.RandomInputs
 
 class BitInterleaverSuite extends AnyFunSuite with RandomInputs {
 
-  /** The definition, slowly: columns as strings of '0' and '1', one character of each in turn. */
+  /**
+   * A literal implementation: columns are strings of '0' and '1', and the result takes one
+   * character of each in turn.
+   */
   private def oracle(columns: Seq[Array[Byte]]): Array[Byte] = {
     val bits = columns.map(_.map(b => (b & 0xff | 0x100).toBinaryString.tail).mkString)
     val deepest = (0 +: bits.map(_.length)).max

@@ -18,7 +18,9 @@ class HilbertCurveSuite extends AnyFunSuite with RandomInputs {
   private def distance(a: Seq[Int], b: Seq[Int]): Int =
     a.zip(b).map { case (x, y) => math.abs(x - y) }.sum
 
-  /** `indexOf` numbers the 2^(n * levels) cells along a curve that takes single steps. */
+  /**
+   * Checks that `indexOf` numbers the 2^(n * levels) cells along a curve whose steps have length 1.
+   */
   private def assertCurve(n: Int, levels: Int, indexOf: Long => Long): Unit = {
     val cells = 1 << (n * levels)
     val walked = Array.fill(cells)(-1)
@@ -40,7 +42,7 @@ class HilbertCurveSuite extends AnyFunSuite with RandomInputs {
 
     test(s"$n columns: unit steps through all coarse cells, whatever is below them") {
       withRandom { random =>
-        // 2^12 to 2^18 cells: two levels at least
+        // at least two levels: 2^12 to 2^18 cells
         for (levels <- 1 to math.max(2, 12 / n)) {
           val below = n * (bits - levels)
           assertCurve(
@@ -77,7 +79,7 @@ class HilbertCurveSuite extends AnyFunSuite with RandomInputs {
     test(s"$n columns: from all zeros, and all ones stay in the grid") {
       assert(curve.index(0L) === 0L)
       assert(curve.index(last) >= 0L && curve.index(last) <= last)
-      // the curve ends on an axis: one coordinate at its end, the others at 0
+      // the curve ends on an axis: one coordinate has its maximum, the others are 0
       val end = point(ZValues.interleave(PublishedCurves.butz(last, n, bits)), n, bits)
       assert(end.sorted === Seq.fill(n - 1)(0) :+ ((1 << bits) - 1))
     }

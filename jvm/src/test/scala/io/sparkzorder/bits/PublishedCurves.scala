@@ -1,14 +1,15 @@
 package io.sparkzorder.bits
 
-/** Hilbert curves as their papers write them, slowly, bit by bit. */
+/** Hilbert curves exactly as their papers define them, bit by bit and without any optimization. */
 object PublishedCurves {
 
   /**
    * The point at a Hilbert index: A. R. Butz, "Alternative algorithm for Hilbert's space-filling
-   * curve", IEEE Transactions on Computers C-20, 1971, table II. Positions count from 1 as there.
+   * curve", IEEE Transactions on Computers C-20, 1971, table II. As in the paper, positions count
+   * from 1.
    *
    * @param n the number of coordinates
-   * @param m the bits of each
+   * @param m the number of bits of each coordinate
    */
   def butz(index: Long, n: Int, m: Int): Array[Int] = {
     type Bits = Vector[Int]
@@ -21,7 +22,7 @@ object PublishedCurves {
     var shift = 0
     for (i <- 1 to m) {
       val rho: Bits = Vector.tabulate(n)(j => ((index >>> (n * (m - i) + n - 1 - j)) & 1).toInt)
-      // the principal position: the last one whose bit is not the last bit
+      // the principal position of the paper: the last position whose bit differs from the last bit
       val principal = rho.lastIndexWhere(_ != rho.last) match {
         case -1 => n
         case j => j + 1
@@ -41,7 +42,7 @@ object PublishedCurves {
    * The Hilbert index of a point: J. Skilling, "Programming the Hilbert curve", AIP Conference
    * Proceedings 707, 2004, `AxestoTranspose`.
    *
-   * @param m the bits of each coordinate
+   * @param m the number of bits of each coordinate
    */
   def skilling(point: Array[Int], m: Int): Long = {
     val x = point.clone()

@@ -8,7 +8,7 @@ import io.sparkzorder.RandomInputs
 
 class ZValuesSuite extends AnyFunSuite with RandomInputs {
 
-  /** Bit by bit into a big integer, the first column's highest bit first. */
+  /** Interleaves bit by bit into a big integer, starting with the first column's highest bit. */
   private def oracle(ids: Seq[Int]): Long = {
     val bits = math.min(16, 63 / ids.length)
     val z = for (k <- bits - 1 to 0 by -1; id <- ids) yield (id >> k) & 1

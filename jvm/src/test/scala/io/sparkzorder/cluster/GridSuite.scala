@@ -12,8 +12,8 @@ class GridSuite extends AnyFunSuite with RandomInputs {
 
   private def sample(values: (Any, Any)*): FolderSample =
     FolderSample(IndexedSeq(
-      KeyColumn.of(IntegerType, values.map(_._1)),
-      KeyColumn.of(StringType, values.map(_._2))))
+      KeyColumns.of(IntegerType, values.map(_._1)),
+      KeyColumns.of(StringType, values.map(_._2))))
 
   private def text(s: Any) = UTF8String.fromString(s.toString)
 
@@ -90,7 +90,7 @@ class GridSuite extends AnyFunSuite with RandomInputs {
       Seq("a" -> IntegerType),
       IndexedSeq(1000L),
       IndexedSeq(100.0),
-      IndexedSeq(FolderSample(IndexedSeq(KeyColumn.of(IntegerType, 0 until 1000)))))
+      IndexedSeq(FolderSample(IndexedSeq(KeyColumns.of(IntegerType, 0 until 1000)))))
     assert(grid.rowsOfFiles === Seq.fill(10)(100.0))
   }
 

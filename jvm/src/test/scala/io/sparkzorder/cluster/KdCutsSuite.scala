@@ -11,7 +11,7 @@ import io.sparkzorder.RandomInputs
 class KdCutsSuite extends AnyFunSuite with RandomInputs {
 
   private def ranked(rows: Seq[Seq[Any]]): IndexedSeq[RankedColumn] =
-    rows.transpose.map(KeyColumn.of(LongType, _).ranked).toIndexedSeq
+    rows.transpose.map(KeyColumns.of(LongType, _).ranked).toIndexedSeq
 
   private def cutsOf(columns: IndexedSeq[RankedColumn], files: Int) =
     new KdCuts(columns, RowSizes.even.of(columns), files).build()

@@ -29,8 +29,8 @@ class PlaceOfRowSuite extends SparkFunSuite with ExpressionEvalHelper with Rando
       IndexedSeq(0L, 1000L),
       IndexedSeq(1.0, 1000.0 / files),
       IndexedSeq(
-        FolderSample(types.map(KeyColumn.of(_, Nil)).toIndexedSeq),
-        FolderSample(types.zip(columns).map { case (t, vs) => KeyColumn.of(t, vs) }.toIndexedSeq)))
+        FolderSample(types.map(KeyColumns.of(_, Nil)).toIndexedSeq),
+        FolderSample(types.zip(columns).map { case (t, vs) => KeyColumns.of(t, vs) }.toIndexedSeq)))
   }
 
   for (d <- Seq(1, 2, 3, 5, 9, 10, 40)) {
@@ -89,8 +89,8 @@ class PlaceOfRowSuite extends SparkFunSuite with ExpressionEvalHelper with Rando
         IndexedSeq(n.toLong),
         IndexedSeq(n / 4.0),
         IndexedSeq(FolderSample(IndexedSeq(
-          KeyColumn.of(IntegerType, a),
-          KeyColumn.of(LongType, b)))))
+          KeyColumns.of(IntegerType, a),
+          KeyColumns.of(LongType, b)))))
       val at = new Placement(grid).folder(0)
       val sorted =
         a.indices.sortBy(i => at.place(Array(at.slotOf(0, a(i)), at.slotOf(1, b(i))), 0L))

@@ -102,7 +102,7 @@ class SettingsSuite extends OptimizeTestBase {
       sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.verify' = 'maybe')")
       fails("ZORDER_INVALID_SETTING", "zorder.verify", "footer, full")(
         sql("OPTIMIZE t ZORDER BY a"))
-      // the statement says better, and nobody asks the property
+      // OPTIONS win, so the wrong value of the property is not read
       sql("OPTIMIZE t ZORDER BY a OPTIONS ('verify' 'full') DRY RUN")
       sql("ALTER TABLE t UNSET TBLPROPERTIES ('zorder.verify')")
       sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.nope' = 'x')")
@@ -112,7 +112,7 @@ class SettingsSuite extends OptimizeTestBase {
         fails("ZORDER_UNKNOWN_SETTING", "spark.zorder.nope")(sql("OPTIMIZE t ZORDER BY a"))
       }
       assert(snapshot(dir) === before)
-      // files of the size that the nearest scope says
+      // the files have the size of the scope that wins
       val bytes = dataFiles(dir).map(_.length).sum
       sql(s"ALTER TABLE t SET TBLPROPERTIES ('zorder.targetFileSize' = '${bytes / 4}')")
       def filesOf(statement: String): Long =

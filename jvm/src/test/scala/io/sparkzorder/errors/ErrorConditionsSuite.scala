@@ -6,18 +6,26 @@ import java.nio.file.Files
 
 import scala.collection.JavaConverters._
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalatest.funsuite.AnyFunSuite
 
 class ErrorConditionsSuite extends AnyFunSuite {
 
-  private val names: Seq[String] = {
+  private val conditions: JsonNode = {
     val in = getClass.getResourceAsStream("/io/sparkzorder/zorder-error-conditions.json")
-    try new ObjectMapper().readTree(in).fieldNames().asScala.toList
+    try new ObjectMapper().readTree(in)
     finally in.close()
   }
 
-  /** The repository, wherever the tests run. */
+  private val names: Seq[String] = conditions.fieldNames().asScala.toList
+
+  private def message(condition: String): String =
+    conditions.get(condition).get("message").asScala.map(_.asText).mkString("\n")
+
+  // the parameters that Spark's reader replaces
+  private val placeholder = "<([a-zA-Z0-9_-]+)>".r
+
+  /** The root of the repository, whatever the working directory of the tests is. */
   private val root: File = Iterator.iterate(new File(".").getAbsoluteFile)(_.getParentFile)
     .takeWhile(_ != null).find(d => new File(d, "jvm/src/main/scala").isDirectory).get
 
@@ -41,14 +49,15 @@ class ErrorConditionsSuite extends AnyFunSuite {
   }
 
   test("SQLSTATE has five characters; messages are sentences") {
-    ErrorConditions.all.foreach { case (name, c) =>
-      assert(c.sqlState.matches("[0-9A-Z]{5}"), name)
-      assert(c.message.endsWith(".") || c.message.endsWith(">"), name)
-      // every name in angle brackets is one that render replaces
-      assert(
-        "<[^>]*>".r.findAllIn(c.message).toSeq ===
-          ErrorConditions.placeholder.findAllIn(c.message).toSeq,
-        name)
+    names.foreach { name =>
+      assert(ErrorConditions.sqlState(name).matches("[0-9A-Z]{5}"), name)
+      val text = message(name)
+      assert(text.endsWith(".") || text.endsWith(">"), name)
+      // render must replace every name in angle brackets
+      val parameters = placeholder.findAllMatchIn(text).map(_.group(1)).toSeq
+      assert("<[^>]*>".r.findAllIn(text).toSeq === parameters.map(p => s"<$p>"), name)
+      val rendered = ErrorConditions.render(name, parameters.map(_ -> "v").toMap)
+      assert(!rendered.contains('<') && !rendered.contains("${"), rendered)
     }
   }
 
@@ -75,8 +84,8 @@ class ErrorConditionsSuite extends AnyFunSuite {
     var checked = 0
     while (matcher.find()) {
       val passed = "\"(\\w+)\" ->".r.findAllMatchIn(matcher.group(2)).map(_.group(1)).toSet
-      val message = ErrorConditions.all(matcher.group(1)).message
-      val wanted = ErrorConditions.placeholder.findAllMatchIn(message).map(_.group(1)).toSet
+      val wanted =
+        placeholder.findAllMatchIn(message(matcher.group(1))).map(_.group(1)).toSet
       assert(passed === wanted, matcher.group(1))
       checked += 1
     }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.functions.{array, col, lit}
 import io.sparkzorder.{functions => F}
 import io.sparkzorder.{TestConditions, ZOrderSessionSuite}
 
-/** Wrong calls fail in analysis, by condition. */
+/** Wrong calls of the functions fail during analysis; the tests compare error conditions. */
 class FunctionErrorsSuite extends ZOrderSessionSuite {
 
   override def beforeAll(): Unit = {

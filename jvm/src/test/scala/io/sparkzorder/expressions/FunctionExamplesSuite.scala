@@ -4,7 +4,7 @@ import org.apache.spark.sql.execution.HiveResult
 
 import io.sparkzorder.{functions, ZOrderSessionSuite}
 
-/** The documentation of the functions in SQL: complete, and its examples give what they say. */
+/** The SQL documentation of the functions is complete, and its examples return what they show. */
 class FunctionExamplesSuite extends ZOrderSessionSuite {
 
   private val example = "(?s)> (.+?);\\n(.*?)(?=\\n\\s*> |\\z)".r

@@ -11,12 +11,12 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.SparkFunSuite
 import org.apache.spark.sql.catalyst.expressions.{ExpressionEvalHelper, Literal}
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 
 /**
- * Every implementation of these functions has to pass these vectors, which an independent program
- * made. `SHA256SUMS` beside them states their checksums: whoever brings a newer set of vectors
- * writes it anew by `sha256sum *.json > SHA256SUMS`.
+ * Test vectors that every implementation of the functions must pass. An independent program made
+ * them. `SHA256SUMS` in their directory has their checksums. After replacing the vectors, run
+ * `sha256sum *.json > SHA256SUMS` there.
  */
 class FunctionVectorsSuite extends SparkFunSuite with ExpressionEvalHelper {
 
@@ -89,7 +89,7 @@ class FunctionVectorsSuite extends SparkFunSuite with ExpressionEvalHelper {
       val expected = bytes(v.get("expected").asText)
       checkEvaluation(new OrderedBits(column), expected)
       checkEvaluation(ZOrderByValue(Seq(column)), expected)
-      assert(OrderedBits.compare(OrderedBits.of(column.dataType, column.value), expected) === 0)
+      assert(ByteArray.compareBinary(OrderedBits.of(column.dataType, column.value), expected) === 0)
     }
   }
 }

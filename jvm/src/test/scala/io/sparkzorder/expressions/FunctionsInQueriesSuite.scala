@@ -6,7 +6,9 @@ import org.apache.spark.sql.functions.{array, col, lit}
 import io.sparkzorder.{functions => F}
 import io.sparkzorder.ZOrderSessionSuite
 
-/** The functions over rows of every type: whole-stage code, generated code and interpreted agree. */
+/**
+ * Whole-stage code, generated code and interpretation give the same results for rows of every type.
+ */
 class FunctionsInQueriesSuite extends ZOrderSessionSuite {
 
   private val columns = Seq(
@@ -29,7 +31,7 @@ class FunctionsInQueriesSuite extends ZOrderSessionSuite {
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    // one row of nulls, and a null in each column of another row
+    // a row of nulls, and rows with a null in one column each
     val exprs = columns.zipWithIndex.map { case ((name, e), i) =>
       s"CASE WHEN id NOT IN (12, $i) THEN $e END AS `$name`"
     }
@@ -74,7 +76,7 @@ class FunctionsInQueriesSuite extends ZOrderSessionSuite {
   test("one column sorts as the column does, whatever the type") {
     val all = columns.map(_._1)
     val keys = all.map(c => s"zorder(`$c`) `z_$c`, ordered_bits(`$c`, 64) `o_$c`").mkString(", ")
-    // one row of lists, each sorted by another key and then by the column
+    // one row with a list for each column: its values, sorted by a key and then by the value
     def lists(key: String => String) = all.map(c =>
       s"transform(array_sort(collect_list(struct(${key(c)} k, `$c` v))), x -> string(x.v)) `$c`")
     def row(key: String => String) =

@@ -10,7 +10,7 @@ import io.sparkzorder.{functions => F}
 import io.sparkzorder.{JobCounter, RandomInputs, ZOrderSessionSuite}
 import io.sparkzorder.bits.{HilbertCurve, ZValues}
 
-/** `hilbert`: in queries, and the expression that it becomes. */
+/** `hilbert` in queries, and the expression that replaces it. */
 class HilbertSuite extends ZOrderSessionSuite with ExpressionEvalHelper with RandomInputs {
 
   override def beforeAll(): Unit = {
@@ -21,7 +21,7 @@ class HilbertSuite extends ZOrderSessionSuite with ExpressionEvalHelper with Ran
       .createOrReplaceTempView("grid")
   }
 
-  /** Four values of a column have range ids in the quarters' middles. */
+  /** The four values of a column have range ids in the middle of each quarter. */
   private def h(a: Long, b: Long): Long = {
     val ids = Seq(a, b).map(v => ((2 * v + 1) * (1 << 16) / 8).toInt)
     HilbertCurve.of(2).index(ZValues.interleave(ids.toArray))

@@ -8,7 +8,9 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.RandomInputs
 import io.sparkzorder.ordering.ValuesOfTypes
 
-/** Many columns, a null in each place, and what the planner asks of an expression. */
+/**
+ * Calls with many columns, with a null in each position, and the properties that the planner uses.
+ */
 class WideFunctionsSuite extends SparkFunSuite with ExpressionEvalHelper with RandomInputs {
 
   private val integral = Seq(ByteType, ShortType, IntegerType, LongType, BinaryType)

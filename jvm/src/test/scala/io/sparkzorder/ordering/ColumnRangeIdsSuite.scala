@@ -16,7 +16,7 @@ class ColumnRangeIdsSuite extends AnyFunSuite with RandomInputs {
       nullWeight: Double = 0,
       bits: Int = 8,
       maxBounds: Int = 100): ColumnRangeIds =
-    ColumnRangeIds.fromSample(dataType, values.toArray, weights, nullWeight, bits, maxBounds)
+    RangeIds.fromSample(dataType, values.toArray, weights, nullWeight, bits, maxBounds)
 
   test("mid-ranks by hand: values, gaps and both ends") {
     val model = ids(Seq(10, 20, 20, 30))
@@ -55,7 +55,7 @@ class ColumnRangeIdsSuite extends AnyFunSuite with RandomInputs {
     val expected = (65536 * ((399 + 1001 / 2.0) / 2000)).toInt
     assert(model.idOf(400) === expected)
     assert(model.idOf(399) < expected && model.idOf(401) > expected)
-    // a tenth of the mass a bound: no id is further off than that
+    // every bound has a tenth of the weight, so no id is off by more than a tenth
     for (v <- 1 to 1000 if v != 400) {
       val rank = (v - 0.5 + (if (v > 400) 1000 else 0)) / 2000
       assert(math.abs(model.idOf(v) / 65536.0 - rank) < 0.1, v)

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, ExpressionEvalHelper, Literal}
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.ByteArray
 
 import io.sparkzorder.RandomInputs
 import io.sparkzorder.expressions.{
@@ -29,7 +30,7 @@ class OrderPropertySuite extends SparkFunSuite with ExpressionEvalHelper with Ra
         val order = TypeUtils.getInterpretedOrdering(dataType)
         for ((a, x) <- values.zip(bits); (b, y) <- values.zip(bits)) {
           val expected = math.signum(order.compare(a, b))
-          val found = math.signum(OrderedBits.compare(x, y))
+          val found = math.signum(ByteArray.compareBinary(x, y))
           // "a" and "a\u0000" have the same padded bytes
           val same = expected == found || (isText(dataType) && found == 0 && x.last == 0)
           assert(same, s"$a ? $b: Spark $expected, bits $found")
@@ -43,7 +44,7 @@ class OrderPropertySuite extends SparkFunSuite with ExpressionEvalHelper with Ra
         val all = ValuesOfTypes.values(dataType, random)
         val order = TypeUtils.getInterpretedOrdering(dataType)
         val (sample, others) = random.shuffle(all).splitAt(all.length / 2)
-        val ids = ColumnRangeIds.fromSample(dataType, sample.toArray, null, 0, 16, 4096)
+        val ids = RangeIds.fromSample(dataType, sample.toArray, null, 0, 16, 4096)
         val sorted = (sample ++ others).sorted(order)
         assert(sorted.map(ids.idOf).sliding(2).forall(p => p.head <= p.last))
         val mids = sample.map(v =>
@@ -60,7 +61,7 @@ class OrderPropertySuite extends SparkFunSuite with ExpressionEvalHelper with Ra
       withRandom { random =>
         val values = random.shuffle(ValuesOfTypes.values(dataType, random)).take(5) :+ null
         val sample = ValuesOfTypes.values(dataType, random).toArray
-        val ids = ColumnRangeIds.fromSample(dataType, sample, null, 1, 16, 64)
+        val ids = RangeIds.fromSample(dataType, sample, null, 1, 16, 64)
         val ranks = ColumnRanks.fromSample(dataType, sample, null, 1, 64)
         val encoded = Literal(SampledRanks.encode(Seq(ranks, ranks)), BinaryType)
         val ref = BoundReference(0, dataType, nullable = true)

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.types.{CharType, DataType, StringType, VarcharType}
 
-/** Which types have an order of bits. */
+/** Which types are orderable. */
 class OrderedTypeSuite extends AnyFunSuite {
 
   test("STRING, CHAR and VARCHAR are ordered by their bytes") {
@@ -16,7 +16,7 @@ class OrderedTypeSuite extends AnyFunSuite {
   }
 
   test("text with a collation has no order of bytes, whatever its kind") {
-    // 3.5 has no collations, and CHAR and VARCHAR have them from 4.2 on
+    // strings have collations from Spark 4.0 on, CHAR and VARCHAR from 4.2 on
     val parsed = Seq("STRING", "CHAR(3)", "VARCHAR(3)").flatMap(kind =>
       Try(CatalystSqlParser.parseDataType(s"$kind COLLATE UTF8_LCASE")).toOption)
     parsed.foreach(t => assert(OrderedType.of(t) === None, t))

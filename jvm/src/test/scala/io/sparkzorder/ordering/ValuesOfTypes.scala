@@ -6,8 +6,8 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Catalyst values of every orderable atomic type that are hard to order: extremes, random bit patterns,
- * and the neighbours of both.
+ * Catalyst values of every orderable atomic type that are hard to order: extremes, random bit
+ * patterns, and the neighbours of both.
  */
 object ValuesOfTypes {
 
@@ -105,7 +105,7 @@ object ValuesOfTypes {
     val max = BigInt(10).pow(d.precision) - 1
     val drawn =
       Seq.fill(30)(BigInt(d.precision * 3, random) * (if (random.nextBoolean()) 1 else -1))
-    // where the upper half of 128 bits changes
+    // values at which the upper half of the 128 bits changes
     val steps = Seq(BigInt(1) << 63, BigInt(1) << 64, BigInt(1) << 65).flatMap(v => Seq(v, -v))
     (drawn ++ steps ++ Seq(BigInt(0), max, -max))
       .flatMap(v => Seq(v - 1, v, v + 1))

@@ -1,11 +1,12 @@
 package io.sparkzorder.quality
 
 /**
- * How evenly rows are dealt to files.
+ * How evenly rows are distributed over files.
  *
- * @param largestByRows rows of the largest file that holds more than one key, in mean files
- * @param largestByBytes likewise bytes
- * @param small files of less than half the wanted rows
+ * @param largestByRows rows of the largest file with more than one key, divided by the mean rows of
+ *   a file
+ * @param largestByBytes the same by bytes
+ * @param small number of files with less than half the wanted rows
  */
 final case class FileSizes(largestByRows: Double, largestByBytes: Double, small: Int)
 

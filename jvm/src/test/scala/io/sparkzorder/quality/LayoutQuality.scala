@@ -11,11 +11,11 @@ import io.sparkzorder.quality.ideal.{RankedColumn, RankRange}
 import io.sparkzorder.table.stats.{FileStatistics, RowGroupStatistics, UnitBounds}
 
 /**
- * What files say of the ordering columns, as ranges of ranks: by file, by row group and by page.
+ * The ranges of the ordering columns, as ranks, for each file, row group and page.
  *
- * Units without a value are kept as empty ranges, since they count as units, and units without min and
- * max as ranges of everything, since every query reads them. A page is ruled out where its row group or
- * its file is.
+ * A unit without values has an empty range, because it still counts as a unit. A unit without min
+ * and max has the range of all values, because every query reads it. A query that skips a file or a
+ * row group skips the pages in it too.
  *
  * @param data all values of each ordering column, of the rows in these files
  */

@@ -7,7 +7,7 @@ import org.apache.spark.sql.Row
 import io.sparkzorder.ZOrderSessionSuite
 import io.sparkzorder.quality.ideal.{RankedColumn, RankRange}
 
-/** The measure against a literal loop over the rows of real files. */
+/** Compares the measure with a loop over the rows of real files. */
 class LayoutQualitySuite extends ZOrderSessionSuite {
 
   private val pageRows = 100
@@ -30,7 +30,7 @@ class LayoutQualitySuite extends ZOrderSessionSuite {
           .write.mode("append").options(options).parquet(dir.getPath)
     }
 
-  /** Mean over all values of the units with a least and a greatest value around it. */
+  /** Counts, for each value, the units whose min and max enclose it, and returns the mean. */
   private def slowPoint(units: Seq[Seq[Row]], all: Seq[Row], column: Int): Double = {
     def values(rows: Seq[Row]) =
       rows.filterNot(_.isNullAt(column)).map(_.get(column).toString.reverse.padTo(20, '0').reverse)

@@ -3,8 +3,8 @@ package io.sparkzorder.quality
 import io.sparkzorder.quality.ideal.{IdealGrid, RankedColumn, RankRange}
 
 /**
- * How well one level of a layout (its files, its row groups or its pages) serves queries, beside the
- * ideal for as many units. Excess is the number of units read divided by the ideal's: 1 is perfect.
+ * How many units of one level of a layout (files, row groups or pages) queries read, compared with
+ * the ideal for the same number of units. Excess is the number of units read divided by that ideal.
  *
  * @param ranges for each column the range of each unit
  */
@@ -12,29 +12,32 @@ final class LevelQuality(
     data: IndexedSeq[RankedColumn],
     ranges: IndexedSeq[IndexedSeq[RankRange]]) {
 
-  /** Units of the level; for pages those of the first column. */
+  /** The number of units of the level; for pages, those of the first column. */
   val units: Int = ranges.head.size
 
   // columns may have different numbers of pages
   private val ideals =
     ranges.map(r => new IdealGrid(r.size.toDouble, data.map(_.distinct.toDouble)))
 
-  /** Mean units that a point query on each column reads. */
+  /** Mean number of units that a point query reads, for each column. */
   val points: IndexedSeq[Double] =
     data.indices.map(c => UnitsRead.point(data(c), ranges(c)))
 
-  /** Of the mean over the columns' point queries. */
+  /** Excess of point queries, over all columns. */
   def pointExcess: Double = points.sum / data.indices.map(c => ideals(c).point(c)).sum
 
-  /** Of each column's point queries. */
+  /** Excess of point queries on each column. */
   def columnExcess: IndexedSeq[Double] = data.indices.map(c => points(c) / ideals(c).point(c))
 
-  /** Of the mean over the columns' ranges of a share of the rows. */
+  /** Excess of range queries for a share of the rows, over all columns. */
   def rangeExcess(share: Double): Double =
     data.indices.map(c => UnitsRead.range(data(c), ranges(c), share)).sum /
       data.indices.map(c => ideals(c).range(c, share)).sum
 
-  /** Of the mean over the boxes in each two columns; not for pages, which columns cut differently. */
+  /**
+   * Excess of boxes in two columns, over all pairs. Not for pages, whose boundaries differ by
+   * column.
+   */
   def boxExcess(share: Double): Double = {
     require(ranges.forall(_.size == units), "a box needs units that all columns share")
     val pairs = data.indices.combinations(2).map(p => (p(0), p(1))).toSeq

@@ -3,9 +3,9 @@ package io.sparkzorder.quality
 import io.sparkzorder.quality.ideal.{KdTree, RankedColumn}
 
 /**
- * What OPTIMIZE made of a case, judged by footers and column indexes.
+ * The layout that OPTIMIZE made of a case, measured by footers and column indexes.
  *
- * @param wanted files that the target size asks for
+ * @param wanted number of files by the target size
  */
 final class Outcome(
     val name: String,
@@ -20,7 +20,10 @@ final class Outcome(
   val sizes: FileSizes = FileSizes.of(quality, data.head.ranks.length.toDouble / wanted)
   val rows: Long = quality.fileRows.sum
 
-  /** Mean files that a point query on each column reads in a kd-tree of as many files. */
+  /**
+   * Mean number of files that a point query reads in a kd-tree of the same number of files, for
+   * each column.
+   */
   lazy val oraclePoints: IndexedSeq[Double] = {
     val tree = new KdTree(data, files.units)
     data.indices.map(c => UnitsRead.point(data(c), tree.ranges(c)))

@@ -7,11 +7,11 @@ import org.apache.hadoop.conf.Configuration
 import io.sparkzorder.table.stats.FileStatistics
 
 /**
- * What one run made of a table of many folders.
+ * The layout that one run made of a table with many partitions.
  *
  * @param rowsBefore rows of each folder of the source
  * @param rowsAfter rows of each folder of the result
- * @param judged the folders with the most rows, each against its own rows
+ * @param judged the folders with the most rows, each measured by its own rows
  */
 final case class PartitionOutcomes(
     rowsBefore: Map[String, Long],
@@ -21,7 +21,7 @@ final case class PartitionOutcomes(
 
 object PartitionOutcomes {
 
-  /** @param judged number of folders that are judged */
+  /** @param judged number of folders to measure */
   def of(
       lab: QualityLab,
       data: QualityData,

@@ -15,9 +15,9 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import io.sparkzorder.ZOrderExtensions
 
 /**
- * The quality of layouts on full sizes: Markdown tables on standard output, and all numbers in a JSON
- * file that the first argument names. Further arguments choose sections: `uniform`, `skewed`, `paged`,
- * `partitions`; all without any. Nothing is timed.
+ * Measures the quality of layouts on full sizes. Prints Markdown tables and writes all numbers to
+ * the JSON file that the first argument names. Further arguments choose sections: `uniform`,
+ * `skewed`, `paged`, `partitions`; the default is all. Nothing is timed.
  */
 object QualityBenchmark {
   private val rows = 1000000L
@@ -52,7 +52,7 @@ object QualityBenchmark {
   }
 
   private def run(session: Session, lab: QualityLab, chosen: Set[String]): QualitySections = {
-    // a full run takes many minutes: a line is printed when its table has been judged
+    // a full run takes many minutes, so each line is printed as soon as its table is measured
     def section(id: String, title: String)(tables: => Iterator[Seq[Outcome]]): Seq[Outcome] = {
       val judged = if (chosen(id)) tables else Iterator.empty
       judged.zipWithIndex.flatMap { case (outcomes, i) =>
@@ -69,7 +69,7 @@ object QualityBenchmark {
     val skewed = section("skewed", "Skewed and correlated columns") {
       QualityData.skewed(rows).iterator.map(lab.outcomes(_, Seq(64, 100, 256)))
     }
-    // row groups are at least 1 MiB and pages 20,000 rows: files of several of both
+    // row groups have at least 1 MiB and pages 20,000 rows, so these files have several of both
     val paged = section("paged", "Row groups and pages") {
       Iterator(2, 3).map(d => lab.outcomes(QualityData.uniform(d, 4 * rows), Seq(8)))
     }

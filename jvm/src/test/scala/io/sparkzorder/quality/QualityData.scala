@@ -3,11 +3,11 @@ package io.sparkzorder.quality
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 
 /**
- * A table to lay out, made of hashes of a row number: the same rows on every machine.
+ * A table of hashes of the row number, which has the same rows on every machine.
  *
  * @param name name of the case
  * @param columns name and SQL expression over `id` of each ordering column
- * @param folder SQL expression of the partition column `p`; none for a table without partitions
+ * @param folder SQL expression of the partition column `p`; None for a table without partitions
  */
 final case class QualityData(
     name: String,
@@ -17,7 +17,7 @@ final case class QualityData(
 
   def columnNames: Seq[String] = columns.map(_._1)
 
-  /** The rows, in parts that each write a file, or one a folder. */
+  /** The rows. Each part writes one file, or one file for each partition. */
   def frame(session: Session): Frame = {
     val parts = if (folder.isEmpty) 8 else 2
     val expressions = columns ++ folder.map("p" -> _)
@@ -29,13 +29,13 @@ final case class QualityData(
 
 object QualityData {
 
-  /** Independent columns of uniform values that hardly ever meet twice. */
+  /** Independent columns of uniform values with hardly any duplicates. */
   def uniform(columns: Int, rows: Long): QualityData = QualityData(
     s"uniform, $columns columns",
     rows,
     (1 to columns).map(c => s"c$c" -> number(c)))
 
-  /** Data on which min/max can do more or less than on uniform columns; two columns each. */
+  /** Tables of two columns on which min/max helps more, or less, than on uniform columns. */
   def skewed(rows: Long): Seq[QualityData] = {
     def data(name: String, columns: (String, String)*) = QualityData(name, rows, columns)
     Seq(
@@ -52,8 +52,8 @@ object QualityData {
   }
 
   /**
-   * Folders of very different sizes, whose values of `a` have nothing in common: a grid of the whole
-   * table would fit none of them.
+   * Partitions of very different sizes that have no values of `a` in common, so a grid for the
+   * whole table would suit none of them.
    */
   def partitioned(folders: Int, rows: Long): QualityData = {
     val folder = s"cast(floor($folders * pow(${share(9)}, 2.5)) as int)"
@@ -71,7 +71,8 @@ object QualityData {
   /** A uniform number from 0 up to 1. */
   private def share(seed: Int) = s"(pmod(xxhash64(id, $seed), ${1L << 52}) / ${1L << 52}D)"
 
-  // the inverse of a bounded Pareto distribution over 1 to 10,000, its ranks scattered over the INTs
+  // the inverse of a bounded Pareto distribution over 1 to 10,000, its ranks scattered over the
+  // INTs
   private val zipf =
     s"hash(cast(floor(pow(1 - ${share(1)} * (1 - pow(10000D, -0.1D)), -10D)) as int))"
 

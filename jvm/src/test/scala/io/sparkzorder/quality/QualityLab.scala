@@ -11,11 +11,11 @@ import io.sparkzorder.quality.ideal.RankedColumn
 /**
  * A table as Spark wrote it.
  *
- * @param bytes of all its files
+ * @param bytes size of all its files
  */
 final case class WrittenTable(data: QualityData, directory: File, bytes: Long)
 
-/** Writes tables, lays them out by the real OPTIMIZE and judges what came out. */
+/** Writes tables, runs the real OPTIMIZE on them, and measures the result. */
 final class QualityLab(session: Session, base: File) {
   private var runs = 0
 
@@ -30,7 +30,7 @@ final class QualityLab(session: Session, base: File) {
   def ranked(data: QualityData, directory: File): IndexedSeq[RankedColumn] =
     RankedColumn.of(session.read.parquet(directory.getPath), data.columnNames)
 
-  /** Lays a table out in a new directory, in about `files` files. */
+  /** Runs OPTIMIZE into a new directory, for about `files` files. */
   def optimize(table: WrittenTable, files: Int): File = {
     val out = next("out")
     val target = math.max(1L, table.bytes / files)
@@ -40,7 +40,7 @@ final class QualityLab(session: Session, base: File) {
     out
   }
 
-  /** Lays a table out once for each wanted number of files. */
+  /** Runs OPTIMIZE once for each wanted number of files. */
   def outcomes(data: QualityData, wanted: Seq[Int]): Seq[Outcome] = {
     val table = write(data)
     val values = ranked(data, table.directory)
@@ -52,7 +52,7 @@ final class QualityLab(session: Session, base: File) {
     finally delete(table.directory)
   }
 
-  /** Judges the files in a directory; `values` are those of just their rows. */
+  /** Measures the files in a directory; `values` are the values of exactly their rows. */
   def judge(name: String, wanted: Int, directory: File, values: IndexedSeq[RankedColumn])
       : Outcome = {
     val conf = session.sessionState.newHadoopConf()

@@ -4,10 +4,10 @@ import java.util.{LinkedHashMap, Map => JMap}
 
 import scala.collection.JavaConverters._
 
-/** Numbers of outcomes, as Markdown and for JSON. */
+/** The numbers of outcomes, as Markdown and for JSON. */
 object QualityReport {
 
-  /** Numbers that each outcome has, in the order of the table's columns. */
+  /** The numbers of an outcome, in the order of the columns of the Markdown table. */
   private def numbers(o: Outcome): Seq[(String, Any)] = Seq(
     "case" -> o.name,
     "wanted" -> o.wanted,
@@ -31,7 +31,7 @@ object QualityReport {
   def markdown(outcomes: Seq[Outcome]): String =
     outcomes.headOption.map(head).getOrElse("") + outcomes.map(line).mkString("\n")
 
-  /** The first two lines of a table, for one that is printed line by line. */
+  /** The first two lines of the Markdown table, for callers that print line by line. */
   def head(o: Outcome): String = {
     val names = numbers(o).map(_._1)
     cells(names) + "\n" + cells(names.map(_ => "---")) + "\n"

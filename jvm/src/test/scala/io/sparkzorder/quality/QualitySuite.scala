@@ -9,12 +9,12 @@ import org.apache.spark.SparkConf
 import io.sparkzorder.ZOrderSessionSuite
 
 /**
- * Thresholds of layout quality, on small sizes. Nothing is timed: the numbers come from footers and
- * column indexes and are the same on every machine. [[QualityBenchmark]] has the full sizes.
+ * Thresholds of layout quality, on small tables. Nothing is timed: the numbers come from footers
+ * and column indexes and are the same on every machine. [[QualityBenchmark]] measures large tables.
  */
 class QualitySuite extends ZOrderSessionSuite {
 
-  /** Interpreted is quicker for small data. */
+  /** Interpretation is faster for small data. */
   override protected def sparkConf: SparkConf =
     super.sparkConf
       .set("spark.sql.codegen.wholeStage", "false")
@@ -74,7 +74,7 @@ class QualitySuite extends ZOrderSessionSuite {
 
   threshold("uniform columns: files of one size")(evenFiles(uniform))
 
-  // a power of four, so that a layout has no spare bit which it may give to either column
+  // a power of four, so that both columns get the same number of cuts
   for (data <- QualityData.skewed(60000)) {
     lazy val outcomes = lab.outcomes(data, Seq(64))
 

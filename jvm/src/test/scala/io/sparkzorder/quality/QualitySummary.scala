@@ -10,9 +10,9 @@ final case class QualitySections(
     partitions: Option[PartitionOutcomes])
 
 /**
- * A threshold beside what was measured.
+ * A threshold and the measured number.
  *
- * @param worst the case that decides; empty for a mean
+ * @param worst the worst case; empty for a mean
  */
 final case class QualityVerdict(threshold: String, limit: Double, measured: Double, worst: String) {
   def reached: Boolean = measured <= limit
@@ -28,7 +28,7 @@ final case class QualityVerdict(threshold: String, limit: Double, measured: Doub
   }
 }
 
-/** Every threshold beside the worst case of it. */
+/** All thresholds, each with its worst case. */
 object QualitySummary {
 
   def of(s: QualitySections): Seq[QualityVerdict] = {
@@ -82,7 +82,7 @@ object QualitySummary {
           ""))
     }
 
-  /** Nothing where no case was run. */
+  /** None if no case was run. */
   private def worst(name: String, limit: Double, outcomes: Seq[Outcome])(
       number: Outcome => Double): Seq[QualityVerdict] =
     if (outcomes.isEmpty) Nil

@@ -1,27 +1,33 @@
 package io.sparkzorder.quality
 
-/** What a good layout must reach, in the words of the vocabulary: excess is 1 when it is ideal. */
+/**
+ * Limits that a good layout must keep. Excess is the units read divided by the ideal, so 1 is
+ * ideal.
+ */
 object Threshold {
 
-  /** Excess of point queries on uniform columns: geometric mean of all cases, and the worst one. */
+  /**
+   * Excess of point queries on uniform columns: the geometric mean of all cases, and the worst
+   * case.
+   */
   val MeanExcess = 1.05
   val WorstExcess = 1.12
 
-  /** Of ranges and boxes on uniform columns. */
+  /** Excess of ranges and boxes on uniform columns. */
   val RangeExcess = 1.12
 
-  /** Files read by point queries on a column, beside those of a kd-tree over all rows. */
+  /** Files that point queries on a column read, divided by those of a kd-tree over all rows. */
   val AgainstOracle = 1.15
 
-  /** Largest file, in mean files. */
+  /** Size of the largest file, divided by the mean. */
   val LargestFile = 1.5
 
-  /** Files below half the target: the last one of a folder may be. */
+  /** Number of files below half the target size: the last file of a folder may be smaller. */
   val SmallFiles = 1
 
-  /** Pages read beside those of the ideal grid of all pages. */
+  /** Pages read, divided by those of the ideal grid of all pages. */
   val PageExcess = 1.4
 
-  /** Of any single column: one spare bit. */
+  /** Excess of any single column. It allows for a cut that only one of the columns can get. */
   def columnExcess(columns: Int): Double = math.pow(2, 1 - 1.0 / columns)
 }

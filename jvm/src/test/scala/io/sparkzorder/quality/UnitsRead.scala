@@ -3,11 +3,11 @@ package io.sparkzorder.quality
 import io.sparkzorder.quality.ideal.{RankedColumn, RankRange}
 
 /**
- * The mean number of units that a query reads, exactly: over every place that the query can have.
+ * The exact mean number of units that a query reads, over all possible positions of the query.
  *
- * A query is a window of `width` rows that follow each other in the order of the column: from the
- * value of its first row to the value of its last one. A window of one row is a point query, whose
- * mean over all windows is the mean over the values as often as they occur.
+ * A query is a window of `width` consecutive rows in the order of the column, from the value of its
+ * first row to the value of its last row. A window of one row is a point query. The mean over all
+ * such windows weighs each value by how often it occurs.
  */
 object UnitsRead {
 
@@ -19,8 +19,8 @@ object UnitsRead {
     window(column, units, width(column, share))
 
   /**
-   * Mean number of units that a box reads: one range in each of two columns, anywhere in either. The
-   * two places are independent, so that the share of boxes that read a unit is a product.
+   * Mean number of units that a box reads: one range in each of two columns. The positions of the
+   * two ranges are independent, so the share of boxes that read a unit is a product.
    *
    * @param a ranges of the units in the first column
    * @param b ranges of the same units in the second column
@@ -37,7 +37,7 @@ object UnitsRead {
     }.sum
   }
 
-  /** Rows of a window that holds a share of the column's rows. */
+  /** The number of rows of a window with a share of the column's rows. */
   def width(column: RankedColumn, share: Double): Long =
     math.max(1L, math.round(share * column.rows))
 
@@ -51,7 +51,7 @@ object UnitsRead {
     if (unit.isEmpty) 0.0
     else {
       val windows = column.rows - width + 1
-      // the window's last row must not lie below the range, nor its first row above it
+      // the last row of the window must not be below the range, and its first row not above
       val first = math.max(0L, column.rowsBelow(unit.low) - width + 1)
       val end = math.min(windows, column.rowsBelow(unit.high + 1))
       math.max(0L, end - first).toDouble / windows

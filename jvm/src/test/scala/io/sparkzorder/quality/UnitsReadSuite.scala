@@ -20,7 +20,7 @@ class UnitsReadSuite extends AnyFunSuite with RandomInputs {
   private def randomValues(random: Random): Seq[Any] =
     7 +: Seq.fill(random.nextInt(40))(if (random.nextInt(5) == 0) null else random.nextInt(25))
 
-  /** Units as ranges of values; None holds only NULLs. */
+  /** Units as ranges of values; None is a unit of NULLs only. */
   private def randomUnits(random: Random, n: Int): IndexedSeq[Option[(Int, Int)]] =
     IndexedSeq.fill(n) {
       val low = random.nextInt(30) - 2
@@ -32,7 +32,7 @@ class UnitsReadSuite extends AnyFunSuite with RandomInputs {
     case Some((low, high)) => c.ranksIn(FileRange(low, high))
   }
 
-  /** Every query of `width` rows that follow each other, as a range of values. */
+  /** All queries of `width` consecutive rows, as ranges of values. */
   private def windows(values: Seq[Any], width: Int): Seq[(Int, Int)] =
     values.filter(_ != null).map(_.asInstanceOf[Int]).sorted.sliding(width)
       .map(w => (w.head, w.last)).toSeq

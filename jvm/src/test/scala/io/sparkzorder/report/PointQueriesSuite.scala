@@ -6,7 +6,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.RandomInputs
-import io.sparkzorder.cluster.{FolderSample, Grid, KeyColumn}
+import io.sparkzorder.cluster.{FolderSample, Grid, KeyColumns}
 import io.sparkzorder.table.stats.FileRange
 
 class PointQueriesSuite extends AnyFunSuite with RandomInputs {
@@ -36,7 +36,7 @@ class PointQueriesSuite extends AnyFunSuite with RandomInputs {
         }.sum
         val expected = if (present.isEmpty) 0.0 else slow / present.map(_._2).sum
         val values = ValueDistribution.of(folders.map { case (vs, w) =>
-          (KeyColumn.of(IntegerType, vs).ranked, w)
+          (KeyColumns.of(IntegerType, vs).ranked, w)
         })
         assert(math.abs(PointQueries.meanFiles(ranges, values) - expected) < 1e-9)
       }
@@ -44,7 +44,7 @@ class PointQueriesSuite extends AnyFunSuite with RandomInputs {
   }
 
   private def asked(t: DataType, value: Any) =
-    ValueDistribution.of(Seq((KeyColumn.of(t, Seq(value)).ranked, 1.0)))
+    ValueDistribution.of(Seq((KeyColumns.of(t, Seq(value)).ranked, 1.0)))
 
   test("strings compare as Spark compares them, doubles with NaN as the greatest") {
     def text(s: String) = UTF8String.fromString(s)
@@ -67,7 +67,7 @@ class PointQueriesSuite extends AnyFunSuite with RandomInputs {
 
   test("many folders are thinned, and their rows stay") {
     val folders = Seq.tabulate(300)(f =>
-      (KeyColumn.of(LongType, (0L until 2000L).map(_ * 300 + f)).ranked, 2.0))
+      (KeyColumns.of(LongType, (0L until 2000L).map(_ * 300 + f)).ranked, 2.0))
     val values = ValueDistribution.of(folders).get
     assert(math.abs(values.total - 1200000.0) < 1e-3)
     val half = values.rowsIn(FileRange(0L, 299999L)) / values.total
@@ -80,7 +80,7 @@ class PointQueriesSuite extends AnyFunSuite with RandomInputs {
         val n = 50 + random.nextInt(500)
         val columns = Seq.fill(2)(Seq.fill(n)(
           if (random.nextInt(9) == 0) null else random.nextInt(60): Any))
-        val sample = FolderSample(columns.map(KeyColumn.of(IntegerType, _)).toIndexedSeq)
+        val sample = FolderSample(columns.map(KeyColumns.of(IntegerType, _)).toIndexedSeq)
         val grid = Grid.build(
           Seq("a" -> IntegerType, "b" -> IntegerType),
           IndexedSeq(n.toLong),

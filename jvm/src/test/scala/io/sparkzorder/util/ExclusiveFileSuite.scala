@@ -13,7 +13,8 @@ import io.sparkzorder.log.StateTestBase
 class ExclusiveFileSuite extends StateTestBase {
 
   test("of many threads exactly one creates the file, and it has its whole content") {
-    // on the faulty scheme Hadoop's check and rename are two steps, so only local disk races here
+    // on the scheme `faulty`, Hadoop checks and renames in two steps, so this race is run on local
+    // disk only
     val threads = 8
     val pool = Executors.newFixedThreadPool(threads)
     try withTable { (dir, state) =>
@@ -77,7 +78,7 @@ class ExclusiveFileSuite extends StateTestBase {
   test("a content that cannot be written is an error, and no empty record") {
     withScheme("faulty") { (dir, state) =>
       state.create()
-      // as with a quota: the file is made, its content has no room
+      // as with a quota: the file can be created, but there is no space for its content
       class Full extends java.io.IOException("no room")
       val full = new io.sparkzorder.FaultyFileSystem {
         override def createNonRecursive(

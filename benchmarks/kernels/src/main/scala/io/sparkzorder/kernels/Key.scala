@@ -8,7 +8,7 @@ import org.openjdk.jmh.infra.Blackhole
 import org.apache.spark.sql.types.LongType
 
 import io.sparkzorder.bits.ZValues
-import io.sparkzorder.ordering.{ColumnRangeIds, ZCurve}
+import io.sparkzorder.ordering.{ColumnRanks, ZCurve}
 
 /** The whole key of a row of BIGINT columns: a search in 1023 bounds a column, and the Z-value. */
 @BenchmarkMode(Array(Mode.AverageTime))
@@ -27,7 +27,7 @@ class Key {
     val bits = ZValues.bitsPerColumn(columns)
     curve = new ZCurve(Array.fill(columns) {
       val sample = Array.fill[Any](1023)(r.nextLong())
-      ColumnRangeIds.fromSample(LongType, sample, null, 0, bits, sample.length)
+      ColumnRanks.fromSample(LongType, sample, null, 0, sample.length).toRangeIds(1 << bits)
     })
   }
 

@@ -9,13 +9,15 @@ import org.apache.spark.sql.types.IntegerType
 
 import io.sparkzorder.ordering.{OrderedType, TypeBridge}
 
-/** The checks of arguments that the functions share; they fail with Spark's own conditions. */
-private[sparkzorder] object ArgumentChecks {
+/** Checks of function arguments. They raise Spark's own error conditions. */
+private[expressions] object ArgumentChecks {
 
   private val orderableTypes =
     "BOOLEAN, a numeric type, a date or time, an ANSI interval, a STRING in binary order, or BINARY"
 
-  /** Spark's WRONG_NUM_ARGS, for what the registry cannot check: functions of any number of columns. */
+  /**
+   * Raises Spark's WRONG_NUM_ARGS. The registry cannot check functions of any number of columns.
+   */
   def requireCount(function: String, expected: String, actual: Int, valid: Boolean): Unit =
     if (!valid) {
       throw new AnalysisException(
@@ -27,7 +29,7 @@ private[sparkzorder] object ArgumentChecks {
           "docroot" -> "https://spark.apache.org/docs/latest"))
     }
 
-  /** Every argument is of an orderable atomic type. */
+  /** Checks that every argument has an orderable atomic type. */
   def orderable(function: String, arguments: Seq[Expression]): TypeCheckResult =
     arguments.zipWithIndex
       .collectFirst {
@@ -39,7 +41,7 @@ private[sparkzorder] object ArgumentChecks {
       }
       .getOrElse(TypeCheckSuccess)
 
-  /** `argument` is a literal INT within `range`. */
+  /** Checks that `argument` is a literal INT within `range`. */
   def literalInt(name: String, argument: Expression, range: Range.Inclusive): TypeCheckResult =
     if (!argument.foldable) {
       DataTypeMismatch(
@@ -62,7 +64,7 @@ private[sparkzorder] object ArgumentChecks {
       }
     }
 
-  /** Spark's UNEXPECTED_INPUT_TYPE for the argument at `index`, from 0. */
+  /** Spark's UNEXPECTED_INPUT_TYPE for the argument at `index`, counted from 0. */
   def unexpectedType(argument: Expression, index: Int, required: String): TypeCheckResult =
     DataTypeMismatch(
       "UNEXPECTED_INPUT_TYPE",

@@ -8,17 +8,17 @@ import scala.collection.mutable.ArrayBuffer
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /**
- * A sample of key rows, each standing for `weight` rows of the input.
+ * A weighted sample of key rows. A row of weight w represents w rows of the input.
  *
- * A task draws its own by reservoir sampling (Li's Algorithm L: a skipped row costs one comparison),
- * each row standing for `seen / size` rows. Samples of several tasks are joined, and thinned by
- * systematic sampling over their weights while they are too many. All draws are from a fixed seed, so
- * that a task that runs again gives the same sample.
+ * Each task draws a sample by reservoir sampling (Li's Algorithm L, in which a skipped row costs
+ * one comparison). Its rows have the weight `seen / size`. The reader joins the samples of the
+ * tasks. If they have too many rows, it thins them by systematic sampling over the weights. The
+ * seed is fixed, so a task that Spark runs again draws the same sample.
  *
  * @param fields the number of columns of a key row
- * @param seed of the draws
+ * @param seed the seed of the random numbers
  */
-private[sparkzorder] final class KeySample(fields: Int, seed: Long) {
+private[sampling] final class KeySample(fields: Int, seed: Long) {
   import KeySample._
 
   private val random = new SplittableRandom(seed)
@@ -30,13 +30,13 @@ private[sparkzorder] final class KeySample(fields: Int, seed: Long) {
   private var joinedRows = new ArrayBuffer[UnsafeRow]
   private var joinedWeights = new ArrayBuffer[Double]
 
-  /** Counts one row of the input; true if it must be given to [[put]]. */
+  /** Counts one row of the input; true if the caller must pass that row to [[put]]. */
   def wantsNext(): Boolean = {
     seen += 1
     seen <= TaskRows || seen == next
   }
 
-  /** Keeps the row that [[wantsNext]] wanted; it must not be changed any more. */
+  /** Adds a row for which [[wantsNext]] was true. The caller must not change the row afterwards. */
   def put(row: UnsafeRow): Unit = {
     if (reservoir.length < TaskRows) reservoir += row
     else reservoir(random.nextInt(TaskRows)) = row
@@ -68,7 +68,10 @@ private[sparkzorder] final class KeySample(fields: Int, seed: Long) {
     if (joinedRows.length > 2 * MergedRows) thin()
   }
 
-  /** Takes a row for every `step` of weight, so that every row stands for a multiple of `step`. */
+  /**
+   * Takes one row for each `step` of weight, so the weight of every row becomes a multiple of
+   * `step`.
+   */
   private def thin(): Unit = {
     val step = joinedWeights.sum / MergedRows
     val rows = new ArrayBuffer[UnsafeRow](MergedRows)
@@ -113,12 +116,12 @@ private[sparkzorder] final class KeySample(fields: Int, seed: Long) {
   }
 }
 
-private[sparkzorder] object KeySample {
+private[sampling] object KeySample {
 
-  /** Rows that one task keeps: they travel to one reader. */
+  /** Rows that one task keeps. All tasks send theirs to one reader. */
   val TaskRows = 10000
 
-  /** Rows that the reader keeps of all tasks. */
+  /** Rows that the reader keeps of all tasks together. */
   val MergedRows = 50000
 
   def fromBytes(fields: Int, seed: Long, bytes: Array[Byte]): KeySample =

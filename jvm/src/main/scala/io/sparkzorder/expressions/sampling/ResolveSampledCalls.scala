@@ -1,30 +1,34 @@
 package io.sparkzorder.expressions.sampling
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
 
 /**
- * Replaces each [[SampledCall]] by an expression that reads its ranks from a sample of the operator's
+ * Replaces each [[SampledCall]] by an expression that reads ranks from a sample of the operator's
  * input.
  *
- * The sample is an uncorrelated scalar subquery over that input, so Spark runs it when the query runs
- * and not before (EXPLAIN starts no job), once for all calls of the operator, and plans it as any
+ * The sample is an uncorrelated scalar subquery over that input. Spark runs it once for all calls
+ * of the operator, and only when the query runs, so EXPLAIN starts no job. Spark plans it like any
  * other subquery: below caches, in commands, in views.
  *
- * Runs after resolution, when the input's columns are known, and before Spark's checks, so that a call
- * that cannot be sampled is refused by our own condition.
+ * The rule runs after resolution, when the columns of the input are known, and before Spark's
+ * checks, so that a call whose input cannot be sampled fails with our own error condition.
  */
 object ResolveSampledCalls extends Rule[LogicalPlan] {
+  import SampledCall._
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    // a part of a query may come here before the rest of it is resolved; it comes again
+    // Spark may apply the rule to a part of a query that is not yet resolved, and applies it again
+    // later
     if (!enabled || !plan.resolved && plan.exists(_.expressions.exists(!_.resolved))) plan
     else {
       plan.resolveOperatorsUp {
-        case op if calls(op).nonEmpty =>
+        case op if in(op).nonEmpty =>
           SamplingLimits.check(op)
           rewrite(op)
       }
@@ -36,15 +40,15 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
       Settings.Enabled.sessionKey)
 
   private def rewrite(op: LogicalPlan): LogicalPlan = op match {
-    case aggregate: Aggregate if calls(aggregate).exists(SampledAggregate.isOverGroups) =>
+    case aggregate: Aggregate if in(aggregate).exists(SampledAggregate.isOverGroups) =>
       val overGroups = SampledAggregate.split(aggregate)
       sampled(overGroups.copy(child = sampled(overGroups.child)))
     case _ => sampled(op)
   }
 
-  /** Replaces the calls of an operator, those that are arguments of others first. */
+  /** Replaces the calls of an operator, starting with those that are arguments of other calls. */
   private def sampled(op: LogicalPlan): LogicalPlan = {
-    val innermost = calls(op).filterNot(_.children.exists(_.exists(isCall)))
+    val innermost = in(op).filterNot(_.children.exists(_.exists(isCall)))
     if (innermost.isEmpty) op
     else {
       val replacements = innermost.groupBy(SamplingLimits.inputOf(op, _)).toSeq.flatMap {
@@ -57,7 +61,7 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
     }
   }
 
-  /** What evaluates calls over one input: they share a sample. */
+  /** The replacements of calls over one input, which share a sample. */
   private def bySample(input: LogicalPlan, calls: Seq[SampledCall]): Seq[Expression] = {
     val columns = ExpressionSet(calls.flatMap(_.sampledColumns)).toSeq
     val sample = ScalarSubquery(sampleOf(input, columns))
@@ -66,7 +70,7 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
     }
   }
 
-  /** The aggregate over the input; computed columns get a projection of their own. */
+  /** The sampling aggregate over the input, with a projection for columns that must be computed. */
   private def sampleOf(input: LogicalPlan, columns: Seq[Expression]): LogicalPlan = {
     val named = columns.map {
       case a: Attribute => a
@@ -75,12 +79,80 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
     val keys = SampleKeys(named.map(_.toAttribute)).toAggregateExpression()
     Aggregate(Nil, Seq(Alias(keys, "sample")()), Project(named, input))
   }
+}
 
-  private[sparkzorder] def calls(op: LogicalPlan): Seq[SampledCall] =
-    op.expressions.flatMap(_.collect { case c: SampledCall if c.isSampled => c })
+/** Calls over the results of an aggregate, as in `SELECT zorder(max(a), b) ... GROUP BY b`. */
+private[sampling] object SampledAggregate {
 
-  private[sparkzorder] def isCall(e: Expression): Boolean = e match {
-    case c: SampledCall => c.isSampled
+  def isOverGroups(call: SampledCall): Boolean =
+    call.children.exists(_.exists(_.isInstanceOf[AggregateExpression]))
+
+  /**
+   * Splits the aggregate into a projection, which has the calls over groups, and an aggregate
+   * below.
+   */
+  def split(aggregate: Aggregate): Project = {
+    val computed = Seq.newBuilder[NamedExpression]
+    def below(e: Expression): Expression =
+      if (e.foldable) e
+      else if (!e.exists(isCallOverGroups)) {
+        val alias = Alias(e, "group")()
+        computed += alias
+        alias.toAttribute
+      } else e.mapChildren(below)
+    val above = aggregate.aggregateExpressions.map {
+      case e if e.exists(isCallOverGroups) => below(e).asInstanceOf[NamedExpression]
+      case e =>
+        computed += e
+        e.toAttribute
+    }
+    Project(above, aggregate.copy(aggregateExpressions = computed.result()))
+  }
+
+  private def isCallOverGroups(e: Expression): Boolean = e match {
+    case c: SampledCall => c.isSampled && isOverGroups(c)
     case _ => false
   }
+}
+
+/** Checks whether the input of a call can be sampled. */
+private[sampling] object SamplingLimits {
+
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_SAMPLING_NOT_SUPPORTED */
+  def check(op: LogicalPlan): Unit = {
+    val calls = SampledCall.in(op)
+    val inLambda = op.expressions.flatMap(_.collect { case l: LambdaFunction => l }).flatMap {
+      SampledCall.in(_)
+    }
+    inLambda.headOption.foreach(refuse(_, "inside a lambda function"))
+    calls.find(c => hasOuter(c)).foreach(refuse(_, "over columns of an outer query"))
+    calls.headOption.foreach { call =>
+      if (op.isStreaming) refuse(call, "on a stream")
+      if (op.children.exists(_.exists(PlanBridge.isRecursion))) {
+        refuse(call, "inside a recursive query")
+      }
+      if (op.children.exists(_.exists(_.expressions.exists(hasOuter)))) {
+        refuse(call, "in a subquery that depends on columns of an outer query")
+      }
+    }
+  }
+
+  /**
+   * The index of the operator's input that a call samples. For a join, that input must have all
+   * columns of the call.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_SAMPLING_NOT_SUPPORTED
+   */
+  def inputOf(op: LogicalPlan, call: SampledCall): Int = op.children match {
+    case Seq(_) => 0
+    case Seq() => refuse(call, s"in ${op.nodeName}, which has no input")
+    case inputs =>
+      val index = inputs.indexWhere(i => call.references.subsetOf(i.outputSet))
+      if (index < 0) refuse(call, "over columns of both sides of a join") else index
+  }
+
+  def refuse(call: SampledCall, where: String): Nothing =
+    throw ZOrderErrors.samplingNotSupported(call.prettyName, where)
+
+  private def hasOuter(e: Expression): Boolean = e.exists(_.isInstanceOf[OuterReference])
 }

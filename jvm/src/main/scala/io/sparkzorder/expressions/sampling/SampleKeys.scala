@@ -13,11 +13,11 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.ordering.{ColumnRanks, OrderedStrings}
 
 /**
- * The aggregate of the sampling subquery: keeps a sample of rows of the columns and gives their
+ * The aggregate of the sampling subquery: draws a sample of the columns and returns their
  * [[SampledRanks]].
  *
- * One pass and one sample serve any number of columns. Strings and binaries are kept to their first
- * [[SampleKeys.MaxValueBytes]] bytes, so that a sample stays small whatever the rows hold.
+ * One pass and one sample serve any number of columns. The sample holds only the first
+ * [[SampleKeys.MaxValueBytes]] bytes of a string or binary, so large values do not make it large.
  *
  * @param children columns of orderable atomic types
  */
@@ -33,7 +33,7 @@ case class SampleKeys(
 
   @transient private lazy val toUnsafe = UnsafeProjection.create(children.map(_.dataType).toArray)
 
-  // a retried task has the same partition and so draws the same rows
+  // a retried task has the same partition id, so it draws the same rows
   override def createAggregationBuffer(): KeySample =
     new KeySample(children.length, SampleKeys.Seed + TaskContext.getPartitionId())
 
@@ -87,17 +87,19 @@ case class SampleKeys(
       newChildren: IndexedSeq[Expression]): SampleKeys = copy(children = newChildren)
 }
 
-private[sparkzorder] object SampleKeys {
+private[sampling] object SampleKeys {
 
-  /** Bounds of a column: what range ids of 16 bits make use of, and small enough to send about. */
+  /**
+   * Bounds of a column: enough for range ids of 16 bits, and small enough to send to every task.
+   */
   val MaxBounds = 4096
 
-  /** What is kept of a string: long enough for paths and addresses. */
+  /** Bytes of a string that the sample keeps: enough for paths and addresses. */
   val MaxValueBytes = 256
 
   private val Seed = 0x5a6f72646572L
 
-  /** A value that may be kept: its own copy happens where the row becomes unsafe. */
+  /** Cuts a long value. Values are copied later, when the row becomes an UnsafeRow. */
   private def shortened(value: Any): Any = value match {
     case s: UTF8String if s.numBytes > MaxValueBytes =>
       UTF8String.fromBytes(OrderedStrings.padded(s, MaxValueBytes))

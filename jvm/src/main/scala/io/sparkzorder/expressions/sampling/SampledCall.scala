@@ -1,19 +1,24 @@
 package io.sparkzorder.expressions.sampling
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.types.{DataType, LongType}
 
 import io.sparkzorder.errors.ZOrderErrors
 
 /**
- * A call whose result depends on the distribution of its columns. The parser makes it, and
- * [[ResolveSampledCalls]] replaces it by an expression that can be evaluated.
+ * A function call whose result depends on the distribution of its columns. [[ResolveSampledCalls]]
+ * replaces it by an expression that can be evaluated.
  */
 trait SampledCall extends Expression {
 
   /** Whether this call needs a sample. */
   def isSampled: Boolean
 
-  /** The columns whose distribution is needed. */
+  /** The columns whose distribution the call needs. */
   def sampledColumns: Seq[Expression]
 
   /**
@@ -24,7 +29,42 @@ trait SampledCall extends Expression {
    */
   def bySample(sample: Expression, positions: Seq[Int]): Expression
 
-  /** Fails: the rule has not seen this call. */
+  /** Raises an error, because [[ResolveSampledCalls]] has not replaced this call. */
   protected def notSampled(): Nothing =
     throw ZOrderErrors.samplingNotSupported(prettyName, "while spark.zorder.enabled is false")
+}
+
+private[sampling] object SampledCall {
+
+  /** The calls of an expression, or of an operator's own expressions, that need a sample. */
+  def in(e: Expression): Seq[SampledCall] = e.collect { case c: SampledCall if c.isSampled => c }
+  def in(op: LogicalPlan): Seq[SampledCall] = op.expressions.flatMap(in(_: Expression))
+
+  def isCall(e: Expression): Boolean = e match {
+    case c: SampledCall => c.isSampled
+    case _ => false
+  }
+}
+
+/** A sampled call that returns the position of a row on a curve through its columns, a BIGINT. */
+trait SampledCurve extends SampledCall {
+
+  /** The maximum number of columns; the minimum is 1. */
+  protected def maxColumns: Int
+
+  override def nullable: Boolean = false
+  override def dataType: DataType = LongType
+  override def foldable: Boolean = false
+
+  override def checkInputDataTypes(): TypeCheckResult = {
+    val n = children.length
+    ArgumentChecks.requireCount(prettyName, s"1 to $maxColumns", n, n >= 1 && n <= maxColumns)
+    ArgumentChecks.orderable(prettyName, children)
+  }
+
+  override def isSampled: Boolean = true
+  override def sampledColumns: Seq[Expression] = children
+
+  override def eval(input: InternalRow): Any = notSampled()
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = notSampled()
 }

@@ -24,9 +24,10 @@ import io.sparkzorder.ordering.{
 /**
  * The ranks of several columns as one BINARY, the value of a sampling subquery.
  *
- * The form, big-endian: the end of each column's part counted from the start of the parts, as INTs
- * after their number; then each column's part: the number of bounds, the mid-ranks of their slots as
- * DOUBLEs, the bounds as BIGINTs or as byte strings that follow their length.
+ * The format, big-endian: the number of columns; for each column the end of its part, as an INT
+ * offset from the start of the first part; then the parts. A part consists of the number of bounds,
+ * the mid-ranks of their slots as DOUBLEs, and the bounds as BIGINTs or as byte strings after their
+ * length.
  */
 private[sparkzorder] object SampledRanks {
 
@@ -86,14 +87,14 @@ private[sparkzorder] object SampledRanks {
 }
 
 /**
- * Reads the range ids of some columns from the BINARY of a sample; what generated code holds on to.
+ * Reads the range ids of some columns from the BINARY of a sample. Generated code keeps a reader.
  *
  * @param types the columns' types
  * @param positions the columns' positions in the sample
  */
 final class SampleReader(types: Array[DataType], positions: Array[Int]) extends Serializable {
 
-  /** Range ids in 0 until `buckets`, one a column. Without a sample (null) all are 0. */
+  /** Range ids in 0 until `buckets` for each column. Without a sample (null) all ids are 0. */
   def rangeIds(sample: Array[Byte], buckets: Int): Array[ColumnRangeIds] =
     types.zip(positions).map { case (dataType, position) =>
       val ranks =

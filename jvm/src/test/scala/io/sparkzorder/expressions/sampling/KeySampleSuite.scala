@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProj
 import org.apache.spark.sql.types.{DataType, LongType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The reservoir of one task, and the join of many. */
+/** The sample of one task, and the joined sample of many tasks. */
 class KeySampleSuite extends SparkFunSuite {
   import KeySample.{MergedRows, TaskRows}
 
@@ -36,7 +36,7 @@ class KeySampleSuite extends SparkFunSuite {
     val sample = content(drawn(0 until n))
     assert(sample.size === TaskRows && sample.map(_._1).distinct.size === TaskRows)
     assert(math.abs(sample.map(_._2).sum - n) < 1e-3)
-    // each tenth of the input gave a tenth of the sample, within five standard deviations
+    // each tenth of the input contributes a tenth of the sample, within five standard deviations
     val tenths = sample.groupBy(_._1 * 10 / n).map { case (t, rows) => t -> rows.size }
     (0L to 9L).foreach(t => assert(math.abs(tenths(t) - TaskRows / 10) < 150, tenths))
   }
@@ -54,7 +54,7 @@ class KeySampleSuite extends SparkFunSuite {
 
   test("samples of many tasks are thinned by weight") {
     val all = new KeySample(1, 1)
-    // thirty tasks, the later ones with more rows than they keep
+    // thirty tasks; the later ones have more rows than a task keeps
     val counts = (0 until 30).map(t => if (t < 15) TaskRows / 2 else 3 * TaskRows)
     val starts = counts.scanLeft(0)(_ + _)
     counts.zip(starts).foreach { case (n, start) => all.join(drawn(start until start + n, start)) }

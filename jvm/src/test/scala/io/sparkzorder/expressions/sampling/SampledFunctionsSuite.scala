@@ -11,14 +11,17 @@ import io.sparkzorder.bits.ZValues
 class SampledFunctionsSuite extends ZOrderSessionSuite {
   override def beforeAll(): Unit = {
     super.beforeAll()
-    // 16 rows: the grid of 4 by 4, and a key that repeats
+    // 16 rows: a grid of 4 by 4, and a key that repeats
     spark.range(16).selectExpr("id", "int(id div 4) a", "id % 4 b", "string(id % 2) s")
       .repartition(2)
       .createOrReplaceTempView("grid")
     spark.range(0, 8).selectExpr("id k", "int(id) v").createOrReplaceTempView("small")
   }
 
-  /** The Z-value of the grid's point: four values of a column have ids in the quarters' middles. */
+  /**
+   * The Z-value of a grid point. The four values of a column have ids in the middle of each
+   * quarter.
+   */
   private def z(a: Long, b: Long): Long = {
     val ids = Seq(a, b).map(v => ((2 * v + 1) * (1 << 16) / 8).toInt)
     ZValues.interleave(ids.toArray)

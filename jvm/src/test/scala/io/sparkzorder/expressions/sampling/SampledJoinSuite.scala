@@ -12,7 +12,7 @@ class SampledJoinSuite extends ZOrderSessionSuite {
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    // ids in 4 ranges: l's are a div 2, r's are b div 5
+    // with 4 ranges, the ids of l are a div 2 and those of r are b div 5
     spark.range(8).selectExpr("id a", "id % 3 x").createOrReplaceTempView("l")
     spark.range(20).selectExpr("id b", "id % 2 y").createOrReplaceTempView("r")
   }

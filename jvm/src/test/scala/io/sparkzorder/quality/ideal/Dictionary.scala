@@ -5,27 +5,32 @@ import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.ordering.{FixedOrder, OrderedType}
 
-/** The distinct values of a column in their order; a value's rank is its place among them. */
+/**
+ * The distinct values of a column in their order. The rank of a value is its position among them.
+ */
 private[quality] sealed trait Dictionary {
   def size: Int
 
-  /** How many of the values are below `value`: the rank of a value of the column. */
+  /** How many of the values are below `value`. For a value of the column, this is its rank. */
   def below(value: Any): Int
 
-  /** How many of the values are `value` or below it. */
+  /** How many of the values are at most `value`. */
   def upTo(value: Any): Int
 }
 
 private[quality] object Dictionary {
 
-  /** @param values values that are not NULL, in any order */
+  /** @param values in any order, without NULL */
   def of(dataType: DataType, values: Array[Any]): Dictionary =
     OrderedType.of(dataType) match {
       case Some(order: FixedOrder) => new LongDictionary(order, values)
       case _ => new ObjectDictionary(TypeUtils.getInterpretedOrdering(dataType), values)
     }
 
-  /** Number of leading places for which `holds`, when no place after the first other one does. */
+  /**
+   * The number of leading positions for which `holds`; it must hold for no position after the first
+   * false one.
+   */
   def leading(size: Int)(holds: Int => Boolean): Int = {
     var lo = 0
     var hi = size

@@ -1,27 +1,30 @@
 package io.sparkzorder.quality.ideal
 
 /**
- * What a query reads at best when the columns are independent: `units` equal boxes, each column cut
- * into slabs of equal weight. A column of few values takes no more slabs than it has values, and
- * leaves the rest to the others.
+ * The best possible grid for independent columns: each column is cut into slabs of equal weight,
+ * which gives `units` equal boxes. A column of few values has at most as many slabs as values, so
+ * the other columns get more.
  *
- * The number of slabs need not be whole: their product is the number of units, however that factors.
+ * Numbers of slabs can be fractions, because their product must be the number of units.
  *
  * @param distinct number of distinct values of each column
  */
 final class IdealGrid(units: Double, distinct: Seq[Double]) {
 
-  /** Slabs of each column. */
+  /** The number of slabs of each column. */
   val slabs: IndexedSeq[Double] =
     IdealGrid.bits(IdealGrid.log2(units), distinct.map(IdealGrid.log2)).map(math.pow(2, _))
 
-  /** Units that a point query on column `c` reads. */
+  /** The number of units that a point query on column `c` reads. */
   def point(c: Int): Double = units / slabs(c)
 
-  /** Units that a range of `share` of the rows reads, for a column that has very many values. */
+  /**
+   * The number of units that a range of `share` of the rows reads, for a column with very many
+   * values.
+   */
   def range(c: Int, share: Double): Double = units * fraction(c, share)
 
-  /** Units that a box of such ranges in two columns reads. */
+  /** The number of units that a box of two such ranges reads. */
   def box(a: Int, b: Int, share: Double): Double = units * fraction(a, share) * fraction(b, share)
 
   private def fraction(c: Int, share: Double): Double =
@@ -30,14 +33,15 @@ final class IdealGrid(units: Double, distinct: Seq[Double]) {
 
 object IdealGrid {
 
-  /** For columns that have more values than a grid has slabs. */
+  /** For columns with more values than slabs. */
   def continuous(units: Double, columns: Int): IdealGrid =
     new IdealGrid(units, Seq.fill(columns)(Double.PositiveInfinity))
 
   /**
-   * Mean number of slabs that a range of `width` of all rows touches, when `slabs` equal slabs are cut
-   * and the range lies anywhere. Each inner edge at `b / k` adds the share of places whose range lies on
-   * both sides of it. Between two whole numbers of slabs the mean is interpolated linearly.
+   * Mean number of slabs that a range touches, over all positions of the range. There are `slabs`
+   * equal slabs, and the range covers `width` of all rows. The range touches one slab, and one more
+   * for each inner edge, at `b / k`, that it crosses. For a fractional `slabs`, the mean is
+   * interpolated linearly.
    */
   def slabsTouched(slabs: Double, width: Double): Double = {
     val lower = math.floor(slabs).toInt
@@ -52,7 +56,7 @@ object IdealGrid {
       Seq(at, 1 - at, width, 1 - width).min / (1 - width)
     }.sum
 
-  /** Shares `total` bits out evenly, but to no column more than its limit. */
+  /** Divides `total` bits evenly among the columns, but gives no column more than its limit. */
   private[quality] def bits(total: Double, limits: Seq[Double]): IndexedSeq[Double] = {
     val shared = Array.fill(limits.size)(0.0)
     var left = total

@@ -8,12 +8,12 @@ class IdealGridSuite extends AnyFunSuite {
 
   test("slabs that a range touches") {
     near(IdealGrid.slabsTouched(1, 0.3), 1)
-    // one edge in the middle: a tenth of all rows over 0.9 of places
+    // one edge in the middle: a tenth of all rows crosses it in 0.1 / 0.9 of its positions
     near(IdealGrid.slabsTouched(2, 0.1), 1 + 0.1 / 0.9)
-    // edges at a quarter, a half and three quarters of all rows, half of which the range covers
+    // edges at a quarter, a half and three quarters of the rows; the range covers half of the rows
     near(IdealGrid.slabsTouched(4, 0.5), 1 + (0.25 + 0.5 + 0.25) / 0.5)
     near(IdealGrid.slabsTouched(4, 1e-12), 1)
-    // nearly all rows touch every slab
+    // a range of nearly all rows touches every slab
     near(IdealGrid.slabsTouched(4, 1 - 1e-12), 4)
     near(
       IdealGrid.slabsTouched(2.5, 0.1),
@@ -45,12 +45,12 @@ class IdealGridSuite extends AnyFunSuite {
     val grid = new IdealGrid(64, Seq(400000, 2))
     near(grid.point(0), 2)
     near(grid.point(1), 32)
-    // of 5 bits the column of two values takes one, and the others two each
+    // of 5 bits, the column with two values gets one and the others get two each
     val three = new IdealGrid(32, Seq(1e6, 2, 1e6))
     near(three.point(1), 16)
     near(three.point(0), 8)
     near(three.point(2), 8)
-    // fewer keys than units: each value is a slab
+    // fewer values than units: each value is a slab
     val few = new IdealGrid(64, Seq(3, 5))
     near(few.point(0), 64.0 / 3)
     near(few.point(1), 64.0 / 5)

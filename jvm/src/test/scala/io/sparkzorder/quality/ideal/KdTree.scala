@@ -3,33 +3,34 @@ package io.sparkzorder.quality.ideal
 import scala.collection.mutable.ArrayBuffer
 
 /**
- * A leaf of the oracle.
+ * A leaf of the kd-tree.
  *
- * @param rows numbers of the rows in it
- * @param files files that it stands for: more than one where a single key was given several
+ * @param rows the numbers of its rows
+ * @param files the number of files that it represents: more than one for a very frequent key
  */
 final case class KdLeaf(rows: Array[Int], files: Int)
 
 /**
- * An independent oracle for data of every kind: a kd-tree over all rows (Friedman, Bentley and Finkel
- * 1977). A node is split in the column that spreads over the largest share of the whole table's rows,
- * at the boundary between two values that is nearest to the wanted number of rows. Equal values are
- * never separated, so that a node of one key stays whole. NULL is the lowest value.
+ * An independent reference for any data: a kd-tree over all rows (Friedman, Bentley and Finkel
+ * 1977). A node is split by the column whose values in the node span the largest share of the
+ * table's rows, at the boundary between two values that is nearest to the wanted number of rows.
+ * Equal values are never separated, so a node with only one key is not split. NULL is the lowest
+ * value.
  */
 final class KdTree(columns: IndexedSeq[RankedColumn], files: Int) {
   private val rows: Array[Int] = columns.head.ranks.indices.toArray
 
-  // rows of the table up to a rank, NULLs included
+  // the number of rows of the table up to a rank, including NULLs
   private val nulls: IndexedSeq[Long] = columns.map(c => c.ranks.length - c.rows)
 
-  /** The leaves, from the lowest on. */
+  /** The leaves in ascending order. */
   val leaves: IndexedSeq[KdLeaf] = {
     val found = ArrayBuffer.empty[KdLeaf]
     grow(0, rows.length, files, found)
     found.toIndexedSeq
   }
 
-  /** The ranges of a column, one a file. */
+  /** The range of a column in each file. */
   def ranges(column: Int): IndexedSeq[RankRange] = leaves.flatMap { leaf =>
     val ranks = columns(column).ranks
     var low = Int.MaxValue
@@ -58,7 +59,7 @@ final class KdTree(columns: IndexedSeq[RankedColumn], files: Int) {
     }
   }
 
-  /** The column with the widest extent of those that have two values in the node. */
+  /** The column with the widest extent among those with at least two values in the node. */
   private def widestColumn(from: Int, to: Int): Option[Int] = {
     val extents = columns.indices.flatMap { c =>
       val ranks = columns(c).ranks
@@ -72,7 +73,7 @@ final class KdTree(columns: IndexedSeq[RankedColumn], files: Int) {
       }
       if (low == high) None else Some(c -> (tableRowsUpTo(c, high) - tableRowsUpTo(c, low - 1)))
     }
-    // the first of equals
+    // the first column wins a tie
     if (extents.isEmpty) None else Some(extents.maxBy { case (c, extent) => (extent, -c) }._1)
   }
 

@@ -21,9 +21,12 @@ class KdTreeSuite extends AnyFunSuite with RandomInputs {
         rows.map(r => r(c).map(Int.box).orNull: Any).toArray)
     }
 
-  /** The tree by its definition, slowly: rows of each leaf with the files that it stands for. */
+  /**
+   * A literal implementation of the tree: the rows of each leaf, and the number of files it
+   * represents.
+   */
   private def slow(table: Seq[Row], node: Seq[Row], files: Int): Seq[(Seq[Row], Int)] = {
-    // None is the lowest
+    // None stands for NULL, the lowest value
     def extent(c: Int) = {
       val (low, high) = (node.map(_(c)).min, node.map(_(c)).max)
       table.count { r =>

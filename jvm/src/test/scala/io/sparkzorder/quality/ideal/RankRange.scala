@@ -1,8 +1,9 @@
 package io.sparkzorder.quality.ideal
 
 /**
- * The closed range of ranks that a unit may hold. Bounds that both lie between two neighbouring values
- * have `low` one above `high`: no point is in them, but a range of both neighbours covers them.
+ * The closed range of ranks that a unit can contain. If both bounds of the unit are between two
+ * neighbouring values, `low` is one above `high`: the unit contains neither value, but a query for
+ * a range with both values reads it.
  */
 final case class RankRange(low: Int, high: Int) {
   def isEmpty: Boolean = this == RankRange.Empty
@@ -13,6 +14,6 @@ final case class RankRange(low: Int, high: Int) {
 
 object RankRange {
 
-  /** Of a unit that holds only NULLs: no value is looked for in it. */
+  /** The range of a unit of NULLs only: no query for a value reads it. */
   val Empty: RankRange = RankRange(Int.MaxValue, -1)
 }

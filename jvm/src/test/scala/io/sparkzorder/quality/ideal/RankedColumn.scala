@@ -7,7 +7,7 @@ import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.FileRange
 
 /**
- * All values of one column as ranks, so that what follows is work on primitive numbers only.
+ * All values of one column as ranks, so that later computations use primitive numbers only.
  *
  * @param ranks rank of each row's value among the distinct values, or [[RankedColumn.Null]]
  */
@@ -19,7 +19,9 @@ final class RankedColumn private (
   /** Number of distinct values. */
   val distinct: Int = dictionary.size
 
-  /** For each rank, and for one more, the number of rows with a value of a lower rank. */
+  /**
+   * The number of rows with a value of a lower rank, for each rank and for the rank after the last.
+   */
   val rowsBelow: Array[Long] = {
     val counts = new Array[Long](distinct + 1)
     ranks.foreach(r => if (r != RankedColumn.Null) counts(r + 1) += 1)
@@ -31,10 +33,10 @@ final class RankedColumn private (
     counts
   }
 
-  /** Number of rows that have a value. */
+  /** Number of rows whose value is not NULL. */
   def rows: Long = rowsBelow(distinct)
 
-  /** The ranks of the values in a range of values. */
+  /** The ranks of the column's values within a range of values. */
   def ranksIn(range: FileRange): RankRange =
     RankRange(dictionary.below(range.min), dictionary.upTo(range.max) - 1)
 
@@ -53,7 +55,7 @@ object RankedColumn {
     new RankedColumn(column, ranks, dictionary)
   }
 
-  /** Top-level columns of a data frame, row by row in one order. */
+  /** The given top-level columns of a data frame, all with the same order of rows. */
   def of(frame: Frame, columns: Seq[String]): IndexedSeq[RankedColumn] = {
     val chosen = frame.select(columns.map(frame.col): _*)
     val rows = chosen.queryExecution.executedPlan.executeCollect()

@@ -3,8 +3,8 @@ package org.apache.spark.sql.sparkzorder
 import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, TypeCollection}
 
 /**
- * Spark's input types of expressions. In Spark's package, as their names are private to it, though
- * `ExpectsInputTypes`, which every extension with functions implements, is not.
+ * Spark's input types of expressions. Their names are private to Spark's package, although
+ * extensions need them to implement the public `ExpectsInputTypes`.
  */
 object InputTypes {
   type InputType = AbstractDataType

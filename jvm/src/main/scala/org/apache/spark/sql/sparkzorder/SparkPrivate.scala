@@ -9,10 +9,10 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.util.ThreadUtils
 
-/** What common code needs of Spark's `private[spark]` and `private[sql]` members. */
+/** Access to members of Spark that are `private[spark]` or `private[sql]`. */
 object SparkPrivate {
 
-  /** Registers a session setting of text type; a wrong value is refused by SET. */
+  /** Registers a session setting of type text. SET rejects wrong values. */
   def registerConf(
       key: String,
       default: Option[String],
@@ -31,25 +31,25 @@ object SparkPrivate {
     }
   }
 
-  /** The catalog's table behind a resolved one, unless it is of another kind of catalog. */
+  /** The catalog table of a resolved table; None for tables of other catalogs. */
   def catalogTable(table: Table): Option[CatalogTable] = table match {
     case t: V1Table => Some(t.v1Table)
     case _ => None
   }
 
-  /** Applies `f` to many things at once, in their order; fails as the first of them that fails. */
+  /** Applies `f` to all items in parallel, keeps their order, and raises the first item's error. */
   def inParallel[A, B](items: Seq[A], threadName: String, threads: Int)(f: A => B): Seq[B] =
     if (items.isEmpty) Nil
     else {
-      // Spark wraps what a thread throws, which would hide the condition of an error of ours
+      // Spark would wrap an exception of a thread and hide our error condition
       val tried =
         ThreadUtils.parmap(items, threadName, math.min(threads, items.size))(i => Try(f(i)))
       tried.map(_.get)
     }
 
   /**
-   * Runs a query and hands Spark's internal rows to the driver one by one: they are kept compressed
-   * until then. A row may not be kept.
+   * Runs a query and passes its internal rows to `body` one by one; the driver holds the others
+   * compressed. `body` must not keep a row.
    */
   def foreachInternal(frame: SparkLine.Frame)(body: InternalRow => Unit): Unit =
     SQLExecution.withNewExecutionId(frame.queryExecution, Some("zorder")) {

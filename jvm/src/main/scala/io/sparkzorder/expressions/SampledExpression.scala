@@ -22,24 +22,25 @@ import io.sparkzorder.ordering.{
   ZCurve
 }
 
-/** An expression over columns of one input that reads a sample of that input from a subquery. */
-sealed trait BySample extends Expression
+/** An expression over columns of one input that reads a sample of the input from a subquery. */
+sealed trait SampledExpression extends Expression
 
 /**
- * The range id of a column by a sample that is there when the query runs.
+ * The range id of a column by a sample that Spark draws when the query runs.
  *
  * @param buckets ids are in 0 until `buckets`
- * @param sample BINARY, a subquery over the operator's input; read at the first row only
+ * @param sample BINARY, a subquery over the operator's input; read only at the first row
  * @param position the column's position in the sample
  */
 case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, position: Int)
-    extends BySample {
+    extends SampledExpression {
 
   override def children: Seq[Expression] = Seq(child, sample)
   override def nullable: Boolean = false
   override def dataType: DataType = IntegerType
   override def foldable: Boolean = false
-  // the sample is drawn once, so it is the same for all rows even if its input is not deterministic
+  // the sample is drawn once, so all rows see the same sample even if its input is not
+  // deterministic
   override lazy val deterministic: Boolean = child.deterministic
   override def prettyName: String = RangePartitionId.Name
   override def toString: String = s"$prettyName($child, $buckets)"
@@ -48,7 +49,7 @@ case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, 
   @transient @volatile private var model: ColumnRangeIds = _
 
   override def eval(input: InternalRow): Any = {
-    // two threads may both read it, to the same result
+    // two threads may both read the sample, with the same result
     if (model == null) model = reader.rangeId(sample.eval(input).asInstanceOf[Array[Byte]], buckets)
     model.idOf(child.eval(input))
   }
@@ -84,19 +85,20 @@ case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, 
 }
 
 /**
- * The Z-value of columns by a sample that is there when the query runs.
+ * The Z-value of columns by a sample that Spark draws when the query runs.
  *
- * @param sample BINARY, a subquery over the operator's input; read at the first row only
+ * @param sample BINARY, a subquery over the operator's input; read only at the first row
  * @param positions the columns' positions in the sample
  */
 case class ZValueBySample(columns: Seq[Expression], sample: Expression, positions: Seq[Int])
-    extends BySample {
+    extends SampledExpression {
 
   override def children: Seq[Expression] = columns :+ sample
   override def nullable: Boolean = false
   override def dataType: DataType = LongType
   override def foldable: Boolean = false
-  // the sample is drawn once, so it is the same for all rows even if its input is not deterministic
+  // the sample is drawn once, so all rows see the same sample even if its input is not
+  // deterministic
   override lazy val deterministic: Boolean = columns.forall(_.deterministic)
   override def prettyName: String = ZOrder.Name
   override def toString: String = s"$prettyName(${columns.mkString(", ")})"
@@ -106,7 +108,7 @@ case class ZValueBySample(columns: Seq[Expression], sample: Expression, position
   @transient @volatile private var curve: ZCurve = _
 
   override def eval(input: InternalRow): Any = {
-    // two threads may both read it, to the same result
+    // two threads may both read the sample, with the same result
     if (curve == null) curve = reader.curve(sample.eval(input).asInstanceOf[Array[Byte]])
     var z = 0L
     var c = 0

@@ -1,0 +1,170 @@
+package io.sparkzorder.util
+
+import java.io.{File, FileNotFoundException, IOException}
+import java.nio.file.{
+  FileAlreadyExistsException => NioFileExists,
+  Files,
+  NoSuchFileException,
+  Path => NioPath,
+  StandardCopyOption,
+  StandardOpenOption
+}
+
+import scala.util.Try
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{
+  FileAlreadyExistsException,
+  FileContext,
+  FileSystem,
+  LocalFileSystem,
+  Options,
+  Path,
+  RawLocalFileSystem,
+  StreamCapabilities
+}
+
+/**
+ * File systems without the checksum files (`.name.crc`) that Hadoop writes beside every file on
+ * local disk. Every name under `_zorder/` must begin with `_`, and a checksum file outlives its
+ * file.
+ */
+private[sparkzorder] object RawFiles {
+  def of(path: Path, conf: Configuration): FileSystem = path.getFileSystem(conf) match {
+    case local: LocalFileSystem => local.getRawFileSystem
+    case other => other
+  }
+
+  /** True for the local disk, whose files `java.nio` reaches too. */
+  def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
+
+  private[util] def local(path: Path): NioPath = new File(path.toUri.getPath).toPath
+
+  /** Makes tasks write without checksum files on local disk too. */
+  def writeRaw(conf: Configuration): Configuration = {
+    conf.set("fs.file.impl", classOf[RawLocalFileSystem].getName)
+    // the cache would return the file system that other code uses, which writes checksum files
+    conf.setBoolean("fs.file.impl.disable.cache", true)
+    conf
+  }
+
+  /** Removes the checksum file of a file that was moved away. */
+  def sweepChecksum(fs: FileSystem, moved: Path): Unit =
+    if (isLocal(fs)) {
+      fs.delete(Paths.child(moved.getParent, s".${moved.getName}.crc"), false)
+    }
+}
+
+/**
+ * Renames a file as a metadata operation only. Hadoop's rename on local disk falls back to a copy
+ * that creates missing directories, so a file could reappear in a folder, or in a `_zorder/`, that
+ * another process has just dropped.
+ */
+private[sparkzorder] object FileMove {
+
+  /** @return false when the file or its new directory does not exist */
+  def rename(fs: FileSystem, from: Path, to: Path): Boolean =
+    if (RawFiles.isLocal(fs)) {
+      try {
+        Files.move(RawFiles.local(from), RawFiles.local(to), StandardCopyOption.ATOMIC_MOVE)
+        true
+      } catch { case _: NoSuchFileException => false }
+    } else {
+      try fs.rename(from, to)
+      catch { case _: FileNotFoundException => false }
+    }
+}
+
+/**
+ * Creates files that appear at once with all their content, and only if their name is free.
+ *
+ * On local disk a hard link does that, because Hadoop's local create and rename are not exclusive.
+ * Elsewhere a rename without overwrite does, as HDFS and ABFS with hierarchical namespace provide
+ * it.
+ */
+private[sparkzorder] object ExclusiveFile {
+  private val Attempts = 20
+  private val PauseMs = 50L
+  private val BufferBytes = 4096
+
+  /**
+   * @param run names the temporary file
+   * @return false when another process was first
+   */
+  def create(
+      fs: FileSystem,
+      path: Path,
+      run: String,
+      content: Array[Byte],
+      conf: Configuration): Boolean = {
+    val temporary = new Path(path.getParent, s"_tmp_${run}_${path.getName}")
+    try {
+      overwrite(fs, temporary, content)
+      publish(fs, temporary, path, conf)
+    } finally fs.delete(temporary, false)
+  }
+
+  /**
+   * Gives a complete file its final name, unless that name is taken.
+   *
+   * @param temporary the file, in the same directory; it may still exist afterwards
+   * @return false when another process was first
+   */
+  def publish(fs: FileSystem, temporary: Path, path: Path, conf: Configuration): Boolean =
+    if (RawFiles.isLocal(fs)) link(temporary, path) else rename(temporary, path, conf)
+
+  /**
+   * Writes a small file, without a checksum file on local disk. Several processes may write the
+   * same file with the same content at once.
+   */
+  def write(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
+    try overwrite(fs, path, content)
+    catch {
+      // HDFS revokes the file from a writer when a second writer creates it
+      case e: IOException => if (!appears(fs, path, content.length.toLong)) throw e
+    }
+
+  private def overwrite(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
+    if (RawFiles.isLocal(fs)) {
+      Files.write(
+        RawFiles.local(path),
+        content,
+        StandardOpenOption.CREATE,
+        StandardOpenOption.TRUNCATE_EXISTING,
+        StandardOpenOption.WRITE,
+        StandardOpenOption.SYNC)
+    } else {
+      // plain `create` would recreate the directories of a table that was overwritten concurrently
+      val out = fs.createNonRecursive(
+        path,
+        true,
+        BufferBytes,
+        fs.getDefaultReplication(path),
+        fs.getDefaultBlockSize(path),
+        null)
+      try {
+        out.write(content)
+        // object stores flush nothing before the end
+        if (out.hasCapability(StreamCapabilities.HSYNC)) out.hsync()
+      } finally out.close()
+    }
+
+  /** Waits until the writer that took a file over has finished it. */
+  private def appears(fs: FileSystem, path: Path, length: Long): Boolean =
+    !RawFiles.isLocal(fs) && (0 until Attempts).exists { attempt =>
+      if (attempt > 0) Thread.sleep(PauseMs)
+      Try(fs.getFileStatus(path).getLen == length).getOrElse(false)
+    }
+
+  private def link(from: Path, to: Path): Boolean =
+    try {
+      Files.createLink(RawFiles.local(to), RawFiles.local(from))
+      true
+    } catch { case _: NioFileExists => false }
+
+  private def rename(from: Path, to: Path, conf: Configuration): Boolean =
+    try {
+      FileContext.getFileContext(to.toUri, conf).rename(from, to, Options.Rename.NONE)
+      true
+    } catch { case _: FileAlreadyExistsException => false }
+}

@@ -1,0 +1,89 @@
+package io.sparkzorder.util
+
+import java.util.concurrent.{Callable, CountDownLatch, Executors}
+import java.util.concurrent.atomic.AtomicInteger
+
+import org.scalatest.funsuite.AnyFunSuite
+
+class WeightedCacheSuite extends AnyFunSuite {
+
+  private def cache = new WeightedCache[String, String](_.length.toLong)
+
+  test("a value is loaded once and then found") {
+    val c = cache
+    assert(c.get("a") === None)
+    assert(c.getOrLoad("a", 10)("12345") === "12345")
+    assert(c.getOrLoad("a", 10)(fail("loaded again")) === "12345")
+    assert(c.get("a") === Some("12345") && c.weight === 5)
+  }
+
+  test("the least recently used values go first") {
+    val c = cache
+    Seq("a", "b", "c").foreach(k => c.getOrLoad(k, 9)("123"))
+    c.getOrLoad("a", 9)(fail("loaded again"))
+    c.getOrLoad("d", 9)("123")
+    assert(c.get("b") === None)
+    assert(Seq("a", "c", "d").forall(c.get(_).nonEmpty) && c.weight === 9)
+    c.getOrLoad("e", 9)("123456")
+    assert(c.weight === 9 && c.get("e") === Some("123456") && c.get("d") === Some("123"))
+  }
+
+  test("a value over the limit is returned and not kept; each call has its own limit") {
+    val c = cache
+    assert(c.getOrLoad("a", 3)("12345") === "12345")
+    assert(c.get("a") === None && c.weight === 0)
+    c.getOrLoad("b", 100)("12345")
+    c.getOrLoad("c", 3)("1")
+    assert(c.get("b") === None && c.get("c") === Some("1"))
+  }
+
+  test("put replaces a value; clear forgets all") {
+    val c = cache
+    c.put("a", "123", 10)
+    c.put("a", "12345", 10)
+    assert(c.get("a") === Some("12345") && c.weight === 5)
+    c.put("b", "123456", 10)
+    assert(c.get("a") === None && c.weight === 6)
+    c.clear()
+    assert(c.get("b") === None && c.weight === 0)
+  }
+
+  test("a load that fails leaves nothing behind") {
+    val c = cache
+    intercept[IllegalStateException](c.getOrLoad("a", 10)(throw new IllegalStateException))
+    assert(c.get("a") === None && c.weight === 0)
+    assert(c.getOrLoad("a", 10)("1") === "1" && c.weight === 1)
+  }
+
+  test("clear during a load: the value is returned and not counted") {
+    val c = cache
+    assert(c.getOrLoad("a", 10) {
+      c.clear()
+      "1"
+    } === "1")
+    assert(c.get("a") === None && c.weight === 0)
+  }
+
+  test("threads that ask for one key wait for one load") {
+    val c = cache
+    val loads = new AtomicInteger
+    val begun = new CountDownLatch(1)
+    val pool = Executors.newFixedThreadPool(4)
+    try {
+      val asked = (0 until 4).map { _ =>
+        pool.submit(new Callable[String] {
+          override def call(): String = c.getOrLoad("a", 10) {
+            begun.countDown()
+            Thread.sleep(50)
+            s"load ${loads.incrementAndGet()}"
+          }
+        })
+      }
+      begun.await()
+      // another key does not wait
+      assert(c.getOrLoad("b", 10)("1") === "1")
+      assert(asked.map(_.get()).distinct === Seq("load 1"))
+      assert(c.weight === 7)
+    } finally pool.shutdownNow()
+  }
+}
