@@ -30,7 +30,7 @@ formatted := spark41 spark35 spark40
 SUITES :=
 TESTS :=
 # what CI takes of them: functions, statements, OPTIMIZE, skipping and publishing
-sample_suites := *FunctionVectorsSuite *ZOrderParserSuite *OptimizeSuite *OptimizeIntoSuite *OptimizeColumnsSuite \
+sample_suites := *FunctionVectorsSuite io.sparkzorder.sql.*Suite *OptimizeSuite *OptimizeIntoSuite *OptimizeColumnsSuite \
   *SkippingTrapsSuite *StatisticsTrapsSuite *PublisherSuite *PhysicalTypesSuite
 sample_connect := tests/api/test_table_in_spark.py tests/skipping/test_show_skipping.py
 sample_tests := tests/functions/test_functions.py $(sample_connect)

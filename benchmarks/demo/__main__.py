@@ -38,7 +38,7 @@ def main() -> None:
     print("\n## What a query must read (min/max), and what it took\n")
     with step("making the skipping index of each layout"):
         layouts.index_all(spark, made)
-    measured = measure.measure(spark, made)
+    measured = measure.measure(spark, made, options.rounds)
     print(report.queries(measured))
     print(f"\n{report.pages_ruled_out(measured, optimized)}")
     with step("counting the files of many point queries"):
@@ -83,6 +83,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.demo", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("demo-data"), help="kept and reused")
     parser.add_argument("--images", type=Path, default=Path("docs/images"), help="for pictures")
+    parser.add_argument("--rounds", type=int, default=3, help="of each query; seconds are medians")
     return parser.parse_args()
 
 

@@ -14,8 +14,6 @@ from benchmarks.demo.progress import step
 from benchmarks.demo.queries import COLUMNS, QUERIES, Query
 from benchmarks.shared.minmax import MinMax, Reads
 
-ROUNDS = 5
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -29,14 +27,14 @@ class Measured:
     duckdb: Run
 
 
-def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
+def measure(spark: SparkSession, layouts: Sequence[Layout], rounds: int) -> list[Measured]:
     """Run every query on every layout; raise if the row counts of two layouts differ."""
     minmax = {layout: MinMax(spark, layout.files(), COLUMNS) for layout in layouts}
     engines = (Spark(spark, skipping=False), Spark(spark, skipping=True), DuckDB())
     measured = []
     for query in QUERIES:
         with step(f"asking {query.where()}"):
-            runs = _in_turn(engines, layouts, query)
+            runs = _in_turn(engines, layouts, query, rounds)
         rows = {run.rows for group in runs.values() for run in group}
         if len(rows) != 1:
             raise AssertionError(f"{query.where()} found different numbers of rows: {rows}")
@@ -48,12 +46,12 @@ def measure(spark: SparkSession, layouts: Sequence[Layout]) -> list[Measured]:
 
 
 def _in_turn(
-    engines: Sequence[Spark | DuckDB], layouts: Sequence[Layout], query: Query
+    engines: Sequence[Spark | DuckDB], layouts: Sequence[Layout], query: Query, rounds: int
 ) -> dict[tuple[str, Layout], list[Run]]:
     """Run a query several times; layouts take turns, so that other load affects all of them."""
     runs: dict[tuple[str, Layout], list[Run]] = {}
     # round 0 warms up
-    for turn in range(ROUNDS + 1):
+    for turn in range(rounds + 1):
         for engine in engines:
             for layout in layouts:
                 run = engine.run(layout.path, query.where())

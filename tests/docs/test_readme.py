@@ -4,6 +4,7 @@ import subprocess
 
 from pyspark.sql import SparkSession
 
+from spark_zorder import __version__
 from tests.support import ROOT
 from tests.support.pages import Reader, blocks, database
 
@@ -22,12 +23,23 @@ def test_every_block_prints_what_stands_below_it(spark: SparkSession, is_connect
     assert ran >= 2
 
 
-def test_the_commands_are_targets_of_make() -> None:
+def commands() -> list[str]:
     shell = [block.code for block in blocks(README) if block.language == "bash"]
-    commands = [line for code in shell for line in code.splitlines() if line]
-    assert commands == ["make demo", "make test"]
-    for command in commands:
-        subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+    return [line for code in shell for line in code.splitlines() if line]
+
+
+def test_the_commands_of_make_are_targets() -> None:
+    targets = [command for command in commands() if command.startswith("make ")]
+    assert targets == ["make wheel", "make demo"]
+    for target in targets:
+        subprocess.run([*target.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_the_other_commands_are_those_of_the_install_page() -> None:
+    """test_install.py and test_wheel.py run them."""
+    pip, sql = [command for command in commands() if not command.startswith("make ")]
+    assert pip == f"pip install dist/spark_zorder-{__version__}-py3-none-any.whl"
+    assert f"\n{sql} \\\n" in (ROOT / "docs/install.md").read_text()
 
 
 def test_the_readme_is_short() -> None:

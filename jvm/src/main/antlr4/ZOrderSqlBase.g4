@@ -11,15 +11,19 @@ statement
     | EXPLAIN explainMode? optimize                                        #explainOptimize
     | SHOW LAYOUT HISTORY target                                           #showLayoutHistory
     | SHOW LAYOUT target (FOR columns)?                                    #showLayout
-    | CREATE (IF NOT EXISTS)? ZORDER INDEX ON target columns?              #createIndex
+    | CREATE IF NOT EXISTS ZORDER INDEX ON target columns?                 #createIndex
+    | CREATE ZORDER INDEX (IF NOT EXISTS)? ON target columns?              #createIndex
     | REFRESH ZORDER INDEX ON target columns?                              #refreshIndex
-    | DROP (IF EXISTS)? ZORDER INDEX ON target                             #dropIndex
+    | DROP IF EXISTS ZORDER INDEX ON target                                #dropIndex
+    | DROP ZORDER INDEX (IF EXISTS)? ON target                             #dropIndex
     | SHOW SKIPPING FOR anything                                           #showSkipping
     | RECOVER LAYOUT target                                                #recoverLayout
     | UNDO LAYOUT target                                                   #undoLayout
     | VACUUM LAYOUT target (RETAIN number=IDENTIFIER HOURS)? (DRY RUN)?    #vacuumLayout
     ;
 
+// FULL may follow WHERE, too. Only the next parser knows whether that word still belongs to the
+// predicate (`WHERE a = full`), so `anything` takes it in and ZOrderAstBuilder decides.
 optimize
     : OPTIMIZE TABLE? target FULL?
       (WHERE predicate=anything)?

@@ -1,8 +1,12 @@
 package io.sparkzorder.sql
 
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface}
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression}
+import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -20,13 +24,33 @@ private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInte
   override def parseRoutineParam(sqlText: String): StructType = delegate.parseRoutineParam(sqlText)
 
   private def conditionWithParameters(
-      predicate: String,
-      context: ParameterContext): Expression = {
+      predicate: StatementPart,
+      context: ParameterContext): Expression =
     // refuses what is more than one expression, such as `x = 1 GROUP BY y`
-    val plain = delegate.parseExpression(predicate)
-    val query = s"SELECT * FROM VALUES (1) WHERE $predicate"
-    delegate.parsePlanWithParameters(query, context).collectFirst { case f: Filter =>
-      f.condition
-    }.getOrElse(plain)
+    predicate.read(delegate.parseExpression) match {
+      case refusedByTheCaller: Alias => refusedByTheCaller
+      case plain =>
+        // a line of its own, so that positions differ from those in the statement by one line
+        val query = s"SELECT * FROM VALUES (1) WHERE\n${predicate.atItsPlace}"
+        val plan =
+          try delegate.parsePlanWithParameters(query, context)
+          catch { case e: AnalysisException => throw inStatement(e, predicate.statement) }
+        plan.collectFirst { case f: Filter => f.condition }.getOrElse(plain)
+    }
+
+  /** The same error, with the text of the statement and the position in it. */
+  private def inStatement(e: AnalysisException, statement: String): Throwable = {
+    val (condition, parameters) = (e.getCondition, e.getMessageParameters.asScala.toMap)
+    e match {
+      case p: ParseException =>
+        val start = p.start.copy(line = p.start.line.map(_ - 1))
+        new ParseException(Some(statement), start, condition, parameters)
+      case _ if condition != null =>
+        new AnalysisException(
+          condition,
+          parameters,
+          Origin(e.line.map(_ - 1), e.startPosition, sqlText = Some(statement)))
+      case other => other
+    }
   }
 }

@@ -16,6 +16,6 @@ private[sql] trait DelegatingParser { self: ParserInterface =>
    */
   protected def parse(
       sqlText: String,
-      condition: String => Expression,
+      condition: StatementPart => Expression,
       next: => LogicalPlan): LogicalPlan
 }

@@ -3,7 +3,7 @@ package io.sparkzorder.sql
 import scala.collection.JavaConverters._
 import scala.util.Try
 
-import org.antlr.v4.runtime.{ParserRuleContext, Token}
+import org.antlr.v4.runtime.{CommonTokenStream, ParserRuleContext, Token}
 import org.antlr.v4.runtime.misc.Interval
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
@@ -40,15 +40,19 @@ import io.sparkzorder.table.{DataFormat, ParquetFiles}
 /**
  * Parse tree to unresolved plan.
  *
+ * @param tokens of the whole statement
  * @param names the next parser, which parses names and literals
  * @param condition parses a WHERE predicate, parameters included
  * @param otherParser what the next parser makes of a text, if it accepts it
  */
 private[sql] final class ZOrderAstBuilder(
+    tokens: CommonTokenStream,
     names: ParserInterface,
-    condition: String => Expression,
+    condition: StatementPart => Expression,
     otherParser: String => Option[LogicalPlan])
     extends ZOrderSqlBaseBaseVisitor[LogicalPlan] {
+
+  private val predicates = new PredicateReader(tokens, names, condition)
 
   override def visitSingleStatement(ctx: SingleStatementContext): LogicalPlan =
     visit(ctx.statement())
@@ -75,8 +79,8 @@ private[sql] final class ZOrderAstBuilder(
     onTarget(ctx.target(), DropIndex(ifExists = ctx.EXISTS() != null))
 
   override def visitShowSkipping(ctx: ShowSkippingContext): LogicalPlan = {
-    val text = textOf(ctx.anything())
-    ShowSkippingCommand(SkippingQuery(names.parsePlan(text), text))
+    val query = ctx.anything()
+    ShowSkippingCommand(SkippingQuery(read(query)(names.parsePlan), textOf(query)))
   }
 
   override def visitRecoverLayout(ctx: RecoverLayoutContext): LogicalPlan =
@@ -95,44 +99,56 @@ private[sql] final class ZOrderAstBuilder(
         number,
         s"RETAIN takes a whole number of hours, 0 to ${VacuumLayout.MaxHours}"))
 
-  private def optimize(ctx: OptimizeContext): LogicalPlan =
+  private def optimize(ctx: OptimizeContext): LogicalPlan = {
+    val where = Option(ctx.predicate).map(predicates.read)
+    for (full <- where.flatMap(_.full) if ctx.FULL() != null) {
+      throw ZOrderParser.syntaxError(full, "FULL is there twice")
+    }
     OptimizeTable(
       target(ctx.target(), "OPTIMIZE"),
-      Option(ctx.predicate).map(p => condition(textOf(p))),
+      where.map(_.condition),
       OptimizeClauses(
-        full = ctx.FULL() != null,
+        full = ctx.FULL() != null || where.exists(_.full.isDefined),
         columns = columns(ctx.columns()),
-        into = Option(ctx.into).map(t => stringLiteral(t.getText)),
+        into = Option(ctx.into).map(stringLiteral),
         options = options(ctx.option().asScala.toSeq),
         dryRun = ctx.dryRun() != null),
-      forOthers(ctx))
+      forOthers(ctx, where.flatMap(_.full)))
+  }
 
   private def options(all: Seq[OptionContext]): Map[String, String] =
     all.foldLeft(Map.empty[String, String]) { (before, option) =>
       val key =
-        if (option.key.STRING() != null) stringLiteral(option.key.getText)
-        else names.parseMultipartIdentifier(textOf(option.key)).mkString(".")
+        if (option.key.STRING() != null) stringLiteral(option.key.STRING().getSymbol)
+        else read(option.key)(names.parseMultipartIdentifier).mkString(".")
       if (before.keys.exists(_.equalsIgnoreCase(key))) {
         throw ZOrderParser.syntaxError(option.getStart, s"$key is there twice in OPTIONS")
       }
-      val value = option.value.getText
       // a number, true or one of a setting's words needs no quotes
-      before + (key -> (if (option.value.STRING() != null) stringLiteral(value) else value))
+      val value = Option(option.value.STRING())
+        .fold(option.value.getText)(quoted => stringLiteral(quoted.getSymbol))
+      before + (key -> value)
     }
 
   /** @param ctx null where none are named */
   private def columns(ctx: ColumnsContext): Seq[Seq[String]] =
     Option(ctx).toSeq
       .flatMap(_.multipartName().asScala)
-      .map(c => names.parseMultipartIdentifier(textOf(c)))
+      .map(c => read(c)(names.parseMultipartIdentifier))
 
-  private def forOthers(ctx: OptimizeContext): OtherParser = {
+  /** @param full the clause FULL where it follows WHERE; others know it in front of WHERE alone */
+  private def forOthers(ctx: OptimizeContext, full: Option[Token]): OtherParser = {
     val named = target(ctx.target(), "OPTIMIZE") match {
       case PathTable(path, _) => deltaPath(path)
       case PathOrTable(parts) => deltaPath(parts.last)
       case _ => textOf(ctx.target())
     }
-    val text = s"OPTIMIZE $named${textAfter(ctx.target(), ctx)}"
+    val (from, to) = (ctx.target().stop.getStopIndex, ctx.stop.getStopIndex)
+    val clauses = full.fold(textBetween(ctx, from, to + 1)) { f =>
+      val before = textBetween(ctx, from, f.getStartIndex)
+      s" FULL$before${textBetween(ctx, f.getStopIndex, to + 1)}"
+    }
+    val text = s"OPTIMIZE $named$clauses"
     OtherParser(text, otherParser(text))
   }
 
@@ -143,9 +159,9 @@ private[sql] final class ZOrderAstBuilder(
 
   /** @param statement the statement's name, for Spark's errors about the table */
   private def target(ctx: TargetContext, statement: String): LogicalPlan =
-    if (ctx.STRING() != null) PathTable(stringLiteral(ctx.STRING().getText), ParquetFiles)
+    if (ctx.STRING() != null) PathTable(stringLiteral(ctx.STRING().getSymbol), ParquetFiles)
     else {
-      val parts = names.parseMultipartIdentifier(textOf(ctx.multipartName()))
+      val parts = read(ctx.multipartName())(names.parseMultipartIdentifier)
       if (parts.length == 2 && DataFormat.named(parts.head).isDefined) PathOrTable(parts)
       else SparkLine.unresolvedTable(parts, statement)
     }
@@ -159,20 +175,20 @@ private[sql] final class ZOrderAstBuilder(
   }
 
   /** Spark's own reading of a quoted text: escapes, doubled quotes, raw strings. */
-  private def stringLiteral(quoted: String): String = names.parseExpression(quoted) match {
-    case Literal(value, StringType) => value.toString
-    // "x" is an identifier under spark.sql.ansi.doubleQuotedIdentifiers
-    case other => other.sql.stripPrefix("`").stripSuffix("`")
-  }
+  private def stringLiteral(quoted: Token): String =
+    StatementPart(quoted, quoted).read(names.parseExpression) match {
+      case Literal(value, StringType) => value.toString
+      // "x" is an identifier under spark.sql.ansi.doubleQuotedIdentifiers
+      case other => other.sql.stripPrefix("`").stripSuffix("`")
+    }
 
-  /** What follows a part of a statement. */
-  private def textAfter(part: ParserRuleContext, whole: ParserRuleContext): String = {
-    val (from, to) = (part.stop.getStopIndex + 1, whole.stop.getStopIndex)
-    if (from > to) "" else whole.start.getInputStream.getText(Interval.of(from, to))
-  }
+  /** The text between two positions, neither of them included. */
+  private def textBetween(ctx: ParserRuleContext, after: Int, before: Int): String =
+    if (after + 1 >= before) ""
+    else ctx.start.getInputStream.getText(Interval.of(after + 1, before - 1))
 
-  /** The text as written, comments and white space included. */
-  private def textOf(ctx: ParserRuleContext): String =
-    ctx.start.getInputStream.getText(
-      Interval.of(ctx.start.getStartIndex, ctx.stop.getStopIndex))
+  private def read[T](ctx: ParserRuleContext)(parse: String => T): T =
+    StatementPart(ctx.start, ctx.stop).read(parse)
+
+  private def textOf(ctx: ParserRuleContext): String = StatementPart(ctx.start, ctx.stop).text
 }

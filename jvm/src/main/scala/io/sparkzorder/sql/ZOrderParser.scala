@@ -38,11 +38,11 @@ class ZOrderParser(override val delegate: ParserInterface) extends ParserInterfa
     with ParserOfSparkLine {
 
   override def parsePlan(sqlText: String): LogicalPlan =
-    parse(sqlText, delegate.parseExpression, delegate.parsePlan(sqlText))
+    parse(sqlText, _.read(delegate.parseExpression), delegate.parsePlan(sqlText))
 
   override protected def parse(
       sqlText: String,
-      condition: String => Expression,
+      condition: StatementPart => Expression,
       next: => LogicalPlan): LogicalPlan =
     if (!ZOrderParser.mayBeOurs(sqlText) || !ZOrderParser.enabled) next
     else {
@@ -52,7 +52,11 @@ class ZOrderParser(override val delegate: ParserInterface) extends ParserInterfa
         case Right(tree) =>
           // parsed at once, so that Delta's reading of its own OPTIMIZE is at hand for its tables
           val builder =
-            new ZOrderAstBuilder(delegate, condition, t => Try(delegate.parsePlan(t)).toOption)
+            new ZOrderAstBuilder(
+              tokens,
+              delegate,
+              condition,
+              t => Try(delegate.parsePlan(t)).toOption)
           builder.visitSingleStatement(tree)
         case Left(error) if ZOrderParser.beginsLikeOurs(tokens) =>
           Try(next).getOrElse(throw error)

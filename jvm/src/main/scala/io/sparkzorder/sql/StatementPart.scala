@@ -1,0 +1,49 @@
+package io.sparkzorder.sql
+
+import org.antlr.v4.runtime.{CharStream, Token}
+import org.antlr.v4.runtime.misc.Interval
+
+import org.apache.spark.sql.catalyst.parser.ParseException
+
+/**
+ * A part of a statement that the next parser reads: a name, a literal, a predicate or a query.
+ *
+ * The next parser sees the part at its own place: white space stands for everything before it. Each
+ * position that this parser notes, in an error or in an expression, is then a position in the statement.
+ *
+ * @param first the first token of the part
+ * @param last the last token of the part
+ */
+private[sql] final case class StatementPart(first: Token, last: Token) {
+  private def source: CharStream = first.getInputStream
+
+  /** The text as written, comments and white space included. */
+  def text: String = source.getText(Interval.of(first.getStartIndex, last.getStopIndex))
+
+  /** The text behind as much white space, line ends included, as there is text before it. */
+  def atItsPlace: String = blank(before) + text
+
+  /** The whole statement. */
+  def statement: String =
+    if (source.size == 0) "" else source.getText(Interval.of(0, source.size - 1))
+
+  /**
+   * Lets the next parser read this part.
+   *
+   * @throws ParseException with the whole statement as its text, and the position in it
+   */
+  def read[T](parse: String => T): T =
+    try parse(atItsPlace)
+    catch { case e: ParseException => throw e.withCommand(statement) }
+
+  private def before: String =
+    if (first.getStartIndex == 0) ""
+    else source.getText(Interval.of(0, first.getStartIndex - 1))
+
+  // parsers count code points, of which some are two characters
+  private def blank(text: String): String = {
+    val blanks = new StringBuilder
+    text.codePoints.forEach(c => blanks += (if (c == '\n' || c == '\r') c.toChar else ' '))
+    blanks.toString
+  }
+}

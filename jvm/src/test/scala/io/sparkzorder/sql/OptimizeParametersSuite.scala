@@ -1,0 +1,76 @@
+package io.sparkzorder.sql
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.execution.command.ExplainCommand
+
+import io.sparkzorder.JobCounter
+
+/** OPTIMIZE with variables and bind parameters, and EXPLAIN of it, on partitioned directories. */
+class OptimizeParametersSuite extends ParserTestBase {
+
+  private def withPartitions(body: String => Unit): Unit = withTableDir { dir =>
+    write(shuffled(300, 1).selectExpr("*", "id % 3 p", "concat('k', id % 2) q"), dir, "p", "q")
+    body(dir.getAbsolutePath)
+  }
+
+  private def partitionsOf(rows: => Array[Row]): Long =
+    rows.head.getAs[Row]("metrics").getAs[Long]("partitionsOptimized")
+
+  test("variables in WHERE and elsewhere") {
+    withPartitions { path =>
+      withSQLConf("my.p" -> "1", "my.column" -> "b", "my.path" -> path) {
+        assert(partitionsOf(
+          sql(
+            "OPTIMIZE '${my.path}' WHERE p = ${my.p} ZORDER BY (a, ${my.column})").collect()) === 2)
+        assert(
+          partitionsOf(sql(s"OPTIMIZE '$path' FULL WHERE p = $${my.p} DRY RUN").collect()) === 2)
+      }
+    }
+  }
+
+  test("bind parameters in WHERE, named and positional") {
+    withPartitions { path =>
+      val named = s"OPTIMIZE '$path' WHERE p = :p OR q = :q ZORDER BY (a)"
+      assert(partitionsOf(spark.sql(named, Map[String, Any]("p" -> 1, "q" -> "k0"))
+        .collect()) === 4)
+      val positional = s"OPTIMIZE '$path' WHERE p = ? AND q = ? ZORDER BY (a)"
+      assert(partitionsOf(spark.sql(positional, Array[Any](2, "k1")).collect()) === 1)
+      // a value is a value, never text of the statement
+      assert(partitionsOf(spark.sql(
+        s"OPTIMIZE '$path' WHERE q = :q ZORDER BY (a)",
+        Map[String, Any]("q" -> "x' OR '1' = '1")).collect()) === 0)
+      intercept[org.apache.spark.sql.AnalysisException](
+        spark.sql(named, Map[String, Any]("p" -> 1)))
+      intercept[org.apache.spark.sql.AnalysisException](sql(named))
+      intercept[org.apache.spark.sql.AnalysisException](sql(positional))
+    }
+    withTable("pt") {
+      shuffled(300, 1).selectExpr("*", "id % 3 p").write.format("parquet").partitionBy("p")
+        .saveAsTable("pt")
+      assert(partitionsOf(
+        spark.sql("OPTIMIZE pt WHERE p = :x ZORDER BY a", Map[String, Any]("x" -> 1))
+          .collect()) === 1)
+      assert(partitionsOf(
+        spark.sql("OPTIMIZE pt WHERE p <> ? ZORDER BY a", Array[Any](1)).collect()) === 2)
+    }
+  }
+
+  test("EXPLAIN in every mode runs no job and touches nothing") {
+    withPartitions { path =>
+      val dir = new java.io.File(path)
+      val before = snapshot(dir)
+      for (mode <- Seq("", "EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL");
+        clauses <- Seq("WHERE p = 1 ZORDER BY (a, b)", "", "FULL DRY RUN", "INTO '/tmp/no'")) {
+        val text = s"EXPLAIN $mode OPTIMIZE '$path' $clauses"
+        var shown = ""
+        val count = JobCounter.count(spark) {
+          shown = sql(text).collect().map(_.getString(0)).mkString("\n")
+        }
+        assert(count.jobs === 0, text)
+        if (mode != "CODEGEN") assert(shown.toLowerCase.contains("optimize"), s"$text: $shown")
+      }
+      assert(snapshot(dir) === before)
+    }
+    assert(parse("EXPLAIN OPTIMIZE t").isInstanceOf[ExplainCommand])
+  }
+}
