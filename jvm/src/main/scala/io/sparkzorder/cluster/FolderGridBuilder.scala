@@ -16,8 +16,6 @@ private[sparkzorder] final class FolderGridBuilder(
     rows: Long,
     files: Int,
     firstFile: Int) {
-  import FolderGridBuilder._
-
   def build(): FolderGrid = if (sample.rows == 0) oneFile else byCuts
 
   private def oneFile: FolderGrid = {
@@ -29,7 +27,7 @@ private[sparkzorder] final class FolderGridBuilder(
       columns.toIndexedSeq,
       CutTree.onlyCell,
       IndexedSeq(whole),
-      IndexedSeq(types.map(_ => Side(0, Unit)).toIndexedSeq))
+      IndexedSeq(types.map(_ => Side(0, RankScale.Max)).toIndexedSeq))
   }
 
   private def byCuts: FolderGrid = {
@@ -53,16 +51,15 @@ private[sparkzorder] final class FolderGridBuilder(
     val from = below(leaf.box.lowest(c)).toDouble / sample.rows
     val until = below(leaf.box.highest(c) + 1).toDouble / sample.rows
     val more = if (leaf.box.lowest(c) == leaf.box.highest(c)) 0.0 else (until - from) / leaf.rows
-    Side(scaled(math.max(0.0, from - more)), scaled(math.min(1.0, until + more)))
+    Side(RankScale(math.max(0.0, from - more)), RankScale(math.min(1.0, until + more)))
   }
 }
 
-private[sparkzorder] object FolderGridBuilder {
+/** Shares of a folder's rows as integers: a rank of `Max` has all rows below it. */
+private[sparkzorder] object RankScale {
+  val Max: Int = 1 << 30
 
-  /** Ranks are integers from 0 to this one. */
-  val Unit: Int = 1 << 30
-
-  def scaled(share: Double): Int = (share * Unit).toInt
+  def apply(share: Double): Int = (share * Max).toInt
 }
 
 /**
@@ -86,7 +83,7 @@ private final class BoundedColumn(
   val column: GridColumn = {
     val ranks = ColumnRanks.of(ranked.dataType, ranked.sorted, ranked.nulls.toDouble, kept)
     val ofNull = ranked.nulls / 2.0 / ranked.rows
-    GridColumn(ranks.bounds, (ofNull +: ranks.midRanks).map(FolderGridBuilder.scaled))
+    GridColumn(ranks.bounds, (ofNull +: ranks.midRanks).map(RankScale(_)))
   }
 
   /** The least slot of the values of a rank above 0. */
@@ -95,10 +92,10 @@ private final class BoundedColumn(
 }
 
 private object BoundedColumn {
-  private val Least = 4096
-  private val Most = 1 << 16
-  private val PerFile = 8
+  private val MinBounds = 4096
+  private val MaxBounds = 1 << 16
+  private val BoundsPerFile = 8
 
-  /** Enough that correlated columns, too, have several within each cell. */
-  def boundsFor(files: Int): Int = math.max(Least, math.min(Most, PerFile * files))
+  /** Enough bounds that correlated columns, too, have several within each cell. */
+  def boundsFor(files: Int): Int = math.max(MinBounds, math.min(MaxBounds, BoundsPerFile * files))
 }

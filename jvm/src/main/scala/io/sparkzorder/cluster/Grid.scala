@@ -7,8 +7,8 @@ import io.sparkzorder.ordering.BoundsIndex
 /**
  * One ordering column of a folder, as rows are placed by it.
  *
- * @param bounds values that slots are told by: every cut of the column is one, and so are enough others
- *   to tell the rows of a cell apart
+ * @param bounds values by which slots are found: every cut of the column, and enough other values to tell
+ *   the rows of a cell apart
  * @param midRanks mid-rank of NULL, then of every slot, in units of 2^-30
  */
 final case class GridColumn(bounds: BoundsIndex, midRanks: Array[Int])
@@ -21,7 +21,7 @@ final case class Side(from: Int, until: Int)
  *
  * @param tree leads from a row's slots to its cell
  * @param cells in the order of their numbers
- * @param sides of a cell, one a column: where its rows begin and end among all rows, as ranks in units
+ * @param sides of a cell, one per column: where its rows begin and end among all rows, as ranks in units
  *   of 2^-30
  */
 final case class FolderGrid(
@@ -30,7 +30,7 @@ final case class FolderGrid(
     cells: IndexedSeq[Cell],
     sides: IndexedSeq[IndexedSeq[Side]]) {
 
-  /** Number of the folder's files; the cells of crumbs share one with a neighbour. */
+  /** Number of the folder's files; small cells share a file with a neighbour. */
   def files: Int = if (cells.isEmpty) 0 else cells.last.file + cells.last.files - cells.head.file
 }
 
@@ -38,7 +38,7 @@ final case class FolderGrid(
  * All that is needed to place any row of a table: plain data.
  *
  * @param columns names of the ordering columns
- * @param folders one a folder, None for a folder without rows
+ * @param folders one per folder, None for a folder without rows
  */
 final case class Grid(columns: Seq[String], folders: IndexedSeq[Option[FolderGrid]]) {
 
@@ -90,5 +90,116 @@ object Grid {
       }
     }
     Grid(columns.map(_._1), folders)
+  }
+}
+
+/**
+ * The cuts of a folder as a binary tree. An inner node compares one column's slot with a cut; rows at
+ * or above it are on the right.
+ *
+ * A slot is a value's place among the bounds of its column ([[io.sparkzorder.ordering.BoundsIndex]]),
+ * and -1 for NULL.
+ *
+ * @param column of each inner node; the root is node 0
+ * @param slot of each inner node: the least slot on its right
+ * @param children of each inner node, left and right: an inner node, or the complement `~cell` of a
+ *   cell's number
+ */
+final class CutTree(column: Array[Int], slot: Array[Int], children: Array[Int])
+    extends Serializable {
+
+  /** The number of the cell of a row, by its slots. */
+  def cellOf(slots: Array[Int]): Int =
+    if (column.length == 0) 0
+    else {
+      var node = 0
+      while (node >= 0) {
+        // 1 at or above the cut; computed without a branch, which would be mispredicted half of the time
+        val right = (slot(node) - slots(column(node)) - 1) >>> 31
+        node = children(2 * node + right)
+      }
+      ~node
+    }
+}
+
+object CutTree {
+
+  /** Of a folder without cuts. */
+  val onlyCell: CutTree =
+    new CutTree(Array.emptyIntArray, Array.emptyIntArray, Array.emptyIntArray)
+}
+
+/**
+ * All rows of a folder that the cuts leave together: a box of the ordering columns. Cells are
+ * numbered as a depth-first walk of the cuts meets them.
+ *
+ * @param rows estimated number of rows
+ * @param file number of its first file
+ * @param files number of files that hold it: 1, or more for a single key that is heavier than a file,
+ *   whose rows are told apart by a hash
+ * @param box of its sampled rows
+ */
+final case class Cell(rows: Double, file: Int, files: Int, box: Box)
+
+/**
+ * The ranks ([[RankedColumn]]) of some sampled rows, one number a column.
+ *
+ * @param lowest least rank, 0 with NULLs
+ * @param leastValue least rank of a value, 0 without any
+ * @param highest greatest rank
+ */
+final case class Box(lowest: Array[Int], leastValue: Array[Int], highest: Array[Int])
+
+object Box {
+
+  /** Of no rows. */
+  def empty(columns: Int): Box =
+    Box(new Array[Int](columns), new Array[Int](columns), new Array[Int](columns))
+}
+
+/** Numbers the files of the cells of a folder. */
+private[sparkzorder] object CellFiles {
+  // shares of a file of the wanted size
+  private val MinFileFill = 0.5
+  private val MaxFileFill = 1.5
+
+  /**
+   * A cell much smaller than a file shares the file of a neighbour when both fit into one file. A value
+   * of many rows leaves such small cells beside it, and no better cut avoids them.
+   *
+   * @param rows of the folder
+   * @param files wanted
+   */
+  def number(
+      leaves: IndexedSeq[KdCuts.Leaf],
+      rows: Long,
+      files: Int,
+      firstFile: Int): IndexedSeq[Cell] = {
+    val sampled = leaves.map(_.rows.toLong).sum
+    val target = leaves.map(_.size).sum / files
+    // joined(i): leaf i goes on with the last file of the leaf before it
+    val joined = new Array[Boolean](leaves.length)
+    // size of the file that is open at the end of each leaf
+    val open = leaves.map(l => l.size / l.files).toArray
+    leaves.indices.drop(1).foreach { i =>
+      val own = leaves(i).size / leaves(i).files
+      val together = open(i - 1) + own
+      val smaller = math.min(open(i - 1), own)
+      if (smaller < MinFileFill * target && together <= MaxFileFill * target) {
+        joined(i) = true
+        if (leaves(i).files == 1) open(i) = together
+      }
+    }
+    var next = firstFile
+    leaves.indices.map { i =>
+      val leaf = leaves(i)
+      val first = if (joined(i)) next - 1 else next
+      next = first + leaf.files
+      Cell(
+        leaf.rows.toDouble / sampled * rows,
+        first,
+        leaf.files,
+        leaf.box)
+    }
   }
 }

@@ -15,8 +15,8 @@ import io.sparkzorder.util.SqlNames
 
 /**
  * The rows of just the listed files, with two more columns that say where a row comes from: the
- * ordinals of its folder and of its file. They cost nothing a row, since Spark adds them as it adds
- * partition values.
+ * position of its folder in `files.folders`, and of its file in `files.files`. They cost nothing per
+ * row, because Spark adds them as it adds partition values.
  *
  * @param schema data columns to read
  * @param format of the files
@@ -89,9 +89,11 @@ object InputFrame {
   }
 }
 
-/** A file index of a fixed list of files, each with its folder and file ordinal. */
+/** A file index of a fixed list of files, whose partition values are the positions of folder and file. */
 private final class ListedFiles(files: TableFiles, override val partitionSchema: StructType)
     extends FileIndex {
+  private val folderPosition = files.folders.zipWithIndex.toMap
+
   override def rootPaths: Seq[Path] = Seq(files.root)
   override def refresh(): Unit = ()
   override def sizeInBytes: Long = files.files.map(_.length).sum
@@ -100,7 +102,7 @@ private final class ListedFiles(files: TableFiles, override val partitionSchema:
   override def listFiles(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
-    files.files.map { f =>
-      PartitionDirectory(InternalRow(f.folder, f.ordinal), Array[FileStatus](f.status))
+    files.files.zipWithIndex.map { case (f, i) =>
+      PartitionDirectory(InternalRow(folderPosition(f.folder), i), Array[FileStatus](f.status))
     }
 }

@@ -51,7 +51,7 @@ object Layout {
   /**
    * Rows of whole input files put together, in the order in which they stood.
    *
-   * @param fileOf number of the output file of each input file
+   * @param fileOf number of the output file of each input file, by its position
    */
   def byFile(
       session: Session,

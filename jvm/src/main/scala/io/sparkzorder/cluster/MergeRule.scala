@@ -15,7 +15,7 @@ import io.sparkzorder.table.stats.{FileSpan, Footer}
  *
  * The mean files of a point query are counted at the middle of each file's range, by rows: no sample
  * is taken before it is known what to read. (The ends of ranges would do for one run, but of wide
- * files side by side half lie beyond each other's ends.) A run to come is taken for ideal.
+ * files side by side half lie beyond each other's ends.) The new run is assumed to be ideal.
  *
  * @param columns ordering columns
  * @param targetBytes of a file
@@ -36,8 +36,8 @@ final class MergeRule(
     else {
       val bySize = footers.indices.filter(runOf(_).isDefined).groupBy(runOf(_)).values.toSeq
         .sortBy(files => (bytes(footers, files), files.head))
-      // beyond that many the smallest are merged without asking
-      val (small, runs) = bySize.splitAt(bySize.size - MergeRule.MostRuns)
+      // above MaxRuns earlier runs, the smallest of them are always merged
+      val (small, runs) = bySize.splitAt(bySize.size - MergeRule.MaxRuns)
       val first = added.toSet ++ small.flatten
       val choices = affordable(footers, first, runs).scanLeft(first)(_ ++ _)
       val overlap = new Overlap(columns.map(FileSpan.of(_, footers, sameName)), footers)
@@ -104,5 +104,5 @@ object MergeRule {
   /** Excess above which earlier runs are merged with new files. */
   val ExcessLimit = 2.0
 
-  private val MostRuns = 64
+  private val MaxRuns = 64
 }

@@ -39,7 +39,7 @@ final class Placement(grid: Grid) extends Serializable {
     f.map(new PlacedFolder(_, first, keyBits)).orNull
   }.toArray
 
-  /** @param folder ordinal of a folder that has rows */
+  /** @param folder position of a folder that has rows */
   def folder(folder: Int): PlacedFolder = folders(folder)
 
   /** The key of the shuffle for a row's place. */

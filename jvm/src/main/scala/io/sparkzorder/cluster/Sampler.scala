@@ -12,8 +12,8 @@ object Sampler {
   private val FolderFloor = 200L
 
   /**
-   * Key rows to sample when no setting says so: 200 a file, so that file sizes vary by a fourteenth of
-   * the mean; from a million rows on fewer, down to 64 a file.
+   * Key rows to sample when no setting says so: 200 per file, so that file sizes vary by a fourteenth of
+   * the mean; from a million rows on fewer, down to 64 per file.
    */
   def rowsFor(files: Long): Long =
     Seq(100000L, math.min(200 * files, 1000000L), 64 * files).max
@@ -60,4 +60,50 @@ object Sampler {
     }
     builders.map(b => FolderSample(b.map(_.result()).toIndexedSeq))
   }
+}
+
+/**
+ * Sampled key rows of one folder, column by column.
+ *
+ * @param sizes how large the folder's rows are
+ */
+final case class FolderSample(
+    columns: IndexedSeq[KeyColumn],
+    sizes: RowSizes = RowSizes.even) {
+  def rows: Int = columns.headOption.map(_.rows).getOrElse(0)
+
+  lazy val ranked: IndexedSeq[RankedColumn] = columns.map(_.ranked)
+}
+
+/**
+ * The size that a row counts for when a folder is cut. Files should hold equally many bytes and equally
+ * many rows. The two goals differ because rows with NULL in ordering columns are smaller, and the cuts
+ * bring such rows together. So a row counts half as a row and half by its bytes.
+ *
+ * @param rest bytes of a row without the ordering columns
+ * @param values bytes of a value of each ordering column; NULLs take none
+ */
+final case class RowSizes(rest: Double, values: IndexedSeq[Double]) {
+  import RowSizes._
+
+  /** The size of each sampled row, in units of which a row has about 16. */
+  def of(columns: IndexedSeq[RankedColumn]): Array[Int] = {
+    val n = columns.head.rows
+    val nullable = columns.indices.filter(c => c < values.length && columns(c).nulls > 0)
+    val whole = rest + values.sum
+    if (whole <= 0 || nullable.isEmpty) Array.fill(n)(Units)
+    else {
+      Array.tabulate(n) { r =>
+        val missing = nullable.map(c => if (columns(c).ranks(r) == 0) values(c) else 0.0).sum
+        math.round(Units * (1 - missing / whole / 2)).toInt
+      }
+    }
+  }
+}
+
+object RowSizes {
+  private val Units = 16
+
+  /** Every row as large as every other. */
+  val even: RowSizes = RowSizes(1.0, IndexedSeq.empty)
 }

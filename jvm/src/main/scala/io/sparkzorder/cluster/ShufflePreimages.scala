@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.expressions.Murmur3HashFunction
 import org.apache.spark.sql.types.LongType
 
 /**
- * A BIGINT for each shuffle partition that Spark's hash partitioning sends to just that partition.
+ * For each shuffle partition a BIGINT that Spark's hash partitioning sends to that partition.
  *
- * Spark cannot be told a row's partition on every line (repartitionById is new in 4.1), and
+ * Only Spark 4.1 lets a caller choose the partition of a row (repartitionById), and
  * `repartition(n, id)` hashes the ids, so that some partitions get two files' rows and others none.
  */
 private[sparkzorder] object ShufflePreimages {

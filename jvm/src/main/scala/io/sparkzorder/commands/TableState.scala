@@ -1,40 +1,59 @@
 package io.sparkzorder.commands
 
 import scala.util.Try
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
+import org.apache.spark.sql.execution.command.CommandUtils
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{Publisher, Record, StateDirectory}
-import io.sparkzorder.table.{CatalogTarget, DataFormat, Target, TargetChecks}
+import io.sparkzorder.log.{Publisher, Record, RunHistory, StateDirectory}
+import io.sparkzorder.table.{CatalogTarget, Target, TargetChecks}
 
 /**
  * What the statements about the runs of a table have in common: checks, `_zorder/`, and the session's
  * caches.
  *
- * @param user the user's session
+ * @param user the user's session, which is not changed
+ * @param options OPTIONS of the statement
  */
-private[sparkzorder] final class TableState(user: Session, target: Target) {
+private[sparkzorder] final class TableState(
+    val user: Session,
+    val target: Target,
+    options: Map[String, String] = Map.empty) {
   val conf: Configuration = user.sessionState.newHadoopConf()
   lazy val settings: Settings =
-    new Settings(Map.empty, target.properties, user.conf.getAll, target.defaults).validate()
+    new Settings(options, target.properties, user.conf.getAll, target.defaults).validate()
   lazy val root: Path = target.root(conf)
   lazy val state = new StateDirectory(root, conf)
 
-  /** Refuses what is no table of plain files. */
+  /** Refuses unknown settings and wrong values. */
+  def checkSettings(): Unit = { val _ = settings }
+
+  /** Refuses what is not a table of plain files. */
   def check(): Unit = TargetChecks.check(target, conf)
 
-  /** Refuses also where files cannot be replaced in place, so that nothing of ours can be there. */
+  /** Refuses also where files cannot be replaced in place, so that `_zorder/` cannot be there. */
   def checkInPlace(): Unit = {
     check()
     TargetChecks.checkInPlace(target, conf, settings(Settings.InPlaceSchemes))
   }
 
-  def rollForward(): Seq[Record] = TableState.rollForward(user, state, target.format)
+  /** All records as they are now, ascending. */
+  def records: Seq[Record] = RunHistory.read(state).records.map(_._2)
+
+  /** Publishes what was committed and not published, with its entries in the index. */
+  def rollForward(): Seq[Record] = {
+    val runs = new Publisher(state).rollForward()
+    IndexUpdate.recovered(user, state, runs, target.format)
+    runs
+  }
 
   /** Runs what may exchange files; the session's caches learn of it, also when it fails half-way. */
   def exchanging[T](body: => T): T = {
@@ -42,28 +61,18 @@ private[sparkzorder] final class TableState(user: Session, target: Target) {
       try body
       catch {
         case e: Throwable =>
-          Try(TableState.refresh(user, target, root)).failed.foreach(e.addSuppressed)
+          Try(refresh()).failed.foreach(e.addSuppressed)
           throw e
       }
-    TableState.refresh(user, target, root)
+    refresh()
     result
-  }
-}
-
-private[sparkzorder] object TableState {
-
-  /** Publishes what was committed and not published, with its entries in the index. */
-  def rollForward(user: Session, state: StateDirectory, format: DataFormat): Seq[Record] = {
-    val runs = new Publisher(state).rollForward()
-    IndexUpdate.recovered(user, state, runs, format)
-    runs
   }
 
   /**
-   * Makes the session forget listings of a table whose files were exchanged, and the catalog the bytes
-   * that it had.
+   * Makes the session forget listings of a table whose files were exchanged, and updates the table's
+   * size in the catalog.
    */
-  def refresh(user: Session, target: Target, root: Path): Unit = {
+  def refresh(): Unit = {
     target match {
       case CatalogTarget(t) =>
         user.catalog.refreshTable(t.identifier.quotedString)
@@ -74,4 +83,45 @@ private[sparkzorder] object TableState {
     user.sessionState.catalog.invalidateAllCachedTables()
     user.catalog.refreshByPath(root.toString)
   }
+}
+
+/**
+ * Updates the catalog's statistics of a table whose files were exchanged. The rows are the same, so of
+ * the numbers that ANALYZE TABLE found only the size changes.
+ */
+private[sparkzorder] object SizeStatistics extends Logging {
+
+  /** Writes the new size where the catalog has one; a failure is logged, since statistics are hints. */
+  def update(session: Session, table: CatalogTable): Unit =
+    try {
+      val now = session.sessionState.catalog.getTableMetadata(table.identifier)
+      val partitions = if (now.partitionColumnNames.isEmpty) Nil else partitionsOf(session, now)
+      val known = partitions.filter(_.stats.isDefined)
+      if (now.stats.isDefined || known.nonEmpty) {
+        val (size, changed) = CommandUtils.calculateTotalSize(session, now)
+        now.stats.filter(_.sizeInBytes != size).foreach { s =>
+          session.sessionState.catalog.alterTableStats(
+            table.identifier,
+            Some(s.copy(sizeInBytes = size)))
+        }
+        val before = known.map(p => p.spec -> p.stats.get).toMap
+        val resized = changed.collect {
+          case p if before.contains(p.spec) => p.copy(stats = resize(before(p.spec), p.stats))
+        }
+        if (resized.nonEmpty)
+          session.sessionState.catalog.alterPartitions(table.identifier, resized)
+      }
+    } catch {
+      case NonFatal(e) => logWarning(s"the catalog has an old size of ${table.identifier}", e)
+    }
+
+  private def partitionsOf(session: Session, table: CatalogTable) =
+    if (table.tracksPartitionsInCatalog) {
+      session.sessionState.catalog.listPartitions(table.identifier)
+    } else Nil
+
+  private def resize(
+      before: CatalogStatistics,
+      now: Option[CatalogStatistics]): Option[CatalogStatistics] =
+    now.map(n => before.copy(sizeInBytes = n.sizeInBytes))
 }

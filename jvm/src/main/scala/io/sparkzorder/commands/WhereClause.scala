@@ -27,12 +27,14 @@ final class WhereClause(
   private val (partitionOnly, others) =
     splitConjunctivePredicates(where).partition(dataColumns(_).isEmpty)
 
-  /** Conjuncts that a partition fulfils or not. */
+  /** Conjuncts that only partition columns decide. */
   val onPartitions: Option[Expression] =
     partitionOnly.map(WhereClause.byName).reduceOption(And(_, _))
 
   /** Conjuncts with data columns, alone or beside partition columns. */
   val onFiles: Option[Expression] = others.map(WhereClause.byName).reduceOption(And(_, _))
+
+  def sql: String = where.sql
 
   /** Names in the clause that are no partition columns. */
   def dataColumns: Seq[String] = dataColumns(where)

@@ -82,5 +82,5 @@ object IndexBuild {
   }
 
   private def dataFile(f: FileToRead): DataFile =
-    DataFile(0, 0, new FileStatus(f.length, false, 0, 0L, f.modified, new Path(f.path)))
+    DataFile.alone(new FileStatus(f.length, false, 0, 0L, f.modified, new Path(f.path)))
 }

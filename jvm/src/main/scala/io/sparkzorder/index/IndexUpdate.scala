@@ -126,7 +126,7 @@ object IndexUpdate extends Logging {
       val names = changes.flatMap(_.added.map(_.name)).toSet
       val path = Paths.folder(state.root, folder)
       val there = Try(state.fs.listStatus(path).toSeq).getOrElse(Nil)
-      there.filter(s => names(s.getPath.getName)).map(DataFile(0, 0, _))
+      there.filter(s => names(s.getPath.getName)).map(DataFile.alone)
     }
 
   /** Where each staged file goes, by its name. */

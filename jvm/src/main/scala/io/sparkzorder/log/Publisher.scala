@@ -1,6 +1,5 @@
 package io.sparkzorder.log
 
-
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}

@@ -3,11 +3,11 @@ package io.sparkzorder.report
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types.{BinaryType, StringType}
 
-import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.table.{Folder, OrderingColumn}
 import io.sparkzorder.table.stats.{FileColumn, FileColumns, FileSpan, UnitBounds}
 
 /** What a unit says of a column, and the folder that it lies in. */
-private[sparkzorder] final case class PlacedUnit(folder: Int, bounds: UnitBounds)
+private[sparkzorder] final case class PlacedUnit(folder: Folder, bounds: UnitBounds)
 
 /**
  * The units of a table (files, row groups and pages) as one column sees them.
@@ -63,7 +63,7 @@ private[sparkzorder] final class ColumnUnits(
   }
 
   def depth: OverlapDepth =
-    OverlapDepth.of(files.groupBy(_.folder).toSeq.sortBy(_._1).map(f => spanOf(f._2)))
+    OverlapDepth.of(files.groupBy(_.folder).values.toSeq.map(spanOf))
 
   /** Different values among the ends of ranges. */
   def distinctAtLeast: Long = column.dataType match {

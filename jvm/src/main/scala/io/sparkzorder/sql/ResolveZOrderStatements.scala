@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
-import io.sparkzorder.commands.optimize.{OptimizeCommand, PartitionPredicate}
+import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.{
   CatalogTarget,
@@ -72,7 +72,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
   private def isBound(s: OptimizeTable): Boolean = !s.where.exists(_.containsPattern(PARAMETER))
 
   private def command(s: OptimizeTable, target: Target): LogicalPlan =
-    OptimizeCommand(target, s.where.map(PartitionPredicate(_)), s.clauses)
+    OptimizeCommand(target, s.where.map(WherePredicate(_)), s.clauses)
 
   /** A table `parquet`.`x` goes before a file of that name, as in Spark's own queries. */
   private def isTable(parts: Seq[String]): Boolean =

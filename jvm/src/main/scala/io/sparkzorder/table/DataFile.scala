@@ -7,24 +7,28 @@ import org.apache.spark.sql.types.StructType
 
 /**
  * A directory that holds data files: the table's root, or one partition directory exactly as it is
- * named (`p=1` and `p=01` are two folders of one partition value).
+ * named (`p=1` and `p=01` are two folders of one partition value). Two folders are never equal, because
+ * two partitions of a table of another format may lie in one directory.
  *
- * @param ordinal position in [[TableFiles.folders]]
  * @param path qualified directory
  * @param values its partition values, empty without partitions
  */
-final case class Folder(ordinal: Int, path: Path, values: InternalRow)
+final class Folder(val path: Path, val values: InternalRow) {
+  override def toString: String = path.toString
+}
 
-/**
- * A data file as it was listed.
- *
- * @param ordinal position in [[TableFiles.files]]
- * @param folder ordinal of its [[Folder]]
- */
-final case class DataFile(ordinal: Int, folder: Int, status: FileStatus) {
+/** A data file as it was listed; its path tells it from all others. */
+final case class DataFile(folder: Folder, status: FileStatus) {
   def path: Path = status.getPath
   def length: Long = status.getLen
   def modified: Long = status.getModificationTime
+}
+
+object DataFile {
+
+  /** A file that is looked at by itself, without its table. */
+  def alone(status: FileStatus): DataFile =
+    DataFile(new Folder(status.getPath.getParent, InternalRow.empty), status)
 }
 
 /** A partition that lies outside the table's directory and is therefore left as it is. */
@@ -36,6 +40,7 @@ final case class OutsidePartition(spec: String, location: String, values: Intern
  * @param root qualified directory of the table
  * @param partitionSchema partition columns with their types; empty without partitions
  * @param catalogSchema data columns that the catalog declares; None for a path
+ * @param folders of the files, and those without any file
  */
 final case class TableFiles(
     root: Path,
@@ -45,19 +50,10 @@ final case class TableFiles(
     files: IndexedSeq[DataFile],
     outside: Seq[OutsidePartition]) {
 
-  /** The same listing, reduced to some folders; ordinals are made anew. */
+  /** The same listing, reduced to some folders and their files. */
   def onlyFolders(keep: Folder => Boolean): TableFiles = {
     val kept = folders.filter(keep)
-    val renumbered = kept.zipWithIndex.map { case (f, i) => f.ordinal -> i }.toMap
-    copy(
-      folders = kept.zipWithIndex.map { case (f, i) => f.copy(ordinal = i) },
-      files = files
-        .filter(f => renumbered.contains(f.folder))
-        .zipWithIndex
-        .map { case (f, i) => f.copy(ordinal = i, folder = renumbered(f.folder)) })
+    val isKept = kept.toSet
+    copy(folders = kept, files = files.filter(f => isKept(f.folder)))
   }
-
-  /** The same listing, reduced to some files; the folders stay. */
-  def onlyFiles(keep: DataFile => Boolean): TableFiles =
-    copy(files = files.filter(keep).zipWithIndex.map { case (f, i) => f.copy(ordinal = i) })
 }

@@ -12,9 +12,8 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 /**
- * A format of data files: all that differs between tables of Parquet and of ORC while files are listed,
- * looked at and read. How they are written is told by the shape of a rewritten file, which each format
- * has its own of.
+ * A format of data files: all that differs between tables of Parquet and of ORC while files are listed
+ * and read. How files are written is in `write`, in the `OutputSpec` of each format.
  *
  * @param name as SQL has it, in USING and before a path
  * @param title as people write it
@@ -71,7 +70,7 @@ object DataFormat {
     all.find(f => serde.contains(f.name))
   }
 
-  /** The format of the files that a relation of Spark's reads; of table formats on Parquet, too. */
+  /** The format of the files that a relation of Spark's reads; also for table formats on Parquet. */
   def readBy(format: FileFormat): Option[DataFormat] = format match {
     case _: ParquetFileFormat => Some(ParquetFiles)
     case other => all.find(_.isReadBy(other))

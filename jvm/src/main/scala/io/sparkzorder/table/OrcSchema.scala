@@ -21,7 +21,7 @@ import io.sparkzorder.util.LeafNames
  * A leaf column of an ORC file.
  *
  * @param types its type there, with its number
- * @param primitive what its statistics are told as
+ * @param primitive the Parquet type in which its statistics are given
  * @param isRepeated inside a list or map, where it has many values a row
  */
 final case class OrcLeaf(types: TypeDescription, primitive: PrimitiveType, isRepeated: Boolean) {
@@ -30,8 +30,8 @@ final case class OrcLeaf(types: TypeDescription, primitive: PrimitiveType, isRep
 
 /**
  * The schema of an ORC file in three languages: as the file has it, as Spark reads it, and as Parquet
- * would write it. The last is how footers of either format are told, so that one code compares them,
- * judges layouts by them and makes the index of them.
+ * would write it. Footers of both formats are described in Parquet's types, so that the same code
+ * compares them, describes layouts by them and makes index entries of them.
  *
  * @param leaves in the order of `parquet.getColumns`
  */

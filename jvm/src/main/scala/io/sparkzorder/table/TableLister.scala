@@ -33,7 +33,7 @@ final class TableLister(session: Session, target: Target) {
       throw ZOrderErrors.filesOutsidePartitions(target.name, d.toString)
     }
     val folders =
-      if (spec.partitionColumns.isEmpty) IndexedSeq(Folder(0, root, emptyRow))
+      if (spec.partitionColumns.isEmpty) IndexedSeq(new Folder(root, InternalRow.empty))
       else foldersOf(spec)
     val schema = if (spec.partitionColumns.isEmpty) new StructType() else spec.partitionColumns
     build(schema, table, folders, index.all, Nil)
@@ -42,12 +42,12 @@ final class TableLister(session: Session, target: Target) {
   private def listPartitions(table: CatalogTable): TableFiles = {
     val zone = session.sessionState.conf.sessionLocalTimeZone
     val partitions = session.sessionState.catalog.listPartitions(table.identifier)
-    TargetChecks.checkPartitions(target, partitions)
+    FileChecks.checkPartitions(target, partitions)
     val located = partitions.map(p => qualified(new Path(p.location)) -> p)
     val (inside, outside) = located.partition { case (path, _) => isBelow(root, path) }
     val folders = inside.map { case (path, p) => path -> p.toRow(table.partitionSchema, zone) }
-      .sortBy(_._1.toString).toIndexedSeq.zipWithIndex
-      .map { case ((path, values), i) => Folder(i, path, values) }
+      .sortBy(_._1.toString).toIndexedSeq
+      .map { case (path, values) => new Folder(path, values) }
     val files = if (folders.isEmpty) Nil else new LeafFiles(session, folders.map(_.path), None).all
     build(
       table.partitionSchema,
@@ -68,7 +68,7 @@ final class TableLister(session: Session, target: Target) {
       folders: IndexedSeq[Folder],
       statuses: Seq[FileStatus],
       outside: Seq[OutsidePartition]): TableFiles = {
-    val byPath = folders.map(f => f.path -> f.ordinal).toMap
+    val byPath = folders.map(f => f.path -> f).toMap
     val files = statuses.filter(isData).sortBy(_.getPath.toString).toIndexedSeq
     files.find(f => !byPath.contains(f.getPath.getParent)).foreach { f =>
       throw ZOrderErrors.filesOutsidePartitions(target.name, f.getPath.getParent.toString)
@@ -78,11 +78,11 @@ final class TableLister(session: Session, target: Target) {
       partitionSchema,
       table.map(_.dataSchema),
       folders,
-      files.zipWithIndex.map { case (f, i) => DataFile(i, byPath(f.getPath.getParent), f) },
+      files.map(f => DataFile(byPath(f.getPath.getParent), f)),
       outside)
   }
 
-  /** Spark's reading of the directory names; its complaint in our words when they do not fit. */
+  /** Partitions as Spark reads them from directory names; our condition where the names do not fit. */
   private def partitionSpec(index: LeafFiles): PartitionSpec =
     try index.partitionSpec()
     catch {
@@ -97,8 +97,7 @@ final class TableLister(session: Session, target: Target) {
     Iterator.iterate(directory)(_.getParent).takeWhile(_ != root).forall(_.getName.contains("="))
 
   private def foldersOf(spec: PartitionSpec): IndexedSeq[Folder] =
-    spec.partitions.sortBy(_.path.toString).toIndexedSeq.zipWithIndex
-      .map { case (p, i) => Folder(i, p.path, p.values) }
+    spec.partitions.sortBy(_.path.toString).toIndexedSeq.map(p => new Folder(p.path, p.values))
 
   // as PartitioningAwareFileIndex decides it
   private def isData(f: FileStatus): Boolean = {
@@ -115,8 +114,6 @@ final class TableLister(session: Session, target: Target) {
     table.partitionColumnNames
       .map(c => s"$c=${p.spec.getOrElse(c, p.spec.getOrElse(c.toLowerCase(Locale.ROOT), ""))}")
       .mkString("/")
-
-  private def emptyRow = InternalRow.empty
 }
 
 /** Spark's own listing with every leaf file shown, also those that Spark would silently leave out. */

@@ -21,7 +21,7 @@ sealed trait Target {
   /** Of its data files. */
   def format: DataFormat
 
-  /** Settings that are in force for this kind of table when nothing else is said, by key. */
+  /** Settings of this kind of table, by key; any other source of settings overrides them. */
   def defaults: Map[String, String] = Map.empty
 
   /** The directory with scheme and authority, the same however it was named. */
@@ -45,7 +45,7 @@ final case class CatalogTarget(table: CatalogTable) extends Target {
   override def location: Path = new Path(table.location)
   override def properties: Map[String, String] = table.properties
 
-  // what is neither is refused before anything is read
+  // a table of neither format is refused before anything is read
   override def format: DataFormat = DataFormat.of(table).getOrElse(ParquetFiles)
 
   /** STORED AS PARQUET, not USING parquet. */

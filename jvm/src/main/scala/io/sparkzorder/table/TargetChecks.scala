@@ -6,13 +6,7 @@ import java.util.Locale
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 
-import org.apache.spark.sql.catalyst.catalog.{
-  CatalogStorageFormat,
-  CatalogTable,
-  CatalogTablePartition,
-  CatalogTableType
-}
-import org.apache.spark.sql.execution.datasources.BucketingUtils
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
 
 import io.sparkzorder.errors.ZOrderErrors
 
@@ -34,7 +28,7 @@ object TargetChecks {
 
   /**
    * Refuses what cannot have an index: a table whose files Spark does not read as plain Parquet or ORC.
-   * However the files are laid out, nothing of them is changed.
+   * Buckets and options are no obstacle, because an index changes no data file.
    */
   def checkForIndex(target: Target, conf: Configuration): Unit = {
     checkNames(target, conf)
@@ -109,21 +103,6 @@ object TargetChecks {
     }
   }
 
-  /** Refuses a Hive-format table with partitions in another format: each may have its own. */
-  def checkPartitions(target: Target, partitions: Seq[CatalogTablePartition]): Unit =
-    partitions.find(p => p.storage.serde.isDefined && !isOf(target.format, p.storage)).foreach {
-      p =>
-        val spec = p.spec.map { case (k, v) => s"$k=$v" }.mkString("/")
-        val title = target.format.title
-        refuse(
-          target,
-          s"a Hive-format table whose partition $spec is no $title (${p.storage.serde.get})",
-          s"Rewrite this partition as $title first.")
-    }
-
-  private def isOf(format: DataFormat, storage: CatalogStorageFormat): Boolean =
-    DataFormat.ofStorage(storage).contains(format)
-
   /** An option of the table that decides which files are read, or what their values are. */
   def hidingOption(table: CatalogTable): Option[String] =
     table.storage.properties.keys.find(k => hiding.exists(_.equalsIgnoreCase(k)))
@@ -136,37 +115,6 @@ object TargetChecks {
     "modifiedAfter",
     "datetimeRebaseMode",
     "int96RebaseMode")
-
-  /** Refuses symbolic links among the files that will be replaced. */
-  def checkLinks(target: Target, files: TableFiles): Unit =
-    SymbolicLinks.first(files).foreach { link =>
-      throw ZOrderErrors.symbolicLink(target.name, link.toString)
-    }
-
-  /** Refuses what only the listed files show: a bucketed table that is named by its path. */
-  def checkFiles(target: Target, files: TableFiles): Unit = {
-    // a bare path says nothing of the format
-    DataFormat.all.filter(_ != target.format).foreach { other =>
-      if (files.files.nonEmpty && files.files.forall(_.path.getName.endsWith("." + other.name))) {
-        refuse(
-          target,
-          s"a directory of ${other.title} files",
-          s"Name it as ${other.name}.`${target.location}`.")
-      }
-    }
-    // of tables in its format Hive names files by its tasks, and the catalog knows the buckets
-    val isHive = target match {
-      case t: CatalogTarget => t.isHiveFormat
-      case _ => false
-    }
-    val bucketed = files.files.forall(f => BucketingUtils.getBucketId(f.path.getName).isDefined)
-    if (files.files.nonEmpty && bucketed && !isHive) {
-      refuse(
-        target,
-        "bucketed, as the names of its files say",
-        "Rewriting would break the buckets.")
-    }
-  }
 
   /** Refuses a table of another format by its name. */
   def refuseFormat(target: Target, format: String): Nothing = refuseFormat(target.name, format)
@@ -252,11 +200,11 @@ object TargetChecks {
     }
   }
 
-  // an ancestor that may not be read is none of ours
+  // an ancestor that this user may not read is taken for an ordinary directory
   private def exists(fs: FileSystem, path: Path): Boolean =
     try fs.exists(path)
     catch { case _: java.io.IOException => false }
 
-  private def refuse(target: Target, kind: String, advice: String): Nothing =
+  private[table] def refuse(target: Target, kind: String, advice: String): Nothing =
     throw ZOrderErrors.unsupportedTable(target.name, kind, advice)
 }

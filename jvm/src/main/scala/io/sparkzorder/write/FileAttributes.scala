@@ -19,8 +19,8 @@ import io.sparkzorder.util.RawFiles
 
 /**
  * Gives written files the permission bits, the group and, where the process may, the owner of the
- * files that they replace, so that whoever could read the table still can. A folder's first file speaks
- * for its folder.
+ * files that they replace, so that whoever could read the table still can. The first replaced
+ * file of a folder is the model for all new files of that folder.
  */
 private[sparkzorder] final class FileAttributes(conf: Configuration) extends Logging {
 

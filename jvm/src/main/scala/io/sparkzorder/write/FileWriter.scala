@@ -19,7 +19,7 @@ final case class Written(files: Seq[WrittenFile], shuffleBytes: Long)
 object FileWriter {
 
   /** @param places where the files go */
-  def write(session: Session, frame: Frame, shape: FileShape, places: FilePlaces): Written = {
+  def write(session: Session, frame: Frame, spec: OutputSpec, places: FilePlaces): Written = {
     val committer = new StagedCommitProtocol(places)
     val execution: QueryExecution = frame.queryExecution
     SQLExecution.withNewExecutionId(execution, Some("zorder")) {
@@ -27,10 +27,10 @@ object FileWriter {
       FileFormatWriter.write(
         sparkSession = session,
         plan = plan,
-        fileFormat = shape.writer,
+        fileFormat = spec.writer,
         committer = committer,
         outputSpec = FileFormatWriter.OutputSpec(
-          // no file goes here: the commit protocol names every one
+          // no file goes here: the commit protocol names every file
           places.path(0, 0, ""),
           Map.empty,
           plan.output),
@@ -38,7 +38,7 @@ object FileWriter {
         partitionColumns = Nil,
         bucketSpec = None,
         statsTrackers = Nil,
-        options = Map("compression" -> shape.codec, "maxRecordsPerFile" -> "0"))
+        options = Map("compression" -> spec.codec, "maxRecordsPerFile" -> "0"))
       Written(committer.written, shuffleBytes(plan))
     }
   }

@@ -23,18 +23,18 @@ import org.apache.spark.sql.types.StructType
  * @param units sizes of stripes, which are its row groups, and strides, which are its pages
  * @param settings of ORC's writer that the table has, such as columns of Bloom filters
  */
-final case class OrcShape(
+final case class OrcSpec(
     types: TypeDescription,
     keyValues: Map[String, String],
     override val codec: String,
     units: FileUnits,
     settings: Map[String, String])
-    extends FileShape {
+    extends OutputSpec {
   private[sparkzorder] override def writer: FileFormat = new OrcRewriteFormat(this)
 }
 
 /** Spark's ORC writer with the ORC schema and user metadata of the input files. */
-private final class OrcRewriteFormat(shape: OrcShape) extends OrcFileFormat {
+private final class OrcRewriteFormat(spec: OrcSpec) extends OrcFileFormat {
   override def prepareWrite(
       session: SparkSession,
       job: Job,
@@ -43,13 +43,13 @@ private final class OrcRewriteFormat(shape: OrcShape) extends OrcFileFormat {
     // sets the job up as for any ORC write; only the writer itself is ours
     val sparks = super.prepareWrite(session, job, options, dataSchema)
     val conf = job.getConfiguration
-    shape.settings.foreach { case (key, value) => conf.set(key, value) }
-    OrcConf.STRIPE_SIZE.setLong(conf, shape.units.rowGroupBytes)
-    OrcConf.STRIPE_ROW_COUNT.setLong(conf, shape.units.rowGroupRows.toLong)
+    spec.settings.foreach { case (key, value) => conf.set(key, value) }
+    OrcConf.STRIPE_SIZE.setLong(conf, spec.units.rowGroupBytes)
+    OrcConf.STRIPE_ROW_COUNT.setLong(conf, spec.units.rowGroupRows.toLong)
     // where these are switched off, nothing could be skipped in the files
     OrcConf.ENABLE_INDEXES.setBoolean(conf, true)
-    OrcConf.ROW_INDEX_STRIDE.setLong(conf, shape.units.pageRows.toLong)
-    new OrcRewriteFactory(sparks, shape.types, Map(shape.keyValues.toSeq: _*))
+    OrcConf.ROW_INDEX_STRIDE.setLong(conf, spec.units.pageRows.toLong)
+    new OrcRewriteFactory(sparks, spec.types, Map(spec.keyValues.toSeq: _*))
   }
 }
 

@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils
  * INT96. Every conversion is exact, because the values came from files of that very type.
  *
  * @param target schema of the file
- * @param spark schema that Spark's writer has in mind; same shape, other physical types
+ * @param spark schema by which Spark's writer writes; same shape, other physical types
  */
 private[sparkzorder] final class PhysicalTypes(
     out: RecordConsumer,
@@ -102,7 +102,7 @@ private[sparkzorder] object PhysicalTypes {
   case object Millis extends Conversion
   case object Int96 extends Conversion
 
-  /** Two's complement, big-endian; `width` 0 means as short as it goes. */
+  /** Two's complement, big-endian; `width` 0 stands for the fewest bytes that hold the value. */
   final case class Bytes(width: Int) extends Conversion
 
   /** True when some column needs a conversion. */

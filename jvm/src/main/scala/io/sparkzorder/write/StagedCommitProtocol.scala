@@ -18,18 +18,41 @@ import org.apache.spark.mapred.SparkHadoopMapRedUtil
  */
 final case class WrittenFile(file: Int, path: String, extension: String)
 
-/** Where tasks write: the directory of file `file`, and its name for an attempt. */
+/** Where tasks write: the path of a file for one attempt. */
 trait FilePlaces extends Serializable {
   def path(file: Int, attempt: Int, extension: String): String
+}
+
+/** Tasks write into the run's staging directory, to be published by renames. */
+private[sparkzorder] final case class StagingPlaces(directory: String) extends FilePlaces {
+  override def path(file: Int, attempt: Int, extension: String): String =
+    s"$directory/_${file}_$attempt"
+}
+
+/**
+ * Tasks write straight to where the files shall lie: no query reads an INTO directory before
+ * the statement has ended, and file systems that cannot rename files need no rename this way.
+ *
+ * @param folders folder of each file, relative to `root`
+ */
+private[sparkzorder] final case class IntoPlaces(
+    root: String,
+    folders: Array[String],
+    runId: String)
+    extends FilePlaces {
+  override def path(file: Int, attempt: Int, extension: String): String = {
+    val folder = folders.lift(file).filter(_.nonEmpty).map(_ + "/").getOrElse("")
+    f"$root/${folder}part-$file%05d-$runId-$attempt$extension"
+  }
 }
 
 /**
  * Names the files of a run by file and task attempt, so that attempts never meet, and reports them
  * to the driver. Only what the driver got from committed tasks counts; it renames nothing here.
  *
- * An attempt needs Spark's leave to commit, which one attempt of a task gets, and none after the job.
- * One that comes back late, from a machine that hung, deletes its file; under INTO, where files are
- * visible as soon as they are written, its rows would be there twice after the last look at the directory.
+ * An attempt must be authorised by Spark's commit coordinator, which authorises one attempt of a task,
+ * and none after the job. An attempt that comes back late, from a machine that hung, deletes its file.
+ * Under INTO files are visible as soon as they are written, so such a file would double its rows.
  */
 private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
     extends FileCommitProtocol
@@ -82,7 +105,7 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
   override def commitTask(taskContext: TaskAttemptContext): TaskCommitMessage = {
     val id = taskContext.getTaskAttemptID
     SparkHadoopMapRedUtil.commitTask(
-      new StagedCommitProtocol.Leave(abortTask),
+      new StagedCommitProtocol.Authorisation(abortTask),
       taskContext,
       id.getJobID.getId,
       id.getTaskID.getId)
@@ -100,8 +123,8 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
 
 private object StagedCommitProtocol {
 
-  /** What Spark asks for leave for, in Hadoop's form: there is nothing to do but to hear the answer. */
-  private final class Leave(refused: TaskAttemptContext => Unit) extends OutputCommitter {
+  /** Asks Spark's commit coordinator, which wants a committer of Hadoop's; nothing else is to be done. */
+  private final class Authorisation(refused: TaskAttemptContext => Unit) extends OutputCommitter {
     override def setupJob(job: JobContext): Unit = ()
     override def setupTask(task: TaskAttemptContext): Unit = ()
     override def needsTaskCommit(task: TaskAttemptContext): Boolean = true

@@ -12,14 +12,15 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.{
 import org.apache.parquet.schema.PrimitiveType
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.Folder
 import io.sparkzorder.table.stats.{Footer, LeafBounds}
 import io.sparkzorder.util.LeafNames
 
 /**
  * Compares rewritten files with their inputs by their footers, folder by folder: row counts exactly;
  * no column is lost; of leaves outside lists and maps, where both sides have the numbers, null counts
- * exactly and new bounds inside the old ones. What has no numbers (NaN, INT96, long strings, dates of
- * the old calendar) is counted, not an error.
+ * exactly and new bounds inside the old ones. What has no statistics (NaN, INT96, long strings, dates of
+ * the old calendar) is counted and is not an error.
  *
  * @param sameName how column names are compared
  */
@@ -35,13 +36,13 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
   def check(inputs: Seq[Footer], outputs: Seq[Footer], hasDefault: String => Boolean): Int = {
     val before = inputs.groupBy(_.file.folder)
     val after = outputs.groupBy(_.file.folder)
-    (before.keySet ++ after.keySet).toSeq.sorted.map { f =>
+    (before.keySet ++ after.keySet).toSeq.sortBy(_.path.toString).map { f =>
       checkFolder(f, before.getOrElse(f, Nil), after.getOrElse(f, Nil), hasDefault)
     }.sum
   }
 
   private def checkFolder(
-      folder: Int,
+      folder: Folder,
       before: Seq[Footer],
       after: Seq[Footer],
       hasDefault: String => Boolean): Int = {
@@ -63,9 +64,9 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
     }
   }
 
-  /** Where both sides say it (ORC does, also inside lists and maps): how many values there are. */
+  /** Compares the number of values where both sides have it (ORC does, also inside lists and maps). */
   private def checkValues(
-      folder: Int,
+      folder: Folder,
       before: Seq[Footer],
       after: Seq[Footer],
       path: Seq[String]): Unit = {
@@ -78,7 +79,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
   }
 
   /** True when the leaf could be compared. */
-  private def compare(folder: Int, leaf: String, old: Leaf, now: Leaf): Boolean = {
+  private def compare(folder: Folder, leaf: String, old: Leaf, now: Leaf): Boolean = {
     val nullsKnown = old.nulls >= 0 && now.nulls >= 0
     if (nullsKnown && old.nulls != now.nulls) {
       fail(folder, s"column `$leaf` had ${old.nulls} nulls and has ${now.nulls}")
@@ -142,7 +143,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
     org.apache.parquet.schema.Types.optional(t.getPrimitiveTypeName).length(t.getTypeLength)
       .as(t.getLogicalTypeAnnotation).named("leaf")
 
-  private def fail(folder: Int, problem: String): Nothing =
+  private def fail(folder: Folder, problem: String): Nothing =
     throw ZOrderErrors.verificationFailed(target, s"in folder $folder $problem")
 
   private case class Leaf(

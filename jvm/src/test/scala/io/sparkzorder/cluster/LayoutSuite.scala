@@ -28,17 +28,15 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
     OrderingColumn(Seq("a"), IntegerType),
     OrderingColumn(Seq("b"), LongType))
 
-  test("the listing: folders, files, ordinals") {
+  test("the listing: folders and files") {
     withFiles { (files, _) =>
-      assert(files.folders.map(f => (f.ordinal, f.path.getName, f.values.getInt(0))) ===
-        Seq((0, "p=0", 0), (1, "p=1", 1)))
-      assert(files.files.map(_.ordinal) === files.files.indices)
-      files.files.foreach(f => assert(f.path.getParent === files.folders(f.folder).path))
-      val one = files.onlyFolders(_.ordinal == 1)
-      assert(one.folders.map(f => (f.ordinal, f.path.getName)) === Seq((0, "p=1")))
-      assert(one.files.map(_.ordinal) === one.files.indices && one.files.forall(_.folder == 0))
-      assert(files.onlyFiles(_.ordinal == 1).files.map(f => (f.ordinal, f.path)) ===
-        Seq((0, files.files(1).path)))
+      assert(files.folders.map(f => (f.path.getName, f.values.getInt(0))) ===
+        Seq(("p=0", 0), ("p=1", 1)))
+      assert(files.files.map(_.path.toString) === files.files.map(_.path.toString).sorted)
+      files.files.foreach(f => assert(f.path.getParent === f.folder.path))
+      val one = files.onlyFolders(_.path.getName == "p=1")
+      assert(one.folders === files.folders.drop(1))
+      assert(one.files === files.files.filter(_.folder == files.folders(1)) && one.files.nonEmpty)
     }
   }
 
@@ -55,7 +53,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
         col("row_index")).collect()
       assert(rows.length === 3000)
       assert(rows.map(r => (r.getInt(1), r.getLong(2))).distinct.length === 3000)
-      rows.foreach(r => assert(files.files(r.getInt(1)).folder === r.getInt(0)))
+      rows.foreach(r => assert(files.files(r.getInt(1)).folder === files.folders(r.getInt(0))))
       withSQLConf("spark.sql.caseSensitive" -> "true") {
         assert(new InputFrame(spark, files, schema, ParquetFiles).fileColumn === "_zorder_file")
       }
@@ -155,7 +153,8 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
     withFiles { (files, schema) =>
       val input = new InputFrame(spark, files, schema, ParquetFiles)
       val n = files.files.size
-      val frame = Layout.byFile(spark, input, schema, files.files.map(_.folder), 2)
+      val fileOf = files.files.map(f => files.folders.indexOf(f.folder))
+      val frame = Layout.byFile(spark, input, schema, fileOf, 2)
       val dealt = frame.select(spark_partition_id(), monotonically_increasing_id(), col("id"))
         .collect().sortBy(_.getLong(1))
       assert(n >= 4 && dealt.length === 3000)

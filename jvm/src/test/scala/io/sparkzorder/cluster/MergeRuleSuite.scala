@@ -70,7 +70,7 @@ class MergeRuleSuite extends AnyFunSuite {
   }
 
   private def footer(i: Int, box: Boxed, schema: MessageType): Footer = Footer(
-    DataFile(i, 0, new FileStatus(target, false, 1, 1L, 0L, new Path(s"/t/f$i"))),
+    DataFile.alone(new FileStatus(target, false, 1, 1L, 0L, new Path(s"/t/f$i"))),
     rows = 10000,
     uncompressed = target,
     schema = schema,

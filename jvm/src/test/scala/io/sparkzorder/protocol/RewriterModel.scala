@@ -5,7 +5,7 @@ import io.sparkzorder.protocol.Program._
 /** A data file as it was listed. */
 final case class Listed(folder: String, name: String, content: Rows)
 
-/** Counterpart of OptimizeRun, BatchRun and Committer: a whole OPTIMIZE of every folder, and recovery. */
+/** Counterpart of OptimizeExecutor, InPlace and Committer: a whole OPTIMIZE of every folder, and recovery. */
 final class RewriterModel(variant: Variant.Value) {
   private val state = new StateModel(variant)
   private val publisher = new PublisherModel(state, variant)
@@ -19,7 +19,7 @@ final class RewriterModel(variant: Variant.Value) {
   /** The end of Publisher.publish of a run whose files are all in. */
   def finish(n: Int, record: ModelRecord): Program[Unit] = publisher.finish(n, record, Nil)
 
-  /** OptimizeRun.runPhases; a run id names all that it makes */
+  /** OptimizeExecutor.steps; a run id names all that it makes */
   def optimize(run: String): Program[String] = for {
     earlier <- state.numbers
     last = earlier.lastOption.getOrElse(0)
@@ -30,18 +30,18 @@ final class RewriterModel(variant: Variant.Value) {
     else Forget(("batch", last, files), rewrite(RewriterModel.recordOf(run, files), files, last))
   } yield result
 
-  /** BatchRun.inPlace */
+  /** InPlace.write */
   private def rewrite(record: ModelRecord, files: Seq[Listed], last: Int): Program[String] =
     work(record, files, last).attempt.flatMap {
       case scala.Right(result) => Finished(result)
       case scala.Left(error) =>
         Forget(("failed", record, error), isCommitted(record.run)).flatMap { committed =>
           if (committed) Failed(error)
-          else change("BatchRun.discard")(discard(record.run, _)).flatMap(_ => Failed(error))
+          else change("InPlace.discard")(discard(record.run, _)).flatMap(_ => Failed(error))
         }
     }
 
-  /** BatchRun.discard: retained files stay */
+  /** InPlace.discard: retained files stay */
   private def discard(run: String, d: Disk): Disk = {
     val retained = Places.retention(run)
     (if (d.directories(retained)) d.removeDirectory(retained).getOrElse(d) else d)
@@ -115,14 +115,14 @@ final class RewriterModel(variant: Variant.Value) {
     else Failed(s"ZORDER_CONFLICT run ${other.run} has replaced or added a file")
   }
 
-  /** BatchRun.recheck */
+  /** InPlace.recheck */
   private def recheck(files: Seq[Listed]): Program[Unit] =
     if (variant == Variant.NoRecheck || variant == Variant.DeleteBeforeCommit) unit
     else list.flatMap { now =>
       if (files.forall(now.contains)) unit else Failed("ZORDER_CONFLICT an input has changed")
     }
 
-  /** BatchRun.isCommitted */
+  /** InPlace.isCommitted */
   private def isCommitted(run: String): Program[Boolean] = (for {
     numbers <- state.numbers
     records <- each(numbers)(state.read)
@@ -145,7 +145,7 @@ final class RewriterModel(variant: Variant.Value) {
 
 object RewriterModel {
 
-  /** BatchRun.recordOf: the rows of each folder dealt to two files, or to one when there is one row */
+  /** InPlace.recordOf: the rows of each folder dealt to two files, or to one when there is one row */
   def recordOf(run: String, files: Seq[Listed]): ModelRecord = {
     val folders = files.groupBy(_.folder).toSeq.sortBy(_._1)
     ModelRecord(

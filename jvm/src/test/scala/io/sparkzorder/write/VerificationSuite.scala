@@ -3,13 +3,18 @@ package io.sparkzorder.write
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
+import org.apache.spark.sql.catalyst.InternalRow
+
 import io.sparkzorder.log.StateTestBase
-import io.sparkzorder.table.DataFile
+import io.sparkzorder.table.{DataFile, Folder}
 import io.sparkzorder.table.stats.{Footer, LeafBounds}
 
 class VerificationSuite extends StateTestBase {
   private val schema = MessageTypeParser.parseMessageType(
     "message m { optional int32 a; optional int64 b; }")
+
+  private val folders =
+    Seq("p=0", "p=1").map(p => new Folder(new Path(s"/t/$p"), InternalRow.empty))
 
   private def footer(
       rows: Long,
@@ -17,7 +22,7 @@ class VerificationSuite extends StateTestBase {
       folder: Int = 0,
       s: MessageType = schema) =
     Footer(
-      DataFile(0, folder, new FileStatus(1, false, 1, 1, 1, new Path("/t/f"))),
+      DataFile(folders(folder), new FileStatus(1, false, 1, 1, 1, new Path("/t/f"))),
       rows,
       1L,
       s,
@@ -49,7 +54,7 @@ class VerificationSuite extends StateTestBase {
     fails(failed)(check(in, Nil))
     fails(failed)(check(Nil, in))
     // the sums agree, the folders do not
-    fails(failed, "folder 0")(check(
+    fails(failed, "folder /t/p=0")(check(
       Seq(footer(10, Seq(a, b), 0), footer(5, Seq(a, b), 1)),
       Seq(footer(5, Seq(a, b), 0), footer(10, Seq(a, b), 1))))
   }

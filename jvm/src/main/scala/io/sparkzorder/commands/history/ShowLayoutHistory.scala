@@ -2,25 +2,20 @@ package io.sparkzorder.commands.history
 
 import java.sql.Timestamp
 
-import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.types.DataTypeUtils
-import org.apache.spark.sql.execution.command.LeafRunnableCommand
-import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
 
-import io.sparkzorder.commands.{TableState, TargetAction}
+import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.log.{Record, RunHistory, StateDirectory, Undo, UndoClaim}
 import io.sparkzorder.table.Target
 
-/** SHOW LAYOUT HISTORY: the records of a table, the newest first. */
-case object ShowLayoutHistory extends TargetAction {
+/** SHOW LAYOUT HISTORY: the records of a table, the newest first. It changes nothing. */
+case object ShowLayoutHistory extends TableAction {
   override def statement: String = "SHOW LAYOUT HISTORY"
-  override def command(target: Target): LogicalPlan = ShowLayoutHistoryCommand(target)
+  override def description(target: Target): String = s"ShowLayoutHistory ${target.name}"
 
-  /** Columns of the result. */
-  val schema: StructType = new StructType()
+  override val schema: StructType = new StructType()
     .add("number", LongType, nullable = false)
     .add("run", StringType, nullable = false)
     .add("time", TimestampType, nullable = false)
@@ -36,17 +31,9 @@ case object ShowLayoutHistory extends TargetAction {
     .add("undoPossible", BooleanType, nullable = false)
     .add("retainedBytes", LongType, nullable = false)
     .add("retainedUntil", TimestampType)
-}
 
-/** SHOW LAYOUT HISTORY of a known target. It writes, renames and deletes nothing. */
-final case class ShowLayoutHistoryCommand(target: Target) extends LeafRunnableCommand {
-
-  override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(ShowLayoutHistory.schema)
-
-  override def simpleString(maxFields: Int): String = s"ShowLayoutHistory ${target.name}"
-
-  override def run(session: SparkSession): Seq[Row] = {
-    val table = new TableState(SparkLine.session(session), target)
+  override def run(session: Session, target: Target): Seq[Row] = {
+    val table = new TableState(session, target)
     table.check()
     val history = RunHistory.read(table.state)
     val rows = new HistoryRows(table.state, history)

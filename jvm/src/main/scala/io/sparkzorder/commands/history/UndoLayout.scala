@@ -1,26 +1,30 @@
 package io.sparkzorder.commands.history
 
 import java.sql.Timestamp
+import java.util.UUID
 
-import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.types.DataTypeUtils
-import org.apache.spark.sql.execution.command.LeafRunnableCommand
-import org.apache.spark.sql.sparkzorder.SparkLine
+import scala.annotation.tailrec
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampType}
 
-import io.sparkzorder.commands.TargetAction
-import io.sparkzorder.log.Record
-import io.sparkzorder.table.Target
+import io.sparkzorder.commands.{TableAction, TableState}
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.index.IndexUpdate
+import io.sparkzorder.log.{Committer, Publisher, Record, RunHistory, Undo, UndoClaim}
+import io.sparkzorder.table.{DataFile, Target}
+import io.sparkzorder.table.stats.FooterReader
 
 /** UNDO LAYOUT: puts the inputs of the last run back. */
-case object UndoLayout extends TargetAction {
+case object UndoLayout extends TableAction {
   override def statement: String = "UNDO LAYOUT"
-  override def command(target: Target): LogicalPlan = UndoLayoutCommand(target)
+  override def description(target: Target): String = s"UndoLayout ${target.name}"
 
-  /** Columns of the result. */
-  val schema: StructType = new StructType()
+  override val schema: StructType = new StructType()
     .add("path", StringType, nullable = false)
     .add("runUndone", StringType, nullable = false)
     .add("filesAdded", LongType, nullable = false)
@@ -44,15 +48,111 @@ case object UndoLayout extends TargetAction {
       added.map(_.rows).sum,
       new Timestamp(retainedUntilMs))
   }
+
+  override def run(session: Session, target: Target): Seq[Row] =
+    Seq(new UndoExecutor(session, target).run())
 }
 
-/** UNDO LAYOUT of a known target; see [[UndoRun]] for what it does. */
-final case class UndoLayoutCommand(target: Target) extends LeafRunnableCommand {
+/**
+ * One UNDO LAYOUT: claims the kept files of the last run, commits a record that exchanges them for the
+ * files of that run, and publishes it as any other.
+ */
+private[sparkzorder] final class UndoExecutor(session: Session, target: Target) extends Logging {
+  private val table = new TableState(session, target)
+  private val user = session.sparkContext.sparkUser
+  private val runId = UUID.randomUUID().toString
+  private lazy val state = table.state
 
-  override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(UndoLayout.schema)
+  def run(): Row = {
+    table.checkInPlace()
+    val retainMs = table.settings(Settings.Retention)
+    table.exchanging(undo(retainMs))
+  }
 
-  override def simpleString(maxFields: Int): String = s"UndoLayout ${target.name}"
+  private def undo(retainMs: Long): Row = {
+    table.rollForward()
+    val history = RunHistory.read(state)
+    val (number, undone) =
+      history.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
+    obstacle(number, undone).foreach(refuse(undone, _))
+    val claim = new UndoClaim(state, undone.run, runId, user)
+    try {
+      if (!claim.take()) throw conflict(undone)
+      val record = recordOf(history, number, undone, claim, retainMs)
+      val committed = new Committer(state, target.name)
+        .commit(record, () => recheck(number, undone, claim), history.last)
+      logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")
+      new Publisher(state).publish(committed, record)
+      IndexUpdate.recovered(session, state, Seq(record), target.format)
+      UndoLayout.row(table.root.toString, record, System.currentTimeMillis() + retainMs)
+    } catch {
+      case t: Throwable =>
+        // after the commit the claimed files belong to the table; the next run rolls them forward
+        if (!holds(_.commitOf(runId).isDefined)) claim.giveBack()
+        // files that another undo has taken look like files that cannot be read
+        throw (if (holds(_.isAborted(runId))) conflict(undone) else t)
+    }
+  }
 
-  override def run(session: SparkSession): Seq[Row] =
-    Seq(new UndoRun(SparkLine.session(session), target).run())
+  /** Why the undo is impossible; looks again when another undo has moved the kept files meanwhile. */
+  @tailrec
+  private def obstacle(number: Long, undone: Record): Option[String] = {
+    val kept = UndoClaim.kept(state, undone.run)
+    val found = new Undo(state, number, undone, kept).obstacle
+    if (found.isEmpty || UndoClaim.kept(state, undone.run) == kept) found
+    else obstacle(number, undone)
+  }
+
+  private def recordOf(
+      history: RunHistory,
+      number: Long,
+      undone: Record,
+      claim: UndoClaim,
+      retainMs: Long): Record = {
+    val undo = new Undo(state, number, undone, claim.place)
+    undo.obstacle.foreach(p => throw ZOrderErrors.conflict(target.name, p))
+    val rows = rowsOf(undo)
+    undone.changes.foreach { c =>
+      val (before, after) = (c.replaced.map(r => rows(r.retained)).sum, c.added.map(_.rows).sum)
+      if (before != after) {
+        refuse(undone, s"what it replaced holds $before rows, but it wrote $after")
+      }
+    }
+    Record(
+      Record.Version,
+      Record.Undo,
+      runId,
+      System.currentTimeMillis(),
+      user,
+      history.inForce.tail.map(_._2.columns).find(_.nonEmpty).getOrElse(Nil),
+      retainMs,
+      undo.changes(claim.staged, rows),
+      undone = Some(undone.run))
+  }
+
+  /** Rows of the kept files by their footers; this also shows that the files can still be read. */
+  private def rowsOf(undo: Undo): Map[String, Long] = {
+    val files = undo.keptFiles.map(DataFile.alone)
+    FooterReader.read(files, table.conf, target.format).map(f =>
+      f.file.path.getName -> f.rows).toMap
+  }
+
+  private def recheck(number: Long, undone: Record, claim: UndoClaim): Unit =
+    new Undo(state, number, undone, claim.place).obstacle
+      .foreach(p => throw ZOrderErrors.conflict(target.name, p))
+
+  /** Refuses the undo, or reports a conflict when another undo of the same run was quicker. */
+  private def refuse(undone: Record, problem: String): Nothing =
+    throw (
+      if (RunHistory.read(state).isUndone(undone.run)) conflict(undone)
+      else ZOrderErrors.undoRefused(target.name, undone.run, problem)
+    )
+
+  private def conflict(undone: Record): Throwable =
+    ZOrderErrors.conflict(target.name, s"another UNDO LAYOUT of run ${undone.run} was quicker")
+
+  /** Asks the records as they are now. Unreadable records count as true, so nothing is given back. */
+  private def holds(condition: RunHistory => Boolean): Boolean =
+    try condition(RunHistory.read(state))
+    catch { case NonFatal(_) => true }
 }

@@ -43,8 +43,8 @@ private[sparkzorder] final class ShowLayoutResult(
   /** At most so many, evenly chosen; the same files for every column. */
   private def ranges: Seq[Row] = {
     val text = new ValueText(layout.column.dataType, zone)
-    val step = math.max(1.0, layout.ranges.size.toDouble / ShowLayoutResult.MostRanges)
-    val chosen = math.min(layout.ranges.size, ShowLayoutResult.MostRanges)
+    val step = math.max(1.0, layout.ranges.size.toDouble / ShowLayoutResult.MaxRanges)
+    val chosen = math.min(layout.ranges.size, ShowLayoutResult.MaxRanges)
     (0 until chosen).map { i =>
       layout.ranges((i * step).toInt) match {
         case (rows, Some(FileRange(min, max))) => Row(text(min), text(max), rows)
@@ -63,7 +63,7 @@ private[sparkzorder] final class ShowLayoutResult(
 private[sparkzorder] object ShowLayoutResult {
 
   /** Files whose ranges are shown. */
-  val MostRanges = 4096
+  val MaxRanges = 4096
 
   private val depth = new StructType()
     .add("mean", DoubleType, nullable = false)

@@ -6,21 +6,38 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.sparkzorder.SparkLine
 
+import io.sparkzorder.commands.TableState
 import io.sparkzorder.table.Target
 
-/** A WHERE predicate, held where the analyzer does not look: its columns are those of partitions. */
-final case class PartitionPredicate(condition: Expression) {
+/**
+ * The clauses of an OPTIMIZE statement as written.
+ *
+ * @param full FULL was given
+ * @param columns name parts of the ordering columns; empty without ZORDER BY
+ * @param into directory of INTO
+ * @param options OPTIONS
+ * @param dryRun DRY RUN was given
+ */
+final case class OptimizeClauses(
+    full: Boolean = false,
+    columns: Seq[Seq[String]] = Nil,
+    into: Option[String] = None,
+    options: Map[String, String] = Map.empty,
+    dryRun: Boolean = false)
+
+/** A WHERE predicate in a wrapper, so that the analyzer does not try to resolve its columns. */
+final case class WherePredicate(condition: Expression) {
   override def toString: String = condition.sql
 }
 
 /**
  * OPTIMIZE of a known target. EXPLAIN shows it and runs nothing.
  *
- * @see [[OptimizeRun]] for what it does
+ * @see [[OptimizeExecutor]] for what it does
  */
 final case class OptimizeCommand(
     target: Target,
-    where: Option[PartitionPredicate],
+    where: Option[WherePredicate],
     clauses: OptimizeClauses)
     extends LeafRunnableCommand {
 
@@ -37,9 +54,8 @@ final case class OptimizeCommand(
     s"Optimize ${target.name}$full$filter$by$into$dryRun"
   }
 
-  override def run(session: SparkSession): Seq[Row] =
-    Seq(
-      new OptimizeRun(SparkLine.session(session), target, where.map(_.condition), clauses)
-        .run()
-        .toRow)
+  override def run(session: SparkSession): Seq[Row] = {
+    val table = new TableState(SparkLine.session(session), target, clauses.options)
+    Seq(new OptimizeExecutor(table, where.map(_.condition), clauses).run().toRow)
+  }
 }

@@ -7,18 +7,18 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.log.{Record, RunCost}
 
 /**
- * What DRY RUN says of a run that it does not do: files, tasks, shuffled bytes, room on disk, and
- * seconds when a former run of the table is known.
+ * The effort that DRY RUN predicts for a run: files, tasks, shuffled bytes, room on disk, and seconds
+ * when a former run of the table is known.
  *
  * @param records of the table, ascending
  */
 private[sparkzorder] final class PredictedEffort(
-    p: Prepared,
+    p: RewriteInputs,
     plans: Seq[BatchPlan],
     records: Seq[Record]) {
 
-  private val inputBytes = plans.flatMap(_.inputs.files.map(_.length)).sum
-  private val files = plans.map(_.folderOfFile.size).sum
+  private val inputBytes = plans.map(_.inputs.bytes).sum
+  private val files = plans.map(_.outputs.size).sum
 
   private val former: Option[RunCost] =
     records.reverseIterator.flatMap(_.cost).find(c => c.inputBytes > 0 && c.shuffleBytes > 0)
@@ -29,7 +29,7 @@ private[sparkzorder] final class PredictedEffort(
     else {
       val perByte = former.map(c => c.shuffleBytes.toDouble / c.inputBytes)
       perByte.map(r => (r * inputBytes).toLong).getOrElse(
-        (plans.map(_.rowsOfFolder.sum).sum * rowBytes * PredictedEffort.Compressed).toLong)
+        (plans.map(_.inputs.rows).sum * rowBytes * PredictedEffort.Compressed).toLong)
     }
 
   def text: Option[String] =
@@ -45,11 +45,11 @@ private[sparkzorder] final class PredictedEffort(
           seconds.getOrElse(""))
     }
 
-  /** Bytes of a row as Spark shuffles it: 8 a value, and what does not fit there beside it. */
+  /** Bytes of a row as Spark shuffles it: 8 per value, and the longer values beside them. */
   private def rowBytes: Double = {
-    val rows = math.max(1L, p.footers.map(_.rows).sum)
+    val rows = math.max(1L, p.rows)
     val strings = p.schema.fields.exists(f => !PredictedEffort.isFixed(f.dataType))
-    val beside = if (strings) p.footers.map(_.uncompressed).sum.toDouble / rows else 0.0
+    val beside = if (strings) p.files.map(_.uncompressed).sum.toDouble / rows else 0.0
     8.0 * (p.schema.length + 2 + p.schema.length / 64) + beside
   }
 }

@@ -13,9 +13,9 @@ import io.sparkzorder.util.SqlNames
 
 /**
  * `verify=full`: two order-independent sums of 64-bit hashes over all columns of every row, 128 bits
- * together, by folder, of the inputs and again of the written files. It reads both once more.
+ * together, by folder, of the inputs and again of the written files. Both are read once more.
  */
-final class RowChecksum(p: Prepared) {
+private[optimize] final class RowChecksum(p: RewriteInputs) {
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_VERIFICATION_FAILED */
   def check(inputs: TableFiles, written: Seq[Footer]): Unit = {
@@ -43,8 +43,9 @@ final class RowChecksum(p: Prepared) {
   }
 
   /**
-   * What is hashed of a column. Spark's hash passes over NULLs, so that (NULL, 1) would be (1, NULL),
-   * and of arrays, maps and structs it takes the values in them alone: their text says where they are.
+   * The expressions that are hashed for a column. Spark's hash skips NULLs, so that (NULL, 1) and
+   * (1, NULL) would agree; of arrays, maps and structs it hashes only the values inside. The text of such
+   * a column shows where its values stand.
    */
   private def hashed(field: StructField): Seq[Column] = {
     val column = col(SqlNames.quoted(field.name))

@@ -37,20 +37,20 @@ final class CommittedFiles(state: StateDirectory) {
     val path = Paths.folder(files.root, change.folder)
     // a folder whose files are all out is no folder to Spark
     val known = files.folders.find(_.path == path)
-    val folder = known.getOrElse(Folder(files.folders.size, path, InternalRow.empty))
+    val folder = known.getOrElse(new Folder(path, InternalRow.empty))
     val replaced = change.replaced.map(r => r.name -> r).toMap
-    val here = files.files.filter(_.folder == folder.ordinal).map(_.path.getName).toSet
+    val here = files.files.filter(_.folder == folder).map(_.path.getName).toSet
     val kept = files.files.filterNot { f =>
-      f.folder == folder.ordinal && replaced.get(f.path.getName).exists { r =>
+      f.folder == folder && replaced.get(f.path.getName).exists { r =>
         r.length == f.length && r.modified == f.modified
       }
     }
     val placed = new FolderFiles(state, record, change)
     val added = change.added.filterNot(a => here(a.name)).flatMap(a => placed.find(a))
-      .map(DataFile(0, folder.ordinal, _))
+      .map(DataFile(folder, _))
     files.copy(
       folders = if (known.isEmpty) files.folders :+ folder else files.folders,
-      files = (kept ++ added).zipWithIndex.map { case (f, i) => f.copy(ordinal = i) })
+      files = kept ++ added)
   }
 
   /** True when somebody changed the folder after the commit: publishing will discard our files. */

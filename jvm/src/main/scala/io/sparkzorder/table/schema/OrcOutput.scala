@@ -1,16 +1,21 @@
 package io.sparkzorder.table.schema
 
+import java.util.TimeZone
+
 import scala.collection.JavaConverters._
 
-import org.apache.orc.TypeDescription
+import org.apache.hadoop.conf.Configuration
+import org.apache.orc.{Reader, TypeDescription}
 import org.apache.orc.TypeDescription.Category
+import org.apache.orc.impl.RecordReaderImpl
 
 import org.apache.spark.sql.execution.datasources.orc.OrcUtils
+import org.apache.spark.sql.sparkzorder.SparkPrivate
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.OrcSchema
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.{Footer, FooterReader, OrcFooters}
 
 /**
  * The ORC schema of rewritten files: where all inputs agree on a column, its type exactly as it is
@@ -110,4 +115,46 @@ object OrcOutput {
           "TIMESTAMP with microseconds")
       }
     }
+}
+
+/**
+ * The zones in which ORC files were written. A TIMESTAMP of ORC is a time on the clock of its writer.
+ * Reading it in another zone and writing it back there loses what that zone's clock does not show: the
+ * hour that daylight saving skips, and which of two equal hours was meant.
+ */
+object OrcZones {
+
+  /**
+   * Refuses files of another zone than this JVM's, which is assumed to be the zone of the tasks as well.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and file
+   */
+  def check(footers: Seq[Footer], conf: Configuration): Unit = {
+    val timed = footers.filter(f => f.rows > 0 && f.orc.exists(_.timestamp.isDefined))
+    val here = TimeZone.getDefault
+    val zones = SparkPrivate.inParallel(timed, "zorder-footers", FooterReader.Threads) { f =>
+      OrcFooters.withFile(f.file, conf)(zonesOf)
+    }
+    val others = timed.zip(zones).flatMap { case (f, own) =>
+      own.find(!_.hasSameRules(here)).map(f -> _)
+    }
+    others.headOption.foreach { case (f, zone) =>
+      throw ZOrderErrors.typeNotWritable(
+        f.orc.get.timestamp.get,
+        s"${Category.TIMESTAMP.getName} of the zone ${zone.getID}",
+        f.file.path.toString,
+        s"one of the zone ${here.getID} (or run the statement with -Duser.timezone=${zone.getID})")
+    }
+  }
+
+  /** The zones of all stripes: a file can be concatenated from the stripes of several writers. */
+  private def zonesOf(reader: Reader): Seq[TimeZone] = {
+    val root = Array.tabulate(reader.getSchema.getMaximumId + 1)(_ == 0)
+    val rows = reader.rows(reader.options.include(root)).asInstanceOf[RecordReaderImpl]
+    try {
+      val footers = reader.getStripes.asScala.map(rows.readStripeFooter)
+      footers.filter(_.hasWriterTimezone).map(_.getWriterTimezone).distinct
+        .map(TimeZone.getTimeZone).toList
+    } finally rows.close()
+  }
 }

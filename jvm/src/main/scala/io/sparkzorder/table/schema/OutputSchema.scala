@@ -25,14 +25,14 @@ import io.sparkzorder.table.stats.Footer
  *
  * @param preserveInt96 keep INT96 instead of TIMESTAMP_MICROS, which has min/max
  * @param sameName how names are compared
- * @param allowTypeChange let lists of an old layout become lists of today's
+ * @param allowTypeChange write lists of an old layout in the standard layout
  */
 final class OutputSchema(
     preserveInt96: Boolean,
     sameName: (String, String) => Boolean,
     allowTypeChange: Boolean) {
 
-  // Spark's own writer with today's layout: no legacy format, TIMESTAMP_MICROS, field ids
+  // Spark's own writer with the standard layout: no legacy format, TIMESTAMP_MICROS, field ids
   private val sparkConverter = new SparkToParquetSchemaConverter(
     writeLegacyParquetFormat = false,
     outputTimestampType =

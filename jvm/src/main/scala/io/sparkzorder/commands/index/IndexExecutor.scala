@@ -1,0 +1,178 @@
+package io.sparkzorder.commands.index
+
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
+import io.sparkzorder.commands.{OrderingColumns, Phases}
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.index.{
+  ColumnChoice,
+  FileShape,
+  IndexBuild,
+  IndexContent,
+  IndexHeader,
+  IndexStore,
+  IndexSummary,
+  Relative
+}
+import io.sparkzorder.log.{RunHistory, StateDirectory}
+import io.sparkzorder.table.{TableFiles, TableLister, Target, TargetChecks}
+
+/**
+ * CREATE, REFRESH and DROP of a table's index. Data files are read and never changed.
+ *
+ * @param statement the statement's name, for the description of its jobs
+ */
+final class IndexExecutor(session: Session, target: Target, statement: String) {
+  private type Columns = Seq[Seq[String]]
+
+  private val conf = session.sessionState.newHadoopConf()
+  private val phases = new Phases(session.sparkContext, s"$statement ON ${target.name}")
+  private lazy val root: Path = target.root(conf)
+  private lazy val store = new IndexStore(root, conf)
+  private lazy val state = new StateDirectory(root, conf)
+
+  /** @param columns name parts; empty for the default columns */
+  def create(columns: Columns, ifNotExists: Boolean): IndexResult = {
+    TargetChecks.checkForIndex(target, conf)
+    store.generations().headOption match {
+      case Some(there) if ifNotExists => result(there, 0L, Some("the index exists already"))
+      case Some(_) => throw ZOrderErrors.indexExists(target.name)
+      case None => build(if (columns.isEmpty) None else Some(columns), fromScratch = true)
+    }
+  }
+
+  /** @param columns name parts; empty for those that the index has */
+  def refresh(columns: Columns): IndexResult = {
+    TargetChecks.checkForIndex(target, conf)
+    if (!store.exists) throw ZOrderErrors.indexNotFound(target.name)
+    build(if (columns.isEmpty) None else Some(columns), fromScratch = columns.nonEmpty)
+  }
+
+  def drop(ifExists: Boolean): IndexResult = {
+    TargetChecks.checkForIndex(target, conf)
+    store.generations().headOption match {
+      case None if ifExists =>
+        IndexResult(root.toString, 0L, Nil, 0L, 0L, 0L, Some("there is no index"))
+      case None => throw ZOrderErrors.indexNotFound(target.name)
+      case Some(newest) =>
+        // an index that cannot be read can be dropped all the same
+        val was = Try(result(newest, 0L, None)).getOrElse(
+          IndexResult(root.toString, 0L, Nil, 0L, newest.getLen, 0L, None))
+        store.drop()
+        was
+    }
+  }
+
+  /**
+   * Writes a generation for all files that are listed now.
+   *
+   * @param named columns that the statement names
+   * @param fromScratch read every footer again
+   */
+  private def build(named: Option[Columns], fromScratch: Boolean): IndexResult = {
+    val listed = phases("list")(new TableLister(session, target).list())
+    named.foreach(_.foreach(checkNoPartitionColumn(_, listed)))
+    state.create()
+    var (read, unreadable) = (0L, Seq.empty[String])
+    val written = store.update { before =>
+      val chosen = named.orElse(before.flatMap(_._1.chosen))
+      val choice = ColumnChoice(chosen, orderingColumns)
+      val kept = before
+        .filter(b => !fromScratch && b._1.knowsNaN && covers(b, choice.always))
+        .map { case (_, c) => unchanged(c, listed) }
+      val known = kept.toSeq.flatMap(c => (0 until c.files.size).map(c.files.path)).toSet
+      val missing = listed.files.filterNot(f => known(Relative.path(root, f.path)))
+      val built = phases("footers")(indexBuild(choice).of(missing))
+      read = missing.size.toLong
+      unreadable = built.unreadable
+      val content = IndexContent.concat(kept.toSeq :+ built.content)
+      named.foreach(_.foreach(checkColumn(_, content, listed)))
+      (content, chosen)
+    }
+    val generation = written.getOrElse {
+      throw ZOrderErrors.stateUnreadable(
+        store.generations().head.getPath.toString,
+        "the index is of a newer version")
+    }
+    result(generation, read, reasonOf(unreadable))
+  }
+
+  private def indexBuild(choice: ColumnChoice) =
+    new IndexBuild(session, root, choice, format = target.format)
+
+  private def reasonOf(unreadable: Seq[String]): Option[String] =
+    unreadable.headOption.map(f =>
+      s"${unreadable.size} files could not be read and are not in the index, such as $f")
+
+  /** Entries of files that are in the table as the index knows them. */
+  private def unchanged(content: IndexContent, listed: TableFiles): IndexContent = {
+    val now = listed.files.map(f => Relative.path(root, f.path) -> f).toMap
+    IndexContent.select(
+      content,
+      i =>
+        now.get(content.files.path(i)).exists(f =>
+          f.length == content.files.lengths(i) && f.modified == content.files.modified(i)))
+  }
+
+  /** False when there is a new ordering column: its values must be read from every file. */
+  private def covers(index: (IndexHeader, IndexContent), always: Columns): Boolean = {
+    val has = index._1.columns.map(c => FileShape.fold(c.path)).toSet
+    always.forall(c => has(FileShape.fold(c)))
+  }
+
+  private def orderingColumns: Columns = {
+    val texts =
+      try OrderingColumns.inForce(RunHistory.read(state))
+          .orElse(target.properties.get(Settings.Columns.propertyKey).map(OrderingColumns.split))
+          .getOrElse(Nil)
+      catch { case NonFatal(_) => Nil }
+    texts.map(session.sessionState.sqlParser.parseMultipartIdentifier)
+  }
+
+  private def checkNoPartitionColumn(column: Seq[String], listed: TableFiles): Unit = {
+    val sameName = session.sessionState.conf.resolver
+    if (listed.partitionSchema.exists(p => sameName(p.name, column.head))) {
+      throw ZOrderErrors.indexColumnInvalid(
+        column.mkString("."),
+        target.name,
+        "it partitions the table, so directories tell its values")
+    }
+  }
+
+  private def checkColumn(column: Seq[String], content: IndexContent, listed: TableFiles): Unit = {
+    val wanted = FileShape.fold(column)
+    val leaves = content.shapes.flatMap(_.leaves).distinct
+    val declared = listed.catalogSchema.toSeq.flatMap(_.fieldNames)
+    val isDeclared = column.size == 1 && declared.exists(d => FileShape.fold(d) == wanted.head)
+    if (leaves.exists(l => l.size > wanted.size && FileShape.fold(l).startsWith(wanted))) {
+      throw ZOrderErrors.indexColumnInvalid(
+        column.mkString("."),
+        target.name,
+        "it has no single value; of a struct name its fields, as in `column`.`field`")
+    } else if (listed.files.nonEmpty && !isDeclared &&
+      !leaves.exists(FileShape.fold(_: Seq[String]) == wanted)) {
+      throw ZOrderErrors.columnNotFound(
+        column.mkString("."),
+        target.name,
+        (declared ++ leaves.map(_.head)).distinct)
+    }
+  }
+
+  private def result(file: FileStatus, filesRead: Long, reason: Option[String]): IndexResult = {
+    val summary = IndexSummary.of(file, conf)
+    IndexResult(
+      root.toString,
+      summary.files,
+      summary.columns,
+      summary.rows,
+      file.getLen,
+      filesRead,
+      reason)
+  }
+}

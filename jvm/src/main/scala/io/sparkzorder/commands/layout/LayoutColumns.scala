@@ -1,0 +1,81 @@
+package io.sparkzorder.commands.layout
+
+import scala.util.Try
+
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.{DataType, StructType}
+
+import io.sparkzorder.commands.OrderingColumns
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.log.RunHistory
+import io.sparkzorder.ordering.OrderedType
+import io.sparkzorder.table.{CatalogTarget, ListedTable, OrderingColumn}
+
+/**
+ * The columns that SHOW LAYOUT describes.
+ *
+ * @param dimensions number of columns that the ideal is for: 1 where each column stands for itself
+ * @param ordering columns of the table's layout, by the records
+ */
+private[sparkzorder] final case class ChosenColumns(
+    columns: Seq[OrderingColumn],
+    dimensions: Int,
+    ordering: Seq[OrderingColumn]) {
+  def isOrderedBy(column: OrderingColumn): Boolean = ordering.exists(_.parts == column.parts)
+}
+
+/** Chooses the columns of FOR, of the last run, of the table's property, or the first of the table. */
+private[sparkzorder] final class LayoutColumns(
+    session: Session,
+    table: ListedTable,
+    history: Option[RunHistory]) {
+  private val resolver = new OrderingColumns(table.name, session.sessionState.conf.resolver)
+  private val parser = session.sessionState.sqlParser
+
+  /**
+   * @param names name parts of FOR, empty without
+   * @param schema data columns
+   */
+  def choose(names: Seq[Seq[String]], schema: StructType): ChosenColumns = {
+    def found(texts: Seq[String]): Seq[OrderingColumn] =
+      // columns may have gone since
+      texts.flatMap(t => Try(resolve(Seq(parser.parseMultipartIdentifier(t)), schema)).toOption)
+        .flatten
+    val ordering = found(lastLayout)
+    if (names.nonEmpty) {
+      // an empty directory has no schema to look columns up in
+      val isEmpty = schema.isEmpty && table.files.files.isEmpty
+      val columns = if (isEmpty) Nil else resolve(names, schema)
+      ChosenColumns(columns, columns.size, ordering)
+    } else {
+      Seq(ordering, found(property)).find(_.nonEmpty)
+        .map(columns => ChosenColumns(columns, columns.size, ordering))
+        .getOrElse(ChosenColumns(leaves(schema, Nil).take(LayoutColumns.MaxColumns), 1, Nil))
+    }
+  }
+
+  private def resolve(names: Seq[Seq[String]], schema: StructType): Seq[OrderingColumn] =
+    resolver.resolve(names, schema, table.files.partitionSchema)
+
+  private def lastLayout: Seq[String] =
+    history.flatMap(OrderingColumns.inForce).getOrElse(Nil)
+
+  private def property: Seq[String] = table.target match {
+    case Some(CatalogTarget(t)) =>
+      t.properties.get(Settings.Columns.propertyKey).toSeq.flatMap(OrderingColumns.split)
+    case _ => Nil
+  }
+
+  /** Leaf columns that have an order, nested ones too, but none inside lists and maps. */
+  private def leaves(t: DataType, parts: Seq[String]): Seq[OrderingColumn] = t match {
+    case s: StructType => s.fields.toSeq.flatMap(f => leaves(f.dataType, parts :+ f.name))
+    case _ if parts.nonEmpty && OrderedType.of(t).isDefined => Seq(OrderingColumn(parts, t))
+    case _ => Nil
+  }
+}
+
+private[sparkzorder] object LayoutColumns {
+
+  /** How many of the first columns are judged in a table that has no layout. */
+  val MaxColumns = 32
+}

@@ -1,0 +1,82 @@
+package io.sparkzorder.commands.optimize
+
+import java.nio.file.{Files, Paths}
+
+import scala.util.control.NonFatal
+
+import org.apache.commons.io.FileUtils.byteCountToDisplaySize
+import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.permission.FsAction
+import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.util.RawFiles
+
+/**
+ * Asks, before anything is written, whether this user may change every directory that a run will
+ * change, and whether the file system has room for its files. A rename that is denied after the commit
+ * would leave the table half published until an administrator grants the right.
+ *
+ * @param root directory that will be written to
+ */
+private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem, root: Path) {
+
+  /**
+   * For a run in place: the folders of the files that it replaces, and where its own state lies.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE
+   */
+  def folders(replaced: Seq[Path]): Unit = if (replaced.nonEmpty) {
+    val state = new Path(root, StateDirectory.Name)
+    check((if (fs.exists(state)) state else root) +: replaced)
+  }
+
+  /**
+   * For INTO: the directory, or the nearest one above it that exists.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE
+   */
+  def directory(): Unit = check(nearest.toSeq)
+
+  /**
+   * Replaced files are retained for a while, so the old and the new files are there together. New files
+   * are about as large as the old ones.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_NOT_ENOUGH_SPACE
+   */
+  def space(batches: Seq[ScannedFiles]): Unit = {
+    val needed = batches.map(_.bytes).sum
+    // a store without a limit reports the largest number; one that knows none reports 0 of 0
+    nearest.map(fs.getStatus(_)).filter(s => s.getCapacity > 0 && s.getRemaining < needed).foreach {
+      s =>
+        throw ZOrderErrors.notEnoughSpace(
+          target,
+          root.toString,
+          byteCountToDisplaySize(needed),
+          byteCountToDisplaySize(s.getRemaining))
+    }
+  }
+
+  private def nearest: Option[Path] =
+    Iterator.iterate(root)(_.getParent).takeWhile(_ != null).find(fs.exists(_))
+
+  private def check(directories: Seq[Path]): Unit =
+    directories.find(!isWritable(_)).foreach { d =>
+      val user = UserGroupInformation.getCurrentUser.getShortUserName
+      throw ZOrderErrors.directoryNotWritable(target, d.toString, user)
+    }
+
+  // Hadoop judges local files by their permission bits, which say nothing of a read-only disk
+  private def isWritable(directory: Path): Boolean =
+    if (RawFiles.isLocal(fs)) Files.isWritable(Paths.get(directory.toUri.getPath))
+    else {
+      try {
+        fs.access(directory, FsAction.WRITE_EXECUTE)
+        true
+      } catch {
+        case _: AccessControlException => false
+        case NonFatal(_) => true // a store that cannot tell; the write will
+      }
+    }
+}

@@ -1,0 +1,71 @@
+package io.sparkzorder.commands.optimize
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, Project}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
+import org.apache.spark.sql.types.{IntegerType, StructType}
+
+import io.sparkzorder.commands.{TableState, WhereClause}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.{FileChecks, TableFiles, TableLister}
+
+/**
+ * The third step of OPTIMIZE: lists the files of the partitions that WHERE chooses. It only looks.
+ *
+ * @param whereOver the WHERE clause, as soon as the partition columns are known
+ */
+private[optimize] final class FileListing(
+    table: TableState,
+    whereOver: TableFiles => Option[WhereClause],
+    destination: Destination) {
+
+  def list(): TableFiles = {
+    val all = new TableLister(table.user, table.target).list()
+    FileChecks.checkFiles(table.target, all)
+    val where = whereOver(all)
+    where.foreach(destination.checkWhere(_, all))
+    val chosen = where.fold(all)(pruned(all, _))
+    destination.checkListed(chosen)
+    chosen
+  }
+
+  /**
+   * The folders that the partition predicates of the clause choose. The predicates run as a query over
+   * the partition values, so that every expression that Spark knows may be used.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_OUTSIDE_TABLE when the predicate
+   *   chooses a partition that lies elsewhere
+   */
+  private def pruned(all: TableFiles, where: WhereClause): TableFiles =
+    where.onPartitions.map { predicate =>
+      val values = all.folders.map(_.values) ++ all.outside.map(_.values)
+      val chosen = matching(predicate, where, all.partitionSchema, values)
+      all.outside.zipWithIndex.find(o => chosen(all.folders.size + o._2)).foreach { case (o, _) =>
+        throw ZOrderErrors.partitionOutsideTable(table.target.name, o.spec, o.location)
+      }
+      val folders = all.folders.zipWithIndex.collect { case (f, i) if chosen(i) => f }.toSet
+      all.onlyFolders(folders).copy(outside = Nil)
+    }.getOrElse(all)
+
+  /** Positions of the rows that match. */
+  private def matching(
+      predicate: Expression,
+      where: WhereClause,
+      schema: StructType,
+      rows: Seq[InternalRow]): Set[Int] = {
+    val attributes = DataTypeUtils.toAttributes(schema)
+    val position = AttributeReference("_zorder_position", IntegerType, nullable = false)()
+    val local = LocalRelation(
+      attributes :+ position,
+      rows.zipWithIndex.map { case (values, i) =>
+        InternalRow.fromSeq(values.toSeq(schema) :+ i)
+      })
+    val plan = Project(Seq(position), Filter(predicate, where.named(local)))
+    val chosen = Set.newBuilder[Int]
+    SparkPrivate.foreachInternal(SparkLine.frame(table.user, plan))(row =>
+      chosen += row.getInt(0))
+    chosen.result()
+  }
+}

@@ -1,0 +1,99 @@
+package io.sparkzorder.commands.optimize
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.Expression
+
+import io.sparkzorder.commands.{Phases, TableState, WhereClause}
+import io.sparkzorder.table.TableFiles
+
+/**
+ * Executes one OPTIMIZE statement: check, recover, list, plan, execute, report. Each step is a class of
+ * its own. What differs between a rewrite in place, a copy and a dry run is in [[Destination]]; what
+ * differs between clustering and compaction is in [[RewriteStrategy]].
+ */
+private[sparkzorder] final class OptimizeExecutor(
+    table: TableState,
+    where: Option[Expression],
+    clauses: OptimizeClauses)
+    extends Logging {
+
+  private val startMs = System.currentTimeMillis()
+  private val name = table.target.name
+  private val phases = new Phases(table.user.sparkContext, s"OPTIMIZE $name")
+  private lazy val records = table.records
+  private val destination = Destination.of(table, clauses, phases, startMs)
+
+  def run(): OptimizeResult = {
+    table.checkSettings()
+    try steps()
+    catch {
+      case e: Throwable =>
+        destination.abandon(e)
+        throw e
+    }
+  }
+
+  private def steps(): OptimizeResult = {
+    phases("check")(destination.check())
+    phases("list")(destination.recover())
+    val listed = phases("list")(new FileListing(table, whereOver, destination).list())
+    val inputs = RewriteInputs.read(table, listed, clauses.columns, phases)
+    val output = inputs.output()
+    val strategy = RewriteStrategy.of(inputs, destination.takesAllFiles, phases)
+    output.foreach(strategy.check)
+    val selection = select(inputs, strategy)
+    val batches =
+      Batches.of(inputs, selection, limited = !destination.takesAllFiles, clauses.options)
+    destination.checkRoom(batches)
+    val done = for {
+      spec <- output.toSeq
+      writer = new BatchWriter(inputs, spec, phases, table.conf)
+      (batch, i) <- batches.zipWithIndex
+    } yield {
+      logInfo(s"OPTIMIZE $name: batch ${i + 1} of ${batches.size}, " +
+        s"${batch.files.size} files in ${batch.folders.size} folders")
+      val plan = strategy.plan(batch)
+      plan -> (if (plan.outputs.isEmpty) None else destination.write(plan, writer))
+    }
+    destination.finish(inputs, done.flatMap(_._2))
+    report(inputs, strategy, selection, done)
+  }
+
+  private def whereOver(files: TableFiles): Option[WhereClause] = where.map { w =>
+    val sameName = table.user.sessionState.conf.resolver
+    new WhereClause(w, table.target, files.partitionSchema, sameName)
+  }
+
+  /** The files that WHERE chooses, and of these the files that are worth rewriting. */
+  private def select(inputs: RewriteInputs, strategy: RewriteStrategy): RewriteSelection = {
+    val matching = whereOver(inputs.listed).flatMap(DataPredicatePruning.prune(inputs, _))
+    val all = inputs.files.map(_.file.path).toSet
+    val chosen = matching.getOrElse(all)
+    val everything = clauses.full || destination.takesAllFiles || chosen.isEmpty
+    val selection =
+      if (everything) RewriteSelection(chosen, None) else strategy.select(chosen, records)
+    val byWhere = matching.map(m => s"WHERE chooses ${m.size} of ${all.size} files")
+    selection.copy(reason = (byWhere ++ selection.reason).reduceOption(_ + "; " + _))
+  }
+
+  private def report(
+      inputs: RewriteInputs,
+      strategy: RewriteStrategy,
+      selection: RewriteSelection,
+      done: Seq[(BatchPlan, Option[BatchOutcome])]): OptimizeResult = {
+    val effort =
+      if (clauses.dryRun) Some(new PredictedEffort(inputs, done.map(_._1), records)) else None
+    val nothing =
+      if (inputs.files.isEmpty) {
+        Some(if (where.isEmpty) "there are no data files" else "WHERE chooses no data files")
+      } else if (selection.files.nonEmpty && done.forall(_._1.outputs.isEmpty)) {
+        Some(strategy.nothingToDo)
+      } else None
+    val outside = inputs.listed.outside.map(o =>
+      s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
+    val reasons =
+      nothing.orElse(selection.reason).toSeq ++ effort.flatMap(_.text) ++ outside
+    new ResultRow(inputs, destination, phases, startMs, done, effort)
+      .build(if (reasons.isEmpty) None else Some(reasons.mkString("; ")))
+  }
+}

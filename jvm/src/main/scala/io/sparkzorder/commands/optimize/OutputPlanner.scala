@@ -1,0 +1,79 @@
+package io.sparkzorder.commands.optimize
+
+import io.sparkzorder.cluster.Grid
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.table.{CatalogTarget, OrcFiles, ParquetFiles}
+import io.sparkzorder.table.schema.{OrcOutput, OrcZones, OutputSchema, ParquetTypes}
+import io.sparkzorder.write.{FileUnits, OrcSpec, OutputSpec, ParquetSpec}
+
+/** Decides how the rewritten files look, and refuses inputs that cannot be written back as they are. */
+private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
+  private val footers = inputs.files
+  private val session = inputs.session.sessionState
+  private val conf = session.newHadoopConf()
+  private val allowTypeChange = inputs.settings(Settings.AllowTypeChange)
+
+  def plan(): OutputSpec = inputs.target.format match {
+    case ParquetFiles => parquet
+    case OrcFiles => orc
+  }
+
+  private def parquet: ParquetSpec = {
+    val seen = scala.collection.mutable.HashSet.empty[Any]
+    val distinct = footers.filter(f => seen.add(f.schema))
+    if (!allowTypeChange) distinct.foreach(ParquetTypes.checkWritable)
+    val preserveInt96 = inputs.settings(Settings.TimestampType) == "preserve"
+    ParquetSpec(
+      new OutputSchema(preserveInt96, session.conf.resolver, allowTypeChange)
+        .of(inputs.schema, distinct),
+      keyValues,
+      codec(session.conf.parquetCompressionCodec),
+      FileUnits.of(rowsOfFile, bytesPerRow, conf))
+  }
+
+  private def orc: OrcSpec = {
+    if (!allowTypeChange) {
+      footers.foreach(OrcOutput.checkWritable)
+      OrcZones.check(footers, conf)
+    }
+    OrcSpec(
+      new OrcOutput(session.conf.resolver).of(inputs.schema, footers.flatMap(_.orc).distinct),
+      keyValues,
+      codec(session.conf.orcCompressionCodec),
+      FileUnits.ofOrc(rowsOfFile, bytesPerRow, conf),
+      bloomFilters)
+  }
+
+  /** Settings by which the writers of the table add Bloom filters: the new files get them as well. */
+  private def bloomFilters: Map[String, String] = inputs.target match {
+    case CatalogTarget(table) =>
+      (table.properties ++ table.storage.properties)
+        .filter { case (key, _) => key.startsWith("orc.bloom.filter.") }.toMap
+    case _ => Map.empty
+  }
+
+  /** Footer key-values on which all inputs agree; Spark's own are written anew. */
+  private def keyValues: Map[String, String] =
+    footers.map(_.keyValues.toSet).distinct.reduceOption(_ intersect _).getOrElse(Set.empty)
+      .filterNot(_._1.startsWith("org.apache.spark.")).toMap
+
+  /** The codec of most bytes; the session's where no file has one. */
+  private def codec(default: => String): String = {
+    val bytes = footers.flatMap(f => f.codec.map(_ -> f.file.length)).groupBy(_._1)
+      .map { case (c, fs) => c -> fs.map(_._2).sum }
+    if (bytes.isEmpty) default else bytes.maxBy(_._2)._1
+  }
+
+  /** Mean rows of a file, where a folder smaller than a file has one file. */
+  private def rowsOfFile: Double = {
+    val files = footers.groupBy(_.file.folder).values.map { own =>
+      val rows = own.map(_.rows).sum
+      Grid.filesFor(rows, inputs.targetRows(rows, own.map(_.file.length).sum)).toLong
+    }.sum
+    inputs.rows.toDouble / math.max(1L, files)
+  }
+
+  /** Bytes of a row in a file before compression. */
+  private def bytesPerRow: Double =
+    footers.map(_.uncompressed).sum.toDouble / math.max(1L, inputs.rows)
+}

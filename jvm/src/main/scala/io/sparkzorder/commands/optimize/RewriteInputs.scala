@@ -1,0 +1,77 @@
+package io.sparkzorder.commands.optimize
+
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.commands.{OrderingColumns, Phases, TableState}
+import io.sparkzorder.conf.{PinnedSession, Settings}
+import io.sparkzorder.log.RunHistory
+import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
+import io.sparkzorder.table.schema.TableSchema
+import io.sparkzorder.table.stats.{Footer, FooterReader}
+import io.sparkzorder.write.OutputSpec
+
+/**
+ * All that is known of the inputs before anything is rewritten.
+ *
+ * @param session the pinned session
+ * @param schema data columns of all inputs
+ * @param columns ordering columns; empty for a compaction
+ */
+private[sparkzorder] final case class RewriteInputs(
+    session: Session,
+    target: Target,
+    settings: Settings,
+    scanned: ScannedFiles,
+    schema: StructType,
+    columns: Seq[OrderingColumn]) {
+
+  def listed: TableFiles = scanned.listed
+  def files: IndexedSeq[Footer] = scanned.files
+  def rows: Long = scanned.rows
+
+  /**
+   * How the rewritten files look; None without inputs.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException for types that cannot be written back as they are
+   */
+  def output(): Option[OutputSpec] =
+    if (files.isEmpty) None else Some(new OutputPlanner(this).plan())
+
+  /** Rows of a file of the wanted size, at the bytes per row that this table has now. */
+  def targetRows(rows: Long, bytes: Long): Double =
+    math.max(1.0, settings(Settings.TargetFileSize).toDouble * rows / math.max(1L, bytes))
+}
+
+private[optimize] object RewriteInputs {
+
+  /** @param names name parts of ZORDER BY; empty without */
+  def read(
+      table: TableState,
+      listed: TableFiles,
+      names: Seq[Seq[String]],
+      phases: Phases): RewriteInputs = {
+    val session = PinnedSession.of(table.user)
+    val conf = session.sessionState.conf
+    val format = table.target.format
+    val footers = phases("footers")(FooterReader.read(listed.files, table.conf, format))
+    val schema =
+      new TableSchema(table.target.name, conf, format).union(listed.catalogSchema, footers)
+    // an empty directory has no schema to look columns up in
+    val wanted = if (schema.isEmpty && footers.isEmpty) Nil else columnNames(table, names)
+    val columns = new OrderingColumns(table.target.name, conf.resolver)
+      .resolve(wanted, schema, listed.partitionSchema)
+    val scanned = new ScannedFiles(listed, footers)
+    RewriteInputs(session, table.target, table.settings, scanned, schema, columns)
+  }
+
+  /** ZORDER BY, else the columns of the table's layout, else its property. */
+  private def columnNames(table: TableState, names: Seq[Seq[String]]): Seq[Seq[String]] =
+    if (names.nonEmpty) names
+    else {
+      OrderingColumns.inForce(RunHistory.read(table.state))
+        .orElse(table.settings.get(Settings.Columns).map(OrderingColumns.split))
+        .getOrElse(Nil)
+        .map(table.user.sessionState.sqlParser.parseMultipartIdentifier)
+    }
+}

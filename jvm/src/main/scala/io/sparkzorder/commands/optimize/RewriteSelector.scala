@@ -1,0 +1,85 @@
+package io.sparkzorder.commands.optimize
+
+import org.apache.hadoop.fs.Path
+
+import io.sparkzorder.cluster.MergeRule
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.log.Record
+import io.sparkzorder.table.DataFile
+import io.sparkzorder.util.Paths
+
+/** The files that a run rewrites, by their paths, and why. */
+private[sparkzorder] final case class RewriteSelection(files: Set[Path], reason: Option[String])
+
+/**
+ * Selects the files that are new, or worth merging with new files, in a table that is clustered already.
+ *
+ * @param records of the table, ascending
+ */
+private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Seq[Record]) {
+  private val size = inputs.settings(Settings.TargetFileSize)
+  private val names = inputs.columns.map(_.name)
+
+  /** @param chosen paths that the statement chooses, at least one */
+  def select(chosen: Set[Path]): RewriteSelection = {
+    val (same, others) = records.filter(_.kind == Record.Optimize)
+      .partition(r => r.columns == names && r.targetFileSize == size)
+    val made = new MadeFiles(same)
+    val runOf = inputs.files.flatMap(f => made.runOf(f.file).map(f.file.path -> _)).toMap
+    if (chosen.exists(runOf.contains)) merged(chosen, runOf)
+    else {
+      val which = if (chosen.size == inputs.files.size) "all files" else "all of these"
+      RewriteSelection(chosen, otherLayout(others).map(_ + s": $which are rewritten"))
+    }
+  }
+
+  private def merged(chosen: Set[Path], runOf: Map[Path, String]): RewriteSelection = {
+    val rule = new MergeRule(inputs.columns, size, inputs.session.sessionState.conf.resolver)
+    val candidates = inputs.files.filter(f => chosen(f.file.path))
+    val files = candidates.groupBy(_.file.folder).values.flatMap { own =>
+      rule.choose(own, own.map(f => runOf.get(f.file.path))).map(own(_).file.path)
+    }.toSet
+    val fresh = chosen.count(!runOf.contains(_))
+    val reason =
+      if (fresh == 0) {
+        s"all ${chosen.size} files are laid out by (${names.mkString(", ")}) " +
+          "already; FULL rewrites them"
+      } else {
+        s"of ${chosen.size} files $fresh are new, ${files.size - fresh} of earlier runs are " +
+          s"merged with them, and ${chosen.size - files.size} stay as they are"
+      }
+    RewriteSelection(files, Some(reason))
+  }
+
+  /** Why files of earlier runs are rewritten all the same, if there are such files. */
+  private def otherLayout(others: Seq[Record]): Option[String] = {
+    val present = inputs.files.map(f => placeOf(f.file)).toSet
+    others.reverseIterator
+      .find(_.changes.exists(c => c.added.exists(a => present((c.folder, a.name)))))
+      .map { r =>
+        if (r.columns != names) s"its layout was by (${r.columns.mkString(", ")})"
+        else s"its layout was for files of ${r.targetFileSize} bytes"
+      }
+  }
+
+  /** Folder and name of a file as records have them. */
+  private def placeOf(file: DataFile): (String, String) =
+    (folderNames(file.folder), file.path.getName)
+
+  private lazy val folderNames =
+    inputs.listed.folders.map(f => f -> Paths.relative(inputs.listed.root, f.path)).toMap
+
+  /** Files that runs have made. A file counts only as its run left it: its name holds the run's id. */
+  private final class MadeFiles(runs: Seq[Record]) {
+    private val made: Map[(String, String), (String, Long)] =
+      (for {
+        record <- runs
+        change <- record.changes
+        file <- change.added
+      } yield (change.folder, file.name) -> ((record.run, file.length))).toMap
+
+    /** The run that made a file, if the file is as that run left it. */
+    def runOf(file: DataFile): Option[String] =
+      made.get(placeOf(file)).collect { case (run, length) if length == file.length => run }
+  }
+}

@@ -1,0 +1,73 @@
+package io.sparkzorder.commands.optimize
+
+import scala.collection.mutable.ArrayBuffer
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.{Folder, TableFiles}
+import io.sparkzorder.table.stats.Footer
+
+/**
+ * Listed files together with their footers; each footer holds its own file.
+ *
+ * @param table root and folders of the files
+ * @param files in the order of their paths
+ */
+private[sparkzorder] final class ScannedFiles(table: TableFiles, val files: IndexedSeq[Footer]) {
+
+  /** The same files as a listing. */
+  val listed: TableFiles = table.copy(files = files.map(_.file))
+
+  private val byFolder: Map[Folder, IndexedSeq[Footer]] = files.groupBy(_.file.folder)
+
+  def folders: IndexedSeq[Folder] = listed.folders
+  def in(folder: Folder): IndexedSeq[Footer] = byFolder.getOrElse(folder, IndexedSeq.empty)
+
+  def rows: Long = files.map(_.rows).sum
+  def bytes: Long = files.map(_.file.length).sum
+
+  def onlyFolders(keep: Folder => Boolean): ScannedFiles = {
+    val kept = folders.filter(keep)
+    val isKept = kept.toSet
+    new ScannedFiles(table.copy(folders = kept), files.filter(f => isKept(f.file.folder)))
+  }
+
+  /** Some of the files; the folders stay. */
+  def onlyFiles(keep: Footer => Boolean): ScannedFiles = new ScannedFiles(table, files.filter(keep))
+}
+
+/** Divides a run into batches: whole folders that are rewritten and committed together. */
+private[optimize] object Batches {
+
+  /**
+   * Folders in their order, put together up to `batchSize` bytes.
+   *
+   * @param limited a folder above that size is an error, unless the statement itself sets a batch size
+   * @param options OPTIONS of the statement
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_TOO_LARGE
+   */
+  def of(
+      inputs: RewriteInputs,
+      selection: RewriteSelection,
+      limited: Boolean,
+      options: Map[String, String]): Seq[ScannedFiles] = {
+    val chosen = inputs.scanned.onlyFiles(f => selection.files(f.file.path))
+    val limit = inputs.settings(Settings.BatchSize)
+    val asked = options.keys.exists(_.equalsIgnoreCase(Settings.BatchSize.key))
+    val groups = ArrayBuffer(ArrayBuffer.empty[Folder])
+    var sum = 0L
+    chosen.folders.filter(chosen.in(_).nonEmpty).foreach { folder =>
+      val size = chosen.in(folder).map(_.file.length).sum
+      if (size > limit && limited && !asked) {
+        throw ZOrderErrors.partitionTooLarge(inputs.target.name, folder.path.toString, size, limit)
+      }
+      if (groups.last.nonEmpty && sum + size > limit) {
+        groups += ArrayBuffer.empty
+        sum = 0L
+      }
+      groups.last += folder
+      sum += size
+    }
+    groups.toSeq.filter(_.nonEmpty).map(g => chosen.onlyFolders(g.toSet))
+  }
+}

@@ -1,0 +1,77 @@
+package io.sparkzorder.table
+
+import java.nio.file.{Files, Path => LocalPath, Paths}
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition
+import org.apache.spark.sql.execution.datasources.BucketingUtils
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/** Refuses what only the partitions and files of a table show, as soon as they are listed. */
+object FileChecks {
+
+  /** Refuses a Hive-format table with partitions in another format: each may have its own. */
+  def checkPartitions(target: Target, partitions: Seq[CatalogTablePartition]): Unit =
+    for {
+      partition <- partitions
+      serde <- partition.storage.serde
+      if !DataFormat.ofStorage(partition.storage).contains(target.format)
+    } {
+      val spec = partition.spec.map { case (k, v) => s"$k=$v" }.mkString("/")
+      val title = target.format.title
+      TargetChecks.refuse(
+        target,
+        s"a Hive-format table whose partition $spec is no $title ($serde)",
+        s"Rewrite this partition as $title first.")
+    }
+
+  /**
+   * Refuses symbolic links among the files that will be replaced. Hadoop follows them silently: renaming
+   * a file below a linked folder would change another directory. Only local disks have such links.
+   */
+  def checkLinks(target: Target, files: TableFiles): Unit =
+    firstLink(files).foreach { link =>
+      throw ZOrderErrors.symbolicLink(target.name, link.toString)
+    }
+
+  /** Refuses what only the listed files show: a bucketed table that is named by its path. */
+  def checkFiles(target: Target, files: TableFiles): Unit = {
+    // a bare path says nothing of the format
+    DataFormat.all.filter(_ != target.format).foreach { other =>
+      if (files.files.nonEmpty && files.files.forall(_.path.getName.endsWith("." + other.name))) {
+        TargetChecks.refuse(
+          target,
+          s"a directory of ${other.title} files",
+          s"Name it as ${other.name}.`${target.location}`.")
+      }
+    }
+    // of tables in its format Hive names files by its tasks, and the catalog knows the buckets
+    val isHive = target match {
+      case t: CatalogTarget => t.isHiveFormat
+      case _ => false
+    }
+    val bucketed = files.files.forall(f => BucketingUtils.getBucketId(f.path.getName).isDefined)
+    if (files.files.nonEmpty && bucketed && !isHive) {
+      TargetChecks.refuse(
+        target,
+        "bucketed, as the names of its files say",
+        "Rewriting would break the buckets.")
+    }
+  }
+
+  /** The first link below the table's root; the root itself may be reached by a link. */
+  private def firstLink(files: TableFiles): Option[LocalPath] =
+    if (files.root.toUri.getScheme != "file") None
+    else {
+      val root = local(files.root)
+      val folders = files.folders.map(f => local(f.path)).flatMap { folder =>
+        Iterator.iterate(folder)(_.getParent).takeWhile(f => f != null && f != root)
+      }.distinct
+      (folders.iterator ++ files.files.iterator.map(f => local(f.path)))
+        .find(Files.isSymbolicLink(_))
+    }
+
+  private def local(path: Path): LocalPath = Paths.get(path.toUri.getPath)
+}

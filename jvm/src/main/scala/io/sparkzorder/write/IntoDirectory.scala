@@ -1,0 +1,82 @@
+package io.sparkzorder.write
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.{ExclusiveFile, RawFiles}
+
+/** The empty directory of an INTO clause. */
+final class IntoDirectory(val root: Path, conf: Configuration) {
+  val fs: FileSystem = RawFiles.of(root, conf)
+
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_TARGET_NOT_EMPTY */
+  def requireEmpty(): Unit =
+    if (fs.exists(root)) {
+      if (!fs.getFileStatus(root).isDirectory) {
+        throw ZOrderErrors.targetNotEmpty(root.toString, root.getName)
+      }
+      fs.listStatus(root).headOption.foreach { s =>
+        throw ZOrderErrors.targetNotEmpty(root.toString, s.getPath.getName)
+      }
+    }
+
+  /**
+   * Removes files that runs of this statement wrote and that are not to be kept: the files of attempts
+   * that the driver did not commit, or all files after a failure. Files of other writers stay.
+   *
+   * @param keep names of files
+   */
+  def removeOwn(runIds: Set[String], keep: Set[String]): Unit = {
+    files().filter(p => isOwn(p, runIds) && !keep(p.getName)).foreach(fs.delete(_, false))
+    if (fs.exists(root)) fs.listStatus(root).filter(_.isDirectory).foreach(d => prune(d.getPath))
+  }
+
+  /**
+   * Removes all that this statement wrote, after a failure. Tasks that are being killed may still make a
+   * file and its folder for a moment. Therefore the directory is looked at again until it has stayed
+   * empty for a while.
+   */
+  def clearOwn(runIds: Set[String]): Unit = {
+    var rounds = 0
+    var quiet = 0
+    while (rounds < IntoDirectory.Rounds && quiet < IntoDirectory.QuietRounds) {
+      if (rounds > 0) Thread.sleep(IntoDirectory.PauseMs)
+      quiet = if (isEmpty) quiet + 1 else 0
+      removeOwn(runIds, keep = Set.empty)
+      rounds += 1
+    }
+  }
+
+  private def isEmpty: Boolean = !fs.exists(root) || fs.listStatus(root).isEmpty
+
+  /** Removes folders in which nothing is left, so that the statement can be run again. */
+  private def prune(folder: Path): Unit = {
+    fs.listStatus(folder).filter(_.isDirectory).foreach(d => prune(d.getPath))
+    if (fs.listStatus(folder).isEmpty) fs.delete(folder, false)
+  }
+
+  /** The name of a file that another writer put here meanwhile. */
+  def foreign(runIds: Set[String]): Option[String] =
+    files().find(!isOwn(_, runIds)).map(_.getName)
+
+  private def isOwn(path: Path, runIds: Set[String]): Boolean =
+    runIds.exists(id => path.getName.contains(s"-$id-"))
+
+  private def files(): Seq[Path] = {
+    def below(folder: Path): Seq[Path] = fs.listStatus(folder).toSeq.flatMap { s =>
+      if (s.isDirectory) below(s.getPath) else Seq(s.getPath)
+    }
+    if (fs.exists(root)) below(root) else Nil
+  }
+
+  /** The marker that Spark leaves in a directory whose write has succeeded. */
+  def markSuccess(): Unit =
+    ExclusiveFile.write(fs, new Path(root, "_SUCCESS"), Array.emptyByteArray)
+}
+
+private object IntoDirectory {
+  val Rounds = 30
+  val QuietRounds = 5
+  val PauseMs = 100L
+}

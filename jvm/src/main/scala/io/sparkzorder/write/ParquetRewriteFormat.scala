@@ -1,0 +1,148 @@
+package io.sparkzorder.write
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
+import java.util.Collections
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
+import org.apache.parquet.ParquetReadOptions
+import org.apache.parquet.format.Util
+import org.apache.parquet.format.converter.ParquetMetadataConverter
+import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetRecordWriter}
+import org.apache.parquet.hadoop.api.WriteSupport
+import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
+import org.apache.parquet.hadoop.codec.CodecConfig
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, FileMetaData, ParquetMetadata}
+import org.apache.parquet.hadoop.util.ContextUtil
+import org.apache.parquet.io.api.RecordConsumer
+import org.apache.parquet.schema.MessageType
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetWriteSupport}
+import org.apache.spark.sql.types.StructType
+
+/**
+ * How a rewritten Parquet file looks.
+ *
+ * @param schema Parquet schema, that of the inputs
+ * @param keyValues footer key-values of the inputs, without Spark's own
+ * @param units sizes of row groups and pages
+ */
+final case class ParquetSpec(
+    schema: MessageType,
+    keyValues: Map[String, String],
+    override val codec: String,
+    units: FileUnits)
+    extends OutputSpec {
+  private[sparkzorder] override def writer: FileFormat = new ParquetRewriteFormat(this)
+}
+
+/** Spark's Parquet writer with the Parquet schema and footer of the input files. */
+private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends ParquetFileFormat {
+  override def prepareWrite(
+      session: SparkSession,
+      job: Job,
+      options: Map[String, String],
+      dataSchema: StructType): OutputWriterFactory = {
+    // sets the job up as for any Parquet write; only the writer itself is ours
+    super.prepareWrite(session, job, options, dataSchema)
+    val conf = ContextUtil.getConfiguration(job)
+    conf.setLong(ParquetOutputFormat.BLOCK_SIZE, spec.units.rowGroupBytes)
+    // by its name: Parquet has it since 1.15, so Spark 3.5 goes by the bytes alone
+    conf.setInt("parquet.block.row.count.limit", spec.units.rowGroupRows)
+    conf.setInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, spec.units.pageRows)
+    // every column has min/max: Parquet drops those of a chunk that have 4 KB together
+    conf.setBoolean("parquet.column.statistics.enabled", true)
+    conf.setInt("parquet.statistics.truncate.length", ParquetRewriteFormat.LongestBound)
+    conf.setInt("parquet.columnindex.truncate.length", ParquetRewriteFormat.LongestPageBound)
+    new ParquetRewriteFactory(
+      SerializedSchema(spec.schema),
+      // a Map with default values or views would not serialise
+      Map(spec.keyValues.toSeq: _*))
+  }
+}
+
+private[sparkzorder] object ParquetRewriteFormat {
+  private val LongestBound = 2000
+  private val LongestPageBound = 64 // Parquet's default
+}
+
+private final class ParquetRewriteFactory(
+    schema: SerializedSchema,
+    keyValues: Map[String, String])
+    extends OutputWriterFactory {
+
+  override def getFileExtension(context: TaskAttemptContext): String =
+    CodecConfig.from(context).getCodec.getExtension + ".parquet"
+
+  override def newInstance(
+      path: String,
+      dataSchema: StructType,
+      context: TaskAttemptContext): OutputWriter =
+    new ParquetRewriteWriter(
+      path,
+      new RewriteSupport(schema.toMessageType, keyValues),
+      dataSchema,
+      context)
+}
+
+private final class ParquetRewriteWriter(
+    override val path: String,
+    support: WriteSupport[InternalRow],
+    dataSchema: StructType,
+    context: TaskAttemptContext)
+    extends OutputWriter {
+  private val writer = new ParquetOutputFormat[InternalRow](support)
+    .getRecordWriter(context, new Path(path))
+    .asInstanceOf[ParquetRecordWriter[InternalRow]]
+
+  override def write(row: InternalRow): Unit = writer.write(null, row)
+
+  override def close(): Unit = writer.close(context)
+}
+
+/** Spark's write support, with the schema and key-values replaced and values converted to fit. */
+private final class RewriteSupport(target: MessageType, keyValues: Map[String, String])
+    extends ParquetWriteSupport {
+  private var spark: MessageType = _
+
+  override def init(configuration: Configuration): WriteContext = {
+    val context = super.init(configuration)
+    spark = context.getSchema
+    new WriteContext(target, (keyValues ++ context.getExtraMetaData.asScala).asJava)
+  }
+
+  override def prepareForWrite(consumer: RecordConsumer): Unit =
+    super.prepareForWrite(
+      if (PhysicalTypes.needed(target, spark)) new PhysicalTypes(consumer, target, spark)
+      else consumer)
+}
+
+/**
+ * A Parquet schema that can travel to tasks, as the bytes of a footer that holds nothing else.
+ * (The textual form cannot carry every column name.)
+ */
+private[sparkzorder] final class SerializedSchema private (bytes: Array[Byte])
+    extends Serializable {
+  def toMessageType: MessageType =
+    // without options Parquet 1.17 takes -1 for the greatest length of a footer, and refuses it
+    new ParquetMetadataConverter(ParquetReadOptions.builder().build())
+      .readParquetMetadata(new ByteArrayInputStream(bytes), ParquetMetadataConverter.NO_FILTER)
+      .getFileMetaData
+      .getSchema
+}
+
+private[sparkzorder] object SerializedSchema {
+  def apply(schema: MessageType): SerializedSchema = {
+    val meta = new FileMetaData(schema, Collections.emptyMap[String, String](), "spark-zorder")
+    val footer = new ParquetMetadata(meta, Collections.emptyList[BlockMetaData]())
+    val out = new ByteArrayOutputStream()
+    Util.writeFileMetaData(new ParquetMetadataConverter().toParquetMetadata(1, footer), out)
+    new SerializedSchema(out.toByteArray)
+  }
+}

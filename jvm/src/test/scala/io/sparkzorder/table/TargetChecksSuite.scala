@@ -1,0 +1,148 @@
+package io.sparkzorder.table
+
+import java.io.File
+
+import org.apache.hadoop.conf.Configuration
+
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.catalog.{
+  BucketSpec,
+  CatalogStorageFormat,
+  CatalogTable,
+  CatalogTableType
+}
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.log.StateTestBase
+
+/** Each refusal of [[TargetChecks]], without a session; RefusalsSuite has them end to end. */
+class TargetChecksSuite extends StateTestBase {
+  private val unsupported = "ZORDER_UNSUPPORTED_TABLE"
+  private val noTable = "ZORDER_PATH_NOT_A_TABLE"
+
+  private def path(dir: File, format: DataFormat = ParquetFiles): Target =
+    PathTarget(s"file:${dir.getAbsolutePath}", format)
+
+  private def table(
+      dir: File,
+      provider: Option[String] = Some("parquet"),
+      kind: CatalogTableType = CatalogTableType.EXTERNAL,
+      serde: Option[String] = None,
+      options: Map[String, String] = Map.empty,
+      properties: Map[String, String] = Map.empty,
+      buckets: Option[BucketSpec] = None): Target =
+    CatalogTarget(CatalogTable(
+      TableIdentifier("t", Some("d")),
+      kind,
+      CatalogStorageFormat.empty
+        .copy(locationUri = Some(dir.toURI), serde = serde, properties = options),
+      new StructType().add("a", "int"),
+      provider,
+      bucketSpec = buckets,
+      properties = properties))
+
+  private def check(target: Target, in: Configuration = conf): Unit = TargetChecks.check(target, in)
+
+  test("plain tables pass, by path and by name, also inside the directory of a database") {
+    withTable { (dir, _) =>
+      put(dir, "data.parquet", "x")
+      put(dir.getParentFile, s"${dir.getName}_other/x.parquet", "x")
+      for (format <- DataFormat.all) {
+        check(path(dir, format))
+        check(table(dir, Some(format.name)))
+        TargetChecks.checkForIndex(table(dir, Some(format.name)), conf)
+      }
+      check(table(dir, Some("hive"), serde = Some("org.apache.hadoop.hive.ql.io.orc.OrcSerde")))
+    }
+  }
+
+  test("what the catalog says of a table") {
+    withTable { (dir, _) =>
+      val orc = Map("orc.force.positional.evolution" -> "true")
+      for ((target, words) <- Seq(
+          table(dir, kind = CatalogTableType.VIEW) -> "a view",
+          table(dir, Some("csv")) -> "a table of the format csv",
+          table(dir, Some("delta")) -> "a Delta table",
+          table(dir, Some("hudi")) -> "a Hudi table",
+          table(dir, Some("iceberg")) -> "an Iceberg table",
+          table(dir, Some("hive"), serde = Some("org.x.LazySimpleSerDe")) -> "the format hive",
+          table(dir, properties = Map("transactional" -> "TRUE")) -> "transactional",
+          table(dir, options = Map("PathGlobFilter" -> "*")) -> "the option PathGlobFilter",
+          table(dir, options = Map("int96RebaseMode" -> "LEGACY")) -> "the option int96RebaseMode",
+          table(dir, buckets = Some(BucketSpec(2, Seq("a"), Nil))) -> "bucketed",
+          table(dir, Some("orc"), properties = orc) -> "the positions of its columns",
+          table(dir, Some("orc"), options = orc) -> "the positions of its columns")) {
+        fails(unsupported, words)(check(target))
+      }
+      val positional = new Configuration(conf)
+      positional.set("orc.force.positional.evolution", "true")
+      fails(unsupported, "positions")(check(path(dir, OrcFiles), positional))
+      check(path(dir), positional)
+    }
+  }
+
+  test("an index takes buckets and options, because no file is changed") {
+    withTable { (dir, _) =>
+      def forIndex(target: Target): Unit = TargetChecks.checkForIndex(target, conf)
+      forIndex(table(dir, buckets = Some(BucketSpec(2, Seq("a"), Nil))))
+      forIndex(table(dir, options = Map("pathGlobFilter" -> "*")))
+      fails(unsupported, "a view")(forIndex(table(dir, kind = CatalogTableType.VIEW)))
+      fails(unsupported, "format csv")(forIndex(table(dir, Some("csv"))))
+      fails(unsupported, "transactional")(
+        forIndex(table(dir, properties = Map("transactional" -> "true"))))
+      put(dir, "_delta_log/0.json", "x")
+      fails(unsupported, "Delta")(forIndex(path(dir)))
+    }
+  }
+
+  test("what lies in the directory, and what lies above it") {
+    for {
+      (marker, words) <- Seq(
+        "_delta_log/0.json" -> "a Delta table",
+        ".hoodie/hoodie.properties" -> "a Hudi table",
+        "metadata/version-hint.text" -> "an Iceberg table",
+        "metadata/v1.metadata.json" -> "an Iceberg table",
+        "_spark_metadata/0" -> "streaming query",
+        "_symlink_format_manifest/manifest" -> "manifests")
+    } withTable { (dir, _) =>
+      put(dir, "below/deep/data.parquet", "x")
+      check(path(dir))
+      put(dir, marker, "x")
+      fails(unsupported, words)(check(path(dir)))
+      fails(unsupported, words)(check(table(dir)))
+      if (!marker.startsWith("_symlink")) {
+        val deep = new File(dir, "below/deep")
+        fails("ZORDER_PATH_IN_TABLE", dir.getName, marker.split('/').head)(check(path(deep)))
+      }
+    }
+    withTable { (dir, _) =>
+      put(dir, "below/data.parquet", "x")
+      // a directory of this name that is not Iceberg's
+      put(dir, "metadata/notes.txt", "x")
+      check(path(new File(dir, "below")))
+      put(dir, "_zorder/_README", "x")
+      check(path(dir))
+      fails("ZORDER_PATH_IN_TABLE", "_zorder")(check(path(new File(dir, "below"))))
+    }
+  }
+
+  test("paths that are not a table") {
+    withTable { (dir, _) =>
+      put(dir, "p=1/data.parquet", "x")
+      fails(noTable, "it is a file")(check(path(new File(dir, "p=1/data.parquet"))))
+      fails(noTable, "it does not exist")(check(path(new File(dir, "nope"))))
+      fails(noTable, "glob pattern")(check(path(new File(dir, "*"))))
+      fails(noTable, "one partition")(check(path(new File(dir, "p=1"))))
+      fails(noTable, "root of a file system")(check(PathTarget("file:/", ParquetFiles)))
+      fails(noTable)(check(PathTarget("", ParquetFiles)))
+    }
+  }
+
+  test("file systems on which files are replaced in place") {
+    withTable { (dir, _) =>
+      TargetChecks.checkInPlace(path(dir), conf, "hdfs, file")
+      fails("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "'file'")(
+        TargetChecks.checkInPlace(path(dir), conf, "hdfs,files"))
+    }
+  }
+}
