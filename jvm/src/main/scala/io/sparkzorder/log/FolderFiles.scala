@@ -35,6 +35,10 @@ private[sparkzorder] final class FolderFiles(
   private def original(r: Replaced) = Paths.child(folder, r.name)
   private def retained(r: Replaced) = new Path(retention, r.retained)
 
+  /** Where a replaced file stops on its way back; hidden, and taken away like one that waits. */
+  private def back(r: Replaced) =
+    Paths.child(folder, s"${FolderFiles.prefix(record)}_back${r.retained}")
+
   /** Where a new file is now; None when somebody took it away, or a later run has replaced it. */
   def find(a: Added): Option[FileStatus] =
     // in the order in which publishers move it, so that none is missed on its way
@@ -95,6 +99,39 @@ private[sparkzorder] final class FolderFiles(
       } else if (move(waiting(a), visible(a)) || exists(visible(a))) None
       else Some(overwritten)
     })
+
+  /**
+   * Gives the replaced files that are out their names again, after somebody changed another one: no row
+   * is hidden by a conflict that nobody else removed.
+   *
+   * Whoever overwrote the folder took the waiting files away. So the replaced ones come into the folder
+   * under hidden names first, and only when all new files still wait there do they get their names: one
+   * that comes later takes them away as well, and the last rename finds nothing. What does not come
+   * back, because of that or because its name is taken, stays retained.
+   */
+  def putBack(): Unit = {
+    if (allWait) change.replaced.foreach(r => move(retained(r), back(r)))
+    if (allWait) {
+      change.replaced.foreach(r => if (!exists(original(r))) move(back(r), original(r)))
+    }
+    change.replaced.foreach(r => move(back(r), retained(r)))
+  }
+
+  /**
+   * Replaced files that are out and that [[putBack]] gives their names, as it stands: where they are now
+   * by their names. For readers of a folder that met a conflict.
+   */
+  def comingBack: Map[String, FileStatus] =
+    if (isComingIn || !allWait) Map.empty
+    else {
+      // in the order in which they are moved
+      change.replaced.flatMap { r =>
+        val now = status(retained(r)).orElse(status(back(r))).orElse(status(original(r)))
+        now.filter(isSame(_, r)).map(r.name -> _)
+      }.toMap
+    }
+
+  private def allWait: Boolean = change.added.forall(a => exists(waiting(a)))
 
   /** Removes the new files that are not visible; those of an undo first go back from the folder. */
   def discardNew(): Unit =
@@ -162,5 +199,7 @@ private[sparkzorder] object FolderFiles {
 
   /** Name under which a new file waits in its folder. */
   def waitingName(record: Record, added: Added): String =
-    s"_zorder_${record.run}${added.staged.split('/').last}"
+    s"${prefix(record)}${added.staged.split('/').last}"
+
+  private def prefix(record: Record): String = s"_zorder_${record.run}"
 }

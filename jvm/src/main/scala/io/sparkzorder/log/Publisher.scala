@@ -17,7 +17,8 @@ final class Publisher(state: StateDirectory) extends Logging {
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_LOST when the table was overwritten
    *   meanwhile; ZORDER_PUBLISH_CONFLICT when somebody changed a folder after the commit: the other
-   *   folders are published, and ours for that one is discarded
+   *   folders are published, ours for that one is discarded, and the files that it was to replace are
+   *   visible again
    */
   def publish(number: Long, record: Record): Unit = {
     val conflicts = record.changes.flatMap { change =>
@@ -63,6 +64,7 @@ final class Publisher(state: StateDirectory) extends Logging {
       requireState(number, record)
       // noted before anything is discarded: after a crash in between the retained files would expire
       state.markConflict(number)
+      if (!files.isComingIn) files.putBack()
       files.discardNew()
       ZOrderErrors.publishConflict(
         files.folder.toString,

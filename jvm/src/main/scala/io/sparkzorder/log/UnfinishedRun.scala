@@ -65,6 +65,10 @@ private[sparkzorder] final class UnfinishedRun(
     else Progress.Conflict
   }
 
+  /** What a folder with a conflict gets back, by name; see [[FolderFiles.comingBack]]. */
+  def comingBack(change: FolderChange): Map[String, FileStatus] =
+    new FolderFiles(state, record, change).comingBack
+
   private def isKept(change: FolderChange, r: Replaced): Boolean =
     present.in(state.retained(record.run)).contains(r.retained) ||
       inFolder(change).get(r.name).exists(s =>

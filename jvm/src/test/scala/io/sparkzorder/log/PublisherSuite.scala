@@ -152,7 +152,7 @@ class PublisherSuite extends StateTestBase {
     }
   }
 
-  test("changed after some replaced files went out: nothing is put back, they stay retained") {
+  test("changed after some replaced files went out: those are visible again") {
     withTable { (dir, state) =>
       committed(dir, state)
       rename(dir, s"_zorder/_staged/_$run/_3", s"_zorder_${run}_3")
@@ -160,9 +160,9 @@ class PublisherSuite extends StateTestBase {
       rename(dir, "a", s"_zorder/_retained/_$run/_0_0")
       assert(new File(dir, "b").delete())
       fails("ZORDER_PUBLISH_CONFLICT", "b was removed")(new Publisher(state).rollForward())
-      assert(visible(dir) === Set())
-      assert(dir.list().toSet === Set("_zorder", "p=1"))
-      assert(text(dir, s"_zorder/_retained/_$run/_0_0") === "old a")
+      assert(visible(dir) === Set("a"))
+      assert(dir.list().toSet === Set("_zorder", "p=1", "a"))
+      assert(text(dir, "a") === "old a")
       assert(visible(dir, "p=1") === Set("n1"))
     }
   }
@@ -258,10 +258,78 @@ class PublisherSuite extends StateTestBase {
       }(Try(new Publisher(state).publish(1, record)))
       fails("ZORDER_PUBLISH_CONFLICT", "c was overwritten")(result.get)
       assert(text(dir, "p=1/c") === "somebody else's")
-      assert(new File(dir, "p=1").list().toSet === Set("c"))
-      new Retention(state).removeExpired(Long.MaxValue)
-      assert(text(dir, s"_zorder/_retained/_$run/_${"p=1".hashCode}_0") === "old p=1/a")
+      assert(text(dir, "p=1/a") === "old p=1/a")
+      assert(new File(dir, "p=1").list().toSet === Set("a", "c"))
     }
+  }
+
+  private val many = Map("p=1" -> ((Seq("a", "b", "c", "d"), Seq("n1", "n2"))))
+
+  /** Somebody changes the last of four files before the `k`-th change of publishing, for every k. */
+  private def lastIsChanged(change: File => Unit)(left: Set[String]): Unit = {
+    var k = 0
+    var conflicts = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = stage(dir, state, "run", many)
+      assert(state.createRecord(1, record))
+      var (n, changed) = (0, false)
+      val result = FaultyFileSystem.withHook { (operation, _) =>
+        if (isChange(operation)) {
+          // while it is there: what is done to a file that is out is done to another one
+          if (n == k && new File(dir, "p=1/d").exists()) {
+            changed = true
+            change(new File(dir, "p=1/d"))
+          }
+          n += 1
+        }
+      }(Try(new Publisher(state).publish(1, record)))
+      more = n > k
+      Try(new Publisher(stateOf(dir)).rollForward())
+      assert(state.isDone(1), s"step $k")
+      val seen = visible(dir, "p=1")
+      if (changed && result.isFailure) {
+        conflicts += 1
+        assert(seen === left, s"step $k")
+        assert(Seq("a", "b", "c").forall(f => text(dir, s"p=1/$f") === s"old p=1/$f"))
+        assert(new File(dir, "p=1").list().toSet === left, s"step $k")
+        assert(state.hasConflict(1))
+      } else assert(seen === Set("n1", "n2"), s"step $k")
+      k += 1
+    }
+    assert(conflicts > 5)
+  }
+
+  test("one of many files is removed at any step: all rows of the others are visible again") {
+    lastIsChanged(f => assert(f.delete()))(Set("a", "b", "c"))
+  }
+
+  test("one of many files is overwritten at any step: all rows of the others are visible again") {
+    lastIsChanged(f => put(f.getParentFile, "d", "somebody else's"))(Set("a", "b", "c", "d"))
+  }
+
+  test("killed at any step of putting files back: the next recovery goes on") {
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = stage(dir, state, "run", many)
+      assert(state.createRecord(1, record))
+      var removed = false
+      val (_, failed) = FaultyFileSystem.failing(k) { (operation, path) =>
+        // three files are out, and the fourth goes
+        if (!removed && operation == "rename" && path.getName.endsWith("_3")) {
+          removed = new File(dir, "p=1/d").delete()
+        }
+        removed && isChange(operation)
+      }(Try(new Publisher(state).publish(1, record)))
+      assert(removed)
+      Try(new Publisher(stateOf(dir)).rollForward())
+      assert(state.isDone(1) && state.hasConflict(1), s"step $k")
+      assert(new File(dir, "p=1").list().toSet === Set("a", "b", "c"), s"step $k")
+      more = failed
+      k += 1
+    }
+    assert(k > 10)
   }
 
   test("a new file that somebody removed before it was published: the old ones stay") {

@@ -24,7 +24,7 @@ class RecordSuite extends StateTestBase {
   test("what an undo, and newer records, say more; older records do not say it") {
     val undo = record.copy(
       kind = Record.Undo,
-      changes = Seq(FolderChange("", Nil, Seq(Added("_x/_0", "a", 1L, 2L, modified = 1L << 41)))),
+      changes = Seq(FolderChange("", Nil, Seq(Added(s"_undo_${id("run-0")}/_0", "a", 1L, 2L, modified = 1L << 41)))),
       undone = Some(id("run-0")))
     assert(Record.fromJson(Record.toJson(undo)) === undo)
     assert(undo.exchangesFiles && record.exchangesFiles)

@@ -13,6 +13,7 @@ final class FolderModel(
   private def visible(a: ModelAdded) = s"${change.folder}/${a.name}"
   private def original(r: ModelReplaced) = s"${change.folder}/${r.name}"
   private def retained(r: ModelReplaced) = s"${Places.retention(run)}/${r.retained}"
+  private def back(r: ModelReplaced) = s"${change.folder}/_zorder_${run}_back${r.retained}"
 
   /** FolderFiles.isPublished */
   def isPublished: Program[Boolean] = all(change.added)(isIn)
@@ -74,6 +75,22 @@ final class FolderModel(
       case false => state.exists(visible(a)).map(if (_) None else Some("overwritten"))
     }
   }
+
+  /** FolderFiles.putBack */
+  def putBack: Program[Unit] = for {
+    before <- allWait
+    _ <- if (before) each(change.replaced)(r => move(retained(r), back(r))) else unit
+    whole <- allWait
+    _ <- if (!whole) unit
+    else each(change.replaced) { r =>
+      state.exists(original(r)).flatMap(if (_) Finished(false) else move(back(r), original(r)))
+    }
+    _ <- each(change.replaced)(r => move(back(r), retained(r)))
+  } yield ()
+
+  private def allWait: Program[Boolean] =
+    if (variant == Variant.BackUnseen) Finished(true)
+    else all(change.added)(a => state.exists(waiting(a)))
 
   /** FolderFiles.discardNew */
   def discardNew: Program[Unit] = each(change.added) { a =>

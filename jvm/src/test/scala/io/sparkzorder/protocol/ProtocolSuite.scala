@@ -31,6 +31,8 @@ class ProtocolSuite extends AnyFunSuite {
   catches(StagedStraightIn, partitionOverwritten, "is back", "is nowhere")
   catches(MarkerIgnored, partitionOverwritten, "is back")
   catches(NoLookAfterMove, fileOverwritten, "is nowhere")
+  catches(NothingBack, fileOverwritten, "missing")
+  catches(BackUnseen, partitionOverwritten, "is back")
   catches(DoneWithoutRun, latePublisher, "still waits", "is gone")
   catches(PartialFiles, stagedRemoved, "is nowhere", "missing")
 }

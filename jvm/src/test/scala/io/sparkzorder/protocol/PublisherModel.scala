@@ -66,6 +66,8 @@ final class PublisherModel(state: StateModel, variant: Variant.Value) {
       def discard(problem: String): Program[Option[String]] = for {
         _ <- Forget((at, problem), requireState(n, record))
         _ <- if (straight) unit else state.markConflict(n)
+        in <- files.isComingIn
+        _ <- if (in || variant == Variant.NothingBack) unit else files.putBack
         _ <- files.discardNew
       } yield Some(problem)
       for {

@@ -33,6 +33,12 @@ object Variant extends Enumeration {
   /** No look at a replaced file after it was moved. */
   val NoLookAfterMove: Value = Value
 
+  /** A conflict puts no replaced file back. */
+  val NothingBack: Value = Value
+
+  /** A conflict puts replaced files back without a look whether the folder was overwritten. */
+  val BackUnseen: Value = Value
+
   /** Replaced files go out although a new file is gone. */
   val PartialFiles: Value = Value
 }

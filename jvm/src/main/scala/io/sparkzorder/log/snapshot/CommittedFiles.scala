@@ -30,8 +30,21 @@ final class CommittedFiles(state: StateDirectory) {
 
   private def over(files: TableFiles, record: Record): TableFiles =
     record.changes.foldLeft(files) { (sofar, change) =>
-      if (takenOver(record, change)) sofar else exchange(sofar, record, change)
+      if (takenOver(record, change)) withReturning(sofar, record, change)
+      else exchange(sofar, record, change)
     }
+
+  /** What a conflict has taken out and gives back. */
+  private def withReturning(files: TableFiles, record: Record, change: FolderChange): TableFiles = {
+    val path = Paths.folder(files.root, change.folder)
+    files.folders.find(_.path == path).fold(files) { folder =>
+      val here = files.files.filter(_.folder == folder.ordinal).map(_.path.getName).toSet
+      val back = new FolderFiles(state, record, change).comingBack
+        .collect { case (name, s) if !here(name) => DataFile(0, folder.ordinal, s) }
+      files.copy(files =
+        (files.files ++ back).zipWithIndex.map { case (f, i) => f.copy(ordinal = i) })
+    }
+  }
 
   private def exchange(files: TableFiles, record: Record, change: FolderChange): TableFiles = {
     val path = Paths.folder(files.root, change.folder)

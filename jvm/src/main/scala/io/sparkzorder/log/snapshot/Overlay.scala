@@ -82,9 +82,28 @@ final class Overlay(state: StateDirectory) extends Logging {
         val done = log.history.folders.get(folder).toSeq.flatMap(_.steps)
         val steps = done ++ changes.filter(_.progress != Progress.Conflict).map(c =>
           Step(c.run.known, c.change, Some(c.run).filter(_ => c.progress == Progress.UnderWay)))
-        lay(path(folder), steps.sortBy(_.known.number).toIndexedSeq, listing, present).toSeq
+        val laid = lay(path(folder), steps.sortBy(_.known.number).toIndexedSeq, listing, present)
+        val conflicts = changes.filter(_.progress == Progress.Conflict)
+        withReturning(path(folder), laid, conflicts, listing).toSeq
       }
       if (present.used && reader.ids() != log.ids) None else Some((settled ++ changed).toMap)
+    }
+  }
+
+  /** What a conflict has taken out and gives back is read wherever it is. */
+  private def withReturning(
+      folder: Path,
+      laid: Option[(Path, Map[String, FileStatus])],
+      conflicts: Seq[OpenChange],
+      listing: FolderListing): Option[(Path, Map[String, FileStatus])] = {
+    val returning = conflicts.flatMap(c => c.run.comingBack(c.change)).toMap
+    if (returning.isEmpty) laid
+    else {
+      val files = laid.map(_._2).orElse(listing.files(folder)).getOrElse(Map.empty)
+      // a file that has such a name and is another one is somebody else's
+      def isOther(name: String, now: FileStatus) = files.get(name).exists(s =>
+        s.getLen != now.getLen || s.getModificationTime != now.getModificationTime)
+      Some(folder -> (files ++ returning.filterNot { case (n, s) => isOther(n, s) }))
     }
   }
 
