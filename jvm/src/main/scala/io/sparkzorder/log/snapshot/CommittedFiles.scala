@@ -38,11 +38,10 @@ final class CommittedFiles(state: StateDirectory) {
   private def withReturning(files: TableFiles, record: Record, change: FolderChange): TableFiles = {
     val path = Paths.folder(files.root, change.folder)
     files.folders.find(_.path == path).fold(files) { folder =>
-      val here = files.files.filter(_.folder == folder.ordinal).map(_.path.getName).toSet
+      val here = files.files.filter(_.folder == folder).map(_.path.getName).toSet
       val back = new FolderFiles(state, record, change).comingBack
-        .collect { case (name, s) if !here(name) => DataFile(0, folder.ordinal, s) }
-      files.copy(files =
-        (files.files ++ back).zipWithIndex.map { case (f, i) => f.copy(ordinal = i) })
+        .collect { case (name, s) if !here(name) => DataFile(folder, s) }
+      files.copy(files = files.files ++ back)
     }
   }
 
