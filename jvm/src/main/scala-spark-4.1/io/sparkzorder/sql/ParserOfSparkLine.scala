@@ -29,28 +29,33 @@ private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInte
     // refuses what is more than one expression, such as `x = 1 GROUP BY y`
     predicate.read(delegate.parseExpression) match {
       case refusedByTheCaller: Alias => refusedByTheCaller
+      case plain if !predicate.text.exists(c => c == ':' || c == '?') => plain
       case plain =>
-        // a line of its own, so that positions differ from those in the statement by one line
-        val query = s"SELECT * FROM VALUES (1) WHERE\n${predicate.atItsPlace}"
         val plan =
-          try delegate.parsePlanWithParameters(query, context)
-          catch { case e: AnalysisException => throw inStatement(e, predicate.statement) }
+          try predicate.read(text => delegate.parsePlanWithParameters(asQuery(text), context))
+          catch {
+            case e: ParseException => throw e
+            case e: AnalysisException => throw inStatement(e, predicate.statement)
+          }
         plan.collectFirst { case f: Filter => f.condition }.getOrElse(plain)
     }
 
-  /** The same error, with the text of the statement and the position in it. */
-  private def inStatement(e: AnalysisException, statement: String): Throwable = {
-    val (condition, parameters) = (e.getCondition, e.getMessageParameters.asScala.toMap)
-    e match {
-      case p: ParseException =>
-        val start = p.start.copy(line = p.start.line.map(_ - 1))
-        new ParseException(Some(statement), start, condition, parameters)
-      case _ if condition != null =>
-        new AnalysisException(
-          condition,
-          parameters,
-          Origin(e.line.map(_ - 1), e.startPosition, sqlText = Some(statement)))
-      case other => other
-    }
+  /**
+   * A query with this predicate at the same line and column. The white space before the predicate stands
+   * for `OPTIMIZE t WHERE` at least, so the first line has room, or the predicate is on a later line.
+   */
+  private def asQuery(predicate: String): String = {
+    val query = "SELECT 1 WHERE"
+    val (line, lines) = predicate.span(c => c != '\n' && c != '\r')
+    val room = line.takeWhile(_ == ' ').length
+    query + line.drop(math.min(room, query.length)) + lines
   }
+
+  /** The same error, with the text of the statement. */
+  private def inStatement(e: AnalysisException, statement: String): AnalysisException =
+    e.context.headOption.filter(_ => e.getCondition != null).fold(e) { at =>
+      val (from, to) = (Some(at.startIndex), Some(at.stopIndex))
+      val origin = Origin(e.line, e.startPosition, from, to, Some(statement))
+      new AnalysisException(e.getCondition, e.getMessageParameters.asScala.toMap, origin)
+    }
 }

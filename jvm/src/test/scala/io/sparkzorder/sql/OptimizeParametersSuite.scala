@@ -1,9 +1,9 @@
 package io.sparkzorder.sql
 
-import org.apache.spark.sql.Row
+import org.apache.spark.sql.{AnalysisException, Row}
 import org.apache.spark.sql.execution.command.ExplainCommand
 
-import io.sparkzorder.JobCounter
+import io.sparkzorder.{JobCounter, TestConditions}
 
 /** OPTIMIZE with variables and bind parameters, and EXPLAIN of it, on partitioned directories. */
 class OptimizeParametersSuite extends ParserTestBase {
@@ -39,10 +39,10 @@ class OptimizeParametersSuite extends ParserTestBase {
       assert(partitionsOf(spark.sql(
         s"OPTIMIZE '$path' WHERE q = :q ZORDER BY (a)",
         Map[String, Any]("q" -> "x' OR '1' = '1")).collect()) === 0)
-      intercept[org.apache.spark.sql.AnalysisException](
+      intercept[AnalysisException](
         spark.sql(named, Map[String, Any]("p" -> 1)))
-      intercept[org.apache.spark.sql.AnalysisException](sql(named))
-      intercept[org.apache.spark.sql.AnalysisException](sql(positional))
+      intercept[AnalysisException](sql(named))
+      intercept[AnalysisException](sql(positional))
     }
     withTable("pt") {
       shuffled(300, 1).selectExpr("*", "id % 3 p").write.format("parquet").partitionBy("p")
@@ -52,6 +52,27 @@ class OptimizeParametersSuite extends ParserTestBase {
           .collect()) === 1)
       assert(partitionsOf(
         spark.sql("OPTIMIZE pt WHERE p <> ? ZORDER BY a", Array[Any](1)).collect()) === 2)
+    }
+  }
+
+  test("an error about a parameter or a column has the position in the statement") {
+    withTable("pt") {
+      sql("CREATE TABLE pt USING parquet PARTITIONED BY (p) AS SELECT id a, id % 2 p FROM range(4)")
+      for {
+        clause <- Seq("", "OR p = :x ")
+        (text, line, position) <- Seq(
+          (s"OPTIMIZE pt WHERE nope = 1 ${clause}ZORDER BY a", 1, 18),
+          (s"OPTIMIZE pt\nWHERE p = 1\n  AND nope = 1 $clause", 3, 6))
+      } {
+        val e = intercept[AnalysisException](spark.sql(text, Map[String, Any]("x" -> 1)).collect())
+        assert(TestConditions.of(e).startsWith("UNRESOLVED_COLUMN"), text)
+        assert((e.line, e.startPosition) === ((Some(line), Some(position))), e.getMessage)
+      }
+    }
+    for (text <- Seq("OPTIMIZE t WHERE p = :y ZORDER BY (a)", "OPTIMIZE t\nWHERE\np = :y")) {
+      val e = intercept[AnalysisException](spark.sql(text, Map[String, Any]("x" -> 1)))
+      assert(TestConditions.of(e) === "UNBOUND_SQL_PARAMETER")
+      assert(!e.getMessage.contains("SELECT"), e.getMessage)
     }
   }
 

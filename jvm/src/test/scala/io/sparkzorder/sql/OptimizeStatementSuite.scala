@@ -98,7 +98,7 @@ class OptimizeStatementSuite extends ParserTestBase {
         "a = 1 OR full",
         "p IN (SELECT x FROM t1 FULL JOIN t2)",
         "CASE WHEN p THEN full END",
-        "p = :full AND q = ?",
+        "p = :full AND q = :x",
         "p IS NOT NULL")
       full <- Seq("FULL", "full", "-- to the end\n FuLl")
       by <- Seq("", "ZORDER BY (a, full)", "INTO '/out' DRY RUN", ";")

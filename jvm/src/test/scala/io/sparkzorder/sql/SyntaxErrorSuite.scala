@@ -46,9 +46,9 @@ class SyntaxErrorSuite extends ParserTestBase {
         ("OPTIMIZE t WHERE p = 1\n  PLEASE ZORDER BY (a)", 2, 2),
         ("OPTIMIZE t WHERE\n p = 1\nAND q = = 2 FULL", 3, 8),
         ("OPTIMIZE t WHERE p = 1 ZORDR BY (a)", 1, 29),
-        ("OPTIMIZE t WHERE p = 1 GROUP BY x ZORDER BY (a)", 1, 29),
+        ("OPTIMIZE t WHERE p = 1 GROUP BY x ZORDER BY (a)", 1, 23),
         ("OPTIMIZE t WHERE p = 1, q = 2", 1, 22),
-        ("OPTIMIZE /* \ud83d\ude00 */ t WHERE p = = 1", 1, 30),
+        ("OPTIMIZE /* \ud83d\ude00 */ t WHERE p = = 1", 1, 29),
         ("SHOW SKIPPING FOR\nSELECT FROM t WHERE 1 = 1 1", 2, 26),
         ("SHOW SKIPPING FOR", 1, 17))) {
       val e = intercept[ParseException](sql(text))
@@ -78,11 +78,11 @@ class SyntaxErrorSuite extends ParserTestBase {
         |^^^""".stripMargin,
     "OPTIMIZE t ZORDER BY (a, größe)" ->
       """OPTIMIZE t ZORDER BY (a, größe)
-        |---------------------------^^^""".stripMargin,
-    "SHOW SKIPPING FOR\nSELECT a FROM t WHERE" ->
+        |-------------------------^^^""".stripMargin,
+    "SHOW SKIPPING FOR\nSELECT a FROM t WHERE a =" ->
       """SHOW SKIPPING FOR
-        |SELECT a FROM t WHERE
-        |---------------------^^^""".stripMargin)
+        |SELECT a FROM t WHERE a =
+        |-------------------------^^^""".stripMargin)
 
   test("an error shows the text of the user, with a mark below the position") {
     for ((text, display) <- shown) {
