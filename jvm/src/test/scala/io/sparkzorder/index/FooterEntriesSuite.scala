@@ -17,7 +17,7 @@ class FooterEntriesSuite extends AnyFunSuite {
   private val conf = new Configuration()
 
   private def footer(createdBy: String): Footer = Footer(
-    DataFile(0, 0, new FileStatus(10L, false, 1, 100L, 5L, new Path("file:/t/a.parquet"))),
+    DataFile.alone(new FileStatus(10L, false, 1, 100L, 5L, new Path("file:/t/a.parquet"))),
     2L,
     16L,
     MessageTypeParser.parseMessageType("message m { optional double d; }"),
