@@ -71,7 +71,7 @@ object Grid {
    * @param columns names and types of the ordering columns
    * @param rows rows of each folder
    * @param targetRows rows of a file in each folder
-   * @param samples sample of each folder; one without any row puts its folder into one file
+   * @param samples sample of each folder; an empty sample puts its folder into one file
    */
   def build(
       columns: Seq[(String, DataType)],
@@ -142,7 +142,7 @@ object CutTree {
 final case class Cell(rows: Double, file: Int, files: Int, box: Box)
 
 /**
- * The ranks ([[RankedColumn]]) of some sampled rows, one number a column.
+ * The ranks ([[RankedColumn]]) of some sampled rows, one number per column.
  *
  * @param lowest least rank, 0 with NULLs
  * @param leastValue least rank of a value, 0 without any

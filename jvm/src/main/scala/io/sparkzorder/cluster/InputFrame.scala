@@ -58,7 +58,7 @@ final class InputFrame(
   def rowIndex: Column =
     if (format.hasRowIndex) metadata("row_index") else monotonically_increasing_id()
 
-  /** What rows are sorted by to stand as they stood in their files, one file after the other. */
+  /** Sorted by these columns, rows stand as they stood in their files, one file after the other. */
   def order: Seq[Column] = {
     val file = col(SqlNames.quoted(fileColumn))
     // 2^40 rows of a file and 2^23 files are both beyond any format and a driver's listing

@@ -14,8 +14,8 @@ import io.sparkzorder.table.stats.{FileSpan, Footer}
  * what log-structured merge trees do: O'Neil et al., 1996; the excess decides when.)
  *
  * The mean files of a point query are counted at the middle of each file's range, by rows: no sample
- * is taken before it is known what to read. (The ends of ranges would do for one run, but of wide
- * files side by side half lie beyond each other's ends.) The new run is assumed to be ideal.
+ * is taken before it is known what to read. (The ends of ranges would do for one run, but wide files
+ * side by side lie half beyond each other's ends.) The new run is assumed to be ideal.
  *
  * @param columns ordering columns
  * @param targetBytes of a file
@@ -53,9 +53,9 @@ final class MergeRule(
   }
 
   /**
-   * Of one column every run adds a whole file to each query, and holding the limit would rewrite each
-   * row a dozen times: there a run is merged only while it is no larger than what has been gathered, as a
-   * binary counter carries.
+   * With one ordering column every run adds a whole file to each query, and holding the limit would
+   * rewrite each row a dozen times. There a run is merged only while it is no larger than the files
+   * gathered so far, as a binary counter carries.
    */
   private def affordable(
       footers: IndexedSeq[Footer],

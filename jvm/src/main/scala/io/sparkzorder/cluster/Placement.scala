@@ -57,7 +57,7 @@ final class PlacedFolder private[sparkzorder] (grid: FolderGrid, firstPart: Int,
   private val firstParts: Array[Int] = grid.cells.scanLeft(firstPart)(_ + _.files).toArray
   private val greatestId = (1 << ZValues.bitsPerColumn(d)) - 1
 
-  // of each cell: where its sides begin, one a column, and what turns a rank above that into an id
+  // of each cell: where its sides begin, one per column, and the factor from ranks above that to ids
   private val from: Array[Array[Int]] = grid.sides.map(_.map(_.from).toArray).toArray
   private val idsPerRank: Array[Double] = grid.sides.map { sides =>
     val widest = sides.map(s => s.until - s.from).max
@@ -79,7 +79,7 @@ final class PlacedFolder private[sparkzorder] (grid: FolderGrid, firstPart: Int,
   /**
    * The place of a row.
    *
-   * @param slots one a column
+   * @param slots one per column
    * @param tie tells rows of one heavy key apart, any number
    */
   def place(slots: Array[Int], tie: Long): Long = {

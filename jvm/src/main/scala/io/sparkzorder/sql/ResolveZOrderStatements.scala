@@ -3,8 +3,6 @@ package io.sparkzorder.sql
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.fs.Path
-
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
@@ -33,7 +31,8 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     case s @ OptimizeTable(PathOrTable(parts), _, _, _) =>
       s.copy(child = pathOrTable(parts, "OPTIMIZE"))
     case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
-      (if (isDelta(path)) deltas(other) else None).getOrElse(command(s, PathTarget(path, format)))
+      val target = PathTarget(path, format)
+      (if (isDelta(target)) deltas(other) else None).getOrElse(command(s, target))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => command(s, CatalogTarget(table))
@@ -89,11 +88,9 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     Try(outermost.parsePlan(other.text)).toOption.filterNot(_.isInstanceOf[OptimizeTable])
   }
 
-  private def isDelta(path: String): Boolean =
-    try {
-      val log = new Path(path, "_delta_log")
-      log.getFileSystem(SparkLine.session(session).sessionState.newHadoopConf()).exists(log)
-    } catch { case NonFatal(_) => false }
+  private def isDelta(target: PathTarget): Boolean =
+    try target.isDelta(SparkLine.session(session).sessionState.newHadoopConf())
+    catch { case NonFatal(_) => false }
 
   /** Tables of other extensions are told by their class: their jars need not be there. */
   private def format(table: Table): String = {

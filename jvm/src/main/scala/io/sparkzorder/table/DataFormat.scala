@@ -57,7 +57,7 @@ object DataFormat {
   /** By the name that SQL has for it. */
   def named(name: String): Option[DataFormat] = all.find(_.name.equalsIgnoreCase(name))
 
-  /** The format of a table of the catalog; None where it is none of these. */
+  /** The format of a table of the catalog; None for other formats. */
   def of(table: CatalogTable): Option[DataFormat] =
     table.provider.map(_.toLowerCase(Locale.ROOT)) match {
       case Some("hive") | None => ofStorage(table.storage)

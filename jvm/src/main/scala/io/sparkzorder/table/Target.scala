@@ -37,6 +37,12 @@ final case class PathTarget(path: String, format: DataFormat) extends Target {
       case e: IllegalArgumentException => throw ZOrderErrors.pathNotATable(path, e.getMessage)
     }
   override def properties: Map[String, String] = Map.empty
+
+  /** True when the directory is a Delta table. */
+  def isDelta(conf: Configuration): Boolean = {
+    val log = new Path(location, "_delta_log")
+    log.getFileSystem(conf).exists(log)
+  }
 }
 
 /** A table of the session catalog. */

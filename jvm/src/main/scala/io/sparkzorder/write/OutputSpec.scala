@@ -28,18 +28,18 @@ final case class FileUnits(pageRows: Int, rowGroupRows: Int, rowGroupBytes: Long
 
 object FileUnits {
 
-  // a chunk has its own dictionary, which small row groups would repeat
-  private val SmallestRowGroup: Long = 1L << 20
-  private val MostRowGroups = 4
+  // each column chunk has a dictionary of its own, so small row groups would repeat dictionaries
+  private val MinRowGroupBytes: Long = 1L << 20
+  private val MaxRowGroups = 4
   // room for files above the mean size, so that most files have no small last row group
   private val Slack = 1.1
   // the least stride that ORC's writer accepts
-  private val SmallestStride = 1000
+  private val MinStride = 1000
   private val DefaultStride = 10000
 
   /**
-   * Pages and row groups that are a half, a quarter, an eighth, ... of a file: so are the pieces in
-   * which the Hilbert curve passes through it.
+   * Pages and row groups that are a half, a quarter, an eighth, ... of a file, because the Hilbert curve
+   * passes through a file in such pieces.
    *
    * @param rows of a file
    * @param bytesPerRow before compression
@@ -48,10 +48,10 @@ object FileUnits {
   def of(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = of(
     rows,
     bytesPerRow,
-    largestPage = conf.getInt(
+    maxPageRows = conf.getInt(
       ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT,
       ParquetProperties.DEFAULT_PAGE_ROW_COUNT_LIMIT),
-    largestRowGroup =
+    maxRowGroupBytes =
       conf.getLong(ParquetOutputFormat.BLOCK_SIZE, ParquetWriter.DEFAULT_BLOCK_SIZE.toLong))
 
   /** The same for strides and stripes, by ORC's own settings. */
@@ -60,29 +60,29 @@ object FileUnits {
     val units = of(
       rows,
       bytesPerRow,
-      // no strides at all is what a setting of 0 asks for
-      largestPage = if (largest < SmallestStride) DefaultStride else largest,
-      largestRowGroup = OrcConf.STRIPE_SIZE.getLong(conf))
-    val stride = math.max(SmallestStride, units.pageRows)
+      // a setting of 0 would switch strides off
+      maxPageRows = if (largest < MinStride) DefaultStride else largest,
+      maxRowGroupBytes = OrcConf.STRIPE_SIZE.getLong(conf))
+    val stride = math.max(MinStride, units.pageRows)
     units.copy(pageRows = stride, rowGroupRows = math.max(stride, units.rowGroupRows))
   }
 
   private def of(
       rows: Double,
       bytesPerRow: Double,
-      largestPage: Int,
-      largestRowGroup: Long): FileUnits = {
-    val pages = powerOfTwo(rows / largestPage)
+      maxPageRows: Int,
+      maxRowGroupBytes: Long): FileUnits = {
+    val pages = powerOfTwo(rows / maxPageRows)
     val bytes = rows * bytesPerRow
-    val mostGroups = math.max(1.0, bytes / SmallestRowGroup)
+    val maxGroups = math.max(1.0, bytes / MinRowGroupBytes)
     val groups = math.max(
-      powerOfTwo(bytes / largestRowGroup),
-      math.min(pages, Iterator(MostRowGroups, 2, 1).find(_ <= mostGroups).get))
-    val pageRows = math.max(1, math.min(largestPage, math.ceil(rows / pages * Slack).toInt))
+      powerOfTwo(bytes / maxRowGroupBytes),
+      math.min(pages, Iterator(MaxRowGroups, 2, 1).find(_ <= maxGroups).get))
+    val pageRows = math.max(1, math.min(maxPageRows, math.ceil(rows / pages * Slack).toInt))
     FileUnits(
       pageRows,
       math.max(pageRows, math.min(Int.MaxValue, math.ceil(rows / groups * Slack).toLong).toInt),
-      math.max(SmallestRowGroup, math.min(largestRowGroup, (bytes / groups * 2).toLong)))
+      math.max(MinRowGroupBytes, math.min(maxRowGroupBytes, (bytes / groups * 2).toLong)))
   }
 
   /** The least power of two that is not below `x`, and not below 1. */

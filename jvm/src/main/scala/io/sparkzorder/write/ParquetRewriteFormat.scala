@@ -53,13 +53,13 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
     super.prepareWrite(session, job, options, dataSchema)
     val conf = ContextUtil.getConfiguration(job)
     conf.setLong(ParquetOutputFormat.BLOCK_SIZE, spec.units.rowGroupBytes)
-    // by its name: Parquet has it since 1.15, so Spark 3.5 goes by the bytes alone
+    // by its name, because Parquet has it since 1.15 only; with Spark 3.5 the bytes alone decide
     conf.setInt("parquet.block.row.count.limit", spec.units.rowGroupRows)
     conf.setInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, spec.units.pageRows)
     // every column has min/max: Parquet drops those of a chunk that have 4 KB together
     conf.setBoolean("parquet.column.statistics.enabled", true)
-    conf.setInt("parquet.statistics.truncate.length", ParquetRewriteFormat.LongestBound)
-    conf.setInt("parquet.columnindex.truncate.length", ParquetRewriteFormat.LongestPageBound)
+    conf.setInt("parquet.statistics.truncate.length", ParquetRewriteFormat.MaxBoundBytes)
+    conf.setInt("parquet.columnindex.truncate.length", ParquetRewriteFormat.MaxPageBoundBytes)
     new ParquetRewriteFactory(
       SerializedSchema(spec.schema),
       // a Map with default values or views would not serialise
@@ -68,8 +68,8 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
 }
 
 private[sparkzorder] object ParquetRewriteFormat {
-  private val LongestBound = 2000
-  private val LongestPageBound = 64 // Parquet's default
+  private val MaxBoundBytes = 2000
+  private val MaxPageBoundBytes = 64 // Parquet's default
 }
 
 private final class ParquetRewriteFactory(

@@ -48,7 +48,7 @@ private[sparkzorder] final case class IntoPlaces(
 
 /**
  * Names the files of a run by file and task attempt, so that attempts never meet, and reports them
- * to the driver. Only what the driver got from committed tasks counts; it renames nothing here.
+ * to the driver. Only what the driver got from committed tasks counts. No file is renamed here.
  *
  * An attempt must be authorised by Spark's commit coordinator, which authorises one attempt of a task,
  * and none after the job. An attempt that comes back late, from a machine that hung, deletes its file.
@@ -58,9 +58,9 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
     extends FileCommitProtocol
     with Serializable {
 
-  // of a task: the files that it has begun
+  // in a task: the files that the task has begun
   @transient private var begun: ArrayBuffer[WrittenFile] = _
-  // of the driver: the files of committed tasks
+  // on the driver: the files of committed tasks
   @transient private var committed: Seq[WrittenFile] = Nil
 
   /** The files of all committed tasks; on the driver, after the job. */
@@ -80,7 +80,7 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
       taskContext: TaskAttemptContext,
       dir: Option[String],
       ext: String): String = {
-    // one file a task: nothing may split a cell, neither dynamic partitions nor record limits
+    // one file per task: nothing may split a cell, neither dynamic partitions nor record limits
     require(dir.isEmpty && begun.isEmpty, s"task writes more than one file: $dir, $begun")
     val id = taskContext.getTaskAttemptID
     val file = WrittenFile(

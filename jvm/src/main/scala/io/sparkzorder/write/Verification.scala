@@ -3,6 +3,7 @@ package io.sparkzorder.write
 import scala.collection.JavaConverters._
 import scala.collection.mutable
 
+import org.apache.hadoop.fs.Path
 import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
   DateLogicalTypeAnnotation,
@@ -12,7 +13,6 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.{
 import org.apache.parquet.schema.PrimitiveType
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.table.Folder
 import io.sparkzorder.table.stats.{Footer, LeafBounds}
 import io.sparkzorder.util.LeafNames
 
@@ -34,15 +34,15 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_VERIFICATION_FAILED
    */
   def check(inputs: Seq[Footer], outputs: Seq[Footer], hasDefault: String => Boolean): Int = {
-    val before = inputs.groupBy(_.file.folder)
-    val after = outputs.groupBy(_.file.folder)
-    (before.keySet ++ after.keySet).toSeq.sortBy(_.path.toString).map { f =>
+    val before = inputs.groupBy(_.file.folder.path)
+    val after = outputs.groupBy(_.file.folder.path)
+    (before.keySet ++ after.keySet).toSeq.sortBy(_.toString).map { f =>
       checkFolder(f, before.getOrElse(f, Nil), after.getOrElse(f, Nil), hasDefault)
     }.sum
   }
 
   private def checkFolder(
-      folder: Folder,
+      folder: Path,
       before: Seq[Footer],
       after: Seq[Footer],
       hasDefault: String => Boolean): Int = {
@@ -66,7 +66,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
 
   /** Compares the number of values where both sides have it (ORC does, also inside lists and maps). */
   private def checkValues(
-      folder: Folder,
+      folder: Path,
       before: Seq[Footer],
       after: Seq[Footer],
       path: Seq[String]): Unit = {
@@ -79,7 +79,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
   }
 
   /** True when the leaf could be compared. */
-  private def compare(folder: Folder, leaf: String, old: Leaf, now: Leaf): Boolean = {
+  private def compare(folder: Path, leaf: String, old: Leaf, now: Leaf): Boolean = {
     val nullsKnown = old.nulls >= 0 && now.nulls >= 0
     if (nullsKnown && old.nulls != now.nulls) {
       fail(folder, s"column `$leaf` had ${old.nulls} nulls and has ${now.nulls}")
@@ -143,7 +143,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
     org.apache.parquet.schema.Types.optional(t.getPrimitiveTypeName).length(t.getTypeLength)
       .as(t.getLogicalTypeAnnotation).named("leaf")
 
-  private def fail(folder: Folder, problem: String): Nothing =
+  private def fail(folder: Path, problem: String): Nothing =
     throw ZOrderErrors.verificationFailed(target, s"in folder $folder $problem")
 
   private case class Leaf(

@@ -14,7 +14,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.predicate.ConjunctUse
 import io.sparkzorder.skipping.scan.{IndexNarrowing, JudgedListing, ZOrderFileIndex}
 
-/** A query, held where the analyzer does not look: it is planned only when the statement runs. */
+/** A query in a wrapper, so that the analyzer does not look inside; planned when the statement runs. */
 final case class SkippingQuery(plan: LogicalPlan, text: String) {
   override def toString: String = text
 }
@@ -32,7 +32,7 @@ final case class ShowSkippingCommand(query: SkippingQuery) extends LeafRunnableC
 
   override def run(session: SparkSession): Seq[Row] = {
     val state = SparkLine.session(session).sessionState
-    // a statement that changes something must not run because it is looked at
+    // SKIP: a statement that changes something must not run
     val execution = state.executePlan(query.plan, CommandExecutionMode.SKIP)
     execution.analyzed.find(_.isInstanceOf[Command]).foreach { _ =>
       throw ZOrderErrors.notAQuery(query.text)
@@ -62,7 +62,7 @@ object ShowSkippingCommand {
     .add("reason", StringType)
 }
 
-/** The rows of one scan: one for each conjunct, or one that says why there is none. */
+/** The rows of one scan: one row per conjunct, or one row that says why there is no conjunct. */
 private final class ScanReport(number: Int, scan: FileSourceScanExec) {
   private val location = scan.relation.location
 

@@ -38,7 +38,7 @@ private[sparkzorder] final class LayoutColumns(
    */
   def choose(names: Seq[Seq[String]], schema: StructType): ChosenColumns = {
     def found(texts: Seq[String]): Seq[OrderingColumn] =
-      // columns may have gone since
+      // columns may have been dropped since
       texts.flatMap(t => Try(resolve(Seq(parser.parseMultipartIdentifier(t)), schema)).toOption)
         .flatten
     val ordering = found(lastLayout)
@@ -66,7 +66,7 @@ private[sparkzorder] final class LayoutColumns(
     case _ => Nil
   }
 
-  /** Leaf columns that have an order, nested ones too, but none inside lists and maps. */
+  /** Leaf columns that have an order, also in structs, but not inside lists and maps. */
   private def leaves(t: DataType, parts: Seq[String]): Seq[OrderingColumn] = t match {
     case s: StructType => s.fields.toSeq.flatMap(f => leaves(f.dataType, parts :+ f.name))
     case _ if parts.nonEmpty && OrderedType.of(t).isDefined => Seq(OrderingColumn(parts, t))

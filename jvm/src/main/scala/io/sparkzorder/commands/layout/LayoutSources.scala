@@ -3,7 +3,6 @@ package io.sparkzorder.commands.layout
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 
@@ -21,14 +20,15 @@ import io.sparkzorder.table.{
   Target,
   TargetChecks
 }
+import io.sparkzorder.util.SqlNames
 
 /** Lists the files of whatever SHOW LAYOUT may name. */
 private[sparkzorder] final class LayoutSources(session: Session, conf: Configuration) {
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_LAYOUT_NOT_KNOWN for other files */
   def list(source: LayoutSource): ListedTable = source match {
-    case OwnTable(target: PathTarget) if isDelta(target) =>
-      relation(target.name, session.table(s"delta.${quoted(target.path)}"))
+    case OwnTable(target: PathTarget) if target.isDelta(conf) =>
+      relation(target.name, session.table(s"delta.${SqlNames.quoted(target.path)}"))
     case OwnTable(target: PathTarget) =>
       TargetChecks.check(target, conf)
       own(target)
@@ -61,11 +61,4 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
         "Spark does not read it as one table of Parquet or ORC files")
     }
   }
-
-  private def isDelta(target: PathTarget): Boolean = {
-    val log = new Path(target.location, "_delta_log")
-    log.getFileSystem(conf).exists(log)
-  }
-
-  private def quoted(path: String): String = s"`${path.replace("`", "``")}`"
 }

@@ -111,7 +111,7 @@ final class ShowLayoutExecutor(session: Session, source: LayoutSource, names: Se
     val withPages = files.size.toLong * columns.size <= ShowLayoutExecutor.MaxPageIndexes
     val hasDefault = columns.map { c =>
       c.parts.size == 1 &&
-      schema.exists(f => f.name == c.parts.head && f.metadata.contains("EXISTS_DEFAULT"))
+      schema.exists(f => f.name == c.parts.head && TableSchema.hasDefault(f))
     }
     FileColumns.read(files, columns, withPages, sameName, conf, table.format).map { f =>
       f.copy(columns = f.columns.zip(hasDefault).map { case (column, default) =>

@@ -8,6 +8,7 @@ import org.apache.spark.internal.Logging
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.table.DataFile
+import io.sparkzorder.table.schema.TableSchema
 import io.sparkzorder.table.stats.{Footer, FooterReader}
 import io.sparkzorder.write.{FilePlaces, FileWriter, OutputSpec, Verification, WrittenFile}
 
@@ -57,6 +58,6 @@ private[optimize] final class BatchWriter(
   }
 
   private def hasDefault(column: String): Boolean = inputs.schema.exists { f =>
-    sameName(f.name, column) && f.metadata.contains("EXISTS_DEFAULT")
+    sameName(f.name, column) && TableSchema.hasDefault(f)
   }
 }

@@ -190,4 +190,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
 
 object TableSchema {
   private val Catalog = "the catalog"
+
+  /** True when files without the column read as a default value, not as NULL. */
+  def hasDefault(column: StructField): Boolean = column.metadata.contains("EXISTS_DEFAULT")
 }
