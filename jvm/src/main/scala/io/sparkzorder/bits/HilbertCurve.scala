@@ -128,7 +128,7 @@ object HilbertCurve {
 
 /**
  * How a Hilbert curve passes through the 2^n cells of one level, after C. Hamilton, "Compact
- * Hilbert Indices", 2006, chapter 2. `turns` is `d + 1` there.
+ * Hilbert Indices", 2006, chapter 2. Our `turns` is the paper's `d + 1`.
  *
  * A cell is an n-bit number with one bit for each axis; the bit of the first column is the most
  * significant. Without rotation and from the corner 0, the curve visits the cells in the order of

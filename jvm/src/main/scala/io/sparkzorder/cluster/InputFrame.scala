@@ -5,13 +5,13 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, PartitionDirectory}
 import org.apache.spark.sql.functions.{col, monotonically_increasing_id, shiftleft, xxhash64}
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.{IntegerType, StructType}
 
 import io.sparkzorder.table.{DataFormat, TableFiles}
-import io.sparkzorder.util.SqlNames
 
 /**
  * The rows of just the listed files, with two more columns that say where a row comes from: the
@@ -60,7 +60,7 @@ final class InputFrame(
 
   /** Sorted by these columns, rows stand as they stood in their files, one file after the other. */
   def order: Seq[Column] = {
-    val file = col(SqlNames.quoted(fileColumn))
+    val file = col(quoteIdentifier(fileColumn))
     // 2^40 rows of a file and 2^23 files are both beyond any format and a driver's listing
     if (format.hasRowIndex) Seq(shiftleft(file.cast("bigint"), 40) + rowIndex)
     else Seq(file, metadata("file_block_start"), rowIndex)
@@ -69,7 +69,7 @@ final class InputFrame(
   private def metadata(field: String): Column = frame.metadataColumn("_metadata").getField(field)
 
   /** A hash of where a row stands: the same in every attempt of a task, unlike a random number. */
-  def rowHash: Column = xxhash64(col(SqlNames.quoted(fileColumn)), rowIndex)
+  def rowHash: Column = xxhash64(col(quoteIdentifier(fileColumn)), rowIndex)
 
   /** An ordering column by its name parts. */
   def resolve(parts: Seq[String]): Expression =

@@ -1,12 +1,12 @@
 package io.sparkzorder.cluster
 
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.functions.{col, element_at, typedLit}
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.util.SqlNames
 
 /** Deals the rows of a table to files and sorts them inside, so that each task writes one file. */
 object Layout {
@@ -37,7 +37,7 @@ object Layout {
       SparkLine.column(
         PlaceOfRow(keys, input.folder, attribute(tied, tie), placement)))
     val kept =
-      placed.select((schema.fieldNames.toSeq :+ name).map(n => col(SqlNames.quoted(n))): _*)
+      placed.select((schema.fieldNames.toSeq :+ name).map(n => col(quoteIdentifier(n))): _*)
     val files = kept.repartition(
       grid.files,
       SparkLine.column(FileOfPlace(attribute(kept, name), placement)))
@@ -63,7 +63,7 @@ object Layout {
       val name = InputFrame.unused(s"_zorder_place_$i", schema, session)
       name -> column.as(name)
     }
-    val file = col(SqlNames.quoted(input.fileColumn))
+    val file = col(quoteIdentifier(input.fileColumn))
     val preimages = ShufflePreimages(files)
     val dealt = element_at(typedLit(fileOf.map(preimages(_))), file + 1)
     val placed = input.frame.select(col("*") +: order.map(_._2): _*)
@@ -73,5 +73,5 @@ object Layout {
   }
 
   private def dataColumns(frame: Frame, schema: StructType): Frame =
-    frame.select(schema.fieldNames.toSeq.map(n => col(SqlNames.quoted(n))): _*)
+    frame.select(schema.fieldNames.toSeq.map(n => col(quoteIdentifier(n))): _*)
 }

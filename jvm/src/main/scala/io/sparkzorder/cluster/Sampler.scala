@@ -1,10 +1,10 @@
 package io.sparkzorder.cluster
 
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.functions.{col, element_at, lit, typedLit}
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
 import io.sparkzorder.table.{OrderingColumn, TableFiles}
-import io.sparkzorder.util.SqlNames
 
 /** One pass over the ordering columns that takes a share of the key rows of every folder. */
 object Sampler {
@@ -36,7 +36,7 @@ object Sampler {
       math.min(Scale.toDouble, math.ceil(math.max(share, floor) * Scale)).toLong
     }
     val keys = columns.map(c => SparkLine.column(input.resolve(c.parts)))
-    val folder = col(SqlNames.quoted(input.folderColumn))
+    val folder = col(quoteIdentifier(input.folderColumn))
     val chosen =
       if (thresholds.forall(_ >= Scale)) input.frame
       else {

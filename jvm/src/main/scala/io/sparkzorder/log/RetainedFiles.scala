@@ -10,16 +10,17 @@ package io.sparkzorder.log
 final case class RetainedFiles(bytes: Long, untilMs: Option[Long])
 
 object RetainedFiles {
-  private val Ever = Long.MaxValue
+  private val NeverExpires = Long.MaxValue
 
   /** @param history of the same state */
   def of(state: StateDirectory, history: RunHistory): RetainedFiles = {
     val kept = history.records.filter(_._2.exchangesFiles).map { case (n, r) =>
       val bytes = state.files(state.retained(r.run)).filter(_.isFile).map(_.getLen).sum
       val until =
-        if (!state.isDone(n) || state.hasConflict(n)) Ever else state.doneSince(n) + r.retainMs
+        if (!state.isDone(n) || state.hasConflict(n)) NeverExpires
+        else state.doneSince(n) + r.retainMs
       (bytes, until)
     }.filter(_._1 > 0)
-    RetainedFiles(kept.map(_._1).sum, kept.map(_._2).reduceOption(_ max _).filter(_ < Ever))
+    RetainedFiles(kept.map(_._1).sum, kept.map(_._2).reduceOption(_ max _).filter(_ < NeverExpires))
   }
 }

@@ -15,11 +15,11 @@ private[sparkzorder] final class ValueText(dataType: DataType, zone: String) {
     if (dataType == BinaryType) Hex(value) else Cast(value, StringType, Some(zone))
 
   /** @param v a Catalyst value, not null */
-  def apply(v: Any): String = shown.eval(InternalRow(v)).toString.take(ValueText.Most)
+  def apply(v: Any): String = shown.eval(InternalRow(v)).toString.take(ValueText.MaxLength)
 }
 
 private[sparkzorder] object ValueText {
 
   /** Characters of a value. */
-  val Most = 128
+  val MaxLength = 128
 }

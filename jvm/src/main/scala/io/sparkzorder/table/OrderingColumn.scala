@@ -1,8 +1,7 @@
 package io.sparkzorder.table
 
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.types.DataType
-
-import io.sparkzorder.util.SqlNames
 
 /**
  * An ordering column.
@@ -13,6 +12,6 @@ final case class OrderingColumn(parts: Seq[String], dataType: DataType) {
 
   /** Display name: `a.b`, parts quoted where they need it. */
   def name: String = parts.map { p =>
-    if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else SqlNames.quoted(p)
+    if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else quoteIdentifier(p)
   }.mkString(".")
 }

@@ -4,6 +4,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
@@ -20,7 +21,6 @@ import io.sparkzorder.table.{
   Target,
   TargetChecks
 }
-import io.sparkzorder.util.SqlNames
 
 /** Lists the files of whatever SHOW LAYOUT may name. */
 private[sparkzorder] final class LayoutSources(session: Session, conf: Configuration) {
@@ -28,7 +28,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_LAYOUT_NOT_KNOWN for other files */
   def list(source: LayoutSource): ListedTable = source match {
     case OwnTable(target: PathTarget) if target.isDelta(conf) =>
-      relation(target.name, session.table(s"delta.${SqlNames.quoted(target.path)}"))
+      relation(target.name, session.table(s"delta.${quoteIdentifier(target.path)}"))
     case OwnTable(target: PathTarget) =>
       TargetChecks.check(target, conf)
       own(target)

@@ -1,6 +1,7 @@
 package io.sparkzorder.commands.optimize
 
 import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.functions.{coalesce, col, count, lit, sum, xxhash64}
 import org.apache.spark.sql.sparkzorder.SparkLine.Frame
 import org.apache.spark.sql.types._
@@ -9,7 +10,6 @@ import io.sparkzorder.cluster.InputFrame
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.TableFiles
 import io.sparkzorder.table.stats.Footer
-import io.sparkzorder.util.SqlNames
 
 /**
  * `verify=full`: two order-independent sums of 64-bit hashes over all columns of every row, 128 bits
@@ -34,7 +34,7 @@ private[optimize] final class RowChecksum(p: RewriteInputs) {
     val columns = p.schema.fields.toSeq.filter(f => hashable(f.dataType)).flatMap(hashed)
     val frame: Frame = input.frame
     frame
-      .groupBy(col(SqlNames.quoted(input.folderColumn)))
+      .groupBy(col(quoteIdentifier(input.folderColumn)))
       // a number that comes first, so that rows which agree in one hash need not agree in the other
       .agg(count(lit(1)), total(lit(1) +: columns), total(lit(2) +: columns))
       .collect()
@@ -48,7 +48,7 @@ private[optimize] final class RowChecksum(p: RewriteInputs) {
    * a column shows where its values stand.
    */
   private def hashed(field: StructField): Seq[Column] = {
-    val column = col(SqlNames.quoted(field.name))
+    val column = col(quoteIdentifier(field.name))
     field.dataType match {
       case _: StructType | _: ArrayType | _: MapType => Seq(column, column.cast(StringType))
       case _ => Seq(column, column.isNull)

@@ -2,6 +2,7 @@ package io.sparkzorder.table.schema
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns.EXISTS_DEFAULT_COLUMN_METADATA_KEY
 import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetReadSupport,
   ParquetToSparkSchemaConverter
@@ -192,5 +193,6 @@ object TableSchema {
   private val Catalog = "the catalog"
 
   /** True when files without the column read as a default value, not as NULL. */
-  def hasDefault(column: StructField): Boolean = column.metadata.contains("EXISTS_DEFAULT")
+  def hasDefault(column: StructField): Boolean =
+    column.metadata.contains(EXISTS_DEFAULT_COLUMN_METADATA_KEY)
 }
