@@ -21,11 +21,14 @@ final class Publisher(state: StateDirectory) extends Logging {
    *   visible again
    */
   def publish(number: Long, record: Record): Unit = {
+    // a record of thousands of folders is parsed once, and known again by the identity of its file
+    val identity = state.identity(number)
+    requireState(number, record)
     val conflicts = record.changes.flatMap { change =>
-      requireState(number, record)
+      requireSame(number, identity)
       publishFolder(number, record, change)
     }
-    requireState(number, record)
+    requireSame(number, identity)
     // empty by now; after the mark nobody would come back for it
     fs.delete(state.staging(record.run), true)
     state.markDone(number, record.run)
@@ -42,6 +45,9 @@ final class Publisher(state: StateDirectory) extends Logging {
 
   private def requireState(number: Long, record: Record): Unit =
     if (!state.holds(number, record.run)) throw ZOrderErrors.stateLost(state.root.toString)
+
+  private def requireSame(number: Long, identity: Option[(Long, Long)]): Unit =
+    if (state.identity(number) != identity) throw ZOrderErrors.stateLost(state.root.toString)
 
   private def publishFolder(
       number: Long,

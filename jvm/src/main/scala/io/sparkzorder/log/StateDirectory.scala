@@ -102,6 +102,13 @@ final class StateDirectory(val root: Path, conf: Configuration) {
   def holds(number: Long, run: String): Boolean =
     content(record(number)).exists(parse(record(number), _).run == run)
 
+  /** Length and modification time of a record; None when it is not there. */
+  def identity(number: Long): Option[(Long, Long)] =
+    try {
+      val s = fs.getFileStatus(links.require(record(number)))
+      Some(s.getLen -> s.getModificationTime)
+    } catch { case _: FileNotFoundException => None }
+
   /** Committed runs that are not marked done. */
   def unfinished(): Seq[(Long, Record)] =
     numbers().filterNot(isDone).map(n => n -> read(n)).filter(_._2.exchangesFiles)
@@ -134,6 +141,11 @@ final class StateDirectory(val root: Path, conf: Configuration) {
     try fs.listStatus(directory).toSeq
     catch { case _: FileNotFoundException => Nil }
 
+  /** The same for a look that only tells: nothing where this user may not look. */
+  def readableFiles(directory: Path): Seq[FileStatus] =
+    try files(directory)
+    catch { case _: java.io.IOException => Nil }
+
   /** Removes a directory that is not needed any more, if it can be done without loss. */
   def deleteIfEmpty(directory: Path): Unit =
     Try(if (files(directory).isEmpty) fs.delete(directory, false))
@@ -160,7 +172,8 @@ object StateDirectory {
       |_retained  replaced files, kept for a while for undo and for running queries
       |_staged    files of a run that has not been committed yet
       |
-      |The table itself is ordinary Parquet and needs nothing of this. When no OPTIMIZE is running and
-      |every _commits/_<n> has a _commits/_<n>_done beside it, you may delete the whole directory.
+      |The table itself is ordinary Parquet and needs nothing of this. You may delete the whole directory
+      |when no OPTIMIZE is running, every _commits/_<n> has a _commits/_<n>_done beside it, and there is
+      |no _commits/_<n>_conflict: after a conflict _retained may hold the only copy of a row.
       |""".stripMargin
 }

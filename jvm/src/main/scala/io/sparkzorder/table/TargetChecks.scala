@@ -4,7 +4,7 @@ import java.io.FileNotFoundException
 import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.{CommonPathCapabilities, FileSystem, Path}
 
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
 
@@ -56,7 +56,36 @@ object TargetChecks {
     if (!schemes.split(',').map(_.trim).contains(scheme)) {
       throw ZOrderErrors.inPlaceUnsafe(target.name, scheme)
     }
+    if (AzureSchemes(scheme) && isFlat(target.root(conf), conf)) {
+      throw ZOrderErrors.inPlaceUnsafe(target.name, s"$scheme without a hierarchical namespace")
+    }
   }
+
+  // an account with a flat namespace copies files one by one where another renames them; the client
+  // says that it knows ACLs where the namespace is a hierarchy, and only there
+  private val AzureSchemes = Set("abfs", "abfss")
+  private def isFlat(root: Path, conf: Configuration): Boolean =
+    !root.getFileSystem(conf).hasPathCapability(root, CommonPathCapabilities.FS_ACLS)
+
+  /**
+   * Refuses folders that hold a table of their own, or lie below one: its readers go by its own state.
+   *
+   * @param folders that a run changes, below the table's root
+   */
+  def checkNested(target: String, fs: FileSystem, root: Path, folders: Seq[Path]): Unit = {
+    val below = folders.flatMap(f =>
+      Iterator.iterate(f)(_.getParent).takeWhile(d => d != null && d != root))
+    below.distinct.foreach { d =>
+      tableMarkers.find(m => exists(fs, new Path(d, m))).foreach { m =>
+        throw ZOrderErrors.unsupportedTable(
+          target,
+          s"a directory with another table in it: $d has $m",
+          "Leave the partition out by WHERE, or move the other table elsewhere.")
+      }
+    }
+  }
+
+  private val tableMarkers = Seq("_zorder", "_delta_log", ".hoodie", "_spark_metadata")
 
   private def checkTable(target: CatalogTarget): Unit = {
     val table = target.table
@@ -177,12 +206,11 @@ object TargetChecks {
 
   /** Refuses a directory that lies inside a table. */
   def checkAncestors(fs: FileSystem, root: Path): Unit = {
-    val markers = Seq("_zorder", "_delta_log", ".hoodie", "_spark_metadata")
     val ancestors =
       Iterator.iterate(root.getParent)(_.getParent).takeWhile(d => d != null && !d.isRoot)
     // the directory of a database may hold a table of the catalog and others beside it
     ancestors.foreach { dir =>
-      markers
+      tableMarkers
         .find(m => exists(fs, new Path(dir, m)))
         .orElse(if (isIcebergRoot(fs, dir)) Some("metadata") else None)
         .foreach(m => throw ZOrderErrors.pathInTable(root.toString, dir.toString, m))

@@ -106,6 +106,33 @@ class PublisherSuite extends StateTestBase {
     }
   }
 
+  test("a half-published table that was copied without times recovers: its rows are all there") {
+    val steps: Seq[(String, String)] = Seq(
+      s"_zorder/_staged/_$run/_3" -> s"_zorder_${run}_3",
+      s"_zorder/_staged/_$run/_4" -> s"_zorder_${run}_4",
+      "a" -> s"_zorder/_retained/_$run/_0_0",
+      "b" -> s"_zorder/_retained/_$run/_0_1",
+      s"_zorder_${run}_3" -> "n1",
+      s"_zorder_${run}_4" -> "n2")
+    def touch(f: File): Unit = {
+      Option(f.listFiles).toSeq.flatten.foreach(touch)
+      assert(f.setLastModified(5000000L))
+    }
+    for (n <- 0 to steps.size) withTable { (dir, state) =>
+      val _ = committed(dir, state)
+      steps.take(n).foreach { case (from, to) => rename(dir, from, to) }
+      touch(dir)
+      Try(new Publisher(stateOf(dir)).rollForward())
+      assert(state.isDone(1), s"step $n")
+      val root = visible(dir)
+      assert(root === Set("a", "b") || root === Set("n1", "n2"), s"step $n")
+      // not one of its files had been moved
+      assert(visible(dir, "p=1") === Set("a", "c"), s"step $n")
+      assert(text(dir, "p=1/c") === "old p=1/c")
+      new Publisher(stateOf(dir)).rollForward()
+    }
+  }
+
   private def rename(dir: File, from: String, to: String): Unit = {
     val target = new File(dir, to)
     target.getParentFile.mkdirs()
@@ -383,6 +410,23 @@ class PublisherSuite extends StateTestBase {
   private def delete(f: File): Unit = {
     Option(f.listFiles).toSeq.flatten.foreach(delete)
     f.delete()
+  }
+
+  test("a record is read as often for a hundred folders as for one") {
+    def opened(folders: Int): Int = {
+      var n = 0
+      withScheme("faulty") { (dir, state) =>
+        val changes = (0 until folders).map(i => s"p=$i" -> ((Seq("a"), Seq("n")))).toMap
+        val record = stage(dir, state, "run", changes)
+        assert(state.createRecord(1, record))
+        FaultyFileSystem.withHook { (operation, path) =>
+          if (operation == "open" && path.getName == "_1") n += 1
+        }(new Publisher(state).publish(1, record))
+        assert(state.isDone(1))
+      }
+      n
+    }
+    assert(opened(100) === opened(1))
   }
 
   test("abort records are never published") {

@@ -11,6 +11,7 @@ import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.table.TargetChecks
 import io.sparkzorder.util.RawFiles
 
 /**
@@ -25,11 +26,13 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
   /**
    * For a run in place: the folders of the files that it replaces, and where its own state lies.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE, or
+   *   ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
    */
   def folders(replaced: Seq[Path]): Unit = if (replaced.nonEmpty) {
     val state = new Path(root, StateDirectory.Name)
     check((if (fs.exists(state)) state else root) +: replaced)
+    TargetChecks.checkNested(target, fs, root, replaced)
   }
 
   /**

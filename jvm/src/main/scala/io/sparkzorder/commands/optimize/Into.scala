@@ -27,6 +27,7 @@ private[optimize] final class Into(
     phases: Phases)
     extends Destination {
   private val runIds = mutable.Set.empty[String]
+  private var lastPublished = 0L
   private lazy val directory = {
     val named = new Path(path)
     new IntoDirectory(named.getFileSystem(table.conf).makeQualified(named), table.conf)
@@ -49,7 +50,7 @@ private[optimize] final class Into(
   }
 
   override def recover(): Unit = {
-    recovery.publish()
+    lastPublished = recovery.publish()
     recovery.logOtherRuns()
   }
 
@@ -89,6 +90,7 @@ private[optimize] final class Into(
     directory.foreign(own).foreach { f =>
       throw ZOrderErrors.targetNotEmpty(directory.root.toString, f)
     }
+    requireUntouched()
     val (rows, copied) = (inputs.rows, added.map(_.rows).sum)
     if (rows != copied) {
       throw ZOrderErrors.verificationFailed(table.target.name, s"$copied of $rows rows were copied")
@@ -103,6 +105,16 @@ private[optimize] final class Into(
         table.conf))
     }
   }
+
+  /** A listing that was made while another run exchanged files has too few rows, or some of them twice. */
+  private def requireUntouched(): Unit =
+    // of all folders: one whose files were all out for a moment is not among the listed ones
+    table.state.numbers().filter(_ > lastPublished).map(table.state.read).find(_.exchangesFiles)
+      .foreach { r =>
+        throw ZOrderErrors.conflict(
+          table.target.name,
+          s"run ${r.run} exchanged files while they were being copied")
+      }
 
   override def abandon(cause: Throwable): Unit =
     if (runIds.nonEmpty) {
