@@ -52,7 +52,8 @@ class RecordCheckSuite extends StateTestBase {
       "length" -> added(in.copy(length = -1L)),
       "rows" -> added(in.copy(rows = -1L)),
       "replaced length" -> replaced(out.copy(length = -1L)),
-      "names twice" -> good.copy(changes = Seq(change.copy(added = Seq(in, in.copy(staged = "_9"))))),
+      "names twice" -> good.copy(changes =
+        Seq(change.copy(added = Seq(in, in.copy(staged = "_9"))))),
       "one file for two" -> good.copy(
         changes = Seq(change.copy(added = Seq(in, in.copy(name = "m"))))))
 
@@ -96,8 +97,15 @@ class RecordCheckSuite extends StateTestBase {
     val _ = Files.createSymbolicLink(from.toPath, to.toPath)
   }
 
-  for (name <- Seq("_zorder", "_zorder/_commits", "_zorder/_staged", "_zorder/_retained",
-      "_zorder/_index", s"_zorder/_staged/_$run", s"_zorder/_retained/_$run", "_zorder/_commits/_1",
+  for (name <- Seq(
+      "_zorder",
+      "_zorder/_commits",
+      "_zorder/_staged",
+      "_zorder/_retained",
+      "_zorder/_index",
+      s"_zorder/_staged/_$run",
+      s"_zorder/_retained/_$run",
+      "_zorder/_commits/_1",
       "p=1")) {
     test(s"a symbolic link is refused, and what lies behind it stays: $name") {
       withTable { (base, _) =>
