@@ -42,7 +42,7 @@ def main() -> None:
     print(report.queries(measured))
     print(f"\n{report.pages_ruled_out(measured, optimized)}")
     with step("counting the files of many point queries"):
-        counted = claims.point_queries_touch_few_files(spark, optimized)
+        counted = claims.point_queries_touch_few_files(optimized)
     for line in counted:
         print(line)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from statistics import mean
 
 import duckdb
-from pyspark.sql import SparkSession
 
 from benchmarks.demo.layouts import Layout
 from benchmarks.demo.queries import COLUMNS, ONE_CUSTOMER, ONE_DEMOGRAPHICS
@@ -24,10 +23,10 @@ def rows_are_the_same(unordered: Layout, other: Layout) -> str:
     return f"{other.name} holds the {rows:,} rows of {unordered.name}, no more and no fewer"
 
 
-def point_queries_touch_few_files(spark: SparkSession, optimized: Layout) -> list[str]:
+def point_queries_touch_few_files(optimized: Layout) -> list[str]:
     """Check the two point queries, and the mean over many values of the columns."""
     files = optimized.files()
-    minmax = MinMax(spark, files, COLUMNS)
+    minmax = MinMax(files, COLUMNS)
     said = []
     for query in (ONE_CUSTOMER, ONE_DEMOGRAPHICS):
         one = minmax.reads([query]).files

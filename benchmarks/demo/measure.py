@@ -29,7 +29,7 @@ class Measured:
 
 def measure(spark: SparkSession, layouts: Sequence[Layout], rounds: int) -> list[Measured]:
     """Run every query on every layout; raise if the row counts of two layouts differ."""
-    minmax = {layout: MinMax(spark, layout.files(), COLUMNS) for layout in layouts}
+    minmax = {layout: MinMax(layout.files(), COLUMNS) for layout in layouts}
     engines = (Spark(spark, skipping=False), Spark(spark, skipping=True), DuckDB())
     measured = []
     for query in QUERIES:

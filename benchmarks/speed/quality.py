@@ -9,7 +9,6 @@ from statistics import mean
 from typing import Any
 
 import duckdb
-from pyspark.sql import SparkSession
 
 from benchmarks.shared.minmax import MinMax
 from benchmarks.shared.minmax import Share as Read
@@ -41,11 +40,9 @@ def _internal(value: Any) -> Any:
     return (value - date(1970, 1, 1)).days if isinstance(value, date) else value
 
 
-def shares(
-    spark: SparkSession, files: Sequence[Path], values: Mapping[str, Sequence[Any]]
-) -> list[Share]:
+def shares(files: Sequence[Path], values: Mapping[str, Sequence[Any]]) -> list[Share]:
     """Judge a point query for each value, and return the means by column and level."""
-    minmax = MinMax(spark, files, values)
+    minmax = MinMax(files, values)
     found = []
     for column, wanted in values.items():
         reads = [minmax.reads([point(column, value)]) for value in wanted]

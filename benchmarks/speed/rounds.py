@@ -111,7 +111,7 @@ class Rounds:
         )
 
     def _judge(self, name: str, files: Sequence[Path]) -> None:
-        self._shares[name] = quality.shares(self.spark, files, self._values)
+        self._shares[name] = quality.shares(files, self._values)
         if name == names.OPTIMIZE:
             same_rows.check(self.table.path, files[0].parent)
 

@@ -35,7 +35,7 @@ def store_sales(setting: Setting) -> list[str]:
     lines = []
     for layout, path in layouts.items():
         files = sorted(path.glob("*.parquet"))
-        minmax = MinMax(setting.spark, files, COLUMNS)
+        minmax = MinMax(files, COLUMNS)
         for query in (ONE_CUSTOMER, ONE_DEMOGRAPHICS):
             pages = minmax.reads([query]).pages
             out = pages.total - pages.read

@@ -114,7 +114,7 @@ class Lab:
         readings = []
         for layout, path in layouts.items():
             files = sorted(path.glob("*.parquet"))
-            minmax = MinMax(self._spark, files, columns)
+            minmax = MinMax(files, columns)
             for column in columns:
                 reads = [minmax.reads([point(column, value)]) for value in values[column]]
                 readings.append(_reading(layout, column, reads))

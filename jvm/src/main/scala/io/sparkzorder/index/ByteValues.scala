@@ -5,7 +5,7 @@ import java.util.Arrays
 /**
  * Many byte strings in one array.
  *
- * @param data all of them, one after the other
+ * @param data the byte strings, concatenated
  * @param ends where each ends in `data`
  */
 final class ByteValues(val data: Array[Byte], val ends: Array[Int]) extends Serializable {
@@ -38,7 +38,7 @@ object ByteValues {
     if (i < n) (a(from + i) & 0xff) - (b(i) & 0xff) else length - b.length
   }
 
-  /** Takes byte strings one by one. */
+  /** Collects byte strings. */
   final class Builder(expected: Int) {
     private var data = new Array[Byte](math.max(16, math.min(expected, 1 << 20) * 16))
     private val ends = Array.newBuilder[Int]

@@ -1,20 +1,16 @@
 package io.sparkzorder.index
 
-/**
- * What one file says of one of its leaf columns.
- *
- * @param nulls number of nulls, or -1 when it is not known
- * @param bounds least and greatest value as [[IndexValue]] makes them
- * @param noNaN the column surely holds no NaN in this file
- */
-final case class LeafEntry(
-    column: IndexedColumn,
-    nulls: Long,
-    bounds: Option[(Any, Any)],
-    noNaN: Boolean)
+import io.sparkzorder.table.stats.ColumnStats
 
 /**
- * What the index keeps of one data file.
+ * The statistics of one leaf column in one file.
+ *
+ * @param stats with bounds as [[IndexValue]] makes them
+ */
+final case class LeafEntry(column: IndexedColumn, stats: ColumnStats)
+
+/**
+ * The entry of one data file in the index.
  *
  * @param path relative to the table's root, as the directory lists it
  * @param modified milliseconds
@@ -24,10 +20,10 @@ final case class FileEntry(
     length: Long,
     modified: Long,
     rows: Long,
-    shape: FileShape,
+    shape: LeafColumns,
     leaves: Seq[LeafEntry])
 
-/** Puts what files say of one column beside each other. */
+/** Collects the statistics of one column in many files. */
 private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
   private val nulls = Array.newBuilder[Long]
   private val flags = Array.newBuilder[Byte]
@@ -39,10 +35,10 @@ private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
   nulls.sizeHint(expected)
   flags.sizeHint(expected)
 
-  def add(entry: Option[LeafEntry]): Unit = {
-    val bounds = entry.flatMap(_.bounds)
-    val noNaN = entry.exists(_.noNaN)
-    add(entry.map(_.nulls).getOrElse(-1L), bounds.isDefined, noNaN)
+  /** Adds a file; unknown where it has no such column. */
+  def add(stats: ColumnStats): Unit = {
+    val bounds = stats.bounds
+    add(stats.nulls, bounds.isDefined, stats.noNaN)
     longs.foreach { case (min, max) =>
       min += bounds.map(_._1.asInstanceOf[Long]).getOrElse(0L)
       max += bounds.map(_._2.asInstanceOf[Long]).getOrElse(0L)
@@ -58,10 +54,10 @@ private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
     nulls += from.nulls(i)
     flags += from.flags(i)
     (from.min, from.max, longs, bytes) match {
-      case (LongBounds(a), LongBounds(b), Some((min, max)), _) =>
+      case (LongStats(a), LongStats(b), Some((min, max)), _) =>
         min += a(i)
         max += b(i)
-      case (ByteBounds(a), ByteBounds(b), _, Some((min, max))) =>
+      case (ByteStats(a), ByteStats(b), _, Some((min, max))) =>
         min.add(a.data, a.start(i), a.ends(i) - a.start(i))
         max.add(b.data, b.start(i), b.ends(i) - b.start(i))
       case _ =>
@@ -76,9 +72,9 @@ private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
 
   def result(): ColumnValues = {
     val (min, max) = (longs, bytes) match {
-      case (Some((a, b)), _) => (LongBounds(a.result()), LongBounds(b.result()))
-      case (_, Some((a, b))) => (ByteBounds(a.result()), ByteBounds(b.result()))
-      case _ => (NoBounds, NoBounds)
+      case (Some((a, b)), _) => (LongStats(a.result()), LongStats(b.result()))
+      case (_, Some((a, b))) => (ByteStats(a.result()), ByteStats(b.result()))
+      case _ => (NoStats, NoStats)
     }
     ColumnValues(nulls.result(), flags.result(), min, max)
   }

@@ -10,7 +10,7 @@ import org.apache.parquet.schema.MessageType
 
 import org.apache.spark.sql.catalyst.util.{DateTimeConstants, RebaseDateTime}
 
-import io.sparkzorder.table.stats.{Footer, LeafBounds}
+import io.sparkzorder.table.stats.{ColumnStats, Footer}
 
 /**
  * Which leaf columns are indexed.
@@ -24,9 +24,9 @@ final case class ColumnChoice(
 
   /** @param leaves leaf columns of a file that lie in no list or map, in their order */
   def of(leaves: Seq[Seq[String]]): Set[Seq[String]] = {
-    val named = (columns.getOrElse(Nil) ++ always).map(FileShape.fold(_: Seq[String])).toSet
+    val named = (columns.getOrElse(Nil) ++ always).map(LeafColumns.fold(_: Seq[String])).toSet
     val first = if (columns.isEmpty) leaves.take(ColumnChoice.First) else Nil
-    (first ++ leaves.filter(l => named(FileShape.fold(l)))).toSet
+    (first ++ leaves.filter(l => named(LeafColumns.fold(l)))).toSet
   }
 }
 
@@ -42,7 +42,7 @@ object ColumnChoice {
  * @param choice which columns are indexed
  */
 final class FooterEntries(choice: ColumnChoice) {
-  // files that agree share one schema object, see FooterReader
+  // files with the same schema share one schema object, see FooterReader
   private val layouts = new IdentityHashMap[MessageType, SchemaLayout]
 
   /** @param path of the file relative to the table's root */
@@ -58,7 +58,7 @@ final class FooterEntries(choice: ColumnChoice) {
 /** What a Parquet schema gives to the index: positions of leaf columns and what they are called there. */
 private final class SchemaLayout(schema: MessageType, choice: ColumnChoice) {
   private val columns = schema.getColumns.asScala.toIndexedSeq
-  val shape: FileShape = FileShape(columns.map(_.getPath.toSeq))
+  val shape: LeafColumns = LeafColumns(columns.map(_.getPath.toSeq))
   // a leaf inside a list or map has many values a row
   private val single = columns.indices.filter(columns(_).getMaxRepetitionLevel == 0)
   private val chosen = choice.of(single.map(shape.leaves))
@@ -71,22 +71,26 @@ private final class SchemaLayout(schema: MessageType, choice: ColumnChoice) {
 
 private object FooterEntries {
 
-  def leaf(column: IndexedColumn, b: LeafBounds, footer: Footer): LeafEntry = {
-    val bounds =
-      if (!b.known || b.min == null || !column.leafType.hasBounds) None
-      else IndexValue.bounds(b.min, b.max, column.leafType)
+  def leaf(column: IndexedColumn, stats: ColumnStats, footer: Footer): LeafEntry = {
+    val t = column.leafType
+    val bounds = stats.bounds.filter(_ => t.hasBounds)
+      .flatMap { case (min, max) => IndexValue.bounds(min, max, t) }
+    val kept = bounds.filter { case (min, _) => sameInEveryCalendar(min, t, footer) }
+      .map(inEveryZone(_, t, footer))
     LeafEntry(
       column,
-      b.nulls,
-      bounds.filter(p => sameInEveryCalendar(p._1, column.leafType, footer))
-        .map(p => inEveryZone(p, column.leafType, footer)),
-      column.leafType.isFloating && bounds.isDefined &&
-        (b.noNaN || noticesNaN(footer.createdBy)))
+      ColumnStats(
+        stats.nulls,
+        kept.map(_._1).orNull,
+        kept.map(_._2).orNull,
+        known = kept.isDefined,
+        noNaN = t.isFloating && bounds.isDefined &&
+          (stats.noNaN || noticesNaN(footer.createdBy))))
   }
 
   /**
-   * Instants of ORC are times on the clock of whoever reads them: the driver that makes the entry, a
-   * worker, or another session later. In no two zones do clocks differ by more than a day and a bit.
+   * ORC stores an instant as a local time, which each reader takes in its own zone: the driver that makes
+   * the entry, a worker, or a later session. The clocks of two zones differ by little more than a day.
    */
   private def inEveryZone(bounds: (Any, Any), t: LeafType, footer: Footer): (Any, Any) =
     (bounds, t) match {
@@ -98,8 +102,8 @@ private object FooterEntries {
   private val TwoDays = 2 * DateTimeConstants.MICROS_PER_DAY
 
   /**
-   * Dates before 1582 and instants before 1900 may be read as others than are stored: those of Spark 2,
-   * of Spark's legacy mode and, as the session says, of other writers.
+   * False for dates before 1582 and instants before 1900 that a reader may convert from another calendar:
+   * those of Spark 2, of Spark's legacy mode and, by a setting of the session, of other writers.
    */
   private def sameInEveryCalendar(min: Any, t: LeafType, footer: Footer): Boolean = (min, t) match {
     case (days: Long, DateLeaf) => isProleptic(footer) || days >= RebaseDateTime.lastSwitchJulianDay

@@ -37,7 +37,7 @@ private[index] object CacheKey {
   }
 }
 
-/** Parts of indexes that were loaded, shared by all sessions; the least recently used go first. */
+/** Loaded parts of indexes, shared by all sessions; the least recently used part is dropped first. */
 object IndexCache {
   private val Header = -2
   private[index] val Files = -1

@@ -2,6 +2,8 @@ package io.sparkzorder.index
 
 import java.nio.charset.StandardCharsets.UTF_8
 
+import io.sparkzorder.table.stats.ColumnStats
+
 /**
  * A column of the index: one leaf column in one spelling and of one type. A table whose files differ
  * has several for one column of its own.
@@ -29,14 +31,14 @@ final case class FileTable(
 }
 
 /** The bounds of one column in all files, either least or greatest ones. */
-sealed trait BoundValues extends Serializable { def bytes: Long }
-final case class LongBounds(values: Array[Long]) extends BoundValues {
+sealed trait StatValues extends Serializable { def bytes: Long }
+final case class LongStats(values: Array[Long]) extends StatValues {
   override def bytes: Long = 8L * values.length
 }
-final case class ByteBounds(values: ByteValues) extends BoundValues {
+final case class ByteStats(values: ByteValues) extends StatValues {
   override def bytes: Long = values.bytes
 }
-case object NoBounds extends BoundValues { override def bytes: Long = 0L }
+case object NoStats extends StatValues { override def bytes: Long = 0L }
 
 /**
  * What is known of one column in all files.
@@ -49,8 +51,8 @@ case object NoBounds extends BoundValues { override def bytes: Long = 0L }
 final case class ColumnValues(
     nulls: Array[Long],
     flags: Array[Byte],
-    min: BoundValues,
-    max: BoundValues) {
+    min: StatValues,
+    max: StatValues) {
   def bytes: Long = 9L * nulls.length + min.bytes + max.bytes
 }
 
@@ -63,6 +65,25 @@ object ColumnValues {
   val NoNaN: Byte = 2
 }
 
+/** Files with the bounds of their columns, which filters prune by: in a table's index or in memory. */
+trait IndexColumns {
+
+  /** The columns that are there. */
+  def indexed: IndexedSeq[IndexedColumn]
+
+  /** What leaf columns files have. */
+  def shapes: IndexedSeq[LeafColumns]
+
+  /** The data files. */
+  def table: FileTable
+
+  /** What is known of a column, by its position in [[indexed]]. */
+  def column(number: Int): ColumnValues
+
+  /** What is made of a column, where it can be kept for other queries: by its position and a name. */
+  def derived[T <: Sized](number: Int, name: String)(make: => T): T = make
+}
+
 /**
  * A whole index in memory, by columns.
  *
@@ -72,7 +93,7 @@ object ColumnValues {
 final case class IndexContent(
     files: FileTable,
     columns: IndexedSeq[(IndexedColumn, ColumnValues)],
-    shapes: IndexedSeq[FileShape])
+    shapes: IndexedSeq[LeafColumns])
     extends IndexColumns {
   override def indexed: IndexedSeq[IndexedColumn] = columns.map(_._1)
   override def table: FileTable = files
@@ -91,8 +112,10 @@ object IndexContent {
     val shapeNumber = shapes.zipWithIndex.toMap
     entries.foreach { e =>
       paths.add(e.path.getBytes(UTF_8))
-      val found = e.leaves.map(l => l.column -> l).toMap
-      builders.foreach { case (column, builder) => builder.add(found.get(column)) }
+      val found = e.leaves.map(l => l.column -> l.stats).toMap
+      builders.foreach { case (column, builder) =>
+        builder.add(found.getOrElse(column, ColumnStats.unknown))
+      }
     }
     IndexContent(
       FileTable(
@@ -134,7 +157,7 @@ object IndexContent {
     parts.foreach { p =>
       p.columns.find(_._1 == column) match {
         case Some((_, values)) => (0 until p.files.size).foreach(builder.copy(values, _))
-        case None => (0 until p.files.size).foreach(_ => builder.add(None))
+        case None => (0 until p.files.size).foreach(_ => builder.add(ColumnStats.unknown))
       }
     }
     builder.result()

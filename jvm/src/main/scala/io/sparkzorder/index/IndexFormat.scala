@@ -15,7 +15,7 @@ import org.apache.parquet.schema.Type.Repetition
 final case class HeaderColumn(path: Seq[String], kind: String)
 
 /**
- * What an index says of itself, JSON in the key-values of its footer.
+ * The header of an index: JSON in the key-values of its footer.
  *
  * @param version of the format
  * @param id of this one file; None before version 2
@@ -43,7 +43,7 @@ final case class IndexHeader(
 /** The index as a Parquet file with one row for each data file; see `docs/skipping-index.md`. */
 object IndexFormat {
 
-  /** An index of a newer version is not read. Version 2 is as version 1, with `id` and [[IndexHeader.knowsNaN]]. */
+  /** An index of a newer version is not read. Version 2 adds `id` and [[IndexHeader.knowsNaN]]. */
   val Version = 2
 
   /** Key of the header in the footer's key-values. */
@@ -120,12 +120,12 @@ object IndexFormat {
     case _ => Types.optional(BINARY).named(name)
   }
 
-  /** Names of the groups: the columns' own, numbered where they would be one name to some engine. */
+  /** Names of the groups: those of the columns, numbered where two differ in case alone. */
   private def names(columns: Seq[IndexedColumn]): Seq[String] = {
     val used = mutable.HashSet.empty[String]
     columns.map { c =>
       val candidates = Iterator(c.name) ++ Iterator.from(2).map(n => s"${c.name}#$n")
-      candidates.find(n => used.add(FileShape.fold(n))).get
+      candidates.find(n => used.add(LeafColumns.fold(n))).get
     }
   }
 }

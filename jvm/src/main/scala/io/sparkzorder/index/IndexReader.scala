@@ -38,7 +38,6 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
   private def headerOf(reader: ParquetFileReader): String =
     reader.getFooter.getFileMetaData.getKeyValueMetaData.get(IndexFormat.HeaderKey)
 
-
   private def schemaOf(header: IndexHeader): MessageType = IndexFormat.schema(header.indexed)
   private lazy val schema = schemaOf(header)
 
@@ -92,7 +91,7 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
   def content(): IndexContent = IndexContent(
     files(),
     header.indexed.zipWithIndex.map { case (c, i) => c -> column(i) },
-    header.shapes.map(FileShape(_)).toIndexedSeq)
+    header.shapes.map(LeafColumns(_)).toIndexedSeq)
 
   private def open[T](body: ParquetFileReader => T): T = {
     val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file, conf), options)
@@ -175,10 +174,10 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
       if (t.isInstanceOf[DecimalLeaf]) StoredBound.flipped(value) else value
     }
 
-    def result(count: Int): BoundValues =
-      if (!t.hasBounds) NoBounds
-      else if (t.inLongs) LongBounds(if (count == 0) Array.emptyLongArray else longs)
-      else ByteBounds(Option(bytes).getOrElse(new ByteValues.Builder(0)).result())
+    def result(count: Int): StatValues =
+      if (!t.hasBounds) NoStats
+      else if (t.inLongs) LongStats(if (count == 0) Array.emptyLongArray else longs)
+      else ByteStats(Option(bytes).getOrElse(new ByteValues.Builder(0)).result())
   }
 }
 
@@ -220,7 +219,7 @@ private object IndexReader {
   }
 }
 
-/** Parquet asks for converters even where columns are read one by one. */
+/** Parquet wants converters, although columns are read without making rows. */
 private final class NoValues(group: GroupType) extends GroupConverter {
   override def getConverter(i: Int): Converter =
     if (group.getType(i).isPrimitive) new PrimitiveConverter {}

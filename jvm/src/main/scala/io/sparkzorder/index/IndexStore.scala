@@ -57,7 +57,7 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
   def exists: Boolean = generations().nonEmpty
 
   /**
-   * Writes a generation made from the newest one. When somebody else writes one meanwhile, it is made
+   * Writes a generation made from the newest one. When another writer adds one meanwhile, it is made
    * again from theirs.
    *
    * @param make the new content from the header and content of the newest generation that can be read
@@ -104,7 +104,7 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
       content: IndexContent,
       chosen: Option[Seq[Seq[String]]],
       path: Path): Boolean = {
-    // the directory of a table that was overwritten meanwhile stays away
+    // do not recreate `_zorder` after the table was overwritten
     if (!fs.exists(directory.getParent)) throw new FileNotFoundException(s"${directory.getParent}")
     fs.mkdirs(directory)
     // two writers at once may leave two: together they are the identity
@@ -119,7 +119,7 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
     } finally fs.delete(temporary, false)
   }
 
-  /** The generation before the new one stays for those who are reading it. */
+  /** The generation before the new one stays for queries that are reading it. */
   private def removeBefore(last: Option[FileStatus]): Unit = {
     val keepFrom = last.flatMap(IndexStore.number).getOrElse(0L)
     generations().filter(IndexStore.number(_).exists(_ < keepFrom)).foreach(s =>
@@ -147,5 +147,42 @@ object IndexStore {
   private[index] def number(file: FileStatus): Option[Long] = {
     val name = file.getPath.getName
     if (name.startsWith("_")) Try(name.substring(1).toLong).toOption else None
+  }
+}
+
+/**
+ * What an index holds, in numbers.
+ *
+ * @param columns names of the indexed columns, each once
+ */
+final case class IndexSummary(files: Long, rows: Long, columns: Seq[String])
+
+object IndexSummary {
+
+  /** @param file a generation of the index */
+  def of(file: FileStatus, conf: Configuration): IndexSummary = {
+    val reader = new IndexReader(file, conf)
+    val files = reader.files()
+    IndexSummary(
+      files.size.toLong,
+      files.rows.sum,
+      reader.header.indexed.map(_.name).distinct)
+  }
+}
+
+/** Paths of data files relative to their table, as the directory lists them: nothing is escaped. */
+object Relative {
+
+  /** The path below `root`; the whole path for a file elsewhere. */
+  def path(root: Path, file: Path): String = below(root, file).getOrElse(file.toString)
+
+  /** None for a file that does not lie below `root`. */
+  def below(root: Path, file: Path): Option[String] = {
+    val prefix = {
+      val p = root.toUri.getPath
+      if (p.endsWith("/")) p else p + "/"
+    }
+    val full = file.toUri.getPath
+    if (full.startsWith(prefix)) Some(full.substring(prefix.length)) else None
   }
 }

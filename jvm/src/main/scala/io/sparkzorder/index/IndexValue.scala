@@ -26,7 +26,7 @@ private[sparkzorder] object IndexValue {
     Types.required(PrimitiveTypeName.BINARY).as(LogicalTypeAnnotation.stringType()).named("s")
   private val binary: PrimitiveType = Types.required(PrimitiveTypeName.BINARY).named("b")
 
-  /** Both bounds of a column, or None where one of them cannot be told. */
+  /** Both bounds of a column, or None where one of them is unknown. */
   def bounds(min: Any, max: Any, t: LeafType): Option[(Any, Any)] = {
     val (least, greatest) = (of(min, t, isMax = false), of(max, t, isMax = true))
     // a footer whose bounds are the wrong way round is not to be trusted
@@ -51,8 +51,7 @@ private[sparkzorder] object IndexValue {
     if (d.inLongs) {
       // a value may be larger than its precision allows; the index must have room for it
       if (unscaled.bitLength < (if (d.inInts) 32 else 64)) unscaled.longValue else null
-    }
-    else wide(unscaled).orNull
+    } else wide(unscaled).orNull
 
   /** 16 bytes in the order of the numbers; None for what takes more. */
   def wide(unscaled: BigInteger): Option[Array[Byte]] =

@@ -102,16 +102,16 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
     }
   }
 
-  private def bound(t: LeafType, values: BoundValues, i: Int): Unit = (values, t) match {
-    case (LongBounds(longs), BooleanLeaf) => out.addBoolean(longs(i) != 0)
-    case (LongBounds(longs), FloatLeaf) => out.addFloat(StoredBound.double(longs(i)).toFloat)
-    case (LongBounds(longs), DoubleLeaf) => out.addDouble(StoredBound.double(longs(i)))
-    case (LongBounds(longs), _) if t.inInts => out.addInteger(longs(i).toInt)
-    case (LongBounds(longs), _) => out.addLong(longs(i))
-    case (ByteBounds(bytes), _: DecimalLeaf) =>
+  private def bound(t: LeafType, values: StatValues, i: Int): Unit = (values, t) match {
+    case (LongStats(longs), BooleanLeaf) => out.addBoolean(longs(i) != 0)
+    case (LongStats(longs), FloatLeaf) => out.addFloat(StoredBound.double(longs(i)).toFloat)
+    case (LongStats(longs), DoubleLeaf) => out.addDouble(StoredBound.double(longs(i)))
+    case (LongStats(longs), _) if t.inInts => out.addInteger(longs(i).toInt)
+    case (LongStats(longs), _) => out.addLong(longs(i))
+    case (ByteStats(bytes), _: DecimalLeaf) =>
       out.addBinary(Binary.fromConstantByteArray(StoredBound.flipped(bytes(i))))
-    case (ByteBounds(bytes), _) => out.addBinary(Binary.fromConstantByteArray(bytes(i)))
-    case (NoBounds, _) => throw new IllegalStateException(s"bounds of a column of type ${t.text}")
+    case (ByteStats(bytes), _) => out.addBinary(Binary.fromConstantByteArray(bytes(i)))
+    case (NoStats, _) => throw new IllegalStateException(s"bounds of a column of type ${t.text}")
   }
 
   private def field(name: String, position: Int)(body: => Unit): Unit = {

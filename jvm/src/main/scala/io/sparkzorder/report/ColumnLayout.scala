@@ -26,7 +26,7 @@ final case class UnitReads(count: Long, perPointQuery: Double, ideal: Double) {
  * @param sortedness share of neighbouring pages of a file (row groups, where pages were not read) whose
  *   ranges do not overlap; None where no file has two
  * @param pages None when page indexes were not read
- * @param ranges one a file with rows: None where it does not say or has only NULLs
+ * @param ranges one for each file with rows: None where it is unknown or all rows are NULL
  * @param warnings why the column may not be worth ordering by
  */
 final case class ColumnLayout(
@@ -56,7 +56,7 @@ object ColumnLayout {
       position: Int,
       dimensions: Int,
       isOrdered: Boolean): ColumnLayout = {
-    val units = new ColumnUnits(column, files.filter(_.rows > 0), position)
+    val units = new ColumnStorageUnits(column, files.filter(_.rows > 0), position)
     val plain = ColumnLayout(
       column,
       units.rows,
@@ -67,8 +67,61 @@ object ColumnLayout {
       units.sortedness,
       units.reads(units.rowGroups, dimensions),
       units.pages.map(units.reads(_, dimensions)),
-      units.files.map(u => (u.bounds.rows, u.bounds.range)),
+      units.files.map(u => (u.rows, u.stats.range)),
       Nil)
     plain.copy(warnings = new ColumnWarnings(plain, units, isOrdered).all)
   }
+}
+
+/**
+ * Why a column may not be worth ordering by.
+ *
+ * @param isOrdered true for a column that the table is ordered by on purpose
+ */
+private[sparkzorder] final class ColumnWarnings(
+    layout: ColumnLayout,
+    units: ColumnStorageUnits,
+    isOrdered: Boolean) {
+  import ColumnWarnings._
+
+  private val files = layout.files
+  private val stats = units.files.map(_.stats)
+  private val unknown = stats.count(s => !s.onlyNulls && s.range.isEmpty)
+  private val folders = units.files.map(_.folder).distinct.size
+
+  def all: Seq[String] =
+    if (stats.isEmpty) Nil
+    else if (!units.isStored) Seq("no file has a column of this name")
+    else if (stats.forall(_.onlyNulls)) Seq("every row is NULL")
+    else (values ++ order).toSeq ++ unknownBounds
+
+  private def values: Option[String] =
+    if (unknown > 0) None
+    else if (layout.distinctAtLeast == 1) Some("constant: no query on it can skip a file")
+    else units.distinctAtMost.filter(_ <= FewValues).map { n =>
+      s"few distinct values: at most ${math.round(n)}"
+    }
+
+  private def order: Option[String] =
+    if (!isOrdered && layout.distinctAtLeast > 1 && files.count >= FilesToFollow * folders &&
+      files.perPointQuery <= math.max(FewFiles * folders, FarBelow * files.ideal)) {
+      Some("already ordered: the files follow it as they are")
+    } else None
+
+  private def unknownBounds: Seq[String] =
+    if (unknown == 0) Nil
+    else Seq(s"$unknown of ${stats.size} files have no min/max of it: every query reads them")
+}
+
+private[sparkzorder] object ColumnWarnings {
+
+  /** Up to this number of values are few: a query for one value reads a quarter of the files at best. */
+  val FewValues = 4
+
+  // a folder needs so many files to show an order
+  private val FilesToFollow = 4
+  // files of a folder that a point query reads where the files follow the column
+  private val FewFiles = 1.25
+  // or this share of the ideal
+  private val FarBelow = 0.5
 }

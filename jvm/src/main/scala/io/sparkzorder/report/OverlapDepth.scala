@@ -5,8 +5,8 @@ import scala.collection.immutable.TreeMap
 import io.sparkzorder.table.stats.FileSpan
 
 /**
- * How deep the files of a table lie upon each other in one column. The depth of a file is the largest
- * number of files of its folder, itself included, whose ranges hold one same value of its own range.
+ * How many files of a table overlap in one column. The depth of a file is the largest number of files of
+ * its folder, itself included, whose ranges hold the same value of its own range.
  *
  * @param mean over the files that hold values; 0 when there are none
  * @param max of all files

@@ -13,7 +13,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.{
 import org.apache.parquet.schema.PrimitiveType
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.table.stats.{Footer, LeafBounds}
+import io.sparkzorder.table.stats.{ColumnStats, Footer}
 import io.sparkzorder.util.LeafNames
 
 /**
@@ -87,8 +87,8 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
     val comparable = old.known && now.known && old.primitive == now.primitive
     if (comparable && now.min != null) {
       val t = old.primitive.get
-      val inside = old.min != null && LeafBounds.compare(t, now.min, old.min) >= 0 &&
-        LeafBounds.compare(t, now.max, old.max) <= 0
+      val inside = old.min != null && ColumnStats.compare(t, now.min, old.min) >= 0 &&
+        ColumnStats.compare(t, now.max, old.max) <= 0
       // bounds of strings may be cut short by other writers, not always rounded up
       val truncated = t.getPrimitiveTypeName == PrimitiveType.PrimitiveTypeName.BINARY &&
         !t.getLogicalTypeAnnotation.isInstanceOf[DecimalLogicalTypeAnnotation]
@@ -114,8 +114,8 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
           val agrees = sofar.primitive.forall(_ == shape(t)) && !isRebased(f, t)
           Leaf(
             if (sofar.nulls < 0 || b.nulls < 0) -1 else sofar.nulls + b.nulls,
-            if (b.min == null || !agrees) sofar.min else LeafBounds.least(t, sofar.min, b.min),
-            if (b.max == null || !agrees) sofar.max else LeafBounds.greatest(t, sofar.max, b.max),
+            if (b.min == null || !agrees) sofar.min else ColumnStats.least(t, sofar.min, b.min),
+            if (b.max == null || !agrees) sofar.max else ColumnStats.greatest(t, sofar.max, b.max),
             sofar.known && b.known && agrees,
             Some(shape(t)))
       }

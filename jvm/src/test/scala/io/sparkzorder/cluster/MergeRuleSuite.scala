@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.apache.spark.sql.types.DoubleType
 
 import io.sparkzorder.table.{DataFile, OrderingColumn}
-import io.sparkzorder.table.stats.{Footer, LeafBounds}
+import io.sparkzorder.table.stats.{ColumnStats, Footer}
 
 /**
  * The rule on made-up files, whose rows fill boxes: 64 equal inserts without any order, and after each
@@ -78,7 +78,7 @@ class MergeRuleSuite extends AnyFunSuite {
     codec = None,
     // a cut lies between values: neighbours share none
     leaves = box.low.zip(box.high)
-      .map { case (l, h) => LeafBounds(0, l, h - 1e-6, known = true) }.toArray)
+      .map { case (l, h) => ColumnStats(0, l, h - 1e-6, known = true) }.toArray)
 
   for {
     columns <- 2 to 4

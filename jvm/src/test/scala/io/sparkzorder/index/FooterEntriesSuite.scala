@@ -9,7 +9,7 @@ import org.apache.parquet.schema.MessageTypeParser
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.sparkzorder.table.DataFile
-import io.sparkzorder.table.stats.{Footer, LeafBounds}
+import io.sparkzorder.table.stats.{ColumnStats, Footer}
 import io.sparkzorder.util.RawFiles
 
 /** Whose bounds of FLOAT and DOUBLE columns say that no value is NaN. */
@@ -23,13 +23,13 @@ class FooterEntriesSuite extends AnyFunSuite {
     MessageTypeParser.parseMessageType("message m { optional double d; }"),
     Map.empty,
     None,
-    Array(LeafBounds(0L, Double.box(1), Double.box(2), known = true)),
+    Array(ColumnStats(0L, Double.box(1), Double.box(2), known = true)),
     createdBy)
 
   private def entry(createdBy: String): FileEntry =
     new FooterEntries(ColumnChoice()).of(footer(createdBy), "a.parquet")
 
-  private def isTrusted(createdBy: String): Boolean = entry(createdBy).leaves.head.noNaN
+  private def isTrusted(createdBy: String): Boolean = entry(createdBy).leaves.head.stats.noNaN
 
   private val build = "(build db4183109d5b734ec5930d870cdae161e408ddba)"
 
@@ -40,7 +40,8 @@ class FooterEntriesSuite extends AnyFunSuite {
   }
 
   test("from 1.18 on parquet-java leaves NaN out of the bounds") {
-    for (v <- Seq("1.18.0-SNAPSHOT", "1.18.0-rc.1", "1.18.0", "1.18.3", "1.19.0", "2.0.0", "2.10.1"))
+    for (v <-
+        Seq("1.18.0-SNAPSHOT", "1.18.0-rc.1", "1.18.0", "1.18.3", "1.19.0", "2.0.0", "2.10.1"))
       for (name <- Seq("parquet-mr", "parquet-java"))
         assert(!isTrusted(s"$name version $v $build"), v)
   }
@@ -68,7 +69,8 @@ class FooterEntriesSuite extends AnyFunSuite {
         val header = IndexFormat.header(content, None).copy(version = version)
         IndexWriter.write(content, header, path, RawFiles.writeRaw(new Configuration(conf)))
         val file = path.getFileSystem(conf).getFileStatus(path)
-        val ofQueries = new LoadedIndex(new Path(s"file:$dir"), Generation(file, ""), conf, 1L << 20)
+        val ofQueries =
+          new LoadedIndex(new Path(s"file:$dir"), Generation(file, ""), conf, 1L << 20)
         val read = new IndexReader(file, conf).content().column(0).flags.toSeq
         assert(ofQueries.column(0).flags.toSeq === read)
         read

@@ -8,6 +8,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.sparkzorder.table.stats.ColumnStats
+
 /** What was loaded of an index that was dropped speaks for no other index of the same path, length and time. */
 class IndexIdentitySuite extends AnyFunSuite {
   private val conf = new Configuration()
@@ -17,15 +19,13 @@ class IndexIdentitySuite extends AnyFunSuite {
     10L,
     20L,
     3L,
-    FileShape(Seq(Seq("x"))),
+    LeafColumns(Seq(Seq("x"))),
     Seq(LeafEntry(
       IndexedColumn(Seq("x"), IntegerLeaf(64)),
-      0L,
-      Some((least, least + 1)),
-      noNaN = false)))))
+      ColumnStats(0L, least, least + 1, known = true))))))
 
   private def least(index: LoadedIndex): Long = index.column(0).min match {
-    case LongBounds(values) => values.head
+    case LongStats(values) => values.head
     case _ => fail("no bounds")
   }
 

@@ -11,6 +11,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.sparkzorder.RandomInputs
+import io.sparkzorder.table.stats.ColumnStats
 import io.sparkzorder.util.RawFiles
 
 /** What is written is read again; one generation after the other; nothing half-written is ever seen. */
@@ -53,15 +54,19 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
   }
 
   private def entries(random: Random, n: Int): Seq[FileEntry] = {
-    val shape = FileShape(types.indices.map(i => Seq(s"c$i")) :+ Seq("other"))
+    val shape = LeafColumns(types.indices.map(i => Seq(s"c$i")) :+ Seq("other"))
     (0 until n).map { i =>
       val leaves = types.zipWithIndex.filter(_ => random.nextInt(5) > 0).map { case (t, c) =>
         val known = t.hasBounds && random.nextInt(4) > 0
+        val (min, max) = if (known) bounds(t, random) else (null, null)
         LeafEntry(
           IndexedColumn(Seq(s"c$c"), t),
-          random.nextInt(4) - 1L,
-          if (known) Some(bounds(t, random)) else None,
-          noNaN = known && t.isFloating && random.nextBoolean())
+          ColumnStats(
+            random.nextInt(4) - 1L,
+            min,
+            max,
+            known,
+            noNaN = known && t.isFloating && random.nextBoolean()))
       }
       FileEntry(s"p=é%20 $i/part $i.parquet", i, i * 7L, 100L + i, shape, leaves)
     }
@@ -69,12 +74,12 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
 
   /** All of it as plain values. */
   private def plain(c: IndexContent): Any = {
-    def ends(v: ColumnValues, b: BoundValues) = v.flags.toSeq.zipWithIndex.map { case (f, i) =>
+    def ends(v: ColumnValues, b: StatValues) = v.flags.toSeq.zipWithIndex.map { case (f, i) =>
       if ((f & ColumnValues.Bounded) == 0) None
       else b match {
-        case LongBounds(l) => Some(l(i))
-        case ByteBounds(x) => Some(x(i).toSeq)
-        case NoBounds => fail("bounded without bounds")
+        case LongStats(l) => Some(l(i))
+        case ByteStats(x) => Some(x(i).toSeq)
+        case NoStats => fail("bounded without bounds")
       }
     }
     val f = c.files
@@ -109,7 +114,7 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
   test("an empty index, and one without columns") {
     withRoot { (_, store) =>
       assert(read(write(store, IndexContent.empty)).files.size === 0)
-      val bare = IndexContent.of(Seq(FileEntry("a", 1, 2, 3, FileShape(Nil), Nil)))
+      val bare = IndexContent.of(Seq(FileEntry("a", 1, 2, 3, LeafColumns(Nil), Nil)))
       assert(plain(read(write(store, bare))) === plain(bare))
     }
   }

@@ -123,12 +123,12 @@ class IndexValueSuite extends AnyFunSuite with RandomInputs {
   }
 
   test("a file lacks a column only when no spelling of it is there") {
-    val shape = FileShape(Seq(Seq("a"), Seq("S", "x"), Seq("l", "list", "element")))
+    val shape = LeafColumns(Seq(Seq("a"), Seq("S", "x"), Seq("l", "list", "element")))
     assert(shape.lacks(Seq("b")) && shape.lacks(Seq("s", "y")) && shape.lacks(Seq("t", "x")))
     assert(!shape.lacks(Seq("A")) && !shape.lacks(Seq("s", "X")) && !shape.lacks(Seq("s")))
     // another type is not a missing column
     assert(!shape.lacks(Seq("a", "b")))
-    val twice = FileShape(Seq(Seq("a"), Seq("A"), Seq("s", "x"), Seq("S", "y"), Seq("z")))
+    val twice = LeafColumns(Seq(Seq("a"), Seq("A"), Seq("s", "x"), Seq("S", "y"), Seq("z")))
     assert(twice.isAmbiguous(Seq("a")) && twice.isAmbiguous(Seq("s", "x")))
     assert(!twice.isAmbiguous(Seq("z")))
   }

@@ -6,9 +6,11 @@ import java.nio.file.Files
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.quality.ideal.{RankedColumn, RankRange}
-import io.sparkzorder.table.stats.{FileStatistics, RowGroupStatistics, UnitBounds}
+import io.sparkzorder.table.{DataFile, OrderingColumn, ParquetFiles}
+import io.sparkzorder.table.stats.{FileColumns, UnitStats}
 
 /**
  * The ranges of the ordering columns, as ranks, for each file, row group and page.
@@ -19,44 +21,48 @@ import io.sparkzorder.table.stats.{FileStatistics, RowGroupStatistics, UnitBound
  *
  * @param data all values of each ordering column, of the rows in these files
  */
-final class LayoutQuality(data: IndexedSeq[RankedColumn], statistics: IndexedSeq[FileStatistics]) {
-  private val files = statistics.filter(_.rows > 0)
+final class LayoutQuality(data: IndexedSeq[RankedColumn], read: IndexedSeq[FileColumns]) {
+  private val files = read.filter(_.rows > 0)
 
   val fileRows: IndexedSeq[Long] = files.map(_.rows)
-  val fileBytes: IndexedSeq[Long] = files.map(f => new File(f.path).length)
+  val fileBytes: IndexedSeq[Long] = files.map(_.file.length)
 
   /** For each column the range of each file. */
   val byFile: IndexedSeq[IndexedSeq[RankRange]] =
-    data.map(c => files.map(f => ranks(c, f.bounds(c.column))))
+    data.indices.map(c => files.map(f => ranks(c, f.columns(c).whole)))
 
   /** For each column the range of each row group. */
   val byRowGroup: IndexedSeq[IndexedSeq[RankRange]] =
-    data.map(c => files.flatMap(f => f.rowGroups.map(inFile(c, f, _))))
+    data.indices.map(c => files.flatMap(f => inFile(c, f, f.columns(c).rowGroups)))
 
   /** For each column the range of each of its pages. */
-  val byPage: IndexedSeq[IndexedSeq[RankRange]] = data.map { c =>
-    files.flatMap { f =>
-      f.rowGroups.flatMap { g =>
-        g.pageBounds(c.column).map(p => ranks(c, p).intersect(inFile(c, f, g)))
-      }
-    }
-  }
+  val byPage: IndexedSeq[IndexedSeq[RankRange]] =
+    data.indices.map(c => files.flatMap(f => inFile(c, f, f.columns(c).pages.get)))
 
-  private def inFile(c: RankedColumn, f: FileStatistics, g: RowGroupStatistics): RankRange =
-    ranks(c, g.bounds(c.column)).intersect(ranks(c, f.bounds(c.column)))
+  private def inFile(c: Int, f: FileColumns, units: IndexedSeq[UnitStats]) =
+    units.map(u => ranks(c, u).intersect(ranks(c, f.columns(c).whole)))
 
-  private def ranks(column: RankedColumn, unit: UnitBounds): RankRange =
-    if (unit.onlyNulls) RankRange.Empty
-    else unit.range.map(column.ranksIn).getOrElse(column.all)
+  private def ranks(c: Int, unit: UnitStats): RankRange =
+    if (unit.stats.onlyNulls) RankRange.Empty
+    else unit.stats.range.map(data(c).ranksIn).getOrElse(data(c).all)
 }
 
 object LayoutQuality {
 
   /** Reads footers and page indexes of all data files of a directory. */
-  def of(directory: File, data: IndexedSeq[RankedColumn], conf: Configuration): LayoutQuality = {
-    val paths = dataFiles(directory).map(_.getPath)
-    val columns = data.map(_.column.parts)
-    new LayoutQuality(data, FileStatistics.load(paths, columns, conf).toIndexedSeq)
+  def of(directory: File, data: IndexedSeq[RankedColumn], conf: Configuration): LayoutQuality =
+    new LayoutQuality(data, columns(dataFiles(directory), data.map(_.column), conf))
+
+  /** What files say of some columns. */
+  def columns(
+      files: Seq[File],
+      columns: Seq[OrderingColumn],
+      conf: Configuration): IndexedSeq[FileColumns] = {
+    val listed = files.map { f =>
+      val path = new Path(f.toURI)
+      DataFile.alone(path.getFileSystem(conf).getFileStatus(path))
+    }
+    FileColumns.read(listed, columns, withPages = true, _ == _, conf, ParquetFiles)
   }
 
   /** The data files of a directory tree, in the order of their names. */

@@ -49,10 +49,9 @@ class LayoutQualitySuite extends ZOrderSessionSuite {
       val rows = files.map(f => spark.read.parquet(f.getPath).select("a", "s").collect().toSeq)
       val conf = spark.sessionState.newHadoopConf()
       val quality = LayoutQuality.of(dir, data, conf)
-      val statistics =
-        io.sparkzorder.table.stats.FileStatistics.load(files.map(_.getPath), Nil, conf)
+      val statistics = LayoutQuality.columns(files, data.map(_.column), conf)
       val groups = rows.zip(statistics).flatMap { case (rs, f) =>
-        val ends = f.rowGroups.scanLeft(0L)(_ + _.rows)
+        val ends = f.columns.head.rowGroups.scanLeft(0L)(_ + _.rows)
         ends.zip(ends.tail).map { case (from, to) => rs.slice(from.toInt, to.toInt) }
       }
       assert(groups.size > files.size, "the test needs several row groups a file")

@@ -4,8 +4,6 @@ import java.io.File
 
 import org.apache.hadoop.conf.Configuration
 
-import io.sparkzorder.table.stats.FileStatistics
-
 /**
  * The layout that one run made of a table with many partitions.
  *
@@ -46,6 +44,6 @@ object PartitionOutcomes {
 
   private def rows(directory: File, conf: Configuration): Map[String, Long] =
     LayoutQuality.dataFiles(directory).groupBy(_.getParentFile.getName).map { case (p, files) =>
-      p -> FileStatistics.load(files.map(_.getPath), Nil, conf).map(_.rows).sum
+      p -> LayoutQuality.columns(files, Nil, conf).map(_.rows).sum
     }
 }

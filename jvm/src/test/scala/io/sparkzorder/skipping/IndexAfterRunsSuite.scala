@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.DataFrame
 
 import io.sparkzorder.index.{IndexReader, IndexStore}
-import io.sparkzorder.skipping.scan.{OverlayTestBase, ScanWithNumbers, ZOrderFileIndex}
+import io.sparkzorder.skipping.scan.{MetricsScan, OverlayTestBase, ZOrderFileIndex}
 
 /** The index of a copy that INTO makes, and of runs that another statement publishes or takes back. */
 class IndexAfterRunsSuite extends OverlayTestBase {
@@ -44,9 +44,9 @@ class IndexAfterRunsSuite extends OverlayTestBase {
   private def names(dir: File) = content(dir).get.columns.map(_._1.name).toSet
 
   private def keptOf(df: DataFrame): Long = {
-    val scan = df.queryExecution.sparkPlan.collectFirst { case s: ScanWithNumbers => s }.get
+    val scan = df.queryExecution.sparkPlan.collectFirst { case s: MetricsScan => s }.get
     val index = scan.relation.location.asInstanceOf[ZOrderFileIndex]
-    index.numbers(scan.partitionFilters, scan.dataFilters).get.kept
+    index.metrics(scan.partitionFilters, scan.dataFilters).get.kept
   }
 
   test("INTO leaves an index in the copy, of the columns that the source's index has") {

@@ -13,7 +13,6 @@ import io.sparkzorder.index.{
   DateLeaf,
   DoubleLeaf,
   FileEntry,
-  FileShape,
   Generation,
   IndexCache,
   IndexContent,
@@ -21,11 +20,14 @@ import io.sparkzorder.index.{
   IndexStore,
   IndexValue,
   IntegerLeaf,
+  LeafColumns,
   LeafEntry,
+  LeafType,
   LoadedIndex,
   StringLeaf
 }
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
+import io.sparkzorder.table.stats.ColumnStats
 
 /**
  * How long an index of many files takes to write, load and filter, and its memory, as plain numbers of this
@@ -51,29 +53,23 @@ object SkippingBenchmark {
   private val columns = Seq("id", "amount", "day", "name")
 
   private def entry(i: Int): FileEntry = {
+    def leaf(name: String, t: LeafType, nulls: Long, min: Any, max: Any) = LeafEntry(
+      IndexedColumn(Seq(name), t),
+      ColumnStats(nulls, min, max, known = true, noNaN = t.isFloating))
+    val Some((low, high)) =
+      IndexValue.bounds(Double.box(i % 97), Double.box(i % 97 + 3d), DoubleLeaf)
+    def customer(n: Int) = f"customer-$n%06d".getBytes
     val leaves = Seq(
-      LeafEntry(
-        IndexedColumn(Seq("id"), IntegerLeaf(64)),
-        0,
-        Some((i * 10L, i * 10L + 500)),
-        false),
-      LeafEntry(
-        IndexedColumn(Seq("amount"), DoubleLeaf),
-        0,
-        IndexValue.bounds(Double.box(i % 97), Double.box(i % 97 + 3d), DoubleLeaf),
-        true),
-      LeafEntry(IndexedColumn(Seq("day"), DateLeaf), 3, Some((i % 3650L, i % 3650L + 7)), false),
-      LeafEntry(
-        IndexedColumn(Seq("name"), StringLeaf),
-        0,
-        Some((f"customer-${i % 5000}%06d".getBytes, f"customer-${i % 5000 + 20}%06d".getBytes)),
-        false))
+      leaf("id", IntegerLeaf(64), 0, i * 10L, i * 10L + 500),
+      leaf("amount", DoubleLeaf, 0, low, high),
+      leaf("day", DateLeaf, 3, i % 3650L, i % 3650L + 7),
+      leaf("name", StringLeaf, 0, customer(i % 5000), customer(i % 5000 + 20)))
     val name =
       f"day=${i / 100}%05d/part-${i % 100}%05d-6c5e9fd0-2b6c-4a3e-9d3a-1f0e5b7c8d9a-c000.snappy.parquet"
     FileEntry(name, 1000000L + i, 1700000000000L + i, 10000L, SkippingBenchmark.shape, leaves)
   }
 
-  private val shape = FileShape(columns.map(Seq(_)))
+  private val shape = LeafColumns(columns.map(Seq(_)))
 
   /** Numbers by name: milliseconds and bytes. */
   private def measure(files: Int): Seq[(String, Seq[Double])] = {

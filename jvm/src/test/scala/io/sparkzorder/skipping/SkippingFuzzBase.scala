@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.RandomInputs
-import io.sparkzorder.skipping.scan.IndexNarrowing
+import io.sparkzorder.skipping.scan.IndexPruning
 
 /**
  * The index against Spark itself: of every file in which Spark finds a matching row, the index must say
@@ -50,11 +50,11 @@ abstract class SkippingFuzzBase extends SkippingTestBase with RandomInputs {
     val rows = new RowsOfFiles(SparkLine.session(spark), child)
     val scan = scanOf(child)
     val files = scan.files
-    val errors = IndexNarrowing.failureCount
+    val errors = IndexPruning.failureCount
     expressions.zip(predicates).zipWithIndex.foreach { case ((e, predicate), i) =>
       val truth = rows.truth(e)
       truth.error.foreach(raised => if (!isAnsi) throw raised)
-      val keep = scan.narrowing(Seq(e))
+      val keep = scan.pruning(Seq(e))
       val kept = files.filter(f => keep.forall(_(f))).map(_.getPath.getName).toSet
       assert((truth.files -- kept).isEmpty, s"lost by ${e.sql}")
       if (i % filtered == 0) {
@@ -67,7 +67,7 @@ abstract class SkippingFuzzBase extends SkippingTestBase with RandomInputs {
       if (truth.error.isDefined) failed += 1
       constructs.add(e, letGo)
     }
-    assert(IndexNarrowing.failureCount === errors)
+    assert(IndexPruning.failureCount === errors)
   }
 
   /** None where the optimizer knows that no row can match. */

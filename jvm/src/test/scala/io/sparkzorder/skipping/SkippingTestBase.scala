@@ -15,26 +15,26 @@ import org.apache.spark.sql.functions.input_file_name
 
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.index.{ColumnValues, IndexStore}
-import io.sparkzorder.skipping.scan.IndexNarrowing
+import io.sparkzorder.skipping.scan.IndexPruning
 
 /** A scan in an optimized plan. */
 final case class Scan(
     relation: HadoopFsRelation,
     output: Seq[Attribute],
     filters: Seq[Expression]) {
-  def narrowing: IndexNarrowing = new IndexNarrowing(relation, output)
+  def pruning: IndexPruning = new IndexPruning(relation, output)
 
   def files: Seq[FileStatus] =
     relation.location.listFiles(Nil, Nil).flatMap(_.files.map(_.fileStatus))
 
   /** Names of the files that must be read for the filters. */
   def kept(by: Seq[Expression] = filters): Set[String] = {
-    val keep = narrowing(by)
+    val keep = pruning(by)
     files.filter(f => keep.forall(_(f))).map(_.getPath.getName).toSet
   }
 }
 
-/** What tests of skipping share: queries as Spark's optimizer leaves them, judged by the index. */
+/** What tests of skipping share: queries as Spark's optimizer leaves them, pruned by the index. */
 abstract class SkippingTestBase extends OptimizeTestBase {
 
   def scanOf(plan: LogicalPlan): Scan = plan.collectFirst { case l: LogicalRelation =>

@@ -4,7 +4,7 @@ import java.io.File
 
 import org.apache.spark.sql.sparkzorder.SparkLine
 
-import io.sparkzorder.index.{ColumnChoice, ColumnValues, FooterEntries, LeafEntry, LongBounds}
+import io.sparkzorder.index.{ColumnChoice, ColumnValues, FooterEntries, LeafEntry, LongStats}
 import io.sparkzorder.table.{ParquetFiles, PathTarget, TableLister}
 import io.sparkzorder.table.stats.{Footer, FooterReader}
 
@@ -49,7 +49,7 @@ class StatisticsTrapsSuite extends SkippingTestBase {
       // as footers of Arrow, Impala and DuckDB have it: bounds of the numbers alone
       rewriteIndex(dir) { v =>
         val ends =
-          Seq(1d, 2d).map(d => LongBounds(Array(io.sparkzorder.bits.OrderedLongs.ofDouble(d))))
+          Seq(1d, 2d).map(d => LongStats(Array(io.sparkzorder.bits.OrderedLongs.ofDouble(d))))
         v.copy(flags = Array(ColumnValues.Bounded), min = ends.head, max = ends.last)
       }
       val df = read(dir)
@@ -74,8 +74,8 @@ class StatisticsTrapsSuite extends SkippingTestBase {
     withTableDir { dir =>
       filesOf(dir, sql("SELECT 1d d"))
       val footer = footerOf(dir)
-      def trusted(by: String) = entryOf(footer.copy(createdBy = by)).noNaN
-      assert(entryOf(footer).noNaN, footer.createdBy)
+      def trusted(by: String) = entryOf(footer.copy(createdBy = by)).stats.noNaN
+      assert(entryOf(footer).stats.noNaN, footer.createdBy)
       assert(trusted("parquet-mr version 1.13.1 (build db4183109d5b734ec5930d870cdae161e408ddba)"))
       assert(!trusted("parquet-mr version 1.8.1 (build 4aba4dae7bb0d4edbcf7923ae1339f28fd3f7fcf)"))
       for (by <-

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 
 import io.sparkzorder.log.StateTestBase
 import io.sparkzorder.table.{DataFile, Folder}
-import io.sparkzorder.table.stats.{Footer, LeafBounds}
+import io.sparkzorder.table.stats.{ColumnStats, Footer}
 
 class VerificationSuite extends StateTestBase {
   private val schema = MessageTypeParser.parseMessageType(
@@ -18,7 +18,7 @@ class VerificationSuite extends StateTestBase {
 
   private def footer(
       rows: Long,
-      leaves: Seq[LeafBounds],
+      leaves: Seq[ColumnStats],
       folder: Int = 0,
       s: MessageType = schema) =
     Footer(
@@ -30,7 +30,7 @@ class VerificationSuite extends StateTestBase {
       None,
       leaves.toArray)
 
-  private def bounds(nulls: Long, min: Any, max: Any) = LeafBounds(nulls, min, max, known = true)
+  private def bounds(nulls: Long, min: Any, max: Any) = ColumnStats(nulls, min, max, known = true)
   private val a = bounds(1, 5, 10)
   private val b = bounds(0, 1L, 2L)
   private val verification = new Verification("the table", _ equalsIgnoreCase _)
@@ -70,7 +70,7 @@ class VerificationSuite extends StateTestBase {
   }
 
   test("what has no numbers is counted, not an error") {
-    val unknown = LeafBounds(-1, null, null, known = false)
+    val unknown = ColumnStats(-1, null, null, known = false)
     val in = Seq(footer(10, Seq(unknown, b)))
     assert(check(in, Seq(footer(10, Seq(a, b)))) === 1)
     assert(check(Seq(footer(10, Seq(a, b))), Seq(footer(10, Seq(unknown, unknown)))) === 2)

@@ -31,7 +31,7 @@ final class ZOrderFileScan(
       filtersOnData,
       table,
       withoutBuckets)
-    with ScanWithNumbers {
+    with MetricsScan {
 
   override def copy(
       relation: HadoopFsRelation,
@@ -53,7 +53,7 @@ final class ZOrderFileScan(
     tableIdentifier,
     disableBucketedScan)
 
-  override protected def withNumbers(scan: FileSourceScanExec): FileSourceScanExec =
+  override protected def withMetrics(scan: FileSourceScanExec): FileSourceScanExec =
     ZOrderFileScan.of(scan)
 
   override protected def selectedValues: Iterator[InternalRow] =

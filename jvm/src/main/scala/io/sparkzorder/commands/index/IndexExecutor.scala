@@ -12,12 +12,12 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.{
   ColumnChoice,
-  FileShape,
   IndexBuild,
   IndexContent,
   IndexHeader,
   IndexStore,
   IndexSummary,
+  LeafColumns,
   Relative
 }
 import io.sparkzorder.log.{RunHistory, StateDirectory}
@@ -122,8 +122,8 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
 
   /** False when there is a new ordering column: its values must be read from every file. */
   private def covers(index: (IndexHeader, IndexContent), always: Columns): Boolean = {
-    val has = index._1.columns.map(c => FileShape.fold(c.path)).toSet
-    always.forall(c => has(FileShape.fold(c)))
+    val has = index._1.columns.map(c => LeafColumns.fold(c.path)).toSet
+    always.forall(c => has(LeafColumns.fold(c)))
   }
 
   private def orderingColumns: Columns = {
@@ -146,17 +146,17 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
   }
 
   private def checkColumn(column: Seq[String], content: IndexContent, listed: TableFiles): Unit = {
-    val wanted = FileShape.fold(column)
+    val wanted = LeafColumns.fold(column)
     val leaves = content.shapes.flatMap(_.leaves).distinct
     val declared = listed.catalogSchema.toSeq.flatMap(_.fieldNames)
-    val isDeclared = column.size == 1 && declared.exists(d => FileShape.fold(d) == wanted.head)
-    if (leaves.exists(l => l.size > wanted.size && FileShape.fold(l).startsWith(wanted))) {
+    val isDeclared = column.size == 1 && declared.exists(d => LeafColumns.fold(d) == wanted.head)
+    if (leaves.exists(l => l.size > wanted.size && LeafColumns.fold(l).startsWith(wanted))) {
       throw ZOrderErrors.indexColumnInvalid(
         column.mkString("."),
         target.name,
         "it has no single value; of a struct name its fields, as in `column`.`field`")
     } else if (listed.files.nonEmpty && !isDeclared &&
-      !leaves.exists(FileShape.fold(_: Seq[String]) == wanted)) {
+      !leaves.exists(LeafColumns.fold(_: Seq[String]) == wanted)) {
       throw ZOrderErrors.columnNotFound(
         column.mkString("."),
         target.name,

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.predicate.ConjunctUse
-import io.sparkzorder.skipping.scan.{IndexNarrowing, JudgedListing, ZOrderFileIndex}
+import io.sparkzorder.skipping.scan.{IndexPruning, PrunedListing, ZOrderFileIndex}
 
 /** A query in a wrapper, so that the analyzer does not look inside; planned when the statement runs. */
 final case class SkippingQuery(plan: LogicalPlan, text: String) {
@@ -74,11 +74,11 @@ private final class ScanReport(number: Int, scan: FileSourceScanExec) {
 
   def rows: Seq[Row] = location match {
     case ours: ZOrderFileIndex =>
-      val listed = ours.unnarrowed(scan.partitionFilters, scan.dataFilters)
-      val narrowing = new IndexNarrowing(scan.relation, scan.output)
-      val uses = narrowing.judge(scan.dataFilters)
+      val listed = ours.unpruned(scan.partitionFilters, scan.dataFilters)
+      val pruning = new IndexPruning(scan.relation, scan.output)
+      val uses = pruning.ask(scan.dataFilters)
       val files = count(listed)
-      val kept = count(JudgedListing.of(listed, narrowing.judgeBy(uses)).directories)
+      val kept = count(PrunedListing.of(listed, pruning.prunerOf(uses)).directories)
       val conjuncts = uses.flatMap { u =>
         u.filter.toSeq.flatMap { f =>
           val dropped = f.dropped.toMap

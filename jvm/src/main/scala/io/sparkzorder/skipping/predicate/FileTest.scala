@@ -4,11 +4,11 @@ import java.util.{Arrays, BitSet}
 
 /**
  * Judges for every file of an index whether a row of it may match a predicate. Named by what is kept:
- * a file is let go only where no row can match.
+ * a file is pruned only where no row can match.
  */
 private[sparkzorder] sealed trait FileTest {
 
-  /** Lets go of those of some files, bits of `words`, of which no row can match; `count` are in all. */
+  /** Clears the bits of `words`, one for each of `count` files, of the files in which no row can match. */
   def restrict(words: Array[Long], count: Int): Unit
 
   /** The files, of `count`, that may hold a matching row. */
@@ -29,7 +29,7 @@ private[sparkzorder] case object Never extends FileTest {
   override def restrict(words: Array[Long], count: Int): Unit = Arrays.fill(words, 0L)
 }
 
-/** What one test has let go of, the next one does not look at. */
+/** A file that one test prunes is not looked at by the next. */
 private[sparkzorder] final case class AllOf(tests: Seq[FileTest]) extends FileTest {
   override def restrict(words: Array[Long], count: Int): Unit =
     tests.foreach(_.restrict(words, count))
@@ -86,7 +86,7 @@ private[sparkzorder] object FileTest {
  * @param ofNaN rows match where the column is NaN
  */
 private[sparkzorder] abstract class ColumnTest(
-    view: ColumnView,
+    column: ColumnDomains,
     ofNulls: Boolean,
     ofValues: Boolean,
     ofNaN: Boolean)
@@ -94,7 +94,7 @@ private[sparkzorder] abstract class ColumnTest(
 
   /**
    * Of the files from `from` to `until`, at most 64, those where a value between the bounds may match, as
-   * bits from the lowest on. What it says of files without bounds does not matter.
+   * bits from the lowest on. The bits of files without bounds do not count.
    */
   protected def mayMatch(from: Int, until: Int): Long
 
@@ -103,14 +103,14 @@ private[sparkzorder] abstract class ColumnTest(
   private val keptByBounds = ColumnTest.of(known => !alone(known) && hasValues(known))
 
   private def alone(known: Int): Boolean =
-    (ofNulls && (known & ColumnView.NoNulls) == 0) ||
+    (ofNulls && (known & ColumnDomains.NoNulls) == 0) ||
       (hasValues(known) &&
-        ((known & ColumnView.Bounded) == 0 || (ofNaN && (known & ColumnView.NoNaN) == 0)))
+        ((known & ColumnDomains.Bounded) == 0 || (ofNaN && (known & ColumnDomains.NoNaN) == 0)))
 
-  private def hasValues(known: Int): Boolean = ofValues && (known & ColumnView.NoValues) == 0
+  private def hasValues(known: Int): Boolean = ofValues && (known & ColumnDomains.NoValues) == 0
 
   override def restrict(words: Array[Long], count: Int): Unit = {
-    val info = view.info
+    val info = column.info
     var from = 0
     while (from < count) {
       val until = math.min(from + 64, count)
@@ -142,7 +142,7 @@ private[sparkzorder] object ColumnTest {
 }
 
 /** IS NULL and IS NOT NULL. */
-private[sparkzorder] final class NullTest(view: ColumnView, isNull: Boolean)
-    extends ColumnTest(view, ofNulls = isNull, ofValues = !isNull, ofNaN = !isNull) {
+private[sparkzorder] final class NullTest(column: ColumnDomains, isNull: Boolean)
+    extends ColumnTest(column, ofNulls = isNull, ofValues = !isNull, ofNaN = !isNull) {
   override protected def mayMatch(from: Int, until: Int): Long = -1L
 }

@@ -2,16 +2,27 @@ package io.sparkzorder.skipping.predicate
 
 import java.util.BitSet
 
+import scala.collection.JavaConverters._
 import scala.util.Try
 
 import org.apache.hadoop.fs.FileStatus
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, PredicateHelper}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.index.{KnownFiles, LoadedIndex}
+import io.sparkzorder.index.{
+  ColumnChoice,
+  FooterEntries,
+  IndexContent,
+  KnownFiles,
+  LeafColumns,
+  LoadedIndex
+}
+import io.sparkzorder.table.stats.Footer
 
 /**
- * What skipping made of one conjunct of a query's filters.
+ * Whether and why one conjunct of a query's filters prunes files.
  *
  * @param predicate the conjunct as SQL
  * @param columns names of the columns in it
@@ -24,33 +35,33 @@ final case class ConjunctUse(
     used: Boolean,
     reason: Option[String])
 
-/** Some filters of a query, judged on one index. */
+/** The files that some filters of a query keep, by one index. */
 final class FilterOnFiles private (
     index: LoadedIndex,
     tests: Seq[FileTest],
     val conjuncts: Seq[ConjunctUse])
-    extends FileJudge {
+    extends FilePruner {
 
-  /** False when there is nothing to judge files by. */
+  /** False when every file is kept. */
   val isUseful: Boolean = tests.exists(!_.isInstanceOf[Unknown])
 
-  /** The files that the predicates on the same columns keep together; what lets most go comes first. */
-  private lazy val byCause: IndexedSeq[(String, BitSet)] = {
+  /** The files that the predicates on the same columns keep together; the most selective first. */
+  private lazy val byColumns: IndexedSeq[(String, BitSet)] = {
     val count = index.table.size
     conjuncts.zip(tests).filter(_._1.used).groupBy(c =>
-      FilterOnFiles.cause(c._1.columns)).toIndexedSeq
-      .map { case (cause, same) => cause -> FileTest.and(same.map(_._2)).files(count) }
-      .sortBy { case (cause, files) => (files.cardinality, cause) }
+      FilterOnFiles.nameOf(c._1.columns)).toIndexedSeq
+      .map { case (name, same) => name -> FileTest.and(same.map(_._2)).files(count) }
+      .sortBy { case (name, files) => (files.cardinality, name) }
   }
 
-  override def causes: IndexedSeq[String] = byCause.map(_._1)
+  override def prunedBy: IndexedSeq[String] = byColumns.map(_._1)
 
-  private lazy val judge = new KeptFiles(index.files.walk(), byCause.map(_._2).toArray)
+  private lazy val kept = new KeptFiles(index.files.walk(), byColumns.map(_._2).toArray)
 
   /** For one thread. */
-  override def verdict(file: FileStatus): Int = judge.verdict(file)
+  override def decide(file: FileStatus): Int = kept.decide(file)
 
-  /** For each used conjunct the number of files of the index that it alone lets go. */
+  /** For each used conjunct the number of files of the index that it prunes alone. */
   def dropped: Seq[(ConjunctUse, Int)] = conjuncts.zip(tests).collect {
     case (use, test) if use.used =>
       val count = index.table.size
@@ -59,22 +70,22 @@ final class FilterOnFiles private (
 }
 
 /**
- * Files that the index knows are kept by their bits, and all others.
+ * Prunes files that the index knows by their bits, and no others.
  *
- * @param byCause files that each cause keeps
+ * @param byColumns files that the predicates on the same columns keep
  */
-private final class KeptFiles(walk: KnownFiles#Walk, byCause: Array[BitSet]) {
-  private val kept = byCause.reduceOption[BitSet] { (a, b) =>
+private final class KeptFiles(walk: KnownFiles#Walk, byColumns: Array[BitSet]) {
+  private val kept = byColumns.reduceOption[BitSet] { (a, b) =>
     val both = a.clone().asInstanceOf[BitSet]
     both.and(b)
     both
   }
 
-  def verdict(file: FileStatus): Int = {
+  def decide(file: FileStatus): Int = {
     val i = walk.find(file)
-    if (i < 0) FileJudge.NoEntry
-    else if (kept.forall(_.get(i))) FileJudge.Read
-    else byCause.indexWhere(!_.get(i))
+    if (i < 0) FilePruner.NoEntry
+    else if (kept.forall(_.get(i))) FilePruner.Read
+    else byColumns.indexWhere(!_.get(i))
   }
 }
 
@@ -90,19 +101,19 @@ object FilterOnFiles extends PredicateHelper {
       index: LoadedIndex,
       caseSensitive: Boolean): FilterOnFiles = {
     val conjuncts = filters.flatMap(splitConjunctivePredicates)
-    val compiler = new PredicateCompiler(columns, new ViewBuilder(index, caseSensitive))
+    val compiler = new PredicateCompiler(columns, new ColumnDomainsReader(index, caseSensitive))
     val tests = conjuncts.map(compiler(_))
     val uses = conjuncts.zip(tests).map { case (e, test) => use(e, test) }
     new FilterOnFiles(index, tests, uses)
   }
 
-  /** How files that predicates on some columns let go are accounted for. */
-  private[sparkzorder] def cause(columns: Seq[String]): String =
+  /** What the files that predicates on some columns prune are counted for: `a`, or `(a, b)`. */
+  private[sparkzorder] def nameOf(columns: Seq[String]): String =
     if (columns.size == 1) columns.head else columns.sorted.mkString("(", ", ", ")")
 
-  /** Every cause that may come up for some filters. */
-  private[sparkzorder] def causes(filters: Seq[Expression]): Seq[String] =
-    filters.flatMap(splitConjunctivePredicates).map(e => cause(columnsOf(e))).distinct
+  /** All such names for some filters. */
+  private[sparkzorder] def namesOf(filters: Seq[Expression]): Seq[String] =
+    filters.flatMap(splitConjunctivePredicates).map(e => nameOf(columnsOf(e))).distinct
 
   private def columnsOf(e: Expression): Seq[String] = e.references.map(_.name).toSeq.distinct
 
@@ -113,5 +124,41 @@ object FilterOnFiles extends PredicateHelper {
     }
     val text = Try(e.sql).getOrElse(e.toString)
     ConjunctUse(text, columnsOf(e), reason.isEmpty, reason)
+  }
+}
+
+/**
+ * Prunes files by footers that were just read, as a query would prune them by the index.
+ *
+ * @param output attributes that the filters use
+ * @param dataSchema what the files hold
+ * @param partitionSchema what the names of directories hold
+ */
+final class FilterOnFooters(
+    output: Seq[Attribute],
+    dataSchema: StructType,
+    partitionSchema: StructType,
+    conf: SQLConf) {
+
+  /**
+   * @param filters what is not understood of them keeps every file
+   * @return positions of the footers whose files may hold a row for which all filters are true
+   */
+  def apply(filters: Seq[Expression], footers: IndexedSeq[Footer]): BitSet = {
+    val choice = ColumnChoice(Some(leavesOf(filters, footers)))
+    val entries = new FooterEntries(choice)
+    val content =
+      IndexContent.of(footers.zipWithIndex.map { case (f, i) => entries.of(f, i.toString) })
+    val columns = new TableColumns(output, dataSchema, partitionSchema, conf.resolver)
+    val compiler =
+      new PredicateCompiler(columns, new ColumnDomainsReader(content, conf.caseSensitiveAnalysis))
+    AllOf(filters.map(compiler(_))).files(footers.size)
+  }
+
+  /** Leaf columns below the columns that filters use. */
+  private def leavesOf(filters: Seq[Expression], footers: Seq[Footer]): Seq[Seq[String]] = {
+    val used = filters.flatMap(_.references.map(_.name)).map(LeafColumns.fold(_: String)).toSet
+    footers.map(_.schema).distinct.flatMap(_.getPaths.asScala.map(_.toSeq)).distinct
+      .filter(path => used(LeafColumns.fold(path.head)))
   }
 }

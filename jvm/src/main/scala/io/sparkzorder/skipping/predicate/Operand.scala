@@ -8,19 +8,19 @@ import io.sparkzorder.bits.OrderedLongs
 /**
  * The side of a comparison that holds a column.
  *
- * @param axis on which it is compared
+ * @param domain on which it is compared
  * @param compared type that the other side must have
- * @param mapped how the column's values become those of the axis, where a cast decides that
+ * @param mapped how the column's values become those of the domain, where a cast decides that
  */
 private[sparkzorder] final case class Operand(
     column: DataColumn,
-    axis: Axis,
+    domain: ComparisonDomain,
     compared: DataType,
     mapped: Option[Long => Long] = None)
 
 private[sparkzorder] object Operand {
 
-  /** A column, or one under a cast that keeps the order of its values; else why not. */
+  /** A column, or a column under a cast that keeps the order of its values; else the reason why not. */
   def of(e: Expression, columns: TableColumns): Either[String, Operand] = e match {
     case c: Cast =>
       columns.find(c.child).left.map(_ => TableColumns.kind(c)).flatMap { column =>
@@ -28,7 +28,7 @@ private[sparkzorder] object Operand {
       }
     case other =>
       columns.find(other).flatMap { column =>
-        Axis.of(column.dataType)
+        ComparisonDomain.of(column.dataType)
           .map(Operand(column, _, column.dataType))
           .toRight(s"the type ${column.dataType.sql} of ${column.name}")
       }
@@ -36,14 +36,14 @@ private[sparkzorder] object Operand {
 
   private def underCast(column: DataColumn, to: DataType): Option[Operand] =
     (column.dataType, to) match {
-      case (from, same) if from == same => Axis.of(from).map(Operand(column, _, to))
+      case (from, same) if from == same => ComparisonDomain.of(from).map(Operand(column, _, to))
       case (Integral(), Integral()) if column.dataType.defaultSize <= to.defaultSize =>
         Some(Operand(column, WholeNumbers(0), to))
       case (Integral(), d: DecimalType) if digits(column.dataType) <= d.precision - d.scale =>
         Some(Operand(column, WholeNumbers(0), to))
       case (from: DecimalType, d: DecimalType)
           if d.scale >= from.scale && d.precision - d.scale >= from.precision - from.scale =>
-        Axis.of(from).map(Operand(column, _, to))
+        ComparisonDomain.of(from).map(Operand(column, _, to))
       case (FloatType, DoubleType) => Some(Operand(column, Reals, to))
       // rounding keeps the order
       case (Integral(), DoubleType) =>

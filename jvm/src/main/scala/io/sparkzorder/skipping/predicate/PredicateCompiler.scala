@@ -5,11 +5,35 @@ import org.apache.spark.sql.types.{BooleanType, DataType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Turns a filter into a test of files. NOT is pushed down to single predicates, so each of them tells
- * where it may be true or, negated, where it may be false; where it is NULL, neither holds. What is not
- * known here is [[Unknown]], which keeps every file; nothing is ever evaluated but literals.
+ * Turns a filter into a test of files. NOT is pushed down to single predicates, so each of them has two
+ * rules: which files are kept because the predicate may be true, and which because it may be false. A row
+ * for which the predicate is NULL matches in neither case. Nothing but literals is ever evaluated.
+ *
+ * {{{
+ * predicate            keeps a file where                       NOT of it keeps a file where
+ * c IS NULL            it may hold NULL                         it may hold a value
+ * c < v, c > v, ..     some value of [min, max] is below v, ..  some value of [min, max] is not
+ * c = v, c IN (v, ..)  some v lies in [min, max]                [min, max] holds another value
+ * c <=> v              as c = v                                 as NOT c = v, or it may hold NULL
+ * c LIKE 'p%'          [min, max] holds a value that begins     [min, max] holds a value that
+ *                      with p                                   does not begin with p
+ * c LIKE 'p%q'         as c LIKE 'p%'                           always
+ * c (BOOLEAN)          as c = true                              as c = false
+ * c = NULL, c < NULL   never                                    never
+ * c IN (v, NULL)       as c IN (v)                              never
+ * a AND b              both keep it                             NOT a or NOT b keeps it
+ * a OR b               one of them keeps it                     NOT a and NOT b keep it
+ * anything else        always                                   always
+ * }}}
+ *
+ * NaN is the greatest value: a file that may hold it counts as holding it. A file without bounds of `c` is
+ * kept by every rule on its values, and one with only NULLs by none of them. A cast that keeps the order of
+ * values is looked through, see [[Operand]]. What is always kept is [[Unknown]]: it takes nothing from the
+ * other side of an AND, and makes an OR unknown.
  */
-private[sparkzorder] final class PredicateCompiler(columns: TableColumns, views: ViewBuilder) {
+private[sparkzorder] final class PredicateCompiler(
+    columns: TableColumns,
+    domains: ColumnDomainsReader) {
 
   /** @param negated test where the filter is false, not where it is true */
   def apply(filter: Expression, negated: Boolean = false): FileTest = filter match {
@@ -26,14 +50,14 @@ private[sparkzorder] final class PredicateCompiler(columns: TableColumns, views:
     case EqualNullSafe(Literal(v, t), e) => in(e, Seq(v), t, negated, nullsToo = negated)
     case EqualTo(e, Literal(v, t)) => equal(e, v, t, negated)
     case EqualTo(Literal(v, t), e) => equal(e, v, t, negated)
-    case LessThan(e, Literal(v, t)) => compare(e, Order.Less, v, t, negated)
-    case LessThan(Literal(v, t), e) => compare(e, Order.Greater, v, t, negated)
-    case LessThanOrEqual(e, Literal(v, t)) => compare(e, Order.AtMost, v, t, negated)
-    case LessThanOrEqual(Literal(v, t), e) => compare(e, Order.AtLeast, v, t, negated)
-    case GreaterThan(e, Literal(v, t)) => compare(e, Order.Greater, v, t, negated)
-    case GreaterThan(Literal(v, t), e) => compare(e, Order.Less, v, t, negated)
-    case GreaterThanOrEqual(e, Literal(v, t)) => compare(e, Order.AtLeast, v, t, negated)
-    case GreaterThanOrEqual(Literal(v, t), e) => compare(e, Order.AtMost, v, t, negated)
+    case LessThan(e, Literal(v, t)) => compare(e, Comparison.Less, v, t, negated)
+    case LessThan(Literal(v, t), e) => compare(e, Comparison.Greater, v, t, negated)
+    case LessThanOrEqual(e, Literal(v, t)) => compare(e, Comparison.AtMost, v, t, negated)
+    case LessThanOrEqual(Literal(v, t), e) => compare(e, Comparison.AtLeast, v, t, negated)
+    case GreaterThan(e, Literal(v, t)) => compare(e, Comparison.Greater, v, t, negated)
+    case GreaterThan(Literal(v, t), e) => compare(e, Comparison.Less, v, t, negated)
+    case GreaterThanOrEqual(e, Literal(v, t)) => compare(e, Comparison.AtLeast, v, t, negated)
+    case GreaterThanOrEqual(Literal(v, t), e) => compare(e, Comparison.AtMost, v, t, negated)
     case In(e, list) if list.forall(_.isInstanceOf[Literal]) =>
       val literals = list.map(_.asInstanceOf[Literal])
       val types = literals.filter(_.value != null).map(_.dataType).distinct
@@ -63,7 +87,7 @@ private[sparkzorder] final class PredicateCompiler(columns: TableColumns, views:
   }
 
   private def nullTest(e: Expression, isNull: Boolean): FileTest =
-    known(columns.find(e).flatMap(c => views(c)).map(new NullTest(_, isNull)))
+    known(columns.find(e).flatMap(c => domains(c)).map(new NullTest(_, isNull)))
 
   private def equal(e: Expression, value: Any, t: DataType, negated: Boolean): FileTest =
     if (value == null) Never else in(e, Seq(value), t, negated, nullsToo = false)
@@ -86,32 +110,27 @@ private[sparkzorder] final class PredicateCompiler(columns: TableColumns, views:
       nullsToo: Boolean): FileTest = known {
     for {
       operand <- operandFor(e, t)
-      points <- allPoints(values, operand)
-      view <- view(operand)
+      positions <- allPositions(values, operand)
+      column <- read(operand)
     } yield {
       // a literal between two values of the column equals none of them
-      val exact = points.filter(_.isExact)
-      if (exact.isEmpty && !negated) Never
+      val equal = positions.filter(_.isExact)
+      if (equal.isEmpty && !negated) Never
       else {
-        operand.axis match {
+        val intervals = operand.domain match {
           case WholeNumbers(_) | Reals =>
-            val sorted = exact.collect { case p: LongPoint => p.low }.distinct.sorted.toArray
-            val real = operand.axis == Reals
-            if (negated) new LongTests.NotIn(view, sorted, nullsToo, real)
-            else new LongTests.In(view, sorted, real)
-          case ByteStrings | WideDecimals(_) =>
-            val sorted = exact.collect { case p: BytesPoint => p.low }
-              .sortWith((a, b) => ByteOrder.compare(a, b) < 0).toArray
-            if (negated) new ByteTests.NotIn(view, sorted, nullsToo)
-            else new ByteTests.In(view, sorted)
+            Intervals.ofLongs(equal.collect { case p: LongPosition => p.low })
+          case BytesDomain | WideDecimals(_) =>
+            Intervals.ofBytes(equal.collect { case p: BytesPosition => p.low })
         }
+        test(operand, column, if (negated) intervals.complement else intervals, nullsToo)
       }
     }
   }
 
   private def compare(
       e: Expression,
-      order: Order,
+      comparison: Comparison,
       value: Any,
       t: DataType,
       negated: Boolean): FileTest =
@@ -119,9 +138,12 @@ private[sparkzorder] final class PredicateCompiler(columns: TableColumns, views:
     else known {
       for {
         operand <- operandFor(e, t)
-        points <- allPoints(Seq(value), operand)
-        view <- view(operand)
-      } yield Order.test(if (negated) order.negated else order, points.head, view, operand.axis)
+        positions <- allPositions(Seq(value), operand)
+        column <- read(operand)
+      } yield {
+        val wanted = if (negated) comparison.negated else comparison
+        test(operand, column, wanted.intervals(positions.head))
+      }
     }
 
   private def startsWith(
@@ -131,13 +153,20 @@ private[sparkzorder] final class PredicateCompiler(columns: TableColumns, views:
       negated: Boolean): FileTest = known {
     for {
       operand <- operandFor(e, t)
-      _ <- Either.cond(operand.axis == ByteStrings, (), s"the type ${t.sql}")
-      view <- view(operand)
+      _ <- Either.cond(operand.domain == BytesDomain, (), s"the type ${t.sql}")
+      column <- read(operand)
     } yield {
-      if (negated) new ByteTests.NotPrefix(view, prefix.getBytes)
-      else new ByteTests.Prefix(view, prefix.getBytes)
+      val intervals = Intervals.ofPrefix(prefix.getBytes)
+      test(operand, column, if (negated) intervals.complement else intervals)
     }
   }
+
+  private def test(
+      operand: Operand,
+      column: ColumnDomains,
+      intervals: Intervals,
+      ofNulls: Boolean = false): FileTest =
+    IntervalTest(column, intervals, hasNaN = operand.domain == Reals, ofNulls)
 
   private def operandFor(e: Expression, literal: DataType): Either[String, Operand] =
     Operand.of(e, columns).flatMap { o =>
@@ -147,16 +176,65 @@ private[sparkzorder] final class PredicateCompiler(columns: TableColumns, views:
         s"a comparison of ${o.compared.sql} with ${literal.sql}")
     }
 
-  private def allPoints(values: Seq[Any], operand: Operand): Either[String, Seq[Point]] = {
-    val points = values.flatMap(Point.of(_, operand.axis))
+  private def allPositions(
+      values: Seq[Any],
+      operand: Operand): Either[String, Seq[LiteralPosition]] = {
+    val positions = values.flatMap(LiteralPosition.of(_, operand.domain))
     Either.cond(
-      points.size == values.size,
-      points,
+      positions.size == values.size,
+      positions,
       s"a value outside the range of ${operand.column.name}")
   }
 
-  private def view(operand: Operand): Either[String, ColumnView] =
-    views(operand.column).map(v => operand.mapped.fold(v)(v.map))
+  private def read(operand: Operand): Either[String, ColumnDomains] =
+    domains(operand.column).map(c => operand.mapped.fold(c)(c.map))
 
   private def known(test: Either[String, FileTest]): FileTest = test.fold(Unknown(_), identity)
+}
+
+/**
+ * How the texts begin that match a LIKE pattern.
+ *
+ * @param text how each of them begins
+ * @param extent what else is known
+ */
+private[sparkzorder] final case class LikePattern(text: String, extent: LikePattern.Extent)
+
+private[sparkzorder] object LikePattern {
+  sealed trait Extent
+
+  /** The text is all that matches. */
+  case object Whole extends Extent
+
+  /** Everything that begins so matches. */
+  case object Beginning extends Extent
+
+  /** There are more conditions. */
+  case object Part extends Extent
+
+  /** None for patterns that Spark refuses or that say nothing of the beginning. */
+  def of(pattern: String, escape: Char): Option[LikePattern] = {
+    val text = new StringBuilder
+    var i = 0
+    var isLegal = true
+    def isWildcard(c: Char) = c == '%' || c == '_'
+    while (i < pattern.length && isLegal && !(isWildcard(pattern(i)) && pattern(i) != escape)) {
+      if (pattern(i) == escape) {
+        // only a wildcard or the escape character itself may follow
+        isLegal = i + 1 < pattern.length &&
+          (isWildcard(pattern(i + 1)) || pattern(i + 1) == escape)
+        if (isLegal) text += pattern(i + 1)
+        i += 2
+      } else {
+        text += pattern(i)
+        i += 1
+      }
+    }
+    val rest = if (i < pattern.length) pattern.substring(i) else ""
+    val extent =
+      if (rest.isEmpty) Whole else if (rest == "%") Beginning else Part
+    // Spark shows bytes that are no text as this character, so it may stand for other bytes
+    val usable = isLegal && text.indexOf("\uFFFD") < 0 && (text.nonEmpty || extent == Whole)
+    if (usable) Some(LikePattern(text.toString, extent)) else None
+  }
 }

@@ -29,7 +29,7 @@ private[sparkzorder] final class TableColumns(
     if (isData) Some(a.exprId -> found.head) else None
   }.toMap
 
-  /** The leaf column that an expression is; or why it is none. */
+  /** The leaf column that an expression refers to; or why there is none. */
   def find(e: Expression): Either[String, DataColumn] = e match {
     case a: AttributeReference =>
       fields.get(a.exprId) match {
@@ -66,7 +66,7 @@ private[sparkzorder] object TableColumns {
   // also inside a struct; not the end of varchar(
   private val char = "(?i)\\bchar\\(".r
 
-  /** What an expression is that is no column, as an explanation says it. */
+  /** Names an expression that is no column, for an explanation. */
   def kind(e: Expression): String = e match {
     case c: org.apache.spark.sql.catalyst.expressions.Cast =>
       s"a cast from ${c.child.dataType.sql} to ${c.dataType.sql}"

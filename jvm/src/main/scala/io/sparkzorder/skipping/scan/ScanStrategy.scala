@@ -25,7 +25,8 @@ object ScanStrategy extends SparkStrategy {
       indexed(scan).map(copy => plan.transformUp { case r if r eq scan => copy }) match {
         case Some(copy) =>
           val planned = FileSourceStrategy(copy)
-          if (Settings.ofSession(Settings.SkippingMetricsScan)) planned.map(withNumbers) else planned
+          if (Settings.ofSession(Settings.SkippingMetricsScan)) planned.map(withMetrics)
+          else planned
         case None => Nil
       }
     case _ => Nil
@@ -34,13 +35,13 @@ object ScanStrategy extends SparkStrategy {
   private def indexed(scan: LogicalRelation): Option[LogicalRelation] = scan.relation match {
     case r: HadoopFsRelation if !scan.isStreaming && isPlain(r) =>
       val settings = new RelationConf(r)
-      val narrowing = new IndexNarrowing(r, scan.output, settings)
-      val index = new ZOrderFileIndex(r.location, r, scan.catalogTable, settings, narrowing)
+      val pruning = new IndexPruning(r, scan.output, settings)
+      val index = new ZOrderFileIndex(r.location, r, scan.catalogTable, settings, pruning)
       Some(scan.copy(relation = r.copy(location = index)(r.sparkSession)))
     case _ => None
   }
 
-  private def withNumbers(plan: SparkPlan): SparkPlan = plan.transformUp {
+  private def withMetrics(plan: SparkPlan): SparkPlan = plan.transformUp {
     case s: FileSourceScanExec if s.getClass == classOf[FileSourceScanExec] => ZOrderFileScan.of(s)
   }
 

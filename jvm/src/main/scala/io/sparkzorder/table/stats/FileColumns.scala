@@ -2,42 +2,51 @@ package io.sparkzorder.table.stats
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
-import org.apache.parquet.hadoop.ParquetFileReader
-import org.apache.parquet.hadoop.metadata.ColumnPath
 
 import org.apache.spark.sql.sparkzorder.SparkPrivate
 
 import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrderingColumn, ParquetFiles}
-import io.sparkzorder.util.LeafNames
 
 /**
- * What one file says of one column, without a row being read.
+ * The rows of a storage unit (a file, a row group or stripe, a page or stride) and the statistics of one
+ * column in it.
+ *
+ * @param stats with bounds as Catalyst values
+ */
+final case class UnitStats(rows: Long, stats: ColumnStats) {
+
+  /** True when its min and max tell which queries need not read it. */
+  private[stats] def says: Boolean = stats.onlyNulls || stats.range.isDefined
+}
+
+/**
+ * The statistics of one column in one file and in its units; no row is read.
  *
  * @param stored false when the file lacks the column, so that every row is NULL there
- * @param nulls number of NULLs, if every row group says it
  * @param whole the file as one unit
  * @param rowGroups in their order
- * @param pages in their order; a page that says nothing has the range of its row group. None when the
+ * @param pages in their order; a page without bounds of its own has those of its row group. None when the
  *   page indexes were not read
- * @param pagesSay true when pages were read and every one says something of its own
+ * @param pagesSay true when pages were read and each has statistics of its own
  */
 final case class FileColumn(
     stored: Boolean,
-    nulls: Option[Long],
-    whole: UnitBounds,
-    rowGroups: IndexedSeq[UnitBounds],
-    pages: Option[IndexedSeq[UnitBounds]],
+    whole: UnitStats,
+    rowGroups: IndexedSeq[UnitStats],
+    pages: Option[IndexedSeq[UnitStats]],
     pagesSay: Boolean) {
 
-  /** The smallest units that the file says something of. */
-  def finest: IndexedSeq[UnitBounds] = if (pagesSay) pages.get else rowGroups
+  /** Number of NULLs, if every row group has it. */
+  def nulls: Option[Long] = if (whole.stats.nulls < 0) None else Some(whole.stats.nulls)
+
+  /** The smallest units with statistics of their own. */
+  def finest: IndexedSeq[UnitStats] = if (pagesSay) pages.get else rowGroups
 
   /** The same of a file that lacks the column, whose rows have a default value instead of NULL. */
   def withDefault: FileColumn = {
-    def unknown(unit: UnitBounds) = unit.copy(onlyNulls = false, range = None)
+    def unknown(unit: UnitStats) = unit.copy(stats = ColumnStats.unknown)
     FileColumn(
       stored,
-      None,
       unknown(whole),
       rowGroups.map(unknown),
       pages.map(_.map(unknown)),
@@ -45,8 +54,38 @@ final case class FileColumn(
   }
 }
 
+private[stats] object FileColumn {
+
+  /** @param pages of each row group, none where it has no page index; None when they were not read */
+  def of(
+      whole: UnitStats,
+      rowGroups: IndexedSeq[UnitStats],
+      pages: Option[IndexedSeq[Seq[UnitStats]]]): FileColumn = FileColumn(
+    stored = true,
+    whole,
+    rowGroups,
+    pages.map(rowGroups.zip(_).flatMap { case (group, own) => filled(group, own) }),
+    pages.exists(all => all.nonEmpty && all.forall(p => p.nonEmpty && p.forall(_.says))))
+
+  /** A column that the file lacks is NULL in every row; it has no page, but the rows of its row groups. */
+  def absent(rowsOfGroups: IndexedSeq[Long], withPages: Boolean): FileColumn = {
+    def nulls(rows: Long) = UnitStats(rows, ColumnStats.onlyNulls(rows))
+    val groups = rowsOfGroups.map(nulls)
+    FileColumn(
+      stored = false,
+      nulls(rowsOfGroups.sum),
+      groups,
+      if (withPages) Some(groups) else None,
+      pagesSay = false)
+  }
+
+  private def filled(group: UnitStats, pages: Seq[UnitStats]): Seq[UnitStats] =
+    if (pages.isEmpty) Seq(group)
+    else pages.map(page => if (page.says) page else page.copy(stats = group.stats))
+}
+
 /**
- * What one file says of some columns.
+ * The statistics of some columns in one file.
  *
  * @param columns in the order in which they were asked for
  */
@@ -76,60 +115,10 @@ object FileColumns {
         val options: ParquetReadOptions = HadoopReadOptions.builder(conf).build()
         file =>
           FooterReader.withFile(file, conf, options) { reader =>
-            of(file, reader, columns.map(spelledAsIn(reader, _, sameName)), withPages)
+            ParquetColumns.read(file, reader, columns, withPages, sameName)
           }
       case OrcFiles => OrcColumns.read(_, columns, withPages, sameName, conf)
     }
     SparkPrivate.inParallel(files, "zorder-footers", FooterReader.Threads)(read).toIndexedSeq
-  }
-
-  private def of(
-      file: DataFile,
-      reader: ParquetFileReader,
-      columns: Seq[OrderingColumn],
-      withPages: Boolean): FileColumns = {
-    val wanted = if (withPages) columns.map(c => ColumnPath.get(c.parts: _*)).toSet
-    else Set.empty[ColumnPath]
-    val statistics = FileStatistics.of(file.path.toString, reader, wanted)
-    FileColumns(
-      file,
-      statistics.rows,
-      columns.map(c => column(c, statistics, withPages)).toIndexedSeq)
-  }
-
-  private def column(
-      c: OrderingColumn,
-      statistics: FileStatistics,
-      withPages: Boolean): FileColumn = {
-    val groups = statistics.rowGroups.toIndexedSeq
-    val wholes = groups.map(_.bounds(c))
-    val pages = if (withPages) groups.map(_.pageBounds(c)) else Nil
-    FileColumn(
-      statistics.columnType(c.parts).isDefined,
-      statistics.nulls(c),
-      statistics.bounds(c),
-      wholes,
-      if (withPages) Some(wholes.zip(pages).flatMap { case (w, p) => filled(w, p) }) else None,
-      pages.nonEmpty && pages.forall(p => p.nonEmpty && p.forall(says)))
-  }
-
-  private[sparkzorder] def says(unit: UnitBounds): Boolean = unit.onlyNulls || unit.range.isDefined
-
-  private[sparkzorder] def filled(group: UnitBounds, pages: Seq[UnitBounds]): Seq[UnitBounds] =
-    // a file that lacks the column has no page of it, but rows that are NULL
-    if (pages.isEmpty) Seq(group)
-    else pages.map { page =>
-      if (says(page)) page
-      else page.copy(onlyNulls = group.onlyNulls, range = group.range)
-    }
-
-  /** The column with its name as this file spells it. */
-  private def spelledAsIn(
-      reader: ParquetFileReader,
-      column: OrderingColumn,
-      sameName: (String, String) => Boolean): OrderingColumn = {
-    val schema = reader.getFileMetaData.getSchema
-    LeafNames.position(schema, column.parts, sameName)
-      .fold(column)(i => column.copy(parts = schema.getColumns.get(i).getPath.toSeq))
   }
 }

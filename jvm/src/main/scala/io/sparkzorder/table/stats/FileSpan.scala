@@ -59,7 +59,7 @@ private[sparkzorder] object FileSpan {
   /**
    * The same of ranges at hand.
    *
-   * @param ranges None for a file of only NULLs; Some(None) for one whose min/max say nothing
+   * @param ranges None for a file of only NULLs; Some(None) for a file without known min and max
    */
   def ofRanges(dataType: DataType, ranges: IndexedSeq[Option[Option[FileRange]]]): FileSpan = {
     val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(dataType)

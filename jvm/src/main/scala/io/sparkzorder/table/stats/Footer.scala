@@ -1,41 +1,35 @@
 package io.sparkzorder.table.stats
 
-import org.apache.parquet.column.statistics.Statistics
-import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
-import org.apache.parquet.schema.{MessageType, PrimitiveType}
+import java.util.Locale
 
-import io.sparkzorder.table.{DataFile, OrcSchema}
+import scala.collection.JavaConverters._
+import scala.util.Try
+import scala.util.control.NonFatal
 
-/**
- * What the footer says of one leaf column of one file.
- *
- * @param nulls number of nulls, or -1 when some row group does not say
- * @param min least value as Parquet's own class, or null when unknown or when all values are null
- * @param max greatest value, null together with `min`
- * @param known false when some row group with values has no min/max
- * @param bytes of the column after compression
- * @param noNaN statistics themselves show that no value is NaN
- * @param values number of values that are not null, or -1 when it is not known
- */
-final case class LeafBounds(
-    nulls: Long,
-    min: Any,
-    max: Any,
-    known: Boolean,
-    bytes: Long = 0L,
-    noNaN: Boolean = false,
-    values: Long = -1L)
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
+import org.apache.parquet.crypto.ParquetCryptoRuntimeException
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.metadata.{CompressionCodecName, FileMetaData}
+import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.schema.MessageType
+
+import org.apache.spark.sql.sparkzorder.SparkPrivate
+
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrcSchema, ParquetFiles}
+import io.sparkzorder.util.Sharing
 
 /**
- * The footer of one data file, reduced to what OPTIMIZE needs. Its language is Parquet's for both
- * formats: the schema of an ORC file is the one that Parquet would have for it, see [[OrcSchema]].
+ * The footer of one data file, reduced to what OPTIMIZE needs. Footers of both formats are in terms of
+ * Parquet: the schema of an ORC file is the schema that Parquet would have for it, see [[OrcSchema]].
  *
  * @param rows number of rows
  * @param uncompressed bytes of all columns before compression
- * @param schema as Parquet has it; files that agree share one object
- * @param keyValues footer key-values; files that agree share one object
+ * @param schema as Parquet has it; files with the same content share one object
+ * @param keyValues footer key-values; files with the same content share one object
  * @param codec as Spark's options name it, such as `zstd`; None for a file without data
- * @param leaves one entry a leaf column, in the order of `schema.getColumns`
+ * @param leaves one entry for each leaf column, in the order of `schema.getColumns`
  * @param createdBy the library that wrote the file, as it calls itself; empty when it does not say
  * @param orc schema of an ORC file; None for Parquet
  */
@@ -46,41 +40,104 @@ final case class Footer(
     schema: MessageType,
     keyValues: Map[String, String],
     codec: Option[String],
-    leaves: Array[LeafBounds],
+    leaves: Array[ColumnStats],
     createdBy: String = "",
     orc: Option[OrcSchema] = None)
 
-object LeafBounds {
-  val none: LeafBounds = LeafBounds(0, null, null, known = true)
+/** Reads footers by each format's own reader, several at once. */
+object FooterReader {
 
-  /** Adds a column chunk to what is known of its column so far. */
-  def add(sofar: LeafBounds, chunk: ColumnChunkMetaData): LeafBounds = {
-    val s: Statistics[_] = chunk.getStatistics
-    val hasNulls = s != null && s.isNumNullsSet
-    val nulls = if (sofar.nulls < 0 || !hasNulls) -1L else sofar.nulls + s.getNumNulls
-    val allNull = hasNulls && s.getNumNulls == chunk.getValueCount
-    val bytes = sofar.bytes + chunk.getTotalSize
-    if (!sofar.known || allNull) sofar.copy(nulls = nulls, bytes = bytes)
-    else if (s == null || s.isEmpty || !s.hasNonNullValue) {
-      LeafBounds(nulls, null, null, known = false, bytes)
-    } else {
-      val t = chunk.getPrimitiveType
-      LeafBounds(
-        nulls,
-        least(t, sofar.min, s.genericGetMin),
-        greatest(t, sofar.max, s.genericGetMax),
-        known = true,
-        bytes)
-    }
+  /** Footers are small reads with a wait each, so more threads than cores. */
+  val Threads = 16
+
+  /**
+   * The footers of some files, in their order.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
+   *   naming the file
+   */
+  def read(
+      files: Seq[DataFile],
+      conf: Configuration,
+      format: DataFormat): IndexedSeq[Footer] =
+    SparkPrivate.inParallel(files, "zorder-footers", Threads)(footers(format, conf)).toIndexedSeq
+
+  /** As [[read]], with the error in place of a footer that cannot be read. */
+  def tryRead(
+      files: Seq[DataFile],
+      conf: Configuration,
+      format: DataFormat): IndexedSeq[Try[Footer]] = {
+    val read = footers(format, conf)
+    SparkPrivate.inParallel(files, "zorder-footers", Threads)(f => Try(read(f))).toIndexedSeq
   }
 
-  def least(t: PrimitiveType, a: Any, b: Any): Any =
-    if (a == null) b else if (compare(t, a, b) <= 0) a else b
+  /** Reads one footer, on any thread. Equal objects of several footers are shared. */
+  private def footers(format: DataFormat, conf: Configuration): DataFile => Footer = format match {
+    case ParquetFiles => new ParquetFooters(conf)
+    case OrcFiles => new OrcFooters(conf)
+  }
 
-  def greatest(t: PrimitiveType, a: Any, b: Any): Any =
-    if (a == null) b else if (compare(t, a, b) >= 0) a else b
+  /**
+   * Opens one Parquet file and closes it.
+   *
+   * @param body what is read of it beside the footer
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
+   *   naming the file
+   */
+  def withFile[T](file: DataFile, conf: Configuration, options: ParquetReadOptions)(
+      body: ParquetFileReader => T): T =
+    try {
+      val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file.status, conf), options)
+      try {
+        if (isEncrypted(reader.getFileMetaData)) {
+          throw ZOrderErrors.fileEncrypted(file.path.toString)
+        }
+        body(reader)
+      } finally reader.close()
+    } catch {
+      case e: ZOrderException => throw e
+      case e: ParquetCryptoRuntimeException =>
+        val _ = e
+        throw ZOrderErrors.fileEncrypted(file.path.toString)
+      case NonFatal(e) =>
+        throw ZOrderErrors.fileUnreadable(file.path.toString, e, ParquetFiles.title)
+    }
 
-  /** Compares two values of a column as Parquet orders its type. */
-  def compare(t: PrimitiveType, a: Any, b: Any): Int =
-    t.comparator[Any]().compare(a, b)
+  private def isEncrypted(meta: FileMetaData): Boolean =
+    meta.getEncryptionType != null &&
+      meta.getEncryptionType != FileMetaData.EncryptionType.UNENCRYPTED
+}
+
+/** Reads footers of Parquet files by parquet-hadoop's own reader. */
+private[sparkzorder] final class ParquetFooters(conf: Configuration) extends (DataFile => Footer) {
+  private val sharing = new Sharing
+  // made once: without a configuration at hand, making them reads Hadoop's XML files, which takes ten
+  // times as long as reading a footer
+  private val options = HadoopReadOptions.builder(conf).build()
+
+  override def apply(file: DataFile): Footer = {
+    val metadata = FooterReader.withFile(file, conf, options)(_.getFooter)
+    val meta = metadata.getFileMetaData
+    val schema = sharing(meta.getSchema)
+    val blocks = metadata.getBlocks.asScala
+    val leaves = Array.fill(schema.getColumns.size)(ColumnStats.none)
+    val position =
+      schema.getColumns.asScala.map(_.getPath.toSeq).zipWithIndex.toMap
+    blocks.foreach(_.getColumns.asScala.foreach { chunk =>
+      val i = position(chunk.getPath.toArray.toSeq)
+      leaves(i) =
+        ColumnStats.merged(chunk.getPrimitiveType, leaves(i), ParquetColumnStats.of(chunk))
+    })
+    Footer(
+      file,
+      blocks.map(_.getRowCount).sum,
+      blocks.map(_.getTotalByteSize).sum,
+      schema,
+      sharing(meta.getKeyValueMetaData.asScala.toMap),
+      blocks.headOption.flatMap(_.getColumns.asScala.headOption).map(c => codec(c.getCodec)),
+      leaves,
+      sharing(Option(meta.getCreatedBy).getOrElse("")))
+  }
+
+  private def codec(c: CompressionCodecName): String = c.name.toLowerCase(Locale.ROOT)
 }

@@ -34,11 +34,9 @@ private[sparkzorder] object OrcColumns {
   }
 }
 
-/** What one open file says. */
+/** The statistics of one open file. */
 private final class OrcFileColumns(reader: Reader) {
-  private type Units = IndexedSeq[UnitBounds]
-
-  private val bounds = new OrcBounds(reader.getWriterVersion)
+  private val statsOf = new OrcColumnStats(reader.getWriterVersion)
   private val rowsOfStripes = reader.getStripes.asScala.map(_.getNumberOfRows).toIndexedSeq
   private lazy val statistics: IndexedSeq[Array[ColumnStatistics]] = {
     val found = reader.getStripeStatistics.asScala.map(_.getColumnStatistics).toIndexedSeq
@@ -47,37 +45,25 @@ private final class OrcFileColumns(reader: Reader) {
     else rowsOfStripes.map(_ => Array.empty[ColumnStatistics])
   }
 
-  /** A column that the file lacks is NULL in every row. */
-  def absent(withPages: Boolean): FileColumn = {
-    def nulls(rows: Long) = UnitBounds(rows, onlyNulls = true, None)
-    val stripes = rowsOfStripes.map(nulls)
-    val rows = reader.getNumberOfRows
-    val pages = if (withPages) Some(stripes) else None
-    FileColumn(stored = false, Some(rows), nulls(rows), stripes, pages, pagesSay = false)
-  }
+  def absent(withPages: Boolean): FileColumn = FileColumn.absent(rowsOfStripes, withPages)
 
   /** @param strides of each stripe, none where it has no row index; None when they were not read */
   def column(
       leaf: OrcLeaf,
       dataType: DataType,
-      strides: Option[IndexedSeq[Seq[(Long, LeafBounds)]]]): FileColumn = {
-    def unit(rows: Long, b: LeafBounds) = OrcFileColumns.unit(rows, b, leaf, dataType)
+      strides: Option[IndexedSeq[Seq[(Long, ColumnStats)]]]): FileColumn = {
+    def unit(rows: Long, s: ColumnStats) = UnitStats(rows, s.in(leaf.primitive, dataType))
     val rows = reader.getNumberOfRows
-    val whole = bounds.of(reader.getStatistics, leaf, rows)
-    val stripes: Units = rowsOfStripes.zip(statistics)
-      .map { case (n, all) => unit(n, bounds.of(all, leaf, n)) }
-    val pages = strides.map(_.map(_.map { case (n, b) => unit(n, b) }))
-    FileColumn(
-      stored = true,
-      if (whole.nulls < 0) None else Some(whole.nulls),
-      unit(rows, whole),
+    val stripes = rowsOfStripes.zip(statistics)
+      .map { case (n, all) => unit(n, statsOf.of(all, leaf, n)) }
+    FileColumn.of(
+      unit(rows, statsOf.of(reader.getStatistics, leaf, rows)),
       stripes,
-      pages.map(stripes.zip(_).flatMap { case (s, p) => FileColumns.filled(s, p) }),
-      pages.exists(p => p.nonEmpty && p.forall(s => s.nonEmpty && s.forall(FileColumns.says))))
+      strides.map(_.map(_.map { case (n, s) => unit(n, s) })))
   }
 
   /** The strides of each stripe with their rows, for some columns. */
-  def strides(leaves: Seq[OrcLeaf]): Map[OrcLeaf, IndexedSeq[Seq[(Long, LeafBounds)]]] = {
+  def strides(leaves: Seq[OrcLeaf]): Map[OrcLeaf, IndexedSeq[Seq[(Long, ColumnStats)]]] = {
     val columns = reader.getSchema.getMaximumId + 1
     val wanted = new Array[Boolean](columns)
     leaves.foreach(l => wanted(l.id) = true)
@@ -97,28 +83,15 @@ private final class OrcFileColumns(reader: Reader) {
   private def ofStripe(
       rows: Long,
       leaf: OrcLeaf,
-      index: Option[org.apache.orc.OrcProto.RowIndex]): Seq[(Long, LeafBounds)] = {
+      index: Option[org.apache.orc.OrcProto.RowIndex]): Seq[(Long, ColumnStats)] = {
     val stride = reader.getRowIndexStride.toLong
     val entries = index.toSeq.flatMap(_.getEntryList.asScala)
-    // each but the last has as many rows as the file says
+    // each stride but the last has the number of rows in the footer
     if (stride <= 0 || entries.size != (rows + stride - 1) / stride) Nil
     else entries.zipWithIndex.map { case (entry, i) =>
       val n = math.min(stride, rows - i * stride)
       val s = ColumnStatisticsImpl.deserialize(leaf.types, entry.getStatistics)
-      n -> bounds.of(s, leaf, n)
+      n -> statsOf.of(s, leaf, n)
     }
   }
-}
-
-private object OrcFileColumns {
-  def unit(rows: Long, b: LeafBounds, leaf: OrcLeaf, dataType: DataType): UnitBounds =
-    if (b.known && b.min == null) UnitBounds(rows, onlyNulls = true, None)
-    else UnitBounds(
-      rows,
-      onlyNulls = false,
-      if (!b.known) None
-      else for {
-        min <- StatisticValue(b.min, leaf.primitive, dataType)
-        max <- StatisticValue(b.max, leaf.primitive, dataType)
-      } yield FileRange(min, max))
 }

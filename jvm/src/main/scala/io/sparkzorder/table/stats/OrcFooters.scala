@@ -15,7 +15,7 @@ import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.{DataFile, OrcFiles, OrcSchema}
 import io.sparkzorder.util.Sharing
 
-/** Reads footers of ORC files by ORC's own reader, and tells them as those of Parquet are told. */
+/** Reads footers of ORC files by ORC's own reader, and translates them to terms of Parquet. */
 private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFile => Footer) {
   private val schemas = new ConcurrentHashMap[TypeDescription, OrcSchema]
   private val sharing = new Sharing
@@ -25,7 +25,7 @@ private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFi
       schemas.computeIfAbsent(reader.getSchema, t => OrcSchema.of(t, file.path.toString))
     val rows = reader.getNumberOfRows
     if (schema.spark.isEmpty && rows > 0) throw new IOException(s"it has $rows rows of no columns")
-    val bounds = new OrcBounds(reader.getWriterVersion)
+    val stats = new OrcColumnStats(reader.getWriterVersion)
     val statistics = reader.getStatistics
     Footer(
       file,
@@ -35,7 +35,7 @@ private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFi
       schema.parquet,
       sharing(keyValues(reader)),
       Some(OrcFooters.codec(reader.getCompressionKind)),
-      schema.leaves.map(bounds.of(statistics, _, rows)).toArray,
+      schema.leaves.map(stats.of(statistics, _, rows)).toArray,
       sharing(Option(reader.getSoftwareVersion).getOrElse("")),
       Some(schema))
   }
@@ -58,7 +58,7 @@ private[sparkzorder] object OrcFooters {
    */
   def withFile[T](file: DataFile, conf: Configuration)(body: Reader => T): T =
     try {
-      // ORC takes a file of no bytes for one of no rows
+      // ORC reads an empty file as a file without rows
       if (file.length == 0) throw new IOException("it has no bytes")
       val options = OrcFile.readerOptions(conf)
         .filesystem(file.path.getFileSystem(conf))

@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.Row
 
 import io.sparkzorder.commands.OptimizeTestBase
-import io.sparkzorder.index.{IndexContent, IndexReader, IndexStore, LongBounds}
+import io.sparkzorder.index.{IndexContent, IndexReader, IndexStore, LongStats}
 
 /** What tests of index statements share: the index as it is stored, beside the files as they lie. */
 abstract class IndexTestBase extends OptimizeTestBase {
@@ -41,7 +41,7 @@ abstract class IndexTestBase extends OptimizeTestBase {
   protected def bounds(dir: File, column: String): Seq[(Long, Long, Long)] = {
     val (_, v) = indexOf(dir).columns.find(_._1.name == column).get
     (v.nulls, v.min, v.max) match {
-      case (n, LongBounds(a), LongBounds(b)) =>
+      case (n, LongStats(a), LongStats(b)) =>
         n.indices.map(i => (n(i), a(i), b(i)))
       case _ => fail(s"$column has no numbers")
     }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.table.{ParquetFiles, PathTarget, TableLister}
-import io.sparkzorder.table.stats.{Footer, FooterReader, LeafBounds}
+import io.sparkzorder.table.stats.{ColumnStats, Footer, FooterReader}
 import io.sparkzorder.write.Verification
 
 /**
@@ -81,7 +81,7 @@ class UncheckedBoundsSuite extends OptimizeTestBase {
     val cut = before.map { f =>
       val leaf = f.leaves(1)
       val prefix = Binary.fromReusedByteArray("a prefix".getBytes("UTF-8"))
-      f.copy(leaves = f.leaves.updated(1, LeafBounds(leaf.nulls, prefix, prefix, known = true)))
+      f.copy(leaves = f.leaves.updated(1, ColumnStats(leaf.nulls, prefix, prefix, known = true)))
     }
     assert(check(cut, after) === 1)
   }

@@ -124,7 +124,7 @@ class FilterOnFilesSuite extends SkippingTestBase {
     withTens { dir =>
       val scan = scanOf(read(dir).where(
         "i = 15 AND hash(s) = 7 AND cast(s as int) = 3 AND _metadata.file_size > 0 AND l + 1 > 2"))
-      val use = scan.narrowing.judge(scan.filters)
+      val use = scan.pruning.ask(scan.filters)
       assert(use.map(_.reason) === Seq(None))
       val conjuncts = use.head.filter.get.conjuncts
       def reasons(column: String) =
@@ -158,23 +158,23 @@ class FilterOnFilesSuite extends SkippingTestBase {
     withTens { dir =>
       val scan = scanOf(read(dir).where("i = 15"))
       assert(scan.kept().size === 1)
-      assert(scan.narrowing(Nil) === None)
+      assert(scan.pruning(Nil) === None)
       inConf(
-        "spark.zorder.skipping.enabled" -> "false")(assert(scan.narrowing(scan.filters) === None))
+        "spark.zorder.skipping.enabled" -> "false")(assert(scan.pruning(scan.filters) === None))
       val id = new MetadataBuilder().putLong("parquet.field.id", 1L).build()
       val byId = new StructType().add("i", "int", nullable = true, id)
       for (on <- Seq(true, false)) {
         inConf("spark.sql.parquet.fieldId.read.enabled" -> on.toString) {
           val ids = scanOf(spark.read.schema(byId).parquet(dir.getPath).where("i = 15"))
-          assert(ids.narrowing(ids.filters).isEmpty === on)
-          assert(scan.narrowing(scan.filters).isDefined)
+          assert(ids.pruning(ids.filters).isEmpty === on)
+          assert(scan.pruning(scan.filters).isDefined)
         }
       }
       val useless = scanOf(read(dir).where("i + 1 = 16 AND i - 1 = 14"))
       assert(useless.kept().size >= 4)
       sql(s"DROP ZORDER INDEX ON '$dir'").collect()
-      assert(scan.narrowing(scan.filters) === None)
-      assert(scan.narrowing.judge(scan.filters).map(_.reason) === Seq(Some("there is no index")))
+      assert(scan.pruning(scan.filters) === None)
+      assert(scan.pruning.ask(scan.filters).map(_.reason) === Seq(Some("there is no index")))
     }
   }
 

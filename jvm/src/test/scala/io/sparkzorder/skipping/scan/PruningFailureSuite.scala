@@ -14,9 +14,9 @@ class PruningFailureSuite extends SkippingTestBase {
       val scan = scanOf(read(dir).where("i = 1"))
       val one = EqualTo(scan.output.head, Literal(1))
       val deep = (1 to 200000).foldLeft[Expression](one)((e, _) => Or(e, one))
-      val before = IndexNarrowing.failureCount
+      val before = IndexPruning.failureCount
       assert(scan.kept(Seq(deep)).size === 2)
-      assert(IndexNarrowing.failureCount > before)
+      assert(IndexPruning.failureCount > before)
     }
   }
 

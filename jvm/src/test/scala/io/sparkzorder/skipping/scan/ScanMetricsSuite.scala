@@ -8,7 +8,7 @@ import org.apache.spark.sql.sparkzorder.TestAccess
 
 /** Metrics of the scan after queries of many kinds, whose rows are those without skipping. */
 class ScanMetricsSuite extends ScanTestBase {
-  import ScanWithNumbers._
+  import MetricsScan._
 
   private def inBoth(body: => Unit): Unit =
     for (aqe <- Seq("true", "false")) inConf("spark.sql.adaptive.enabled" -> aqe)(body)
@@ -77,7 +77,7 @@ class ScanMetricsSuite extends ScanTestBase {
         val other = checkRows(joined("a = 15", "a = 25"))
         val ofScans = collect(other.queryExecution.executedPlan) {
           case r @ ReusedExchangeExec(_, e: Exchange)
-              if e.exists(_.isInstanceOf[ScanWithNumbers]) =>
+              if e.exists(_.isInstanceOf[MetricsScan]) =>
             r
         }
         assert(ofScans.isEmpty)
@@ -136,12 +136,12 @@ class ScanMetricsSuite extends ScanTestBase {
   }
 
   private def scansOf(plan: org.apache.spark.sql.execution.SparkPlan) =
-    collectWithSubqueries(plan) { case s: ScanWithNumbers => s }
+    collectWithSubqueries(plan) { case s: MetricsScan => s }
 
   test("without an entry: a number of the scan, a counter, and one line of the log") {
     withGrid { dir =>
       sql(grid).where("id < 300").repartition(2).write.mode("append").parquet(dir.getPath)
-      val before = IndexNarrowing.withoutEntryCount
+      val before = IndexPruning.withoutEntryCount
       val log = new LogAppender("skipping")
       withLogAppender(log) {
         for (_ <- 1 to 2) {
@@ -150,7 +150,7 @@ class ScanMetricsSuite extends ScanTestBase {
           assert(counts(scansOf(df).head) === Seq(18, 6, 12, 2))
         }
       }
-      assert(IndexNarrowing.withoutEntryCount === before + 4)
+      assert(IndexPruning.withoutEntryCount === before + 4)
       val lines = log.loggingEvents.map(_.getMessage.getFormattedMessage)
         .filter(_.contains("knows 16 of 18 files"))
       assert(lines.size === 1 && lines.head.contains("REFRESH ZORDER INDEX"))
@@ -162,7 +162,7 @@ class ScanMetricsSuite extends ScanTestBase {
       inBoth(restoring {
         val df = checkRows(read(dir).where(oneFile).groupBy("a").count())
         val Seq(scan) = scansOf(df)
-        assert(!scan.isInstanceOf[ScanWithNumbers] && scan.metrics("numFiles").value === 1)
+        assert(!scan.isInstanceOf[MetricsScan] && scan.metrics("numFiles").value === 1)
       })
     }
   }

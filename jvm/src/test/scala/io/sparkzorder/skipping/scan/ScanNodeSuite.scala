@@ -9,11 +9,11 @@ import org.apache.spark.sql.execution.FileSourceScanExec
 class ScanNodeSuite extends ScanTestBase {
 
   private def scanIn(dir: File, predicate: String): FileSourceScanExec =
-    read(dir).where(predicate).queryExecution.sparkPlan.collectFirst { case s: ScanWithNumbers =>
+    read(dir).where(predicate).queryExecution.sparkPlan.collectFirst { case s: MetricsScan =>
       s
     }.get
 
-  private def isOurs(scan: Any): Boolean = scan.isInstanceOf[ScanWithNumbers]
+  private def isOurs(scan: Any): Boolean = scan.isInstanceOf[MetricsScan]
 
   test("copies of every kind keep the numbers") {
     withGrid { dir =>

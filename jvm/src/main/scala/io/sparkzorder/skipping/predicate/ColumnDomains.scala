@@ -5,7 +5,6 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.index.{
   BinaryLeaf,
   BooleanLeaf,
-  BoundValues,
   DateLeaf,
   DecimalLeaf,
   DoubleLeaf,
@@ -13,30 +12,31 @@ import io.sparkzorder.index.{
   Int96Leaf,
   IntegerLeaf,
   LeafType,
-  LongBounds,
+  LongStats,
+  StatValues,
   StringLeaf,
   TimestampLeaf
 }
 
 /**
- * One column of a table as the index has it for all of its files, on the column's axis.
+ * The bounds of one column in all files of an index, as values of the column's [[ComparisonDomain]].
  *
- * @param info what is known of each file, bits of [[ColumnView]]
+ * @param info what is known of each file, bits of [[ColumnDomains]]
  */
-private[sparkzorder] final class ColumnView(
+private[sparkzorder] final class ColumnDomains(
     val info: Array[Byte],
-    val min: BoundValues,
-    val max: BoundValues) {
+    val min: StatValues,
+    val max: StatValues) {
 
   /** The same after a function that never turns a larger value into a smaller one. */
-  def map(f: Long => Long): ColumnView = (min, max) match {
-    case (LongBounds(a), LongBounds(b)) =>
-      new ColumnView(info, LongBounds(a.map(f)), LongBounds(b.map(f)))
+  def map(f: Long => Long): ColumnDomains = (min, max) match {
+    case (LongStats(a), LongStats(b)) =>
+      new ColumnDomains(info, LongStats(a.map(f)), LongStats(b.map(f)))
     case _ => this
   }
 }
 
-private[sparkzorder] object ColumnView {
+private[sparkzorder] object ColumnDomains {
 
   /** Every value lies between min and max, except NaN. */
   val Bounded = 1

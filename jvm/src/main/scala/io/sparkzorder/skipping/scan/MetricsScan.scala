@@ -9,17 +9,17 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import io.sparkzorder.skipping.predicate.FilterOnFiles
 
 /**
- * Spark's scan of files with the numbers of skipping in EXPLAIN and the UI. It reads as Spark's does;
- * where another extension puts Spark's own scan back, only the numbers are missing.
+ * Spark's scan of files with the metrics of skipping in EXPLAIN and the UI. It reads as Spark's does;
+ * where another extension puts Spark's own scan back, only the metrics are missing.
  *
  * It never equals Spark's own scan, so that neither is reused for the other; two with equal indexes
  * and filters are equal, so that Spark reads once what a query needs twice.
  */
-trait ScanWithNumbers extends FileSourceScanExec {
-  import ScanWithNumbers._
+trait MetricsScan extends FileSourceScanExec {
+  import MetricsScan._
 
   /** A scan like this one in place of Spark's own. */
-  protected def withNumbers(scan: FileSourceScanExec): FileSourceScanExec
+  protected def withMetrics(scan: FileSourceScanExec): FileSourceScanExec
 
   /** Values of the partitions that are left when dynamic filters are known. */
   protected def selectedValues: Iterator[InternalRow]
@@ -34,10 +34,10 @@ trait ScanWithNumbers extends FileSourceScanExec {
     (FileSourceScanExec.apply _).tupled(FileSourceScanExec.unapply(this).get)
 
   override lazy val metadata: Map[String, String] = {
-    val numbers =
-      try index.flatMap(_.numbers(partitionFilters, dataFilters))
+    val skipping =
+      try index.flatMap(_.metrics(partitionFilters, dataFilters))
       catch { case NonFatal(_) => None } // an error of the listing is that of the scan
-    plain.metadata ++ numbers.map(n => Key -> n.toString)
+    plain.metadata ++ skipping.map(m => Key -> m.toString)
   }
 
   // not for tasks: each would send a zero, which the UI shows
@@ -48,8 +48,8 @@ trait ScanWithNumbers extends FileSourceScanExec {
       Pruned -> "number of files pruned by the index",
       NoEntry -> "number of files without an index entry") ++
       // only those that get a number are shown
-      FilterOnFiles.causes(dataFilters.filterNot(ZOrderFileIndex.holdsSubquery)).take(MaxCauses)
-        .map(cause => byCause(cause) -> s"number of files pruned by $cause"))
+      FilterOnFiles.namesOf(dataFilters.filterNot(ZOrderFileIndex.holdsSubquery)).take(MaxNames)
+        .map(name => prunedBy(name) -> s"number of files pruned by $name"))
       .map { case (key, name) => key -> SQLMetrics.createMetric(sparkContext, name) }.toMap
 
   override def metrics: Map[String, SQLMetric] = super.metrics ++ fileMetrics
@@ -57,39 +57,39 @@ trait ScanWithNumbers extends FileSourceScanExec {
   override protected def sendDriverMetrics(): Unit = {
     super.sendDriverMetrics()
     index.foreach { ours =>
-      ours.knownNumbers(partitionFilters, dataFilters).foreach { all =>
+      ours.knownMetrics(partitionFilters, dataFilters).foreach { all =>
         val isDynamic = partitionFilters.exists(ZOrderFileIndex.holdsSubquery)
-        val numbers = if (isDynamic) all.of(selectedValues) else all
-        send(numbers)
-        IndexNarrowing.note(ours.rootPaths.headOption.fold("")(_.toString), numbers)
+        val selected = if (isDynamic) all.of(selectedValues) else all
+        send(selected)
+        IndexPruning.note(ours.rootPaths.headOption.fold("")(_.toString), selected)
       }
     }
   }
 
-  private def send(numbers: SkippingNumbers): Unit = {
+  private def send(skipping: SkippingMetrics): Unit = {
     val values = Seq(
-      Total -> numbers.total,
-      Kept -> numbers.kept,
-      Pruned -> numbers.pruned,
-      NoEntry -> numbers.noEntry) ++
-      numbers.prunedBy.filter(_._2 > 0).map { case (cause, n) => byCause(cause) -> n }
+      Total -> skipping.total,
+      Kept -> skipping.kept,
+      Pruned -> skipping.pruned,
+      NoEntry -> skipping.noEntry) ++
+      skipping.prunedBy.filter(_._2 > 0).map { case (name, n) => prunedBy(name) -> n }
     val known = values.flatMap { case (key, n) => fileMetrics.get(key).map(_ -> n) }
     known.foreach { case (metric, n) => metric.set(n) }
     val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, known.map(_._1))
   }
 
-  override def doCanonicalize(): FileSourceScanExec = withNumbers(super.doCanonicalize())
+  override def doCanonicalize(): FileSourceScanExec = withMetrics(super.doCanonicalize())
 
-  override def canEqual(other: Any): Boolean = other.isInstanceOf[ScanWithNumbers]
+  override def canEqual(other: Any): Boolean = other.isInstanceOf[MetricsScan]
   override def equals(other: Any): Boolean = other match {
-    case that: ScanWithNumbers => super.equals(that)
+    case that: MetricsScan => super.equals(that)
     case _ => false
   }
   override def hashCode(): Int = 31 * super.hashCode() + 1
 }
 
-object ScanWithNumbers {
+object MetricsScan {
 
   /** The entry of EXPLAIN. */
   val Key = "ZOrderFiles"
@@ -99,7 +99,7 @@ object ScanWithNumbers {
   val Kept = "zorderFilesKept"
   val Pruned = "zorderFilesPruned"
   val NoEntry = "zorderFilesNoEntry"
-  def byCause(cause: String): String = s"$Pruned by $cause"
+  def prunedBy(name: String): String = s"$Pruned by $name"
 
-  private val MaxCauses = 16
+  private val MaxNames = 16
 }

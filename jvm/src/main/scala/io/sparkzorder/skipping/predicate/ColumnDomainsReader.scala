@@ -7,16 +7,16 @@ import scala.collection.mutable
 import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.index.{
-  BoundValues,
-  ByteBounds,
+  ByteStats,
   ByteValues,
   ColumnValues,
-  FileShape,
   IndexColumns,
   IndexValue,
-  LongBounds,
-  NoBounds,
-  Sized
+  LeafColumns,
+  LongStats,
+  NoStats,
+  Sized,
+  StatValues
 }
 
 /**
@@ -32,30 +32,30 @@ private[sparkzorder] final case class DataColumn(
   def name: String = path.mkString(".")
 }
 
-/** The `info` of a [[ColumnView]]. */
+/** The `info` of a [[ColumnDomains]]. */
 private final class FileInfo(val info: Array[Byte]) extends Sized {
   override def bytes: Long = info.length.toLong
 }
 
-/** Finds columns of a table in its index: one of the table may be several there. */
-private[sparkzorder] final class ViewBuilder(index: IndexColumns, caseSensitive: Boolean) {
-  import ColumnView._
+/** Reads columns of a table from its index, in which one column of the table may be several. */
+private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSensitive: Boolean) {
+  import ColumnDomains._
 
   // a filter may ask for a column hundreds of times
-  private val made = mutable.HashMap.empty[DataColumn, Either[String, ColumnView]]
+  private val made = mutable.HashMap.empty[DataColumn, Either[String, ColumnDomains]]
 
-  /** The column on the axis of its type; or why the index says nothing of it. */
-  def apply(column: DataColumn): Either[String, ColumnView] =
+  /** The column in the domain of its type; or why the index says nothing of it. */
+  def apply(column: DataColumn): Either[String, ColumnDomains] =
     made.getOrElseUpdate(column, make(column))
 
-  private def make(column: DataColumn): Either[String, ColumnView] = {
+  private def make(column: DataColumn): Either[String, ColumnDomains] = {
     val stored = index.indexed.zipWithIndex.filter { case (c, _) => isNamed(c.path, column.path) }
     val usable = stored.flatMap { case (c, i) =>
       Conversion.of(c.leafType, column.dataType).map(conversion => (c, i, conversion))
     }
-    val axis = Axis.of(column.dataType)
+    val domain = ComparisonDomain.of(column.dataType)
     if (stored.isEmpty) Left(s"the column ${column.name} is not in the index")
-    else if (axis.isEmpty) Left(s"the type ${column.dataType.sql} of ${column.name}")
+    else if (domain.isEmpty) Left(s"the type ${column.dataType.sql} of ${column.name}")
     else if (usable.isEmpty) {
       Left(s"files store ${column.name} as ${stored.head._1.leafType.text}, not as " +
         column.dataType.sql)
@@ -72,7 +72,7 @@ private[sparkzorder] final class ViewBuilder(index: IndexColumns, caseSensitive:
 
   private def isNamed(stored: Seq[String], wanted: Seq[String]): Boolean =
     if (caseSensitive) stored == wanted
-    else stored.map(FileShape.lower) == wanted.map(FileShape.lower)
+    else stored.map(LeafColumns.lower) == wanted.map(LeafColumns.lower)
 
   /** What is known of each file: the same for every query. */
   private def infoOf(v: ColumnValues, floating: Boolean): Array[Byte] = {
@@ -93,77 +93,77 @@ private[sparkzorder] final class ViewBuilder(index: IndexColumns, caseSensitive:
   }
 
   /** @param info shared with other queries */
-  private def converted(v: ColumnValues, conversion: Conversion, info: Array[Byte]): ColumnView =
+  private def converted(v: ColumnValues, conversion: Conversion, info: Array[Byte]): ColumnDomains =
     (conversion, v.min, v.max) match {
       case (NullsOnly, _, _) =>
-        new ColumnView(info.map(w => (w & ~Bounded).toByte), NoBounds, NoBounds)
-      case (MillisToMicros, LongBounds(min), LongBounds(max)) =>
+        new ColumnDomains(info.map(w => (w & ~Bounded).toByte), NoStats, NoStats)
+      case (MillisToMicros, LongStats(min), LongStats(max)) =>
         val own = info.clone()
-        new ColumnView(own, micros(min, own), micros(max, own))
-      case (ToWideDecimal, LongBounds(min), LongBounds(max)) =>
-        new ColumnView(info, wide(min), wide(max))
-      case _ => new ColumnView(info, v.min, v.max)
+        new ColumnDomains(own, micros(min, own), micros(max, own))
+      case (ToWideDecimal, LongStats(min), LongStats(max)) =>
+        new ColumnDomains(info, wide(min), wide(max))
+      case _ => new ColumnDomains(info, v.min, v.max)
     }
 
-  private def micros(millis: Array[Long], info: Array[Byte]): BoundValues = {
+  private def micros(millis: Array[Long], info: Array[Byte]): StatValues = {
     val limit = Long.MaxValue / 1000
     millis.indices.foreach { i =>
       if (millis(i) > limit || millis(i) < -limit) info(i) = (info(i) & ~Bounded).toByte
     }
-    LongBounds(millis.map(_ * 1000L))
+    LongStats(millis.map(_ * 1000L))
   }
 
-  private def wide(values: Array[Long]): BoundValues = {
+  private def wide(values: Array[Long]): StatValues = {
     val builder = new ByteValues.Builder(values.length)
     values.foreach(v => builder.add(IndexValue.wide(BigInteger.valueOf(v)).get))
-    ByteBounds(builder.result())
+    ByteStats(builder.result())
   }
 
-  /** Of each file what the one view says that knows it. */
-  private def merge(views: Seq[ColumnView]): ColumnView = {
-    val n = views.head.info.length
+  /** Each file's statistics, from the only column of the index that has them. */
+  private def merge(parts: Seq[ColumnDomains]): ColumnDomains = {
+    val n = parts.head.info.length
     val from = Array.fill(n)(-1)
     // bits that are set where nothing is known, too
     val knows = Bounded | NoNulls | NoValues
-    for ((v, k) <- views.zipWithIndex; i <- 0 until n if (v.info(i) & knows) != 0) {
+    for ((v, k) <- parts.zipWithIndex; i <- 0 until n if (v.info(i) & knows) != 0) {
       from(i) = if (from(i) == -1) k else -2
     }
-    val info = Array.tabulate(n)(i => if (from(i) < 0) 0.toByte else views(from(i)).info(i))
-    def pick(end: ColumnView => BoundValues): BoundValues =
-      if (views.exists(v => end(v).isInstanceOf[ByteBounds])) {
+    val info = Array.tabulate(n)(i => if (from(i) < 0) 0.toByte else parts(from(i)).info(i))
+    def pick(end: ColumnDomains => StatValues): StatValues =
+      if (parts.exists(v => end(v).isInstanceOf[ByteStats])) {
         val builder = new ByteValues.Builder(n)
         (0 until n).foreach(i =>
-          builder.add(if (from(i) < 0) none else bytes(end(views(from(i))), i)))
-        ByteBounds(builder.result())
+          builder.add(if (from(i) < 0) none else bytes(end(parts(from(i))), i)))
+        ByteStats(builder.result())
       } else {
-        LongBounds(Array.tabulate(n)(i => if (from(i) < 0) 0L else long(end(views(from(i))), i)))
+        LongStats(Array.tabulate(n)(i => if (from(i) < 0) 0L else long(end(parts(from(i))), i)))
       }
-    new ColumnView(info, pick(_.min), pick(_.max))
+    new ColumnDomains(info, pick(_.min), pick(_.max))
   }
 
   private val none = Array.emptyByteArray
-  private def bytes(values: BoundValues, i: Int): Array[Byte] = values match {
-    case ByteBounds(b) => b(i)
+  private def bytes(values: StatValues, i: Int): Array[Byte] = values match {
+    case ByteStats(b) => b(i)
     case _ => none
   }
-  private def long(values: BoundValues, i: Int): Long = values match {
-    case LongBounds(l) => l(i)
+  private def long(values: StatValues, i: Int): Long = values match {
+    case LongStats(l) => l(i)
     case _ => 0L
   }
 
   /** A file that has no such column has NULL in every row. */
-  private def markedMissing(view: ColumnView, path: Seq[String]): ColumnView = {
+  private def markedMissing(column: ColumnDomains, path: Seq[String]): ColumnDomains = {
     val lacking = index.shapes.map(_.lacks(path)).toArray
-    if (!lacking.contains(true)) view
+    if (!lacking.contains(true)) column
     else {
-      // the view is that of other queries, too
-      val info = view.info.clone()
+      // the column is that of other queries, too
+      val info = column.info.clone()
       val shapeOf = index.table.shapeOf
       info.indices.foreach { i =>
         val s = shapeOf(i)
         if (s >= 0 && s < lacking.length && lacking(s)) info(i) = NoValues.toByte
       }
-      new ColumnView(info, view.min, view.max)
+      new ColumnDomains(info, column.min, column.max)
     }
   }
 }

@@ -9,7 +9,7 @@ import io.sparkzorder.RandomInputs
 import io.sparkzorder.table.stats.{FileRange, FileSpan}
 
 /** Where rows are taken to lie, and how deep files lie upon each other, by ranges alone. */
-class RowSpreadSuite extends AnyFunSuite with RandomInputs {
+class RowDistributionEstimateSuite extends AnyFunSuite with RandomInputs {
 
   private type Range = (Any, Any)
 
@@ -19,10 +19,10 @@ class RowSpreadSuite extends AnyFunSuite with RandomInputs {
   /** Mean number of the units that hold a value, each unit with as many rows. */
   private def mean(t: DataType, ranges: Seq[Range]): Double = {
     val span = spanOf(t, ranges)
-    val spread = RowSpread.of(
+    val spread = RowDistributionEstimate.of(
       span.ranks,
-      ValueDistances.of(t, span.values, 2 * ranges.size),
-      ranges.indices.map(i => RowSpread.Rows(span.low(i), span.high(i), 1000.0)))
+      ValueSpacing.of(t, span.values, 2 * ranges.size),
+      ranges.indices.map(i => RowDistributionEstimate.Rows(span.low(i), span.high(i), 1000.0)))
     ranges.indices.map(i => spread.share(span.low(i), span.high(i))).sum
   }
 
@@ -106,7 +106,7 @@ class RowSpreadSuite extends AnyFunSuite with RandomInputs {
       BinaryType -> Seq(Array[Byte](1), Array[Byte](1, 2), Array[Byte](-1)),
       StringType -> Seq("", "a", "ab", "é").map(UTF8String.fromString))
     for ((t, vs) <- values) {
-      val d = ValueDistances.of(t, vs.toIndexedSeq, 0)
+      val d = ValueSpacing.of(t, vs.toIndexedSeq, 0)
       for (i <- vs.indices; j <- i + 1 until vs.size) {
         val far = d.between(i, j)
         assert(far > 0 && !far.isInfinite, s"$t: ${vs(i)} to ${vs(j)}")

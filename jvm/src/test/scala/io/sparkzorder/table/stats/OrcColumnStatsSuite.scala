@@ -11,20 +11,20 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.sparkzorder.table.OrcSchema
 
 /** What is believed of ORC's statistics. */
-class OrcBoundsSuite extends AnyFunSuite {
+class OrcColumnStatsSuite extends AnyFunSuite {
   private val java = WriterVersion.ORC_14
   private val cpp = WriterVersion.from(WriterImplementation.ORC_CPP, 6)
   private val trino = WriterVersion.from(WriterImplementation.TRINO, 6)
 
   private def bounds(dataType: String, version: WriterVersion = java)(
-      values: (ColumnStatisticsImpl => Unit)*): LeafBounds = {
+      values: (ColumnStatisticsImpl => Unit)*): ColumnStats = {
     val leaf = OrcSchema.of(TypeDescription.fromString(s"struct<x:$dataType>"), "f").leaves.head
     val s = ColumnStatisticsImpl.create(leaf.types)
     values.foreach { update =>
       s.increment()
       update(s)
     }
-    new OrcBounds(version).of(s, leaf, values.size.toLong)
+    new OrcColumnStats(version).of(s, leaf, values.size.toLong)
   }
 
   private def integer(v: Long)(s: ColumnStatisticsImpl): Unit = s.updateInteger(v, 1)
@@ -36,7 +36,7 @@ class OrcBoundsSuite extends AnyFunSuite {
     s.updateString(bytes, 0, bytes.length, 1)
   }
 
-  private def of(b: LeafBounds): Option[(Any, Any)] =
+  private def of(b: ColumnStats): Option[(Any, Any)] =
     if (b.known) Some((b.min, b.max)) else None
 
   test("TINYINT outside of its range was counted without a sign") {
@@ -57,7 +57,7 @@ class OrcBoundsSuite extends AnyFunSuite {
   }
 
   test("zeros: the bounds hold both, whichever the file says") {
-    def bits(b: LeafBounds) = of(b).map { case (min, max) =>
+    def bits(b: ColumnStats) = of(b).map { case (min, max) =>
       (min.toString, max.toString)
     }
     for (v <- Seq(0.0, -0.0); t <- Seq("double", "float")) {

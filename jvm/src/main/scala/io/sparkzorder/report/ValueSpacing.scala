@@ -14,7 +14,7 @@ import io.sparkzorder.ordering.{BinaryOrder, FixedOrder, OrderedType, StringOrde
  * @param axis where the values lie
  * @param extra room that a value takes because it comes again and again, beside its room on the axis
  */
-private[sparkzorder] final class ValueDistances private (
+private[sparkzorder] final class ValueSpacing private (
     axis: ValueAxis,
     size: Int,
     extra: Double) {
@@ -35,7 +35,7 @@ private[sparkzorder] final class ValueDistances private (
   def total: Double = if (size == 0) 0.0 else room(0, size - 1)
 }
 
-private[sparkzorder] object ValueDistances {
+private[sparkzorder] object ValueSpacing {
 
   // With fewer values than this share of the ends that were seen, ends are values that come again and
   // again: then each takes as much room as lies between two of them, as a rule.
@@ -46,12 +46,12 @@ private[sparkzorder] object ValueDistances {
    * @param values distinct, ascending
    * @param ends number of ends of ranges that they are
    */
-  def of(dataType: DataType, values: IndexedSeq[Any], ends: Int): ValueDistances = {
+  def of(dataType: DataType, values: IndexedSeq[Any], ends: Int): ValueSpacing = {
     val axis = ValueAxis.of(dataType, values)
     val few = ends >= EndsToJudge && values.length <= FewOfEnds * ends && values.length > 1
     val gaps = if (few) values.indices.init.map(i => axis.between(i, i + 1)).sorted else Nil
     val usual = if (few) gaps(gaps.length / 2) else 0.0
-    new ValueDistances(axis, values.length, math.max(0.0, usual - axis.step))
+    new ValueSpacing(axis, values.length, math.max(0.0, usual - axis.step))
   }
 }
 
@@ -59,7 +59,7 @@ private[sparkzorder] object ValueDistances {
  * Where the values of a column lie.
  *
  * @param step least distance of two values: 1 for whole numbers, dates, timestamps and decimals, 0 for
- *   types whose values lie as dense as one likes
+ *   types without a least distance of values
  */
 private[sparkzorder] sealed abstract class ValueAxis(val step: Double) {
 

@@ -17,77 +17,77 @@ import org.apache.spark.sql.internal.SQLConf
 
 import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.index.{IndexStore, LoadedIndex}
-import io.sparkzorder.skipping.predicate.{FileJudge, FilterOnFiles, TableColumns}
+import io.sparkzorder.skipping.predicate.{FilePruner, FilterOnFiles, TableColumns}
 import io.sparkzorder.table.DataFormat
 
 /**
- * What the index of one table makes of a query's filters.
+ * The answer of one table's index to a query's filters.
  *
  * @param filter None where there is no index that can be used, and `reason` says why
  */
 final case class IndexUse(root: Path, filter: Option[FilterOnFiles], reason: Option[String])
 
 /**
- * From the data filters of a scan to the test of its files, by the indexes of the tables that it reads.
- * An error here is never the query's: the files are read then.
+ * Decides by the data filters of a scan which of its files are read: it asks the indexes of the tables that
+ * the scan reads. An error here is never the query's, which reads all files then.
  *
  * @param output attributes of the relation in the query's plan
  */
-final class IndexNarrowing private[sparkzorder] (
+final class IndexPruning private[sparkzorder] (
     relation: HadoopFsRelation,
     output: Seq[Attribute],
     settings: RelationConf)
-    extends (Seq[Expression] => Option[FileJudge])
+    extends (Seq[Expression] => Option[FilePruner])
     with Logging {
 
   def this(relation: HadoopFsRelation, output: Seq[Attribute]) =
     this(relation, output, new RelationConf(relation))
 
-  /** @return what judges each file; None when every file must be read */
-  override def apply(filters: Seq[Expression]): Option[FileJudge] = judgeBy(judge(filters))
+  /** @return what prunes the files; None when every file must be read */
+  override def apply(filters: Seq[Expression]): Option[FilePruner] = prunerOf(ask(filters))
 
-  /** What judges files by indexes that were asked; None when every file must be read. */
-  def judgeBy(uses: Seq[IndexUse]): Option[FileJudge] =
+  /** What prunes files by the answers of indexes; None when every file must be read. */
+  def prunerOf(uses: Seq[IndexUse]): Option[FilePruner] =
     try {
       // made here, where an error still is no error of the query
-      FileJudge.of(uses.flatMap(_.filter).filter(_.isUseful)).map { j =>
-        new Guarded(j, relation.location.toString, j.causes)
+      FilePruner.of(uses.flatMap(_.filter).filter(_.isUseful)).map { p =>
+        new Guarded(p, relation.location.toString, p.prunedBy)
       }
     } catch {
       case PruningFailure(e) =>
-        IndexNarrowing.failed(relation.location.toString, e)
+        IndexPruning.failed(relation.location.toString, e)
         None
     }
 
   private final class Guarded(
-      judge: FileJudge,
+      pruner: FilePruner,
       table: String,
-      override val causes: IndexedSeq[String])
-      extends FileJudge {
-    override def verdict(file: FileStatus): Int =
-      try judge.verdict(file)
+      override val prunedBy: IndexedSeq[String])
+      extends FilePruner {
+    override def decide(file: FileStatus): Int =
+      try pruner.decide(file)
       catch {
         case PruningFailure(e) =>
-          IndexNarrowing.failed(table, e)
-          FileJudge.NoEntry
+          IndexPruning.failed(table, e)
+          FilePruner.NoEntry
       }
   }
 
-  /** What each index says; empty where skipping is off or no filter is a data filter. */
-  def judge(filters: Seq[Expression]): Seq[IndexUse] =
+  /** The answer of each index; empty where skipping is off or no filter is a data filter. */
+  def ask(filters: Seq[Expression]): Seq[IndexUse] =
     try {
       if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled)) Nil
       else {
         val size = Settings.ofSession(Settings.SkippingCacheSize)
-        IndexNarrowing.tables(relation.location.rootPaths).map(judge(_, filters, size))
+        IndexPruning.tables(relation.location.rootPaths).map(ask(_, filters, size))
       }
     } catch {
       case PruningFailure(e) =>
-        IndexNarrowing.failed(relation.location.toString, e)
+        IndexPruning.failed(relation.location.toString, e)
         Nil
     }
 
-  private def judge(root: Path, filters: Seq[Expression], cacheSize: Long): IndexUse =
+  private def ask(root: Path, filters: Seq[Expression], cacheSize: Long): IndexUse =
     try {
       val conf = settings.hadoop
       val table = root.getFileSystem(conf).makeQualified(root)
@@ -110,7 +110,7 @@ final class IndexNarrowing private[sparkzorder] (
       }
     } catch {
       case PruningFailure(e) =>
-        IndexNarrowing.failed(root.toString, e)
+        IndexPruning.failed(root.toString, e)
         IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
     }
 
@@ -145,7 +145,7 @@ private[sparkzorder] object PruningFailure {
   }
 }
 
-object IndexNarrowing extends Logging {
+object IndexPruning extends Logging {
   private val failures = new LongAdder
   private val reported = ConcurrentHashMap.newKeySet[String]()
 
@@ -158,13 +158,13 @@ object IndexNarrowing extends Logging {
   /** How many files were read because the index of their table did not know them, in this JVM. */
   def withoutEntryCount: Long = withoutEntry.sum()
 
-  /** Counts what a scan reads for want of entries, and says so once for each table. */
-  private[sparkzorder] def note(table: String, numbers: SkippingNumbers): Unit =
-    if (numbers.noEntry > 0) {
-      withoutEntry.add(numbers.noEntry)
+  /** Counts the files that a scan reads because they have no entry, and logs it once for each table. */
+  private[sparkzorder] def note(table: String, metrics: SkippingMetrics): Unit =
+    if (metrics.noEntry > 0) {
+      withoutEntry.add(metrics.noEntry)
       if (incomplete.size < maxReported && incomplete.add(table)) {
-        logWarning(s"the index of $table knows ${numbers.total - numbers.noEntry} of " +
-          s"${numbers.total} files as they are now; the others are read. " +
+        logWarning(s"the index of $table knows ${metrics.total - metrics.noEntry} of " +
+          s"${metrics.total} files as they are now; the others are read. " +
           "REFRESH ZORDER INDEX brings it up to date.")
       }
     }

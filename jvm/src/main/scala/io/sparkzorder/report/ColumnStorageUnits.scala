@@ -4,29 +4,29 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types.{BinaryType, StringType}
 
 import io.sparkzorder.table.{Folder, OrderingColumn}
-import io.sparkzorder.table.stats.{FileColumn, FileColumns, FileSpan, UnitBounds}
+import io.sparkzorder.table.stats.{ColumnStats, FileColumn, FileColumns, FileSpan, UnitStats}
 
-/** What a unit says of a column, and the folder that it lies in. */
-private[sparkzorder] final case class PlacedUnit(folder: Folder, bounds: UnitBounds)
+/** A file, row group or page, and the statistics of a column in it. */
+private[sparkzorder] final case class StorageUnit(folder: Folder, rows: Long, stats: ColumnStats)
 
 /**
- * The units of a table (files, row groups and pages) as one column sees them.
+ * The statistics of one column in the storage units of a table: files, row groups and pages.
  *
  * @param read files with rows
  * @param position of the column in [[FileColumns.columns]]
  */
-private[sparkzorder] final class ColumnUnits(
+private[sparkzorder] final class ColumnStorageUnits(
     column: OrderingColumn,
     read: IndexedSeq[FileColumns],
     position: Int) {
   private val own = read.map(_.columns(position))
   private val order: Ordering[Any] = TypeUtils.getInterpretedOrdering(column.dataType)
 
-  val files: IndexedSeq[PlacedUnit] = placed(c => Seq(c.whole))
-  val rowGroups: IndexedSeq[PlacedUnit] = placed(_.rowGroups)
+  val files: IndexedSeq[StorageUnit] = placed(c => Seq(c.whole))
+  val rowGroups: IndexedSeq[StorageUnit] = placed(_.rowGroups)
 
   /** None when page indexes were not read. */
-  val pages: Option[IndexedSeq[PlacedUnit]] =
+  val pages: Option[IndexedSeq[StorageUnit]] =
     if (own.forall(_.pages.isDefined)) Some(placed(_.pages.get)) else None
 
   def rows: Long = read.map(_.rows).sum
@@ -37,25 +37,25 @@ private[sparkzorder] final class ColumnUnits(
   /** True when some file has the column. */
   def isStored: Boolean = own.exists(_.stored)
 
-  // one axis for all kinds of units, so that their ranks can be compared
+  // one set of ranks for all kinds of units, so that ranks can be compared
   private val all = files ++ rowGroups ++ pages.getOrElse(Nil)
   private val span = spanOf(all)
   // the rows are known best by the smallest units of each file
-  private val finest = positionsOfFinest.filter(i => all(i).bounds.range.isDefined)
-  private val spread = RowSpread.of(
+  private val finest = positionsOfFinest.filter(i => all(i).stats.range.isDefined)
+  private val spread = RowDistributionEstimate.of(
     span.ranks,
-    ValueDistances.of(column.dataType, span.values, 2 * finest.size),
-    finest.map(i => RowSpread.Rows(span.low(i), span.high(i), all(i).bounds.rows.toDouble)))
+    ValueSpacing.of(column.dataType, span.values, 2 * finest.size),
+    finest.map(i => RowDistributionEstimate.Rows(span.low(i), span.high(i), all(i).rows.toDouble)))
 
   /** Mean number of some of the units above that a point query reads, and its bound. */
-  def reads(units: IndexedSeq[PlacedUnit], dimensions: Int): UnitReads = {
+  def reads(units: IndexedSeq[StorageUnit], dimensions: Int): UnitReads = {
     val from = if (units eq files) 0
     else if (units eq rowGroups) files.size
     else files.size + rowGroups.size
     val mean = units.indices.map { i =>
-      val bounds = units(i).bounds
-      if (bounds.onlyNulls) 0.0
-      else if (bounds.range.isEmpty) 1.0
+      val stats = units(i).stats
+      if (stats.onlyNulls) 0.0
+      else if (stats.range.isEmpty) 1.0
       else spread.share(span.low(from + i), span.high(from + i))
     }.sum
     val inFolder = units.groupBy(_.folder).values.map(_.size).toSeq
@@ -74,25 +74,26 @@ private[sparkzorder] final class ColumnUnits(
 
   /** How many different values there can be, for types whose values have a least distance. */
   def distinctAtMost: Option[Double] = {
-    val distances = ValueDistances.of(column.dataType, span.values, ends = 0)
+    val distances = ValueSpacing.of(column.dataType, span.values, ends = 0)
     if (distances.point > 0) Some(distances.total) else None
   }
 
   def sortedness: Option[Double] = {
-    val pairs = own.map(_.finest.flatMap(_.range)).flatMap(r => r.zip(r.drop(1)))
+    val pairs = own.map(_.finest.flatMap(_.stats.range)).flatMap(r => r.zip(r.drop(1)))
     val apart = pairs.count { case (a, b) =>
       order.lteq(a.max, b.min) || order.lteq(b.max, a.min)
     }
     if (pairs.isEmpty) None else Some(apart.toDouble / pairs.size)
   }
 
-  private def placed(units: FileColumn => Seq[UnitBounds]): IndexedSeq[PlacedUnit] =
-    read.indices.flatMap(f => units(own(f)).map(PlacedUnit(read(f).file.folder, _)))
+  private def placed(units: FileColumn => Seq[UnitStats]): IndexedSeq[StorageUnit] =
+    read.indices.flatMap(f =>
+      units(own(f)).map(u => StorageUnit(read(f).file.folder, u.rows, u.stats)))
 
-  private def spanOf(units: IndexedSeq[PlacedUnit]): FileSpan =
+  private def spanOf(units: IndexedSeq[StorageUnit]): FileSpan =
     FileSpan.ofRanges(
       column.dataType,
-      units.map(u => if (u.bounds.onlyNulls) None else Some(u.bounds.range)))
+      units.map(u => if (u.stats.onlyNulls) None else Some(u.stats.range)))
 
   /** Positions in `all` of each file's pages, else of its row groups, else of itself. */
   private def positionsOfFinest: IndexedSeq[Int] = {

@@ -14,14 +14,14 @@ package io.sparkzorder.report
  *
  * @param below rows in the pieces below each piece, and all rows as the last
  */
-private[sparkzorder] final class RowSpread private (below: Array[Double]) {
+private[sparkzorder] final class RowDistributionEstimate private (below: Array[Double]) {
 
   /** Share of the rows whose value lies between two ranks, both included. */
   def share(low: Int, high: Int): Double =
     if (below.last <= 0) 0.0 else (below(2 * high + 1) - below(2 * low)) / below.last
 }
 
-private[sparkzorder] object RowSpread {
+private[sparkzorder] object RowDistributionEstimate {
 
   /** Rows that lie between two ranks. */
   final case class Rows(low: Int, high: Int, count: Double)
@@ -31,7 +31,7 @@ private[sparkzorder] object RowSpread {
   private val Uneven = 4.0
 
   /** @param values how far apart the values of `ranks` ranks lie */
-  def of(ranks: Int, values: ValueDistances, units: Seq[Rows]): RowSpread = {
+  def of(ranks: Int, values: ValueSpacing, units: Seq[Rows]): RowDistributionEstimate = {
     val pieces = 2 * ranks - 1
     val width = Array.tabulate(pieces)(i => if (i % 2 == 0) values.point else values.gap(i / 2))
     val even = evenly(width, values, units)
@@ -49,13 +49,13 @@ private[sparkzorder] object RowSpread {
     }
     val again = factors.values.zip(even).map { case (factor, rows) => factor * rows }
     val spread = evenly(width, values, others).zip(again).map { case (a, b) => a + b }
-    new RowSpread(spread.scanLeft(0.0)(_ + _))
+    new RowDistributionEstimate(spread.scanLeft(0.0)(_ + _))
   }
 
   /** Rows in each piece when those of each unit are spread evenly over its range. */
   private def evenly(
       width: Array[Double],
-      values: ValueDistances,
+      values: ValueSpacing,
       units: Seq[Rows]): Array[Double] = {
     val density = new RangeSums(width.length)
     val atOneValue = new Array[Double](width.length)

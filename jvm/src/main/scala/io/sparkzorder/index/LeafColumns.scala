@@ -3,19 +3,19 @@ package io.sparkzorder.index
 import java.util.Locale
 
 /**
- * The leaf columns that a file has, whether indexed or not: it tells a column that the file lacks from
- * one that the index knows nothing of.
+ * The leaf columns that a file has, whether indexed or not. They distinguish a column that the file
+ * lacks from a column without an entry in the index.
  *
  * @param leaves name parts of each leaf column, as the file spells them
  */
-final case class FileShape(leaves: Seq[Seq[String]]) {
+final case class LeafColumns(leaves: Seq[Seq[String]]) {
   // compared for every file, and files of a table share few of them
   @transient override lazy val hashCode: Int = leaves.hashCode()
 
   @transient private lazy val spellings: Seq[Spelling] =
-    Seq(new Spelling(FileShape.fold), new Spelling(FileShape.lower))
+    Seq(new Spelling(LeafColumns.fold), new Spelling(LeafColumns.lower))
 
-  /** The leaf columns by one idea of which names are the same. */
+  /** The leaf columns under one rule of which names are the same. */
   private final class Spelling(same: String => String) {
     private val names: Set[Seq[String]] = leaves.map(_.map(same)).toSet
     private val groups: Set[Seq[String]] = names.flatMap(l => (1 until l.size).map(l.take(_)))
@@ -36,16 +36,16 @@ final case class FileShape(leaves: Seq[Seq[String]]) {
 
   /** True when another column of the file differs from this one in upper and lower case alone. */
   def isAmbiguous(leaf: Seq[String]): Boolean = {
-    val wanted = FileShape.fold(leaf)
+    val wanted = LeafColumns.fold(leaf)
     (1 to wanted.size).exists { n =>
       val likeIt = leaves.filter(_.size >= n).map(_.take(n)).filter(p =>
-        FileShape.fold(p) == wanted.take(n))
+        LeafColumns.fold(p) == wanted.take(n))
       likeIt.distinct.size > 1 || leaves.count(_ == leaf) > 1
     }
   }
 }
 
-object FileShape {
+object LeafColumns {
 
   /** A name without its case, as `String.equalsIgnoreCase` sees it. */
   def fold(name: String): String = name.map(c => Character.toLowerCase(Character.toUpperCase(c)))

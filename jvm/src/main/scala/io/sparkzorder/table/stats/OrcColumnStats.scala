@@ -19,24 +19,24 @@ import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
 import io.sparkzorder.table.OrcLeaf
 
 /**
- * Statistics of ORC (of a file, a stripe or a stride) as bounds of a column, told in the Parquet type
- * that stands for its type. What cannot be relied on is unknown, never guessed:
+ * Statistics of ORC (of a file, a stripe or a stride) as [[ColumnStats]], told in the Parquet type that
+ * stands for the column's type. What cannot be relied on is unknown, never guessed:
  *
- *   - FLOAT and DOUBLE as soon as there is a NaN: a stride that begins with one loses its bounds, and
- *     those of stripe and file then pass over all its values. The sum tells, as it is NaN then;
+ *   - FLOAT and DOUBLE where a value is NaN: a stride that begins with NaN loses its bounds, and the
+ *     bounds of stripe and file then ignore all of its values. The sum of the column is NaN then;
  *   - CHAR with characters before the space: values are padded in some places and not in others, and no
  *     other characters make the order depend on that;
  *   - days before 1582 and instants before 1900, which calendars and old writers count differently;
  *   - writers of known errors: all before HIVE-8732, timestamps before ORC-135, decimals before
- *     ORC-517, bytes of C++ before ORC-1725, which took them for unsigned. Of writers other than Java's
- *     nobody knows whether they had the second and the third error.
+ *     ORC-517, bytes of C++ before ORC-1725, which took them for unsigned. Whether
+ *     other writers than that of Java had the second and the third error is unknown.
  *
  * @param version of the writer of the file
  */
-private[sparkzorder] final class OrcBounds(version: WriterVersion) {
+private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
   private type Range = Option[(Any, Any)]
 
-  // others do not say the sum, without which nobody knows of NaN
+  // other writers do not write the sum, which alone shows NaN
   private val writesSums = Set(WriterImplementation.ORC_JAVA, WriterImplementation.ORC_CPP)(
     version.getWriterImplementation)
 
@@ -44,25 +44,25 @@ private[sparkzorder] final class OrcBounds(version: WriterVersion) {
    * @param all of the unit, by the numbers of columns
    * @param rows of the unit
    */
-  def of(all: Array[ColumnStatistics], leaf: OrcLeaf, rows: Long): LeafBounds =
+  def of(all: Array[ColumnStatistics], leaf: OrcLeaf, rows: Long): ColumnStats =
     // the root counts the rows; where it does not, the counts are missing or wrong
-    if (leaf.id >= all.length || all(0).getNumberOfValues != rows) OrcBounds.unknown
+    if (leaf.id >= all.length || all(0).getNumberOfValues != rows) ColumnStats.unknown
     else of(all(leaf.id), leaf, rows)
 
   /** The same of a column's own statistics, whose counts are known to be right. */
-  def of(s: ColumnStatistics, leaf: OrcLeaf, rows: Long): LeafBounds = {
+  def of(s: ColumnStatistics, leaf: OrcLeaf, rows: Long): ColumnStats = {
     val values = s.getNumberOfValues
     val bytes = math.max(0L, s.getBytesOnDisk)
-    if (leaf.isRepeated) LeafBounds(-1L, null, null, known = false, bytes, values = values)
-    else if (values < 0 || values > rows) OrcBounds.unknown
+    if (leaf.isRepeated) ColumnStats(-1L, null, null, known = false, bytes, values = values)
+    else if (values < 0 || values > rows) ColumnStats.unknown
     else if (values == 0) {
-      LeafBounds(rows, null, null, known = true, bytes, values = 0L)
+      ColumnStats(rows, null, null, known = true, bytes, values = 0L)
     } else {
       val range =
         if (version.includes(WriterVersion.HIVE_8732)) rangeOf(s, leaf) else None
       val ordered =
-        range.filter { case (a, b) => LeafBounds.compare(leaf.primitive, a, b) <= 0 }
-      LeafBounds(
+        range.filter { case (a, b) => ColumnStats.compare(leaf.primitive, a, b) <= 0 }
+      ColumnStats(
         rows - values,
         ordered.map(_._1).orNull,
         ordered.map(_._2).orNull,
@@ -92,7 +92,7 @@ private[sparkzorder] final class OrcBounds(version: WriterVersion) {
     case _ => None
   }
 
-  /** ORC takes every other writer for one that has all corrections of Java's. */
+  /** Only for the Java writer: ORC reports all of Java's corrections for every other writer. */
   private def since(correction: WriterVersion): Boolean =
     version.getWriterImplementation == WriterImplementation.ORC_JAVA &&
       version.includes(correction)
@@ -159,10 +159,4 @@ private[sparkzorder] final class OrcBounds(version: WriterVersion) {
       DateTimeUtils.fromJavaTimestamp(t.getMaximum))).toOption
       .filter(_._1 >= RebaseDateTime.lastSwitchJulianTs)
       .map { case (min, max) => (Long.box(min), Long.box(max)) }
-}
-
-private[sparkzorder] object OrcBounds {
-
-  /** Nothing is known of the column. */
-  val unknown: LeafBounds = LeafBounds(-1L, null, null, known = false)
 }

@@ -1,0 +1,142 @@
+package io.sparkzorder.skipping.predicate
+
+import java.math.{BigDecimal, BigInteger, RoundingMode}
+
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.bits.OrderedLongs
+import io.sparkzorder.index.IndexValue
+import io.sparkzorder.ordering.{FixedOrder, OrderedType, WideDecimalOrder}
+
+/** How the values of a column are ordered, so that literals can be compared with bounds of the index. */
+private[sparkzorder] sealed trait ComparisonDomain
+
+/** Integers, dates, times, booleans, and decimals of up to 18 digits by their unscaled value. */
+private[sparkzorder] final case class WholeNumbers(scale: Int) extends ComparisonDomain
+
+/** FLOAT and DOUBLE, as doubles in Spark's order. */
+private[sparkzorder] case object Reals extends ComparisonDomain
+
+/** Strings and binaries in unsigned order of their bytes. */
+private[sparkzorder] case object BytesDomain extends ComparisonDomain
+
+/** Decimals of more than 18 digits, as 16 ordered bytes. */
+private[sparkzorder] final case class WideDecimals(scale: Int) extends ComparisonDomain
+
+private[sparkzorder] object ComparisonDomain {
+
+  /** None for types without such an order, collated strings and CHAR among them. */
+  def of(dataType: DataType): Option[ComparisonDomain] = dataType match {
+    // on some lines of Spark it is a kind of string
+    case _: CharType => None
+    case _ =>
+      OrderedType.of(dataType).map {
+        case FixedOrder(FloatType | DoubleType, _) => Reals
+        case FixedOrder(d: DecimalType, _) => WholeNumbers(d.scale)
+        case _: FixedOrder => WholeNumbers(0)
+        case WideDecimalOrder(scale) => WideDecimals(scale)
+        case _ => BytesDomain
+      }
+  }
+
+  /** Where NaN lies on [[Reals]]: above all else. */
+  val NaN: Long = OrderedLongs.ofDouble(Double.NaN)
+}
+
+/**
+ * Where a literal lies among the values of a domain: between `low`, the greatest value that is not above it,
+ * and `high`, the least value that is not below it. Both are one value if the literal is in the domain.
+ */
+private[sparkzorder] sealed trait LiteralPosition { def isExact: Boolean }
+private[sparkzorder] final case class LongPosition(low: Long, high: Long) extends LiteralPosition {
+  override def isExact: Boolean = low == high
+}
+private[sparkzorder] final case class BytesPosition(
+    low: Array[Byte],
+    high: Array[Byte],
+    isExact: Boolean)
+    extends LiteralPosition
+
+private[sparkzorder] object LiteralPosition {
+
+  /**
+   * @param value of a literal, not null, in Spark's internal form
+   * @return None where the domain does not reach as far as the value
+   */
+  def of(value: Any, domain: ComparisonDomain): Option[LiteralPosition] = (domain, value) match {
+    case (WholeNumbers(0), b: Boolean) => exactly(OrderedLongs.ofBoolean(b))
+    case (WholeNumbers(scale), d: Decimal) => whole(d.toJavaBigDecimal, scale)
+    case (WholeNumbers(0), n: Number) => exactly(n.longValue)
+    case (Reals, n: Number) => exactly(OrderedLongs.ofDouble(n.doubleValue))
+    case (BytesDomain, s: UTF8String) => exactly(s.getBytes)
+    case (BytesDomain, b: Array[Byte]) => exactly(b)
+    case (WideDecimals(scale), d: Decimal) =>
+      val (low, high) = around(d.toJavaBigDecimal, scale)
+      for (a <- IndexValue.wide(low); b <- IndexValue.wide(high))
+        yield BytesPosition(a, b, low == high)
+    case _ => None
+  }
+
+  private def whole(value: BigDecimal, scale: Int): Option[LiteralPosition] = {
+    val (low, high) = around(value, scale)
+    if (low.bitLength > 63 || high.bitLength > 63) None
+    else Some(LongPosition(low.longValue, high.longValue))
+  }
+
+  private def around(value: BigDecimal, scale: Int): (BigInteger, BigInteger) = {
+    val floor = value.setScale(scale, RoundingMode.FLOOR)
+    val low = floor.unscaledValue
+    (low, if (floor.compareTo(value) == 0) low else low.add(BigInteger.ONE))
+  }
+
+  private def exactly(value: Long): Option[LiteralPosition] = Some(LongPosition(value, value))
+  private def exactly(value: Array[Byte]): Option[LiteralPosition] =
+    Some(BytesPosition(value, value, isExact = true))
+}
+
+/** Comparisons of a column, on the left, with a literal. */
+private[sparkzorder] sealed abstract class Comparison {
+  def negated: Comparison
+
+  /** The values for which it holds. */
+  def intervals(literal: LiteralPosition): Intervals
+}
+
+private[sparkzorder] object Comparison {
+  import Intervals.{between, Endless}
+
+  case object Less extends Comparison {
+    override def negated: Comparison = AtLeast
+    override def intervals(literal: LiteralPosition): Intervals = literal match {
+      case LongPosition(_, Long.MinValue) => Intervals.none
+      case LongPosition(_, high) => between(Long.MinValue, high - 1)
+      case BytesPosition(_, high, _) => ByteIntervals(Endless, ByteEnd(high, inclusive = false))
+    }
+  }
+
+  case object AtMost extends Comparison {
+    override def negated: Comparison = Greater
+    override def intervals(literal: LiteralPosition): Intervals = literal match {
+      case LongPosition(low, _) => between(Long.MinValue, low)
+      case BytesPosition(low, _, _) => ByteIntervals(Endless, ByteEnd(low, inclusive = true))
+    }
+  }
+
+  case object Greater extends Comparison {
+    override def negated: Comparison = AtMost
+    override def intervals(literal: LiteralPosition): Intervals = literal match {
+      case LongPosition(Long.MaxValue, _) => Intervals.none
+      case LongPosition(low, _) => between(low + 1, Long.MaxValue)
+      case BytesPosition(low, _, _) => ByteIntervals(ByteEnd(low, inclusive = false), Endless)
+    }
+  }
+
+  case object AtLeast extends Comparison {
+    override def negated: Comparison = Less
+    override def intervals(literal: LiteralPosition): Intervals = literal match {
+      case LongPosition(_, high) => between(high, Long.MaxValue)
+      case BytesPosition(_, high, _) => ByteIntervals(ByteEnd(high, inclusive = true), Endless)
+    }
+  }
+}

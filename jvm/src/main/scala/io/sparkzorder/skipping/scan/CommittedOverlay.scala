@@ -1,0 +1,196 @@
+package io.sparkzorder.skipping.scan
+
+import java.util.{HashMap => JavaHashMap}
+
+import scala.collection.mutable
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId
+import org.apache.spark.sql.execution.datasources._
+
+import io.sparkzorder.conf.{RelationConf, Settings}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.log.snapshot.{FolderListing, Overlay, StateSearch}
+
+/**
+ * Spark's own listing of a relation with the committed runs of OPTIMIZE laid over it.
+ *
+ * @param delegate Spark's own index of the relation
+ * @param table the catalog's entry, whose location spares a look at each partition directory
+ */
+private final class CommittedOverlay(
+    delegate: FileIndex,
+    relation: HadoopFsRelation,
+    table: Option[CatalogTable],
+    settings: RelationConf) {
+  private lazy val session = settings.session
+  private lazy val options = CaseInsensitiveMap(relation.options)
+  private lazy val conf = settings.hadoop
+
+  private def isBucketed: Boolean =
+    relation.bucketSpec.isDefined && session.sessionState.conf.bucketingEnabled
+
+  /** @param partitionFilters and `dataFilters` without subqueries */
+  def listFiles(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = delegate match {
+    // as it does itself, but with the partitions at hand
+    case catalog: CatalogFileIndex =>
+      overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters)
+    case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters)
+    case other => other.listFiles(partitionFilters, dataFilters)
+  }
+
+  private def overlaid(
+      index: InMemoryFileIndex,
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {
+    // filters on _metadata thin out the listing; Spark applies them once more after the scan
+    val onFiles = dataFilters.exists(_.references.exists {
+      case FileSourceConstantMetadataAttribute(_) => true
+      case _ => false
+    })
+    // listed before anything is known of the state: see Overlay
+    val listed = index.listFiles(partitionFilters, if (onFiles) Nil else dataFilters)
+    val roots = searchFrom(index).filter(mayHaveState)
+    val changed = StateSearch.above(roots, conf).foldLeft(listed) { (files, state) =>
+      new OverlaidListing(index, files, covered(index, partitionFilters, files), accepts)
+        .over(state)
+    }
+    if ((changed ne listed) && isBucketed) {
+      throw ZOrderErrors.bucketsUnknown(delegate.rootPaths.mkString(", "))
+    }
+    if ((changed eq listed) && onFiles) index.listFiles(partitionFilters, dataFilters) else changed
+  }
+
+  /** Directories above which the state may lie: not every partition of a table of the catalog. */
+  private def searchFrom(index: InMemoryFileIndex): Seq[Path] =
+    table.flatMap(_.storage.locationUri).map(new Path(_)) match {
+      case Some(location) =>
+        val home = qualified(location)
+        home +: index.rootPaths.map(qualified).filterNot(r =>
+          r == home || r.getParent == home ||
+            Iterator.iterate(r)(_.getParent).takeWhile(_ != null).contains(home))
+      case None => index.rootPaths
+    }
+
+  // on object stores each look is a request of its own, and OPTIMIZE renames nothing there
+  private def mayHaveState(directory: Path): Boolean = {
+    val scheme = Option(directory.toUri.getScheme).getOrElse("file")
+    !CommittedOverlay.objectStores(scheme) || session.sessionState.conf
+      .getConfString(Settings.InPlaceSchemes.sessionKey, "").split(',').map(_.trim).contains(scheme)
+  }
+
+  private def covered(
+      index: InMemoryFileIndex,
+      filters: Seq[Expression],
+      listed: Seq[PartitionDirectory]) = new CoveredFolders(
+    index.rootPaths.map(qualified).toSet,
+    index.partitionSpec(),
+    options.get("basePath").map(b => qualified(new Path(b))),
+    options.get("recursiveFileLookup").exists(_.toBoolean),
+    getZoneId(options.getOrElse("timeZone", session.sessionState.conf.sessionLocalTimeZone)),
+    filters,
+    listed.exists(_.files.nonEmpty))
+
+  private lazy val accepts: FileStatus => Boolean = {
+    val filters = PathFilterFactory.create(options)
+    file => filters.forall(_.accept(file))
+  }
+
+  private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
+}
+
+private object CommittedOverlay {
+  val objectStores: Set[String] =
+    Set("s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs", "tos", "swift", "wasb", "wasbs")
+}
+
+/** A listing of Spark's, by folder. */
+private final class OverlaidListing(
+    index: InMemoryFileIndex,
+    listed: Seq[PartitionDirectory],
+    covered: CoveredFolders,
+    accepts: FileStatus => Boolean)
+    extends FolderListing {
+
+  private val partitioned = index.partitionSpec().partitionColumns.nonEmpty
+
+  // Spark lists a partition as one directory; without partitions, all files are together
+  private lazy val directories: JavaHashMap[Path, PartitionDirectory] = {
+    val map = new JavaHashMap[Path, PartitionDirectory]
+    listed.filter(_.files.nonEmpty).foreach { d =>
+      if (partitioned) map.put(d.files.head.getPath.getParent, d)
+      else {
+        d.files.groupBy(_.getPath.getParent)
+          .foreach { case (folder, files) => map.put(folder, d.copy(files = files)) }
+      }
+    }
+    map
+  }
+  private val known = mutable.HashMap.empty[Path, Option[Map[String, FileStatus]]]
+
+  override def files(folder: Path): Option[Map[String, FileStatus]] =
+    known.getOrElseUpdate(
+      folder,
+      Option(directories.get(folder)) match {
+        case Some(d) if covered.isBelowRoot(folder) =>
+          Some(d.files.map(f => f.getPath.getName -> f.fileStatus).toMap)
+        case None if covered.covers(folder) => Some(Map.empty)
+        case _ => None
+      })
+
+  override def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
+    val directory =
+      if (partitioned) Option(directories.get(folder)).filter(_ => covered.isBelowRoot(folder))
+      else if (covered.isAllOf(folder) && listed.size == 1) listed.headOption
+      else None
+    directory.map(_.files.iterator.map(_.fileStatus))
+  }
+
+  /** The listing with the runs of one table applied; the same object if they change nothing. */
+  def over(state: StateDirectory): Seq[PartitionDirectory] = {
+    val changed = new Overlay(state).over(this)
+    if (changed.isEmpty) listed
+    else {
+      val kept = if (partitioned) {
+        listed.filterNot(_.files.headOption.exists(f => changed.contains(f.getPath.getParent)))
+      } else {
+        listed.map(d =>
+          d.copy(files = d.files.filterNot(f =>
+            changed.contains(f.getPath.getParent))))
+      }
+      kept ++ changed.flatMap { case (folder, files) => directory(folder, files) }
+    }
+  }
+
+  private def directory(
+      folder: Path,
+      files: Map[String, FileStatus]): Option[PartitionDirectory] = {
+    val values =
+      Option(directories.get(folder)).map(_.values).orElse(covered.valuesOf(folder))
+    // options choose files by their final names
+    val accepted = files.toSeq.sortBy(_._1).collect {
+      case (name, file) if accepts(named(file, new Path(folder, new Path(null, null, name)))) =>
+        file
+    }
+    values.map(v => PartitionDirectory(v, accepted.toArray))
+  }
+
+  private def named(file: FileStatus, path: Path): FileStatus =
+    if (file.getPath == path) file
+    else {
+      new FileStatus(
+        file.getLen,
+        false,
+        file.getReplication.toInt,
+        file.getBlockSize,
+        file.getModificationTime,
+        path)
+    }
+}

@@ -1,0 +1,164 @@
+package io.sparkzorder.table.stats
+
+import java.math.{BigDecimal, BigInteger}
+
+import org.apache.parquet.io.api.Binary
+import org.apache.parquet.schema.LogicalTypeAnnotation.{TimestampLogicalTypeAnnotation, TimeUnit}
+import org.apache.parquet.schema.PrimitiveType
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
+
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.util.LeafNames
+
+/** Least and greatest value of a column, as Catalyst values. */
+final case class FileRange(min: Any, max: Any)
+
+/**
+ * The statistics of one column in a storage unit: a file, a row group or stripe, a page or stride. Values
+ * are of Parquet's own classes for the type of the file's column, for both formats; [[in]] turns them into
+ * values of a Catalyst type.
+ *
+ * @param nulls number of nulls, or -1 when it is not known
+ * @param min least value, or null when unknown or when all values are null
+ * @param max greatest value, null together with `min`
+ * @param known false when there may be values outside of min and max, so that these are null
+ * @param bytes of the column after compression
+ * @param noNaN statistics themselves show that no value is NaN
+ * @param values number of values that are not null, or -1 when it is not known
+ */
+final case class ColumnStats(
+    nulls: Long,
+    min: Any,
+    max: Any,
+    known: Boolean,
+    bytes: Long = 0L,
+    noNaN: Boolean = false,
+    values: Long = -1L) {
+
+  /** No row holds a value, so that no value is looked for in the unit. */
+  def onlyNulls: Boolean = known && min == null
+
+  /** Both bounds; None where they are not known or there is no value. */
+  def bounds: Option[(Any, Any)] = if (known && min != null) Some((min, max)) else None
+
+  /** [[bounds]] after [[in]], as a range of Catalyst values. */
+  def range: Option[FileRange] = bounds.map { case (a, b) => FileRange(a, b) }
+
+  /**
+   * The same with bounds as Catalyst values, so that they compare with values of rows; unknown where the
+   * file's type gives no such values.
+   *
+   * @param t of the file's column
+   */
+  def in(t: PrimitiveType, dataType: DataType): ColumnStats = bounds.fold(this) { case (a, b) =>
+    val both = for {
+      least <- ColumnStats.catalystValue(a, t, dataType)
+      greatest <- ColumnStats.catalystValue(b, t, dataType)
+    } yield copy(min = least, max = greatest)
+    both.getOrElse(copy(min = null, max = null, known = false))
+  }
+}
+
+object ColumnStats {
+
+  /** The statistics of no rows. */
+  val none: ColumnStats = ColumnStats(0, null, null, known = true)
+
+  /** Statistics that say nothing. */
+  val unknown: ColumnStats = ColumnStats(-1L, null, null, known = false)
+
+  /** The statistics of a column that the file lacks: it is NULL in every row. */
+  def onlyNulls(rows: Long): ColumnStats = ColumnStats(rows, null, null, known = true)
+
+  /** The statistics of two parts of a column together: unknown where they are unknown for one part. */
+  def merged(t: PrimitiveType, a: ColumnStats, b: ColumnStats): ColumnStats = {
+    val known = a.known && b.known
+    ColumnStats(
+      if (a.nulls < 0 || b.nulls < 0) -1L else a.nulls + b.nulls,
+      if (known) least(t, a.min, b.min) else null,
+      if (known) greatest(t, a.max, b.max) else null,
+      known,
+      a.bytes + b.bytes)
+  }
+
+  /** The lesser of two values of a column; null stands for none. */
+  def least(t: PrimitiveType, a: Any, b: Any): Any =
+    if (a == null) b else if (b == null || compare(t, a, b) <= 0) a else b
+
+  /** The greater of two values of a column; null stands for none. */
+  def greatest(t: PrimitiveType, a: Any, b: Any): Any =
+    if (a == null) b else if (b == null || compare(t, a, b) >= 0) a else b
+
+  /** Compares two values of a column as Parquet orders its type. */
+  def compare(t: PrimitiveType, a: Any, b: Any): Int =
+    t.comparator[Any]().compare(a, b)
+
+  /**
+   * A bound as a value of `dataType`, decoded with the file's own type and scale.
+   *
+   * @return None where the file's type gives no such value
+   */
+  private def catalystValue(value: Any, t: PrimitiveType, dataType: DataType): Option[Any] =
+    (value, dataType) match {
+      case (b: java.lang.Boolean, BooleanType) => Some(b.booleanValue)
+      case (n: Number, ByteType) => Some(n.byteValue)
+      case (n: Number, ShortType) => Some(n.shortValue)
+      case (n: Number, IntegerType | DateType | _: YearMonthIntervalType) => Some(n.intValue)
+      case (n: Number, LongType | _: DayTimeIntervalType) => Some(n.longValue)
+      case (n: java.lang.Float, FloatType) => Some(n.floatValue)
+      case (n: Number, DoubleType) => Some(n.doubleValue)
+      case (n: Number, TimestampType | TimestampNTZType) => Some(micros(n.longValue, t))
+      case (n: Number, d: DecimalType) => decimal(BigInteger.valueOf(n.longValue), t, d)
+      case (b: Binary, d: DecimalType) => decimal(new BigInteger(b.getBytes), t, d)
+      // the 16 bytes of a UUID, which Iceberg shows as text, are no text
+      case (b: Binary, _: StringType) if t.getPrimitiveTypeName == PrimitiveTypeName.BINARY =>
+        Some(UTF8String.fromBytes(b.getBytes))
+      case (b: Binary, BinaryType) => Some(b.getBytes)
+      // TIME of Spark 4.1: nanoseconds in memory, microseconds in files
+      case (n: Number, other) if other.typeName.startsWith("time(") => Some(n.longValue * 1000L)
+      case _ => None
+    }
+
+  private def micros(value: Long, t: PrimitiveType): Long = t.getLogicalTypeAnnotation match {
+    case ts: TimestampLogicalTypeAnnotation if ts.getUnit == TimeUnit.MILLIS => value * 1000L
+    case _ => value
+  }
+
+  private def decimal(unscaled: BigInteger, t: PrimitiveType, d: DecimalType): Option[Decimal] = {
+    val scale = t.getLogicalTypeAnnotation match {
+      case a: org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation =>
+        a.getScale
+      case _ => d.scale
+    }
+    Some(Decimal(new BigDecimal(unscaled, scale), d.precision, d.scale))
+  }
+}
+
+object FileRange {
+
+  /**
+   * The ranges of a column in files, from their footers; files of only NULLs are left out.
+   *
+   * @return None for a file whose min/max say nothing, so that it must be read
+   */
+  def ofFooters(
+      column: OrderingColumn,
+      footers: Seq[Footer],
+      sameName: (String, String) => Boolean): Seq[Option[FileRange]] =
+    footers.filter(_.rows > 0)
+      .map(f =>
+        leaf(column, f, sameName).fold(ColumnStats.onlyNulls(f.rows)) { i =>
+          f.leaves(i).in(f.schema.getColumns.get(i).getPrimitiveType, column.dataType)
+        })
+      .filterNot(_.onlyNulls).map(_.range)
+
+  /** Position of a column among the leaves of a file, if the file has it. */
+  def leaf(
+      column: OrderingColumn,
+      footer: Footer,
+      sameName: (String, String) => Boolean): Option[Int] =
+    LeafNames.position(footer.schema, column.parts, sameName)
+}

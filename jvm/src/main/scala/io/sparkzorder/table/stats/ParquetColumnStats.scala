@@ -1,0 +1,107 @@
+package io.sparkzorder.table.stats
+
+import java.nio.ByteBuffer
+
+import scala.collection.JavaConverters._
+
+import org.apache.parquet.column.statistics.Statistics
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
+import org.apache.parquet.internal.column.columnindex.ColumnIndex
+import org.apache.parquet.schema.PrimitiveType
+
+import org.apache.spark.sql.types.DataType
+
+import io.sparkzorder.table.{DataFile, OrderingColumn}
+import io.sparkzorder.util.LeafNames
+
+/** Statistics of Parquet (of row groups and pages) as [[ColumnStats]]. */
+private[sparkzorder] object ParquetColumnStats {
+
+  /** The statistics of a column chunk, which is a column in one row group. */
+  def of(chunk: ColumnChunkMetaData): ColumnStats = {
+    val s: Statistics[_] = chunk.getStatistics
+    val hasNulls = s != null && s.isNumNullsSet
+    val nulls = if (hasNulls) s.getNumNulls else -1L
+    val bytes = chunk.getTotalSize
+    if (hasNulls && s.getNumNulls == chunk.getValueCount) {
+      ColumnStats(nulls, null, null, known = true, bytes)
+    } else if (s == null || s.isEmpty || !s.hasNonNullValue) {
+      ColumnStats(nulls, null, null, known = false, bytes)
+    } else ColumnStats(nulls, s.genericGetMin, s.genericGetMax, known = true, bytes)
+  }
+
+  /** The statistics of each page of a chunk. A chunk without page index is one page without statistics. */
+  def ofPages(reader: ParquetFileReader, rows: Long, chunk: ColumnChunkMetaData): Seq[UnitStats] =
+    Option(reader.readOffsetIndex(chunk)) match {
+      case None => Seq(UnitStats(rows, ColumnStats.unknown))
+      case Some(places) =>
+        val index = Option(reader.readColumnIndex(chunk))
+        (0 until places.getPageCount).map { i =>
+          val n = places.getLastRowIndex(i, rows) - places.getFirstRowIndex(i) + 1
+          UnitStats(n, index.fold(ColumnStats.unknown)(page(_, i, n, chunk.getPrimitiveType)))
+        }
+    }
+
+  private def page(index: ColumnIndex, i: Int, rows: Long, t: PrimitiveType): ColumnStats =
+    if (index.getNullPages.get(i)) ColumnStats.onlyNulls(rows)
+    else {
+      val s: Statistics[_] = Statistics.getBuilderForReading(t)
+        .withMin(bytes(index.getMinValues.get(i)))
+        .withMax(bytes(index.getMaxValues.get(i)))
+        .build()
+      if (s.hasNonNullValue) ColumnStats(-1L, s.genericGetMin, s.genericGetMax, known = true)
+      else ColumnStats.unknown
+    }
+
+  private def bytes(buffer: ByteBuffer): Array[Byte] = {
+    val copy = buffer.duplicate()
+    val out = new Array[Byte](copy.remaining)
+    copy.get(out)
+    out
+  }
+}
+
+/** [[FileColumns]] of Parquet files. */
+private[sparkzorder] object ParquetColumns {
+
+  def read(
+      file: DataFile,
+      reader: ParquetFileReader,
+      columns: Seq[OrderingColumn],
+      withPages: Boolean,
+      sameName: (String, String) => Boolean): FileColumns = {
+    val schema = reader.getFileMetaData.getSchema
+    val groups = reader.getRowGroups.asScala.toIndexedSeq
+    val read = columns.map { c =>
+      LeafNames.position(schema, c.parts, sameName) match {
+        case None =>
+          FileColumn.absent(groups.map(_.getRowCount), withPages)
+        case Some(i) => column(reader, groups, i, c.dataType, withPages)
+      }
+    }
+    FileColumns(file, groups.map(_.getRowCount).sum, read.toIndexedSeq)
+  }
+
+  /** @param leaf position among the leaf columns */
+  private def column(
+      reader: ParquetFileReader,
+      groups: IndexedSeq[BlockMetaData],
+      leaf: Int,
+      dataType: DataType,
+      withPages: Boolean): FileColumn = {
+    val descriptor = reader.getFileMetaData.getSchema.getColumns.get(leaf)
+    val (t, path) = (descriptor.getPrimitiveType, descriptor.getPath)
+    val chunks = groups.map { g =>
+      g -> g.getColumns.asScala.find(_.getPath.toArray.sameElements(path)).get
+    }
+    val parts = chunks.map { case (g, c) => UnitStats(g.getRowCount, ParquetColumnStats.of(c)) }
+    val whole = parts.map(_.stats).foldLeft(ColumnStats.none)(ColumnStats.merged(t, _, _))
+    def in(u: UnitStats) = u.copy(stats = u.stats.in(t, dataType))
+    val pages = if (!withPages) None
+    else Some(chunks.map { case (g, c) =>
+      ParquetColumnStats.ofPages(reader, g.getRowCount, c).map(in)
+    })
+    FileColumn.of(in(UnitStats(parts.map(_.rows).sum, whole)), parts.map(in), pages)
+  }
+}
