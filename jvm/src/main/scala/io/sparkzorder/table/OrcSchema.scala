@@ -15,7 +15,7 @@ import org.apache.spark.sql.internal.SQLConf.ParquetOutputTimestampType
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.LeafNames
+import io.sparkzorder.util.ColumnLookup
 
 /**
  * A leaf column of an ORC file.
@@ -50,7 +50,7 @@ final class OrcSchema private (
 
   /** The leaf column of a name, in any spelling that counts as the same. */
   def leaf(parts: Seq[String], sameName: (String, String) => Boolean): Option[OrcLeaf] =
-    LeafNames.position(parquet, parts, sameName).map(leaves(_))
+    ColumnLookup.position(parquet, parts, sameName).map(leaves(_))
 }
 
 object OrcSchema {

@@ -14,7 +14,7 @@ import org.apache.parquet.schema.PrimitiveType
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.stats.{ColumnStats, Footer}
-import io.sparkzorder.util.LeafNames
+import io.sparkzorder.util.ColumnLookup
 
 /**
  * Compares rewritten files with their inputs by their footers, folder by folder: row counts exactly;
@@ -136,7 +136,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
   private def position(f: Footer, path: Seq[String]): Option[(Int, ColumnDescriptor)] =
     positions.getOrElseUpdate(
       (f.schema, path),
-      LeafNames.position(f.schema, path, sameName).map(i => (i, f.schema.getColumns.get(i))))
+      ColumnLookup.position(f.schema, path, sameName).map(i => (i, f.schema.getColumns.get(i))))
 
   /** A type without name, id and repetition: what decides whether values can be compared. */
   private def shape(t: PrimitiveType): PrimitiveType =

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   ExprId,
   GetStructField
 }
+import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns.EXISTS_DEFAULT_COLUMN_METADATA_KEY
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /**
@@ -39,7 +40,7 @@ private[sparkzorder] final class TableColumns(
         case Some(field) =>
           // Spark reads by the attributes; a field that it has pruned has lost its default
           val hasDefault = Seq(field.metadata, a.metadata)
-            .exists(_.contains(TableColumns.ExistenceDefault))
+            .exists(_.contains(EXISTS_DEFAULT_COLUMN_METADATA_KEY))
           Right(DataColumn(Seq(field.name), a.dataType, nullWhereMissing = !hasDefault))
       }
     case g: GetStructField =>
@@ -61,7 +62,6 @@ private[sparkzorder] object TableColumns {
   // keys of Spark's own, which it keeps private
   private val CharVarchar = "__CHAR_VARCHAR_TYPE_STRING"
   private val MetadataColumn = "__metadata_col"
-  private val ExistenceDefault = "EXISTS_DEFAULT"
 
   // also inside a struct; not the end of varchar(
   private val char = "(?i)\\bchar\\(".r

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.util.LeafNames
+import io.sparkzorder.util.ColumnLookup
 
 /** Least and greatest value of a column, as Catalyst values. */
 final case class FileRange(min: Any, max: Any)
@@ -160,5 +160,5 @@ object FileRange {
       column: OrderingColumn,
       footer: Footer,
       sameName: (String, String) => Boolean): Option[Int] =
-    LeafNames.position(footer.schema, column.parts, sameName)
+    ColumnLookup.position(footer.schema, column.parts, sameName)
 }

@@ -18,7 +18,7 @@ import org.apache.spark.sql.sparkzorder.SparkPrivate
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrcSchema, ParquetFiles}
-import io.sparkzorder.util.Sharing
+import io.sparkzorder.util.Interner
 
 /**
  * The footer of one data file, reduced to what OPTIMIZE needs. Footers of both formats are in terms of
@@ -110,7 +110,7 @@ object FooterReader {
 
 /** Reads footers of Parquet files by parquet-hadoop's own reader. */
 private[sparkzorder] final class ParquetFooters(conf: Configuration) extends (DataFile => Footer) {
-  private val sharing = new Sharing
+  private val sharing = new Interner
   // made once: without a configuration at hand, making them reads Hadoop's XML files, which takes ten
   // times as long as reading a footer
   private val options = HadoopReadOptions.builder(conf).build()

@@ -13,12 +13,12 @@ import org.apache.orc.{CompressionKind, OrcFile, Reader, TypeDescription}
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.{DataFile, OrcFiles, OrcSchema}
-import io.sparkzorder.util.Sharing
+import io.sparkzorder.util.Interner
 
 /** Reads footers of ORC files by ORC's own reader, and translates them to terms of Parquet. */
 private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFile => Footer) {
   private val schemas = new ConcurrentHashMap[TypeDescription, OrcSchema]
-  private val sharing = new Sharing
+  private val sharing = new Interner
 
   override def apply(file: DataFile): Footer = OrcFooters.withFile(file, conf) { reader =>
     val schema =

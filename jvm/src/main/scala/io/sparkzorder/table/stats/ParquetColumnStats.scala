@@ -13,7 +13,7 @@ import org.apache.parquet.schema.PrimitiveType
 import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.table.{DataFile, OrderingColumn}
-import io.sparkzorder.util.LeafNames
+import io.sparkzorder.util.ColumnLookup
 
 /** Statistics of Parquet (of row groups and pages) as [[ColumnStats]]. */
 private[sparkzorder] object ParquetColumnStats {
@@ -74,7 +74,7 @@ private[sparkzorder] object ParquetColumns {
     val schema = reader.getFileMetaData.getSchema
     val groups = reader.getRowGroups.asScala.toIndexedSeq
     val read = columns.map { c =>
-      LeafNames.position(schema, c.parts, sameName) match {
+      ColumnLookup.position(schema, c.parts, sameName) match {
         case None =>
           FileColumn.absent(groups.map(_.getRowCount), withPages)
         case Some(i) => column(reader, groups, i, c.dataType, withPages)

@@ -3,7 +3,7 @@ package io.sparkzorder.util
 import java.util.concurrent.ConcurrentHashMap
 
 /** Replaces equal values by one object: thousands of files share few schemas and key-values. */
-private[sparkzorder] final class Sharing {
+private[sparkzorder] final class Interner {
   private val seen = new ConcurrentHashMap[Any, Any]
 
   def apply[T](value: T): T = {

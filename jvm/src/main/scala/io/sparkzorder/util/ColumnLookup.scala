@@ -5,7 +5,7 @@ import scala.collection.JavaConverters._
 import org.apache.parquet.schema.MessageType
 
 /** Finds the leaf columns of a file by name. */
-private[sparkzorder] object LeafNames {
+private[sparkzorder] object ColumnLookup {
 
   /**
    * The position of a column among the leaf columns. An exact match wins over a name that
