@@ -68,11 +68,11 @@ class OptimizeParametersSuite extends ParserTestBase {
         assert(TestConditions.of(e).startsWith("UNRESOLVED_COLUMN"), text)
         assert((e.line, e.startPosition) === ((Some(line), Some(position))), e.getMessage)
       }
-    }
-    for (text <- Seq("OPTIMIZE t WHERE p = :y ZORDER BY (a)", "OPTIMIZE t\nWHERE\np = :y")) {
-      val e = intercept[AnalysisException](spark.sql(text, Map[String, Any]("x" -> 1)))
-      assert(TestConditions.of(e) === "UNBOUND_SQL_PARAMETER")
-      assert(!e.getMessage.contains("SELECT"), e.getMessage)
+      for (text <- Seq("OPTIMIZE pt WHERE p = :y ZORDER BY (a)", "OPTIMIZE pt\nWHERE\np = :y")) {
+        val e = intercept[AnalysisException](spark.sql(text, Map[String, Any]("x" -> 1)))
+        assert(TestConditions.of(e) === "UNBOUND_SQL_PARAMETER")
+        assert(!e.getMessage.contains("SELECT"), e.getMessage)
+      }
     }
   }
 

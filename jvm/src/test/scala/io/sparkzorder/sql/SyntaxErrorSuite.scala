@@ -76,8 +76,8 @@ class SyntaxErrorSuite extends ParserTestBase {
       """OPTIMIZE t
         |PLEASE
         |^^^""".stripMargin,
-    "OPTIMIZE t ZORDER BY (a, größe)" ->
-      """OPTIMIZE t ZORDER BY (a, größe)
+    "OPTIMIZE t ZORDER BY (a, öl)" ->
+      """OPTIMIZE t ZORDER BY (a, öl)
         |-------------------------^^^""".stripMargin,
     "SHOW SKIPPING FOR\nSELECT a FROM t WHERE a =" ->
       """SHOW SKIPPING FOR
