@@ -25,7 +25,7 @@ class ScanMetricsSuite extends ScanTestBase {
           val Seq(scan) = scansOf(df)
           assert(scan.supportsColumnar === (vectorized == "true" && wholeStage == "true"))
           assert(counts(scan) === Seq(16, 1, 15, 0))
-          assert(scan.metrics(byCause("a")).value === 12 && scan.metrics(byCause("b")).value === 3)
+          assert(scan.metrics(prunedBy("a")).value === 12 && scan.metrics(prunedBy("b")).value === 3)
           assert(scan.metrics("numFiles").value === 1)
         }
       }
@@ -101,7 +101,7 @@ class ScanMetricsSuite extends ScanTestBase {
           assert(scan.metrics("numFiles").value === 4)
           // listed with what is known while it is planned
           val all = relationOf(scan).location.asInstanceOf[ZOrderFileIndex]
-            .knownNumbers(scan.partitionFilters, scan.dataFilters).get
+            .knownMetrics(scan.partitionFilters, scan.dataFilters).get
           assert(all.total === (if (where.contains("p <")) 32 else 48))
         }
         val shown = sql(
