@@ -1,7 +1,7 @@
 package io.sparkzorder.cluster
 
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.table.stats.{FileSpan, Footer}
+import io.sparkzorder.table.stats.{FileSpan, ScannedFile}
 
 /**
  * Which files of a folder are rewritten together with the files that have come since its last layout.
@@ -30,7 +30,7 @@ final class MergeRule(
    * @param runOf the run that made each file; None for a new one
    * @return positions of the files to rewrite; none when no file is new
    */
-  def choose(footers: IndexedSeq[Footer], runOf: IndexedSeq[Option[String]]): Set[Int] = {
+  def choose(footers: IndexedSeq[ScannedFile], runOf: IndexedSeq[Option[String]]): Set[Int] = {
     val added = footers.indices.filter(runOf(_).isEmpty)
     if (added.isEmpty) Set.empty
     else {
@@ -58,7 +58,7 @@ final class MergeRule(
    * gathered so far, as a binary counter carries.
    */
   private def affordable(
-      footers: IndexedSeq[Footer],
+      footers: IndexedSeq[ScannedFile],
       first: Set[Int],
       runs: Seq[Seq[Int]]): Seq[Seq[Int]] =
     if (columns.size > 1) runs
@@ -67,7 +67,7 @@ final class MergeRule(
       runs.zip(gathered).takeWhile { case (r, sum) => bytes(footers, r) <= sum }.map(_._1)
     }
 
-  private def bytes(footers: IndexedSeq[Footer], files: Iterable[Int]): Double =
+  private def bytes(footers: IndexedSeq[ScannedFile], files: Iterable[Int]): Double =
     files.iterator.map(footers(_).file.length.toDouble).sum
 
   private def filesOf(bytes: Double): Double =
@@ -77,7 +77,7 @@ final class MergeRule(
   private def ideal(bytes: Double): Double =
     math.pow(filesOf(bytes), 1.0 - 1.0 / columns.size)
 
-  private final class Overlap(spans: Seq[FileSpan], footers: IndexedSeq[Footer]) {
+  private final class Overlap(spans: Seq[FileSpan], footers: IndexedSeq[ScannedFile]) {
     private val idealOfAll = ideal(bytes(footers, footers.indices))
 
     def excess(meanFiles: Double): Double = meanFiles / idealOfAll

@@ -10,7 +10,7 @@ import org.apache.parquet.schema.MessageType
 
 import org.apache.spark.sql.catalyst.util.{DateTimeConstants, RebaseDateTime}
 
-import io.sparkzorder.table.stats.{ColumnStats, Footer}
+import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 
 /**
  * Which leaf columns are indexed.
@@ -46,7 +46,7 @@ final class FooterEntries(choice: ColumnChoice) {
   private val layouts = new IdentityHashMap[MessageType, SchemaLayout]
 
   /** @param path of the file relative to the table's root */
-  def of(footer: Footer, path: String): FileEntry = {
+  def of(footer: ScannedFile, path: String): FileEntry = {
     val layout = layouts.computeIfAbsent(footer.schema, s => new SchemaLayout(s, choice))
     val leaves = layout.indexed.map { case (i, column) =>
       FooterEntries.leaf(column, footer.leaves(i), footer)
@@ -71,7 +71,7 @@ private final class SchemaLayout(schema: MessageType, choice: ColumnChoice) {
 
 private object FooterEntries {
 
-  def leaf(column: IndexedColumn, stats: ColumnStats, footer: Footer): LeafEntry = {
+  def leaf(column: IndexedColumn, stats: ColumnStats, footer: ScannedFile): LeafEntry = {
     val t = column.leafType
     val bounds = stats.bounds.filter(_ => t.hasBounds)
       .flatMap { case (min, max) => IndexValue.bounds(min, max, t) }
@@ -92,7 +92,7 @@ private object FooterEntries {
    * ORC stores an instant as a local time, which each reader takes in its own zone: the driver that makes
    * the entry, a worker, or a later session. The clocks of two zones differ by little more than a day.
    */
-  private def inEveryZone(bounds: (Any, Any), t: LeafType, footer: Footer): (Any, Any) =
+  private def inEveryZone(bounds: (Any, Any), t: LeafType, footer: ScannedFile): (Any, Any) =
     (bounds, t) match {
       case ((min: Long, max: Long), TimestampLeaf(_, true)) if footer.orc.isDefined =>
         (min - TwoDays, if (max > Long.MaxValue - TwoDays) Long.MaxValue else max + TwoDays)
@@ -105,7 +105,7 @@ private object FooterEntries {
    * False for dates before 1582 and instants before 1900 that a reader may convert from another calendar:
    * those of Spark 2, of Spark's legacy mode and, by a setting of the session, of other writers.
    */
-  private def sameInEveryCalendar(min: Any, t: LeafType, footer: Footer): Boolean = (min, t) match {
+  private def sameInEveryCalendar(min: Any, t: LeafType, footer: ScannedFile): Boolean = (min, t) match {
     case (days: Long, DateLeaf) => isProleptic(footer) || days >= RebaseDateTime.lastSwitchJulianDay
     case (value: Long, TimestampLeaf(millis, true)) =>
       isProleptic(footer) ||
@@ -115,7 +115,7 @@ private object FooterEntries {
   }
 
   // as Spark's DataSourceUtils decides it
-  private def isProleptic(footer: Footer): Boolean =
+  private def isProleptic(footer: ScannedFile): Boolean =
     footer.keyValues.get("org.apache.spark.version").exists(_ >= "3.0.0") &&
       !footer.keyValues.contains("org.apache.spark.legacyDateTime")
 

@@ -11,7 +11,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.log.{Record, StateDirectory}
 import io.sparkzorder.table.{DataFile, DataFormat}
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.Paths
 
 /**
@@ -29,7 +29,7 @@ object IndexUpdate extends Logging {
   def after(
       state: StateDirectory,
       record: Record,
-      footers: Seq[Footer],
+      footers: Seq[ScannedFile],
       ordering: Seq[Seq[String]],
       conf: Configuration): Unit = guarded(state.root) {
     update(state, conf, ordering, replaced(Seq(record))) { choice =>
@@ -75,7 +75,7 @@ object IndexUpdate extends Logging {
    */
   def ofCopy(
       state: StateDirectory,
-      footers: Seq[Footer],
+      footers: Seq[ScannedFile],
       ordering: Seq[Seq[String]],
       chosen: Option[Seq[Seq[String]]],
       conf: Configuration): Unit = guarded(state.root) {

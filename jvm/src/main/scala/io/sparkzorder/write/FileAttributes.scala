@@ -14,7 +14,7 @@ import org.apache.hadoop.security.AccessControlException
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.table.TableFiles
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.RawFiles
 
 /**
@@ -28,7 +28,7 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
    * @param inputs the replaced files
    * @param written the new files; a file's `folder` is that of its inputs
    */
-  def copy(inputs: TableFiles, written: Seq[Footer]): Unit = {
+  def copy(inputs: TableFiles, written: Seq[ScannedFile]): Unit = {
     val models = inputs.files.groupBy(_.folder).map { case (f, own) => f -> own.head.status }
     written.foreach { w =>
       models.get(w.file.folder).foreach { model =>

@@ -13,7 +13,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.{
 import org.apache.parquet.schema.PrimitiveType
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.table.stats.{ColumnStats, Footer}
+import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 import io.sparkzorder.util.ColumnLookup
 
 /**
@@ -33,7 +33,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
    * @return number of (folder, leaf) pairs that could not be compared
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_VERIFICATION_FAILED
    */
-  def check(inputs: Seq[Footer], outputs: Seq[Footer], hasDefault: String => Boolean): Int = {
+  def check(inputs: Seq[ScannedFile], outputs: Seq[ScannedFile], hasDefault: String => Boolean): Int = {
     val before = inputs.groupBy(_.file.folder.path)
     val after = outputs.groupBy(_.file.folder.path)
     (before.keySet ++ after.keySet).toSeq.sortBy(_.toString).map { f =>
@@ -43,8 +43,8 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
 
   private def checkFolder(
       folder: Path,
-      before: Seq[Footer],
-      after: Seq[Footer],
+      before: Seq[ScannedFile],
+      after: Seq[ScannedFile],
       hasDefault: String => Boolean): Int = {
     val (rowsBefore, rowsAfter) = (before.map(_.rows).sum, after.map(_.rows).sum)
     if (rowsBefore != rowsAfter) fail(folder, s"it had $rowsBefore rows and has $rowsAfter")
@@ -67,10 +67,10 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
   /** Compares the number of values where both sides have it (ORC does, also inside lists and maps). */
   private def checkValues(
       folder: Path,
-      before: Seq[Footer],
-      after: Seq[Footer],
+      before: Seq[ScannedFile],
+      after: Seq[ScannedFile],
       path: Seq[String]): Unit = {
-    def counts(footers: Seq[Footer]) =
+    def counts(footers: Seq[ScannedFile]) =
       footers.flatMap(f => position(f, path).map { case (i, _) => f.leaves(i).values })
     val (old, now) = (counts(before), counts(after))
     if (old.forall(_ >= 0) && now.forall(_ >= 0) && old.sum != now.sum) {
@@ -103,7 +103,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
   }
 
   /** Sums a leaf over the files of a folder; a file without it holds only nulls of it. */
-  private def summary(footers: Seq[Footer], path: Seq[String]): Leaf =
+  private def summary(footers: Seq[ScannedFile], path: Seq[String]): Leaf =
     footers.foldLeft(Leaf(0, null, null, known = true, None)) { (sofar, f) =>
       position(f, path) match {
         case None =>
@@ -122,7 +122,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
     }
 
   /** Old Spark and its legacy mode count days before 1582 by the calendar of that time. */
-  private def isRebased(f: Footer, t: PrimitiveType): Boolean = {
+  private def isRebased(f: ScannedFile, t: PrimitiveType): Boolean = {
     val legacy = f.keyValues.contains("org.apache.spark.legacyDateTime") ||
       f.keyValues.get("org.apache.spark.version").exists(_.matches("[12]\\..*"))
     legacy && (t.getLogicalTypeAnnotation match {
@@ -133,7 +133,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
 
   private val positions = mutable.HashMap.empty[(Any, Seq[String]), Option[(Int, ColumnDescriptor)]]
 
-  private def position(f: Footer, path: Seq[String]): Option[(Int, ColumnDescriptor)] =
+  private def position(f: ScannedFile, path: Seq[String]): Option[(Int, ColumnDescriptor)] =
     positions.getOrElseUpdate(
       (f.schema, path),
       ColumnLookup.position(f.schema, path, sameName).map(i => (i, f.schema.getColumns.get(i))))

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.apache.spark.sql.types.DoubleType
 
 import io.sparkzorder.table.{DataFile, OrderingColumn}
-import io.sparkzorder.table.stats.{ColumnStats, Footer}
+import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 
 /**
  * The rule on made-up files, whose rows fill boxes: 64 equal inserts without any order, and after each
@@ -69,7 +69,7 @@ class MergeRuleSuite extends AnyFunSuite {
     mean / math.pow(files.size, 1 - 1.0 / columns)
   }
 
-  private def footer(i: Int, box: Boxed, schema: MessageType): Footer = Footer(
+  private def footer(i: Int, box: Boxed, schema: MessageType): ScannedFile = ScannedFile(
     DataFile.alone(new FileStatus(target, false, 1, 1L, 0L, new Path(s"/t/f$i"))),
     rows = 10000,
     uncompressed = target,

@@ -9,14 +9,14 @@ import org.apache.parquet.schema.MessageTypeParser
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.sparkzorder.table.DataFile
-import io.sparkzorder.table.stats.{ColumnStats, Footer}
+import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 import io.sparkzorder.util.RawFiles
 
 /** Whose bounds of FLOAT and DOUBLE columns say that no value is NaN. */
 class FooterEntriesSuite extends AnyFunSuite {
   private val conf = new Configuration()
 
-  private def footer(createdBy: String): Footer = Footer(
+  private def footer(createdBy: String): ScannedFile = ScannedFile(
     DataFile.alone(new FileStatus(10L, false, 1, 100L, 5L, new Path("file:/t/a.parquet"))),
     2L,
     16L,

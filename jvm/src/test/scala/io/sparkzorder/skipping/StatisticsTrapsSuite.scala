@@ -6,18 +6,18 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.index.{ColumnChoice, ColumnValues, FooterEntries, LeafEntry, LongStats}
 import io.sparkzorder.table.{ParquetFiles, PathTarget, TableLister}
-import io.sparkzorder.table.stats.{Footer, FooterReader}
+import io.sparkzorder.table.stats.{ScannedFile, FooterReader}
 
 /** Bugs of peers in which skipping loses rows by wrong statistics, each as a test of its own. */
 class StatisticsTrapsSuite extends SkippingTestBase {
 
-  private def footerOf(dir: File): Footer = {
+  private def footerOf(dir: File): ScannedFile = {
     val files =
       new TableLister(SparkLine.session(spark), PathTarget(dir.getPath, ParquetFiles)).list().files
     FooterReader.read(files, spark.sessionState.newHadoopConf(), ParquetFiles).head
   }
 
-  private def entryOf(footer: Footer): LeafEntry =
+  private def entryOf(footer: ScannedFile): LeafEntry =
     new FooterEntries(ColumnChoice()).of(footer, "f").leaves.head
 
   test("NaN: a chunk with NaN has no bounds, and NaN is the greatest value (hudi#18754)") {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 
 import io.sparkzorder.log.StateTestBase
 import io.sparkzorder.table.{DataFile, Folder}
-import io.sparkzorder.table.stats.{ColumnStats, Footer}
+import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 
 class VerificationSuite extends StateTestBase {
   private val schema = MessageTypeParser.parseMessageType(
@@ -21,7 +21,7 @@ class VerificationSuite extends StateTestBase {
       leaves: Seq[ColumnStats],
       folder: Int = 0,
       s: MessageType = schema) =
-    Footer(
+    ScannedFile(
       DataFile(folders(folder), new FileStatus(1, false, 1, 1, 1, new Path("/t/f"))),
       rows,
       1L,
@@ -35,7 +35,7 @@ class VerificationSuite extends StateTestBase {
   private val b = bounds(0, 1L, 2L)
   private val verification = new Verification("the table", _ equalsIgnoreCase _)
 
-  private def check(before: Seq[Footer], after: Seq[Footer]): Int =
+  private def check(before: Seq[ScannedFile], after: Seq[ScannedFile]): Int =
     verification.check(before, after, _ => false)
 
   private val failed = "ZORDER_VERIFICATION_FAILED"

@@ -9,15 +9,15 @@ import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.table.DataFile
 import io.sparkzorder.table.schema.TableSchema
-import io.sparkzorder.table.stats.{Footer, FooterReader}
+import io.sparkzorder.table.stats.{ScannedFile, FooterReader}
 import io.sparkzorder.write.{FilePlaces, FileWriter, OutputSpec, Verification, WrittenFile}
 
 /** A new file, as its task reported it and as its own footer describes it. */
-private[optimize] final case class OutputFile(written: WrittenFile, footer: Footer)
+private[optimize] final case class OutputFile(written: WrittenFile, footer: ScannedFile)
 
 /** The new files of a batch, in the order of their numbers. */
 private[optimize] final case class BatchOutput(files: IndexedSeq[OutputFile], shuffleBytes: Long) {
-  def footers: IndexedSeq[Footer] = files.map(_.footer)
+  def footers: IndexedSeq[ScannedFile] = files.map(_.footer)
 }
 
 /** Writes the files of a batch and verifies them against their inputs; for every destination. */

@@ -8,7 +8,7 @@ import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.{Leftovers, Retention}
 import io.sparkzorder.table.{DataFile, TableFiles}
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 
 /**
  * What a batch has written.
@@ -17,7 +17,7 @@ import io.sparkzorder.table.stats.Footer
  * @param removed files that are no longer in the table
  */
 private[optimize] final case class BatchOutcome(
-    added: IndexedSeq[Footer],
+    added: IndexedSeq[ScannedFile],
     removed: Seq[DataFile],
     shuffleBytes: Long,
     publishMs: Long,

@@ -5,7 +5,7 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.report.{PointQueries, ValueDistribution}
-import io.sparkzorder.table.stats.{FileRange, Footer}
+import io.sparkzorder.table.stats.{FileRange, ScannedFile}
 
 /** Sizes of files in bytes; all but the totals are NULL when there is no file. */
 final case class FileSizes(lengths: Seq[Long]) {
@@ -163,7 +163,7 @@ private[optimize] final class ResultRow(
   private def columns: Seq[ColumnGain] =
     inputs.columns.zipWithIndex.map { case (c, i) =>
       val values = ValueDistribution.of(plans.flatMap(_.weighted(i)))
-      def mean(footers: Seq[Footer]) = PointQueries.meanFiles(
+      def mean(footers: Seq[ScannedFile]) = PointQueries.meanFiles(
         FileRange.ofFooters(c, footers, inputs.session.sessionState.conf.resolver),
         values)
       val rewritten =
@@ -175,7 +175,7 @@ private[optimize] final class ResultRow(
     }
 
   /** Files of folders that are rewritten in part; a query of these folders reads them as well. */
-  private lazy val kept: Seq[Footer] = {
+  private lazy val kept: Seq[ScannedFile] = {
     val rewritten = plans.flatMap(_.inputs.files.map(_.file))
     val (paths, folders) = (rewritten.map(_.path).toSet, rewritten.map(_.folder).toSet)
     inputs.files.filter(f => folders(f.file.folder) && !paths(f.file.path))

@@ -8,7 +8,7 @@ import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.log.RunHistory
 import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
 import io.sparkzorder.table.schema.TableSchema
-import io.sparkzorder.table.stats.{Footer, FooterReader}
+import io.sparkzorder.table.stats.{ScannedFile, FooterReader}
 import io.sparkzorder.write.OutputSpec
 
 /**
@@ -27,7 +27,7 @@ private[sparkzorder] final case class RewriteInputs(
     columns: Seq[OrderingColumn]) {
 
   def listed: TableFiles = scanned.listed
-  def files: IndexedSeq[Footer] = scanned.files
+  def files: IndexedSeq[ScannedFile] = scanned.files
   def rows: Long = scanned.rows
 
   /**

@@ -11,7 +11,7 @@ import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.Record
 import io.sparkzorder.table.Folder
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.write.OutputSpec
 
 /** How rows come to their files: [[Cluster]] by ordering columns, [[Compact]] as they stand. */
@@ -131,8 +131,8 @@ private[optimize] final class Compact(inputs: RewriteInputs, copyAll: Boolean)
       })
   }
 
-  private def grouped(files: Seq[Footer]): Seq[Seq[Footer]] = {
-    val groups = ArrayBuffer(ArrayBuffer.empty[Footer])
+  private def grouped(files: Seq[ScannedFile]): Seq[Seq[ScannedFile]] = {
+    val groups = ArrayBuffer(ArrayBuffer.empty[ScannedFile])
     var bytes = 0L
     files.foreach { f =>
       if (bytes > 0 && bytes + f.file.length > targetBytes) {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.cluster.InputFrame
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.TableFiles
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 
 /**
  * `verify=full`: two order-independent sums of 64-bit hashes over all columns of every row, 128 bits
@@ -18,7 +18,7 @@ import io.sparkzorder.table.stats.Footer
 private[optimize] final class RowChecksum(p: RewriteInputs) {
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_VERIFICATION_FAILED */
-  def check(inputs: TableFiles, written: Seq[Footer]): Unit = {
+  def check(inputs: TableFiles, written: Seq[ScannedFile]): Unit = {
     val output = inputs.copy(files = written.map(_.file).toIndexedSeq)
     val before = sums(inputs)
     val after = sums(output)

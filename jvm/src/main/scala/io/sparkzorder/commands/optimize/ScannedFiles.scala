@@ -5,23 +5,23 @@ import scala.collection.mutable.ArrayBuffer
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.{Folder, TableFiles}
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 
 /**
- * Listed files together with their footers; each footer holds its own file.
+ * Files of a table whose footers have been read.
  *
  * @param table root and folders of the files
  * @param files in the order of their paths
  */
-private[sparkzorder] final class ScannedFiles(table: TableFiles, val files: IndexedSeq[Footer]) {
+private[sparkzorder] final class ScannedFiles(table: TableFiles, val files: IndexedSeq[ScannedFile]) {
 
   /** The same files as a listing. */
   val listed: TableFiles = table.copy(files = files.map(_.file))
 
-  private val byFolder: Map[Folder, IndexedSeq[Footer]] = files.groupBy(_.file.folder)
+  private val byFolder: Map[Folder, IndexedSeq[ScannedFile]] = files.groupBy(_.file.folder)
 
   def folders: IndexedSeq[Folder] = listed.folders
-  def in(folder: Folder): IndexedSeq[Footer] = byFolder.getOrElse(folder, IndexedSeq.empty)
+  def in(folder: Folder): IndexedSeq[ScannedFile] = byFolder.getOrElse(folder, IndexedSeq.empty)
 
   def rows: Long = files.map(_.rows).sum
   def bytes: Long = files.map(_.file.length).sum
@@ -33,7 +33,7 @@ private[sparkzorder] final class ScannedFiles(table: TableFiles, val files: Inde
   }
 
   /** Some of the files; the folders stay. */
-  def onlyFiles(keep: Footer => Boolean): ScannedFiles = new ScannedFiles(table, files.filter(keep))
+  def onlyFiles(keep: ScannedFile => Boolean): ScannedFiles = new ScannedFiles(table, files.filter(keep))
 }
 
 /** Divides a run into batches: whole folders that are rewritten and committed together. */

@@ -19,7 +19,7 @@ import io.sparkzorder.index.{
   LeafColumns,
   LoadedIndex
 }
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 
 /**
  * Whether and why one conjunct of a query's filters prunes files.
@@ -144,7 +144,7 @@ final class FilterOnFooters(
    * @param filters what is not understood of them keeps every file
    * @return positions of the footers whose files may hold a row for which all filters are true
    */
-  def apply(filters: Seq[Expression], footers: IndexedSeq[Footer]): BitSet = {
+  def apply(filters: Seq[Expression], footers: IndexedSeq[ScannedFile]): BitSet = {
     val choice = ColumnChoice(Some(leavesOf(filters, footers)))
     val entries = new FooterEntries(choice)
     val content =
@@ -156,7 +156,7 @@ final class FilterOnFooters(
   }
 
   /** Leaf columns below the columns that filters use. */
-  private def leavesOf(filters: Seq[Expression], footers: Seq[Footer]): Seq[Seq[String]] = {
+  private def leavesOf(filters: Seq[Expression], footers: Seq[ScannedFile]): Seq[Seq[String]] = {
     val used = filters.flatMap(_.references.map(_.name)).map(LeafColumns.fold(_: String)).toSet
     footers.map(_.schema).distinct.flatMap(_.getPaths.asScala.map(_.toSeq)).distinct
       .filter(path => used(LeafColumns.fold(path.head)))

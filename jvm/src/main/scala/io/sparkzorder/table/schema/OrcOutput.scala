@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.OrcSchema
-import io.sparkzorder.table.stats.{Footer, FooterReader, OrcFooters}
+import io.sparkzorder.table.stats.{ScannedFile, FooterReader, OrcFooters}
 
 /**
  * The ORC schema of rewritten files: where all inputs agree on a column, its type exactly as it is
@@ -105,7 +105,7 @@ object OrcOutput {
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and file
    */
-  def checkWritable(footer: Footer): Unit =
+  def checkWritable(footer: ScannedFile): Unit =
     if (footer.rows > 0 && !footer.keyValues.contains("org.apache.spark.version")) {
       footer.orc.flatMap(_.timestamp).foreach { path =>
         throw ZOrderErrors.typeNotWritable(
@@ -129,7 +129,7 @@ object OrcZones {
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and file
    */
-  def check(footers: Seq[Footer], conf: Configuration): Unit = {
+  def check(footers: Seq[ScannedFile], conf: Configuration): Unit = {
     val timed = footers.filter(f => f.rows > 0 && f.orc.exists(_.timestamp.isDefined))
     val here = TimeZone.getDefault
     val zones = SparkPrivate.inParallel(timed, "zorder-footers", FooterReader.Threads) { f =>

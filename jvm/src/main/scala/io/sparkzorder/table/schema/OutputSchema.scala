@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaCo
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 
 /**
  * The Parquet schema of the rewritten files: where all inputs agree on a column, its Parquet type
@@ -43,7 +43,7 @@ final class OutputSchema(
   def ofSpark(schema: StructType): MessageType = sparkConverter.convert(schema)
 
   /** @param footers at least one for each distinct schema of the inputs */
-  def of(schema: StructType, footers: Seq[Footer]): MessageType = {
+  def of(schema: StructType, footers: Seq[ScannedFile]): MessageType = {
     val spark = ofSpark(schema)
     val inputs = footers.map(f => (f.schema: GroupType, f.file.path.toString)).distinct
     val fields = schema.fields.zipWithIndex.map { case (field, i) =>

@@ -11,7 +11,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 
 /** Which Parquet types OPTIMIZE can read and write back as they are. */
 object ParquetTypes {
@@ -21,7 +21,7 @@ object ParquetTypes {
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE, naming column and type
    */
-  def checkReadable(footer: Footer): Unit =
+  def checkReadable(footer: ScannedFile): Unit =
     leaves(footer).find { case (_, leaf) => isUnreadable(leaf) }.foreach { case (path, leaf) =>
       throw ZOrderErrors.typeNotReadable(
         path.mkString("."),
@@ -34,7 +34,7 @@ object ParquetTypes {
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and type
    */
-  def checkWritable(footer: Footer): Unit =
+  def checkWritable(footer: ScannedFile): Unit =
     leaves(footer).foreach { case (path, leaf) =>
       changesTo(leaf).foreach { to =>
         throw ZOrderErrors.typeNotWritable(
@@ -57,7 +57,7 @@ object ParquetTypes {
     case other => other
   }
 
-  private def leaves(footer: Footer): Seq[(Seq[String], PrimitiveType)] =
+  private def leaves(footer: ScannedFile): Seq[(Seq[String], PrimitiveType)] =
     leaves(footer.schema, Nil)
 
   private def leaves(t: Type, path: Seq[String]): Seq[(Seq[String], PrimitiveType)] = t match {

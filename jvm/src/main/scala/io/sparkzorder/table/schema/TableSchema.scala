@@ -12,7 +12,7 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.DataFormat
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 
 /**
  * The one schema that holds the rows of all data files without change: the union by name, nested
@@ -30,7 +30,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
    * @return data columns in the catalog's order, then in the order in which files bring new ones
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
    */
-  def union(catalog: Option[StructType], footers: Seq[Footer]): StructType = {
+  def union(catalog: Option[StructType], footers: Seq[ScannedFile]): StructType = {
     // files may hold NULL where the catalog says NOT NULL; reading them must not rely on it
     val start = catalog.map(s => Sourced(ParquetTypes.nullable(s), TableSchema.Catalog))
     val byFile = distinct(footers).map { f =>
@@ -45,13 +45,13 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
   }
 
   /** The schema of one file as Spark reads it: the one that Spark itself noted, else by its types. */
-  private def schemaOf(footer: Footer): StructType = {
+  private def schemaOf(footer: ScannedFile): StructType = {
     val schema = footer.orc.map(_.spark).getOrElse(ofParquet(footer))
     checkNames(schema, footer)
     ParquetTypes.nullable(schema)
   }
 
-  private def ofParquet(footer: Footer): StructType = {
+  private def ofParquet(footer: ScannedFile): StructType = {
     val noted = footer.keyValues
       .get(ParquetReadSupport.SPARK_METADATA_KEY)
       .flatMap(json => scala.util.Try(DataType.fromJson(json).asInstanceOf[StructType]).toOption)
@@ -80,7 +80,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
   }
 
   /** Names that cannot be told apart, at any level; a name may even stand there twice. */
-  private def checkNames(t: DataType, footer: Footer): Unit = t match {
+  private def checkNames(t: DataType, footer: ScannedFile): Unit = t match {
     case s: StructType =>
       s.fields.zipWithIndex.foreach { case (f, i) =>
         s.fields.take(i).find(g => sameName(g.name, f.name)).foreach { g =>
@@ -104,7 +104,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
     case _ =>
   }
 
-  private def distinct(footers: Seq[Footer]): Seq[Footer] = {
+  private def distinct(footers: Seq[ScannedFile]): Seq[ScannedFile] = {
     val seen = mutable.HashSet.empty[(Any, Any)]
     footers.filter(f =>
       seen.add((f.schema, f.keyValues.get(ParquetReadSupport.SPARK_METADATA_KEY))))

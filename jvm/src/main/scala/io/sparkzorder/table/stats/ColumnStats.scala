@@ -146,7 +146,7 @@ object FileRange {
    */
   def ofFooters(
       column: OrderingColumn,
-      footers: Seq[Footer],
+      footers: Seq[ScannedFile],
       sameName: (String, String) => Boolean): Seq[Option[FileRange]] =
     footers.filter(_.rows > 0)
       .map(f =>
@@ -158,7 +158,7 @@ object FileRange {
   /** Position of a column among the leaves of a file, if the file has it. */
   def leaf(
       column: OrderingColumn,
-      footer: Footer,
+      footer: ScannedFile,
       sameName: (String, String) => Boolean): Option[Int] =
     ColumnLookup.position(footer.schema, column.parts, sameName)
 }

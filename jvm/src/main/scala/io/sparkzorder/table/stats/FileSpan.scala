@@ -50,7 +50,7 @@ private[sparkzorder] object FileSpan {
   /** Reads the spans off footers; a file whose min/max say nothing holds every value. */
   def of(
       column: OrderingColumn,
-      footers: IndexedSeq[Footer],
+      footers: IndexedSeq[ScannedFile],
       sameName: (String, String) => Boolean): FileSpan =
     ofRanges(
       column.dataType,

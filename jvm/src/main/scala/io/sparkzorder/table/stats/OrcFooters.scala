@@ -16,18 +16,18 @@ import io.sparkzorder.table.{DataFile, OrcFiles, OrcSchema}
 import io.sparkzorder.util.Interner
 
 /** Reads footers of ORC files by ORC's own reader, and translates them to terms of Parquet. */
-private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFile => Footer) {
+private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFile => ScannedFile) {
   private val schemas = new ConcurrentHashMap[TypeDescription, OrcSchema]
   private val sharing = new Interner
 
-  override def apply(file: DataFile): Footer = OrcFooters.withFile(file, conf) { reader =>
+  override def apply(file: DataFile): ScannedFile = OrcFooters.withFile(file, conf) { reader =>
     val schema =
       schemas.computeIfAbsent(reader.getSchema, t => OrcSchema.of(t, file.path.toString))
     val rows = reader.getNumberOfRows
     if (schema.spark.isEmpty && rows > 0) throw new IOException(s"it has $rows rows of no columns")
     val stats = new OrcColumnStats(reader.getWriterVersion)
     val statistics = reader.getStatistics
-    Footer(
+    ScannedFile(
       file,
       rows,
       // an estimate of the writer's, which some do not make

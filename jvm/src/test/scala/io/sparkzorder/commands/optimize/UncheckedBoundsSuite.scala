@@ -7,7 +7,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.table.{ParquetFiles, PathTarget, TableLister}
-import io.sparkzorder.table.stats.{ColumnStats, Footer, FooterReader}
+import io.sparkzorder.table.stats.{ColumnStats, ScannedFile, FooterReader}
 import io.sparkzorder.write.Verification
 
 /**
@@ -17,7 +17,7 @@ import io.sparkzorder.write.Verification
  */
 class UncheckedBoundsSuite extends OptimizeTestBase {
 
-  private def footers(dir: java.io.File): IndexedSeq[Footer] = {
+  private def footers(dir: java.io.File): IndexedSeq[ScannedFile] = {
     val files =
       new TableLister(
         SparkLine.session(spark),
@@ -25,12 +25,12 @@ class UncheckedBoundsSuite extends OptimizeTestBase {
     FooterReader.read(files, spark.sessionState.newHadoopConf(), ParquetFiles)
   }
 
-  private def check(before: Seq[Footer], after: Seq[Footer]): Int =
+  private def check(before: Seq[ScannedFile], after: Seq[ScannedFile]): Int =
     new Verification("the table", _ == _).check(before, after, _ => false)
 
   /** Optimizes a table; its footers before and after. */
-  private def rewritten(df: DataFrame, options: (String, String)*): (Seq[Footer], Seq[Footer]) = {
-    var both = (Seq.empty[Footer], Seq.empty[Footer])
+  private def rewritten(df: DataFrame, options: (String, String)*): (Seq[ScannedFile], Seq[ScannedFile]) = {
+    var both = (Seq.empty[ScannedFile], Seq.empty[ScannedFile])
     withTableDir { dir =>
       df.write.options(options.toMap).parquet(dir.getAbsolutePath)
       val before = footers(dir)

@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.log.StateTestBase
 import io.sparkzorder.table.DataFile
-import io.sparkzorder.table.stats.Footer
+import io.sparkzorder.table.stats.ScannedFile
 
 /** The Parquet schema of rewritten files, from the schemas of their inputs. */
 class OutputSchemaSuite extends StateTestBase {
@@ -15,7 +15,7 @@ class OutputSchemaSuite extends StateTestBase {
   private def message(fields: String): MessageType =
     MessageTypeParser.parseMessageType(s"message m { $fields }")
 
-  private def footer(fields: String): Footer = Footer(
+  private def footer(fields: String): ScannedFile = ScannedFile(
     DataFile.alone(new FileStatus(1, false, 1, 1, 1, new Path("/t/f"))),
     1L,
     1L,

@@ -21,8 +21,9 @@ import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrcSchema, ParquetF
 import io.sparkzorder.util.Interner
 
 /**
- * The footer of one data file, reduced to what OPTIMIZE needs. Footers of both formats are in terms of
- * Parquet: the schema of an ORC file is the schema that Parquet would have for it, see [[OrcSchema]].
+ * A data file and what its footer says, reduced to what OPTIMIZE needs. Footers of both formats are in
+ * terms of Parquet: the schema of an ORC file is the schema that Parquet would have for it, see
+ * [[OrcSchema]].
  *
  * @param rows number of rows
  * @param uncompressed bytes of all columns before compression
@@ -33,7 +34,7 @@ import io.sparkzorder.util.Interner
  * @param createdBy the library that wrote the file, as it calls itself; empty when it does not say
  * @param orc schema of an ORC file; None for Parquet
  */
-final case class Footer(
+final case class ScannedFile(
     file: DataFile,
     rows: Long,
     uncompressed: Long,
@@ -59,20 +60,20 @@ object FooterReader {
   def read(
       files: Seq[DataFile],
       conf: Configuration,
-      format: DataFormat): IndexedSeq[Footer] =
+      format: DataFormat): IndexedSeq[ScannedFile] =
     SparkPrivate.inParallel(files, "zorder-footers", Threads)(footers(format, conf)).toIndexedSeq
 
   /** As [[read]], with the error in place of a footer that cannot be read. */
   def tryRead(
       files: Seq[DataFile],
       conf: Configuration,
-      format: DataFormat): IndexedSeq[Try[Footer]] = {
+      format: DataFormat): IndexedSeq[Try[ScannedFile]] = {
     val read = footers(format, conf)
     SparkPrivate.inParallel(files, "zorder-footers", Threads)(f => Try(read(f))).toIndexedSeq
   }
 
   /** Reads one footer, on any thread. Equal objects of several footers are shared. */
-  private def footers(format: DataFormat, conf: Configuration): DataFile => Footer = format match {
+  private def footers(format: DataFormat, conf: Configuration): DataFile => ScannedFile = format match {
     case ParquetFiles => new ParquetFooters(conf)
     case OrcFiles => new OrcFooters(conf)
   }
@@ -109,13 +110,13 @@ object FooterReader {
 }
 
 /** Reads footers of Parquet files by parquet-hadoop's own reader. */
-private[sparkzorder] final class ParquetFooters(conf: Configuration) extends (DataFile => Footer) {
+private[sparkzorder] final class ParquetFooters(conf: Configuration) extends (DataFile => ScannedFile) {
   private val sharing = new Interner
   // made once: without a configuration at hand, making them reads Hadoop's XML files, which takes ten
   // times as long as reading a footer
   private val options = HadoopReadOptions.builder(conf).build()
 
-  override def apply(file: DataFile): Footer = {
+  override def apply(file: DataFile): ScannedFile = {
     val metadata = FooterReader.withFile(file, conf, options)(_.getFooter)
     val meta = metadata.getFileMetaData
     val schema = sharing(meta.getSchema)
@@ -128,7 +129,7 @@ private[sparkzorder] final class ParquetFooters(conf: Configuration) extends (Da
       leaves(i) =
         ColumnStats.merged(chunk.getPrimitiveType, leaves(i), ParquetColumnStats.of(chunk))
     })
-    Footer(
+    ScannedFile(
       file,
       blocks.map(_.getRowCount).sum,
       blocks.map(_.getTotalByteSize).sum,
