@@ -105,14 +105,16 @@ private object FooterEntries {
    * False for dates before 1582 and instants before 1900 that a reader may convert from another calendar:
    * those of Spark 2, of Spark's legacy mode and, by a setting of the session, of other writers.
    */
-  private def sameInEveryCalendar(min: Any, t: LeafType, footer: ScannedFile): Boolean = (min, t) match {
-    case (days: Long, DateLeaf) => isProleptic(footer) || days >= RebaseDateTime.lastSwitchJulianDay
-    case (value: Long, TimestampLeaf(millis, true)) =>
-      isProleptic(footer) ||
-      value >= (if (millis) RebaseDateTime.lastSwitchJulianTs / 1000
-                else RebaseDateTime.lastSwitchJulianTs)
-    case _ => true
-  }
+  private def sameInEveryCalendar(min: Any, t: LeafType, footer: ScannedFile): Boolean =
+    (min, t) match {
+      case (days: Long, DateLeaf) =>
+        isProleptic(footer) || days >= RebaseDateTime.lastSwitchJulianDay
+      case (value: Long, TimestampLeaf(millis, true)) =>
+        isProleptic(footer) ||
+        value >= (if (millis) RebaseDateTime.lastSwitchJulianTs / 1000
+                  else RebaseDateTime.lastSwitchJulianTs)
+      case _ => true
+    }
 
   // as Spark's DataSourceUtils decides it
   private def isProleptic(footer: ScannedFile): Boolean =

@@ -9,7 +9,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.util.SerializableConfiguration
 
 import io.sparkzorder.table.{DataFile, DataFormat}
-import io.sparkzorder.table.stats.{ScannedFile, FooterReader}
+import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 
 /** A file to be read by a task; Hadoop's status of a file drags its permissions along. */
 private final case class FileToRead(path: String, length: Long, modified: Long)
@@ -69,7 +69,8 @@ object IndexBuild {
       conf: Configuration,
       format: DataFormat): BuiltIndex = {
     val table = new Path(root)
-    val read: Seq[(DataFile, Try[ScannedFile])] = files.zip(FooterReader.tryRead(files, conf, format))
+    val read: Seq[(DataFile, Try[ScannedFile])] =
+      files.zip(FooterReader.tryRead(files, conf, format))
     val making = new FooterEntries(choice)
     val entries = read.flatMap {
       case (file, Success(footer)) =>

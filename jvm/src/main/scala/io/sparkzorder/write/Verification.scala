@@ -33,7 +33,10 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
    * @return number of (folder, leaf) pairs that could not be compared
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_VERIFICATION_FAILED
    */
-  def check(inputs: Seq[ScannedFile], outputs: Seq[ScannedFile], hasDefault: String => Boolean): Int = {
+  def check(
+      inputs: Seq[ScannedFile],
+      outputs: Seq[ScannedFile],
+      hasDefault: String => Boolean): Int = {
     val before = inputs.groupBy(_.file.folder.path)
     val after = outputs.groupBy(_.file.folder.path)
     (before.keySet ++ after.keySet).toSeq.sortBy(_.toString).map { f =>

@@ -6,7 +6,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.index.{ColumnChoice, ColumnValues, FooterEntries, LeafEntry, LongStats}
 import io.sparkzorder.table.{ParquetFiles, PathTarget, TableLister}
-import io.sparkzorder.table.stats.{ScannedFile, FooterReader}
+import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 
 /** Bugs of peers in which skipping loses rows by wrong statistics, each as a test of its own. */
 class StatisticsTrapsSuite extends SkippingTestBase {

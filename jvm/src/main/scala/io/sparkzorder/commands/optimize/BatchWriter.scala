@@ -9,7 +9,7 @@ import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.table.DataFile
 import io.sparkzorder.table.schema.TableSchema
-import io.sparkzorder.table.stats.{ScannedFile, FooterReader}
+import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 import io.sparkzorder.write.{FilePlaces, FileWriter, OutputSpec, Verification, WrittenFile}
 
 /** A new file, as its task reported it and as its own footer describes it. */

@@ -8,7 +8,7 @@ import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.log.RunHistory
 import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
 import io.sparkzorder.table.schema.TableSchema
-import io.sparkzorder.table.stats.{ScannedFile, FooterReader}
+import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 import io.sparkzorder.write.OutputSpec
 
 /**

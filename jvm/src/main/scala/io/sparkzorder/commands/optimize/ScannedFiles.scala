@@ -13,7 +13,9 @@ import io.sparkzorder.table.stats.ScannedFile
  * @param table root and folders of the files
  * @param files in the order of their paths
  */
-private[sparkzorder] final class ScannedFiles(table: TableFiles, val files: IndexedSeq[ScannedFile]) {
+private[sparkzorder] final class ScannedFiles(
+    table: TableFiles,
+    val files: IndexedSeq[ScannedFile]) {
 
   /** The same files as a listing. */
   val listed: TableFiles = table.copy(files = files.map(_.file))
@@ -33,7 +35,8 @@ private[sparkzorder] final class ScannedFiles(table: TableFiles, val files: Inde
   }
 
   /** Some of the files; the folders stay. */
-  def onlyFiles(keep: ScannedFile => Boolean): ScannedFiles = new ScannedFiles(table, files.filter(keep))
+  def onlyFiles(keep: ScannedFile => Boolean): ScannedFiles =
+    new ScannedFiles(table, files.filter(keep))
 }
 
 /** Divides a run into batches: whole folders that are rewritten and committed together. */

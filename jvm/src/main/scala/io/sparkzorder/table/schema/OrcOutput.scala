@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.OrcSchema
-import io.sparkzorder.table.stats.{ScannedFile, FooterReader, OrcFooters}
+import io.sparkzorder.table.stats.{FooterReader, OrcFooters, ScannedFile}
 
 /**
  * The ORC schema of rewritten files: where all inputs agree on a column, its type exactly as it is

@@ -73,10 +73,11 @@ object FooterReader {
   }
 
   /** Reads one footer, on any thread. Equal objects of several footers are shared. */
-  private def footers(format: DataFormat, conf: Configuration): DataFile => ScannedFile = format match {
-    case ParquetFiles => new ParquetFooters(conf)
-    case OrcFiles => new OrcFooters(conf)
-  }
+  private def footers(format: DataFormat, conf: Configuration): DataFile => ScannedFile =
+    format match {
+      case ParquetFiles => new ParquetFooters(conf)
+      case OrcFiles => new OrcFooters(conf)
+    }
 
   /**
    * Opens one Parquet file and closes it.
@@ -110,7 +111,8 @@ object FooterReader {
 }
 
 /** Reads footers of Parquet files by parquet-hadoop's own reader. */
-private[sparkzorder] final class ParquetFooters(conf: Configuration) extends (DataFile => ScannedFile) {
+private[sparkzorder] final class ParquetFooters(conf: Configuration)
+    extends (DataFile => ScannedFile) {
   private val sharing = new Interner
   // made once: without a configuration at hand, making them reads Hadoop's XML files, which takes ten
   // times as long as reading a footer

@@ -7,7 +7,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.table.{ParquetFiles, PathTarget, TableLister}
-import io.sparkzorder.table.stats.{ColumnStats, ScannedFile, FooterReader}
+import io.sparkzorder.table.stats.{ColumnStats, FooterReader, ScannedFile}
 import io.sparkzorder.write.Verification
 
 /**
@@ -29,7 +29,9 @@ class UncheckedBoundsSuite extends OptimizeTestBase {
     new Verification("the table", _ == _).check(before, after, _ => false)
 
   /** Optimizes a table; its footers before and after. */
-  private def rewritten(df: DataFrame, options: (String, String)*): (Seq[ScannedFile], Seq[ScannedFile]) = {
+  private def rewritten(
+      df: DataFrame,
+      options: (String, String)*): (Seq[ScannedFile], Seq[ScannedFile]) = {
     var both = (Seq.empty[ScannedFile], Seq.empty[ScannedFile])
     withTableDir { dir =>
       df.write.options(options.toMap).parquet(dir.getAbsolutePath)

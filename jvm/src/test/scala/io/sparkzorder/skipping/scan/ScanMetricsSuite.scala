@@ -25,7 +25,8 @@ class ScanMetricsSuite extends ScanTestBase {
           val Seq(scan) = scansOf(df)
           assert(scan.supportsColumnar === (vectorized == "true" && wholeStage == "true"))
           assert(counts(scan) === Seq(16, 1, 15, 0))
-          assert(scan.metrics(prunedBy("a")).value === 12 && scan.metrics(prunedBy("b")).value === 3)
+          assert(
+            scan.metrics(prunedBy("a")).value === 12 && scan.metrics(prunedBy("b")).value === 3)
           assert(scan.metrics("numFiles").value === 1)
         }
       }
