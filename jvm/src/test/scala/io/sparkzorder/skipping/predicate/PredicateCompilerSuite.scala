@@ -60,12 +60,12 @@ class PredicateCompilerSuite extends SkippingTestBase {
     "integers from 10 to 20",
     "SELECT cast(id as int) c, id l FROM range(10, 21)")(
     hits = """c = 10; c = 20; 12 = c; c <=> 15; c < 11; c <= 10; c > 19; c >= 20; 11 > c; 10 >= c;
-      |19 < c; 20 <= c; c BETWEEN 0 AND 10; c BETWEEN 20 AND 10; c IN (1, 20);
+      |19 < c; 20 <= c; c >= 0 AND c <= 10; c >= 20 AND c <= 10; c IN (1, 20);
       |c IN (1, 20, NULL); c NOT IN (10, 20); c != 15; NOT (c = 10); NOT (c < 20);
       |NOT (c <=> 15); c IS NOT NULL; NOT (c IS NULL); NOT (c <=> NULL); c = 15L; l = 15;
       |cast(c as double) > 19.5; c < 10.5; c + 1 = 100; c % 2 = 7; c = l; true""",
     misses = """c = 9; c = 21; c <=> 21; c < 10; c <= 9; c > 20; c >= 21; 10 > c; 20 < c;
-      |c BETWEEN 21 AND 30; c IN (1, 2, 30); c IS NULL; c <=> NULL; NOT (c IS NOT NULL);
+      |c >= 21 AND c <= 30; c IN (1, 2, 30); c IS NULL; c <=> NULL; NOT (c IS NOT NULL);
       |c = NULL; c < NULL; c IN (NULL); NOT (c IN (15, NULL)); NOT (c <= 20); c = 15.5;
       |c > 20.5; c < -9223372036854775808; l > 9223372036854775807; false;
       |cast(null as boolean)""")
