@@ -157,7 +157,8 @@ def sparse(setting: Setting) -> list[str]:
     The text warns of values in a small range and of sparse values. Both problems come from interleaving the
     bits of the values as they are (*bits*: a sort by `zorder_by_value`). `wide` is spread over 2^62 numbers
     and decides the order alone: the bits in which values of `narrow` differ come too late to count.
-    OPTIMIZE does not interleave bits of values. It cuts by their ranks, so the range makes no difference.
+    OPTIMIZE does not interleave bits of values. It cuts by the ranks of the values, so the range makes no
+    difference.
     The second table has values of very different sizes: as many from 2 to 4 as from 1,024 to 2,048, and so
     on for all powers of two.
     """
