@@ -25,9 +25,9 @@ A program wrote this page, including the numbers:
 make experiments
 ```
 
-It repeats, with OPTIMIZE, the experiments of a text by the authors of Impala's Z-order (SORT BY ZORDER), and shows
-when Z-order does not pay. As in the text, nothing is timed. The tables count the files and pages that footers and page
-indexes cannot rule out for a query `column = value`, as a mean over 200 values. *Lexical* is a sort by the same
+The program repeats, with OPTIMIZE, the experiments of a text by the authors of Impala's Z-order (SORT BY ZORDER), and
+shows when Z-order does not pay. As in the text, nothing is timed. The tables count the files and pages that footers and
+page indexes cannot rule out for a query `column = value`, as a mean over 200 values. *Lexical* is a sort by the same
 columns, one after the other. The programs are in `docs/experiments`. [Choosing columns](../choosing-columns.md) has the
 conclusions.
 """

@@ -21,8 +21,8 @@ def store_sales(setting: Setting) -> list[str]:
     The text writes `store_sales` (scale factor 1: 2,880,404 rows) to a single file, in Z-order of
     `ss_customer_sk` and `ss_cdemo_sk`, and counts the pages that min/max rules out for two values. This
     experiment does the same: one file, pages of at most 20,000 rows. For `ss_cdemo_sk = 961370` the text
-    reports 91.5 % of the pages of all columns; here only the pages of the filtered column count. One value
-    may be lucky, so the second table has the mean over 200 values that the rows hold.
+    reports that 91.5 % of the pages of all columns are ruled out. Here only the pages of the filtered column
+    count. One value may be lucky, so the second table has the mean over 200 values that the rows hold.
     """
     lab = setting.lab(setting.sales_page_rows)
     rows = setting.spark.read.parquet(str(setting.store_sales))
@@ -157,8 +157,10 @@ def sparse(setting: Setting) -> list[str]:
     The text warns of values in a small range and of sparse values. Both problems come from interleaving the
     bits of the values as they are (*bits*: a sort by `zorder_by_value`). `wide` is spread over 2^62 numbers
     and decides the order alone: the bits in which values of `narrow` differ come too late to count.
-    OPTIMIZE does not interleave bits of values. It cuts by their ranks, so the range makes no difference.
-    The second table has values of very different size, each power of two as often as the one before.
+    OPTIMIZE does not interleave bits of values. It cuts by the ranks of the values, so the range makes no
+    difference.
+    The second table has values of very different sizes: as many from 2 to 4 as from 1,024 to 2,048, and so
+    on for all powers of two.
     """
     lab = setting.lab()
     texts = []

@@ -26,10 +26,11 @@ settings that a session can have.
 
 TAIL = """\
 
-With `enabled` off, no rule of spark-zorder runs, so queries see a
-[half-published table](safety.md#readers) as its files are. `batchSize` counts whole partitions. `verify=full` adds a
-[checksum over all columns](safety.md#what-verification-sees). With `timestampType=preserve` an INT96 column cannot be an
-ordering column. All sessions of a driver share the memory of `skipping.cacheSize`.
+With `enabled` off, no rule of spark-zorder runs. A query on a
+[half-published table](safety.md#readers) then reads the files that it finds there, without the records. One commit
+rewrites whole partitions, up to `batchSize` together. `verify=full` adds a
+[checksum over all columns](safety.md#what-verification-sees). With `timestampType=preserve` an INT96 column cannot be
+an ordering column. All sessions of a driver share the memory of `skipping.cacheSize`.
 
 Sizes are binary: `128m` is 128 MiB. Durations look like `90min`, `24h`, `7d`. Write the unit, because a bare number
 means bytes or milliseconds. In `zorder.columns`, put a name with a dot or another special character in backquotes,

@@ -24,8 +24,8 @@ their result is never NULL. `DESCRIBE FUNCTION EXTENDED zorder` shows the same t
 | do the same in a stream, where rows cannot be sampled | `range_partition_id` with bounds, `interleave_bits`; `zorder_by_value` |
 | build your own key | `ordered_bits`, `range_partition_id`, `interleave_bits` |
 
-`zorder`, `hilbert`, and `range_partition_id` without bounds, sample the rows of their query first, once for all calls
-over the same input. EXPLAIN does not start the sampling.
+Three functions first sample the rows of their query, once for all calls over the same input: `zorder`, `hilbert`, and
+`range_partition_id` without bounds. EXPLAIN does not start the sampling.
 """
 
 

@@ -39,7 +39,7 @@ class ZOrderTable:
 
     @classmethod
     def forName(cls, spark: "SparkSession", name: str) -> "ZOrderTable":
-        """Return the table of a name in the catalog.
+        """Return the table with this name in the catalog.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class ZOrderTable:
         Raises
         ------
         TypeError, ValueError
-            `name` is not a str, or not a name.
+            `name` is not a str, or is not a valid name.
 
         Examples
         --------
@@ -176,8 +176,8 @@ class ZOrderTable:
         Parameters
         ----------
         hours : int, optional
-            The retention; by default that of each run, then that of the table. 0 also aborts runs
-            that are in progress.
+            The retention. By default, the retention of each run counts for its retained files, and
+            the retention of the table for all other files. 0 also aborts runs that are in progress.
         dryRun : bool
             Delete nothing, and return what would be deleted.
 
@@ -198,7 +198,8 @@ class ZOrderTable:
         """Restore the files that the last run replaced; a second call undoes the run before.
 
         The statement is refused, and changes nothing, if files of the run were removed or changed
-        since, or if the replaced files are no longer retained. Files that were added since stay.
+        since, or if the replaced files are no longer retained. Files that other programs have added
+        since then stay in the table.
 
         Examples
         --------

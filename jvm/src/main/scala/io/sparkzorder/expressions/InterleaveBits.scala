@@ -32,7 +32,7 @@ import io.sparkzorder.expressions.sampling.ArgumentChecks
 @ExpressionDescription(
   usage =
     """
-    _FUNC_(col1, col2, ...) - Interleaves the bits of all columns into one BINARY. The most significant bits come first, and within a level the first column comes first.
+    _FUNC_(col1, col2, ...) - Interleaves the bits of all columns into one BINARY. The most significant bits of all columns come first. Among bits of equal significance, the bit of the first column comes first.
   """,
   arguments = """
     Arguments:
@@ -49,7 +49,7 @@ import io.sparkzorder.expressions.sampling.ArgumentChecks
   """,
   note =
     """
-    The columns are aligned at their most significant bits. A column that has no bits left contributes none, so the result has as many bytes as all columns together. NULL is an integer with all bits zero, or a BINARY of no bytes. Integers are interleaved as they are stored, so negative integers sort after positive ones. Use `zorder_by_value` or `zorder` to keep their order.
+    The columns are aligned at their most significant bits. A column that has no bits left contributes none, so the result has as many bytes as all columns together. NULL counts as an integer with all bits zero, or as a BINARY of no bytes. Integers are interleaved as they are stored, so negative integers sort after positive ones. Use `zorder_by_value` or `zorder` to keep their order.
   """,
   since = "0.1.0",
   group = "bitwise_funcs")

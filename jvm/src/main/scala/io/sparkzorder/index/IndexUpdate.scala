@@ -16,14 +16,14 @@ import io.sparkzorder.util.Paths
 
 /**
  * Keeps a table's index up to date with what has just been published. A rename keeps a file's length
- * and time, so the footers of staged files speak for the files in their places. Whatever goes wrong here
- * costs skipping, never rows: a file without an entry is read.
+ * and time, so the footer of a staged file also describes the file after the rename. Whatever goes
+ * wrong here costs skipping, never rows: a file without an entry is read.
  */
 object IndexUpdate extends Logging {
 
   /**
    * @param record what was published
-   * @param footers of the files that were written, as they were staged
+   * @param footers of the new files, with their paths in the staging directory
    * @param ordering name parts of the ordering columns, which are always indexed
    */
   def after(
@@ -41,7 +41,8 @@ object IndexUpdate extends Logging {
   }
 
   /**
-   * After runs were published that others had committed: reads the footers of what they wrote.
+   * Updates the index after this statement published runs that other statements had committed. Reads
+   * the footers of the files that those runs wrote.
    *
    * @param records what was published just now, in their order
    * @param format of the data files
@@ -70,7 +71,7 @@ object IndexUpdate extends Logging {
   /**
    * Makes the index of a new table, as INTO writes it.
    *
-   * @param footers of all its files, where they lie
+   * @param footers of all files of the new table, at their final paths
    * @param chosen the columns that the user named for the index of the source
    */
   def ofCopy(
@@ -96,7 +97,7 @@ object IndexUpdate extends Logging {
         .flatMap(newest => new IndexReader(newest, conf).header.chosen)
     }.toOption.flatten
 
-  /** @param gone relative paths whose entries go */
+  /** @param gone relative paths whose entries are removed */
   private def update(
       state: StateDirectory,
       conf: Configuration,

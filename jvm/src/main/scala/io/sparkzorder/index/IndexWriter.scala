@@ -44,7 +44,7 @@ private[index] object IndexWriter {
   }
 }
 
-/** Writes file number `i` of a content as one row. */
+/** Writes the entry of one data file, file number `i` of `content`, as one row. */
 private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[String, String])
     extends WriteSupport[Integer] {
   private var out: RecordConsumer = _
@@ -121,14 +121,17 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
   }
 }
 
-/** Bounds between memory, where they are ordered, and the index, where they are plain values. */
+/**
+ * Converts bounds. In memory a bound is an ordered long or ordered bytes; the index file has the plain
+ * value.
+ */
 private[index] object StoredBound {
 
-  /** The number of an ordered long. */
+  /** The DOUBLE that an ordered long stands for. */
   def double(ordered: Long): Double =
     java.lang.Double.longBitsToDouble(ordered ^ ((ordered >> 63) & Long.MaxValue))
 
-  /** Two's complement to bytes that compare unsigned, and back. */
+  /** Turns bytes in two's complement into bytes that compare unsigned, and back. */
   def flipped(bytes: Array[Byte]): Array[Byte] = {
     val out = bytes.clone()
     out(0) = (out(0) ^ 0x80).toByte

@@ -4,7 +4,7 @@ import java.io.{FileNotFoundException, IOException}
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.util.{FileMove, Paths, RawFiles}
+import io.sparkzorder.util.{FileMove, ManyFiles, Paths, RawFiles}
 
 /**
  * The files of a committed run in one folder, each in one of three places.
@@ -45,10 +45,10 @@ private[sparkzorder] final class FolderFiles(
     status(staged(a)).orElse(status(waiting(a))).orElse(status(visible(a)))
 
   /** True when every new file is visible. */
-  def isPublished: Boolean = change.added.nonEmpty && change.added.forall(isIn)
+  def isPublished: Boolean = change.added.nonEmpty && all(change.added)(isIn)
 
   /** True when a new file is visible: then all replaced ones were out before. */
-  def isComingIn: Boolean = change.added.exists(isIn)
+  def isComingIn: Boolean = !all(change.added)(a => !isIn(a))
 
   // somebody else may have written a file under the name of one that is still to come
   private def isIn(a: Added) =
@@ -58,47 +58,50 @@ private[sparkzorder] final class FolderFiles(
 
   /** What somebody did to a replaced file since the commit, if anything. */
   def changedInput: Option[String] =
-    first(change.replaced.iterator.flatMap { r =>
+    first(change.replaced) { r =>
       val now = status(original(r))
       if (now.exists(isSame(_, r))) None else whereIs(r, now)
-    })
+    }
 
   /** A name to come that somebody's file has: only an undo brings back names that others know. */
   def takenName: Option[String] =
     // in this order: ours, once it is visible, is neither staged nor waiting any more
-    change.added
-      .find(a => isRetained(a) && exists(visible(a)) && (exists(staged(a)) || exists(waiting(a))))
-      .map(taken)
+    first(change.added) { a =>
+      val isTaken =
+        isRetained(a) && exists(visible(a)) && (exists(staged(a)) || exists(waiting(a)))
+      if (isTaken) Some(taken(a)) else None
+    }
 
   /** Moves the staged files to where they wait. */
   def enter(): Option[String] =
-    first(change.added.iterator.flatMap { a =>
+    first(change.added) { a =>
       if (move(staged(a), waiting(a)) || exists(folder)) None else Some("it was dropped")
-    })
+    }
 
   /** A new file that is neither waiting nor visible: somebody took it away. */
   def missingNew: Option[String] =
     // in this order, since another publisher moves them in this order
-    change.added.find(a => !exists(waiting(a)) && !exists(visible(a))).map(_ => overwritten)
+    first(change.added)(a =>
+      if (exists(waiting(a)) || exists(visible(a))) None else Some(overwritten))
 
   /** Moves the replaced files to where they are retained. */
   def takeOut(): Option[String] =
-    first(change.replaced.iterator.flatMap { r =>
+    first(change.replaced) { r =>
       val before = status(original(r))
       if (before.exists(isSame(_, r))) move(original(r), retained(r))
       RawFiles.sweepChecksum(fs, original(r))
       whereIs(r, before)
-    })
+    }
 
   /** Gives the waiting files their names. */
   def bringIn(): Option[String] =
-    first(change.added.iterator.flatMap { a =>
+    first(change.added) { a =>
       // both at once: only an undo brings back names that somebody may have used since
       if (isRetained(a) && exists(waiting(a)) && exists(visible(a)) && exists(waiting(a))) {
         Some(taken(a))
       } else if (move(waiting(a), visible(a)) || exists(visible(a))) None
       else Some(overwritten)
-    })
+    }
 
   /**
    * Gives the replaced files that are out their names again, after somebody changed another one: no row
@@ -110,11 +113,12 @@ private[sparkzorder] final class FolderFiles(
    * back, because of that or because its name is taken, stays retained.
    */
   def putBack(): Unit = {
-    if (allWait) change.replaced.foreach(r => move(retained(r), back(r)))
+    if (allWait) ManyFiles.map(change.replaced)(r => move(retained(r), back(r)))
     if (allWait) {
-      change.replaced.foreach(r => if (!exists(original(r))) move(back(r), original(r)))
+      ManyFiles.map(change.replaced)(r => if (!exists(original(r))) move(back(r), original(r)))
     }
-    change.replaced.foreach(r => move(back(r), retained(r)))
+    ManyFiles.map(change.replaced)(r => move(back(r), retained(r)))
+    ()
   }
 
   /**
@@ -131,11 +135,11 @@ private[sparkzorder] final class FolderFiles(
       }.toMap
     }
 
-  private def allWait: Boolean = change.added.forall(a => exists(waiting(a)))
+  private def allWait: Boolean = all(change.added)(a => exists(waiting(a)))
 
   /** Removes the new files that are not visible; those of an undo first go back from the folder. */
-  def discardNew(): Unit =
-    change.added.foreach { a =>
+  def discardNew(): Unit = {
+    ManyFiles.map(change.added) { a =>
       // in this order: a publisher that is still at work moves them in this order
       if (isRetained(a)) move(waiting(a), staged(a))
       else {
@@ -143,6 +147,8 @@ private[sparkzorder] final class FolderFiles(
         fs.delete(waiting(a), false)
       }
     }
+    ()
+  }
 
   /**
    * None when a replaced file is retained, else what became of it.
@@ -177,9 +183,12 @@ private[sparkzorder] final class FolderFiles(
   /** True for a file of an undo: it lies in a directory of its own below the staging directory. */
   private def isRetained(a: Added): Boolean = a.staged.contains('/')
 
-  /** The first problem; nothing is done beyond it. */
-  private def first(problems: Iterator[String]): Option[String] =
-    if (problems.hasNext) Some(problems.next()) else None
+  /** The first problem; no further file is begun after it. */
+  private def first[A](files: Seq[A])(problem: A => Option[String]): Option[String] =
+    ManyFiles.firstProblem(files)(problem)
+
+  private def all[A](files: Seq[A])(holds: A => Boolean): Boolean =
+    first(files)(f => if (holds(f)) None else Some("")).isEmpty
 
   private def isSame(s: FileStatus, r: Replaced): Boolean =
     s.getLen == r.length && s.getModificationTime == r.modified

@@ -57,5 +57,6 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
     } catch { case _: FileNotFoundException => None } // somebody else removes it
 
   private def below(directory: Path): Seq[FileStatus] =
-    state.files(directory).flatMap(s => if (s.isDirectory) s +: below(s.getPath) else Seq(s))
+    state.readableFiles(directory).flatMap(s =>
+      if (s.isDirectory) s +: below(s.getPath) else Seq(s))
 }

@@ -3,6 +3,7 @@ package io.sparkzorder.log
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.util.ManyFiles
 
 /**
  * Brings a committed run into the table, by renames only, folder by folder: the new files to where
@@ -24,10 +25,10 @@ final class Publisher(state: StateDirectory) extends Logging {
     // a record of thousands of folders is parsed once, and known again by the identity of its file
     val identity = state.identity(number)
     requireState(number, record)
-    val conflicts = record.changes.flatMap { change =>
+    val conflicts = ManyFiles.map(record.changes) { change =>
       requireSame(number, identity)
       publishFolder(number, record, change)
-    }
+    }.flatten
     requireSame(number, identity)
     // empty by now; after the mark nobody would come back for it
     fs.delete(state.staging(record.run), true)

@@ -15,7 +15,7 @@ object RetainedFiles {
   /** @param history of the same state */
   def of(state: StateDirectory, history: RunHistory): RetainedFiles = {
     val kept = history.records.filter(_._2.exchangesFiles).map { case (n, r) =>
-      val bytes = state.files(state.retained(r.run)).filter(_.isFile).map(_.getLen).sum
+      val bytes = state.readableFiles(state.retained(r.run)).filter(_.isFile).map(_.getLen).sum
       val until =
         if (!state.isDone(n) || state.hasConflict(n)) NeverExpires
         else state.doneSince(n) + r.retainMs

@@ -34,11 +34,21 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
     state.fs.mkdirs(state.staging(run))
     state.fs.mkdirs(state.retained(run))
     // an undo that fails meanwhile gives them back to where we have just looked
-    (1 to UndoClaim.Attempts).exists { _ =>
+    val taken = (1 to UndoClaim.Attempts).exists { _ =>
       UndoClaim.holder(state, undone) match {
         case Some(other) => new DeadRuns(state, user).abort(other) && takeFrom(other)
         case None => rename(state.retained(undone), place)
       }
+    }
+    if (taken) protectRetained()
+    taken
+  }
+
+  /** What the undo will replace is kept from the same people as what it brings back. */
+  private def protectRetained(): Unit = {
+    val (kept, own) = (state.fs.getFileStatus(place), state.fs.getFileStatus(state.retained(run)))
+    if (own.getPermission != kept.getPermission) {
+      state.fs.setPermission(own.getPath, kept.getPermission)
     }
   }
 

@@ -419,8 +419,10 @@ class PublisherSuite extends StateTestBase {
         val changes = (0 until folders).map(i => s"p=$i" -> ((Seq("a"), Seq("n")))).toMap
         val record = stage(dir, state, "run", changes)
         assert(state.createRecord(1, record))
+        // as OPTIMIZE does it before the commit
+        state.fs.mkdirs(state.retained(run))
         FaultyFileSystem.withHook { (operation, path) =>
-          if (operation == "open" && path.getName == "_1") n += 1
+          if (operation == "open" && path.getName == "_1") synchronized(n += 1)
         }(new Publisher(state).publish(1, record))
         assert(state.isDone(1))
       }

@@ -53,7 +53,8 @@ private[sparkzorder] final class HistoryRows(state: StateDirectory, history: Run
     val isNext = nextToUndo.contains(number)
     val kept = if (isNext) UndoClaim.kept(state, r.run) else state.retained(r.run)
     val keptBytes =
-      if (isNext || retained(r.run)) state.files(kept).filter(_.isFile).map(_.getLen).sum else 0L
+      if (isNext || retained(r.run)) state.readableFiles(kept).filter(_.isFile).map(_.getLen).sum
+      else 0L
     val expires = keptBytes > 0 && (status == "published" || status == "undone")
     Row(
       number,

@@ -73,9 +73,15 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       writer: BatchWriter,
       runId: String,
       staging: Path): BatchOutcome = {
+    val attributes = new FileAttributes(table.conf)
+    val folders = plan.inputs.listed.files.map(_.folder.path).distinct
+    attributes.makePrivate(staging)
+    attributes.protect(state.retained(runId), table.root, folders)
     val begun = System.nanoTime()
     val output = writer.write(plan, StagingPlaces(staging.toString))
-    new FileAttributes(table.conf).copy(plan.inputs.listed, output.footers)
+    attributes.copy(plan.inputs.listed, output.footers)
+    // from the commit on readers look for new files there
+    attributes.protect(staging, table.root, folders)
     val cost = RunCost(
       plan.inputs.bytes,
       output.shuffleBytes,

@@ -1,0 +1,103 @@
+package io.sparkzorder.util
+
+import java.util.concurrent.{Executors, ThreadFactory}
+import java.util.concurrent.atomic.{
+  AtomicBoolean,
+  AtomicInteger,
+  AtomicReference,
+  AtomicReferenceArray
+}
+
+/**
+ * Does one thing with each of many files, several at a time: a call to a file system is mostly waiting.
+ * The caller works too, so what runs here may use this for its own files.
+ */
+private[sparkzorder] object ManyFiles {
+  private val Threads = 16
+
+  /** Of fewer files the threads are not worth it. */
+  private val Few = 16
+
+  private lazy val pool = Executors.newFixedThreadPool(
+    Threads - 1,
+    new ThreadFactory {
+      private val number = new AtomicInteger
+      override def newThread(body: Runnable): Thread = {
+        val thread = new Thread(body, s"zorder-files-${number.incrementAndGet()}")
+        thread.setDaemon(true)
+        thread
+      }
+    })
+
+  /** The results in the order of the items; the first failure is thrown when nothing runs any more. */
+  def map[A, B](items: Seq[A])(f: A => B): Seq[B] =
+    if (items.size < Few) items.map(f)
+    else {
+      val results = new AtomicReferenceArray[Option[B]](items.size)
+      each(items.toIndexedSeq, (i: Int, item: A) => results.set(i, Some(f(item))), () => false)
+      items.indices.map(results.get(_).get)
+    }
+
+  /** The first problem that is found. After that no further item is begun. */
+  def firstProblem[A](items: Seq[A])(f: A => Option[String]): Option[String] =
+    if (items.size < Few) items.iterator.flatMap(f(_)).take(1).toList.headOption
+    else {
+      val problems = new AtomicReferenceArray[String](items.size)
+      val found = new AtomicBoolean
+      each(
+        items.toIndexedSeq,
+        (i: Int, item: A) =>
+          f(item).foreach { p =>
+            problems.set(i, p)
+            found.set(true)
+          },
+        () => found.get)
+      items.indices.iterator.map(problems.get).find(_ != null)
+    }
+
+  private def each[A](items: IndexedSeq[A], f: (Int, A) => Unit, isOver: () => Boolean): Unit = {
+    val next = new AtomicInteger
+    val failure = new AtomicReference[Throwable]
+    val crew = new Crew
+    def work(): Unit =
+      try {
+        var i = next.getAndIncrement()
+        while (i < items.size && failure.get == null && !isOver()) {
+          f(i, items(i))
+          i = next.getAndIncrement()
+        }
+      } catch { case t: Throwable => failure.compareAndSet(null, t) }
+    (1 until math.min(Threads, items.size)).foreach { _ =>
+      pool.submit(new Runnable { override def run(): Unit = crew.join(work()) })
+    }
+    work()
+    crew.close()
+    Option(failure.get).foreach(throw _)
+  }
+
+  /** Who works on some items; who has not begun when it closes never will. */
+  private final class Crew {
+    private var active = 0
+    private var closed = false
+
+    def join(work: => Unit): Unit = {
+      val comes = synchronized {
+        if (!closed) active += 1
+        !closed
+      }
+      if (comes) {
+        try work
+        finally synchronized {
+            active -= 1
+            notifyAll()
+          }
+      }
+    }
+
+    /** Waits until nobody works. */
+    def close(): Unit = synchronized {
+      closed = true
+      while (active > 0) wait()
+    }
+  }
+}

@@ -1,0 +1,51 @@
+package io.sparkzorder.log
+
+import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
+
+import io.sparkzorder.FaultyFileSystem
+
+/** What publishing costs where each call to the file system takes a while. */
+class PublishCostSuite extends StateTestBase {
+  private val pauseMs = 20L
+
+  /** Calls while a run is published, and its milliseconds. */
+  private def publish(folders: Int, files: Int): (Int, Long) = {
+    val calls = new AtomicInteger
+    val ms = new AtomicLong
+    withScheme("faulty") { (dir, state) =>
+      val changes = (0 until folders).map { f =>
+        s"p=$f" -> (((0 until files).map(i => s"a$i"), Seq("n0", "n1")))
+      }.toMap
+      val record = stage(dir, state, "run", changes)
+      assert(state.createRecord(1, record))
+      // as OPTIMIZE does it before the commit
+      state.fs.mkdirs(state.retained(run))
+      val start = System.nanoTime()
+      FaultyFileSystem.withHook { (_, _) =>
+        calls.incrementAndGet()
+        Thread.sleep(pauseMs)
+      }(new Publisher(state).publish(1, record))
+      ms.set((System.nanoTime() - start) / 1000000L)
+      assert(state.isDone(1))
+      for (f <- 0 until folders) assert(visible(dir, s"p=$f") === Set("n0", "n1"))
+    }
+    (calls.get, ms.get)
+  }
+
+  for ((folders, files) <- Seq((1, 400), (200, 2), (20, 20))) {
+    test(s"$files files in each of $folders folders: several at a time") {
+      val (calls, ms) = publish(folders, files)
+      info(s"$calls calls of $pauseMs ms in $ms ms")
+      // 16 at a time, on a machine that does other things too
+      assert(calls * pauseMs > 4 * ms)
+    }
+  }
+
+  test("the calls grow with the files, and with the folders") {
+    val (one, _) = publish(10, 10)
+    val (two, _) = publish(20, 10)
+    assert(two < 2.1 * one)
+    val (more, _) = publish(10, 20)
+    assert(more < 2.1 * one)
+  }
+}
