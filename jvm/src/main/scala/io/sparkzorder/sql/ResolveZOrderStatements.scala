@@ -1,28 +1,21 @@
 package io.sparkzorder.sql
 
-import scala.util.Try
-import scala.util.control.NonFatal
-
+import io.sparkzorder.commands.TargetAction
+import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.{CatalogTarget, DataFormat, ParquetFiles, PathTarget, Target, TargetChecks}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.PARAMETER
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
-
-import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
-import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.table.{
-  CatalogTarget,
-  DataFormat,
-  ParquetFiles,
-  PathTarget,
-  Target,
-  TargetChecks
-}
+import scala.util.Try
+import scala.util.control.NonFatal
 
 /** Turns a statement into its command as soon as Spark has looked up the table. */
 final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalPlan] {
@@ -97,4 +90,18 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     val name = table.getClass.getName.toLowerCase(java.util.Locale.ROOT)
     Seq("delta", "iceberg", "hudi").find(name.contains).getOrElse(table.getClass.getSimpleName)
   }
+}
+
+/**
+ * A statement on a target that is not looked up yet.
+ *
+ * @param child the target: Spark's unresolved table, [[PathTable]] or [[PathOrTable]]
+ * @param action what the statement does with it
+ */
+final case class TargetStatement(child: LogicalPlan, action: TargetAction) extends UnaryNode {
+  override def output: Seq[Attribute] = Nil
+  // replaced by ResolveZOrderStatements as soon as the child is known
+  override lazy val resolved: Boolean = false
+  override protected def withNewChildInternal(newChild: LogicalPlan): TargetStatement =
+    copy(child = newChild)
 }

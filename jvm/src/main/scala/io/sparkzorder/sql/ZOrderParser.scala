@@ -1,30 +1,18 @@
 package io.sparkzorder.sql
 
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
 import java.util.Locale
-
-import scala.collection.JavaConverters._
-import scala.util.Try
-
-import org.antlr.v4.runtime.{
-  BaseErrorListener,
-  CharStreams,
-  CommonTokenStream,
-  ParserRuleContext,
-  RecognitionException,
-  Recognizer,
-  Token
-}
-import org.antlr.v4.runtime.misc.ParseCancellationException
-
-import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
+import org.antlr.v4.runtime.misc.{Interval, ParseCancellationException}
+import org.antlr.v4.runtime.{BaseErrorListener, CharStream, CharStreams, CodePointCharStream, CommonTokenStream, IntStream, ParserRuleContext, RecognitionException, Recognizer, Token}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.internal.VariableSubstitution
 import org.apache.spark.sql.types.{DataType, StructType}
-
-import io.sparkzorder.conf.Settings
-import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
+import scala.collection.JavaConverters._
+import scala.util.Try
 
 /**
  * Reads the statements of spark-zorder and hands every other text, untouched, to the next parser.
@@ -162,4 +150,24 @@ private object ZOrderParser {
     val hint = if (message.isEmpty) "" else s": $message"
     new ParseException("PARSE_SYNTAX_ERROR", Map("error" -> where, "hint" -> hint), ctx)
   }
+}
+
+/**
+ * Shows the lexer upper case, so that keywords match in any case, while `getText` gives the text as
+ * written. (ANTLR's own option for this is newer than the ANTLR of Spark 3.5.)
+ */
+private[sql] final class UpperCaseCharStream(text: CodePointCharStream) extends CharStream {
+  override def LA(i: Int): Int = {
+    val c = text.LA(i)
+    if (c == 0 || c == IntStream.EOF) c else Character.toUpperCase(c)
+  }
+
+  override def getText(interval: Interval): String = text.getText(interval)
+  override def consume(): Unit = text.consume()
+  override def mark(): Int = text.mark()
+  override def release(marker: Int): Unit = text.release(marker)
+  override def index(): Int = text.index()
+  override def seek(index: Int): Unit = text.seek(index)
+  override def size(): Int = text.size()
+  override def getSourceName: String = text.getSourceName
 }

@@ -1,21 +1,19 @@
 package io.sparkzorder.write
 
-import java.io.IOException
-
-import scala.collection.JavaConverters._
-import scala.util.Try
-import scala.util.control.NonFatal
-
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
-import org.apache.hadoop.fs.permission.{FsAction, FsPermission}
-import org.apache.hadoop.security.AccessControlException
-
-import org.apache.spark.internal.Logging
-
 import io.sparkzorder.table.TableFiles
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.RawFiles
+import java.io.IOException
+import java.nio.file.attribute.{PosixFileAttributeView, PosixFileAttributes, PosixFilePermissions}
+import java.nio.file.{Files, Path => LocalPath, Paths => LocalPaths}
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.permission.{FsAction, FsPermission}
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.hadoop.security.AccessControlException
+import org.apache.spark.internal.Logging
+import scala.collection.JavaConverters._
+import scala.util.Try
+import scala.util.control.NonFatal
 
 /**
  * Keeps rows from those who could not read them before: a written file gets what is common to the
@@ -108,4 +106,37 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
 
 private object FileAttributes {
   val OwnerOnly = new FsPermission("700")
+}
+
+/**
+ * Permissions on local disk: Hadoop's file system starts a program for each file that it is asked for.
+ * Access control lists of local disks are not seen.
+ */
+private[write] object LocalAttributes {
+
+  def read(path: Path): Protection = {
+    val own = Files.readAttributes(local(path), classOf[PosixFileAttributes])
+    Protection(
+      FsPermission.valueOf("-" + PosixFilePermissions.toString(own.permissions)),
+      Nil,
+      Some(own.group.getName),
+      Some(own.owner.getName))
+  }
+
+  /** @param orElse runs what a process may not be allowed to do */
+  def write(path: Path, wanted: Protection, orElse: (=> Unit) => Unit): Unit = {
+    val view = Files.getFileAttributeView(local(path), classOf[PosixFileAttributeView])
+    val has = view.readAttributes()
+    val names = local(path).getFileSystem.getUserPrincipalLookupService
+    wanted.group.filter(_ != has.group.getName).foreach(g =>
+      orElse(view.setGroup(names.lookupPrincipalByGroupName(g))))
+    val bits = wanted.bitsFor(view.readAttributes().group.getName)
+    val permissions =
+      PosixFilePermissions.fromString(bits.toString.take(9).replaceAll("[tT]$", "x"))
+    if (has.permissions != permissions) view.setPermissions(permissions)
+    wanted.owner.filter(_ != has.owner.getName).foreach(o =>
+      orElse(view.setOwner(names.lookupPrincipalByName(o))))
+  }
+
+  private def local(path: Path): LocalPath = LocalPaths.get(path.toUri.getPath)
 }

@@ -1,13 +1,13 @@
 package io.sparkzorder.commands.layout
 
-import java.sql.Timestamp
-
-import org.apache.spark.sql.Row
-import org.apache.spark.sql.types._
-
 import io.sparkzorder.log.RetainedFiles
-import io.sparkzorder.report.{ColumnLayout, UnitReads, ValueText}
+import io.sparkzorder.report.{ColumnLayout, UnitReads}
 import io.sparkzorder.table.stats.FileRange
+import java.sql.Timestamp
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, Hex}
+import org.apache.spark.sql.types._
 
 /**
  * The row that SHOW LAYOUT returns for a column.
@@ -99,4 +99,24 @@ private[sparkzorder] object ShowLayoutResult {
     .add("retainedUntil", TimestampType)
     .add("warning", StringType)
     .add("fileRanges", ArrayType(range, containsNull = false), nullable = false)
+}
+
+/**
+ * Values as Spark shows them; bytes as hexadecimal digits, long texts cut.
+ *
+ * @param zone time zone of timestamps
+ */
+private[sparkzorder] final class ValueText(dataType: DataType, zone: String) {
+  private val value = BoundReference(0, dataType, nullable = false)
+  private val shown: Expression =
+    if (dataType == BinaryType) Hex(value) else Cast(value, StringType, Some(zone))
+
+  /** @param v a Catalyst value, not null */
+  def apply(v: Any): String = shown.eval(InternalRow(v)).toString.take(ValueText.MaxLength)
+}
+
+private[sparkzorder] object ValueText {
+
+  /** Characters of a value. */
+  val MaxLength = 128
 }
