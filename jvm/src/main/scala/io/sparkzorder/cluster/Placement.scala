@@ -1,9 +1,10 @@
 package io.sparkzorder.cluster
 
-import io.sparkzorder.bits.{HilbertCurve, ZValues}
-import io.sparkzorder.ordering.{BoundsIndex, LongBounds}
 import org.apache.spark.sql.catalyst.expressions.Murmur3HashFunction
 import org.apache.spark.sql.types.LongType
+
+import io.sparkzorder.bits.{HilbertCurve, ZValues}
+import io.sparkzorder.ordering.{BoundsIndex, LongBounds}
 
 /**
  * Places rows by a grid: the place of a row is one BIGINT that says which file holds it and where in

@@ -1,8 +1,9 @@
 package io.sparkzorder.index
 
-import io.sparkzorder.util.WeightedCache
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+
+import io.sparkzorder.util.WeightedCache
 
 /**
  * One generation of an index as queries use it: parts are loaded when they are asked for first.

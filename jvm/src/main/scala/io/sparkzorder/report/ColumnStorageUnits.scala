@@ -1,10 +1,12 @@
 package io.sparkzorder.report
 
-import io.sparkzorder.table.stats.{ColumnStats, FileColumn, FileColumns, FileSpan, UnitStats}
-import io.sparkzorder.table.{Folder, OrderingColumn}
+import scala.collection.immutable.TreeMap
+
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types.{BinaryType, StringType}
-import scala.collection.immutable.TreeMap
+
+import io.sparkzorder.table.{Folder, OrderingColumn}
+import io.sparkzorder.table.stats.{ColumnStats, FileColumn, FileColumns, FileSpan, UnitStats}
 
 /** A file, row group or page, and the statistics of a column in it. */
 private[sparkzorder] final case class StorageUnit(folder: Folder, rows: Long, stats: ColumnStats)

@@ -1,13 +1,14 @@
 package io.sparkzorder.sql
 
-import io.sparkzorder.commands.WhereClause
-import io.sparkzorder.commands.optimize.OptimizeClauses
-import io.sparkzorder.table.DataFormat
-import io.sparkzorder.util.StatementText
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
+
+import io.sparkzorder.commands.WhereClause
+import io.sparkzorder.commands.optimize.OptimizeClauses
+import io.sparkzorder.table.DataFormat
+import io.sparkzorder.util.StatementText
 
 /**
  * An OPTIMIZE statement whose target is not looked up yet.

@@ -1,9 +1,8 @@
 package io.sparkzorder.sql
 
-import io.sparkzorder.commands.TargetAction
-import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
-import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.table.{CatalogTarget, DataFormat, ParquetFiles, PathTarget, Target, TargetChecks}
+import scala.util.Try
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
@@ -14,8 +13,18 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.PARAMETER
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
-import scala.util.Try
-import scala.util.control.NonFatal
+
+import io.sparkzorder.commands.TargetAction
+import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.{
+  CatalogTarget,
+  DataFormat,
+  ParquetFiles,
+  PathTarget,
+  Target,
+  TargetChecks
+}
 
 /** Turns a statement into its command as soon as Spark has looked up the table. */
 final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalPlan] {

@@ -1,18 +1,33 @@
 package io.sparkzorder.sql
 
-import io.sparkzorder.conf.Settings
-import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
 import java.util.Locale
+
+import scala.collection.JavaConverters._
+import scala.util.Try
+
+import org.antlr.v4.runtime.{
+  BaseErrorListener,
+  CharStream,
+  CharStreams,
+  CodePointCharStream,
+  CommonTokenStream,
+  IntStream,
+  ParserRuleContext,
+  RecognitionException,
+  Recognizer,
+  Token
+}
 import org.antlr.v4.runtime.misc.{Interval, ParseCancellationException}
-import org.antlr.v4.runtime.{BaseErrorListener, CharStream, CharStreams, CodePointCharStream, CommonTokenStream, IntStream, ParserRuleContext, RecognitionException, Recognizer, Token}
+
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.internal.VariableSubstitution
 import org.apache.spark.sql.types.{DataType, StructType}
-import scala.collection.JavaConverters._
-import scala.util.Try
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
 
 /**
  * Reads the statements of spark-zorder and hands every other text, untouched, to the next parser.

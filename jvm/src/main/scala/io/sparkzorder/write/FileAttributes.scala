@@ -1,19 +1,23 @@
 package io.sparkzorder.write
 
-import io.sparkzorder.table.TableFiles
-import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.util.RawFiles
 import java.io.IOException
-import java.nio.file.attribute.{PosixFileAttributeView, PosixFileAttributes, PosixFilePermissions}
 import java.nio.file.{Files, Path => LocalPath, Paths => LocalPaths}
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.permission.{FsAction, FsPermission}
-import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
-import org.apache.hadoop.security.AccessControlException
-import org.apache.spark.internal.Logging
+import java.nio.file.attribute.{PosixFileAttributes, PosixFileAttributeView, PosixFilePermissions}
+
 import scala.collection.JavaConverters._
 import scala.util.Try
 import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.hadoop.fs.permission.{FsAction, FsPermission}
+import org.apache.hadoop.security.AccessControlException
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.table.TableFiles
+import io.sparkzorder.table.stats.ScannedFile
+import io.sparkzorder.util.RawFiles
 
 /**
  * Keeps rows from those who could not read them before: a written file gets what is common to the

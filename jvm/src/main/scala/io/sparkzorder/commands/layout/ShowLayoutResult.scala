@@ -1,13 +1,15 @@
 package io.sparkzorder.commands.layout
 
-import io.sparkzorder.log.RetainedFiles
-import io.sparkzorder.report.{ColumnLayout, UnitReads}
-import io.sparkzorder.table.stats.FileRange
 import java.sql.Timestamp
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, Hex}
 import org.apache.spark.sql.types._
+
+import io.sparkzorder.log.RetainedFiles
+import io.sparkzorder.report.{ColumnLayout, UnitReads}
+import io.sparkzorder.table.stats.FileRange
 
 /**
  * The row that SHOW LAYOUT returns for a column.
