@@ -45,7 +45,7 @@ private[sparkzorder] final class FolderGridBuilder(
       cuts.leaves.map(leaf => types.indices.map(side(_, leaf))))
   }
 
-  /** The side of a cell in one column: the side of its sample plus one row's share at either end. */
+  /** The side of a cell in one column: that of its sample, plus one row's share at either end. */
   private def side(c: Int, leaf: KdCuts.Leaf): Side = {
     val below = sample.ranked(c).below
     val from = below(leaf.box.lowest(c)).toDouble / sample.rows

@@ -65,7 +65,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
 
   /**
    * The type from the Spark schema in the footer, plus the fields that only the file has. Other
-   * writers add fields to a file and copy the footer's Spark schema unchanged.
+   * writers may copy the footer's Spark schema to a file with more fields.
    */
   private def completed(noted: DataType, stored: DataType): DataType = (noted, stored) match {
     case (n: StructType, s: StructType) =>
