@@ -25,7 +25,7 @@ class Box:
 
 
 def comparable(ends: Sequence[tuple[str | None, str | None]]) -> list[Bounds | None]:
-    """Convert the ends of ranges, which SHOW LAYOUT returns as text, if all of them are numbers."""
+    """Convert ends of ranges from text to numbers, if all of them are numbers."""
     texts = [None if low is None or high is None else (low, high) for low, high in ends]
     try:
         return [None if text is None else _numbers(*text) for text in texts]

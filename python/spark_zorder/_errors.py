@@ -42,7 +42,7 @@ def _options(spark_version: str) -> str:
 
 
 def run(spark: "SparkSession", statement: str) -> "DataFrame":
-    """Run a statement of spark-zorder; replace the syntax error of a session without it."""
+    """Run a statement; without the extension, raise our error instead of a syntax error."""
     from pyspark.errors import ParseException
 
     try:

@@ -114,8 +114,8 @@ def _is_checkout() -> bool:
 def of_session(line: str) -> dict[Row, Path]:
     """List the jars that may fit a session.
 
-    If the session runs on this Python's pyspark, the Scala version is known. If it runs on a remote
-    server, it is not.
+    If the session runs on this Python's pyspark, the Scala version is known. For a session on a
+    remote server the Scala version is not known.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 On a classic session, a thread polls the status tracker. The jobs of the statement have a job group,
 and the names of their stages contain the statement and its phase. A Connect server sends messages
-about tasks while a statement runs, without names.
+while a statement runs. They count tasks and name no stages.
 """
 
 import logging
@@ -21,7 +21,7 @@ EVERY_SECONDS = 0.5
 
 _log = logging.getLogger(__name__)
 
-# The phases without jobs that follow the last phase with a job; the driver executes them.
+# For the last phase that had a job: the phases after it that run on the driver, without jobs.
 _THEN = {
     "": "list, footers",
     "sample": "cuts",
@@ -121,7 +121,7 @@ def _stages(tracker: "StatusTracker", job: int) -> "list[SparkStageInfo]":
 
 
 def step_of(stages: "Sequence[SparkStageInfo]") -> Step:
-    """Return the step, given the stages of the newest job in their order."""
+    """Return the current step. `stages` are the stages of the newest job, in their order."""
     # "OPTIMIZE `sales`: write"
     phase = stages[-1].name.rpartition(": ")[2] if stages else ""
     for stage in stages:

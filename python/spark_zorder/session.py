@@ -22,9 +22,9 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
     """Add spark-zorder to the session that `builder` will build.
 
     Appends the jar for the running Spark to ``spark.jars``, and the extension to
-    ``spark.sql.extensions``. Values that the builder, ``PYSPARK_SUBMIT_ARGS`` or
-    ``spark-defaults.conf`` set there are kept. No other setting changes, and a second call has no
-    effect.
+    ``spark.sql.extensions``. If the builder, ``PYSPARK_SUBMIT_ARGS`` or ``spark-defaults.conf`` has
+    values for these two settings, `configure` keeps them. No other setting changes, and a second
+    call has no effect.
 
     Parameters
     ----------

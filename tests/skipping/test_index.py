@@ -148,7 +148,7 @@ def test_the_header(spark: SparkSession, table: Path) -> None:
     statement(spark, "CREATE ZORDER INDEX", table)
     file = pq.ParquetFile(newest(table))
     header = json.loads(file.metadata.metadata[b"spark.zorder.index"])
-    assert header["version"] == 1
+    assert header["version"] == 2
     assert header["chosen"] is None
     assert header["columns"][0] == {"path": ["id"], "kind": "int64"}
     assert header["columns"][-1]["path"] == ["point", "x"]

@@ -13,10 +13,11 @@ import org.apache.spark.sql.functions.{call_function, lit}
 object functions {
 
   /**
-   * Interleaves the bits of all columns; the most significant bits and the first column come first.
+   * Interleaves the bits of all columns. The most significant bits of all columns come first. Among
+   * bits of equal significance, the bit of the first column comes first.
    *
-   * `interleave_bits(lit(0), lit(99), lit(50))` is `X'00000000000000000009901A'`. NULL has zero
-   * bits only. Negative integers sort after positive ones.
+   * `interleave_bits(lit(0), lit(99), lit(50))` is `X'00000000000000000009901A'`. All bits of a
+   * NULL are 0. Negative integers sort after positive ones.
    *
    * @param columns TINYINT, SMALLINT, INT, BIGINT or BINARY, in any mix; at least one
    * @return BINARY, never null, as wide as the columns together
@@ -28,8 +29,8 @@ object functions {
   /**
    * Bytes whose unsigned order is Spark's order of the column. A string gives its first 8 bytes.
    *
-   * `ordered_bits(lit(-1))` is `X'7FFFFFFF'`. NULL gives zero bytes, -0.0 equals 0.0, and NaN is
-   * the greatest value.
+   * `ordered_bits(lit(-1))` is `X'7FFFFFFF'`. All bytes of a NULL are 0, -0.0 equals 0.0, and NaN
+   * is the greatest value.
    *
    * @param column of an orderable atomic type
    * @return BINARY, never null, of the type's width
@@ -122,7 +123,7 @@ object functions {
    * sample, so it works in streams. If the ranges of the columns differ, one column dominates the
    * order.
    *
-   * `zorder_by_value(lit(-1))` is `X'7FFFFFFF'`. NULL has zero bits only.
+   * `zorder_by_value(lit(-1))` is `X'7FFFFFFF'`. All bits of a NULL are 0.
    *
    * @param columns of orderable atomic types; at least one
    * @return BINARY, never null

@@ -110,7 +110,7 @@ object HilbertCurve {
   private val curves = new AtomicReferenceArray[HilbertCurve](MaxColumns + 1)
 
   /**
-   * The curve over so many columns, built when it is first asked for.
+   * The curve over `columns` columns. It is built when it is first asked for.
    *
    * @param columns 1 to [[MaxColumns]], else an IllegalArgumentException
    */

@@ -45,7 +45,7 @@ private[sparkzorder] final class FolderGridBuilder(
       cuts.leaves.map(leaf => types.indices.map(side(_, leaf))))
   }
 
-  /** Where a cell lies in a column: where its sample does, and a row's share more at either end. */
+  /** The side of a cell in one column: that of its sample, plus one row's share at either end. */
   private def side(c: Int, leaf: KdCuts.Leaf): Side = {
     val below = sample.ranked(c).below
     val from = below(leaf.box.lowest(c)).toDouble / sample.rows
@@ -55,7 +55,7 @@ private[sparkzorder] final class FolderGridBuilder(
   }
 }
 
-/** Shares of a folder's rows as integers: a rank of `Max` has all rows below it. */
+/** Shares of a folder's rows, scaled to integers from 0 to `Max`. */
 private[sparkzorder] object RankScale {
   val Max: Int = 1 << 30
 
@@ -76,7 +76,7 @@ private final class BoundedColumn(
   private val kept: Array[Int] = {
     val enough =
       ColumnRanks.thin(ranked.sorted.weights, ranked.nulls.toDouble, boundsFor(files))
-    // the bound of rank r is value number r - 1; rank 1 is told from NULL without a bound
+    // the bound of a cut at rank r is value number r - 1; a cut at rank 1, above NULL, needs none
     (enough ++ cuts.filter(_ > 1).map(_ - 1)).distinct.sorted
   }
 
@@ -96,6 +96,6 @@ private object BoundedColumn {
   private val MaxBounds = 1 << 16
   private val BoundsPerFile = 8
 
-  /** Enough bounds that correlated columns, too, have several within each cell. */
+  /** A number of bounds that gives each cell several, even where columns are correlated. */
   def boundsFor(files: Int): Int = math.max(MinBounds, math.min(MaxBounds, BoundsPerFile * files))
 }

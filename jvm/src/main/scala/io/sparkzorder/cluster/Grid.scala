@@ -5,7 +5,7 @@ import org.apache.spark.sql.types.DataType
 import io.sparkzorder.ordering.BoundsIndex
 
 /**
- * One ordering column of a folder, as rows are placed by it.
+ * One ordering column of a folder, with all that is needed to place rows by it.
  *
  * @param bounds values by which slots are found: every cut of the column, and enough other values to tell
  *   the rows of a cell apart
@@ -124,7 +124,7 @@ final class CutTree(column: Array[Int], slot: Array[Int], children: Array[Int])
 
 object CutTree {
 
-  /** Of a folder without cuts. */
+  /** The tree of a folder without cuts. */
   val onlyCell: CutTree =
     new CutTree(Array.emptyIntArray, Array.emptyIntArray, Array.emptyIntArray)
 }
@@ -135,8 +135,8 @@ object CutTree {
  *
  * @param rows estimated number of rows
  * @param file number of its first file
- * @param files number of files that hold it: 1, or more for a single key that is heavier than a file,
- *   whose rows are told apart by a hash
+ * @param files number of files that hold it: 1, or more if one combination of values has more rows
+ *   than a file; a hash then spreads its rows
  * @param box of its sampled rows
  */
 final case class Cell(rows: Double, file: Int, files: Int, box: Box)
@@ -152,14 +152,14 @@ final case class Box(lowest: Array[Int], leastValue: Array[Int], highest: Array[
 
 object Box {
 
-  /** Of no rows. */
+  /** The box of no rows. */
   def empty(columns: Int): Box =
     Box(new Array[Int](columns), new Array[Int](columns), new Array[Int](columns))
 }
 
 /** Numbers the files of the cells of a folder. */
 private[sparkzorder] object CellFiles {
-  // shares of a file of the wanted size
+  // as shares of the wanted file size
   private val MinFileFill = 0.5
   private val MaxFileFill = 1.5
 
@@ -177,7 +177,7 @@ private[sparkzorder] object CellFiles {
       firstFile: Int): IndexedSeq[Cell] = {
     val sampled = leaves.map(_.rows.toLong).sum
     val target = leaves.map(_.size).sum / files
-    // joined(i): leaf i goes on with the last file of the leaf before it
+    // joined(i): leaf i shares the last file of the leaf before it
     val joined = new Array[Boolean](leaves.length)
     // size of the file that is open at the end of each leaf
     val open = leaves.map(l => l.size / l.files).toArray

@@ -25,7 +25,7 @@ object Layout {
     val placement = new Placement(grid)
     val name = InputFrame.unused("_zorder_place", schema, session)
     val keys = columns.map(c => input.resolve(c.parts))
-    // row positions are read only where one key fills several files
+    // row positions are read only if one combination of values fills several files
     val heavy = grid.folders.flatten.exists(_.cells.exists(_.files > 1))
     val tie = InputFrame.unused("_zorder_tie", schema, session)
     val tied =
@@ -41,7 +41,7 @@ object Layout {
     val files = kept.repartition(
       grid.files,
       SparkLine.column(FileOfPlace(attribute(kept, name), placement)))
-    // one column is a plain sort by its values; ids would leave ties unsorted
+    // with one column, rows are sorted by its values; a sort by ids would leave ties unsorted
     val sorted =
       if (columns.size == 1) files.sortWithinPartitions(SparkLine.column(keys.head))
       else files.sortWithinPartitions(col(name))

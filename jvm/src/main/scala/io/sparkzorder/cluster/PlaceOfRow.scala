@@ -18,7 +18,7 @@ import io.sparkzorder.ordering.{FixedOrder, OrderedType}
  *
  * @param columns the ordering columns
  * @param folder INT, never null
- * @param tie BIGINT, never null: tells rows of one heavy key apart
+ * @param tie BIGINT, never null: tells rows apart that have the same values in all ordering columns
  */
 case class PlaceOfRow(
     columns: Seq[Expression],
@@ -96,8 +96,8 @@ case class PlaceOfRow(
 }
 
 /**
- * The shuffle key of a row: BIGINT that Spark's hash partitioning sends to the partition whose number
- * is that of the row's file.
+ * The shuffle key of a row: a BIGINT. Spark's hash partitioning maps it to the partition that has
+ * the number of the row's file.
  *
  * @param child place of the row, never null
  */

@@ -13,9 +13,10 @@ import io.sparkzorder.ordering.{BoundsIndex, LongBounds}
  *  - the number of its ''part'': the parts of a cell are the files that hold it, in the order of cells;
  *  - its position on the Hilbert curve through its cell, as far as bits are left.
  *
- * Within a cell the ids of the columns are made anew, from the cell's own sides, with the widest side
- * over all bits and the others in proportion: the curve then passes through pieces that are about as
- * long in every column, which pages need. Above nine columns the curve is the Z-curve.
+ * Within a cell the ids of the columns are computed anew, from the sides of the cell. The ids of
+ * the widest side use the whole range of the bits, and the ids of the other sides a part in
+ * proportion. The curve then passes through pieces that are about as long in every column. This
+ * suits pages. Above nine columns the curve is the Z-curve.
  *
  * Immutable and safe for threads.
  */
@@ -45,7 +46,7 @@ final class Placement(grid: Grid) extends Serializable {
   /** @param folder position of a folder that has rows */
   def folder(folder: Int): PlacedFolder = folders(folder)
 
-  /** The key of the shuffle for a row's place. */
+  /** The shuffle key of a row, from its place. */
   def preimage(place: Long): Long = preimages((place >>> keyBits).toInt)
 }
 
@@ -60,7 +61,7 @@ final class PlacedFolder private[sparkzorder] (grid: FolderGrid, firstPart: Int,
   private val firstParts: Array[Int] = grid.cells.scanLeft(firstPart)(_ + _.files).toArray
   private val greatestId = (1 << ZValues.bitsPerColumn(d)) - 1
 
-  // of each cell: where its sides begin, one per column, and the factor from ranks above that to ids
+  // for each cell: the rank at which each side begins, and the factor that turns ranks into ids
   private val from: Array[Array[Int]] = grid.sides.map(_.map(_.from).toArray).toArray
   private val idsPerRank: Array[Double] = grid.sides.map { sides =>
     val widest = sides.map(s => s.until - s.from).max
@@ -69,7 +70,7 @@ final class PlacedFolder private[sparkzorder] (grid: FolderGrid, firstPart: Int,
 
   private val shift = math.max(0, d * ZValues.bitsPerColumn(d) - keyBits)
 
-  // None: the Z-curve
+  // without a Hilbert curve, rows follow the Z-curve
   private val curve: Option[HilbertCurve] =
     if (d <= HilbertCurve.MaxColumns) Some(HilbertCurve.of(d)) else None
 
@@ -83,7 +84,7 @@ final class PlacedFolder private[sparkzorder] (grid: FolderGrid, firstPart: Int,
    * The place of a row.
    *
    * @param slots one per column
-   * @param tie tells rows of one heavy key apart, any number
+   * @param tie any number; tells rows apart that have the same values in all ordering columns
    */
   def place(slots: Array[Int], tie: Long): Long = {
     val cell = tree.cellOf(slots)

@@ -12,8 +12,8 @@ object Sampler {
   private val FolderFloor = 200L
 
   /**
-   * Key rows to sample when no setting says so: 200 per file, so that file sizes vary by a fourteenth of
-   * the mean; from a million rows on fewer, down to 64 per file.
+   * The number of key rows to sample when no setting decides it: 200 per file. File sizes then vary
+   * by a fourteenth of the mean. Above a million rows the number falls, down to 64 per file.
    */
   def rowsFor(files: Long): Long =
     Seq(100000L, math.min(200 * files, 1000000L), 64 * files).max
@@ -40,7 +40,7 @@ object Sampler {
     val chosen =
       if (thresholds.forall(_ >= Scale)) input.frame
       else {
-        // a hash of the row's place: the same rows in every attempt
+        // a hash of the row's file and position, so that every attempt takes the same rows
         val position = input.rowHash.bitwiseAND(lit(Scale - 1))
         val threshold =
           if (thresholds.distinct.size == 1) lit(thresholds.head)
@@ -65,7 +65,7 @@ object Sampler {
 /**
  * Sampled key rows of one folder, column by column.
  *
- * @param sizes how large the folder's rows are
+ * @param sizes what is needed to estimate the sizes of the folder's rows
  */
 final case class FolderSample(
     columns: IndexedSeq[KeyColumn],
@@ -86,7 +86,7 @@ final case class FolderSample(
 final case class RowSizes(rest: Double, values: IndexedSeq[Double]) {
   import RowSizes._
 
-  /** The size of each sampled row, in units of which a row has about 16. */
+  /** The size of each sampled row; a row without NULLs has 16 units. */
   def of(columns: IndexedSeq[RankedColumn]): Array[Int] = {
     val n = columns.head.rows
     val nullable = columns.indices.filter(c => c < values.length && columns(c).nulls > 0)

@@ -7,12 +7,12 @@ import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
 /**
- * Names and times the phases of a run. The Spark UI shows the phase as the description of its jobs, and
- * its stages are named after it, which is what a status tracker sees. The user's own description comes
- * back afterwards.
+ * Names and times the phases of a run. The Spark UI shows the phase as the description of its jobs.
+ * The stages are named after the phase as well, because a status tracker sees only names of stages.
+ * The user's own description comes back afterwards.
  */
 final class Phases(sc: SparkContext, statement: String) extends Logging {
-  // Spark names a stage by the short form of the place that called it
+  // Spark names a stage by the short form of its call site
   private val keys = Seq("spark.job.description", "callSite.short")
   private val spent = mutable.LinkedHashMap.empty[String, Long]
 

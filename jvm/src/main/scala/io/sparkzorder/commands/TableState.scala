@@ -36,10 +36,13 @@ private[sparkzorder] final class TableState(
   /** Refuses unknown settings and wrong values. */
   def checkSettings(): Unit = { val _ = settings }
 
-  /** Refuses what is not a table of plain files. */
+  /** Refuses a target that is not a table of plain files. */
   def check(): Unit = TargetChecks.check(target, conf)
 
-  /** Refuses also where files cannot be replaced in place, so that `_zorder/` cannot be there. */
+  /**
+   * Refuses, besides, a target whose files cannot be replaced in place. Such a target cannot have a
+   * `_zorder/`.
+   */
   def checkInPlace(): Unit = {
     check()
     TargetChecks.checkInPlace(target, conf, settings(Settings.InPlaceSchemes))
@@ -48,14 +51,14 @@ private[sparkzorder] final class TableState(
   /** All records as they are now, ascending. */
   def records: Seq[Record] = RunHistory.read(state).records.map(_._2)
 
-  /** Publishes what was committed and not published, with its entries in the index. */
+  /** Publishes the runs that are committed and not published, and updates the index for them. */
   def rollForward(): Seq[Record] = {
     val runs = new Publisher(state).rollForward()
     IndexUpdate.recovered(user, state, runs, target.format)
     runs
   }
 
-  /** Runs what may exchange files; the session's caches learn of it, also when it fails half-way. */
+  /** Runs `body`, which may exchange files. Then refreshes the session, even after a failure. */
   def exchanging[T](body: => T): T = {
     val result =
       try body
@@ -79,15 +82,15 @@ private[sparkzorder] final class TableState(
         SizeStatistics.update(user, t)
       case _ =>
     }
-    // tables of the catalog that lie at the same path, each with a listing of its own
+    // other tables of the catalog may have the same path, and each has a listing of its own
     user.sessionState.catalog.invalidateAllCachedTables()
     user.catalog.refreshByPath(root.toString)
   }
 }
 
 /**
- * Updates the catalog's statistics of a table whose files were exchanged. The rows are the same, so of
- * the numbers that ANALYZE TABLE found only the size changes.
+ * Updates the catalog's statistics of a table whose files were exchanged. The rows are the same, so
+ * only the size changes; the other numbers of ANALYZE TABLE stay.
  */
 private[sparkzorder] object SizeStatistics extends Logging {
 

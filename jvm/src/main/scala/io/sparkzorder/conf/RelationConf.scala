@@ -7,7 +7,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 /**
- * Hadoop's settings for a relation, built lazily and once: they dominate planning of small queries.
+ * Hadoop's settings for a relation. They are built lazily and once, because building them takes
+ * most of the planning time of a small query.
  */
 private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
   def session: Session = SparkLine.session(relation.sparkSession)

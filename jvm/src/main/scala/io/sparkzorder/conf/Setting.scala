@@ -29,7 +29,12 @@ final class Setting[T](
   def sessionKey: String = Setting.SessionPrefix + key
   def propertyKey: String = Setting.PropertyPrefix + key
 
-  /** Parses a value; raises ZORDER_INVALID_SETTING that names `where` it was set. */
+  /**
+   * Parses a value.
+   *
+   * @param where the place in which the value was set, for the error message
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_INVALID_SETTING
+   */
   def parse(text: String, where: String): T = {
     val value =
       try convert(text.trim)

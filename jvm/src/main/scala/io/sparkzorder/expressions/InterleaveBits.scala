@@ -102,7 +102,7 @@ trait InterleavedColumns extends Expression {
   override def dataType: DataType = BinaryType
   override def foldable: Boolean = children.forall(_.foldable)
 
-  /** Sets the value of a column; null has zero bits. */
+  /** Sets the value of a column; all bits of a null are 0. */
   protected def put(interleaver: BitInterleaver, column: Int, value: Any): Unit
 
   /** Java arguments, after the column, of `BitInterleaver.set` for the non-null value `value`. */
@@ -112,7 +112,7 @@ trait InterleavedColumns extends Expression {
   protected def nullBytes(column: Int): Int
 
   override def eval(input: InternalRow): Any = {
-    // no field, because threads may share an interpreted expression
+    // a local variable rather than a field, because threads may share an interpreted expression
     val interleaver = new BitInterleaver(children.length)
     var c = 0
     while (c < children.length) {

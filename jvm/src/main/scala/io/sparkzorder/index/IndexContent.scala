@@ -5,8 +5,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 import io.sparkzorder.table.stats.ColumnStats
 
 /**
- * A column of the index: one leaf column in one spelling and of one type. A table whose files differ
- * has several for one column of its own.
+ * A column of the index: one leaf column in one spelling and of one type. If the files of a table
+ * differ in spelling or type, one column of the table has several columns in the index.
  */
 final case class IndexedColumn(path: Seq[String], leafType: LeafType) {
   def name: String = path.mkString(".")
@@ -61,11 +61,14 @@ object ColumnValues {
   /** The file has both bounds. */
   val Bounded: Byte = 1
 
-  /** The column surely holds no NaN in the file, so its greatest value is the greatest of all. */
+  /** The column holds no NaN in the file, so `max` is the greatest of all its values. */
   val NoNaN: Byte = 2
 }
 
-/** Files with the bounds of their columns, which filters prune by: in a table's index or in memory. */
+/**
+ * Data files with the bounds of their columns, for filters to prune by. They come from a table's
+ * index, or from footers that were just read.
+ */
 trait IndexColumns {
 
   /** The columns that are there. */
@@ -80,7 +83,10 @@ trait IndexColumns {
   /** What is known of a column, by its position in [[indexed]]. */
   def column(number: Int): ColumnValues
 
-  /** What is made of a column, where it can be kept for other queries: by its position and a name. */
+  /**
+   * A value computed from the column at position `number`. An implementation may keep the value
+   * under `name` for other queries.
+   */
   def derived[T <: Sized](number: Int, name: String)(make: => T): T = make
 }
 
@@ -128,7 +134,7 @@ object IndexContent {
       shapes)
   }
 
-  /** The files of several contents that have no file in common, one after the other. */
+  /** One content with the files of all `parts`. No file may be in two of them. */
   def concat(parts: Seq[IndexContent]): IndexContent = parts match {
     case Seq(one) => one
     case _ =>
@@ -146,7 +152,7 @@ object IndexContent {
         parts.flatMap(_.files.rows).toArray,
         parts.flatMap { p =>
           val map = p.shapes.map(number)
-          // an index names only so many shapes
+          // an index names at most `IndexFormat.MaxShapes` shapes
           p.files.shapeOf.map(s => if (s < 0 || s >= map.size) -1 else map(s))
         }.toArray)
       IndexContent(files, columns.map(c => c -> concatColumn(c, parts)), shapes)
@@ -163,7 +169,7 @@ object IndexContent {
     builder.result()
   }
 
-  /** The same index reduced to some files; columns of which nothing is left go away. */
+  /** The index reduced to some files. A column without statistics in these files is left out. */
   def select(content: IndexContent, keep: Int => Boolean): IndexContent = {
     val kept = content.files.lengths.indices.filter(keep).toArray
     if (kept.length == content.files.size) content

@@ -57,11 +57,12 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
   def exists: Boolean = generations().nonEmpty
 
   /**
-   * Writes a generation made from the newest one. When another writer adds one meanwhile, it is made
-   * again from theirs.
+   * Writes a generation made from the newest one. If another writer adds a generation meanwhile,
+   * the new one is made again, from that generation.
    *
    * @param make the new content from the header and content of the newest generation that can be read
-   * @return the new generation; None when the newest one is of a newer version and stays
+   * @return the new generation; None when the newest generation has a newer format version and is
+   *   therefore left alone
    */
   def update(make: Option[(IndexHeader, IndexContent)] => (IndexContent, Option[Seq[Seq[String]]]))
       : Option[FileStatus] = {
@@ -124,7 +125,7 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
     val keepFrom = last.flatMap(IndexStore.number).getOrElse(0L)
     generations().filter(IndexStore.number(_).exists(_ < keepFrom)).foreach(s =>
       Try(fs.delete(s.getPath, false)))
-    // of writers that were killed
+    // temporary files of writers that were killed
     val old = System.currentTimeMillis() - IndexStore.AbandonedMs
     Try(fs.listStatus(directory).filter(s =>
       s.getPath.getName.startsWith("_tmp_") && s.getModificationTime < old).foreach(s =>

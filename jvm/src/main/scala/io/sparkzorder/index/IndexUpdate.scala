@@ -41,8 +41,8 @@ object IndexUpdate extends Logging {
   }
 
   /**
-   * Updates the index after this statement published runs that other statements had committed. Reads
-   * the footers of the files that those runs wrote.
+   * Updates the index after this statement published runs that other statements had committed.
+   * Reads the footers of the files that those runs wrote.
    *
    * @param records what was published just now, in their order
    * @param format of the data files

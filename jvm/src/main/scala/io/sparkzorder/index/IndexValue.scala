@@ -19,7 +19,7 @@ import io.sparkzorder.bits.OrderedLongs
  */
 private[sparkzorder] object IndexValue {
 
-  /** Strings and binaries are cut to so many bytes. */
+  /** Strings and binaries are cut to this number of bytes. */
   val MaxBytes = 64
 
   private val string: PrimitiveType =
@@ -53,7 +53,7 @@ private[sparkzorder] object IndexValue {
       if (unscaled.bitLength < (if (d.inInts) 32 else 64)) unscaled.longValue else null
     } else wide(unscaled).orNull
 
-  /** 16 bytes in the order of the numbers; None for what takes more. */
+  /** 16 bytes that compare like the numbers; None for a number that needs more bytes. */
   def wide(unscaled: BigInteger): Option[Array[Byte]] =
     if (unscaled.bitLength > 127) None
     else {

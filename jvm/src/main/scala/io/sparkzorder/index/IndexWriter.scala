@@ -122,8 +122,8 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
 }
 
 /**
- * Converts bounds. In memory a bound is an ordered long or ordered bytes; the index file has the plain
- * value.
+ * Converts bounds. In memory a bound is an ordered long or ordered bytes; the index file has the
+ * plain value.
  */
 private[index] object StoredBound {
 

@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
  * The distinct values of a column's sample in Spark's order, each with its weight.
  *
  * @param weights the weight of each distinct value, positive
- * @param take makes bounds of the values at the given indices, which ascend
+ * @param take makes bounds from the values at some indices; the indices ascend
  */
 private[sparkzorder] final class SortedSample(
     val weights: Array[Double],

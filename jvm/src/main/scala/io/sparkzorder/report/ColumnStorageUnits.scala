@@ -111,8 +111,9 @@ private[sparkzorder] final class ColumnStorageUnits(
 }
 
 /**
- * How many files of a table overlap in one column. The depth of a file is the largest number of files of
- * its folder, itself included, whose ranges hold the same value of its own range.
+ * How many files of a table overlap in one column. For the depth of a file, choose a value in its
+ * range and count the files of its folder whose ranges hold this value, the file itself included.
+ * The depth is the greatest such count.
  *
  * @param mean over the files that hold values; 0 when there are none
  * @param max of all files
@@ -144,7 +145,7 @@ private[sparkzorder] object OverlapDepth {
   }
 }
 
-/** The greatest number of any range of a row of numbers. */
+/** Finds the greatest number between two positions of an array, in constant time. */
 private[sparkzorder] final class RangeMaximum(numbers: Array[Int]) {
 
   // levels(k)(i) is the greatest of the 2^k numbers from i on
@@ -157,7 +158,7 @@ private[sparkzorder] final class RangeMaximum(numbers: Array[Int]) {
     .map(_._1)
     .toArray
 
-  /** Of the numbers `from` to `to`, both included. */
+  /** The greatest number at the positions `from` to `to`, both included. */
   def of(from: Int, to: Int): Int = {
     val k = 31 - Integer.numberOfLeadingZeros(to - from + 1)
     math.max(levels(k)(from), levels(k)(to - (1 << k) + 1))

@@ -8,11 +8,11 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.ordering.{BinaryOrder, FixedOrder, OrderedType, StringOrder, WideDecimalOrder}
 
 /**
- * How far the values of a column lie apart, so that rows can be taken to be spread evenly between two
- * of them. The unit does not matter.
+ * Distances between the values of a column. With these distances, an estimate can spread rows
+ * evenly between two values. The unit does not matter.
  *
  * @param axis where the values lie
- * @param extra room that a value takes because it comes again and again, beside its room on the axis
+ * @param extra room that a value of many rows takes, besides its room on the axis
  */
 private[sparkzorder] final class ValueSpacing private (
     axis: ValueAxis,
@@ -37,14 +37,14 @@ private[sparkzorder] final class ValueSpacing private (
 
 private[sparkzorder] object ValueSpacing {
 
-  // With fewer values than this share of the ends that were seen, ends are values that come again and
-  // again: then each takes as much room as lies between two of them, as a rule.
+  // If the distinct values are at most this share of the ends of ranges, the same values come again
+  // and again. Each value then takes as much room as the median gap between two values.
   private val FewOfEnds = 0.25
   private val EndsToJudge = 16
 
   /**
    * @param values distinct, ascending
-   * @param ends number of ends of ranges that they are
+   * @param ends number of ends of ranges from which the values were taken
    */
   def of(dataType: DataType, values: IndexedSeq[Any], ends: Int): ValueSpacing = {
     val axis = ValueAxis.of(dataType, values)
@@ -85,7 +85,7 @@ private[sparkzorder] object ValueAxis {
   private final class Longs(values: Array[Long]) extends ValueAxis(1.0) {
     override def between(i: Int, j: Int): Double = {
       val d = values(j) - values(i)
-      // below zero where the difference does not fit
+      // the difference is negative if it overflows
       if (d >= 0) d.toDouble else values(j).toDouble - values(i).toDouble
     }
   }
@@ -100,11 +100,11 @@ private[sparkzorder] object ValueAxis {
     if (d.isNaN) 1.5 * limit else math.max(-limit, math.min(limit, d))
   }
 
-  /** The bytes behind the prefix that all share, as digits of a number below 1. */
+  /** The bytes after the common prefix of all values, as digits of a number below 1. */
   private def fractions(values: IndexedSeq[Array[Byte]]): Array[Double] =
     if (values.isEmpty) Array.emptyDoubleArray
     else {
-      // in order, so what the first and the last share all share
+      // the values are sorted, so all have the prefix that the first and the last have in common
       val shared = values.head.zip(values.last).takeWhile { case (a, b) => a == b }.length
       val digits = 8
       values.map { bytes =>

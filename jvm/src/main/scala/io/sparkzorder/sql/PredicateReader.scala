@@ -19,8 +19,8 @@ import io.sparkzorder.sql.parser.ZOrderSqlBaseParser.AnythingContext
 private[sql] final case class WhereAndFull(condition: Expression, full: Option[Token])
 
 /**
- * Reads the predicate of a WHERE, and tells a clause FULL behind the predicate from a column of this
- * name inside of it.
+ * Reads the predicate of a WHERE, and decides whether the word FULL at its end is a clause or a
+ * column.
  *
  * @param tokens of the whole statement
  * @param names the next parser
@@ -53,7 +53,7 @@ private[sql] final class PredicateReader(
     case predicate => predicate
   }
 
-  /** The token before another one, comments and white space left out; None at the first one. */
+  /** The token before `token`, without comments and white space; None if it is before `first`. */
   private def lastBefore(token: Token, first: Token): Option[Token] =
     Iterator.iterate(token.getTokenIndex - 1)(_ - 1)
       .takeWhile(_ >= first.getTokenIndex)

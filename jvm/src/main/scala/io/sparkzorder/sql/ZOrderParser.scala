@@ -168,8 +168,8 @@ private object ZOrderParser {
 }
 
 /**
- * Shows the lexer upper case, so that keywords match in any case, while `getText` gives the text as
- * written. (ANTLR's own option for this is newer than the ANTLR of Spark 3.5.)
+ * Gives the lexer upper case, so that keywords match in any case. `getText` returns the text as it
+ * was written. (ANTLR's own option for this is newer than the ANTLR of Spark 3.5.)
  */
 private[sql] final class UpperCaseCharStream(text: CodePointCharStream) extends CharStream {
   override def LA(i: Int): Int = {

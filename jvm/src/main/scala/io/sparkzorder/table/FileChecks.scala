@@ -9,10 +9,10 @@ import org.apache.spark.sql.execution.datasources.BucketingUtils
 
 import io.sparkzorder.errors.ZOrderErrors
 
-/** Refuses what only the partitions and files of a table show, as soon as they are listed. */
+/** Refuses tables for reasons that show only in their partitions and files, after the listing. */
 object FileChecks {
 
-  /** Refuses a Hive-format table with partitions in another format: each may have its own. */
+  /** Refuses a Hive-format table if one of its partitions has another format. */
   def checkPartitions(target: Target, partitions: Seq[CatalogTablePartition]): Unit =
     for {
       partition <- partitions
@@ -36,9 +36,12 @@ object FileChecks {
       throw ZOrderErrors.symbolicLink(target.name, link.toString)
     }
 
-  /** Refuses what only the listed files show: a bucketed table that is named by its path. */
+  /**
+   * Refuses two mistakes that only the names of the listed files show: a format other than the one
+   * that the statement names, and a bucketed table that is named by its path.
+   */
   def checkFiles(target: Target, files: TableFiles): Unit = {
-    // a bare path says nothing of the format
+    // a path does not tell its format
     DataFormat.all.filter(_ != target.format).foreach { other =>
       if (files.files.nonEmpty && files.files.forall(_.path.getName.endsWith("." + other.name))) {
         TargetChecks.refuse(
@@ -47,7 +50,8 @@ object FileChecks {
           s"Name it as ${other.name}.`${target.location}`.")
       }
     }
-    // of tables in its format Hive names files by its tasks, and the catalog knows the buckets
+    // Hive names the files of its own tables by tasks, which looks like buckets; the catalog knows
+    // the real ones
     val isHive = target match {
       case t: CatalogTarget => t.isHiveFormat
       case _ => false

@@ -18,13 +18,13 @@ sealed trait Target {
 
   def properties: Map[String, String]
 
-  /** Of its data files. */
+  /** The format of its data files. */
   def format: DataFormat
 
   /** Settings of this kind of table, by key; any other source of settings overrides them. */
   def defaults: Map[String, String] = Map.empty
 
-  /** The directory with scheme and authority, the same however it was named. */
+  /** The directory with scheme and authority: one path for all ways to name the directory. */
   def root(conf: Configuration): Path = location.getFileSystem(conf).makeQualified(location)
 }
 
@@ -51,7 +51,7 @@ final case class CatalogTarget(table: CatalogTable) extends Target {
   override def location: Path = new Path(table.location)
   override def properties: Map[String, String] = table.properties
 
-  // a table of neither format is refused before anything is read
+  // the fallback does no harm: a table of neither format is refused before anything is read
   override def format: DataFormat = DataFormat.of(table).getOrElse(ParquetFiles)
 
   /** STORED AS PARQUET, not USING parquet. */

@@ -3,8 +3,8 @@ package io.sparkzorder.util
 import java.util.LinkedHashMap
 
 /**
- * Values in memory up to a total weight; the least recently used go first. There is no time to
- * live: a key must change with what it stands for.
+ * Values in memory up to a total weight; the least recently used go first. Values do not expire, so
+ * a key must change whenever its value changes.
  *
  * Safe for threads. A value is loaded once, outside the lock: other threads that ask for it wait,
  * and those that ask for other values do not. The caches of Guava and Caffeine fix their limit when

@@ -53,10 +53,11 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
     super.prepareWrite(session, job, options, dataSchema)
     val conf = ContextUtil.getConfiguration(job)
     conf.setLong(ParquetOutputFormat.BLOCK_SIZE, spec.units.rowGroupBytes)
-    // by its name, because Parquet has it since 1.15 only; with Spark 3.5 the bytes alone decide
+    // the key is spelled out, because its constant exists only since Parquet 1.15; with Spark 3.5
+    // only the bytes limit a row group
     conf.setInt("parquet.block.row.count.limit", spec.units.rowGroupRows)
     conf.setInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, spec.units.pageRows)
-    // every column has min/max: Parquet drops those of a chunk that have 4 KB together
+    // every column gets min/max; Parquet drops both for a chunk where they have 4 KB together
     conf.setBoolean("parquet.column.statistics.enabled", true)
     conf.setInt("parquet.statistics.truncate.length", ParquetRewriteFormat.MaxBoundBytes)
     conf.setInt("parquet.columnindex.truncate.length", ParquetRewriteFormat.MaxPageBoundBytes)

@@ -30,8 +30,8 @@ private[sparkzorder] final case class StagingPlaces(directory: String) extends F
 }
 
 /**
- * Tasks write straight to where the files shall lie: no query reads an INTO directory before
- * the statement has ended, and file systems that cannot rename files need no rename this way.
+ * Tasks write straight to the final paths. This is safe, because no query reads an INTO directory
+ * before the statement has ended. It also works on file systems that cannot rename files.
  *
  * @param folders folder of each file, relative to `root`
  */
@@ -47,8 +47,9 @@ private[sparkzorder] final case class IntoPlaces(
 }
 
 /**
- * Names the files of a run by file and task attempt, so that attempts never meet, and reports them
- * to the driver. Only what the driver got from committed tasks counts. No file is renamed here.
+ * Names the files of a run by file and task attempt, so that two attempts never write the same
+ * file, and reports the files to the driver. Only what the driver got from committed tasks counts.
+ * No file is renamed here.
  *
  * An attempt must be authorised by Spark's commit coordinator, which authorises one attempt of a task,
  * and none after the job. An attempt that comes back late, from a machine that hung, deletes its file.
@@ -123,7 +124,10 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
 
 private object StagedCommitProtocol {
 
-  /** Asks Spark's commit coordinator, which wants a committer of Hadoop's; nothing else is to be done. */
+  /**
+   * A Hadoop committer that only reports refused tasks. Spark's commit coordinator can be asked
+   * only through a Hadoop committer.
+   */
   private final class Authorisation(refused: TaskAttemptContext => Unit) extends OutputCommitter {
     override def setupJob(job: JobContext): Unit = ()
     override def setupTask(task: TaskAttemptContext): Unit = ()

@@ -95,7 +95,7 @@ class FunctionErrorsSuite extends ZOrderSessionSuite {
   test("where nothing can be sampled") {
     for (f <- Seq("zorder", "hilbert", "range_partition_id")) {
       def no(query: String, where: String): Unit =
-        check(query, notSupported, Seq(s"$f samples", where) ++ waysOut: _*)
+        check(query, notSupported, Seq(s"$f needs a sample", where) ++ waysOut: _*)
       no(s"SELECT transform(arr, x -> $f(x)) FROM t", "lambda")
       no(s"SELECT transform(arr, x -> x + $f(id)) FROM t", "lambda")
       no(s"SELECT * FROM t x JOIN t y ON $f(x.id + y.id) = 1", "both sides")

@@ -30,7 +30,7 @@ final case class VacuumLayout(hours: Option[Long], dryRun: Boolean) extends Tabl
     val table = new TableState(session, target)
     table.checkInPlace()
     val nowMs = System.currentTimeMillis()
-    // files that this very statement retains stay, however short the retention
+    // publishing these runs retains files; such files are kept, however short the retention is
     val unfinished = table.state.unfinished().map(_._2.run).toSet
     if (!dryRun && unfinished.nonEmpty) {
       table.exchanging(table.rollForward())

@@ -40,7 +40,7 @@ final case class DropIndex(ifExists: Boolean) extends IndexAction {
  * The one row of a statement on an index.
  *
  * @param path the table's directory
- * @param files data files in the index; of DROP those that were in it
+ * @param files data files in the index; for DROP, the files that were in the index
  * @param columns indexed columns
  * @param rows of these files
  * @param indexBytes size of the index

@@ -20,8 +20,8 @@ final case class SkippingQuery(plan: LogicalPlan, text: String) {
 }
 
 /**
- * SHOW SKIPPING FOR query: for each scan of files that the query would make, how many files are read
- * and what each conjunct of its filters does about it. The query is planned, not run.
+ * SHOW SKIPPING FOR query: for each scan of files that the query would make, how many files are
+ * read, and how many files each conjunct of its filters prunes. The query is planned, not run.
  */
 final case class ShowSkippingCommand(query: SkippingQuery) extends LeafRunnableCommand {
 

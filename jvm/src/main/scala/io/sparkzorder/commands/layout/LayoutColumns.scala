@@ -14,7 +14,8 @@ import io.sparkzorder.table.{CatalogTarget, ListedTable, OrderingColumn}
 /**
  * The columns that SHOW LAYOUT describes.
  *
- * @param dimensions number of columns that the ideal is for: 1 where each column stands for itself
+ * @param dimensions number of columns for which the ideal is computed together; 1 if each column is
+ *   judged alone
  * @param ordering columns of the table's layout, by the records
  */
 private[sparkzorder] final case class ChosenColumns(
@@ -24,7 +25,10 @@ private[sparkzorder] final case class ChosenColumns(
   def isOrderedBy(column: OrderingColumn): Boolean = ordering.exists(_.parts == column.parts)
 }
 
-/** Chooses the columns of FOR, of the last run, of the table's property, or the first of the table. */
+/**
+ * Chooses the columns of FOR, else of the last run, else of the table's property, else the first
+ * columns of the table.
+ */
 private[sparkzorder] final class LayoutColumns(
     session: Session,
     table: ListedTable,
@@ -33,7 +37,7 @@ private[sparkzorder] final class LayoutColumns(
   private val parser = session.sessionState.sqlParser
 
   /**
-   * @param names name parts of FOR, empty without
+   * @param names name parts of the columns of FOR; empty without FOR
    * @param schema data columns
    */
   def choose(names: Seq[Seq[String]], schema: StructType): ChosenColumns = {

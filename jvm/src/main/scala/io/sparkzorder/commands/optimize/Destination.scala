@@ -24,8 +24,9 @@ private[optimize] final case class BatchOutcome(
     retainedUntilMs: Option[Long])
 
 /**
- * Where the rewritten files go: [[InPlace]] of their inputs, or [[Into]] another directory. A [[DryRun]]
- * stands before either and keeps its rules, but writes nothing. The methods are called in their order.
+ * Where the rewritten files go: [[InPlace]] of their inputs, or [[Into]] another directory. A
+ * [[DryRun]] wraps either of the two and applies its rules, but writes nothing. The methods are
+ * called in the order in which they stand here.
  */
 private[optimize] trait Destination {
 
@@ -99,8 +100,8 @@ private[optimize] final class Recovery(table: TableState, startMs: Long)
     extends Logging {
 
   /**
-   * Publishes committed runs. A copy needs this as well: a half-published table has not all its rows in
-   * place.
+   * Publishes committed runs. A copy needs this as well: in a half-published table some rows are
+   * not in their folders.
    *
    * @return number of the last record that was published; 0 without any
    */

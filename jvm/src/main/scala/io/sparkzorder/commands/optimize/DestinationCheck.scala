@@ -43,14 +43,14 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
   def directory(): Unit = check(nearest.toSeq)
 
   /**
-   * Replaced files are retained for a while, so the old and the new files are there together. New files
-   * are about as large as the old ones.
+   * Replaced files are retained for a while, so the old and the new files need space at the same
+   * time. New files are about as large as the old ones.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_NOT_ENOUGH_SPACE
    */
   def space(batches: Seq[ScannedFiles]): Unit = {
     val needed = batches.map(_.bytes).sum
-    // a store without a limit reports the largest number; one that knows none reports 0 of 0
+    // a store without a limit reports the largest number; a store that does not know it, 0 of 0
     nearest.map(fs.getStatus(_)).filter(s => s.getCapacity > 0 && s.getRemaining < needed).foreach {
       s =>
         throw ZOrderErrors.notEnoughSpace(
@@ -79,7 +79,7 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
         true
       } catch {
         case _: AccessControlException => false
-        case NonFatal(_) => true // a store that cannot tell; the write will
+        case NonFatal(_) => true // the store does not know; the write will show it
       }
     }
 }

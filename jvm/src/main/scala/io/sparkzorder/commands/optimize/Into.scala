@@ -108,7 +108,8 @@ private[optimize] final class Into(
 
   /** A listing that was made while another run exchanged files has too few rows, or some of them twice. */
   private def requireUntouched(): Unit =
-    // of all folders: one whose files were all out for a moment is not among the listed ones
+    // looks at the records of all folders: a folder whose files were all moved out for a moment was
+    // not listed
     table.state.numbers().filter(_ > lastPublished).map(table.state.read).find(_.exchangesFiles)
       .foreach { r =>
         throw ZOrderErrors.conflict(

@@ -43,9 +43,9 @@ private[sparkzorder] final class ScannedFiles(
 private[optimize] object Batches {
 
   /**
-   * Folders in their order, put together up to `batchSize` bytes.
+   * Puts folders into batches of up to `batchSize` bytes, in the order of the folders.
    *
-   * @param limited a folder above that size is an error, unless the statement itself sets a batch size
+   * @param limited true if a folder above that size is an error; OPTIONS with a batch size allow it
    * @param options OPTIONS of the statement
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_TOO_LARGE
    */

@@ -28,7 +28,7 @@ private[sparkzorder] final class ColumnDomains(
     val min: StatValues,
     val max: StatValues) {
 
-  /** The same after a function that never turns a larger value into a smaller one. */
+  /** The bounds mapped by `f`, which must not reverse the order of any two values. */
   def map(f: Long => Long): ColumnDomains = (min, max) match {
     case (LongStats(a), LongStats(b)) =>
       new ColumnDomains(info, LongStats(a.map(f)), LongStats(b.map(f)))
@@ -51,13 +51,13 @@ private[sparkzorder] object ColumnDomains {
   val NoNaN = 8
 }
 
-/** How the values of an indexed column become those of a table's column. */
+/** How the values of an indexed column become values of the table's column. */
 private[sparkzorder] sealed trait Conversion
 private[sparkzorder] case object Same extends Conversion
 private[sparkzorder] case object MillisToMicros extends Conversion
 private[sparkzorder] case object ToWideDecimal extends Conversion
 
-/** Null counts alone are good. */
+/** Only the null counts can be used. */
 private[sparkzorder] case object NullsOnly extends Conversion
 
 private[sparkzorder] object Conversion {

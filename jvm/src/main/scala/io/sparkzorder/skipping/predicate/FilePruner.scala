@@ -5,12 +5,13 @@ import org.apache.hadoop.fs.FileStatus
 /** Decides for the files of a listing, one by one, which of them a query reads. */
 trait FilePruner extends (FileStatus => Boolean) {
 
-  /** Columns of the predicates that may prune files: `a`, or `(a, b)` where they are in one predicate. */
+  /** Columns of the predicates that may prune files: `a`, or `(a, b)` if one predicate has both. */
   def prunedBy: IndexedSeq[String]
 
   /**
-   * @return the position in [[prunedBy]] of what prunes the file; [[FilePruner.Read]] when rows of it may
-   *   match, [[FilePruner.NoEntry]] when the index does not know it, or not as it is now
+   * @return the position in [[prunedBy]] of the columns that prune the file; [[FilePruner.Read]] if
+   *   some of its rows may match; [[FilePruner.NoEntry]] if the index does not know the file in its
+   *   present state
    */
   def decide(file: FileStatus): Int
 
@@ -22,7 +23,7 @@ object FilePruner {
   val Read: Int = -1
   val NoEntry: Int = -2
 
-  /** Several that each know files of their own; a file must be read where none of them prunes it. */
+  /** Several pruners, each for files of its own. A file that none of them prunes must be read. */
   def of(pruners: Seq[FilePruner]): Option[FilePruner] =
     if (pruners.size > 1) Some(new Several(pruners)) else pruners.headOption
 

@@ -58,7 +58,7 @@ final class FilterOnFiles private (
 
   private lazy val kept = new KeptFiles(index.files.walk(), byColumns.map(_._2).toArray)
 
-  /** For one thread. */
+  /** Not safe for threads. */
   override def decide(file: FileStatus): Int = kept.decide(file)
 
   /** For each used conjunct the number of files of the index that it prunes alone. */
@@ -70,7 +70,7 @@ final class FilterOnFiles private (
 }
 
 /**
- * Prunes files that the index knows by their bits, and no others.
+ * Prunes a file if a bit set says so. A file that the index does not know is never pruned.
  *
  * @param byColumns files that the predicates on the same columns keep
  */
@@ -107,7 +107,7 @@ object FilterOnFiles extends PredicateHelper {
     new FilterOnFiles(index, tests, uses)
   }
 
-  /** What the files that predicates on some columns prune are counted for: `a`, or `(a, b)`. */
+  /** The name under which files pruned by predicates on these columns count: `a`, or `(a, b)`. */
   private[sparkzorder] def nameOf(columns: Seq[String]): String =
     if (columns.size == 1) columns.head else columns.sorted.mkString("(", ", ", ")")
 
@@ -141,7 +141,7 @@ final class FilterOnFooters(
     conf: SQLConf) {
 
   /**
-   * @param filters what is not understood of them keeps every file
+   * @param filters a part of a filter that is not understood keeps every file
    * @return positions of the footers whose files may hold a row for which all filters are true
    */
   def apply(filters: Seq[Expression], footers: IndexedSeq[ScannedFile]): BitSet = {

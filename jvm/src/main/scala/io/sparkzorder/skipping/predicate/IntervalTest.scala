@@ -58,10 +58,10 @@ private[sparkzorder] final class LongIntervals(val lows: Array[Long], val highs:
 private[sparkzorder] final case class ByteEnd(value: Array[Byte], inclusive: Boolean) {
   def isEndless: Boolean = value == null
 
-  /** The same place as the end of what lies beyond. */
+  /** The same end for the interval beyond it: included there if it is not included here. */
   def outside: ByteEnd = ByteEnd(value, !inclusive)
 
-  /** @param beyond sign of how far a bound lies on the interval's side of this end */
+  /** @param beyond above 0 if a bound lies on the interval's side of this end, 0 if it is equal */
   def isReachedBy(beyond: Int): Boolean = beyond > 0 || (beyond == 0 && inclusive)
 }
 
@@ -202,7 +202,7 @@ private[sparkzorder] object IntervalTest {
     }
   }
 
-  // null counts alone: no file is bounded then
+  // the column has only null counts, and no file has bounds
   private def longs(values: StatValues): Array[Long] = values match {
     case LongStats(l) => l
     case _ => Array.emptyLongArray

@@ -11,7 +11,8 @@ import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns.EXISTS_DEFAULT_C
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /**
- * The data columns of a relation, by the ids of its attributes: a name alone may mean something else.
+ * The data columns of a relation, by the expression ids of its attributes. In a plan, another
+ * attribute may have the same name.
  *
  * @param output attributes of the relation
  * @param dataSchema what its files hold
@@ -38,7 +39,7 @@ private[sparkzorder] final class TableColumns(
         case Some(field) if isChar(field) || isChar(a.metadata) =>
           Left(s"${a.name} is a CHAR column, which is compared with padding")
         case Some(field) =>
-          // Spark reads by the attributes; a field that it has pruned has lost its default
+          // at the attribute too, because Spark drops the default of a field that it has pruned
           val hasDefault = Seq(field.metadata, a.metadata)
             .exists(_.contains(EXISTS_DEFAULT_COLUMN_METADATA_KEY))
           Right(DataColumn(Seq(field.name), a.dataType, nullWhereMissing = !hasDefault))
@@ -63,7 +64,7 @@ private[sparkzorder] object TableColumns {
   private val CharVarchar = "__CHAR_VARCHAR_TYPE_STRING"
   private val MetadataColumn = "__metadata_col"
 
-  // also inside a struct; not the end of varchar(
+  // finds char( inside a struct too, but not in varchar(
   private val char = "(?i)\\bchar\\(".r
 
   /** Names an expression that is no column, for an explanation. */

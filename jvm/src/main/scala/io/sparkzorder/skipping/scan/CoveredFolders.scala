@@ -21,11 +21,11 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.errors.ZOrderErrors
 
 /**
- * Which folders a read covers that its listing does not show, because they were empty when it was
- * made: those that Spark would find below the paths it reads.
+ * Tells which folders a read covers although its listing does not show them. Such folders were
+ * empty when the listing was made. Spark would find them now, below the paths that it reads.
  *
  * @param roots qualified directories that are read
- * @param spec partitions of the listing, also those that the filters pass over
+ * @param spec partitions of the listing, including partitions that the filters leave out
  * @param base where Spark begins to read partition values from directory names, if the user said so
  * @param anyFile true when the listing shows a data file at all
  */
@@ -41,7 +41,7 @@ private[sparkzorder] final class CoveredFolders(
   private lazy val listed: Map[Path, InternalRow] =
     spec.partitions.map(p => p.path -> p.values).toMap
 
-  /** True when the read wants a folder's files; known by its name and, if listed, its values. */
+  /** True when the read wants a folder's files, judged by its name and, if listed, its values. */
   def covers(folder: Path): Boolean = rootOf(folder).exists { root =>
     if (recursive) true
     else if (columns.nonEmpty) {
@@ -49,14 +49,14 @@ private[sparkzorder] final class CoveredFolders(
     } else folder == root || (!anyFile && levels(root, folder).forall(_.contains('=')))
   }
 
-  /** True when the read covers files by their directory, not because each was named. */
+  /** True when the read names the folder, or a directory above it, rather than single files. */
   def isBelowRoot(folder: Path): Boolean = rootOf(folder).isDefined
 
   /** True when a listing without partitions has the files of this one directory and no others. */
   def isAllOf(folder: Path): Boolean = !recursive && columns.isEmpty && roots == Set(folder)
 
   /**
-   * Partition values of a covered folder; None when the filters pass it over.
+   * Partition values of a covered folder; None when the filters leave the folder out.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when the values do not
    *   fit the schema that Spark has read from the names of the other folders
@@ -82,7 +82,7 @@ private[sparkzorder] final class CoveredFolders(
       }
     })
 
-  /** Raw values of the partition columns, when the names of the directories are theirs. */
+  /** Raw values of the partition columns, if the directories are named by exactly these columns. */
   private def segments(root: Path, folder: Path): Option[Seq[String]] = {
     val parts = levels(base.getOrElse(root), folder).map(_.split("=", 2))
     val fits = parts.size == columns.size && parts.zip(columns).forall {
@@ -100,7 +100,7 @@ private[sparkzorder] final class CoveredFolders(
   private def rootOf(folder: Path): Option[Path] =
     Iterator.iterate(folder)(_.getParent).takeWhile(_ != null).find(roots.contains)
 
-  // as Spark's own index binds them: by name, which is that of the partition schema
+  // binds filters to partition columns by name, as Spark's own index does
   private lazy val passes: InternalRow => Boolean = {
     val names = columns.map(_.name).toSet
     val usable = filters.filter(_.references.map(_.name).toSet.subsetOf(names))

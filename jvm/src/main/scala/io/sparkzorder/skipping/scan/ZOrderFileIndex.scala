@@ -12,14 +12,14 @@ import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.skipping.predicate.FilePruner
 
 /**
- * The files of a relation as readers with the extension see them: Spark's own listing with committed
- * runs of OPTIMIZE laid over it, without the files in which no row can match. Everything else is the
- * relation's own index.
+ * The files of a relation as readers with the extension see them: Spark's own listing with
+ * committed runs of OPTIMIZE laid over it, without the files in which no row can match. Everything
+ * else comes from Spark's own index of the relation.
  *
  * @param delegate Spark's own index of the relation
- * @param table the catalog's entry, whose location spares a look at each partition directory
- * @param pruning gives for data filters what prunes files, if anything does: the place of the skipping
- *   index, which must not prune a file that it does not know
+ * @param table the catalog's entry; with its location, no partition directory has to be looked at
+ * @param pruning makes a pruner of files from data filters, if the skipping index has one. A pruner
+ *   must not prune a file that the index does not know
  */
 final class ZOrderFileIndex private[sparkzorder] (
     val delegate: FileIndex,
@@ -37,10 +37,11 @@ final class ZOrderFileIndex private[sparkzorder] (
     pruned(partitionFilters, dataFilters).directories
 
   /**
-   * The listing for the filters of a scan, made once in one execution of a query: Spark describes the
-   * plan when it starts, which shows the metrics, and lists when it comes to the scan. For a bucketed
-   * relation it is made once for all: whether its files are sorted is decided by a listing, while the
-   * query is planned, and they must still be when another copy of the scan reads them.
+   * The listing for the filters of a scan. One execution of a query makes it once, although Spark
+   * asks twice: for the metrics when the execution begins, and when the scan runs. For a bucketed
+   * relation the listing is made once for the whole plan. While Spark plans the query, the listing
+   * decides whether the files are sorted. They must still be sorted when another copy of the scan
+   * reads them.
    */
   private[sparkzorder] def pruned(
       partitionFilters: Seq[Expression],
@@ -58,7 +59,7 @@ final class ZOrderFileIndex private[sparkzorder] (
       }
   }
 
-  /** Every file that is listed for some filters, also those in which no row can match. */
+  /** Every file that is listed for some filters, including files in which no row can match. */
   private[sparkzorder] def unpruned(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
@@ -72,8 +73,8 @@ final class ZOrderFileIndex private[sparkzorder] (
       .flatMap(_._3.metrics)
 
   /**
-   * The metrics for some filters. A listing that Spark has in memory already is pruned for them; one
-   * that Spark itself would not make to explain a query is not made for them either.
+   * The metrics for some filters. If Spark has a listing in memory, it is pruned here. Otherwise no
+   * listing is made, because Spark itself makes none to explain a query.
    */
   private[sparkzorder] def metrics(
       partitionFilters: Seq[Expression],
@@ -83,7 +84,7 @@ final class ZOrderFileIndex private[sparkzorder] (
     else knownMetrics(partitionFilters, dataFilters)
 
   private case class Asked(partitionFilters: Seq[Expression], dataFilters: Seq[Expression])
-  // with the execution that it was made in
+  // the filters, the execution in which the listing was made, and the listing
   @volatile private var last: Option[(Asked, Option[String], PrunedListing)] = None
 
   private def execution: Option[String] =
@@ -121,6 +122,6 @@ final class ZOrderFileIndex private[sparkzorder] (
 
 private[sparkzorder] object ZOrderFileIndex {
 
-  /** Whether a filter waits for a subquery, as those of dynamic partition pruning do. */
+  /** True when a filter needs the result of a subquery, as in dynamic partition pruning. */
   def holdsSubquery(filter: Expression): Boolean = filter.exists(_.isInstanceOf[PlanExpression[_]])
 }

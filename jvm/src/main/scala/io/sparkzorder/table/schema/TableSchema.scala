@@ -44,7 +44,10 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
     merged.map(_.schema).getOrElse(new StructType())
   }
 
-  /** The schema of one file as Spark reads it: the one that Spark itself noted, else by its types. */
+  /**
+   * The schema of one file as Spark reads it: the Spark schema in the footer, else a schema made
+   * from the types of the file.
+   */
   private def schemaOf(footer: ScannedFile): StructType = {
     val schema = footer.orc.map(_.spark).getOrElse(ofParquet(footer))
     checkNames(schema, footer)
@@ -60,7 +63,10 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
     noted.map(completed(_, stored).asInstanceOf[StructType]).getOrElse(stored)
   }
 
-  /** The noted type with the fields that only the file has: other writers copy Spark's note along. */
+  /**
+   * The type from the Spark schema in the footer, plus the fields that only the file has. Other
+   * writers may copy the footer's Spark schema to a file with more fields.
+   */
   private def completed(noted: DataType, stored: DataType): DataType = (noted, stored) match {
     case (n: StructType, s: StructType) =>
       val partners = n.fields.map { f =>
@@ -143,7 +149,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
     case (l, r) if l == r => l
     case (l, r) =>
       val from = origin(a, path, l)
-      // a table's declared type must go on holding its files, so a file may not widen it
+      // the catalog's type of a column stays as declared, so a file may not widen it
       widened(l, r).filter(w => from != TableSchema.Catalog || w == l).getOrElse {
         throw ZOrderErrors.incompatibleSchemas(
           target,
@@ -169,7 +175,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
     case _ => None
   }
 
-  /** The type that holds both and that Spark's reader of the format reads both into. */
+  /** The type that has room for both types, if Spark's reader can read both as this type. */
   private def widened(l: DataType, r: DataType): Option[DataType] = {
     val small = Seq[DataType](ByteType, ShortType, IntegerType)
     (l, r) match {
@@ -185,7 +191,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
     }
   }
 
-  /** A schema with where it is from, and with the schemas that were merged into it. */
+  /** A schema, the name of its source, and the schemas that were merged into it. */
   private case class Sourced(schema: StructType, source: String, parts: Seq[Sourced] = Nil)
 }
 

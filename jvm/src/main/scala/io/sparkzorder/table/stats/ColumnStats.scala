@@ -17,16 +17,16 @@ import io.sparkzorder.util.ColumnLookup
 final case class FileRange(min: Any, max: Any)
 
 /**
- * The statistics of one column in a storage unit: a file, a row group or stripe, a page or stride. Values
- * are of Parquet's own classes for the type of the file's column, for both formats; [[in]] turns them into
- * values of a Catalyst type.
+ * The statistics of one column in a storage unit: a file, a row group or stripe, a page or stride.
+ * For both formats, the values have the Java classes that Parquet uses for the type of the file's
+ * column. [[in]] turns them into values of a Catalyst type.
  *
  * @param nulls number of nulls, or -1 when it is not known
  * @param min least value, or null when unknown or when all values are null
  * @param max greatest value, null together with `min`
- * @param known false when there may be values outside of min and max, so that these are null
+ * @param known false when there may be values outside of any bounds; `min` and `max` are null then
  * @param bytes of the column after compression
- * @param noNaN statistics themselves show that no value is NaN
+ * @param noNaN true when the statistics themselves show that no value is NaN
  * @param values number of values that are not null, or -1 when it is not known
  */
 final case class ColumnStats(
@@ -38,7 +38,7 @@ final case class ColumnStats(
     noNaN: Boolean = false,
     values: Long = -1L) {
 
-  /** No row holds a value, so that no value is looked for in the unit. */
+  /** True when no row holds a value, so a search for a value can leave the unit out. */
   def onlyNulls: Boolean = known && min == null
 
   /** Both bounds; None where they are not known or there is no value. */
@@ -48,8 +48,8 @@ final case class ColumnStats(
   def range: Option[FileRange] = bounds.map { case (a, b) => FileRange(a, b) }
 
   /**
-   * The same with bounds as Catalyst values, so that they compare with values of rows; unknown where the
-   * file's type gives no such values.
+   * The same statistics with Catalyst values as bounds, which compare with values of rows. The
+   * bounds are unknown if the file's type gives no such values.
    *
    * @param t of the file's column
    */
@@ -73,7 +73,7 @@ object ColumnStats {
   /** The statistics of a column that the file lacks: it is NULL in every row. */
   def onlyNulls(rows: Long): ColumnStats = ColumnStats(rows, null, null, known = true)
 
-  /** The statistics of two parts of a column together: unknown where they are unknown for one part. */
+  /** The statistics of two parts of a column together; what is unknown for one part is unknown. */
   def merged(t: PrimitiveType, a: ColumnStats, b: ColumnStats): ColumnStats = {
     val known = a.known && b.known
     ColumnStats(

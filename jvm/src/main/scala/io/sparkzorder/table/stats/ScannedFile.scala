@@ -48,7 +48,7 @@ final case class ScannedFile(
 /** Reads footers by each format's own reader, several at once. */
 object FooterReader {
 
-  /** Footers are small reads with a wait each, so more threads than cores. */
+  /** Reading a footer is mostly waiting, so there may be more threads than cores. */
   val Threads = 16
 
   /**
@@ -63,7 +63,7 @@ object FooterReader {
       format: DataFormat): IndexedSeq[ScannedFile] =
     SparkPrivate.inParallel(files, "zorder-footers", Threads)(footers(format, conf)).toIndexedSeq
 
-  /** As [[read]], with the error in place of a footer that cannot be read. */
+  /** Like [[read]], but returns an error instead of a footer where a file cannot be read. */
   def tryRead(
       files: Seq[DataFile],
       conf: Configuration,
@@ -72,7 +72,7 @@ object FooterReader {
     SparkPrivate.inParallel(files, "zorder-footers", Threads)(f => Try(read(f))).toIndexedSeq
   }
 
-  /** Reads one footer, on any thread. Equal objects of several footers are shared. */
+  /** A function that reads one footer, on any thread. Equal objects of its footers are shared. */
   private def footers(format: DataFormat, conf: Configuration): DataFile => ScannedFile =
     format match {
       case ParquetFiles => new ParquetFooters(conf)
@@ -114,8 +114,8 @@ object FooterReader {
 private[sparkzorder] final class ParquetFooters(conf: Configuration)
     extends (DataFile => ScannedFile) {
   private val sharing = new Interner
-  // made once: without a configuration at hand, making them reads Hadoop's XML files, which takes ten
-  // times as long as reading a footer
+  // The options are built once, from `conf`. Built without a configuration, they would read
+  // Hadoop's XML files, which takes ten times as long as reading a footer.
   private val options = HadoopReadOptions.builder(conf).build()
 
   override def apply(file: DataFile): ScannedFile = {
