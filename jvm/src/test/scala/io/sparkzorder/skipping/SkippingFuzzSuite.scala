@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType
  * for more pairs, as `make torture-skipping` does.
  */
 class SkippingFuzzSuite extends SkippingFuzzBase {
-  private val pairs = sys.props.get("sparkzorder.test.pairs").fold(2000)(_.toInt)
+  private val pairs = sys.props.get("sparkzorder.test.pairs").fold(1000)(_.toInt)
   // few tables would say little, and many take their time
   private val perTable = math.min(500, pairs / 20)
   private val wholeQueries = 3
