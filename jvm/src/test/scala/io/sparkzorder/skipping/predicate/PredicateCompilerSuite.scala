@@ -63,10 +63,11 @@ class PredicateCompilerSuite extends SkippingTestBase {
       |19 < c; 20 <= c; c >= 0 AND c <= 10; c >= 20 AND c <= 10; c IN (1, 20);
       |c IN (1, 20, NULL); c NOT IN (10, 20); c != 15; NOT (c = 10); NOT (c < 20);
       |NOT (c <=> 15); c IS NOT NULL; NOT (c IS NULL); NOT (c <=> NULL); c = 15L; l = 15;
-      |cast(c as double) > 19.5; c < 10.5; c + 1 = 100; c % 2 = 7; c = l; true""",
+      |cast(c as double) > 19.5; c < 10.5; c + 1 = 100; c % 2 = 7; c = 15.5;
+      |c = l; true""",
     misses = """c = 9; c = 21; c <=> 21; c < 10; c <= 9; c > 20; c >= 21; 10 > c; 20 < c;
       |c >= 21 AND c <= 30; c IN (1, 2, 30); c IS NULL; c <=> NULL; NOT (c IS NOT NULL);
-      |c = NULL; c < NULL; c IN (NULL); NOT (c IN (15, NULL)); NOT (c <= 20); c = 15.5;
+      |c = NULL; c < NULL; c IN (NULL); NOT (c IN (15, NULL)); NOT (c <= 20);
       |c > 20.5; c < -9223372036854775808; l > 9223372036854775807; false;
       |cast(null as boolean)""")
 
