@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.FileStatus
 
 import org.apache.spark.internal.Logging
 
-import io.sparkzorder.util.RawFiles
+import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /**
  * A committed record as a reader knows it. A record never changes, so it is read once.
@@ -89,7 +89,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
   private def load(
       now: Seq[(RecordId, Boolean)],
       before: Option[History]): Option[CommitLog] = {
-    val loaded = now.map { case (id, marked) =>
+    val loaded = ManyFiles.map(now) { case (id, marked) =>
       val known = before.flatMap(_.records.get(id)).orElse(open(id, marked))
       known.map(k => (id, marked && (before.exists(_.isDone(id)) || isDone(k)), k))
     }

@@ -1,5 +1,7 @@
 package io.sparkzorder.log
 
+import io.sparkzorder.util.ManyFiles
+
 /**
  * The records of a table as they were read at one moment.
  *
@@ -28,5 +30,5 @@ final class RunHistory(val records: Seq[(Long, Record)]) {
 
 object RunHistory {
   def read(state: StateDirectory): RunHistory =
-    new RunHistory(state.numbers().map(n => n -> state.read(n)))
+    new RunHistory(ManyFiles.map(state.numbers())(n => n -> state.read(n)))
 }

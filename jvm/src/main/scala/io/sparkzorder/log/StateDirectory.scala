@@ -10,7 +10,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.{ExclusiveFile, Paths, RawFiles}
+import io.sparkzorder.util.{ExclusiveFile, ManyFiles, Paths, RawFiles}
 
 /**
  * `<table>/_zorder/`: all state of spark-zorder about a table. Every name below it begins with `_`,
@@ -111,7 +111,8 @@ final class StateDirectory(val root: Path, conf: Configuration) {
 
   /** Committed runs that are not marked done. */
   def unfinished(): Seq[(Long, Record)] =
-    numbers().filterNot(isDone).map(n => n -> read(n)).filter(_._2.exchangesFiles)
+    ManyFiles.map(numbers())(n => if (isDone(n)) None else Some(n -> read(n)))
+      .flatten.filter(_._2.exchangesFiles)
 
   /** Creates record `number`, unless it is there: exactly one of several creators succeeds. */
   def createRecord(number: Long, record: Record): Boolean = {

@@ -88,8 +88,6 @@ abstract class HdfsTestBase extends OptimizeTestBase {
     row
   }
 
-  protected def metric(row: Row, name: String): Long = row.getAs[Row]("metrics").getAs[Long](name)
-
   /** All messages of an error and its causes. */
   protected def messages(e: Throwable): String =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).map(_.toString).mkString("\n")

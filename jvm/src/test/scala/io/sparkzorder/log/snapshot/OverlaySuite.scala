@@ -356,7 +356,7 @@ class OverlaySuite extends StateTestBase with RandomInputs {
             Seq(Added("_0", s"n$n", s"new n$n".length.toLong, 1L)))))
         state.create()
         put(dir, s"_zorder/_commits/_$n", new String(Record.toJson(record), "UTF-8"))
-        put(dir, s"_zorder/_commits/_${n}_done", "")
+        put(dir, s"_zorder/_commits/_${n}_done", record.run)
         name = s"n$n"
       }
       for (n <- 951 to 1000) put(dir, s"p=${n % 50}/n$n", s"new n$n")
