@@ -5,29 +5,36 @@ import java.math.BigInteger
 /**
  * Interleaves the bits of n columns of any widths into bytes.
  *
- * The columns are aligned at their most significant bits. At each position the first column's bit
- * comes first, and a column that has no bits left contributes none. The output therefore has as
- * many bits as all columns together. The code works level by level: level k is byte k of all
- * columns that have one, and m bytes of a level give m bytes of output. Example: the bytes 214 and
- * 97 give the bytes b6 29.
+ * The columns are aligned at their most significant bits. The output starts with the first bit of
+ * every column, in the order of the columns. The second bit of every column follows, and so on. A
+ * column that has no bits left contributes none, so the output has as many bits as all columns
+ * together. The code works level by level. Level k consists of byte k of every column that is wider
+ * than k bytes. The m bytes of a level become m bytes of output. Example: the bytes d6 and 61
+ * (hexadecimal) give the bytes b6 and 29.
  *
- * An instance holds the columns of one row and is not safe for threads. Use one instance for each
- * task.
+ * An instance holds the columns of one row and is not thread-safe. Use one instance for each task.
  *
  * @param columns at least 1
  */
 final class BitInterleaver(columns: Int) {
-  // the bits of a column, at the upper end of one or two longs, or the array of a byte string
+  // a column's bits: at the upper end of `high`, or in `high` and `low`, or in `arrays`
   private val high = new Array[Long](columns)
   private val low = new Array[Long](columns)
   private val arrays = new Array[Array[Byte]](columns)
   private val widths = new Array[Int](columns)
   private val level = new Array[Byte](columns)
 
-  /** @param bits the column's bits, at the most significant end; @param bytes its width, 0 to 8 */
+  /**
+   * @param bits the column's bits, at the most significant end
+   * @param bytes the column's width in bytes, 0 to 8
+   */
   def set(column: Int, bits: Long, bytes: Int): Unit = set(column, bits, 0L, bytes)
 
-  /** @param upper the first 8 bytes; @param lower the next 8; @param bytes the width, 0 to 16 */
+  /**
+   * @param upper the column's first 8 bytes
+   * @param lower the column's next 8 bytes
+   * @param bytes the column's width in bytes, 0 to 16
+   */
   def set(column: Int, upper: Long, lower: Long, bytes: Int): Unit = {
     // storing a reference costs more than this check
     if (arrays(column) != null) arrays(column) = null
@@ -36,7 +43,7 @@ final class BitInterleaver(columns: Int) {
     widths(column) = bytes
   }
 
-  /** @param value a 128-bit integer, whose ordered bits are 16 bytes wide */
+  /** @param value a 128-bit integer; its ordered bits (see [[OrderedLongs]]) are 16 bytes wide */
   def set(column: Int, value: BigInteger): Unit =
     set(column, OrderedLongs.high(value) ^ Long.MinValue, value.longValue, 16)
 
@@ -46,7 +53,7 @@ final class BitInterleaver(columns: Int) {
     widths(column) = bytes.length
   }
 
-  /** The interleaved bits, as many bytes as the columns have together. */
+  /** The interleaved bits. The result has as many bytes as the columns have together. */
   def result(): Array[Byte] = if (areEqualLongs) ofEqualLongs() else ofAnyWidths()
 
   /** The common case: integers of one width, in so few columns that a level fits into one long. */
@@ -104,7 +111,7 @@ final class BitInterleaver(columns: Int) {
     out
   }
 
-  /** Puts byte number `depth` of the columns that have one into `level`; returns how many do. */
+  /** Puts byte `depth` of every column that has this byte into `level`. Returns their number. */
   private def gather(depth: Int): Int = {
     var m = 0
     var c = 0
@@ -124,7 +131,8 @@ final class BitInterleaver(columns: Int) {
     else (low(column) >>> (120 - 8 * depth)).toByte
 
   /**
-   * Up to eight columns fit into one long; more are written as groups whose bits are m bits apart.
+   * Writes one level. Up to eight bytes are interleaved in one long. A larger level is interleaved
+   * in groups of eight bytes: successive chunks of a group start m bits apart.
    */
   private def writeLevel(m: Int, out: Array[Byte], at: Int): Unit =
     if (m <= BitSpread.MaxStride) {

@@ -11,7 +11,7 @@ object ZValues {
   /** Every column needs at least one of the 63 bits below the sign bit. */
   val MaxColumns = 63
 
-  /** Sixteen bits distinguish 65,536 ranges, more than any sample of a column does. */
+  /** Sixteen bits distinguish 65,536 ranges. A sample of a column distinguishes fewer. */
   val MaxBits = 16
 
   /**
@@ -42,7 +42,7 @@ object ZValues {
     spread << (columns - 1 - column)
   }
 
-  /** The Z-value of one range id a column. */
+  /** The Z-value of a row, from the range id of each column. */
   def interleave(ids: Array[Int]): Long = {
     var z = 0L
     var c = 0
@@ -59,7 +59,8 @@ object ZValues {
  *
  * The table for the stride `s` maps a byte to the long that has bit `k` of the byte at bit `k * s`.
  * Each of the eight tables has 256 longs, or 2 KB, so the table in use stays in the first-level
- * cache. More than eight columns are interleaved in groups of eight.
+ * cache. With more than eight columns, [[BitInterleaver]] uses the tables for groups of eight
+ * columns, and [[ZValues]] uses [[spread]] instead of a table.
  */
 object BitSpread {
 

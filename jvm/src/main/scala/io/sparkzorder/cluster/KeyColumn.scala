@@ -9,7 +9,7 @@ import io.sparkzorder.ordering.{BoundsIndex, FixedOrder, LongBounds, OrderedType
 
 /**
  * The values of one ordering column in the sampled rows of a folder, in the order of the rows. A
- * value of fixed width takes eight bytes, since a sample may have millions of rows.
+ * sample may have millions of rows, so a value of a type of fixed width is kept in eight bytes.
  */
 sealed trait KeyColumn {
   def rows: Int
@@ -21,7 +21,7 @@ sealed trait KeyColumn {
 /** Takes the values of a [[KeyColumn]] one by one. */
 sealed trait KeyColumnBuilder {
 
-  /** @param value a Catalyst value, which is copied where it may point into a row; null for NULL */
+  /** @param value a Catalyst value, or null for NULL; a value is copied if it may point to a row */
   def add(value: Any): Unit
   def result(): KeyColumn
 }
@@ -46,7 +46,7 @@ private final class LongKeysBuilder(order: FixedOrder) extends KeyColumnBuilder 
   override def result(): KeyColumn = new LongKeys(order, keys.result(), nulls, n)
 }
 
-/** @param keys ordered longs of the rows that are not NULL */
+/** @param keys the values that are not NULL, as ordered longs, in the order of the rows */
 private final class LongKeys(
     order: FixedOrder,
     keys: Array[Long],
@@ -96,11 +96,12 @@ private final class ObjectKeys(dataType: DataType, values: Array[AnyRef]) extend
 
 /**
  * A sampled column with its values replaced by ranks: 0 for NULL, and r for the r-th least of the
- * distinct values. Cuts are found on ranks alone, whatever the type.
+ * distinct values. The code that cuts a folder into files needs only the ranks, so it is the same
+ * for all types.
  *
  * @param sorted the distinct values with the number of rows of each
- * @param distinct all of them, to be searched
- * @param ranks of the sampled rows, in their order
+ * @param distinct the same distinct values, as an index for searches
+ * @param ranks the rank of each sampled row, in the order of the rows
  */
 final class RankedColumn(
     val dataType: DataType,
@@ -110,7 +111,7 @@ final class RankedColumn(
 
   def rows: Int = ranks.length
 
-  /** Number of sampled rows whose rank is below `r`, for r up to one above the greatest rank. */
+  /** `below(r)` counts the sampled rows of ranks below `r`, for `r` up to the greatest rank + 1. */
   val below: Array[Int] = {
     val counts = new Array[Int](sorted.weights.length + 2)
     val nulls = rows - sorted.weights.sum.toInt
@@ -125,7 +126,7 @@ final class RankedColumn(
 
   def nulls: Int = below(1)
 
-  /** The share of the folder's rows whose rank lies in `lowest .. highest`. */
+  /** The share of the sampled rows whose rank lies in `lowest .. highest`. */
   def share(lowest: Int, highest: Int): Double =
     (below(highest + 1) - below(lowest)).toDouble / math.max(1, rows)
 }

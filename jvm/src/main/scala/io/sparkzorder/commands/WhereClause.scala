@@ -13,7 +13,8 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.table.{CatalogTarget, Target}
 
 /**
- * The WHERE clause of OPTIMIZE by what its conjuncts are about. Columns are known by name.
+ * The WHERE clause of OPTIMIZE, divided into the conjuncts that use data columns and the conjuncts
+ * that do not. Columns are identified by name.
  *
  * @param partitionSchema partition columns of the target
  */
@@ -27,19 +28,19 @@ final class WhereClause(
   private val (partitionOnly, others) =
     splitConjunctivePredicates(where).partition(dataColumns(_).isEmpty)
 
-  /** Conjuncts that only partition columns decide. */
+  /** The conjuncts without data columns, which partition columns alone decide. */
   val onPartitions: Option[Expression] =
     partitionOnly.map(WhereClause.byName).reduceOption(And(_, _))
 
-  /** Conjuncts with data columns, alone or beside partition columns. */
+  /** The conjuncts that use a data column. They may use partition columns too. */
   val onFiles: Option[Expression] = others.map(WhereClause.byName).reduceOption(And(_, _))
 
   def sql: String = where.sql
 
-  /** Names in the clause that are no partition columns. */
+  /** The names of the columns in the clause that are not partition columns. */
   def dataColumns: Seq[String] = dataColumns(where)
 
-  /** Puts the name of a catalog table before the columns of `plan`. */
+  /** Makes the name of a catalog table an alias of `plan`, for clauses with `table.column`. */
   def named(plan: LogicalPlan): LogicalPlan = target match {
     case CatalogTarget(t) => SubqueryAlias(t.identifier.table, plan)
     case _ => plan
@@ -59,7 +60,10 @@ final class WhereClause(
 
 object WhereClause {
 
-  /** The analyzer may have bound columns to the table already; what follows resolves them anew. */
+  /**
+   * Replaces columns by their unresolved names. The analyzer may have bound the columns to the
+   * table already, but later steps resolve them again.
+   */
   private[sparkzorder] def byName(condition: Expression): Expression = condition.transform {
     case a: AttributeReference => UnresolvedAttribute(Seq(a.name))
   }

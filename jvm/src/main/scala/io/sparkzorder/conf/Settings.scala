@@ -7,7 +7,7 @@ import org.apache.spark.sql.internal.SQLConf
 import io.sparkzorder.conf.Setting._
 import io.sparkzorder.errors.ZOrderErrors
 
-/** All settings. */
+/** All settings of spark-zorder. */
 object Settings {
   val Enabled: Setting[Boolean] =
     boolean(
@@ -114,18 +114,21 @@ object Settings {
       SQLConf.get.getConfString(setting.sessionKey, setting.default.get),
       setting.sessionKey)
 
-  /** Loads this object, which registers the settings, so that SET checks them. */
+  /**
+   * Registers the settings with Spark, so that SET checks their values. A setting of the
+   * session is registered when it is made, so it is enough that this call loads the object.
+   */
   def register(): Unit = require(all.nonEmpty)
 }
 
 /**
- * The settings of one statement on one table. OPTIONS win over table properties, table properties
- * over the session, and the session over defaults.
+ * The settings of one statement on one table. OPTIONS take precedence over table properties, table
+ * properties over session settings, and session settings over defaults.
  *
  * @param options OPTIONS of the statement
  * @param properties all properties of the table; only keys that begin with `zorder.` are used
  * @param session configuration of the session; only keys that begin with `spark.zorder.` are used
- * @param defaults by key, defaults for this kind of table that replace the general ones
+ * @param defaults defaults for this kind of table, by key; they replace the general defaults
  */
 final class Settings(
     options: Map[String, String],

@@ -15,14 +15,18 @@ import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 /**
  * Which leaf columns are indexed.
  *
- * @param columns those that the user named; None for the first ones of each file
- * @param always indexed besides the first ones: the ordering columns
+ * @param columns the columns that the user named; None for the first leaf columns of each file
+ * @param always the columns that are indexed in any case: the ordering columns
  */
 final case class ColumnChoice(
     columns: Option[Seq[Seq[String]]] = None,
     always: Seq[Seq[String]] = Nil) {
 
-  /** @param leaves leaf columns of a file that lie in no list or map, in their order */
+  /**
+   * The leaf columns of one file that are indexed.
+   *
+   * @param leaves the leaf columns of the file outside lists and maps, in the order of the file
+   */
   def of(leaves: Seq[Seq[String]]): Set[Seq[String]] = {
     val named = (columns.getOrElse(Nil) ++ always).map(LeafColumns.fold(_: Seq[String])).toSet
     val first = if (columns.isEmpty) leaves.take(ColumnChoice.First) else Nil
@@ -32,12 +36,12 @@ final case class ColumnChoice(
 
 object ColumnChoice {
 
-  /** So many leaf columns are indexed when nothing else is said. */
+  /** The number of leaf columns of a file that are indexed if the user names no columns. */
   val First = 32
 }
 
 /**
- * Footers as entries of the index.
+ * Turns footers of data files into entries of the index.
  *
  * @param choice which columns are indexed
  */
@@ -45,7 +49,7 @@ final class FooterEntries(choice: ColumnChoice) {
   // files with the same schema share one schema object, see FooterReader
   private val layouts = new IdentityHashMap[MessageType, SchemaLayout]
 
-  /** @param path of the file relative to the table's root */
+  /** @param path the path of the data file, relative to the table's root */
   def of(footer: ScannedFile, path: String): FileEntry = {
     val layout = layouts.computeIfAbsent(footer.schema, s => new SchemaLayout(s, choice))
     val leaves = layout.indexed.map { case (i, column) =>
@@ -55,11 +59,14 @@ final class FooterEntries(choice: ColumnChoice) {
   }
 }
 
-/** What a Parquet schema gives to the index: positions of leaf columns and what they are called there. */
+/**
+ * What the index takes from a Parquet schema: the positions of the leaf columns that are indexed,
+ * and the name and type of each in the index.
+ */
 private final class SchemaLayout(schema: MessageType, choice: ColumnChoice) {
   private val columns = schema.getColumns.asScala.toIndexedSeq
   val shape: LeafColumns = LeafColumns(columns.map(_.getPath.toSeq))
-  // a leaf inside a list or map has many values a row
+  // a leaf inside a list or map can have many values in one row
   private val single = columns.indices.filter(columns(_).getMaxRepetitionLevel == 0)
   private val chosen = choice.of(single.map(shape.leaves))
 
@@ -89,8 +96,10 @@ private object FooterEntries {
   }
 
   /**
-   * ORC stores an instant as a local time, which each reader takes in its own zone: the driver that makes
-   * the entry, a worker, or a later session. The clocks of two zones differ by little more than a day.
+   * Widens the bounds of an ORC timestamp by two days. ORC stores an instant as a local time, which
+   * each reader interprets in its own time zone. The driver that makes the entry, a worker, and a
+   * later session may have different zones. The clocks of two zones differ by little more than a
+   * day.
    */
   private def inEveryZone(bounds: (Any, Any), t: LeafType, footer: ScannedFile): (Any, Any) =
     (bounds, t) match {
@@ -102,8 +111,9 @@ private object FooterEntries {
   private val TwoDays = 2 * DateTimeConstants.MICROS_PER_DAY
 
   /**
-   * False for dates before 1582 and instants before 1900 that a reader may convert from another calendar:
-   * those of Spark 2, of Spark's legacy mode and, by a setting of the session, of other writers.
+   * False if a reader may convert the values from another calendar. A reader converts dates before
+   * 1582 and instants before 1900 if Spark 2 or Spark's legacy mode wrote them. A setting of the
+   * session can make a reader convert the values of other writers too.
    */
   private def sameInEveryCalendar(min: Any, t: LeafType, footer: ScannedFile): Boolean =
     (min, t) match {
@@ -116,20 +126,21 @@ private object FooterEntries {
       case _ => true
     }
 
-  // as Spark's DataSourceUtils decides it
+  // the same rule as in Spark's DataSourceUtils
   private def isProleptic(footer: ScannedFile): Boolean =
     footer.keyValues.get("org.apache.spark.version").exists(_ >= "3.0.0") &&
       !footer.keyValues.contains("org.apache.spark.legacyDateTime")
 
   /**
-   * True for writers that drop the bounds of a chunk with NaN: parquet-mr from 1.10 to 1.17. Other
-   * writers leave NaN out of the bounds. So does parquet-java from 1.18 on: it counts NaN beside them, in a
-   * field that readers up to 1.17 do not know. A later version is trusted only once its rule is known.
+   * True for parquet-mr 1.10 to 1.17. These writers drop the bounds of a chunk with NaN, so bounds
+   * show that there is no NaN. Other writers may write bounds that ignore NaN. parquet-java does so
+   * from 1.18 on, and counts NaN in a field that readers up to 1.17 do not know. A later version is
+   * added here only when its rule is known.
    */
   private def noticesNaN(createdBy: String): Boolean = Try {
     val parsed = VersionParser.parse(createdBy)
     val version = SemanticVersion.parse(parsed.version)
-    // the numbers alone: a snapshot of 1.18 writes as 1.18 does
+    // only the numbers are compared, because a snapshot of 1.18 writes as 1.18 does
     parsed.application.toLowerCase(Locale.ROOT) == "parquet-mr" &&
     version.major == 1 && version.minor >= 10 && version.minor <= 17
   }.getOrElse(false)

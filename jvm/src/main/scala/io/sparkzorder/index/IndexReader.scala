@@ -15,9 +15,9 @@ import org.apache.parquet.schema.{GroupType, MessageType}
 import io.sparkzorder.bits.OrderedLongs
 
 /**
- * Reads an index column by column, without ever making a row.
+ * Reads an index column by column, without assembling rows.
  *
- * @param file the index
+ * @param file the Parquet file that holds the index
  */
 private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configuration) {
   private val options =
@@ -32,7 +32,7 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
     (read, json)
   }
 
-  /** @throws java.io.IOException also when it is no index of a known version */
+  /** @throws java.io.IOException also if the file is not an index of a known version */
   def header: IndexHeader = loaded._1
 
   private def headerOf(reader: ParquetFileReader): String =
@@ -60,7 +60,7 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
       shapes.result(count).map(_.toInt))
   }
 
-  /** @param number position of the column in the header */
+  /** @param number the position of the column in `header.indexed` */
   def column(number: Int): ColumnValues = {
     val t = header.indexed(number).leafType
     val group =
@@ -100,15 +100,16 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
   }
 
   /**
-   * Hands each column of each row group to `body`, with its name.
+   * Calls `body` with the path and the values of each column of each row group.
    *
-   * @return number of rows
+   * @param paths the leaf columns to read
+   * @return the number of rows of the index
    */
   private def read(paths: Seq[Seq[String]])(
       body: (Seq[String], ColumnChunk) => Unit): Int = open { reader =>
     val total = Math.toIntExact(reader.getRecordCount)
     val meta = reader.getFooter.getFileMetaData
-    // the header has an id of its own for each file that was ever written
+    // each index file has its own id in its header, so equal headers mean the same file
     if (headerOf(reader) != loaded._2) {
       throw new java.io.IOException("another index has taken its place while it was read")
     }
@@ -184,13 +185,13 @@ private[sparkzorder] final class IndexReader(file: FileStatus, conf: Configurati
 /**
  * A column of the index in one row group.
  *
- * @param from rows before the row group
- * @param rows of the row group
- * @param total rows of the index
+ * @param from number of rows of the index before this row group
+ * @param rows number of rows of this row group
+ * @param total number of rows of the index
  */
 private final class ColumnChunk(val column: ColumnReader, from: Int, rows: Int, val total: Int) {
 
-  /** @param body takes the position in the index, and whether the column has a value there */
+  /** @param body takes a row's position in the index, and whether the column has a value there */
   def foreach(body: (Int, Boolean) => Unit): Unit = {
     val required = column.getDescriptor.getMaxDefinitionLevel
     var i = 0
@@ -219,7 +220,7 @@ private object IndexReader {
   }
 }
 
-/** Parquet wants converters, although columns are read without making rows. */
+/** Does nothing. Parquet requires converters even if columns are read without assembling rows. */
 private final class NoValues(group: GroupType) extends GroupConverter {
   override def getConverter(i: Int): Converter =
     if (group.getType(i).isPrimitive) new PrimitiveConverter {}

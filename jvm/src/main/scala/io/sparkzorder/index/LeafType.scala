@@ -5,21 +5,22 @@ import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 /**
- * What a column of the index holds: the type of a file's leaf column, as far as it decides how values
- * compare. Files that store the same values in different ways (decimals as integers or bytes) share one.
+ * The type of a leaf column, as the index stores it. The type tells how values compare, but not how
+ * a file stores them. For example, a decimal has one type here, whether a file stores it as
+ * integers or as bytes.
  *
  * @param text the type's name in the header of the index
  */
 sealed abstract class LeafType(val text: String) extends Serializable {
 
-  /** Bounds are ordered longs; else ordered bytes, or nothing. */
+  /** True if the bounds are ordered longs, false if they are bytes or there are none. */
   def inLongs: Boolean = this match {
     case StringLeaf | BinaryLeaf | Int96Leaf | OtherLeaf => false
     case DecimalLeaf(precision, _) => precision <= LeafType.LongDigits
     case _ => true
   }
 
-  /** The index stores such bounds in 32 bits. */
+  /** True if the index stores the bounds in 32 bits. */
   def inInts: Boolean = this match {
     case DateLeaf => true
     case IntegerLeaf(bits) => bits < 64
@@ -27,10 +28,10 @@ sealed abstract class LeafType(val text: String) extends Serializable {
     case _ => false
   }
 
-  /** The index holds min and max of such columns, not only null counts. */
+  /** True if the index holds the column's min and max, false if it holds at most null counts. */
   def hasBounds: Boolean = this != OtherLeaf && this != Int96Leaf
 
-  /** Footers of some writers pass over NaN. */
+  /** True for FLOAT and DOUBLE, whose bounds ignore NaN in the footers of some writers. */
   def isFloating: Boolean = this == FloatLeaf || this == DoubleLeaf
 }
 
@@ -40,7 +41,10 @@ case object FloatLeaf extends LeafType("float")
 case object DoubleLeaf extends LeafType("double")
 case object DateLeaf extends LeafType("date")
 
-/** @param utc an instant, TIMESTAMP; else a time on the clock, TIMESTAMP_NTZ */
+/**
+ * @param millis true for milliseconds, false for microseconds
+ * @param utc true for an instant (TIMESTAMP), false for a local time (TIMESTAMP_NTZ)
+ */
 final case class TimestampLeaf(millis: Boolean, utc: Boolean)
     extends LeafType(
       s"timestamp_${if (millis) "millis" else "micros"}_${if (utc) "utc" else "local"}")
@@ -50,18 +54,18 @@ final case class DecimalLeaf(precision: Int, scale: Int)
 case object StringLeaf extends LeafType("string")
 case object BinaryLeaf extends LeafType("binary")
 
-/** Old timestamps of 12 bytes: their footers have null counts and no bounds. */
+/** Old timestamps of 12 bytes. The index holds their null counts and no bounds. */
 case object Int96Leaf extends LeafType("int96")
 
-/** Whatever else: unsigned integers, times, nanoseconds, UUID. Nothing is known of such columns. */
+/** Any other type, such as unsigned integers, times, nanoseconds and UUID. It is not indexed. */
 case object OtherLeaf extends LeafType("other")
 
 object LeafType {
 
-  /** Decimals of so many digits fit a long. */
+  /** The greatest precision of a decimal whose unscaled value always fits into 64 bits. */
   val LongDigits = 18
 
-  /** And of so many, 32 bits. */
+  /** The greatest precision of a decimal whose unscaled value always fits into 32 bits. */
   val IntDigits = 9
 
   private val fixed: Map[String, LeafType] = {
@@ -74,7 +78,7 @@ object LeafType {
 
   private val decimal = "decimal\\((\\d+),(\\d+)\\)".r
 
-  /** The type of a header's text; of an unknown text [[OtherLeaf]]. */
+  /** The type whose name in the header is `text`; [[OtherLeaf]] if the name is unknown. */
   def parse(text: String): LeafType = text match {
     case decimal(precision, scale) => DecimalLeaf(precision.toInt, scale.toInt)
     case other => fixed.getOrElse(other, OtherLeaf)

@@ -3,13 +3,13 @@ package io.sparkzorder.ordering
 import org.apache.spark.sql.types.DataType
 
 /**
- * The distribution of one column's values in a sample: bounds, and a mid-rank for each slot of
- * them.
+ * The distribution of one column's values in a sample: bounds, and a mid-rank for each slot of the
+ * bounds. A slot is a bound or a gap between bounds, see [[BoundsIndex]].
  *
  * The mid-rank of a value is the share of rows below the value plus half of the share of rows that
- * equal it, so a frequent value is at the middle of its own share. The mid-rank of a gap is that of
- * the sampled values in the gap that did not become bounds, or the position of the gap if there are
- * none.
+ * equal it, so a frequent value is at the middle of its own share. In a gap lie the sampled values
+ * that did not become bounds. The mid-rank of a gap is the middle of the share of their rows, or
+ * the position of the gap if it has no such values.
  *
  * @param midRanks one for each slot of `bounds`, so `2 * bounds.length + 1`; from 0 to 1, ascending
  */
@@ -20,8 +20,8 @@ final class ColumnRanks(
     extends Serializable {
 
   /**
-   * Range ids `floor(buckets * midrank)`, in 0 until `buckets`. A column of few values uses the
-   * whole range of ids too, and the ids on either side of a frequent value's id stay unused.
+   * Range ids `floor(buckets * midrank)`, in 0 until `buckets`. The ids of a column with few values
+   * are spread over the whole range. The ids next to the id of a frequent value stay unused.
    */
   def toRangeIds(buckets: Int): ColumnRangeIds = {
     require(buckets >= 1, s"range ids need at least 1 bucket, not $buckets")
@@ -36,8 +36,8 @@ object ColumnRanks {
    * @param values Catalyst values in any order, none null
    * @param weights one for each value, or null if each has the weight 1
    * @param nullWeight the weight of the sample's nulls, which are below all values
-   * @param maxBounds the maximum number of bounds; a value heavier than `total / maxBounds` becomes
-   *   one
+   * @param maxBounds the maximum number of bounds; every value whose weight is above
+   *   `total / maxBounds` becomes a bound
    */
   def fromSample(
       dataType: DataType,
@@ -59,8 +59,8 @@ object ColumnRanks {
     new ColumnRanks(dataType, sample.take(kept), midRanks(sample.weights, nullWeight, kept))
 
   /**
-   * The indices of the values that become bounds: all heavy values, and light ones at even steps of
-   * weight.
+   * The indices of the values that become bounds. All heavy values become bounds. The light values
+   * that become bounds are chosen at even steps of weight.
    */
   private[sparkzorder] def thin(
       weights: Array[Double],

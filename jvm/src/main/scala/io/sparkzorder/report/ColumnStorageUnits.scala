@@ -42,14 +42,19 @@ private[sparkzorder] final class ColumnStorageUnits(
   // one set of ranks for all kinds of units, so that ranks can be compared
   private val all = files ++ rowGroups ++ pages.getOrElse(Nil)
   private val span = spanOf(all)
-  // the rows are known best by the smallest units of each file
+  // the smallest units of each file show best where its rows lie
   private val finest = positionsOfFinest.filter(i => all(i).stats.range.isDefined)
   private val spread = RowDistributionEstimate.of(
     span.ranks,
     ValueSpacing.of(column.dataType, span.values, 2 * finest.size),
     finest.map(i => RowDistributionEstimate.Rows(span.low(i), span.high(i), all(i).rows.toDouble)))
 
-  /** Mean number of some of the units above that a point query reads, and its bound. */
+  /**
+   * How many of `units` a point query reads on average, and the bound of that number.
+   *
+   * @param units [[files]], [[rowGroups]] or the [[pages]]
+   * @param dimensions number of columns that the bound is for
+   */
   def reads(units: IndexedSeq[StorageUnit], dimensions: Int): UnitReads = {
     val from = if (units eq files) 0
     else if (units eq rowGroups) files.size
@@ -67,14 +72,17 @@ private[sparkzorder] final class ColumnStorageUnits(
   def depth: OverlapDepth =
     OverlapDepth.of(files.groupBy(_.folder).values.toSeq.map(spanOf))
 
-  /** Different values among the ends of ranges. */
+  /** The number of different values among the minima and maxima of the units. */
   def distinctAtLeast: Long = column.dataType match {
-    // ends of pages may be cut to a prefix, which is no value of the column
+    // a bound of a page may be cut to a prefix, which need not be a value of the column
     case _: StringType | BinaryType => spanOf(files ++ rowGroups).values.size.toLong
     case _ => span.values.size.toLong
   }
 
-  /** How many different values there can be, for types whose values have a least distance. */
+  /**
+   * How many different values there can be between the least and the greatest bound. None for a
+   * type whose values can lie arbitrarily close together.
+   */
   def distinctAtMost: Option[Double] = {
     val distances = ValueSpacing.of(column.dataType, span.values, ends = 0)
     if (distances.point > 0) Some(distances.total) else None
@@ -97,7 +105,10 @@ private[sparkzorder] final class ColumnStorageUnits(
       column.dataType,
       units.map(u => if (u.stats.onlyNulls) None else Some(u.stats.range)))
 
-  /** Positions in `all` of each file's pages, else of its row groups, else of itself. */
+  /**
+   * Positions in `all` of each file's pages, or of its row groups if a page lacks statistics of its
+   * own or the pages were not read.
+   */
   private def positionsOfFinest: IndexedSeq[Int] = {
     var (group, page) = (files.size, files.size + rowGroups.size)
     own.indices.flatMap { f =>
@@ -115,16 +126,17 @@ private[sparkzorder] final class ColumnStorageUnits(
  * range and count the files of its folder whose ranges hold this value, the file itself included.
  * The depth is the greatest such count.
  *
- * @param mean over the files that hold values; 0 when there are none
- * @param max of all files
- * @param histogram number of files by depth: bucket 4 has depths 3 and 4, bucket 8 those from 5 to 8,
- *   and so on; bucket 0 files of only NULLs. Empty buckets are left out
+ * @param mean the mean depth of the files that hold values; 0 if there are none
+ * @param max the greatest depth of a file; 0 if no file holds values
+ * @param histogram number of files by depth. Bucket 4 counts the files of depths 3 and 4, bucket 8
+ *   the files of depths 5 to 8, and so on. Bucket 0 counts the files of only NULLs. Empty
+ *   buckets are left out
  */
 final case class OverlapDepth(mean: Double, max: Long, histogram: Map[Long, Long])
 
 private[sparkzorder] object OverlapDepth {
 
-  /** @param folders the files of each folder */
+  /** @param folders the ranges of the files in each folder */
   def of(folders: Seq[FileSpan]): OverlapDepth = {
     val depths = folders.flatMap(depthsOf)
     val held = depths.filter(_ > 0)

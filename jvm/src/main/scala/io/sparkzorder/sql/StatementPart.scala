@@ -6,10 +6,12 @@ import org.antlr.v4.runtime.misc.Interval
 import org.apache.spark.sql.catalyst.parser.ParseException
 
 /**
- * A part of a statement that the next parser reads: a name, a literal, a predicate or a query.
+ * A part of a statement that the next parser (Spark's, or that of another extension) reads: a name,
+ * a literal, a predicate or a query.
  *
- * The next parser sees the part at its own place: white space stands for everything before it. Each
- * position that this parser notes, in an error or in an expression, is then a position in the statement.
+ * The next parser gets white space in place of everything before the part, so the part keeps its
+ * position. Each position that the next parser notes, in an error or in an expression, is therefore
+ * a position in the whole statement.
  *
  * @param first the first token of the part
  * @param last the last token of the part
@@ -20,7 +22,7 @@ private[sql] final case class StatementPart(first: Token, last: Token) {
   /** The text as written, comments and white space included. */
   def text: String = source.getText(Interval.of(first.getStartIndex, last.getStopIndex))
 
-  /** The text behind as much white space, line ends included, as there is text before it. */
+  /** The text after white space that replaces everything before it. Line ends are kept. */
   def atItsPlace: String = blank(before) + text
 
   /** The whole statement. */
@@ -30,7 +32,7 @@ private[sql] final case class StatementPart(first: Token, last: Token) {
   /**
    * Lets the next parser read this part.
    *
-   * @throws ParseException with the whole statement as its text, and the position in it
+   * @throws ParseException with the whole statement as its command, and a position in the statement
    */
   def read[T](parse: String => T): T =
     try parse(atItsPlace)
@@ -40,7 +42,7 @@ private[sql] final case class StatementPart(first: Token, last: Token) {
     if (first.getStartIndex == 0) ""
     else source.getText(Interval.of(0, first.getStartIndex - 1))
 
-  // parsers count code points, of which some are two characters
+  // one blank for each code point: parsers count code points, and some have two characters
   private def blank(text: String): String = {
     val blanks = new StringBuilder
     text.codePoints.forEach(c => blanks += (if (c == '\n' || c == '\r') c.toChar else ' '))

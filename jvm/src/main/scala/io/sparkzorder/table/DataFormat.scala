@@ -12,27 +12,28 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 /**
- * A format of data files: all that differs between tables of Parquet and of ORC while files are listed
- * and read. How files are written is in `write`, in the `OutputSpec` of each format.
+ * A format of data files, Parquet or ORC. This class holds all differences between the formats in
+ * how files are listed and read. The `OutputSpec` of each format, in package `write`, says how
+ * files are written.
  *
- * @param name as SQL has it, in USING and before a path
- * @param title as people write it
+ * @param name the format's name in SQL, in USING and in front of a path
+ * @param title the format's name in messages
  */
 sealed abstract class DataFormat(val name: String, val title: String) extends Serializable {
 
-  /** Spark's own format, by which queries read such files. */
+  /** Spark's own format class, with which queries read such files. */
   def reader: FileFormat
 
-  /** Spark tells where in its file a row stands (`_metadata.row_index`). */
+  /** True if Spark provides the position of a row in its file (`_metadata.row_index`). */
   def hasRowIndex: Boolean
 
-  /** Spark reads INT as BIGINT, FLOAT as DOUBLE and a DECIMAL as a wider one. */
+  /** True if Spark can read INT as BIGINT, FLOAT as DOUBLE, and a DECIMAL as a wider DECIMAL. */
   def readsWidened: Boolean
 
-  /** False where a setting has columns found by their positions, whatever their names are. */
+  /** False if a setting makes Spark find columns by their positions instead of their names. */
   def readsByName(conf: Configuration): Boolean
 
-  /** True when queries read files by this very format, not by one that extends it. */
+  /** True if `format` has the class of [[reader]]. A class that extends it does not count. */
   def isReadBy(format: FileFormat): Boolean = format.getClass == reader.getClass
 }
 
@@ -54,7 +55,7 @@ case object OrcFiles extends DataFormat("orc", "ORC") {
 object DataFormat {
   val all: Seq[DataFormat] = Seq(ParquetFiles, OrcFiles)
 
-  /** By the name that SQL has for it. */
+  /** The format with this name in SQL, in upper or lower case. */
   def named(name: String): Option[DataFormat] = all.find(_.name.equalsIgnoreCase(name))
 
   /** The format of a table of the catalog; None for other formats. */
@@ -70,7 +71,10 @@ object DataFormat {
     all.find(f => serde.contains(f.name))
   }
 
-  /** The format of the files that a relation of Spark's reads; also for table formats on Parquet. */
+  /**
+   * The format of the files that a relation with `format` reads. A table format that extends
+   * Spark's Parquet format counts as Parquet.
+   */
   def readBy(format: FileFormat): Option[DataFormat] = format match {
     case _: ParquetFileFormat => Some(ParquetFiles)
     case other => all.find(_.isReadBy(other))

@@ -28,7 +28,7 @@ final class TableLister(session: Session, target: Target) {
     val index =
       new LeafFiles(session, Seq(root), table.map(_.partitionSchema).filter(_.nonEmpty))
     val spec = partitionSpec(index)
-    // Spark reads `p=1/extra` as p=1, other engines do not
+    // a directory such as `p=1/extra` is an error: Spark reads it as p=1, but other engines do not
     spec.partitions.map(_.path).find(!isPartition(_)).foreach { d =>
       throw ZOrderErrors.filesOutsidePartitions(target.name, d.toString)
     }
@@ -82,7 +82,10 @@ final class TableLister(session: Session, target: Target) {
       outside)
   }
 
-  /** Partitions as Spark reads them from directory names; our condition where the names do not fit. */
+  /**
+   * Partitions as Spark reads them from directory names. If Spark fails because a data file lies
+   * outside partition directories, the error is ZORDER_FILES_OUTSIDE_PARTITIONS.
+   */
   private def partitionSpec(index: LeafFiles): PartitionSpec =
     try index.partitionSpec()
     catch {
@@ -99,7 +102,7 @@ final class TableLister(session: Session, target: Target) {
   private def foldersOf(spec: PartitionSpec): IndexedSeq[Folder] =
     spec.partitions.sortBy(_.path.toString).toIndexedSeq.map(p => new Folder(p.path, p.values))
 
-  // as PartitioningAwareFileIndex decides it
+  // the same rule as in Spark's PartitioningAwareFileIndex
   private def isData(f: FileStatus): Boolean = {
     val name = f.getPath.getName
     !(name.startsWith("_") && !name.contains("=")) && !name.startsWith(".")
@@ -116,7 +119,7 @@ final class TableLister(session: Session, target: Target) {
       .mkString("/")
 }
 
-/** Spark's own listing with every leaf file shown, also those that Spark would silently leave out. */
+/** Spark's own listing, which also shows the leaf files that Spark would silently leave out. */
 private final class LeafFiles(session: Session, paths: Seq[Path], schema: Option[StructType])
     extends InMemoryFileIndex(session, paths, Map.empty, schema) {
   def all: Seq[FileStatus] = leafFiles.values.toSeq

@@ -8,8 +8,8 @@ import org.apache.parquet.schema.MessageType
 private[sparkzorder] object ColumnLookup {
 
   /**
-   * The position of a column among the leaf columns. An exact match wins over a name that
-   * `sameName` takes for the same.
+   * The position of a column among the leaf columns. An exact match takes precedence over a match
+   * by `sameName`.
    */
   def position(
       schema: MessageType,

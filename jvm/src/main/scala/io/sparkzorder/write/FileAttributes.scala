@@ -20,18 +20,20 @@ import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.RawFiles
 
 /**
- * Keeps rows from those who could not read them before: a written file gets what is common to the
- * permissions of all files whose rows it may hold, and so do the directories in which it waits, and in
- * which the replaced files are kept.
+ * Makes sure that a rewrite does not show rows to users who could not read them before. A written
+ * file gets the permissions that all files have in common whose rows it may hold. The staging
+ * directory of the written files and the directory of the replaced files get the permissions that
+ * the folders of these files have in common.
  */
 private[sparkzorder] final class FileAttributes(conf: Configuration) extends Logging {
 
   /**
-   * Gives each written file the permission bits, the access control list, the group and, where the
-   * process may, the owner of its folder's inputs.
+   * Gives each written file what the inputs of its folder have in common: the permission bits, the
+   * access control list, the group and the owner. The group and the owner stay if the process may
+   * not change them.
    *
    * @param inputs the replaced files
-   * @param written the new files; a file's `folder` is that of its inputs
+   * @param written the new files; the `folder` of a new file is the folder of its inputs
    */
   def copy(inputs: TableFiles, written: Seq[ScannedFile]): Unit = {
     val models = inputs.files.groupBy(_.folder).map { case (folder, own) =>
@@ -42,28 +44,28 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
     }
   }
 
-  /** Lets nobody but its owner into a directory. */
+  /** Lets only the owner of a directory access it. */
   def makePrivate(directory: Path): Unit =
     fileSystem(directory).setPermission(directory, FileAttributes.OwnerOnly)
 
   /**
-   * Lets into a directory only who may go into each of some folders.
+   * Restricts access to `directory` to those who may access every one of `folders`.
    *
-   * @param folders below `root`; what lies between counts too
+   * @param folders directories below `root`; `root` and the directories between them count too
    */
   def protect(directory: Path, root: Path, folders: Seq[Path]): Unit = {
     val all =
       folders.flatMap(Iterator.iterate(_)(_.getParent).takeWhile(d => d != null && d != root))
     Protection.common((root +: all).distinct.map(protection)).foreach { p =>
       val bits = new FsPermission(FsAction.ALL, p.bits.getGroupAction, p.bits.getOtherAction)
-      // whose it is decides who may remove it
+      // the owner is not changed, because the owner of a directory decides who may remove it
       apply(directory, p.copy(bits = bits, owner = None))
     }
   }
 
   private def fileSystem(path: Path): FileSystem = RawFiles.of(path, conf)
 
-  /** None where a file system has no permissions to show. */
+  /** The permissions of a file or directory; None if the file system has no permissions. */
   private def protection(path: Path): Option[Protection] =
     try {
       val fs = fileSystem(path)
@@ -91,7 +93,8 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
 
   private def applyAny(fs: FileSystem, path: Path, wanted: Protection): Unit = {
     val status: FileStatus = fs.getFileStatus(path)
-    // of the directory's defaults, which may name others than the files that are replaced
+    // this list comes from the directory's defaults, which may name users that the replaced files
+    // do not
     if (status.hasAcl) fs.removeAcl(path)
     wanted.group.filter(_ != status.getGroup).foreach(g => orElse(path)(fs.setOwner(path, null, g)))
     val bits = wanted.bitsFor(fs.getFileStatus(path).getGroup)
@@ -100,7 +103,11 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
     wanted.owner.filter(_ != status.getOwner).foreach(o => orElse(path)(fs.setOwner(path, o, null)))
   }
 
-  /** Only a superuser may give files away, and only a member may give them to a group. */
+  /**
+   * Tries to change an owner or a group, and keeps the old one if that is not allowed. Only a
+   * superuser may change the owner of a file, and only a member of a group may give a file to the
+   * group.
+   */
   private def orElse(path: Path)(change: => Unit): Unit =
     Try(change).recover {
       case e @ (_: AccessControlException | _: IOException | _: UnsupportedOperationException) =>
@@ -113,8 +120,8 @@ private object FileAttributes {
 }
 
 /**
- * Permissions on local disk: Hadoop's file system starts a program for each file that it is asked for.
- * Access control lists of local disks are not seen.
+ * Reads and writes permissions on local disk with `java.nio`, because Hadoop's local file system
+ * starts a program for each file. Access control lists on local disk are ignored.
  */
 private[write] object LocalAttributes {
 
@@ -127,7 +134,7 @@ private[write] object LocalAttributes {
       Some(own.owner.getName))
   }
 
-  /** @param orElse runs what a process may not be allowed to do */
+  /** @param orElse runs a change that the process may not be allowed to make */
   def write(path: Path, wanted: Protection, orElse: (=> Unit) => Unit): Unit = {
     val view = Files.getFileAttributeView(local(path), classOf[PosixFileAttributeView])
     val has = view.readAttributes()

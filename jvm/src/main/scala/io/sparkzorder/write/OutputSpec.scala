@@ -7,22 +7,24 @@ import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetWriter}
 
 import org.apache.spark.sql.execution.datasources.FileFormat
 
-/** How a rewritten file looks; each format of data files has its own. */
+/** How rewritten files are written. Each format of data files has its own implementation. */
 trait OutputSpec {
 
-  /** Compression by Spark's short name, such as `zstd`. */
+  /** Spark's short name of the compression codec, such as `zstd`. */
   def codec: String
 
-  /** Spark's writer, made to write such files. */
+  /** Spark's writer, configured to write such files. */
   private[sparkzorder] def writer: FileFormat
 }
 
 /**
- * How large the row groups and pages of a file are, which are stripes and strides in ORC.
+ * The sizes of the row groups and pages of a file. In ORC, row groups are stripes and pages are
+ * strides.
  *
- * @param pageRows rows of a page
- * @param rowGroupRows rows of a row group
- * @param rowGroupBytes bytes of a row group before compression, where this limit is reached first
+ * @param pageRows maximum number of rows of a page
+ * @param rowGroupRows maximum number of rows of a row group
+ * @param rowGroupBytes maximum bytes of a row group before compression; a row group ends at the
+ *   limit that it reaches first
  */
 final case class FileUnits(pageRows: Int, rowGroupRows: Int, rowGroupBytes: Long)
 
@@ -38,12 +40,12 @@ object FileUnits {
   private val DefaultStride = 10000
 
   /**
-   * Pages and row groups that are a half, a quarter, an eighth, ... of a file, because the Hilbert curve
-   * passes through a file in such pieces.
+   * The sizes of pages and row groups that are a half, a quarter, an eighth, ... of a file. The
+   * Hilbert curve passes through a file in such pieces.
    *
-   * @param rows of a file
-   * @param bytesPerRow before compression
-   * @param conf says how large a page and a row group may be, by Parquet's own settings
+   * @param rows number of rows of a file
+   * @param bytesPerRow bytes of a row before compression
+   * @param conf Parquet's own settings, which limit the sizes of pages and row groups
    */
   def of(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = of(
     rows,
@@ -54,7 +56,7 @@ object FileUnits {
     maxRowGroupBytes =
       conf.getLong(ParquetOutputFormat.BLOCK_SIZE, ParquetWriter.DEFAULT_BLOCK_SIZE.toLong))
 
-  /** The same for strides and stripes, by ORC's own settings. */
+  /** Like `of`, for the stripes and strides of ORC, with the limits in ORC's own settings. */
   def ofOrc(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = {
     val largest = OrcConf.ROW_INDEX_STRIDE.getLong(conf).min(Int.MaxValue.toLong).toInt
     val units = of(

@@ -17,19 +17,25 @@ import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 import io.sparkzorder.util.ColumnLookup
 
 /**
- * Compares rewritten files with their inputs by their footers, folder by folder: row counts exactly;
- * no column is lost; of leaves outside lists and maps, where both sides have the numbers, null counts
- * exactly and new bounds inside the old ones. What has no statistics (NaN, INT96, long strings, dates of
- * the old calendar) is counted and is not an error.
+ * Compares the footers of rewritten files with the footers of their inputs, folder by folder.
  *
- * @param sameName how column names are compared
+ *   - The row counts must be equal.
+ *   - No column may be lost.
+ *   - The null counts of a leaf outside lists and maps must be equal, if both sides have them.
+ *   - The new bounds of such a leaf must lie inside the old bounds, if both sides have bounds.
+ *     Bounds of strings and binaries are exempt, because some writers cut them.
+ *
+ * A leaf without such statistics (NaN, INT96, long strings, dates of the old calendar) is counted
+ * and is not an error.
+ *
+ * @param sameName tells whether two column names count as the same
  */
 final class Verification(target: String, sameName: (String, String) => Boolean) {
 
   /**
    * @param inputs footers of the replaced files
-   * @param outputs footers of the new files; a file's `folder` is that of its inputs
-   * @param hasDefault columns whose missing values read as a default, not as NULL
+   * @param outputs footers of the new files; the `folder` of a new file is the folder of its inputs
+   * @param hasDefault true for a column whose missing values read as a default, not as NULL
    * @return number of (folder, leaf) pairs that could not be compared
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_VERIFICATION_FAILED
    */
@@ -67,7 +73,10 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
     }
   }
 
-  /** Compares the number of values where both sides have it (ORC does, also inside lists and maps). */
+  /**
+   * Compares the number of values that are not NULL, if both sides have it. ORC has it, also inside
+   * lists and maps.
+   */
   private def checkValues(
       folder: Path,
       before: Seq[ScannedFile],
@@ -81,7 +90,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
     }
   }
 
-  /** True when the leaf could be compared. */
+  /** Compares one leaf. True if both the null counts and the bounds could be compared. */
   private def compare(folder: Path, leaf: String, old: Leaf, now: Leaf): Boolean = {
     val nullsKnown = old.nulls >= 0 && now.nulls >= 0
     if (nullsKnown && old.nulls != now.nulls) {
@@ -92,7 +101,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
       val t = old.primitive.get
       val inside = old.min != null && ColumnStats.compare(t, now.min, old.min) >= 0 &&
         ColumnStats.compare(t, now.max, old.max) <= 0
-      // bounds of strings may be cut short by other writers, not always rounded up
+      // other writers may cut the bounds of strings, and do not always round the maximum up
       val truncated = t.getPrimitiveTypeName == PrimitiveType.PrimitiveTypeName.BINARY &&
         !t.getLogicalTypeAnnotation.isInstanceOf[DecimalLogicalTypeAnnotation]
       if (!inside && !truncated) {
@@ -105,7 +114,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
     } else nullsKnown && comparable
   }
 
-  /** Sums a leaf over the files of a folder; a file without it holds only nulls of it. */
+  /** Merges a leaf's statistics over a folder. A file without the leaf counts as all NULLs. */
   private def summary(footers: Seq[ScannedFile], path: Seq[String]): Leaf =
     footers.foldLeft(Leaf(0, null, null, known = true, None)) { (sofar, f) =>
       position(f, path) match {
@@ -124,7 +133,10 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
       }
     }
 
-  /** Old Spark and its legacy mode count days before 1582 by the calendar of that time. */
+  /**
+   * True for dates and timestamps of Spark 1 and 2, and of the legacy mode of later versions. These
+   * count days before 1582 in the Julian calendar.
+   */
   private def isRebased(f: ScannedFile, t: PrimitiveType): Boolean = {
     val legacy = f.keyValues.contains("org.apache.spark.legacyDateTime") ||
       f.keyValues.get("org.apache.spark.version").exists(_.matches("[12]\\..*"))
@@ -141,7 +153,7 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
       (f.schema, path),
       ColumnLookup.position(f.schema, path, sameName).map(i => (i, f.schema.getColumns.get(i))))
 
-  /** A type without name, id and repetition: what decides whether values can be compared. */
+  /** A type without its name, id and repetition. Values of equal shapes can be compared. */
   private def shape(t: PrimitiveType): PrimitiveType =
     org.apache.parquet.schema.Types.optional(t.getPrimitiveTypeName).length(t.getTypeLength)
       .as(t.getLogicalTypeAnnotation).named("leaf")

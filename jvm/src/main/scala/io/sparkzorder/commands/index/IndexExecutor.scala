@@ -24,9 +24,9 @@ import io.sparkzorder.log.{RunHistory, StateDirectory}
 import io.sparkzorder.table.{TableFiles, TableLister, Target, TargetChecks}
 
 /**
- * CREATE, REFRESH and DROP of a table's index. Data files are read and never changed.
+ * Runs CREATE, REFRESH and DROP of a table's index. Data files are read and never changed.
  *
- * @param statement the statement's name, for the description of its jobs
+ * @param statement the statement's name, for the descriptions of its Spark jobs
  */
 final class IndexExecutor(session: Session, target: Target, statement: String) {
   private type Columns = Seq[Seq[String]]
@@ -37,7 +37,7 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
   private lazy val store = new IndexStore(root, conf)
   private lazy val state = new StateDirectory(root, conf)
 
-  /** @param columns name parts; empty for the default columns */
+  /** @param columns the name parts of each column to index; empty for the default columns */
   def create(columns: Columns, ifNotExists: Boolean): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
     store.generations().headOption match {
@@ -47,7 +47,7 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
     }
   }
 
-  /** @param columns name parts; empty for those that the index has */
+  /** @param columns the name parts of each column to index; empty to keep the index's choice */
   def refresh(columns: Columns): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
     if (!store.exists) throw ZOrderErrors.indexNotFound(target.name)
@@ -70,10 +70,10 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
   }
 
   /**
-   * Writes a generation for all files that are listed now.
+   * Writes a new version (a generation) of the index, for the files that are in the table now.
    *
-   * @param named columns that the statement names
-   * @param fromScratch read every footer again
+   * @param named the columns that the statement names; None if it names none
+   * @param fromScratch true to read every footer again
    */
   private def build(named: Option[Columns], fromScratch: Boolean): IndexResult = {
     val listed = phases("list")(new TableLister(session, target).list())
@@ -110,7 +110,7 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
     unreadable.headOption.map(f =>
       s"${unreadable.size} files could not be read and are not in the index, such as $f")
 
-  /** Entries of files that are in the table as the index knows them. */
+  /** The entries of files that are in the table with unchanged length and modification time. */
   private def unchanged(content: IndexContent, listed: TableFiles): IndexContent = {
     val now = listed.files.map(f => Relative.path(root, f.path) -> f).toMap
     IndexContent.select(
@@ -120,7 +120,7 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
           f.length == content.files.lengths(i) && f.modified == content.files.modified(i)))
   }
 
-  /** False when there is a new ordering column: its values must be read from every file. */
+  /** False if the index lacks an ordering column: its bounds must be read from every footer. */
   private def covers(index: (IndexHeader, IndexContent), always: Columns): Boolean = {
     val has = index._1.columns.map(c => LeafColumns.fold(c.path)).toSet
     always.forall(c => has(LeafColumns.fold(c)))

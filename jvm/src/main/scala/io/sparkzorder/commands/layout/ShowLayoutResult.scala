@@ -42,7 +42,10 @@ private[sparkzorder] final class ShowLayoutResult(
   private def units(u: UnitReads): Row =
     Row(u.count, rounded(u.perPointQuery), rounded(u.ideal), orNull(u.excess))
 
-  /** At most so many, evenly chosen; the same files for every column. */
+  /**
+   * The ranges of at most `MaxRanges` files, at even distances in the list of files. Every column
+   * shows the same files.
+   */
   private def ranges: Seq[Row] = {
     val text = new ValueText(layout.column.dataType, zone)
     val step = math.max(1.0, layout.ranges.size.toDouble / ShowLayoutResult.MaxRanges)
@@ -58,13 +61,13 @@ private[sparkzorder] final class ShowLayoutResult(
   private def orNull(x: Option[Double]): java.lang.Double =
     x.map(d => Double.box(rounded(d))).orNull
 
-  // sums of many shares: no digits of rounding errors for users to wonder at
+  // the numbers are sums of many shares; users should not see the digits of rounding errors
   private def rounded(x: Double): Double = math.rint(x * 1e6) / 1e6
 }
 
 private[sparkzorder] object ShowLayoutResult {
 
-  /** Files whose ranges are shown. */
+  /** Maximum number of files whose ranges are shown. */
   val MaxRanges = 4096
 
   private val depth = new StructType()
@@ -104,7 +107,7 @@ private[sparkzorder] object ShowLayoutResult {
 }
 
 /**
- * Values as Spark shows them; bytes as hexadecimal digits, long texts cut.
+ * Shows values as Spark does. Bytes are shown as hexadecimal digits, and long texts are cut.
  *
  * @param zone time zone of timestamps
  */
@@ -119,6 +122,6 @@ private[sparkzorder] final class ValueText(dataType: DataType, zone: String) {
 
 private[sparkzorder] object ValueText {
 
-  /** Characters of a value. */
+  /** Maximum number of characters that are shown of a value. */
   val MaxLength = 128
 }

@@ -16,14 +16,16 @@ import io.sparkzorder.commands.WhereClause
 import io.sparkzorder.skipping.predicate.FilterOnFooters
 
 /**
- * Prunes files by the predicates on data columns of a WHERE clause: a file is kept when a row may match
- * by the minima and maxima of its footer. Spark resolves and simplifies the predicate as it does for a
- * query, so that constants, casts and time zones mean the same there and here. No row is read.
+ * Prunes files by the predicates of a WHERE clause on data columns. A file is kept unless the
+ * minima and maxima in its footer show that no row can match. Spark resolves and simplifies the
+ * predicate as it does for a query, so constants, casts and time zones mean the same as in a query.
+ * No row is read.
  */
 private[optimize] object DataPredicatePruning {
 
   /**
-   * @return paths of the files that are kept; None where the clause says nothing of data columns
+   * @return paths of the files that are kept; None if the clause uses no data column, or if there
+   *   are no files
    * @throws org.apache.spark.sql.AnalysisException as for a query with this predicate
    */
   def prune(inputs: RewriteInputs, where: WhereClause): Option[Set[Path]] =
@@ -36,7 +38,7 @@ private[optimize] object DataPredicatePruning {
       predicate: Expression): Set[Path] = {
     val session = inputs.session
     val relation = HadoopFsRelation(
-      // only planned, so that it needs no files
+      // the relation is planned but never read, so it needs no files
       new InMemoryFileIndex(session, Nil, Map.empty, None),
       inputs.listed.partitionSchema,
       inputs.schema,
@@ -54,7 +56,7 @@ private[optimize] object DataPredicatePruning {
       relation: HadoopFsRelation): Set[Path] = {
     val filters = plan.collect { case f: Filter => f.condition }
     def isOwn(r: BaseRelation) = r match {
-      // a relation whose columns were pruned is another relation of the same location
+      // column pruning makes a new relation, which has the same location object
       case fs: HadoopFsRelation => fs.location eq relation.location
       case _ => false
     }
@@ -66,7 +68,7 @@ private[optimize] object DataPredicatePruning {
             new FilterOnFooters(output, inputs.schema, inputs.listed.partitionSchema, conf)
           val kept = filter(filters, inputs.files)
           inputs.files.zipWithIndex.collect { case (f, i) if kept.get(i) => f }
-        // where the predicate can never be true, no relation is left in the plan
+        // if the predicate can never be true, the optimizer leaves no relation in the plan
         case None if plan.collectLeaves().forall(isEmpty) => Nil
         case None => inputs.files
       }

@@ -10,13 +10,13 @@ import io.sparkzorder.commands.TableState
 import io.sparkzorder.table.Target
 
 /**
- * The clauses of an OPTIMIZE statement as written.
+ * The clauses of an OPTIMIZE statement as written, except WHERE.
  *
- * @param full FULL was given
- * @param columns name parts of the ordering columns; empty without ZORDER BY
- * @param into directory of INTO
- * @param options OPTIONS
- * @param dryRun DRY RUN was given
+ * @param full true if the statement has FULL
+ * @param columns the name parts of each ordering column; empty without ZORDER BY
+ * @param into the directory of INTO
+ * @param options the keys and values of OPTIONS
+ * @param dryRun true if the statement has DRY RUN
  */
 final case class OptimizeClauses(
     full: Boolean = false,
@@ -31,9 +31,10 @@ final case class WherePredicate(condition: Expression) {
 }
 
 /**
- * OPTIMIZE of a known target. EXPLAIN shows it and runs nothing.
+ * The OPTIMIZE statement as a command, after its target has been resolved. EXPLAIN shows this
+ * command and does not run it.
  *
- * @see [[OptimizeExecutor]] for what it does
+ * @see [[OptimizeExecutor]] for what the statement does
  */
 final case class OptimizeCommand(
     target: Target,

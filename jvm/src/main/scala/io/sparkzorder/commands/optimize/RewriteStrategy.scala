@@ -14,21 +14,24 @@ import io.sparkzorder.table.Folder
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.write.OutputSpec
 
-/** How rows come to their files: [[Cluster]] by ordering columns, [[Compact]] as they stand. */
+/**
+ * Decides which new file each row goes to. [[Cluster]] decides it by the ordering columns.
+ * [[Compact]] joins small files and keeps the order of their rows.
+ */
 private[optimize] abstract class RewriteStrategy {
 
-  /** Refuses what the strategy cannot do with files of this kind. */
+  /** Throws an error if the strategy cannot work with files that are written in this way. */
   def check(spec: OutputSpec): Unit
 
   /**
-   * Which of the files that a statement without FULL chooses are worth rewriting.
+   * Selects the files that are worth rewriting, for a statement without FULL.
    *
-   * @param chosen paths, at least one
-   * @param records of the table, ascending
+   * @param chosen paths of the files that the statement chooses, at least one
+   * @param records the records of the table's runs, in ascending order
    */
   def select(chosen: Set[Path], records: => Seq[Record]): RewriteSelection
 
-  /** Plans one batch. It may read the files, but writes nothing. */
+  /** Plans one batch. Planning may read the files, but it writes nothing. */
   final def plan(batch: ScannedFiles): BatchPlan = {
     val begun = System.nanoTime()
     // a folder without any row is left as it is: there is nothing to write in its place
@@ -44,20 +47,20 @@ private[optimize] abstract class RewriteStrategy {
 
 private[optimize] object RewriteStrategy {
 
-  /** @param copyAll every row must come out, because the result lies elsewhere */
+  /** @param copyAll true if every row must be written, because another directory gets the result */
   def of(inputs: RewriteInputs, copyAll: Boolean, phases: Phases): RewriteStrategy =
     if (inputs.columns.isEmpty) new Compact(inputs, copyAll) else new Cluster(inputs, phases)
 }
 
 /**
- * What one batch will do: which files it replaces and how their rows are dealt.
+ * The plan of one batch: which files it replaces, and which new file each of their rows goes to.
  *
- * @param inputs files that are replaced
- * @param outputs folder of each file that will be written, by the file's number
- * @param frame rows of the new files: its partition `i` holds the rows of file `i`
- * @param grid None for a compaction
- * @param samples of each folder; empty for a compaction
- * @param planMillis what the plan took: sample and cuts
+ * @param inputs the files that are replaced
+ * @param outputs the folder of each file that will be written, by the file's number
+ * @param frame the rows of the new files: partition `i` holds the rows of file `i`
+ * @param grid the grid that divides the rows among the files; None for a compaction
+ * @param samples the sample of each folder; empty for a compaction
+ * @param planMillis milliseconds that planning took, with sampling and cutting
  */
 private[optimize] final case class BatchPlan(
     inputs: ScannedFiles,
@@ -69,13 +72,19 @@ private[optimize] final case class BatchPlan(
 
   def sampledRows: Long = samples.map(_.rows.toLong).sum
 
-  /** Samples of an ordering column by folder, with the rows that each sampled row stands for. */
+  /**
+   * The sample of an ordering column in each folder, with the number of rows that each sampled row
+   * stands for.
+   */
   def weighted(column: Int): Seq[(RankedColumn, Double)] =
     samples.zip(inputs.folders).filter(_._1.rows > 0).map { case (s, folder) =>
       (s.ranked(column), inputs.in(folder).map(_.rows).sum.toDouble / s.rows)
     }
 
-  /** Bytes that each file will have about, from the share of rows that it gets. */
+  /**
+   * The approximate bytes of each new file, from its share of the rows. For a compaction all new
+   * files count as equal.
+   */
   def expectedBytes: Seq[Long] = grid match {
     case Some(g) =>
       val perRow = inputs.bytes.toDouble / math.max(1L, inputs.rows)
@@ -91,9 +100,9 @@ private[optimize] final case class BatchPlan(
 }
 
 /**
- * Puts small files together; for tables without ordering columns.
+ * Joins the small files of a table without ordering columns.
  *
- * @param copyAll every file must come out, because the result lies elsewhere
+ * @param copyAll true if large files must be written too, because another directory gets the result
  */
 private[optimize] final class Compact(inputs: RewriteInputs, copyAll: Boolean)
     extends RewriteStrategy {
@@ -101,15 +110,15 @@ private[optimize] final class Compact(inputs: RewriteInputs, copyAll: Boolean)
 
   override def check(spec: OutputSpec): Unit = ()
 
-  // the plan decides, by the sizes of the files
+  // all chosen files are selected; planning leaves out files by their sizes
   override def select(chosen: Set[Path], records: => Seq[Record]): RewriteSelection =
     RewriteSelection(chosen, None)
 
   override def nothingToDo: String = "there are no small files to put together"
 
   /**
-   * Neighbours are put together until they fill a file, so that rows stay near the rows that they
-   * were written with. A file that would stay alone is left as it is, unless `copyAll`.
+   * Joins neighbouring small files until they fill a file. Rows therefore stay near the rows that
+   * they were written with. A file that is joined with no other is left as it is, unless `copyAll`.
    */
   override protected def planned(batch: ScannedFiles): BatchPlan = {
     val groups = batch.folders.flatMap { folder =>
@@ -147,6 +156,6 @@ private[optimize] final class Compact(inputs: RewriteInputs, copyAll: Boolean)
 }
 
 private object Compact {
-  // a file of three quarters of the wanted size is not worth rewriting
+  // a file of at least three quarters of the wanted size is not worth rewriting
   val SmallShare = 0.75
 }

@@ -16,7 +16,8 @@ private[expressions] object ArgumentChecks {
     "BOOLEAN, a numeric type, a date or time, an ANSI interval, a STRING in binary order, or BINARY"
 
   /**
-   * Raises Spark's WRONG_NUM_ARGS. The registry cannot check functions of any number of columns.
+   * Raises Spark's WRONG_NUM_ARGS unless `valid`. Spark's function registry cannot check the number
+   * of arguments of a function that takes any number of columns.
    */
   def requireCount(function: String, expected: String, actual: Int, valid: Boolean): Unit =
     if (!valid) {
@@ -41,7 +42,7 @@ private[expressions] object ArgumentChecks {
       }
       .getOrElse(TypeCheckSuccess)
 
-  /** Checks that `argument` is a literal INT within `range`. */
+  /** Checks that `argument` is a constant, and lies within `range` if it is an INT. NULL fails. */
   def literalInt(name: String, argument: Expression, range: Range.Inclusive): TypeCheckResult =
     if (!argument.foldable) {
       DataTypeMismatch(

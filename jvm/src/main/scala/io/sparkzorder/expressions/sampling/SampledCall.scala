@@ -11,7 +11,7 @@ import io.sparkzorder.errors.ZOrderErrors
 
 /**
  * A function call whose result depends on the distribution of its columns. [[ResolveSampledCalls]]
- * replaces it by an expression that can be evaluated.
+ * replaces the call by an expression that can be evaluated.
  */
 trait SampledCall extends Expression {
 
@@ -24,7 +24,8 @@ trait SampledCall extends Expression {
   /**
    * The expression that evaluates this call.
    *
-   * @param sample BINARY, the [[SampledRanks]] of all columns sampled together
+   * @param sample a BINARY expression with the [[SampledRanks]] of all columns that are sampled
+   *   together
    * @param positions for each of [[sampledColumns]], its position in the sample
    */
   def bySample(sample: Expression, positions: Seq[Int]): Expression
@@ -36,7 +37,7 @@ trait SampledCall extends Expression {
 
 private[sampling] object SampledCall {
 
-  /** The calls of an expression, or of an operator's own expressions, that need a sample. */
+  /** The calls that need a sample in an expression, or in the expressions of one operator. */
   def in(e: Expression): Seq[SampledCall] = e.collect { case c: SampledCall if c.isSampled => c }
   def in(op: LogicalPlan): Seq[SampledCall] = op.expressions.flatMap(in(_: Expression))
 
@@ -46,7 +47,7 @@ private[sampling] object SampledCall {
   }
 }
 
-/** A sampled call that returns the position of a row on a curve through its columns, a BIGINT. */
+/** A sampled call that returns a BIGINT: a row's position on a curve through the call's columns. */
 trait SampledCurve extends SampledCall {
 
   /** The maximum number of columns; the minimum is 1. */

@@ -20,10 +20,11 @@ import io.sparkzorder.index.{
 }
 
 /**
- * A leaf column of the table that is read.
+ * A leaf column of the table that a query reads.
  *
  * @param path name parts as the table spells them
- * @param nullWhereMissing rows of a file that lacks the column read as NULL, not as some default
+ * @param nullWhereMissing true if the rows of a file without the column read as NULL; false if they
+ *   may read as a default value
  */
 private[sparkzorder] final case class DataColumn(
     path: Seq[String],
@@ -32,19 +33,22 @@ private[sparkzorder] final case class DataColumn(
   def name: String = path.mkString(".")
 }
 
-/** The `info` of a [[ColumnDomains]]. */
+/** The `info` of a [[ColumnDomains]] with its size in memory, for the cache of indexes. */
 private final class FileInfo(val info: Array[Byte]) extends Sized {
   override def bytes: Long = info.length.toLong
 }
 
-/** Reads columns of a table from its index, in which one column of the table may be several. */
+/**
+ * Reads columns of a table from its index. One column of the table may be several columns of the
+ * index, because files may differ in the column's spelling or type.
+ */
 private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSensitive: Boolean) {
   import ColumnDomains._
 
   // a filter may ask for a column hundreds of times
   private val made = mutable.HashMap.empty[DataColumn, Either[String, ColumnDomains]]
 
-  /** The column in the domain of its type; or why the index says nothing of it. */
+  /** The column's bounds in the domain of its type, or the reason why the index has none for it. */
   def apply(column: DataColumn): Either[String, ColumnDomains] =
     made.getOrElseUpdate(column, make(column))
 
@@ -74,7 +78,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
     if (caseSensitive) stored == wanted
     else stored.map(LeafColumns.lower) == wanted.map(LeafColumns.lower)
 
-  /** What is known of each file: the same for every query. */
+  /** Computes `info` for each file. The result is the same for every query, so it can be cached. */
   private def infoOf(v: ColumnValues, floating: Boolean): Array[Byte] = {
     val rows = index.table.rows
     val info = new Array[Byte](rows.length)
@@ -92,7 +96,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
     info
   }
 
-  /** @param info shared with other queries */
+  /** @param info an array that other queries share, so it must not be changed */
   private def converted(v: ColumnValues, conversion: Conversion, info: Array[Byte]): ColumnDomains =
     (conversion, v.min, v.max) match {
       case (NullsOnly, _, _) =>
@@ -119,11 +123,14 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
     ByteStats(builder.result())
   }
 
-  /** Each file's statistics, from the only column of the index that has them. */
+  /**
+   * Merges several columns of the index. Each file takes its statistics from the only column that
+   * has any. If two columns have statistics of a file, nothing counts as known of the file.
+   */
   private def merge(parts: Seq[ColumnDomains]): ColumnDomains = {
     val n = parts.head.info.length
     val from = Array.fill(n)(-1)
-    // bits that are set where nothing is known, too
+    // NoNaN does not count: it can be set even if the column has no statistics of a file
     val knows = Bounded | NoNulls | NoValues
     for ((v, k) <- parts.zipWithIndex; i <- 0 until n if (v.info(i) & knows) != 0) {
       from(i) = if (from(i) == -1) k else -2
@@ -151,12 +158,12 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
     case _ => 0L
   }
 
-  /** A file that has no such column has NULL in every row. */
+  /** Marks the files that lack the column: each of their rows reads as NULL. */
   private def markedMissing(column: ColumnDomains, path: Seq[String]): ColumnDomains = {
     val lacking = index.shapes.map(_.lacks(path)).toArray
     if (!lacking.contains(true)) column
     else {
-      // the column is that of other queries, too
+      // a copy, because other queries share the array
       val info = column.info.clone()
       val shapeOf = index.table.shapeOf
       info.indices.foreach { i =>

@@ -8,9 +8,10 @@ import io.sparkzorder.bits.OrderedLongs
 /**
  * The side of a comparison that holds a column.
  *
- * @param domain on which it is compared
- * @param compared type that the other side must have
- * @param mapped how the column's values become those of the domain, where a cast decides that
+ * @param domain the domain in which values are compared
+ * @param compared the type that the other side of the comparison must have
+ * @param mapped converts the column's bounds to values of `domain`, as the cast converts values;
+ *   None if no conversion is needed
  */
 private[sparkzorder] final case class Operand(
     column: DataColumn,
@@ -20,7 +21,10 @@ private[sparkzorder] final case class Operand(
 
 private[sparkzorder] object Operand {
 
-  /** A column, or a column under a cast that keeps the order of its values; else the reason why not. */
+  /**
+   * Accepts a column, or a cast of a column that keeps the order of the column's values. Left is
+   * the reason why another expression is not accepted.
+   */
   def of(e: Expression, columns: TableColumns): Either[String, Operand] = e match {
     case c: Cast =>
       columns.find(c.child).left.map(_ => TableColumns.kind(c)).flatMap { column =>
@@ -45,7 +49,7 @@ private[sparkzorder] object Operand {
           if d.scale >= from.scale && d.precision - d.scale >= from.precision - from.scale =>
         ComparisonDomain.of(from).map(Operand(column, _, to))
       case (FloatType, DoubleType) => Some(Operand(column, Reals, to))
-      // rounding keeps the order
+      // the cast may round an integer, but rounding keeps the order
       case (Integral(), DoubleType) =>
         Some(Operand(column, Reals, to, Some(v => OrderedLongs.ofDouble(v.toDouble))))
       case (Integral(), FloatType) =>

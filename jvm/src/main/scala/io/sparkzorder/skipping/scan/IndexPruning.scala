@@ -23,13 +23,14 @@ import io.sparkzorder.table.DataFormat
 /**
  * The answer of one table's index to a query's filters.
  *
- * @param filter None where there is no index that can be used, and `reason` says why
+ * @param filter None if no index can be used; `reason` then says why
  */
 final case class IndexUse(root: Path, filter: Option[FilterOnFiles], reason: Option[String])
 
 /**
- * Decides by the data filters of a scan which of its files are read: it asks the indexes of the tables that
- * the scan reads. An error here is never the query's, which reads all files then.
+ * Decides which files of a scan are read, from the scan's data filters and the indexes of the
+ * tables that the scan reads. An error in this class does not fail the query. The query reads all
+ * files then.
  *
  * @param output attributes of the relation in the query's plan
  */
@@ -43,13 +44,13 @@ final class IndexPruning private[sparkzorder] (
   def this(relation: HadoopFsRelation, output: Seq[Attribute]) =
     this(relation, output, new RelationConf(relation))
 
-  /** @return what prunes the files; None when every file must be read */
+  /** @return a pruner of the files; None when every file must be read */
   override def apply(filters: Seq[Expression]): Option[FilePruner] = prunerOf(ask(filters))
 
-  /** What prunes files by the answers of indexes; None when every file must be read. */
+  /** Makes a pruner from the answers of indexes; None when every file must be read. */
   def prunerOf(uses: Seq[IndexUse]): Option[FilePruner] =
     try {
-      // made here, where an error still is no error of the query
+      // the pruner is made inside `try`, so that an error does not fail the query
       FilePruner.of(uses.flatMap(_.filter).filter(_.isUseful)).map { p =>
         new Guarded(p, relation.location.toString, p.prunedBy)
       }
@@ -73,7 +74,10 @@ final class IndexPruning private[sparkzorder] (
       }
   }
 
-  /** The answer of each index; empty where skipping is off or no filter is a data filter. */
+  /**
+   * The answer of each index to the data filters of a scan. Empty if skipping is off, if there is
+   * no filter, if the scan reads too many tables, or after an error.
+   */
   def ask(filters: Seq[Expression]): Seq[IndexUse] =
     try {
       if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled)) Nil
@@ -91,7 +95,8 @@ final class IndexPruning private[sparkzorder] (
     try {
       val conf = settings.hadoop
       val table = root.getFileSystem(conf).makeQualified(root)
-      // as Spark's reader has them: a view may belong to another session than the query
+      // the settings of the relation's session, which Spark's reader uses too: a view may belong to
+      // another session than the query
       val sqlConf = settings.session.sessionState.conf
       val columns = new TableColumns(
         output,
@@ -114,13 +119,17 @@ final class IndexPruning private[sparkzorder] (
         IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
     }
 
-  /** Of the attributes too: fields that Spark has pruned have lost theirs. */
+  /** Looks at the attributes too: a field of the schema loses its id when Spark prunes it. */
   private def hasFieldIds: Boolean =
     Seq(relation.dataSchema, DataTypeUtils.fromAttributes(output)).exists(ParquetUtils.hasFieldIds)
 
-  /** The index knows columns by their names in the files; a session may have Spark find them otherwise. */
+  /**
+   * Right if Spark finds columns by their names in the files, as the index does. Settings of the
+   * session can make Spark find columns by field ids or by positions. Left says which.
+   */
   private def columnsFoundByName(conf: Configuration): Either[String, Unit] = {
-    // Spark's reader takes it from here, and so from the options too
+    // Spark's reader takes this setting from this configuration too, which has the relation's
+    // options
     val byId = conf.getBoolean(
       SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key,
       SQLConf.PARQUET_FIELD_ID_READ_ENABLED.defaultValue.get)
@@ -133,9 +142,10 @@ final class IndexPruning private[sparkzorder] (
 }
 
 /**
- * What goes wrong with an index and must not go wrong with the query: it reads all files then. Beside
- * errors of reading these are a heap too small for the index, a filter too deep for the stack, and classes or
- * methods that another version of a library lacks. A cancelled query and a broken JVM do stop.
+ * Matches errors of an index that must not fail the query, which then reads all files. Besides
+ * errors of reading, these are a heap too small for the index, a filter too deep for the stack, and
+ * a class or method that another version of a library lacks. Other errors, such as the cancellation
+ * of the query or a broken JVM, still stop the query.
  */
 private[sparkzorder] object PruningFailure {
   def unapply(e: Throwable): Option[Throwable] = e match {
@@ -158,7 +168,10 @@ object IndexPruning extends Logging {
   /** How many files were read because the index of their table did not know them, in this JVM. */
   def withoutEntryCount: Long = withoutEntry.sum()
 
-  /** Counts the files that a scan reads because they have no entry, and logs it once for each table. */
+  /**
+   * Counts the files that a scan reads because the index has no entry for them. Logs a warning once
+   * for each table.
+   */
   private[sparkzorder] def note(table: String, metrics: SkippingMetrics): Unit =
     if (metrics.noEntry > 0) {
       withoutEntry.add(metrics.noEntry)
@@ -178,10 +191,13 @@ object IndexPruning extends Logging {
     }
   }
 
-  // a read of so many directories that are tables of their own would be slow to look for indexes
+  // a scan of more tables uses no index, because looking for so many indexes would be slow
   private val maxTables = 20
 
-  /** The tables that some paths belong to: partition directories lie in theirs. */
+  /**
+   * The directories of the tables that some paths belong to. A path may be a partition directory,
+   * which lies in the directory of its table. Empty if there are more than `maxTables` tables.
+   */
   private[sparkzorder] def tables(paths: Seq[Path]): Seq[Path] = {
     def table(p: Path): Path =
       if (p.getName.contains("=") && p.getParent != null) table(p.getParent) else p

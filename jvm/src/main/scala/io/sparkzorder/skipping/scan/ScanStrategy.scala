@@ -9,13 +9,13 @@ import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.table.DataFormat
 
 /**
- * Where spark-zorder meets Spark's scans: the planner's copy of a Parquet or ORC relation gets
- * [[ZOrderFileIndex]] for its own index, and Spark's strategy plans the scan as it always does. The
- * logical plan stays untouched, so what looks at a relation's location there (writes, refreshes,
- * cached data frames) sees Spark's own.
+ * Puts spark-zorder into Spark's scans. For planning, a Parquet or ORC relation is copied, and the
+ * copy has a [[ZOrderFileIndex]] in place of Spark's file index. Spark's own strategy then plans
+ * the scan as always. The logical plan stays untouched. Code that looks at a relation's location
+ * there (writes, refreshes, cached data frames) therefore sees Spark's own file index.
  *
- * Everything else passes by: other formats, indexes of table formats (whose classes are their own), and
- * streams, which name each file.
+ * All other scans are left to Spark: other data formats, table formats (which have file index
+ * classes of their own), and streams (which name each file).
  */
 object ScanStrategy extends SparkStrategy {
 
@@ -45,7 +45,7 @@ object ScanStrategy extends SparkStrategy {
     case s: FileSourceScanExec if s.getClass == classOf[FileSourceScanExec] => ZOrderFileScan.of(s)
   }
 
-  // by class, since table formats extend these
+  // compares classes exactly, because table formats extend these classes
   private def isPlain(r: HadoopFsRelation): Boolean =
     DataFormat.all.exists(_.isReadBy(r.fileFormat)) &&
       (r.location.getClass == classOf[InMemoryFileIndex] ||

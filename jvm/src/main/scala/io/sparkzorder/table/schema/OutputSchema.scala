@@ -19,13 +19,15 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.stats.ScannedFile
 
 /**
- * The Parquet schema of the rewritten files: where all inputs agree on a column, its Parquet type
- * exactly as it is (physical type, annotation, field id, repetition, names inside lists and maps);
- * where they differ, what Spark's writer makes of the Spark type that holds them all.
+ * Computes the Parquet schema of the rewritten files. If all inputs agree on a column and Spark can
+ * write its Parquet type, the column keeps exactly this type: physical type, annotation, field id,
+ * repetition, and names inside lists and maps. Otherwise the column gets the Parquet type that
+ * Spark's writer uses for the Spark type that holds the values of all inputs.
  *
- * @param preserveInt96 keep INT96 instead of TIMESTAMP_MICROS, which has min/max
- * @param sameName how names are compared
- * @param allowTypeChange write lists of an old layout in the standard layout
+ * @param preserveInt96 true to keep INT96; false to write TIMESTAMP_MICROS, which has min/max
+ * @param sameName tells whether two column names count as the same
+ * @param allowTypeChange true to write lists and maps of an old layout in the standard layout;
+ *   false to refuse them
  */
 final class OutputSchema(
     preserveInt96: Boolean,
@@ -39,7 +41,7 @@ final class OutputSchema(
       org.apache.spark.sql.internal.SQLConf.ParquetOutputTimestampType.TIMESTAMP_MICROS,
     useFieldId = true)
 
-  /** What Spark's writer alone would write. */
+  /** The schema that Spark's writer would choose for a Spark schema alone. */
   def ofSpark(schema: StructType): MessageType = sparkConverter.convert(schema)
 
   /** @param footers at least one for each distinct schema of the inputs */
@@ -70,7 +72,7 @@ final class OutputSchema(
       case (g: GroupType, s: StructType) => struct(path, s, g, present)
       case (g: GroupType, a: ArrayType) => list(path, a, g, present)
       case (g: GroupType, m: MapType) => map(path, m, g, present)
-      // a group that is one Spark value, VARIANT: Spark writes its parts by position
+      // a group that holds one Spark value of type VARIANT, whose parts Spark writes by position
       case (g, _) => oneValue(path, g, present)
     }
     // NULL must stay writable in every column that some file lacks
@@ -88,7 +90,7 @@ final class OutputSchema(
   }
 
   private def keeps(t: PrimitiveType): Boolean = t.getLogicalTypeAnnotation match {
-    // Spark reads and writes these as the next wider signed type
+    // Spark reads and writes unsigned integers as the next wider signed type
     case i: IntLogicalTypeAnnotation => i.isSigned
     case _ => t.getPrimitiveTypeName != INT96 || preserveInt96
   }
@@ -147,7 +149,11 @@ final class OutputSchema(
       present: Seq[(Type, String)]): Type =
     nested(path, spark, present, isMap, Seq(m.keyType, m.valueType))
 
-  /** A list or map of the standard three levels keeps its names; others are of an old layout. */
+  /**
+   * The type of a list or map. The standard layout has three levels, and its names inside are kept.
+   * Any other layout is an old one, which is refused or, with `allowTypeChange`, replaced by the
+   * standard layout.
+   */
   private def nested(
       path: Seq[String],
       spark: GroupType,
@@ -189,7 +195,7 @@ final class OutputSchema(
     val g = t.asGroupType()
     g.getFieldCount == 1 && g.getType(0).isRepetition(Repetition.REPEATED) &&
     !g.getType(0).isPrimitive && g.getType(0).asGroupType().getFieldCount == fields &&
-    // a repeated group of this name is the element itself in files of old writers
+    // a repeated group with one of these two names is the element itself in files of old writers
     g.getType(0).getName != "array" && g.getType(0).getName != s"${t.getName}_tuple"
   }
 
@@ -209,7 +215,7 @@ final class OutputSchema(
     case g => g
   }
 
-  /** The same type with another name and repetition; Parquet's types cannot be changed. */
+  /** A copy of a type with another name and repetition, because Parquet's types are immutable. */
   private def rebuilt(t: Type, name: String, repetition: Repetition): Type = {
     val id = t.getId
     val made: Type = t match {

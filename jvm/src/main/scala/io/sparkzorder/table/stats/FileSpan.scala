@@ -6,13 +6,13 @@ import org.apache.spark.sql.types.DataType
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * The least and the greatest value of one column in every file of a folder, as ranks among all these
- * values. Ranks are all that counting overlaps needs, whatever the column's type. Row groups and pages
- * can stand for files.
+ * The least and the greatest value of one column in every file of a folder, as ranks among all
+ * these values. Overlaps can be counted with ranks alone, whatever the column's type. The units can
+ * also be row groups or pages instead of files.
  *
- * @param low rank of a file's least value; -1 for a file of only NULLs, which no value finds
- * @param high rank of its greatest value
- * @param values those that have ranks, ascending
+ * @param low rank of each file's least value; -1 for a file of only NULLs, which holds no value
+ * @param high rank of each file's greatest value; -1 for a file of only NULLs
+ * @param values the values that have ranks, ascending
  */
 private[sparkzorder] final class FileSpan private (
     val low: Array[Int],
@@ -23,9 +23,9 @@ private[sparkzorder] final class FileSpan private (
   val ranks: Int = math.max(1, values.length)
 
   /**
-   * How many of the chosen files hold each rank between their least and greatest value.
+   * For each rank, the number of chosen files whose range includes the rank.
    *
-   * @param chosen by position
+   * @param chosen tells whether the file at a position is chosen
    */
   def filesAt(chosen: Int => Boolean): Array[Int] = {
     val changes = new Array[Int](ranks + 1)
@@ -47,7 +47,7 @@ private[sparkzorder] final class FileSpan private (
 
 private[sparkzorder] object FileSpan {
 
-  /** Reads the spans off footers; a file whose min/max say nothing holds every value. */
+  /** Takes the ranges from footers. A file without usable min/max counts as holding every value. */
   def of(
       column: OrderingColumn,
       footers: IndexedSeq[ScannedFile],
@@ -57,7 +57,7 @@ private[sparkzorder] object FileSpan {
       footers.map(f => FileRange.ofFooters(column, Seq(f), sameName).headOption))
 
   /**
-   * The same of ranges at hand.
+   * Like [[of]], but from ranges that the caller has already.
    *
    * @param ranges None for a file of only NULLs; Some(None) for a file without known min and max
    */

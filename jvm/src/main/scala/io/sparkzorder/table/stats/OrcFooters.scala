@@ -15,7 +15,7 @@ import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.{DataFile, OrcFiles, OrcSchema}
 import io.sparkzorder.util.Interner
 
-/** Reads footers of ORC files by ORC's own reader, and translates them to terms of Parquet. */
+/** Reads footers of ORC files with ORC's own reader, and describes them in Parquet's types. */
 private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFile => ScannedFile) {
   private val schemas = new ConcurrentHashMap[TypeDescription, OrcSchema]
   private val sharing = new Interner
@@ -30,7 +30,7 @@ private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFi
     ScannedFile(
       file,
       rows,
-      // an estimate of the writer's, which some do not make
+      // the raw size is an estimate by the writer, and some writers do not make it
       math.max(file.length, reader.getRawDataSize),
       schema.parquet,
       sharing(keyValues(reader)),
@@ -47,18 +47,18 @@ private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFi
 
 private[sparkzorder] object OrcFooters {
 
-  /** A codec as Spark's options name it. */
+  /** The name of a codec in Spark's options. */
   def codec(kind: CompressionKind): String = kind.name.toLowerCase(Locale.ROOT)
 
   /**
-   * Opens one file and closes it.
+   * Opens one file, calls `body` with its reader, and closes the file.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
    *   naming the file
    */
   def withFile[T](file: DataFile, conf: Configuration)(body: Reader => T): T =
     try {
-      // ORC reads an empty file as a file without rows
+      // ORC would read an empty file as a file without rows
       if (file.length == 0) throw new IOException("it has no bytes")
       val options = OrcFile.readerOptions(conf)
         .filesystem(file.path.getFileSystem(conf))
