@@ -7,8 +7,8 @@ import org.apache.spark.sql.DataFrame
 import io.sparkzorder.util.StatementText
 
 /**
- * Builds an OPTIMIZE statement. `ZOrderTable.optimize` returns a new builder. Builders are
- * immutable: every method returns another one.
+ * Builds an OPTIMIZE statement. `ZOrderTable.optimize` returns a new builder. A builder is
+ * immutable: each method that adds a clause returns a new builder.
  *
  * `executeCompaction` and `executeZOrderBy` run the statement and return its result row. `toString`
  * returns the statement so far.
@@ -28,7 +28,8 @@ final class OptimizeBuilder private (
     this(run, target, false, None, None, Nil, false)
 
   /**
-   * Restricts the run to what `condition` chooses. Several conditions are combined by AND.
+   * Restricts the run to the partitions and files that `condition` chooses. Several conditions are
+   * combined by AND.
    *
    * @param condition a condition in SQL. A conjunct on partition columns chooses partitions. A
    *   conjunct on data columns chooses the files whose min/max in the footer allow a matching row.
@@ -36,7 +37,7 @@ final class OptimizeBuilder private (
    */
   def where(condition: String): OptimizeBuilder = {
     require(condition.trim.nonEmpty, "condition is empty")
-    // the rest of the statement must not become part of a trailing comment
+    // a line break ends a `--` comment, so that the comment does not swallow the next clauses
     val closed = if (condition.contains("--")) s"$condition\n" else condition
     copy(predicate = Some(predicate.fold(closed)(p => s"($p) AND ($closed)")))
   }
@@ -50,7 +51,7 @@ final class OptimizeBuilder private (
     copy(directory = Some(path))
   }
 
-  /** Sets a setting for this run, as in `option("targetFileSize", "64m")`. */
+  /** Changes a setting for this run only, as in `option("targetFileSize", "64m")`. */
   def option(key: String, value: String): OptimizeBuilder =
     copy(options = options.filterNot(_._1.equalsIgnoreCase(key)) :+ (key -> value))
 
@@ -60,7 +61,9 @@ final class OptimizeBuilder private (
   /** As `option(key, value.toString)`. */
   def option(key: String, value: Long): OptimizeBuilder = option(key, value.toString)
 
-  /** Changes nothing: samples the rows and returns what a run would do. */
+  /**
+   * Makes the run a DRY RUN. It samples rows, changes nothing and returns what a real run would do.
+   */
   def dryRun(): OptimizeBuilder = copy(isDryRun = true)
 
   /**

@@ -15,7 +15,7 @@ final class GuidedBounds(val sorted: Array[Long]) extends Serializable {
 
   def length: Int = sorted.length
 
-  /** The number of bounds below `value`, which is the index of the first bound not below it. */
+  /** The number of bounds below `value`. This is also the index of the first bound `>= value`. */
   def lowerBound(value: Long): Int = {
     val n = sorted.length
     if (n == 0 || value <= sorted(0)) 0
@@ -44,7 +44,10 @@ final class GuidedBounds(val sorted: Array[Long]) extends Serializable {
 
 object GuidedBounds {
 
-  /** The shift from a distance to its bucket, which gives at most four buckets for each bound. */
+  /**
+   * The number of bits by which a distance from the first bound is shifted right to give its
+   * bucket. There are at most four buckets for each bound.
+   */
   private def shiftFor(sorted: Array[Long]): Int =
     if (sorted.length < 2) 63
     else {
@@ -73,9 +76,9 @@ object GuidedBounds {
 }
 
 /**
- * Narrows the search among sorted values of any width by a prefix of each, an ordered long such as
- * the first eight bytes of a string. The caller compares only the bounds that share the prefix in
- * full.
+ * Narrows the search among sorted values of any width. Each value has a prefix: a long, such as one
+ * made of the first eight bytes of a string. The order of the prefixes agrees with the order of the
+ * values. The caller compares in full only the bounds that share the prefix of the searched value.
  *
  * @param prefixes the prefixes of the bounds, ascending; neighbours may be equal
  */
@@ -100,8 +103,8 @@ final class PrefixedBounds(prefixes: Array[Long]) extends Serializable {
   def runStart(prefix: Long): Int = first.lowerBound(prefix)
 
   /**
-   * The end of the run of bounds with this prefix that starts at `runStart`; `runStart` if it is
-   * empty.
+   * The exclusive end of the run of bounds with this prefix. The run starts at `runStart`. The end
+   * equals `runStart` if no bound has this prefix.
    */
   def runEnd(runStart: Int, prefix: Long): Int =
     if (runStart < prefixes.length && prefixes(runStart) == prefix) runEnds(runStart) else runStart

@@ -14,9 +14,10 @@ import org.apache.spark.sql.types.{IntegerType, StructType}
 import io.sparkzorder.table.{DataFormat, TableFiles}
 
 /**
- * The rows of just the listed files, with two more columns that say where a row comes from: the
- * position of its folder in `files.folders`, and of its file in `files.files`. They cost nothing per
- * row, because Spark adds them as it adds partition values.
+ * The rows of the listed files only, with two more columns that say where a row comes from. One
+ * column is the position of the row's folder in `files.folders`. The other is the position of its
+ * file in `files.files`. The two columns cost nothing per row, because Spark adds them in the same
+ * way as partition values.
  *
  * @param schema data columns to read
  * @param format of the files
@@ -27,10 +28,10 @@ final class InputFrame(
     schema: StructType,
     format: DataFormat) {
 
-  /** Name of the folder column; no data column is called so. */
+  /** Name of the folder column. No data column has this name. */
   val folderColumn: String = InputFrame.unused("_zorder_folder", schema, session)
 
-  /** Name of the file column; no data column is called so. */
+  /** Name of the file column. No data column has this name. */
   val fileColumn: String = InputFrame.unused("_zorder_file", schema, session)
 
   val frame: Frame = session.baseRelationToDataFrame(
@@ -52,23 +53,30 @@ final class InputFrame(
     frame.queryExecution.analyzed.output.find(_.name == name).get
 
   /**
-   * What tells the rows of a file apart, BIGINT: the position of a row in its file, or where Spark does
-   * not say that, in its task, which is the same in every attempt and ascends with the position.
+   * A BIGINT that tells the rows of a file apart: the position of the row in its file, if Spark
+   * offers this position, else an id that Spark counts up within a task. The position and the id
+   * ascend in the order of the rows. They are the same in every attempt of a task.
    */
   def rowIndex: Column =
     if (format.hasRowIndex) metadata("row_index") else monotonically_increasing_id()
 
-  /** Sorted by these columns, rows stand as they stood in their files, one file after the other. */
+  /**
+   * The sort columns that restore the stored order: one file after the other, and the rows of each
+   * file as they stand there.
+   */
   def order: Seq[Column] = {
     val file = col(quoteIdentifier(fileColumn))
-    // 2^40 rows of a file and 2^23 files are both beyond any format and a driver's listing
+    // no format has 2^40 rows in a file, and no driver lists 2^23 files: the sum cannot overflow
     if (format.hasRowIndex) Seq(shiftleft(file.cast("bigint"), 40) + rowIndex)
     else Seq(file, metadata("file_block_start"), rowIndex)
   }
 
   private def metadata(field: String): Column = frame.metadataColumn("_metadata").getField(field)
 
-  /** A hash of where a row stands: the same in every attempt of a task, unlike a random number. */
+  /**
+   * A hash of the file and the index of a row. The hash is the same in every attempt of a task,
+   * unlike a random number.
+   */
   def rowHash: Column = xxhash64(col(quoteIdentifier(fileColumn)), rowIndex)
 
   /** An ordering column by its name parts. */
@@ -80,7 +88,10 @@ final class InputFrame(
 
 object InputFrame {
 
-  /** `wish`, or `wish` with a number, such that no column of the schema has that name. */
+  /**
+   * `wish` if no column of the schema has that name, else `wish` with the first number that is
+   * free.
+   */
   def unused(wish: String, schema: StructType, session: Session): String = {
     val sameName = session.sessionState.conf.resolver
     (Iterator(wish) ++ Iterator.from(1).map(i => s"$wish$i"))
@@ -89,7 +100,10 @@ object InputFrame {
   }
 }
 
-/** A file index of a fixed list of files, whose partition values are the positions of folder and file. */
+/**
+ * A file index of a fixed list of files. Each file is a partition of its own, whose values are the
+ * positions of the folder and of the file.
+ */
 private final class ListedFiles(files: TableFiles, override val partitionSchema: StructType)
     extends FileIndex {
   private val folderPosition = files.folders.zipWithIndex.toMap

@@ -4,18 +4,25 @@ import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.{FileSpan, ScannedFile}
 
 /**
- * Which files of a folder are rewritten together with the files that have come since its last layout.
+ * Chooses the files of a folder that a run rewrites: the new files, which came since the last
+ * layout, and some older files.
  *
- * Each run of OPTIMIZE leaves files that lie well among themselves; those of several runs overlap, and
- * so a point query reads some of each. New files always form a run of their own. Earlier runs
- * are merged into it only when the folder's excess would be above [[MergeRule.ExcessLimit]] without:
- * the smallest runs, as many as lower the files of a point query most for each byte that is
- * rewritten, among the choices that meet the limit. (Merging small runs with small ones first is
- * what log-structured merge trees do: O'Neil et al., 1996; the excess decides when.)
+ * The files that one run of OPTIMIZE leaves overlap little. The files of different runs overlap
+ * each other, so a point query reads some files of every run. New files always form a run of their
+ * own.
  *
- * The mean files of a point query are counted at the middle of each file's range, by rows: no sample
- * is taken before it is known what to read. (The ends of ranges would do for one run, but wide files
- * side by side lie half beyond each other's ends.) The new run is assumed to be ideal.
+ * The excess of a folder is the mean number of files that a point query reads, divided by that
+ * number in an ideal layout. Earlier runs are merged into the new run only when the excess would
+ * otherwise be above [[MergeRule.ExcessLimit]]. A choice consists of the smallest earlier runs, up
+ * to some number of them. Among the choices that meet the limit, the rule takes the choice that
+ * saves the most files of a point query for each byte that is rewritten. If no choice meets the
+ * limit, the rule merges every run that it may merge. (Log-structured merge trees also merge small
+ * runs with small ones first: O'Neil et al., 1996. Here the excess decides when.)
+ *
+ * The rule takes no sample, because the files to read are not chosen yet. It counts the files of a
+ * point query at the middle of each file's range, and weights each file by its rows. (The ends of
+ * the ranges would do for the files of one run. Wide files of several runs overlap only in part, so
+ * an end of one file often lies outside another file.) The new run is assumed to be ideal.
  *
  * @param columns ordering columns
  * @param targetBytes of a file
@@ -27,8 +34,8 @@ final class MergeRule(
 
   /**
    * @param footers of all files of a folder
-   * @param runOf the run that made each file; None for a new one
-   * @return positions of the files to rewrite; none when no file is new
+   * @param runOf the run that wrote each file; None for a new file
+   * @return positions of the files to rewrite; empty when no file is new
    */
   def choose(footers: IndexedSeq[ScannedFile], runOf: IndexedSeq[Option[String]]): Set[Int] = {
     val added = footers.indices.filter(runOf(_).isEmpty)
@@ -36,7 +43,7 @@ final class MergeRule(
     else {
       val bySize = footers.indices.filter(runOf(_).isDefined).groupBy(runOf(_)).values.toSeq
         .sortBy(files => (bytes(footers, files), files.head))
-      // above MaxRuns earlier runs, the smallest of them are always merged
+      // of more than MaxRuns earlier runs, the smallest are always merged until MaxRuns are left
       val (small, runs) = bySize.splitAt(bySize.size - MergeRule.MaxRuns)
       val first = added.toSet ++ small.flatten
       val choices = affordable(footers, first, runs).scanLeft(first)(_ ++ _)
@@ -53,9 +60,10 @@ final class MergeRule(
   }
 
   /**
-   * With one ordering column every run adds a whole file to each query, and holding the limit would
-   * rewrite each row a dozen times. There a run is merged only while it is no larger than the files
-   * gathered so far, as a binary counter carries.
+   * The runs that may be merged. With one ordering column every run adds a whole file to each
+   * query, so a rule that always meets the limit would rewrite each row a dozen times. In that case
+   * a run is merged only if it is no larger than the files that are gathered so far. A binary
+   * counter carries in the same way.
    */
   private def affordable(
       footers: IndexedSeq[ScannedFile],
@@ -73,7 +81,7 @@ final class MergeRule(
   private def filesOf(bytes: Double): Double =
     math.max(1.0, math.rint(bytes / targetBytes))
 
-  /** A run of n files of d columns at its best. */
+  /** The files that a point query reads of a run of this size in an ideal layout. */
   private def ideal(bytes: Double): Double =
     math.pow(filesOf(bytes), 1.0 - 1.0 / columns.size)
 
@@ -82,7 +90,10 @@ final class MergeRule(
 
     def excess(meanFiles: Double): Double = meanFiles / idealOfAll
 
-    /** Mean files of a point query, over columns and values, once some files are one new run. */
+    /**
+     * Mean number of files of a point query, over all columns and values, if the `rewritten` files
+     * become one new run.
+     */
     def meanFiles(rewritten: Set[Int]): Double = {
       val run = ideal(bytes(footers, rewritten))
       spans.map { span =>

@@ -22,14 +22,17 @@ import io.sparkzorder.ordering.{
   ZCurve
 }
 
-/** An expression over columns of one input that reads a sample of the input from a subquery. */
+/**
+ * An expression over columns of one operator input. A subquery gives the expression a sample of
+ * that input.
+ */
 sealed trait SampledExpression extends Expression
 
 /**
- * The range id of a column by a sample that Spark draws when the query runs.
+ * The range id of a column. Its ranges come from a sample that Spark draws when the query runs.
  *
  * @param buckets ids are in 0 until `buckets`
- * @param sample BINARY, a subquery over the operator's input; read only at the first row
+ * @param sample BINARY, a subquery over the operator's input; evaluated only for the first row
  * @param position the column's position in the sample
  */
 case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, position: Int)
@@ -39,7 +42,7 @@ case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, 
   override def nullable: Boolean = false
   override def dataType: DataType = IntegerType
   override def foldable: Boolean = false
-  // the sample is drawn once, so all rows see the same sample even if its input is not
+  // Spark draws the sample once. All rows see the same sample, even if the sampled input is not
   // deterministic
   override lazy val deterministic: Boolean = child.deterministic
   override def prettyName: String = RangePartitionId.Name
@@ -85,9 +88,9 @@ case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, 
 }
 
 /**
- * The Z-value of columns by a sample that Spark draws when the query runs.
+ * The Z-value of columns. Their ranges come from a sample that Spark draws when the query runs.
  *
- * @param sample BINARY, a subquery over the operator's input; read only at the first row
+ * @param sample BINARY, a subquery over the operator's input; evaluated only for the first row
  * @param positions the columns' positions in the sample
  */
 case class ZValueBySample(columns: Seq[Expression], sample: Expression, positions: Seq[Int])
@@ -97,7 +100,7 @@ case class ZValueBySample(columns: Seq[Expression], sample: Expression, position
   override def nullable: Boolean = false
   override def dataType: DataType = LongType
   override def foldable: Boolean = false
-  // the sample is drawn once, so all rows see the same sample even if its input is not
+  // Spark draws the sample once. All rows see the same sample, even if the sampled input is not
   // deterministic
   override lazy val deterministic: Boolean = columns.forall(_.deterministic)
   override def prettyName: String = ZOrder.Name

@@ -11,17 +11,21 @@ import org.apache.spark.util.SerializableConfiguration
 import io.sparkzorder.table.{DataFile, DataFormat}
 import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 
-/** A file to be read by a task; Hadoop's status of a file drags its permissions along. */
+/**
+ * A data file that a task reads. Tasks get this class instead of Hadoop's FileStatus, which would
+ * also send the file's permissions.
+ */
 private final case class FileToRead(path: String, length: Long, modified: Long)
 
-/** What was read of some files, and how many could not be read. */
+/** The index entries of the files that could be read, and the paths of the other files. */
 final case class BuiltIndex(content: IndexContent, unreadable: Seq[String])
 
 /**
- * Reads footers and makes an index of them: on threads of the driver, or by a job when there are many.
+ * Reads the footers of data files and builds an index from them. Threads of the driver read the
+ * footers, or a job if there are many files.
  *
  * @param root the table's directory, qualified
- * @param jobFrom number of files from which on a job reads them
+ * @param jobFrom the least number of files for which a job reads the footers
  * @param format of the data files
  */
 final class IndexBuild(
@@ -31,10 +35,13 @@ final class IndexBuild(
     jobFrom: Int = IndexBuild.JobFrom,
     format: DataFormat) {
   private val conf = session.sessionState.newHadoopConf()
-  // bounds of strings that old writers made in signed order are none
+  // old writers compared strings as signed bytes: ignore the bounds of such writers
   conf.setBoolean("parquet.strings.signed-min-max.enabled", false)
 
-  /** A file that cannot be read is left out: queries read it then, and say what is wrong with it. */
+  /**
+   * The index of the files. The index omits a file that cannot be read: a query reads that file and
+   * reports the error.
+   */
   def of(files: Seq[DataFile]): BuiltIndex =
     if (files.size < jobFrom) IndexBuild.read(files, root.toString, choice, conf, format)
     else byJob(files.map(f => FileToRead(f.path.toString, f.length, f.modified)))
@@ -57,7 +64,7 @@ final class IndexBuild(
 
 object IndexBuild {
 
-  /** From so many files on a job reads the footers. */
+  /** The least number of files for which a job reads the footers. */
   val JobFrom = 1000
   private val FilesOfTask = 500
   private val MaxTasks = 10000

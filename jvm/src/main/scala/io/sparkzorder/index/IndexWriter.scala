@@ -13,10 +13,10 @@ import org.apache.parquet.hadoop.util.HadoopOutputFile
 import org.apache.parquet.io.OutputFile
 import org.apache.parquet.io.api.{Binary, RecordConsumer}
 
-/** Writes an index by parquet-hadoop's own writer. */
+/** Writes an index file with parquet-hadoop's own writer. */
 private[index] object IndexWriter {
 
-  /** @param path a file that is not there yet */
+  /** @param path where no file exists yet */
   def write(
       content: IndexContent,
       header: IndexHeader,
@@ -44,7 +44,10 @@ private[index] object IndexWriter {
   }
 }
 
-/** Writes the entry of one data file, file number `i` of `content`, as one row. */
+/**
+ * Writes one row for each data file of `content`. A record is the data file's position in
+ * `content`.
+ */
 private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[String, String])
     extends WriteSupport[Integer] {
   private var out: RecordConsumer = _
@@ -122,16 +125,19 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
 }
 
 /**
- * Converts bounds. In memory a bound is an ordered long or ordered bytes; the index file has the
- * plain value.
+ * Converts bounds. In memory a bound is a long or a byte string whose order is that of the values.
+ * In the index file a bound is the plain value.
  */
 private[index] object StoredBound {
 
-  /** The DOUBLE that an ordered long stands for. */
+  /** The DOUBLE that was converted to the long `ordered`, which has the order of the doubles. */
   def double(ordered: Long): Double =
     java.lang.Double.longBitsToDouble(ordered ^ ((ordered >> 63) & Long.MaxValue))
 
-  /** Turns bytes in two's complement into bytes that compare unsigned, and back. */
+  /**
+   * Converts two's complement into bytes whose unsigned order is the order of the numbers, and
+   * back.
+   */
   def flipped(bytes: Array[Byte]): Array[Byte] = {
     val out = bytes.clone()
     out(0) = (out(0) ^ 0x80).toByte

@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.Path
 import io.sparkzorder.util.WeightedCache
 
 /**
- * One generation of an index as queries use it: parts are loaded when they are asked for first.
+ * One generation of an index, as queries use it. Each part is loaded when it is first needed.
  *
  * @param root the table's directory, qualified
  * @param cacheSize bytes that the cache of all indexes may take
@@ -19,7 +19,9 @@ final class LoadedIndex(
     extends IndexColumns {
   private lazy val opened = new IndexReader(generation.file, conf)
 
-  /** Reads the file whose header was loaded, and no other one that took its place. */
+  /**
+   * The reader of the file whose header was loaded. Fails if another file has replaced that file.
+   */
   private def reader: IndexReader = {
     if (opened.header.id != loadedHeader.id) {
       throw new java.io.IOException("another index has taken its place while it was read")
@@ -35,7 +37,7 @@ final class LoadedIndex(
 
   override def shapes: IndexedSeq[LeafColumns] = loadedHeader.shapes
 
-  /** The data files, to be found by their paths. */
+  /** The data files, with a search by path. */
   lazy val files: PathLookup =
     IndexCache(
       CacheKey.of(generation, IndexCache.Files),
@@ -64,19 +66,19 @@ private final class LoadedColumn(val values: ColumnValues) extends Sized {
   override def bytes: Long = values.bytes
 }
 
-/** What the cache of indexes holds, with its size. */
+/** A part of an index that the cache holds, with its size. */
 private[sparkzorder] trait Sized {
 
-  /** Bytes of memory, about. */
+  /** The approximate number of bytes in memory. */
   def bytes: Long
 }
 
 /**
- * Names a part of an index: the paths, or one column. Each generation is another file; the identity tells
- * an index from the one before a DROP, whose files had the same names.
+ * Names a part of an index: the header, the paths or one column. Each generation is a file of its
+ * own. After a DROP a new index may have files of the same names; `identity` differs then.
  *
- * @param part -1 for the paths, else the number of a column
- * @param derived what was made of the part; empty for the part as it was read
+ * @param part -2 for the header, -1 for the paths, else the number of a column
+ * @param derived names what was computed from the part; empty for the part as it was read
  */
 private[index] final case class CacheKey(
     path: String,
@@ -99,7 +101,10 @@ private[index] object CacheKey {
   }
 }
 
-/** Loaded parts of indexes, shared by all sessions; the least recently used part is dropped first. */
+/**
+ * Loaded parts of indexes, shared by all sessions. The cache drops the least recently used part
+ * first.
+ */
 object IndexCache {
   private val Header = -2
   private[index] val Files = -1
@@ -107,9 +112,10 @@ object IndexCache {
   private val parts = new WeightedCache[CacheKey, Sized](_.bytes)
 
   /**
-   * A part of an index, which is loaded if it is not there.
+   * Returns a part of an index, and loads the part if the cache does not hold it.
    *
-   * @param limit bytes that all parts together may take; a single larger part is not kept
+   * @param limit bytes that all parts together may take; the cache does not keep a part larger than
+   *   that
    */
   private[index] def apply[T <: Sized](key: CacheKey, limit: Long)(load: => T): T =
     parts.getOrLoad(key, limit)(load).asInstanceOf[T]
@@ -117,7 +123,7 @@ object IndexCache {
   /** Bytes in use. */
   def bytes: Long = parts.weight
 
-  /** Forgets everything. */
+  /** Drops all parts. */
   def clear(): Unit = parts.clear()
 
   private[index] def headerKey(generation: Generation): CacheKey =

@@ -6,11 +6,11 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGe
 import io.sparkzorder.bits.ZValues
 
 /**
- * Computes the Z-values of rows. For each column it holds the bounds and, for each slot of them,
- * the part that the column contributes to the Z-value. A row costs one search and one OR for each
- * column.
+ * Computes the Z-values of rows. For each column the curve holds the bounds. For each slot of the
+ * bounds ([[BoundsIndex]]) it has the bits that the column contributes to the Z-value. A row
+ * costs one search and one OR for each column.
  *
- * Immutable and safe for threads.
+ * Immutable and thread-safe.
  *
  * @param ids the columns' range ids of [[io.sparkzorder.bits.ZValues.bitsPerColumn]] bits
  */
@@ -26,7 +26,10 @@ final class ZCurve(ids: Array[ColumnRangeIds]) extends Serializable {
   def part(c: Int, value: Any): Long =
     if (value == null) 0L else parts(c)(bounds(c).slotOf(value))
 
-  /** Like [[part]], for the ordered long of a value of fixed width. */
+  /**
+   * Like [[part]], for a non-null value of a fixed-width type, given as the long of
+   * [[FixedOrder.toLong]].
+   */
   def partOfLong(c: Int, ordered: Long): Long =
     parts(c)(bounds(c).asInstanceOf[LongBounds].slot(ordered))
 }
@@ -34,8 +37,8 @@ final class ZCurve(ids: Array[ColumnRangeIds]) extends Serializable {
 private[sparkzorder] object ZCurve {
 
   /**
-   * Java code that ORs the parts of all columns into the local long `z`. Long code is split into
-   * methods.
+   * Java code that ORs the parts of all columns into the local long `z`. If the code is long, Spark
+   * splits it into methods.
    *
    * @param curve the name of a local variable of type `curveType`
    */

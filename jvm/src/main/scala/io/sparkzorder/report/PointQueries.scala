@@ -5,14 +5,14 @@ import io.sparkzorder.ordering.{BoundsIndex, ColumnRanks, SortedSample}
 import io.sparkzorder.table.stats.FileRange
 
 /**
- * How many files a point query reads, judged by min/max alone: the mean over the values of sampled
- * rows, so that a frequent value counts as often as it occurs.
+ * The mean number of files that a point query reads if only min/max decide. Each sampled row asks
+ * for its own value, so a frequent value counts as often as it occurs.
  */
 object PointQueries {
 
   /**
    * @param ranges one for each file; None for a file that every query must read
-   * @param values how often each value is asked for; None when there is no value
+   * @param values the number of queries for each value; None when there is no value
    * @return mean number of files; 0 when there is no value
    */
   def meanFiles(
@@ -23,9 +23,10 @@ object PointQueries {
     }
 
   /**
-   * The mean that the files of folders will have, as far as their samples show.
+   * The mean number of files that a point query will read after the run, predicted from the
+   * samples.
    *
-   * @param folders grids with the sample of the column in each
+   * @param folders the grid of each folder, and the folder's sample of the column
    */
   def predicted(
       folders: Seq[(FolderGrid, RankedColumn)],
@@ -35,7 +36,7 @@ object PointQueries {
       val rows = for {
         (grid, sample) <- folders
         cell <- grid.cells
-        // rank 0 is NULL, and rank r is value r - 1
+        // rank 0 stands for NULL, and rank r for the value at index r - 1
         least = cell.box.leastValue(column)
         if least > 0
       } yield cell.files * v.rowsBetween(
@@ -45,8 +46,8 @@ object PointQueries {
     }
 
   /**
-   * The bound for equal files: a folder of N files and d columns gives N^(1 - 1/d) files for a point
-   * query on one column.
+   * The ideal number of files, summed over the folders. In a folder of N equal files with d
+   * ordering columns, a point query on one of these columns reads N^(1 - 1/d) files.
    *
    * @param filesOfFolders number of files of each folder
    */
@@ -55,11 +56,12 @@ object PointQueries {
 }
 
 /**
- * How the rows of a table are spread over the values of a column, NULLs left out, as a sample shows
- * it.
+ * The distribution of a table's rows over the values of one column, estimated from a sample. Rows
+ * with NULL are left out.
  *
- * @param values distinct
- * @param below rows below each value, and the rows of all values as the last
+ * @param values the distinct values
+ * @param below for each value the number of rows below it; the last element is the number of all
+ *   rows
  */
 final class ValueDistribution private (values: BoundsIndex, below: Array[Double]) {
 
@@ -67,10 +69,10 @@ final class ValueDistribution private (values: BoundsIndex, below: Array[Double]
 
   /** Rows whose value lies in the range, both ends included. */
   def rowsIn(range: FileRange): Double =
-    // slots are odd on a value and even between two
+    // a sampled value has an odd slot, and a gap between two sampled values has an even slot
     between(values.slotOf(range.min), values.slotOf(range.max))
 
-  /** As [[rowsIn]], by the keys of both ends ([[io.sparkzorder.ordering.BoundsIndex.key]]). */
+  /** Like [[rowsIn]], for both ends given as keys ([[io.sparkzorder.ordering.BoundsIndex.key]]). */
   def rowsBetween(min: AnyRef, max: AnyRef): Double =
     between(values.slotOfKey(min), values.slotOfKey(max))
 
@@ -78,10 +80,13 @@ final class ValueDistribution private (values: BoundsIndex, below: Array[Double]
 }
 
 object ValueDistribution {
-  // of all folders together; a folder's sample is thinned above its share
+  // limit for all folders together; a sample with more values than the folder's share is thinned
   private val MostValues = 400000
 
-  /** @param folders the sample of each folder and the rows that each of its rows stands for */
+  /**
+   * @param folders the sample of each folder, and the number of rows that one sampled row stands
+   *   for
+   */
   def of(folders: Seq[(RankedColumn, Double)]): Option[ValueDistribution] = {
     val known = folders.filter(_._1.sorted.weights.nonEmpty)
     known match {

@@ -11,13 +11,13 @@ import io.sparkzorder.table.DataFormat
 import io.sparkzorder.util.StatementText
 
 /**
- * An OPTIMIZE statement whose target is not looked up yet.
+ * An OPTIMIZE statement whose target has not been looked up yet.
  *
- * @param child the target: Spark's unresolved table, or [[PathTable]]
+ * @param child the target: Spark's unresolved table, [[PathTable]] or [[PathOrTable]]
  * @param where the WHERE predicate; an expression of the plan, so that Spark binds its parameters
  * @param clauses everything else
- * @param otherParser what the next parser makes of it, when it knows OPTIMIZE too: the statement is
- *   handed to it when the table turns out to be Delta's
+ * @param otherParser the statement as the next parser reads it; that plan is used if the table
+ *   turns out to be Delta's
  */
 final case class OptimizeTable(
     child: LogicalPlan,
@@ -33,10 +33,11 @@ final case class OptimizeTable(
 }
 
 /**
- * What other parsers make of the same statement, held where the analyzer does not look for a plan.
+ * The statement as another extension reads it. The plan is held in a class of its own, so that the
+ * analyzer does not find and resolve it.
  *
- * @param text the statement as Delta's grammar has it: without TABLE, a directory as delta.`path`
- * @param plan the next parser's reading of it, if it has one
+ * @param text the statement in Delta's grammar: without TABLE, and with a directory as delta.`path`
+ * @param plan the plan that the next parser made of `text`, if that parser accepts it
  */
 final case class OtherParser(text: String, plan: Option[LogicalPlan]) {
   override def toString: String = ""
@@ -47,29 +48,32 @@ final case class PathTable(path: String, format: DataFormat) extends LeafNode {
   override def output: Seq[Attribute] = Nil
 }
 
-/** A target named parquet.`path` until it is known that no such table is in a database parquet; ORC alike. */
+/**
+ * A target named parquet.`path` or orc.`path`. It may be a directory, or a table `path` of a
+ * database named parquet or orc. The analyzer decides this later.
+ */
 final case class PathOrTable(nameParts: Seq[String]) extends LeafNode {
   override def output: Seq[Attribute] = Nil
   override lazy val resolved: Boolean = false
 }
 
-/** What Iceberg has for an OPTIMIZE of ours on an Iceberg table. */
+/** Iceberg's statement that the error proposes when a user runs OPTIMIZE on an Iceberg table. */
 private[sql] object RewriteDataFiles {
 
   /**
-   * The CALL that lays an Iceberg table out by the same columns, or compacts it where there are none.
-   * INTO, OPTIONS and DRY RUN have no counterpart in it.
+   * The CALL that orders an Iceberg table by the same columns. Without columns, the CALL only
+   * compacts the table. INTO, OPTIONS and DRY RUN have no counterpart in the CALL.
    */
   def call(statement: OptimizeTable, table: ResolvedTable): String = {
     val columns = statement.clauses.columns.map(quoted)
-    // zorder() of one column would be a sort with a key of more bytes
+    // with one column, zorder() would sort in the same order by a longer key
     val order = if (columns.size > 1) columns.mkString("zorder(", ", ", ")") else columns.mkString
     val name = quoted(table.identifier.namespace.toSeq :+ table.identifier.name)
     val arguments = Seq(
       Some("table" -> name),
       if (columns.isEmpty) None else Some("strategy" -> "sort"),
       if (columns.isEmpty) None else Some("sort_order" -> order),
-      // as Iceberg resolves them anew
+      // with plain names: Iceberg resolves the columns of the predicate anew
       statement.where.map("where" -> WhereClause.byName(_).sql))
     val catalog = quoteIfNeeded(table.catalog.name)
     arguments.flatten.map { case (key, value) => s"$key => ${StatementText.string(value)}" }

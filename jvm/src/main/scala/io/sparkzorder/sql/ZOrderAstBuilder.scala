@@ -38,12 +38,12 @@ import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
 import io.sparkzorder.table.{DataFormat, ParquetFiles}
 
 /**
- * Parse tree to unresolved plan.
+ * Converts the parse tree of a statement to an unresolved plan.
  *
  * @param tokens of the whole statement
  * @param names the next parser, which parses names and literals
  * @param condition parses a WHERE predicate, parameters included
- * @param otherParser what the next parser makes of a text, if it accepts it
+ * @param otherParser returns the plan that the next parser makes of a text, if it accepts the text
  */
 private[sql] final class ZOrderAstBuilder(
     tokens: CommonTokenStream,
@@ -124,19 +124,23 @@ private[sql] final class ZOrderAstBuilder(
       if (before.keys.exists(_.equalsIgnoreCase(key))) {
         throw ZOrderParser.syntaxError(option.getStart, s"$key is there twice in OPTIONS")
       }
-      // a number, true or one of a setting's words needs no quotes
+      // a number, a boolean or a word may stand without quotes
       val value = Option(option.value.STRING())
         .fold(option.value.getText)(quoted => stringLiteral(quoted.getSymbol))
       before + (key -> value)
     }
 
-  /** @param ctx null where none are named */
+  /** @param ctx null if the statement names no columns */
   private def columns(ctx: ColumnsContext): Seq[Seq[String]] =
     Option(ctx).toSeq
       .flatMap(_.multipartName().asScala)
       .map(c => read(c)(names.parseMultipartIdentifier))
 
-  /** @param full the clause FULL where it follows WHERE; others know it in front of WHERE alone */
+  /**
+   * The statement for the next parser. Delta's grammar has FULL only in front of WHERE.
+   *
+   * @param full the clause FULL if it follows WHERE
+   */
   private def forOthers(ctx: OptimizeContext, full: Option[Token]): OtherParser = {
     val named = target(ctx.target(), "OPTIMIZE") match {
       case PathTable(path, _) => deltaPath(path)
@@ -157,7 +161,7 @@ private[sql] final class ZOrderAstBuilder(
   private def onTarget(ctx: TargetContext, action: TargetAction): LogicalPlan =
     TargetStatement(target(ctx, action.statement), action)
 
-  /** @param statement the statement's name, for Spark's errors about the table */
+  /** @param statement the statement's name, which Spark shows in errors about the table */
   private def target(ctx: TargetContext, statement: String): LogicalPlan =
     if (ctx.STRING() != null) PathTable(stringLiteral(ctx.STRING().getSymbol), ParquetFiles)
     else {
@@ -174,7 +178,7 @@ private[sql] final class ZOrderAstBuilder(
     case _ => SimpleMode
   }
 
-  /** Spark's own reading of a quoted text: escapes, doubled quotes, raw strings. */
+  /** The text of a quoted literal. Spark parses it: escapes, doubled quotes, raw strings. */
   private def stringLiteral(quoted: Token): String =
     StatementPart(quoted, quoted).read(names.parseExpression) match {
       case Literal(value, StringType) => value.toString
@@ -182,7 +186,7 @@ private[sql] final class ZOrderAstBuilder(
       case other => other.sql.stripPrefix("`").stripSuffix("`")
     }
 
-  /** The text between two positions, neither of them included. */
+  /** The text between two positions, without the characters at these positions. */
   private def textBetween(ctx: ParserRuleContext, after: Int, before: Int): String =
     if (after + 1 >= before) ""
     else ctx.start.getInputStream.getText(Interval.of(after + 1, before - 1))

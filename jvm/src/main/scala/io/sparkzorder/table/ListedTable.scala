@@ -11,13 +11,15 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.errors.ZOrderErrors
 
 /**
- * A table of any format whose data files are Parquet or ORC, listed for looking at it.
+ * A listing of a table of any format whose data files are Parquet or ORC. The listing is only for
+ * commands that change nothing.
  *
- * @param name how messages name it
- * @param files its data files; for tables of other formats the folders are its partitions
- * @param schema data columns; None where only the files know them
- * @param target the table if it is one of ours, whose `_zorder/` may say more
- * @param format of its data files
+ * @param name as messages show it
+ * @param files the table's data files; in a table of another format each folder is one partition
+ * @param schema data columns; None if only the footers of the files have them
+ * @param target the target, whose `_zorder/` may say more about the layout; None for a table that
+ *   only Spark or Iceberg can list
+ * @param format of the data files
  */
 final case class ListedTable(
     name: String,
@@ -29,9 +31,11 @@ final case class ListedTable(
 object ListedTable {
 
   /**
-   * Files of a table that another format keeps account of, as a listing of ours.
+   * The files of a table of another format, as the same kind of listing. That format keeps the list
+   * of files.
    *
-   * @param partitions values and files of each; they stand for folders
+   * @param partitions values and files of each partition; a partition becomes a folder of the
+   *   listing
    */
   private[table] def filesOf(
       root: Path,
@@ -54,12 +58,15 @@ object ListedTable {
 }
 
 /**
- * Lists whatever Spark reads as Parquet or ORC files: Delta tables, Hive-format tables, tables with
- * options that choose files. The relation's own file index says which files count.
+ * Lists tables that Spark reads as Parquet or ORC files: Delta tables, Hive-format tables, tables
+ * with options that choose files. The file index of Spark's relation decides which files belong to
+ * the table.
  */
 object RelationLister {
 
-  /** None when the query does not read one relation of such files. */
+  /**
+   * None unless the query reads exactly one relation, and that relation has Parquet or ORC files.
+   */
   def list(name: String, frame: Frame): Option[ListedTable] =
     frame.queryExecution.analyzed.collect { case l: LogicalRelation => l.relation } match {
       case Seq(r: HadoopFsRelation) =>
@@ -69,7 +76,7 @@ object RelationLister {
     }
 
   private def filesOf(r: HadoopFsRelation): TableFiles = {
-    // an index may give one partition in several parts
+    // a file index may return one partition in several parts
     val partitions = r.location.listFiles(Nil, Nil)
       .groupBy(_.values.copy().toSeq(r.partitionSchema)).values.toSeq
       .map(parts => (parts.head.values, parts.flatMap(_.files).map(_.fileStatus)))
@@ -80,13 +87,16 @@ object RelationLister {
   }
 }
 
-/** Lists an Iceberg table by its metadata table `files`; no class of Iceberg's is needed. */
+/**
+ * Lists an Iceberg table through its metadata table `files`, so the code needs no class of Iceberg.
+ */
 object IcebergLister {
 
-  /** @param quoted name of the table, catalog included, as SQL has it */
+  /** @param quoted name of the table in SQL, including the catalog */
   def list(session: Session, quoted: String): ListedTable = {
     val files = session.table(s"$quoted.files")
-    // content 0 is data, the others are deletes; a table without partitions lacks the column
+    // content 0 is a data file, and other numbers are delete files. The column `partition` is
+    // missing in a table without partitions
     val partition = if (files.columns.contains("partition")) "to_json(partition)" else "''"
     val rows = files.where("content = 0")
       .selectExpr("file_path", "file_size_in_bytes", "file_format", "spec_id", s"$partition AS p")

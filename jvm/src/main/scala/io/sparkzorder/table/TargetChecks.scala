@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
 
 import io.sparkzorder.errors.ZOrderErrors
 
-/** Refuses, before anything is read, what OPTIMIZE must not touch. Each check looks, none writes. */
+/** Rejects tables that OPTIMIZE must not change, before it reads them. The checks write nothing. */
 object TargetChecks {
 
   /** Checks a target: what kind of table it is, and what lies in and above its directory. */
@@ -27,8 +27,8 @@ object TargetChecks {
   }
 
   /**
-   * Refuses what cannot have an index: a table whose files Spark does not read as plain Parquet or ORC.
-   * Buckets and options are no obstacle, because an index changes no data file.
+   * Rejects a table that cannot have an index, because Spark does not read its files as plain
+   * Parquet or ORC. Buckets and options are allowed, because an index changes no data file.
    */
   def checkForIndex(target: Target, conf: Configuration): Unit = {
     checkNames(target, conf)
@@ -47,9 +47,9 @@ object TargetChecks {
   }
 
   /**
-   * Refuses a file system whose files cannot be replaced in place.
+   * Rejects a file system on which files cannot be replaced in place.
    *
-   * @param schemes those on which they can be, separated by commas
+   * @param schemes the schemes whose file systems allow this, separated by commas
    */
   def checkInPlace(target: Target, conf: Configuration, schemes: String): Unit = {
     val scheme = Option(target.root(conf).toUri.getScheme).getOrElse("file")
@@ -61,14 +61,15 @@ object TargetChecks {
     }
   }
 
-  // an account with a flat namespace copies files one by one where another renames them; the client
-  // says that it knows ACLs where the namespace is a hierarchy, and only there
+  // An Azure account with a flat namespace renames by copying files one by one. The client reports
+  // that it supports ACLs only if the account has a hierarchical namespace
   private val AzureSchemes = Set("abfs", "abfss")
   private def isFlat(root: Path, conf: Configuration): Boolean =
     !root.getFileSystem(conf).hasPathCapability(root, CommonPathCapabilities.FS_ACLS)
 
   /**
-   * Refuses folders that hold a table of their own, or lie below one: its readers go by its own state.
+   * Rejects folders that hold a table of their own, and folders below such a table. Readers of that
+   * table follow the state of that table, not of this one.
    *
    * @param folders that a run changes, below the table's root
    */
@@ -113,7 +114,7 @@ object TargetChecks {
     }
   }
 
-  /** Refuses tables whose columns readers find by their positions: rewritten files go by names. */
+  /** Rejects tables in which readers find columns by position. A rewrite finds columns by name. */
   private def checkNames(target: Target, conf: Configuration): Unit = {
     val own = target match {
       case CatalogTarget(table) =>
@@ -132,11 +133,11 @@ object TargetChecks {
     }
   }
 
-  /** An option of the table that decides which files are read, or what their values are. */
+  /** An option of the table that decides which files are read, or how their values are read. */
   def hidingOption(table: CatalogTable): Option[String] =
     table.storage.properties.keys.find(k => hiding.exists(_.equalsIgnoreCase(k)))
 
-  // a rewritten file would be hidden by some of them, or read as other values
+  // some options would hide a rewritten file; others would make readers see other values in it
   private val hiding = Seq(
     "pathGlobFilter",
     "recursiveFileLookup",
@@ -145,7 +146,7 @@ object TargetChecks {
     "datetimeRebaseMode",
     "int96RebaseMode")
 
-  /** Refuses a table of another format by its name. */
+  /** Rejects a table whose format is `format`, which is neither Parquet nor ORC. */
   def refuseFormat(target: Target, format: String): Nothing = refuseFormat(target.name, format)
 
   def refuseFormat(name: String, format: String): Nothing = {
@@ -204,11 +205,12 @@ object TargetChecks {
     }
   }
 
-  /** Refuses a directory that lies inside a table. */
+  /** Rejects a directory that lies inside another table. */
   def checkAncestors(fs: FileSystem, root: Path): Unit = {
     val ancestors =
       Iterator.iterate(root.getParent)(_.getParent).takeWhile(d => d != null && !d.isRoot)
-    // the directory of a database may hold a table of the catalog and others beside it
+    // An ancestor may be the directory of a database, which holds unrelated tables. Only a marker
+    // in the ancestor itself shows that the ancestor is a table
     ancestors.foreach { dir =>
       tableMarkers
         .find(m => exists(fs, new Path(dir, m)))
@@ -228,7 +230,7 @@ object TargetChecks {
     }
   }
 
-  // an ancestor that this user may not read is taken for an ordinary directory
+  // an ancestor that the user may not read counts as an ordinary directory
   private def exists(fs: FileSystem, path: Path): Boolean =
     try fs.exists(path)
     catch { case _: java.io.IOException => false }

@@ -2,7 +2,10 @@ package io.sparkzorder.util
 
 import java.util.concurrent.ConcurrentHashMap
 
-/** Replaces equal values by one object: thousands of files share few schemas and key-values. */
+/**
+ * Replaces equal values by one object, to save memory: thousands of files share few schemas and few
+ * maps of key-value metadata.
+ */
 private[sparkzorder] final class Interner {
   private val seen = new ConcurrentHashMap[Any, Any]
 

@@ -22,10 +22,11 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
     }
 
   /**
-   * Removes files that runs of this statement wrote and that are not to be kept: the files of attempts
-   * that the driver did not commit, or all files after a failure. Files of other writers stay.
+   * Removes files that runs of this statement wrote and that must not stay. These are the files of
+   * task attempts that the driver did not commit. After a failure these are all files. Files of
+   * other writers stay.
    *
-   * @param keep names of files
+   * @param keep names of the files that stay
    */
   def removeOwn(runIds: Set[String], keep: Set[String]): Unit = {
     files().filter(p => isOwn(p, runIds) && !keep(p.getName)).foreach(fs.delete(_, false))
@@ -33,9 +34,9 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
   }
 
   /**
-   * Removes all that this statement wrote, after a failure. Tasks that are being killed may still make a
-   * file and its folder for a moment. Therefore the directory is looked at again until it has stayed
-   * empty for a while.
+   * Removes all files that this statement wrote, after a failure. Tasks that Spark is killing may
+   * still create a file and its folder for a moment. Therefore this method repeats the removal
+   * until the directory has stayed empty for a while.
    */
   def clearOwn(runIds: Set[String]): Unit = {
     var rounds = 0
@@ -50,13 +51,13 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
 
   private def isEmpty: Boolean = !fs.exists(root) || fs.listStatus(root).isEmpty
 
-  /** Removes folders in which nothing is left, so that the statement can be run again. */
+  /** Removes folders that hold no file, so that the user can run the statement again. */
   private def prune(folder: Path): Unit = {
     fs.listStatus(folder).filter(_.isDirectory).foreach(d => prune(d.getPath))
     if (fs.listStatus(folder).isEmpty) fs.delete(folder, false)
   }
 
-  /** The name of a file that another writer put here meanwhile. */
+  /** The name of a file that another writer put into the directory during the statement. */
   def foreign(runIds: Set[String]): Option[String] =
     files().find(!isOwn(_, runIds)).map(_.getName)
 
@@ -70,7 +71,7 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
     if (fs.exists(root)) below(root) else Nil
   }
 
-  /** The marker that Spark leaves in a directory whose write has succeeded. */
+  /** Writes `_SUCCESS`, the marker that Spark leaves after a successful write. */
   def markSuccess(): Unit =
     ExclusiveFile.write(fs, new Path(root, "_SUCCESS"), Array.emptyByteArray)
 }

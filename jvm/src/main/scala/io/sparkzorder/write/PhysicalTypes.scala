@@ -11,12 +11,12 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 
 /**
- * Stands between Spark's Parquet writer and the file, and turns the physical values that Spark would
- * write into those of the input files' types: decimals in byte arrays, timestamps in milliseconds or
- * INT96. Every conversion is exact, because the values came from files of that very type.
+ * Stands between Spark's Parquet writer and the file. It converts the physical values that Spark
+ * writes to the types of the input files: decimals as byte arrays, and timestamps in milliseconds
+ * or as INT96. Every conversion is exact, because the values came from files of the same types.
  *
  * @param target schema of the file
- * @param spark schema by which Spark's writer writes; same shape, other physical types
+ * @param spark schema of Spark's writer; same shape, other physical types
  */
 private[sparkzorder] final class PhysicalTypes(
     out: RecordConsumer,
@@ -25,7 +25,7 @@ private[sparkzorder] final class PhysicalTypes(
     extends RecordConsumer {
   import PhysicalTypes._
 
-  // the groups from the root to where the writer is, of both schemas
+  // the open groups of both schemas, the innermost group first and the root last
   private var targets: List[GroupType] = target :: Nil
   private var sparks: List[GroupType] = spark :: Nil
   private var targetField: List[Type] = Nil
@@ -105,7 +105,7 @@ private[sparkzorder] object PhysicalTypes {
   /** Two's complement, big-endian; `width` 0 stands for the fewest bytes that hold the value. */
   final case class Bytes(width: Int) extends Conversion
 
-  /** True when some column needs a conversion. */
+  /** True if at least one column needs a conversion. */
   def needed(target: GroupType, spark: GroupType): Boolean =
     (0 until target.getFieldCount).exists { i =>
       (target.getType(i), spark.getType(i)) match {
@@ -115,7 +115,7 @@ private[sparkzorder] object PhysicalTypes {
       }
     }
 
-  /** How a value of Spark's type becomes one of the file's type. */
+  /** The conversion of a value from Spark's physical type to the physical type in the file. */
   def conversion(target: PrimitiveType, spark: PrimitiveType): Conversion =
     (spark.getPrimitiveTypeName, target.getPrimitiveTypeName) match {
       case (INT64, INT96) => Int96

@@ -8,14 +8,14 @@ import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.table.Target
 
 /**
- * RECOVER LAYOUT: publishes what was committed and not published. It reads no row of a data file and
- * removes no retained file.
+ * RECOVER LAYOUT: publishes the runs that were committed but not published. The command reads no
+ * row of a data file and removes no retained file.
  */
 case object RecoverLayout extends TableAction {
   override def statement: String = "RECOVER LAYOUT"
   override def description(target: Target): String = s"RecoverLayout ${target.name}"
 
-  /** The numbers of files are those of the recovered runs. */
+  /** `filesAdded` and `filesRemoved` count the files of the recovered runs. */
   override val schema: StructType = new StructType()
     .add("path", StringType, nullable = false)
     .add("runsRecovered", LongType, nullable = false)

@@ -25,7 +25,10 @@ import io.sparkzorder.table.{
 /** Lists the files of whatever SHOW LAYOUT may name. */
 private[sparkzorder] final class LayoutSources(session: Session, conf: Configuration) {
 
-  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_LAYOUT_NOT_KNOWN for other files */
+  /**
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_LAYOUT_NOT_KNOWN if Spark does not read
+   *   the source as one table of Parquet or ORC files
+   */
   def list(source: LayoutSource): ListedTable = source match {
     case OwnTable(target: PathTarget) if target.isDelta(conf) =>
       relation(target.name, session.table(s"delta.${quoteIdentifier(target.path)}"))
@@ -34,7 +37,8 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
       own(target)
     case OwnTable(target @ CatalogTarget(table)) =>
       val isOwn = table.provider.flatMap(DataFormat.named).isDefined
-      // Spark reads by its own rules what another format or an option of the table decides
+      // another format or an option decides which files belong to the table, so Spark lists the
+      // files by its own rules
       if (isOwn && TargetChecks.hidingOption(table).isEmpty) own(target)
       else relation(target.name, session.table(target.name))
     case OtherTable(name, "iceberg") => IcebergLister.list(session, name)

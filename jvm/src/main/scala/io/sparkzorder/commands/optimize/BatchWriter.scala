@@ -15,12 +15,12 @@ import io.sparkzorder.write.{FilePlaces, FileWriter, OutputSpec, Verification, W
 /** A new file, as its task reported it and as its own footer describes it. */
 private[optimize] final case class OutputFile(written: WrittenFile, footer: ScannedFile)
 
-/** The new files of a batch, in the order of their numbers. */
+/** The new files of a batch, sorted by their file numbers. */
 private[optimize] final case class BatchOutput(files: IndexedSeq[OutputFile], shuffleBytes: Long) {
   def footers: IndexedSeq[ScannedFile] = files.map(_.footer)
 }
 
-/** Writes the files of a batch and verifies them against their inputs; for every destination. */
+/** Writes the files of a batch, in place or for INTO, and verifies them against their inputs. */
 private[optimize] final class BatchWriter(
     val inputs: RewriteInputs,
     spec: OutputSpec,

@@ -12,9 +12,10 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.{FileChecks, TableFiles, TableLister}
 
 /**
- * The third step of OPTIMIZE: lists the files of the partitions that WHERE chooses. It only looks.
+ * The third step of OPTIMIZE: lists the files of the partitions that WHERE chooses. This step
+ * changes nothing.
  *
- * @param whereOver the WHERE clause, as soon as the partition columns are known
+ * @param whereOver makes the WHERE clause from the listing, which knows the partition columns
  */
 private[optimize] final class FileListing(
     table: TableState,
@@ -32,11 +33,12 @@ private[optimize] final class FileListing(
   }
 
   /**
-   * The folders that the partition predicates of the clause choose. The predicates run as a query over
-   * the partition values, so that every expression that Spark knows may be used.
+   * The listing, reduced to the folders that the partition predicates of the clause choose. The
+   * predicates run as a query over the partition values, so they may use every expression that
+   * Spark knows.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_OUTSIDE_TABLE when the predicate
-   *   chooses a partition that lies elsewhere
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_OUTSIDE_TABLE when the
+   *   predicates choose a partition outside of the table's directory
    */
   private def pruned(all: TableFiles, where: WhereClause): TableFiles =
     where.onPartitions.map { predicate =>
@@ -49,7 +51,7 @@ private[optimize] final class FileListing(
       all.onlyFolders(folders).copy(outside = Nil)
     }.getOrElse(all)
 
-  /** Positions of the rows that match. */
+  /** Positions in `rows` of the partition values that match. */
   private def matching(
       predicate: Expression,
       where: WhereClause,

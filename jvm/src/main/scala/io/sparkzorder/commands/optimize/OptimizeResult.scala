@@ -7,7 +7,7 @@ import io.sparkzorder.commands.Phases
 import io.sparkzorder.report.{PointQueries, ValueDistribution}
 import io.sparkzorder.table.stats.{FileRange, ScannedFile}
 
-/** Sizes of files in bytes; all but the totals are NULL when there is no file. */
+/** Sizes of files in bytes. Without a file, min, max and mean are NULL and the totals are 0. */
 final case class FileSizes(lengths: Seq[Long]) {
   def toRow: Row =
     if (lengths.isEmpty) Row(null, null, null, 0L, 0L)
@@ -21,7 +21,10 @@ final case class FileSizes(lengths: Seq[Long]) {
     }
 }
 
-/** What one ordering column gains: mean number of files that a point query on it reads. */
+/**
+ * The gain of one ordering column: the mean number of files that a point query on the column reads,
+ * before and after the run and in an ideal layout.
+ */
 final case class ColumnGain(name: String, before: Double, after: Double, ideal: Double)
 
 /** The one row that OPTIMIZE returns. */
@@ -114,9 +117,9 @@ object OptimizeResult {
 }
 
 /**
- * Puts the result row together from what the batches did, or would do.
+ * Builds the result row from the batches that were done or, in a DRY RUN, planned.
  *
- * @param effort what a run would take; only of a DRY RUN
+ * @param effort the predicted effort of a real run; None unless this is a DRY RUN
  */
 private[optimize] final class ResultRow(
     inputs: RewriteInputs,
@@ -156,7 +159,7 @@ private[optimize] final class ResultRow(
       reason = reason)
   }
 
-  // a table without partition columns is one partition
+  // the one folder of a table without partition columns counts as one partition
   private def partitions: Long =
     plans.flatMap(_.outputs.map(_.path)).distinct.size.toLong
 
@@ -174,14 +177,17 @@ private[optimize] final class ResultRow(
       ColumnGain(c.name, rounded(before), rounded(rewritten + stays), rounded(ideal))
     }
 
-  /** Files of folders that are rewritten in part; a query of these folders reads them as well. */
+  /**
+   * The files that stay in folders of which other files are rewritten. A query of these folders
+   * reads both kinds.
+   */
   private lazy val kept: Seq[ScannedFile] = {
     val rewritten = plans.flatMap(_.inputs.files.map(_.file))
     val (paths, folders) = (rewritten.map(_.path).toSet, rewritten.map(_.folder).toSet)
     inputs.files.filter(f => folders(f.file.folder) && !paths(f.file.path))
   }
 
-  // sums of many shares: no digits of rounding errors for users to wonder at
+  // the numbers are sums of many fractions: users should not see the digits of rounding errors
   private def rounded(files: Double): Double = math.rint(files * 1e6) / 1e6
 
   private def ideal: Double = {

@@ -12,9 +12,9 @@ import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 import io.sparkzorder.write.OutputSpec
 
 /**
- * All that is known of the inputs before anything is rewritten.
+ * All that OPTIMIZE knows of its inputs before it rewrites any.
  *
- * @param session the pinned session
+ * @param session the session whose settings are pinned ([[io.sparkzorder.conf.PinnedSession]])
  * @param schema data columns of all inputs
  * @param columns ordering columns; empty for a compaction
  */
@@ -31,21 +31,23 @@ private[sparkzorder] final case class RewriteInputs(
   def rows: Long = scanned.rows
 
   /**
-   * How the rewritten files look; None without inputs.
+   * Format and schema of the files to write; None if there is no input file.
    *
    * @throws io.sparkzorder.errors.ZOrderException for types that cannot be written back as they are
    */
   def output(): Option[OutputSpec] =
     if (files.isEmpty) None else Some(new OutputPlanner(this).plan())
 
-  /** Rows of a file of the wanted size, at the bytes per row that this table has now. */
+  /** The number of rows in a file of the target size, if `rows` rows take `bytes` bytes. */
   def targetRows(rows: Long, bytes: Long): Double =
     math.max(1.0, settings(Settings.TargetFileSize).toDouble * rows / math.max(1L, bytes))
 }
 
 private[optimize] object RewriteInputs {
 
-  /** @param names name parts of ZORDER BY; empty without */
+  /**
+   * @param names name parts of the columns in ZORDER BY; empty if the statement has no ZORDER BY
+   */
   def read(
       table: TableState,
       listed: TableFiles,
@@ -65,7 +67,7 @@ private[optimize] object RewriteInputs {
     RewriteInputs(session, table.target, table.settings, scanned, schema, columns)
   }
 
-  /** ZORDER BY, else the columns of the table's layout, else its property. */
+  /** The columns of ZORDER BY, else those of the table's layout, else those of `zorder.columns`. */
   private def columnNames(table: TableState, names: Seq[Seq[String]]): Seq[Seq[String]] =
     if (names.nonEmpty) names
     else {

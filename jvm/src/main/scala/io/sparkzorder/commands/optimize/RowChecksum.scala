@@ -12,8 +12,10 @@ import io.sparkzorder.table.TableFiles
 import io.sparkzorder.table.stats.ScannedFile
 
 /**
- * `verify=full`: two order-independent sums of 64-bit hashes over all columns of every row, 128 bits
- * together, by folder, of the inputs and again of the written files. Both are read once more.
+ * The check of `verify=full`: compares the rows of the inputs with the rows of the written files,
+ * folder by folder. All columns of a row are hashed twice, each time to 64 bits. The two sums of
+ * these hashes do not depend on the order of the rows. Inputs and written files are both read once
+ * more for this.
  */
 private[optimize] final class RowChecksum(p: RewriteInputs) {
 
@@ -35,7 +37,8 @@ private[optimize] final class RowChecksum(p: RewriteInputs) {
     val frame: Frame = input.frame
     frame
       .groupBy(col(quoteIdentifier(input.folderColumn)))
-      // a number that comes first, so that rows which agree in one hash need not agree in the other
+      // each hash begins with a different number, so rows that agree in one hash may still differ
+      // in the other
       .agg(count(lit(1)), total(lit(1) +: columns), total(lit(2) +: columns))
       .collect()
       .map(r => r.getInt(0) -> r.toSeq.tail)
@@ -43,9 +46,10 @@ private[optimize] final class RowChecksum(p: RewriteInputs) {
   }
 
   /**
-   * The expressions that are hashed for a column. Spark's hash skips NULLs, so that (NULL, 1) and
-   * (1, NULL) would agree; of arrays, maps and structs it hashes only the values inside. The text of such
-   * a column shows where its values stand.
+   * The hashed expressions of a column. Spark's hash skips NULLs, so the rows (NULL, 1) and
+   * (1, NULL) would have the same hash. Therefore `IS NULL` of the column is hashed as well. For an
+   * array, a map or a struct Spark hashes only the values inside, so the text of such a column is
+   * hashed instead of `IS NULL`. The text shows the position of each value.
    */
   private def hashed(field: StructField): Seq[Column] = {
     val column = col(quoteIdentifier(field.name))
@@ -55,7 +59,7 @@ private[optimize] final class RowChecksum(p: RewriteInputs) {
     }
   }
 
-  // a decimal sum of 64-bit hashes cannot overflow below 10^18 rows
+  // the sum is a DECIMAL(30,0), which the hashes of 10^11 rows cannot overflow
   private def total(values: Seq[Column]): Column =
     coalesce(sum(xxhash64(values: _*).cast(DecimalType(20, 0))), lit(0))
 

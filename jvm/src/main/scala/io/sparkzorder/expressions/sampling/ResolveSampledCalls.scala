@@ -12,19 +12,19 @@ import io.sparkzorder.errors.ZOrderErrors
  * Replaces each [[SampledCall]] by an expression that reads ranks from a sample of the operator's
  * input.
  *
- * The sample is an uncorrelated scalar subquery over that input. Spark runs it once for all calls
- * of the operator, and only when the query runs, so EXPLAIN starts no job. Spark plans it like any
- * other subquery: below caches, in commands, in views.
+ * The sample is an uncorrelated scalar subquery over that input. Spark runs the subquery once for
+ * all calls of the operator. Spark runs it only when the query runs, so EXPLAIN starts no job.
+ * Spark plans the subquery like any other: it works in a cached query, in a command and in a view.
  *
- * The rule runs after resolution, when the columns of the input are known, and before Spark's
- * checks, so that a call whose input cannot be sampled fails with our own error condition.
+ * The rule runs after resolution, when the columns of the input are known. It runs before Spark's
+ * checks, so a call whose input cannot be sampled fails with this project's error condition.
  */
 object ResolveSampledCalls extends Rule[LogicalPlan] {
   import SampledCall._
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    // Spark may apply the rule to a part of a query that is not yet resolved, and applies it again
-    // later
+    // Spark may apply the rule to a part of a query that is not resolved yet. Spark applies the
+    // rule again once the part is resolved
     if (!enabled || !plan.resolved && plan.exists(_.expressions.exists(!_.resolved))) plan
     else {
       plan.resolveOperatorsUp {
@@ -61,7 +61,7 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
     }
   }
 
-  /** The replacements of calls over one input, which share a sample. */
+  /** The replacements of the calls over one input. All calls share one sample. */
   private def bySample(input: LogicalPlan, calls: Seq[SampledCall]): Seq[Expression] = {
     val columns = ExpressionSet(calls.flatMap(_.sampledColumns)).toSeq
     val sample = ScalarSubquery(sampleOf(input, columns))
@@ -70,7 +70,10 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
     }
   }
 
-  /** The sampling aggregate over the input, with a projection for columns that must be computed. */
+  /**
+   * The sampling aggregate over the input. A projection below it computes the columns that are
+   * expressions.
+   */
   private def sampleOf(input: LogicalPlan, columns: Seq[Expression]): LogicalPlan = {
     val named = columns.map {
       case a: Attribute => a
@@ -88,8 +91,8 @@ private[sampling] object SampledAggregate {
     call.children.exists(_.exists(_.isInstanceOf[AggregateExpression]))
 
   /**
-   * Splits the aggregate into a projection, which has the calls over groups, and an aggregate
-   * below.
+   * Splits the aggregate in two: an aggregate that computes the groups, and a projection above it
+   * that has the calls over their results.
    */
   def split(aggregate: Aggregate): Project = {
     val computed = Seq.newBuilder[NamedExpression]

@@ -24,10 +24,11 @@ import io.sparkzorder.ordering.{
 /**
  * The ranks of several columns as one BINARY, the value of a sampling subquery.
  *
- * The format, big-endian: the number of columns; for each column the end of its part, as an INT
- * offset from the start of the first part; then the parts. A part consists of the number of bounds,
- * the mid-ranks of their slots as DOUBLEs, and the bounds as BIGINTs or as byte strings after their
- * length.
+ * The format is big-endian. First comes the number of columns as an INT. Then comes, for each
+ * column, the end of its part as an INT offset from the start of the first part. Then come the
+ * parts. A part has the number of bounds, the mid-ranks of all slots
+ * ([[io.sparkzorder.ordering.ColumnRanks]]) as DOUBLEs, and the bounds. A bound is a BIGINT, or a
+ * length as an INT and a byte string of this length.
  */
 private[sparkzorder] object SampledRanks {
 
@@ -87,7 +88,8 @@ private[sparkzorder] object SampledRanks {
 }
 
 /**
- * Reads the range ids of some columns from the BINARY of a sample. Generated code keeps a reader.
+ * Reads the range ids of some columns from the BINARY of a sample. Generated code holds a reference
+ * to a reader.
  *
  * @param types the columns' types
  * @param positions the columns' positions in the sample

@@ -9,13 +9,19 @@ import io.sparkzorder.bits.OrderedLongs
 import io.sparkzorder.index.IndexValue
 import io.sparkzorder.ordering.{FixedOrder, OrderedType, WideDecimalOrder}
 
-/** How the values of a column are ordered, so that literals can be compared with bounds of the index. */
+/**
+ * The order of a column's values. A literal in the same order can be compared with the index's
+ * bounds.
+ */
 private[sparkzorder] sealed trait ComparisonDomain
 
-/** Integers, dates, times, booleans, and decimals of up to 18 digits by their unscaled value. */
+/**
+ * Integers, dates, timestamps, times, intervals and booleans as longs, and decimals of up to 18
+ * digits as their unscaled values.
+ */
 private[sparkzorder] final case class WholeNumbers(scale: Int) extends ComparisonDomain
 
-/** FLOAT and DOUBLE, as doubles in Spark's order. */
+/** FLOAT and DOUBLE, as longs that have Spark's order of doubles. */
 private[sparkzorder] case object Reals extends ComparisonDomain
 
 /** Strings and binaries in unsigned order of their bytes. */
@@ -26,9 +32,9 @@ private[sparkzorder] final case class WideDecimals(scale: Int) extends Compariso
 
 private[sparkzorder] object ComparisonDomain {
 
-  /** None for types without such an order, collated strings and CHAR among them. */
+  /** None for types without such an order, for example collated strings and CHAR. */
   def of(dataType: DataType): Option[ComparisonDomain] = dataType match {
-    // on some lines of Spark it is a kind of string
+    // in some Spark versions CharType is a kind of string type
     case _: CharType => None
     case _ =>
       OrderedType.of(dataType).map {
@@ -40,13 +46,14 @@ private[sparkzorder] object ComparisonDomain {
       }
   }
 
-  /** Where NaN lies on [[Reals]]: above all else. */
+  /** The long of NaN in [[Reals]]. NaN is above all other values. */
   val NaN: Long = OrderedLongs.ofDouble(Double.NaN)
 }
 
 /**
- * Where a literal lies among the values of a domain: between `low`, the greatest value that is not above it,
- * and `high`, the least value that is not below it. Both are one value if the literal is in the domain.
+ * The position of a literal among the values of a domain. `low` is the greatest value of the domain
+ * that is not above the literal. `high` is the least value that is not below the literal. The two
+ * are equal if the literal itself is in the domain.
  */
 private[sparkzorder] sealed trait LiteralPosition { def isExact: Boolean }
 private[sparkzorder] final case class LongPosition(low: Long, high: Long) extends LiteralPosition {
@@ -62,7 +69,7 @@ private[sparkzorder] object LiteralPosition {
 
   /**
    * @param value of a literal, not null, in Spark's internal form
-   * @return None where the domain does not reach as far as the value
+   * @return None if the value has another type, or lies beyond what the domain can represent
    */
   def of(value: Any, domain: ComparisonDomain): Option[LiteralPosition] = (domain, value) match {
     case (WholeNumbers(0), b: Boolean) => exactly(OrderedLongs.ofBoolean(b))
@@ -95,11 +102,11 @@ private[sparkzorder] object LiteralPosition {
     Some(BytesPosition(value, value, isExact = true))
 }
 
-/** Comparisons of a column, on the left, with a literal. */
+/** Comparisons with a column on the left and a literal on the right. */
 private[sparkzorder] sealed abstract class Comparison {
   def negated: Comparison
 
-  /** The values for which it holds. */
+  /** The values that make the comparison with `literal` true. */
   def intervals(literal: LiteralPosition): Intervals
 }
 

@@ -5,9 +5,10 @@ import org.apache.spark.sql.types.{BooleanType, DataType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Turns a filter into a test of files. NOT is pushed down to single predicates, so each of them has two
- * rules: which files are kept because the predicate may be true, and which because it may be false. A row
- * for which the predicate is NULL matches in neither case. Nothing but literals is ever evaluated.
+ * Turns a filter into a test of files. NOT is pushed down to the single predicates, so each of
+ * these predicates has two rules. One rule keeps the files where the predicate may be true. The
+ * other rule keeps the files where the predicate may be false. A row for which the predicate is
+ * NULL counts for neither rule. Only literals are ever evaluated.
  *
  * {{{
  * predicate            keeps a file where                       NOT of it keeps a file where
@@ -26,16 +27,17 @@ import org.apache.spark.unsafe.types.UTF8String
  * anything else        always                                   always
  * }}}
  *
- * NaN is the greatest value: a file that may hold it counts as holding it. A file without bounds of `c` is
- * kept by every rule on its values, and one with only NULLs by none of them. A cast that keeps the order of
- * values is looked through, see [[Operand]]. What is always kept is [[Unknown]]: it takes nothing from the
- * other side of an AND, and makes an OR unknown.
+ * NaN is the greatest value. A file that may hold NaN counts as holding NaN. Every rule on the
+ * values of `c` keeps a file without bounds of `c`. None of these rules keeps a file in which `c`
+ * has only NULLs. The compiler looks through a cast that keeps the order of values ([[Operand]]). A
+ * predicate that keeps every file becomes [[Unknown]]. An AND ignores an unknown side. An OR with
+ * an unknown side is unknown.
  */
 private[sparkzorder] final class PredicateCompiler(
     columns: TableColumns,
     domains: ColumnDomainsReader) {
 
-  /** @param negated test where the filter is false, not where it is true */
+  /** @param negated keep the files where the filter may be false instead of true */
   def apply(filter: Expression, negated: Boolean = false): FileTest = filter match {
     case And(l, r) => both(l, r, negated, isAnd = !negated)
     case Or(l, r) => both(l, r, negated, isAnd = negated)
@@ -92,16 +94,16 @@ private[sparkzorder] final class PredicateCompiler(
   private def equal(e: Expression, value: Any, t: DataType, negated: Boolean): FileTest =
     if (value == null) Never else in(e, Seq(value), t, negated, nullsToo = false)
 
-  /** NULL in the list: no row is surely outside of it. */
+  /** A NULL in the list means that NOT IN is true for no row. */
   private def inList(e: Expression, values: Seq[Any], t: DataType, negated: Boolean): FileTest = {
     val present = values.filter(_ != null)
-    // false even for NULL, which is not in it either
+    // an IN without values is false for every row, even where the column is NULL
     if (values.isEmpty) Unknown("IN without values")
     else if ((negated && present.size < values.size) || (!negated && present.isEmpty)) Never
     else in(e, present, t, negated, nullsToo = false)
   }
 
-  /** @param nullsToo rows match where the column is NULL */
+  /** @param nullsToo a row also matches where the column is NULL */
   private def in(
       e: Expression,
       values: Seq[Any],
@@ -193,26 +195,28 @@ private[sparkzorder] final class PredicateCompiler(
 }
 
 /**
- * How the texts begin that match a LIKE pattern.
+ * What a LIKE pattern says of the beginning of the texts that match it.
  *
- * @param text how each of them begins
- * @param extent what else is known
+ * @param text the beginning that all these texts share
+ * @param extent what the pattern says of the rest
  */
 private[sparkzorder] final case class LikePattern(text: String, extent: LikePattern.Extent)
 
 private[sparkzorder] object LikePattern {
   sealed trait Extent
 
-  /** The text is all that matches. */
+  /** Only the text itself matches. */
   case object Whole extends Extent
 
-  /** Everything that begins so matches. */
+  /** Every text with this beginning matches. */
   case object Beginning extends Extent
 
-  /** There are more conditions. */
+  /** A matching text has this beginning and meets further conditions. */
   case object Part extends Extent
 
-  /** None for patterns that Spark refuses or that say nothing of the beginning. */
+  /**
+   * None for patterns that Spark rejects, and for patterns that do not fix the beginning of a text.
+   */
   def of(pattern: String, escape: Char): Option[LikePattern] = {
     val text = new StringBuilder
     var i = 0
@@ -233,7 +237,8 @@ private[sparkzorder] object LikePattern {
     val rest = if (i < pattern.length) pattern.substring(i) else ""
     val extent =
       if (rest.isEmpty) Whole else if (rest == "%") Beginning else Part
-    // Spark shows bytes that are no text as this character, so it may stand for other bytes
+    // Spark decodes bytes that are not valid UTF-8 to this character, so the pattern may have had
+    // other bytes in its place
     val usable = isLegal && text.indexOf("\uFFFD") < 0 && (text.nonEmpty || extent == Whole)
     if (usable) Some(LikePattern(text.toString, extent)) else None
   }

@@ -9,19 +9,21 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import io.sparkzorder.skipping.predicate.FilterOnFiles
 
 /**
- * Spark's scan of files with the metrics of skipping in EXPLAIN and the UI. It reads as Spark's does;
- * where another extension puts Spark's own scan back, only the metrics are missing.
+ * Spark's scan of files, with the metrics of skipping in EXPLAIN and in the UI. The scan reads as
+ * Spark's scan does. Another extension may put Spark's own scan back: only the metrics are lost
+ * then.
  *
- * It never equals Spark's own scan, so that neither is reused for the other; two with equal indexes
- * and filters are equal, so that Spark reads once what a query needs twice.
+ * This scan never equals Spark's own scan, so Spark reuses neither in place of the other. Two of
+ * these scans with equal indexes and filters are equal, so Spark runs once what a query needs
+ * twice.
  */
 trait MetricsScan extends FileSourceScanExec {
   import MetricsScan._
 
-  /** A scan like this one in place of Spark's own. */
+  /** A scan with metrics that has the arguments of `scan`, which is Spark's own scan. */
   protected def withMetrics(scan: FileSourceScanExec): FileSourceScanExec
 
-  /** Values of the partitions that are left when dynamic filters are known. */
+  /** The values of the partitions that remain after the dynamic partition filters. */
   protected def selectedValues: Iterator[InternalRow]
 
   private def index: Option[ZOrderFileIndex] = relation.location match {
@@ -29,25 +31,27 @@ trait MetricsScan extends FileSourceScanExec {
     case _ => None
   }
 
-  // a lazy value has no super; Spark's own scan with the same arguments has the same
+  // an override of a lazy val cannot call super; Spark's own scan with the same arguments has the
+  // same metadata
   @transient private lazy val plain: FileSourceScanExec =
     (FileSourceScanExec.apply _).tupled(FileSourceScanExec.unapply(this).get)
 
   override lazy val metadata: Map[String, String] = {
     val skipping =
       try index.flatMap(_.metrics(partitionFilters, dataFilters))
-      catch { case NonFatal(_) => None } // an error of the listing is that of the scan
+      // the scan itself reports an error of the listing
+      catch { case NonFatal(_) => None }
     plain.metadata ++ skipping.map(m => Key -> m.toString)
   }
 
-  // not for tasks: each would send a zero, which the UI shows
+  // tasks do not get these metrics: each task would send a zero, which the UI would show
   @transient private lazy val fileMetrics: Map[String, SQLMetric] =
     (Seq(
       Total -> "number of files before skipping",
       Kept -> "number of files kept by the index",
       Pruned -> "number of files pruned by the index",
       NoEntry -> "number of files without an index entry") ++
-      // only those that get a number are shown
+      // the UI shows only those metrics that have been set
       FilterOnFiles.namesOf(dataFilters.filterNot(ZOrderFileIndex.holdsSubquery)).take(MaxNames)
         .map(name => prunedBy(name) -> s"number of files pruned by $name"))
       .map { case (key, name) => key -> SQLMetrics.createMetric(sparkContext, name) }.toMap
@@ -91,7 +95,7 @@ trait MetricsScan extends FileSourceScanExec {
 
 object MetricsScan {
 
-  /** The entry of EXPLAIN. */
+  /** The name of the entry in EXPLAIN. */
   val Key = "ZOrderFiles"
 
   // names of the metrics

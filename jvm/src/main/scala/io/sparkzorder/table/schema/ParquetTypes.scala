@@ -17,9 +17,10 @@ import io.sparkzorder.table.stats.ScannedFile
 object ParquetTypes {
 
   /**
-   * Refuses a file with a type that Spark cannot even read.
+   * Rejects a file with a type that Spark cannot read.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE, naming column and type
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE; names the column and
+   *   type
    */
   def checkReadable(footer: ScannedFile): Unit =
     leaves(footer).find { case (_, leaf) => isUnreadable(leaf) }.foreach { case (path, leaf) =>
@@ -30,9 +31,11 @@ object ParquetTypes {
     }
 
   /**
-   * Refuses a file with a type that Spark reads as another one and would write as that.
+   * Rejects a file with a type that Spark would change. Spark reads such a column as another type
+   * and would write that other type.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and type
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE; names the column and
+   *   type
    */
   def checkWritable(footer: ScannedFile): Unit =
     leaves(footer).foreach { case (path, leaf) =>
@@ -45,7 +48,10 @@ object ParquetTypes {
       }
     }
 
-  /** A Spark schema in which every field, element and value may be null, as files are read. */
+  /**
+   * The same Spark schema, with every field, element and map value nullable. Spark reads files with
+   * such a schema.
+   */
   def nullable(schema: StructType): StructType = relaxed(schema).asInstanceOf[StructType]
 
   private def relaxed(t: DataType): DataType = t match {
@@ -79,7 +85,7 @@ object ParquetTypes {
     }
   }
 
-  // TIME is new in Spark 4.1, and off there
+  // the type TIME is new in Spark 4.1 and disabled there by default
   private def hasTime: Boolean =
     Try(SQLConf.get.getConfString("spark.sql.timeType.enabled").toBoolean).getOrElse(false)
 

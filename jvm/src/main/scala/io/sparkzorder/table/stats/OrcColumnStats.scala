@@ -19,37 +19,41 @@ import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
 import io.sparkzorder.table.OrcLeaf
 
 /**
- * Statistics of ORC (of a file, a stripe or a stride) as [[ColumnStats]], told in the Parquet type that
- * stands for the column's type. What cannot be relied on is unknown, never guessed:
+ * Statistics of a unit of ORC (a file, a stripe or a stride) as [[ColumnStats]]. The values have
+ * the Java classes of the Parquet type that corresponds to the column's type. Statistics that are
+ * not reliable become unknown. These are:
  *
- *   - FLOAT and DOUBLE where a value is NaN: a stride that begins with NaN loses its bounds, and the
- *     bounds of stripe and file then ignore all of its values. The sum of the column is NaN then;
- *   - CHAR with characters before the space: values are padded in some places and not in others, and no
- *     other characters make the order depend on that;
- *   - days before 1582 and instants before 1900, which calendars and old writers count differently;
- *   - writers of known errors: all before HIVE-8732, timestamps before ORC-135, decimals before
- *     ORC-517, bytes of C++ before ORC-1725, which took them for unsigned. Whether
- *     other writers than that of Java had the second and the third error is unknown.
+ *   - FLOAT and DOUBLE if a value is NaN. A stride that begins with NaN loses its bounds, and the
+ *     bounds of the stripe and of the file then ignore all values of this stride. The sum of the
+ *     column is NaN in this case.
+ *   - CHAR if a bound has a character below the space. Values are padded with spaces in some places
+ *     and not in others. Only characters below the space make the order depend on the padding.
+ *   - Days before 1582 and instants before 1900. Calendars and old writers count them differently.
+ *   - Statistics of writers with known errors. These are all writers before HIVE-8732, timestamps
+ *     before ORC-135 and decimals before ORC-517. They also include TINYINT of the C++ writer
+ *     before ORC-1725, which took the bytes for unsigned. It is unknown whether writers other than
+ *     the Java writer had the errors of ORC-135 and ORC-517.
  *
  * @param version of the writer of the file
  */
 private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
   private type Range = Option[(Any, Any)]
 
-  // other writers do not write the sum, which alone shows NaN
+  // other writers do not write the sum, and only the sum shows that a value is NaN
   private val writesSums = Set(WriterImplementation.ORC_JAVA, WriterImplementation.ORC_CPP)(
     version.getWriterImplementation)
 
   /**
-   * @param all of the unit, by the numbers of columns
-   * @param rows of the unit
+   * @param all the statistics of the unit, by column number
+   * @param rows the number of rows of the unit
    */
   def of(all: Array[ColumnStatistics], leaf: OrcLeaf, rows: Long): ColumnStats =
-    // the root counts the rows; where it does not, the counts are missing or wrong
+    // the statistics of the root column count all rows. If that count differs, the counts are
+    // missing or wrong
     if (leaf.id >= all.length || all(0).getNumberOfValues != rows) ColumnStats.unknown
     else of(all(leaf.id), leaf, rows)
 
-  /** The same of a column's own statistics, whose counts are known to be right. */
+  /** The same, for the statistics of one column whose counts are known to be right. */
   def of(s: ColumnStatistics, leaf: OrcLeaf, rows: Long): ColumnStats = {
     val values = s.getNumberOfValues
     val bytes = math.max(0L, s.getBytesOnDisk)
@@ -92,7 +96,10 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
     case _ => None
   }
 
-  /** Only for the Java writer: ORC reports all of Java's corrections for every other writer. */
+  /**
+   * True if the Java writer of the file has the correction. Other writers give false, because ORC
+   * reports all corrections of the Java writer for them.
+   */
   private def since(correction: WriterVersion): Boolean =
     version.getWriterImplementation == WriterImplementation.ORC_JAVA &&
       version.includes(correction)
@@ -107,7 +114,7 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
     }
 
   private def floating(d: DoubleColumnStatistics, t: PrimitiveType): Range = {
-    // which of two zeros is the bound depends on the order of the rows
+    // the order of the rows decides whether a bound is -0.0 or 0.0
     val min = if (d.getMinimum == 0) -0.0 else d.getMinimum
     val max = if (d.getMaximum == 0) 0.0 else d.getMaximum
     if (!writesSums || d.getSum.isNaN || min.isNaN || max.isNaN) None
@@ -118,15 +125,15 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
     }
   }
 
-  // ORC cuts long ones, and rounds the upper bound up then
+  // ORC truncates long bounds, and then rounds the upper bound up
   private def strings(lower: String, upper: String): Range = {
-    // bytes that are no text have become this character, which has another order
+    // ORC decodes invalid UTF-8 to this character, which has another place in the order
     def isText(t: String) = t != null && t.indexOf('\uFFFD') < 0
     if (isText(lower) && isText(upper)) Some((Binary.fromString(lower), Binary.fromString(upper)))
     else None
   }
 
-  // for values with all of their padding and for values without any
+  // the bounds hold for values with all of their padding and for values without padding
   private def chars(lower: String, upper: String, length: Int): Range =
     if (lower == null || upper == null || (lower + upper).exists(_ < ' ')) None
     else {

@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.DataType
 import io.sparkzorder.table.{DataFile, OrderingColumn}
 import io.sparkzorder.util.ColumnLookup
 
-/** Statistics of Parquet (of row groups and pages) as [[ColumnStats]]. */
+/** The statistics of Parquet row groups and pages, as [[ColumnStats]]. */
 private[sparkzorder] object ParquetColumnStats {
 
   /** The statistics of a column chunk, which is a column in one row group. */
@@ -31,7 +31,10 @@ private[sparkzorder] object ParquetColumnStats {
     } else ColumnStats(nulls, s.genericGetMin, s.genericGetMax, known = true, bytes)
   }
 
-  /** The statistics of each page of a chunk. A chunk without page index is one page without statistics. */
+  /**
+   * The statistics of each page of a chunk. A chunk without an offset index counts as one page
+   * without statistics.
+   */
   def ofPages(reader: ParquetFileReader, rows: Long, chunk: ColumnChunkMetaData): Seq[UnitStats] =
     Option(reader.readOffsetIndex(chunk)) match {
       case None => Seq(UnitStats(rows, ColumnStats.unknown))
@@ -83,7 +86,7 @@ private[sparkzorder] object ParquetColumns {
     FileColumns(file, groups.map(_.getRowCount).sum, read.toIndexedSeq)
   }
 
-  /** @param leaf position among the leaf columns */
+  /** @param leaf position of the column among the leaf columns of the schema */
   private def column(
       reader: ParquetFileReader,
       groups: IndexedSeq[BlockMetaData],

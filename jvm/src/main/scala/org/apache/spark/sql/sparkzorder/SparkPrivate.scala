@@ -12,7 +12,10 @@ import org.apache.spark.util.ThreadUtils
 /** Access to members of Spark that are `private[spark]` or `private[sql]`. */
 object SparkPrivate {
 
-  /** Registers a session setting of type text. SET rejects wrong values. */
+  /**
+   * Registers a session setting whose value is a string. The SQL command SET rejects illegal
+   * values.
+   */
   def registerConf(
       key: String,
       default: Option[String],
@@ -31,25 +34,28 @@ object SparkPrivate {
     }
   }
 
-  /** The catalog table of a resolved table; None for tables of other catalogs. */
+  /** The catalog table behind a resolved table. None unless the table is a V1Table of Spark. */
   def catalogTable(table: Table): Option[CatalogTable] = table match {
     case t: V1Table => Some(t.v1Table)
     case _ => None
   }
 
-  /** Applies `f` to all items in parallel, keeps their order, and raises the first item's error. */
+  /**
+   * Applies `f` to all items in parallel and keeps their order. If calls of `f` fail, throws the
+   * error of the first failed item.
+   */
   def inParallel[A, B](items: Seq[A], threadName: String, threads: Int)(f: A => B): Seq[B] =
     if (items.isEmpty) Nil
     else {
-      // Spark would wrap an exception of a thread and hide our error condition
+      // Spark would wrap an exception of a thread and hide this project's error condition
       val tried =
         ThreadUtils.parmap(items, threadName, math.min(threads, items.size))(i => Try(f(i)))
       tried.map(_.get)
     }
 
   /**
-   * Runs a query and passes its internal rows to `body` one by one; the driver holds the others
-   * compressed. `body` must not keep a row.
+   * Runs a query and passes its internal rows to `body` one by one. The driver holds the remaining
+   * rows in compressed form. `body` must not keep a row.
    */
   def foreachInternal(frame: SparkLine.Frame)(body: InternalRow => Unit): Unit =
     SQLExecution.withNewExecutionId(frame.queryExecution, Some("zorder")) {
