@@ -39,7 +39,8 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   /**
    * Reports how well queries on `columns` skip files: `SHOW LAYOUT ... FOR`.
    *
-   * @param columns `a.b` is the field `b` of `a`; without any, the columns of the table's layout
+   * @param columns column names, where `a.b` is the field `b` of `a`; if empty, the columns of the
+   *   table's layout
    */
   @varargs
   def layout(columns: String*): DataFrame =
@@ -56,8 +57,8 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   }
 
   /**
-   * Deletes files that a run has replaced, and files that a run that died has left behind, after
-   * the retention of that run.
+   * Deletes files whose retention is over: files that a run has replaced, and files that a dead run
+   * has left behind. The retention is that of the run.
    *
    * @return one row for each directory or file
    */
@@ -84,7 +85,7 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
 
   /**
    * Restores the files that the last run replaced. A second call undoes the run before that one.
-   * Fails without any change if files of the run were removed or changed since.
+   * Fails without any change if files of that run were removed or changed after the run.
    */
   def undo(): DataFrame = run(s"UNDO LAYOUT $target")
 
@@ -95,7 +96,7 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
    * Builds the skipping index.
    *
    * @param columns
-   *   without any, the first 32 leaf columns of each file and the ordering columns
+   *   columns to index; if empty, the first 32 leaf columns of each file and the ordering columns
    */
   @varargs
   def createIndex(columns: String*): DataFrame = {
@@ -108,7 +109,8 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   private def run(statement: String): DataFrame =
     try spark.sql(statement)
     catch {
-      // a wrong WHERE text raises the same error, so look whether the session has the extension
+      // A wrong WHERE text raises ParseException too. So check whether the session has the
+      // extension.
       case e: ParseException =>
         if (spark.catalog.functionExists("interleave_bits")) throw e
         throw ZOrderErrors.extensionMissing(statement)

@@ -3,18 +3,21 @@ package io.sparkzorder.bits
 import java.math.BigInteger
 
 /**
- * Ordered longs: their signed order is Spark's order of the values that they stand for.
+ * An ordered long stands for a value of a column. The signed order of ordered longs is Spark's
+ * order of these values.
  *
  * Integers, dates and times are ordered longs already. This object converts the other types of
- * fixed width, and ordered longs to ordered bits, which compare as unsigned bytes.
+ * fixed width to ordered longs. It also converts ordered longs to ordered bits, which compare as
+ * unsigned bytes.
  */
 object OrderedLongs {
 
   /** -0.0 equals 0.0, and every NaN is one value above all others, as Spark orders them. */
   def ofFloat(value: Float): Long = {
-    // adding 0.0 turns -0.0 into 0.0; floatToIntBits has one NaN
+    // adding 0.0 turns -0.0 into 0.0; floatToIntBits returns the same bits for every NaN
     val bits = java.lang.Float.floatToIntBits(value + 0.0f)
-    // a negative float's other bits grow as it falls, so they are flipped
+    // The bits of a negative float, apart from the sign bit, increase when the float decreases. So
+    // these bits are flipped.
     (bits ^ ((bits >> 31) & Int.MaxValue)).toLong
   }
 
@@ -36,15 +39,17 @@ object OrderedLongs {
 
   /** The upper half of a 128-bit integer: ordered as a signed long. */
   def high(value: BigInteger): Long =
-    // the shift allocates, and most numbers are short
+    // shiftRight allocates an object. Most numbers fit into 64 bits, and for them the sign is
+    // enough.
     if (value.bitLength < 64) value.signum >> 31 else value.shiftRight(64).longValue
 
   /** The lower half of a 128-bit integer, its sign bit flipped: ordered as a signed long. */
   def low(value: BigInteger): Long = value.longValue ^ Long.MinValue
 
   /**
-   * The first eight bytes, zero-padded on the right, with the sign bit flipped: a signed long that
-   * has the order of the byte strings, except that those with the same first bytes are equal.
+   * The first eight bytes, zero-padded on the right, with the sign bit flipped. The signed order of
+   * the results is the order of the byte strings, but byte strings with the same first eight bytes
+   * are equal.
    */
   def prefix(bytes: Array[Byte]): Long = prefixBits(bytes) ^ Long.MinValue
 

@@ -3,19 +3,20 @@ package io.sparkzorder.cluster
 import scala.collection.mutable.ArrayBuffer
 
 /**
- * Where one cell ends and the next begins: a kd-tree over the ranks of a folder's sample, with as many
- * leaves as the folder gets files (Bentley 1975; the widest side is cut, as Friedman, Bentley and
- * Finkel 1977 do).
+ * Computes where one cell ends and the next begins: builds a kd-tree over the ranks of a folder's
+ * sample (Bentley 1975). A leaf is a cell, and the leaves together get the files of the folder. The
+ * widest side of a cell is cut, as Friedman, Bentley and Finkel (1977) do.
  *
- * A point query on a column reads the cells whose side in that column holds the value, so the sum of
- * the sides is what it costs. A cut leaves the sum of its own column as it was and doubles that of
- * every other one: hence the widest side, measured by the share of all rows that its values have. Where
- * the cut lies does not matter for the sum, which is why a small sample is enough. Equal values are
- * never told apart.
+ * A point query on a column reads the cells whose side in that column holds the value. So the sum
+ * of the sides of all cells in that column is the cost of the query. A cut does not change this sum
+ * for the column that is cut, and doubles the cell's part of the sum for every other column. So the
+ * best cut is on the widest side. The width of a side is the share of all rows whose values lie in
+ * the side. The sum does not depend on where the cut lies, which is why a small sample is enough. A
+ * cut never separates equal values.
  *
  * @param columns the sample; all of the same number of rows, at least one
- * @param sizes of the sampled rows, in any unit
- * @param files wanted, at least 1
+ * @param sizes sizes of the sampled rows, in any unit
+ * @param files number of files wanted, at least 1
  */
 private[sparkzorder] final class KdCuts(
     columns: IndexedSeq[RankedColumn],
@@ -24,7 +25,7 @@ private[sparkzorder] final class KdCuts(
   import KdCuts._
 
   private val n = columns.head.rows
-  // size of the sampled rows that a file should have
+  // the total size of sampled rows that each file should get
   private val target = sizes.foldLeft(0L)(_ + _).toDouble / files
   private val rows = Array.tabulate(n)(identity)
   private val spare = new Array[Int](n)
@@ -39,8 +40,9 @@ private[sparkzorder] final class KdCuts(
   /**
    * Cuts the rows in `from until until` of `rows` into `wanted` files.
    *
-   * @param turns how often the way here went right, so that neighbours differ in it
-   * @return the node's number, or the complement of the leaf's
+   * @param turns number of turns to the right on the path from the root to this node; sibling cells
+   *   differ in this number
+   * @return the number of the new node, or the bitwise complement of the number of the new leaf
    */
   private def grow(from: Int, until: Int, wanted: Int, turns: Int): Int = {
     val box = boxOf(from, until)
@@ -65,23 +67,28 @@ private[sparkzorder] final class KdCuts(
     else {
       val widths = columns.indices.map(c => columns(c).share(box.lowest(c), box.highest(c)))
       val widest = open.map(widths).max
-      // sides of about the same length take turns from cell to cell, so that no column loses to another
+      // If several sides are about equally wide, the choice among them changes from cell to cell.
+      // So no column is preferred.
       val equal = open.filter(widths(_) >= AboutEqual * widest)
       val first = splitOf(equal(turns % equal.length), from, until, wanted)
       if (first.imbalance <= Balanced) Some(first)
       else {
-        // values of many rows may leave no good cut: then a narrower side may be the better one
+        // If one value has many rows, a column may have no balanced cut. A narrower side may then
+        // be the better choice.
         Some((first +: open.filter(_ != first.column).map(splitOf(_, from, until, wanted)))
           .maxBy(s => widths(s.column) / (s.imbalance * s.imbalance)))
       }
     }
   }
 
-  /** The best cut of a column: between two values, near the middle of the wanted files. */
+  /**
+   * The most balanced cut of a column. It lies between two values, near half of the wanted files.
+   */
   private def splitOf(column: Int, from: Int, until: Int, wanted: Int): Split = {
     val ranks = columns(column).ranks
     val count = until - from
-    // rank above size in one long, so that sorting needs no boxes
+    // Each long holds the rank in its upper half and the size in its lower half. So the sort needs
+    // no objects.
     val sorted = new Array[Long](count)
     var i = 0
     while (i < count) {
@@ -98,7 +105,8 @@ private[sparkzorder] final class KdCuts(
       below += sizeIn(sorted(at))
       at += 1
     }
-    // `at` is the row in which the half is reached: its value goes to the one side or to the other
+    // Row `at` reaches the half. Equal values stay together: all rows with the value of this row go
+    // to the left, or all go to the right.
     val value = rankIn(sorted(at))
     var first = at
     var belowFirst = below
@@ -132,7 +140,10 @@ private[sparkzorder] final class KdCuts(
     sum.toDouble
   }
 
-  /** Brings the rows below `rank` to the front, in their order; returns where the others begin. */
+  /**
+   * Moves the rows whose rank is below `rank` to the front and keeps the order of both parts.
+   * Returns the position of the first row that was not moved to the front.
+   */
   private def partition(from: Int, until: Int, column: Int, rank: Int): Int = {
     val ranks = columns(column).ranks
     var left = from
@@ -182,15 +193,23 @@ private[sparkzorder] object KdCuts {
   private val AboutEqual = 0.9
   private val Balanced = 1.2
 
-  /** An inner node: rows of `rank` and above of `column` are on the right. */
+  /**
+   * An inner node. Rows whose rank in `column` is at least `rank` go to the right, all others to
+   * the left.
+   */
   final case class Node(column: Int, rank: Int, left: Int, right: Int)
 
-  /** A leaf: sampled rows with their size, wanted files, and the ranks of its rows. */
+  /**
+   * A leaf: number and total size of its sampled rows, number of files that it gets, and the box of
+   * its ranks.
+   */
   final case class Leaf(rows: Int, size: Double, files: Int, box: Box)
 
   final case class Cuts(nodes: IndexedSeq[Node], leaves: IndexedSeq[Leaf])
 
-  /** @param imbalance how far the worse side's file size is from the target, as a factor from 1 */
+  /**
+   * @param imbalance factor between the target and the file size of the worse side; 1 is the best
+   */
   private final case class Split(column: Int, rank: Int, filesLeft: Int, imbalance: Double)
 
   private def rankIn(sorted: Long): Int = (sorted >>> 32).toInt

@@ -12,21 +12,22 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.table.Target
 
 /**
- * What a statement does with the table that it names: all of the statement but its target. It is
- * neither a plan nor an expression, so the analyzer does not look inside.
+ * A statement without its target: what the statement does with the table that it names. A
+ * TargetAction is neither a plan nor an expression, so the analyzer does not look inside.
  */
 trait TargetAction {
 
   /** The statement's name in messages, such as UNDO LAYOUT. */
   def statement: String
 
-  /** The command, as soon as the target is known; nothing is read or checked before it runs. */
+  /** Returns the command for a known target. Nothing is read or checked until the command runs. */
   def command(target: Target): LogicalPlan
 
   /**
-   * The command for a table of another kind of catalog; None where the statement refuses such tables.
+   * Returns the command for a table of another kind of catalog. None if the statement refuses such
+   * tables.
    *
-   * @param name of the table, its catalog included, quoted as SQL has it
+   * @param name full name of the table with its catalog, quoted for SQL
    * @param format such as `delta` or `iceberg`
    */
   def commandOnOther(name: String, format: String): Option[LogicalPlan] = None

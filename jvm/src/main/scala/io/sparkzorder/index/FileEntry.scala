@@ -5,15 +5,15 @@ import io.sparkzorder.table.stats.ColumnStats
 /**
  * The statistics of one leaf column in one file.
  *
- * @param stats with bounds as [[IndexValue]] makes them
+ * @param stats statistics whose bounds are longs or byte arrays, as [[IndexValue]] converts them
  */
 final case class LeafEntry(column: IndexedColumn, stats: ColumnStats)
 
 /**
  * The entry of one data file in the index.
  *
- * @param path relative to the table's root, as the directory lists it
- * @param modified milliseconds
+ * @param path path relative to the table's root, in the spelling of the directory listing
+ * @param modified modification time in milliseconds
  */
 final case class FileEntry(
     path: String,
@@ -35,7 +35,10 @@ private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
   nulls.sizeHint(expected)
   flags.sizeHint(expected)
 
-  /** Adds a file; unknown where it has no such column. */
+  /**
+   * Adds the statistics of the next file, `ColumnStats.unknown` if the file has none for this
+   * column.
+   */
   def add(stats: ColumnStats): Unit = {
     val bounds = stats.bounds
     add(stats.nulls, bounds.isDefined, stats.noNaN)
@@ -49,7 +52,7 @@ private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
     }
   }
 
-  /** Adds file `i` of other values of the same column. */
+  /** Copies the statistics of file `i` from other values of the same column. */
   def copy(from: ColumnValues, i: Int): Unit = {
     nulls += from.nulls(i)
     flags += from.flags(i)

@@ -11,17 +11,21 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.TimeUnit
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.parquet.schema.Type.Repetition
 
-/** A column in the header of an index; its position is that of its group in `bounds`. */
+/**
+ * A column in the header of an index. Its position in the list of columns is the position of its
+ * group in `bounds`.
+ */
 final case class HeaderColumn(path: Seq[String], kind: String)
 
 /**
  * The header of an index: JSON in the key-values of its footer.
  *
- * @param version of the format
- * @param id of this one file; None before version 2
- * @param chosen columns that the user named; None for the first ones of each file
- * @param columns that are indexed
- * @param shapes leaf columns of the files; `schema` of a row is a position in this list
+ * @param version version of the format
+ * @param id random id of this index file; None before version 2
+ * @param chosen columns that the user named; None if the first columns of each file are indexed
+ * @param columns the indexed columns
+ * @param shapes the different lists of leaf columns of the files; the field `schema` of a row is a
+ *   position in `shapes`
  */
 final case class IndexHeader(
     version: Int,
@@ -31,8 +35,9 @@ final case class IndexHeader(
     shapes: Seq[Seq[Seq[String]]]) {
 
   /**
-   * False for an index of version 1, whose writer took NaN for noticed by every version of Parquet: its
-   * FLOAT and DOUBLE columns may hold NaN wherever they have bounds.
+   * False for an index of version 1. The writer of that version assumed that every version of
+   * Parquet notices NaN values, which is wrong. So FLOAT and DOUBLE columns of such an index may
+   * hold NaN wherever they have bounds.
    */
   def knowsNaN: Boolean = version >= 2
 
@@ -51,7 +56,8 @@ object IndexFormat {
 
   private[index] val Bounds = "bounds"
 
-  // more schemas than these are not told apart: such files just count as unknown where they lack a column
+  // Only this number of schemas is stored. If a file has a further schema and lacks a column, the
+  // column counts as unknown for that file.
   private[index] val MaxShapes = 1000
 
   private val mapper = new ObjectMapper()
@@ -120,7 +126,10 @@ object IndexFormat {
     case _ => Types.optional(BINARY).named(name)
   }
 
-  /** Names of the groups: those of the columns, numbered where two differ in case alone. */
+  /**
+   * Names of the groups: the names of the columns, with a number added if two names differ in case
+   * alone.
+   */
   private def names(columns: Seq[IndexedColumn]): Seq[String] = {
     val used = mutable.HashSet.empty[String]
     columns.map { c =>
@@ -130,7 +139,10 @@ object IndexFormat {
   }
 }
 
-/** The index was written by a newer version of spark-zorder. */
+/**
+ * The format version of the index is unknown, most likely because a newer spark-zorder wrote the
+ * index.
+ */
 final class NewerIndexException(version: Int)
     extends java.io.IOException(
       s"its format version is $version, known is 1 to ${IndexFormat.Version}")

@@ -10,7 +10,10 @@ import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
 
-/** Finds files of an index by their paths: an open hash table over the bytes of the relative paths. */
+/**
+ * Finds files of an index by their paths: a hash table with open addressing over the bytes of the
+ * relative paths.
+ */
 final class PathLookup(root: Path, val table: FileTable) extends Sized {
   private val (scheme, authority) = (root.toUri.getScheme, root.toUri.getAuthority)
   private val prefix = {
@@ -29,19 +32,22 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
     made
   }
 
-  // memory for the identities of files is counted from the start
+  // The memory of `known` is counted from the start, although `known` is made later.
   override def bytes: Long =
     table.bytes + 4L * slots.length + KnownFiles.BytesOfFile * table.size
 
   private lazy val known = new KnownFiles(this)
 
-  /** Finds the files of a listing one after the other; for one thread. */
+  /**
+   * Starts a walk that finds the files of a listing one after the other. Only one thread may use a
+   * walk.
+   */
   def walk(): KnownFiles#Walk = known.walk()
 
   /**
-   * @return the position of a file that was listed; -1 when the index does not know it or knows it with
-   *   another length or time
-   * @param guess where it may well be: listings have files in the order of the index, mostly
+   * @return the position of a listed file in the index; -1 if the index has no entry for the file,
+   *   or an entry with another length or modification time
+   * @param guess the position to try first: listings mostly have the order of the index
    */
   def indexOf(status: FileStatus, guess: Int = 0): Int = {
     val uri = status.getPath.toUri
@@ -60,7 +66,8 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
 
   private def isFresh(i: Int, status: FileStatus): Boolean =
     table.lengths(i) == status.getLen && table.modified(i) == status.getModificationTime &&
-      // a store that has no times does not tell of changes
+      // without modification times, a changed file could look unchanged, so such a file is never
+      // found
       status.getModificationTime != 0
 
   private def find(path: Array[Byte], from: Int, length: Int): Int = {
@@ -94,17 +101,20 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
 }
 
 /**
- * Which entries of an index the files of listings are. From a listing that it holds, Spark hands out the
- * same objects to every query, so a file that was found by its path once is known by its identity then,
- * and no byte of its path is looked at again. The objects belong to Spark: they are held weakly.
+ * Remembers which entry of an index belongs to which file of a listing. If Spark holds a listing,
+ * it hands out the same FileStatus objects to every query. So a file that was found by its path
+ * once is found by the identity of its object from then on, without a look at its path. The objects
+ * belong to Spark, so they are held by weak references.
  *
- * Queries share this without locks. A reference is only ever put at the entry that its file was found to
- * be, so every reference is right, whichever thread wrote it. A lost one costs another look-up by path.
+ * Queries share this object without locks. A reference is put only at the entry that was found for
+ * its file, so every reference is right, whichever thread wrote it. A lost reference costs one more
+ * look-up by path.
  */
 final class KnownFiles private[index] (lookup: PathLookup) {
   private val size = lookup.table.size
   private val files = new Array[WeakReference[FileStatus]](size)
-  // which entry came after another in a listing: position 0 is for the first, i + 1 for after entry i
+  // the entry that came next in a listing: position 0 holds the first entry, position i + 1 the
+  // entry after entry i
   private val following = Array.range(0, size + 1)
 
   /** A walk through one listing, from file to file; for one thread. */
@@ -112,8 +122,8 @@ final class KnownFiles private[index] (lookup: PathLookup) {
     private var last = -1
 
     /**
-     * @return the file's position in the index; -1 when the index does not know it or knows it with
-     *   another length or time
+     * @return the position of the file in the index; -1 if the index has no entry for the file, or
+     *   an entry with another length or modification time
      */
     def find(file: FileStatus): Int = {
       val guess = following(last + 1)
@@ -138,6 +148,9 @@ final class KnownFiles private[index] (lookup: PathLookup) {
 
 private[index] object KnownFiles {
 
-  /** Bytes of memory for each file: a reference, what it points to, and who follows. */
+  /**
+   * Bytes of memory for each file: its elements of `files` and `following`, and the weak reference
+   * object.
+   */
   val BytesOfFile = 40L
 }

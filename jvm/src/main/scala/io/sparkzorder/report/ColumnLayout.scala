@@ -4,29 +4,32 @@ import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.{FileColumns, FileRange}
 
 /**
- * What a point query on a column reads of one kind of unit: files, row groups or pages.
+ * How many units of one kind a point query on a column reads. Units are files, row groups or pages.
  *
- * @param count units that hold rows
- * @param perPointQuery how many of them a query `column = value` reads, judged by min/max alone; the mean
- *   over the values of the rows
- * @param ideal the bound for equal units
+ * @param count number of units that hold rows
+ * @param perPointQuery mean number of units that a query `column = value` reads, judged by min/max
+ *   alone; the mean is over the values of the rows
+ * @param ideal the bound of `perPointQuery` for units of equal size, see `PointQueries.ideal`
  */
 final case class UnitReads(count: Long, perPointQuery: Double, ideal: Double) {
 
-  /** 1.0 is perfect; none where there is nothing to read. */
+  /** `perPointQuery` divided by `ideal`: 1.0 is perfect. None if there is nothing to read. */
   def excess: Option[Double] = if (ideal > 0) Some(perPointQuery / ideal) else None
 }
 
 /**
- * How well the files of a table are laid out for one column, from footers and page indexes alone.
+ * How well the files of a table are laid out for one column, according to footers and page indexes
+ * alone.
  *
- * @param rows of all files
- * @param nulls rows that are NULL; None where some file does not say
- * @param distinctAtLeast number of different values among the least and greatest values of all units
- * @param sortedness share of neighbouring pages of a file (row groups, where pages were not read) whose
- *   ranges do not overlap; None where no file has two
+ * @param rows number of rows of all files
+ * @param nulls number of rows with NULL; None if some file does not tell it
+ * @param distinctAtLeast number of different values among the min and max of all units; pages of
+ *   string and binary columns do not count
+ * @param sortedness share of the pairs of neighbouring pages of a file whose ranges do not overlap;
+ *   row groups count for a file without complete page statistics; None if no file has such a pair
  * @param pages None when page indexes were not read
- * @param ranges one for each file with rows: None where it is unknown or all rows are NULL
+ * @param ranges number of rows and range of each file with rows; the range is None if it is unknown
+ *   or all rows are NULL
  * @param warnings why the column may not be worth ordering by
  */
 final case class ColumnLayout(
@@ -45,7 +48,7 @@ final case class ColumnLayout(
 object ColumnLayout {
 
   /**
-   * @param files of the whole table
+   * @param files all files of the table
    * @param position of the column in [[FileColumns.columns]]
    * @param dimensions number of columns that the ideal is for
    * @param isOrdered true for a column that the table is ordered by on purpose
@@ -115,13 +118,16 @@ private[sparkzorder] final class ColumnWarnings(
 
 private[sparkzorder] object ColumnWarnings {
 
-  /** Up to this number of values are few: a query for one value reads a quarter of the files at best. */
+  /**
+   * A column with at most this number of distinct values gets a warning: a query for one value
+   * reads a quarter of the files at best.
+   */
   val FewValues = 4
 
-  // a folder needs so many files to show an order
+  // mean number of files of a folder below which no order is assumed
   private val FilesToFollow = 4
-  // files of a folder that a point query reads where the files follow the column
+  // if a point query reads at most this number of files per folder, the files follow the column
   private val FewFiles = 1.25
-  // or this share of the ideal
+  // the files also follow the column if a point query reads at most this share of the ideal
   private val FarBelow = 0.5
 }

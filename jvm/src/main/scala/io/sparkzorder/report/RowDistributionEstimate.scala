@@ -1,18 +1,21 @@
 package io.sparkzorder.report
 
 /**
- * How the rows of a table are spread over the values of a column, as the ranges of their units (pages,
- * row groups or files) show it: an estimate that reads no row.
+ * Estimates how the rows of a table are spread over the values of a column. The estimate uses only
+ * the ranges of units (pages, row groups or files) and reads no row.
  *
- * The first guess spreads the rows of each unit evenly over its range. Where that makes the table's rows
- * lie very unevenly in the range of a unit, its rows are spread again, in proportion to the guess for the
- * whole table: so a unit with one stray value counts where the other rows are. (That is one step of the
- * self-consistency algorithm of Turnbull, 1976, for observations that are known to lie in intervals. As a
- * rule for all units it would count rows twice where neighbouring units overlap a little.)
+ * The first guess spreads the rows of each unit evenly over the unit's range. If the rows of the
+ * whole table then lie very unevenly in the range of a unit, the rows of that unit are spread
+ * again, in proportion to the first guess for the whole table. So the rows of a unit with one stray
+ * value count where the other rows of the table are. (This is one step of the self-consistency
+ * algorithm of Turnbull, 1976, for observations that are known to lie in intervals. The step is not
+ * applied to all units: it would count rows twice where neighbouring units overlap a little.)
  *
- * Values of ranks alternate with the gaps between them: pieces 0, 2, 4, ... are values, 1, 3, ... gaps.
+ * The range of the column is cut into pieces. Pieces 0, 2, 4, ... are the values of the ranks.
+ * Pieces 1, 3, ... are the gaps between neighbouring values.
  *
- * @param below rows in the pieces below each piece, and all rows as the last
+ * @param below for each piece, the number of rows in the pieces before it; the last element is the
+ *   number of all rows
  */
 private[sparkzorder] final class RowDistributionEstimate private (below: Array[Double]) {
 
@@ -23,14 +26,15 @@ private[sparkzorder] final class RowDistributionEstimate private (below: Array[D
 
 private[sparkzorder] object RowDistributionEstimate {
 
-  /** Rows that lie between two ranks. */
+  /** `count` rows whose values lie between two ranks, both included. */
   final case class Rows(low: Int, high: Int, count: Double)
 
-  // Mean density of the table's rows as the rows in a range see it, over that along the range: 1 where
-  // they lie evenly, below 2 where neighbours overlap.
+  // The rows of a unit are spread again if this ratio is above `Uneven` in the unit's range: the
+  // mean density of the table's rows weighted by rows, divided by the mean density weighted by
+  // length. The ratio is 1 if the rows lie evenly, and below 2 if only neighbouring units overlap.
   private val Uneven = 4.0
 
-  /** @param values how far apart the values of `ranks` ranks lie */
+  /** @param values distances between the values of the `ranks` ranks */
   def of(ranks: Int, values: ValueSpacing, units: Seq[Rows]): RowDistributionEstimate = {
     val pieces = 2 * ranks - 1
     val width = Array.tabulate(pieces)(i => if (i % 2 == 0) values.point else values.gap(i / 2))
@@ -52,7 +56,9 @@ private[sparkzorder] object RowDistributionEstimate {
     new RowDistributionEstimate(spread.scanLeft(0.0)(_ + _))
   }
 
-  /** Rows in each piece when those of each unit are spread evenly over its range. */
+  /**
+   * Number of rows in each piece if the rows of each unit are spread evenly over the unit's range.
+   */
   private def evenly(
       width: Array[Double],
       values: ValueSpacing,
@@ -69,11 +75,13 @@ private[sparkzorder] object RowDistributionEstimate {
 }
 
 /**
- * Numbers of a row to which ranges are added. Nothing is ever taken away again, as differences would do:
- * what is left of a large number after its subtraction would look like rows.
+ * An array of numbers. `add` adds a number to all elements of a range. Nothing is ever subtracted.
+ * An array of differences would subtract, and the rounding error that remains of a large number
+ * would look like rows.
  */
 private[sparkzorder] final class RangeSums(length: Int) {
-  // a binary tree over the row: node n stands for nodes 2n and 2n + 1, leaf i is node length + i
+  // a binary tree over the array: a number in node n counts for nodes 2n and 2n + 1; leaf i is node
+  // length + i
   private val nodes = new Array[Double](2 * length)
 
   /** Adds `x` to the numbers `from` to `to`, both included. */

@@ -75,15 +75,19 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
   private def command(s: OptimizeTable, target: Target): LogicalPlan =
     OptimizeCommand(target, s.where.map(WherePredicate(_)), s.clauses)
 
-  /** A table `parquet`.`x` goes before a file of that name, as in Spark's own queries. */
+  /**
+   * True if the name is that of a table. A table `x` in a database `parquet` takes precedence over
+   * a file `x`, as in Spark's own queries.
+   */
   private def isTable(parts: Seq[String]): Boolean =
     try session.asInstanceOf[SparkLine.Session].sessionState.catalog
         .tableExists(TableIdentifier(parts.last, Some(parts.head)))
     catch { case NonFatal(_) => false }
 
   /**
-   * Delta's own reading of the statement: by the parser behind ours, or by one before ours, which
-   * has not seen the statement because of its TABLE.
+   * Delta's own plan for the statement. If Delta's parser comes after ours, `other` has the plan.
+   * If Delta's parser comes before ours, it did not recognise the statement with the word TABLE.
+   * Then the outermost parser of the session parses the text without TABLE.
    */
   private def deltas(other: OtherParser): Option[LogicalPlan] = other.plan.orElse {
     val outermost = SparkLine.session(session).sessionState.sqlParser
@@ -94,7 +98,10 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     try target.isDelta(SparkLine.session(session).sessionState.newHadoopConf())
     catch { case NonFatal(_) => false }
 
-  /** Tables of other extensions are told by their class: their jars need not be there. */
+  /**
+   * The format of another extension's table, from the name of the table's class. The jars of the
+   * extension need not be on the class path.
+   */
   private def format(table: Table): String = {
     val name = table.getClass.getName.toLowerCase(java.util.Locale.ROOT)
     Seq("delta", "iceberg", "hudi").find(name.contains).getOrElse(table.getClass.getSimpleName)

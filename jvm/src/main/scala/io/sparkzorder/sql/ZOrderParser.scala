@@ -32,8 +32,9 @@ import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
 /**
  * Reads the statements of spark-zorder and hands every other text, untouched, to the next parser.
  *
- * A text that our grammar does not accept goes to the next parser too. Only when that one refuses it
- * and the text begins like one of our statements, the error is ours: it points to the right place.
+ * A text that our grammar does not accept goes to the next parser too. If the next parser refuses
+ * the text as well, and the text begins like a statement of spark-zorder, this parser throws its
+ * own error, because that error points to the right place.
  *
  * @param delegate the next parser: Spark's, or that of another extension
  */
@@ -53,7 +54,8 @@ class ZOrderParser(override val delegate: ParserInterface) extends ParserInterfa
       val tokens = ZOrderParser.tokens(substituted)
       ZOrderParser.tree(tokens) match {
         case Right(tree) =>
-          // parsed at once, so that Delta's reading of its own OPTIMIZE is at hand for its tables
+          // The next parser parses OPTIMIZE now, so that Delta's own plan is at hand if the table
+          // is a Delta table.
           val builder =
             new ZOrderAstBuilder(
               tokens,
@@ -101,7 +103,10 @@ private object ZOrderParser {
 
   def enabled: Boolean = Settings.ofSession(Settings.Enabled)
 
-  /** Cheap and never wrong about a text of ours: most statements are not even tokenised. */
+  /**
+   * True if the text contains a keyword of spark-zorder. After this cheap test most other
+   * statements are not even tokenised.
+   */
   def mayBeOurs(text: String): Boolean = keyword.matcher(text).find()
 
   def substitute(text: String): String = new VariableSubstitution().substitute(text)
@@ -125,7 +130,7 @@ private object ZOrderParser {
     catch { case e: SyntaxError => Left(syntaxError(e.token, e.getMessage)) }
   }
 
-  /** The words that no other parser's statements begin with. */
+  /** True if the text begins like a statement of spark-zorder, so that its syntax error is ours. */
   def beginsLikeOurs(tokens: CommonTokenStream): Boolean =
     visible(tokens).take(8).map(upper).toList match {
       case "OPTIMIZE" :: _ => true
@@ -156,7 +161,7 @@ private object ZOrderParser {
       throw new SyntaxError(offendingSymbol.asInstanceOf[Token], message)
   }
 
-  /** An error of Spark's kind that points to a token. */
+  /** A syntax error like Spark's own that points to a token. */
   def syntaxError(at: Token, message: String): ParseException = {
     val ctx = new ParserRuleContext()
     ctx.start = at

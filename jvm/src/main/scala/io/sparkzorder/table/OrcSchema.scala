@@ -20,18 +20,18 @@ import io.sparkzorder.util.ColumnLookup
 /**
  * A leaf column of an ORC file.
  *
- * @param types its type there, with its number
- * @param primitive the Parquet type in which its statistics are given
- * @param isRepeated inside a list or map, where it has many values a row
+ * @param types the type of the column in the file; it also holds the column's number
+ * @param primitive the Parquet type in which the statistics of the column are given
+ * @param isRepeated true inside a list or map, where a row has many values
  */
 final case class OrcLeaf(types: TypeDescription, primitive: PrimitiveType, isRepeated: Boolean) {
   def id: Int = types.getId
 }
 
 /**
- * The schema of an ORC file in three languages: as the file has it, as Spark reads it, and as Parquet
- * would write it. Footers of both formats are described in Parquet's types, so that the same code
- * compares them, describes layouts by them and makes index entries of them.
+ * The schema of an ORC file in three forms: as the file stores it, as Spark reads it, and as
+ * Parquet would write it. Footers of both formats are described with Parquet types. So the same
+ * code compares them, describes layouts and makes index entries for both formats.
  *
  * @param leaves in the order of `parquet.getColumns`
  */
@@ -41,34 +41,35 @@ final class OrcSchema private (
     val parquet: MessageType,
     val leaves: IndexedSeq[OrcLeaf]) {
 
-  /** Name of the first column whose values are times on the clock of the writer. */
+  /** Name of the first TIMESTAMP column. ORC stores such values as local times of the writer. */
   def timestamp: Option[String] =
     leaves.zip(parquet.getColumns.asScala).collectFirst {
       case (leaf, column) if leaf.types.getCategory == Category.TIMESTAMP =>
         column.getPath.mkString(".")
     }
 
-  /** The leaf column of a name, in any spelling that counts as the same. */
+  /** The leaf column whose name equals `parts` under `sameName`. */
   def leaf(parts: Seq[String], sameName: (String, String) => Boolean): Option[OrcLeaf] =
     ColumnLookup.position(parquet, parts, sameName).map(leaves(_))
 }
 
 object OrcSchema {
-  // the names of settings are those of Parquet's writer, which writes nothing here
+  // The converter needs settings of Parquet's writer, but nothing is written as Parquet here.
   private val converter = new SparkToParquetSchemaConverter(
     writeLegacyParquetFormat = false,
     outputTimestampType = ParquetOutputTimestampType.TIMESTAMP_MICROS,
     useFieldId = false)
 
   /**
-   * @param file for messages
-   * @throws java.io.IOException when its columns have no names
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE for a type that Spark does
-   *   not read
+   * @param file path of the file, for messages
+   * @throws java.io.IOException when the columns of the file have no names
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE for a type that Spark
+   *   does not read
    */
   def of(types: TypeDescription, file: String): OrcSchema = {
     val names = types.getFieldNames.asScala
-    // Spark finds these by their positions in the table, and anything may stand there
+    // Spark reads columns named _col0, _col1, ... by their positions in the table. The table may
+    // have any column at such a position.
     if (names.nonEmpty && names.forall(_.startsWith("_col"))) {
       throw new IOException(
         s"its columns have no names (${names.take(2).mkString(", ")}, ...), as old versions of " +
@@ -114,7 +115,10 @@ object OrcSchema {
       case _ => Seq(t -> isRepeated)
     }
 
-  /** Without the notes of CHAR and VARCHAR, which belong to tables. */
+  /**
+   * Removes the metadata with which Spark marks CHAR and VARCHAR types. The metadata belongs in the
+   * schemas of tables.
+   */
   private def withoutNotes(t: DataType): DataType = t match {
     case s: StructType =>
       StructType(s.fields.map(f => StructField(f.name, withoutNotes(f.dataType))))

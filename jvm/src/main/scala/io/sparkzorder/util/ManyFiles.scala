@@ -9,13 +9,14 @@ import java.util.concurrent.atomic.{
 }
 
 /**
- * Does one thing with each of many files, several at a time: a call to a file system is mostly waiting.
- * The caller works too, so what runs here may use this for its own files.
+ * Applies a function to many files, several at a time, because a call to a file system mostly
+ * waits. The calling thread works too. So a function that runs here may use this object for files
+ * of its own without waiting for a free thread.
  */
 private[sparkzorder] object ManyFiles {
   private val Threads = 16
 
-  /** Of fewer files the threads are not worth it. */
+  /** For fewer items than this, threads are not worth their cost. */
   private val Few = 16
 
   private lazy val pool = Executors.newFixedThreadPool(
@@ -29,7 +30,10 @@ private[sparkzorder] object ManyFiles {
       }
     })
 
-  /** The results in the order of the items; the first failure is thrown when nothing runs any more. */
+  /**
+   * Returns the results in the order of the items. If a call fails, throws the first failure after
+   * all running calls have ended.
+   */
   def map[A, B](items: Seq[A])(f: A => B): Seq[B] =
     if (items.size < Few) items.map(f)
     else {
@@ -38,7 +42,10 @@ private[sparkzorder] object ManyFiles {
       items.indices.map(results.get(_).get)
     }
 
-  /** The first problem that is found. After that no further item is begun. */
+  /**
+   * Returns the first problem among those found. After a problem is found, no further item is
+   * begun.
+   */
   def firstProblem[A](items: Seq[A])(f: A => Option[String]): Option[String] =
     if (items.size < Few) items.iterator.flatMap(f(_)).take(1).toList.headOption
     else {
@@ -75,7 +82,10 @@ private[sparkzorder] object ManyFiles {
     Option(failure.get).foreach(throw _)
   }
 
-  /** Who works on some items; who has not begun when it closes never will. */
+  /**
+   * The threads that work on some items. A thread that has not begun when the crew closes never
+   * begins.
+   */
   private final class Crew {
     private var active = 0
     private var closed = false
@@ -94,7 +104,7 @@ private[sparkzorder] object ManyFiles {
       }
     }
 
-    /** Waits until nobody works. */
+    /** Lets no further thread begin, and waits until no thread works. */
     def close(): Unit = synchronized {
       closed = true
       while (active > 0) wait()

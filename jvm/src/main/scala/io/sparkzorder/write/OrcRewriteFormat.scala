@@ -16,12 +16,13 @@ import org.apache.spark.sql.execution.datasources.orc.{OrcFileFormat, OrcSeriali
 import org.apache.spark.sql.types.StructType
 
 /**
- * How a rewritten ORC file looks.
+ * The form of a rewritten ORC file.
  *
- * @param types ORC schema, that of the inputs
+ * @param types ORC schema of the file, made from the schemas of the inputs by `OrcOutput`
  * @param keyValues user metadata of the inputs, without Spark's own
- * @param units sizes of stripes, which are its row groups, and strides, which are its pages
- * @param settings of ORC's writer that the table has, such as columns of Bloom filters
+ * @param units sizes of stripes and strides; stripes are the row groups of ORC, strides are its
+ *   pages
+ * @param settings settings of the table for ORC's writer, such as the columns of Bloom filters
  */
 final case class OrcSpec(
     types: TypeDescription,
@@ -40,13 +41,13 @@ private final class OrcRewriteFormat(spec: OrcSpec) extends OrcFileFormat {
       job: Job,
       options: Map[String, String],
       dataSchema: StructType): OutputWriterFactory = {
-    // sets the job up as for any ORC write; only the writer itself is ours
+    // Spark's own format sets the job up as for any ORC write. Only the writer itself is ours.
     val sparks = super.prepareWrite(session, job, options, dataSchema)
     val conf = job.getConfiguration
     spec.settings.foreach { case (key, value) => conf.set(key, value) }
     OrcConf.STRIPE_SIZE.setLong(conf, spec.units.rowGroupBytes)
     OrcConf.STRIPE_ROW_COUNT.setLong(conf, spec.units.rowGroupRows.toLong)
-    // where these are switched off, nothing could be skipped in the files
+    // Row indexes are always written. Without row indexes, nothing could be skipped inside a file.
     OrcConf.ENABLE_INDEXES.setBoolean(conf, true)
     OrcConf.ROW_INDEX_STRIDE.setLong(conf, spec.units.pageRows.toLong)
     new OrcRewriteFactory(sparks, spec.types, Map(spec.keyValues.toSeq: _*))

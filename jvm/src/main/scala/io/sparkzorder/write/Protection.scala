@@ -15,11 +15,11 @@ import org.apache.hadoop.fs.permission.{
 /**
  * Who may read a file.
  *
- * @param bits of the owner, the group and all others; with an access control list the group's bits are
- *   those of its mask, as Hadoop shows them
- * @param entries of the access control list; none when the bits say all
- * @param group None when several files have several
- * @param owner None when several files have several
+ * @param bits permission bits of the owner, the group and all others; if there is an access control
+ *   list, the group's bits are the mask of the list, as Hadoop shows them
+ * @param entries entries of the access control list; empty if there are only the bits
+ * @param group None for several files with different groups
+ * @param owner None for several files with different owners
  */
 private[write] final case class Protection(
     bits: FsPermission,
@@ -27,7 +27,10 @@ private[write] final case class Protection(
     group: Option[String],
     owner: Option[String]) {
 
-  /** The bits of a file that has another group: its members were others before. */
+  /**
+   * The bits of a file whose group is `actual`. If `actual` is another group, its members had the
+   * rights of all others before. So the group's bits then allow only what all others may do too.
+   */
   def bitsFor(actual: String): FsPermission =
     if (group.contains(actual)) bits
     else {
@@ -44,14 +47,16 @@ private[write] object Protection {
   def of(status: FileStatus, entries: Seq[AclEntry]): Protection =
     Protection(
       new FsPermission(status.getPermission.toShort),
-      // a directory's defaults are for what is made in it
+      // default entries of a directory apply to files that are made in it, not to the directory
       entries.filter(_.getScope == AclEntryScope.ACCESS),
       Some(status.getGroup),
       Some(status.getOwner))
 
   /**
-   * What all of them allow; None when one of them is not known, or there are none. Lists that differ
-   * are dropped, and nobody gets more by that: an entry may also have denied what the bits allow.
+   * Returns a protection that allows only what every protection of `all` allows. None if one of
+   * them is not known, or `all` is empty. If the protections differ, the access control lists are
+   * dropped. Nobody gets more rights by that: where an entry denied what the bits allow,
+   * `withoutEntries` reduces the bits.
    */
   def common(all: Seq[Option[Protection]]): Option[Protection] = {
     val known = all.flatten.distinct
@@ -65,7 +70,8 @@ private[write] object Protection {
         Nil,
         if (groups.size == 1) groups.headOption else None,
         if (known.map(_.owner).distinct.size == 1) known.head.owner else None)
-      // a member of one of the groups was another to the files of the other group
+      // A member of one group was among all others for the files of the other groups. So the
+      // group's bits allow only what all others may do too.
       Some(if (groups.size == 1) one else one.copy(bits = one.bitsFor("")))
     }
   }

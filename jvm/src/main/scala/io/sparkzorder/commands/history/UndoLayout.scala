@@ -19,7 +19,7 @@ import io.sparkzorder.log.{Committer, Publisher, Record, RunHistory, Undo, UndoC
 import io.sparkzorder.table.{DataFile, Target}
 import io.sparkzorder.table.stats.FooterReader
 
-/** UNDO LAYOUT: puts the inputs of the last run back. */
+/** UNDO LAYOUT: puts back the files that the last run replaced. */
 case object UndoLayout extends TableAction {
   override def statement: String = "UNDO LAYOUT"
   override def description(target: Target): String = s"UndoLayout ${target.name}"
@@ -34,7 +34,7 @@ case object UndoLayout extends TableAction {
     .add("numRows", LongType, nullable = false)
     .add("retainedUntil", TimestampType, nullable = false)
 
-  /** @param record of the undo */
+  /** @param record the record that the undo has committed */
   private[sparkzorder] def row(path: String, record: Record, retainedUntilMs: Long): Row = {
     val added = record.changes.flatMap(_.added)
     val removed = record.changes.flatMap(_.replaced)
@@ -54,8 +54,9 @@ case object UndoLayout extends TableAction {
 }
 
 /**
- * One UNDO LAYOUT: claims the kept files of the last run, commits a record that exchanges them for the
- * files of that run, and publishes it as any other.
+ * One UNDO LAYOUT. Claims the files that the last run replaced and that are still kept. Commits a
+ * record that exchanges the files of the last run for the kept files, and publishes the record like
+ * that of any other run.
  */
 private[sparkzorder] final class UndoExecutor(session: Session, target: Target) extends Logging {
   private val table = new TableState(session, target)
@@ -87,14 +88,18 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       UndoLayout.row(table.root.toString, record, System.currentTimeMillis() + retainMs)
     } catch {
       case t: Throwable =>
-        // after the commit the claimed files belong to the table; the next run rolls them forward
+        // After the commit the claimed files belong to the table, and the next run publishes them.
         if (!holds(_.commitOf(runId).isDefined)) claim.giveBack()
-        // files that another undo has taken look like files that cannot be read
+        // Another undo aborts this run before it takes the files. The read error that follows is
+        // not the cause.
         throw (if (holds(_.isAborted(runId))) conflict(undone) else t)
     }
   }
 
-  /** Why the undo is impossible; looks again when another undo has moved the kept files meanwhile. */
+  /**
+   * Returns why the undo is impossible, if it is. Looks again if another undo has moved the kept
+   * files meanwhile.
+   */
   @tailrec
   private def obstacle(number: Long, undone: Record): Option[String] = {
     val kept = UndoClaim.kept(state, undone.run)
@@ -130,7 +135,10 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       undone = Some(undone.run))
   }
 
-  /** Rows of the kept files by their footers; this also shows that the files can still be read. */
+  /**
+   * Number of rows of each kept file, from the footers. Reading the footers also shows that the
+   * files can still be read.
+   */
   private def rowsOf(undo: Undo): Map[String, Long] = {
     val files = undo.keptFiles.map(DataFile.alone)
     FooterReader.read(files, table.conf, target.format).map(f =>
@@ -141,7 +149,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     new Undo(state, number, undone, claim.place).obstacle
       .foreach(p => throw ZOrderErrors.conflict(target.name, p))
 
-  /** Refuses the undo, or reports a conflict when another undo of the same run was quicker. */
+  /** Refuses the undo. If another undo of the same run was quicker, reports a conflict instead. */
   private def refuse(undone: Record, problem: String): Nothing =
     throw (
       if (RunHistory.read(state).isUndone(undone.run)) conflict(undone)
@@ -151,7 +159,10 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   private def conflict(undone: Record): Throwable =
     ZOrderErrors.conflict(target.name, s"another UNDO LAYOUT of run ${undone.run} was quicker")
 
-  /** Asks the records as they are now. Unreadable records count as true, so nothing is given back. */
+  /**
+   * Tests the records as they are now. If the records cannot be read, returns true, so that the
+   * claimed files are not given back.
+   */
   private def holds(condition: RunHistory => Boolean): Boolean =
     try condition(RunHistory.read(state))
     catch { case NonFatal(_) => true }

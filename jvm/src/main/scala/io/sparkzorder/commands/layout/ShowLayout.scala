@@ -22,7 +22,7 @@ import io.sparkzorder.table.stats.{FileColumns, FooterReader}
 /**
  * SHOW LAYOUT of any target.
  *
- * @param columns name parts of FOR; empty without
+ * @param columns name parts of each column after FOR; empty if there is no FOR
  */
 final case class ShowLayout(columns: Seq[Seq[String]]) extends TargetAction {
   override def statement: String = "SHOW LAYOUT"
@@ -50,7 +50,7 @@ final case class OtherTable(name: String, format: String) extends LayoutSource
 /**
  * SHOW LAYOUT of a known target; it writes nothing.
  *
- * @see [[ShowLayoutExecutor]] for what it does
+ * @see [[ShowLayoutExecutor]] for the steps of the command
  */
 final case class ShowLayoutCommand(source: LayoutSource, columns: Seq[Seq[String]])
     extends LeafRunnableCommand {
@@ -67,8 +67,8 @@ final case class ShowLayoutCommand(source: LayoutSource, columns: Seq[Seq[String
 }
 
 /**
- * One run of SHOW LAYOUT: lists the files, reads their footers and page indexes, and describes each column.
- * No job reads data, and nothing is written.
+ * One run of SHOW LAYOUT: lists the files, reads their footers and page indexes, and describes each
+ * column. No job reads data, and nothing is written.
  */
 final class ShowLayoutExecutor(session: Session, source: LayoutSource, names: Seq[Seq[String]]) {
   private val conf = session.sessionState.newHadoopConf()
@@ -76,7 +76,10 @@ final class ShowLayoutExecutor(session: Session, source: LayoutSource, names: Se
 
   def run(): Seq[Row] = attempt(ShowLayoutExecutor.Attempts)
 
-  /** Files may be replaced between the listing and the reading: then they are listed anew. */
+  /**
+   * Makes one attempt. If a listed file is gone before it is read, lists the files again, `left`
+   * times at most.
+   */
   private def attempt(left: Int): Seq[Row] =
     try rows()
     catch {
@@ -128,7 +131,10 @@ final class ShowLayoutExecutor(session: Session, source: LayoutSource, names: Se
 
 private[sparkzorder] object ShowLayoutExecutor {
 
-  /** Files times columns above which page indexes are not read: each is two small reads. */
+  /**
+   * If the number of files times the number of columns is above this limit, page indexes are not
+   * read: each page index is two small reads.
+   */
   val MaxPageIndexes = 50000L
 
   private val Attempts = 3

@@ -16,15 +16,18 @@ import io.sparkzorder.table.{Folder, OrcFiles, OrderingColumn}
 import io.sparkzorder.table.stats.FileRange
 import io.sparkzorder.write.{OutputSpec, ParquetSpec}
 
-/** Deals rows to files by the ordering columns: samples them, and cuts each folder by its sample. */
+/**
+ * Assigns rows to files by the ordering columns: samples these columns, and cuts each folder by its
+ * sample.
+ */
 private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
     extends RewriteStrategy {
   private val columns = inputs.columns
   private val sameName = inputs.session.sessionState.conf.resolver
 
   /**
-   * A column that has no min/max in the written files cannot be an ordering column: a column that stays
-   * INT96 in Parquet, and BINARY and TIME in ORC.
+   * Refuses ordering columns that have no min/max in the written files: columns that stay INT96 in
+   * Parquet, and BINARY and TIME columns in ORC.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_COLUMN_NOT_ORDERABLE
    */
@@ -81,7 +84,10 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
       samples)
   }
 
-  /** Bytes of a row of a folder, and of a value of each ordering column, by the footers. */
+  /**
+   * Mean bytes, from the footers, of a row of a folder without its ordering columns, and of a value
+   * of each ordering column.
+   */
   private def sizes(batch: ScannedFiles, folder: Folder): RowSizes = {
     val own = batch.in(folder)
     val rows = own.map(_.rows).sum.toDouble

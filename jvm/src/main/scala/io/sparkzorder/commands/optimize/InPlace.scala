@@ -25,7 +25,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
   private val name = table.target.name
   private lazy val state = table.state
   private var lastPublished = 0L
-  // true while files may have been exchanged and the session's caches do not know
+  // true while files may have been exchanged and the session's caches do not show it yet
   private var stale = false
 
   override def path: String = table.root.toString
@@ -55,14 +55,16 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     val runId = UUID.randomUUID().toString
     val staging = state.staging(runId)
     state.create()
-    // rename needs the directory, and the commit takes its absence for a clean-up by another process
+    // Renames need the staging directory. If it is missing, the commit concludes that another
+    // process has cleaned up and fails.
     state.fs.mkdirs(staging)
-    // made before the commit: a late publisher must not make it again in an overwritten table
+    // The directory of retained files is made before the commit. A publisher that comes late must
+    // not make it, because the table may have been overwritten since.
     state.fs.mkdirs(state.retained(runId))
     try Some(exchange(plan, writer, runId, staging))
     catch {
       case t: Throwable =>
-        // after the commit the staged files belong to the table; the next run rolls them forward
+        // After the commit the staged files belong to the table, and the next run publishes them.
         if (!isCommitted(runId)) discard(runId, staging)
         throw t
     }
@@ -80,7 +82,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     val begun = System.nanoTime()
     val output = writer.write(plan, StagingPlaces(staging.toString))
     attributes.copy(plan.inputs.listed, output.footers)
-    // from the commit on readers look for new files there
+    // From the commit on, readers look for new files in the staging directory.
     attributes.protect(staging, table.root, folders)
     val cost = RunCost(
       plan.inputs.bytes,
@@ -103,7 +105,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       plan.inputs.listed.files,
       output.shuffleBytes,
       publishMs,
-      // the clock starts when the files are out, not when the record was made
+      // the retention starts when the files have been published, not when the record was made
       Some(System.currentTimeMillis() + record.retainMs))
   }
 
@@ -112,7 +114,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     stale = false
   }
 
-  // earlier batches are in the table although a later one has failed
+  // Batches before the failed one are in the table, so the session has to be refreshed.
   override def abandon(cause: Throwable): Unit =
     if (stale) Try(table.refresh()).failed.foreach(cause.addSuppressed)
 
@@ -122,7 +124,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       runId: String,
       columns: Seq[String],
       cost: RunCost): Record = {
-    // a number within the run names a file while it is retained
+    // A retained file is named by its number within the run.
     val removed = plan.inputs.files.map(_.file).zipWithIndex.groupBy(_._1.folder)
     val added = output.files.groupBy(_.footer.file.folder)
     def changeOf(folder: Folder) = FolderChange(
@@ -151,7 +153,10 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       cost = Some(cost))
   }
 
-  /** The inputs must be as they were listed; files that came since then do not matter. */
+  /**
+   * Fails if an input was removed or overwritten since it was listed. Files that were added since
+   * do not matter.
+   */
   private def recheck(plan: BatchPlan): Unit = {
     val now = new TableLister(table.user, table.target).list().files.map(f => f.path -> f).toMap
     plan.inputs.listed.files.foreach { f =>
@@ -169,8 +174,9 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     catch { case NonFatal(_) => true } // unknown: delete nothing
 
   /**
-   * Deletes what the run made, twice: a task that is being killed may still have made a file. Retained
-   * files stay: a run that has retained files was committed, and another process is deleting its record.
+   * Deletes what the run made. Deletes the staging directory twice, because a task that is being
+   * killed may create a file after the first time. Retained files stay: they exist only if the run
+   * was committed and another process is deleting its record.
    */
   private def discard(runId: String, staging: Path): Unit =
     try {

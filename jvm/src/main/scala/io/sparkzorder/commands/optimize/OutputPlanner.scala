@@ -6,7 +6,10 @@ import io.sparkzorder.table.{CatalogTarget, OrcFiles, ParquetFiles}
 import io.sparkzorder.table.schema.{OrcOutput, OrcZones, OutputSchema, ParquetTypes}
 import io.sparkzorder.write.{FileUnits, OrcSpec, OutputSpec, ParquetSpec}
 
-/** Decides how the rewritten files look, and refuses inputs that cannot be written back as they are. */
+/**
+ * Plans schema, key-values, codec and unit sizes of the rewritten files. Refuses inputs that cannot
+ * be written back as they are.
+ */
 private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
   private val footers = inputs.files
   private val session = inputs.session.sessionState
@@ -44,7 +47,7 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
       bloomFilters)
   }
 
-  /** Settings by which the writers of the table add Bloom filters: the new files get them as well. */
+  /** The table's settings for Bloom filters. The new files get the same Bloom filters. */
   private def bloomFilters: Map[String, String] = inputs.target match {
     case CatalogTarget(table) =>
       (table.properties ++ table.storage.properties)
@@ -52,19 +55,24 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
     case _ => Map.empty
   }
 
-  /** Footer key-values on which all inputs agree; Spark's own are written anew. */
+  /**
+   * Footer key-values on which all inputs agree. Spark's own key-values are left out, because Spark
+   * writes them anew.
+   */
   private def keyValues: Map[String, String] =
     footers.map(_.keyValues.toSet).distinct.reduceOption(_ intersect _).getOrElse(Set.empty)
       .filterNot(_._1.startsWith("org.apache.spark.")).toMap
 
-  /** The codec of most bytes; the session's where no file has one. */
+  /**
+   * The codec with the most bytes in the input files. If no file has a codec, the session's codec.
+   */
   private def codec(default: => String): String = {
     val bytes = footers.flatMap(f => f.codec.map(_ -> f.file.length)).groupBy(_._1)
       .map { case (c, fs) => c -> fs.map(_._2).sum }
     if (bytes.isEmpty) default else bytes.maxBy(_._2)._1
   }
 
-  /** Mean rows of a file, where a folder smaller than a file has one file. */
+  /** Mean number of rows of a new file. A folder with fewer rows than a full file has one file. */
   private def rowsOfFile: Double = {
     val files = footers.groupBy(_.file.folder).values.map { own =>
       val rows = own.map(_.rows).sum
@@ -73,7 +81,7 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
     inputs.rows.toDouble / math.max(1L, files)
   }
 
-  /** Bytes of a row in a file before compression. */
+  /** Mean bytes of a row before compression. */
   private def bytesPerRow: Double =
     footers.map(_.uncompressed).sum.toDouble / math.max(1L, inputs.rows)
 }

@@ -8,13 +8,14 @@ import io.sparkzorder.log.Record
 import io.sparkzorder.table.DataFile
 import io.sparkzorder.util.Paths
 
-/** The files that a run rewrites, by their paths, and why. */
+/** The paths of the files that a run rewrites, and the reason for the choice. */
 private[sparkzorder] final case class RewriteSelection(files: Set[Path], reason: Option[String])
 
 /**
- * Selects the files that are new, or worth merging with new files, in a table that is clustered already.
+ * Selects files in a table that is clustered already: new files, and files that are worth merging
+ * with them.
  *
- * @param records of the table, ascending
+ * @param records records of the table, in ascending order
  */
 private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Seq[Record]) {
   private val size = inputs.settings(Settings.TargetFileSize)
@@ -51,7 +52,7 @@ private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Se
     RewriteSelection(files, Some(reason))
   }
 
-  /** Why files of earlier runs are rewritten all the same, if there are such files. */
+  /** Why files of runs with another layout are rewritten, if there are such files. */
   private def otherLayout(others: Seq[Record]): Option[String] = {
     val present = inputs.files.map(f => placeOf(f.file)).toSet
     others.reverseIterator
@@ -62,14 +63,17 @@ private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Se
       }
   }
 
-  /** Folder and name of a file as records have them. */
+  /** Folder and name of a file, in the form that records use. */
   private def placeOf(file: DataFile): (String, String) =
     (folderNames(file.folder), file.path.getName)
 
   private lazy val folderNames =
     inputs.listed.folders.map(f => f -> Paths.relative(inputs.listed.root, f.path)).toMap
 
-  /** Files that runs have made. A file counts only as its run left it: its name holds the run's id. */
+  /**
+   * The files that some runs have made. A file counts only if it has the name and length that its
+   * run recorded; the name contains the run's id.
+   */
   private final class MadeFiles(runs: Seq[Record]) {
     private val made: Map[(String, String), (String, Long)] =
       (for {
@@ -78,7 +82,7 @@ private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Se
         file <- change.added
       } yield (change.folder, file.name) -> ((record.run, file.length))).toMap
 
-    /** The run that made a file, if the file is as that run left it. */
+    /** The run that made a file. None if the length of the file has changed since. */
     def runOf(file: DataFile): Option[String] =
       made.get(placeOf(file)).collect { case (run, length) if length == file.length => run }
   }

@@ -17,7 +17,8 @@ import io.sparkzorder.ordering.{ColumnRanks, OrderedStrings}
  * [[SampledRanks]].
  *
  * One pass and one sample serve any number of columns. The sample holds only the first
- * [[SampleKeys.MaxValueBytes]] bytes of a string or binary, so large values do not make it large.
+ * [[SampleKeys.MaxValueBytes]] bytes of a string or binary, so large values do not make the sample
+ * large.
  *
  * @param children columns of orderable atomic types
  */
@@ -90,11 +91,15 @@ case class SampleKeys(
 private[sampling] object SampleKeys {
 
   /**
-   * Bounds of a column: enough for range ids of 16 bits, and small enough to send to every task.
+   * Greatest number of bounds of a column. The number is enough for range ids of 16 bits, and the
+   * bounds are few enough to be sent to every task.
    */
   val MaxBounds = 4096
 
-  /** Bytes of a string that the sample keeps: enough for paths and addresses. */
+  /**
+   * Greatest number of bytes of a string or binary that the sample keeps: enough for paths and
+   * addresses.
+   */
   val MaxValueBytes = 256
 
   private val Seed = 0x5a6f72646572L

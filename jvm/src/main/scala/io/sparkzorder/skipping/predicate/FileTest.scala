@@ -3,15 +3,19 @@ package io.sparkzorder.skipping.predicate
 import java.util.{Arrays, BitSet}
 
 /**
- * Judges for every file of an index whether a row of it may match a predicate. Named by what is kept:
- * a file is pruned only where no row can match.
+ * Decides for every file of an index whether some row of the file may match a predicate. A file is
+ * pruned only if no row can match. The names of the tests describe the rows that match, not the
+ * files that are pruned.
  */
 private[sparkzorder] sealed trait FileTest {
 
-  /** Clears the bits of `words`, one for each of `count` files, of the files in which no row can match. */
+  /**
+   * Clears the bit of each file in which no row can match. `words` has one bit for each of `count`
+   * files.
+   */
   def restrict(words: Array[Long], count: Int): Unit
 
-  /** The files, of `count`, that may hold a matching row. */
+  /** Those of `count` files that may hold a matching row. */
   final def files(count: Int): BitSet = {
     val words = FileTest.all(count)
     restrict(words, count)
@@ -29,7 +33,9 @@ private[sparkzorder] case object Never extends FileTest {
   override def restrict(words: Array[Long], count: Int): Unit = Arrays.fill(words, 0L)
 }
 
-/** A file that one test prunes is not looked at by the next. */
+/**
+ * A conjunction. Each test clears further bits among those that the tests before it have left set.
+ */
 private[sparkzorder] final case class AllOf(tests: Seq[FileTest]) extends FileTest {
   override def restrict(words: Array[Long], count: Int): Unit =
     tests.foreach(_.restrict(words, count))
@@ -56,7 +62,9 @@ private[sparkzorder] object FileTest {
     words
   }
 
-  /** A conjunction; what is unknown of it cannot take from what is known. */
+  /**
+   * A conjunction. Unknown tests are left out, because the known tests alone decide what is pruned.
+   */
   def and(tests: Seq[FileTest]): FileTest =
     if (tests.contains(Never)) Never
     else {
@@ -81,9 +89,9 @@ private[sparkzorder] object FileTest {
 /**
  * A predicate on one column.
  *
- * @param ofNulls rows match where the column is NULL
- * @param ofValues rows match for some values
- * @param ofNaN rows match where the column is NaN
+ * @param ofNulls true when rows with NULL in the column match
+ * @param ofValues true when some values of the column match
+ * @param ofNaN true when rows with NaN in the column match
  */
 private[sparkzorder] abstract class ColumnTest(
     column: ColumnDomains,
@@ -93,12 +101,14 @@ private[sparkzorder] abstract class ColumnTest(
     extends FileTest {
 
   /**
-   * Of the files from `from` to `until`, at most 64, those where a value between the bounds may match, as
-   * bits from the lowest on. The bits of files without bounds do not count.
+   * Tests the bounds of the files from `from` until `until`, at most 64 files. Bit i of the result
+   * is set if a value between the bounds of file `from + i` may match. The caller ignores the bits
+   * of files without bounds.
    */
   protected def mayMatch(from: Int, until: Int): Long
 
-  // for each value that the bits of `info` can have, whether files of it are kept: as one bit of a word
+  // Bit n of `kept` is set if a file whose `info` is n is kept whatever its bounds are. Bit n of
+  // `keptByBounds` is set if the bounds of such a file decide.
   private val kept = ColumnTest.of(alone)
   private val keptByBounds = ColumnTest.of(known => !alone(known) && hasValues(known))
 
@@ -136,7 +146,10 @@ private[sparkzorder] abstract class ColumnTest(
 
 private[sparkzorder] object ColumnTest {
 
-  /** Those of the sixteen values of `info` for which something holds, as bits. */
+  /**
+   * A word in which bit n is set if `holds(n)`, for each of the sixteen values n that `info` can
+   * have.
+   */
   private def of(holds: Int => Boolean): Int =
     (0 until 16).filter(holds).foldLeft(0)((bits, known) => bits | (1 << known))
 }

@@ -18,10 +18,11 @@ import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.log.snapshot.{FolderListing, Overlay, StateSearch}
 
 /**
- * Spark's own listing of a relation with the committed runs of OPTIMIZE laid over it.
+ * Spark's own listing of a relation, changed to show the result of every committed run of OPTIMIZE.
  *
  * @param delegate Spark's own index of the relation
- * @param table the catalog's entry, whose location spares a look at each partition directory
+ * @param table the table in the catalog; with its location, the search for state need not start at
+ *   each partition directory
  */
 private final class CommittedOverlay(
     delegate: FileIndex,
@@ -35,11 +36,12 @@ private final class CommittedOverlay(
   private def isBucketed: Boolean =
     relation.bucketSpec.isDefined && session.sessionState.conf.bucketingEnabled
 
-  /** @param partitionFilters and `dataFilters` without subqueries */
+  /** @param partitionFilters filters without subqueries, like `dataFilters` */
   def listFiles(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] = delegate match {
-    // as it does itself, but with the partitions at hand
+    // CatalogFileIndex.listFiles does the same, but does not show the index of the chosen
+    // partitions
     case catalog: CatalogFileIndex =>
       overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters)
     case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters)
@@ -50,12 +52,13 @@ private final class CommittedOverlay(
       index: InMemoryFileIndex,
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {
-    // filters on _metadata thin out the listing; Spark applies them once more after the scan
+    // Filters on _metadata would remove files from the listing, but the overlay needs all files.
+    // Spark applies these filters again after the scan.
     val onFiles = dataFilters.exists(_.references.exists {
       case FileSourceConstantMetadataAttribute(_) => true
       case _ => false
     })
-    // listed before anything is known of the state: see Overlay
+    // the files must be listed before the state is read: see Overlay
     val listed = index.listFiles(partitionFilters, if (onFiles) Nil else dataFilters)
     val roots = searchFrom(index).filter(mayHaveState)
     val changed = StateSearch.above(roots, conf).foldLeft(listed) { (files, state) =>
@@ -68,7 +71,10 @@ private final class CommittedOverlay(
     if ((changed eq listed) && onFiles) index.listFiles(partitionFilters, dataFilters) else changed
   }
 
-  /** Directories above which the state may lie: not every partition of a table of the catalog. */
+  /**
+   * The search for state goes upwards from these directories. The location of a catalog table
+   * stands for the partitions below it.
+   */
   private def searchFrom(index: InMemoryFileIndex): Seq[Path] =
     table.flatMap(_.storage.locationUri).map(new Path(_)) match {
       case Some(location) =>
@@ -79,7 +85,8 @@ private final class CommittedOverlay(
       case None => index.rootPaths
     }
 
-  // on object stores each look is a request of its own, and OPTIMIZE renames nothing there
+  // On object stores each check is one more request. OPTIMIZE replaces no files in place there,
+  // unless inPlaceSchemes names the scheme.
   private def mayHaveState(directory: Path): Boolean = {
     val scheme = Option(directory.toUri.getScheme).getOrElse("file")
     !CommittedOverlay.objectStores(scheme) || session.sessionState.conf
@@ -111,7 +118,7 @@ private object CommittedOverlay {
     Set("s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs", "tos", "swift", "wasb", "wasbs")
 }
 
-/** A listing of Spark's, by folder. */
+/** Spark's listing, grouped by folder. */
 private final class OverlaidListing(
     index: InMemoryFileIndex,
     listed: Seq[PartitionDirectory],
@@ -121,7 +128,8 @@ private final class OverlaidListing(
 
   private val partitioned = index.partitionSpec().partitionColumns.nonEmpty
 
-  // Spark lists a partition as one directory; without partitions, all files are together
+  // The listing has one PartitionDirectory for each partition. Without partitions, one
+  // PartitionDirectory has the files of all folders.
   private lazy val directories: JavaHashMap[Path, PartitionDirectory] = {
     val map = new JavaHashMap[Path, PartitionDirectory]
     listed.filter(_.files.nonEmpty).foreach { d =>
@@ -153,7 +161,10 @@ private final class OverlaidListing(
     directory.map(_.files.iterator.map(_.fileStatus))
   }
 
-  /** The listing with the runs of one table applied; the same object if they change nothing. */
+  /**
+   * Returns the listing with the runs of one table applied. Returns `listed` itself if the runs
+   * change nothing.
+   */
   def over(state: StateDirectory): Seq[PartitionDirectory] = {
     val changed = new Overlay(state).over(this)
     if (changed.isEmpty) listed
@@ -174,7 +185,7 @@ private final class OverlaidListing(
       files: Map[String, FileStatus]): Option[PartitionDirectory] = {
     val values =
       Option(directories.get(folder)).map(_.values).orElse(covered.valuesOf(folder))
-    // options choose files by their final names
+    // read options such as pathGlobFilter must see the final name of a file
     val accepted = files.toSeq.sortBy(_._1).collect {
       case (name, file) if accepts(named(file, new Path(folder, new Path(null, null, name)))) =>
         file

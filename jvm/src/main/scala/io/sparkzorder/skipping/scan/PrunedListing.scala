@@ -6,10 +6,10 @@ import org.apache.spark.sql.execution.datasources.PartitionDirectory
 import io.sparkzorder.skipping.predicate.FilePruner
 
 /**
- * A listing without the files in which no row can match. Partitions stay, also those without any file
- * left: Spark counts them.
+ * A listing without the files in which no row can match. Partitions without any file left stay in
+ * the listing, because Spark counts partitions.
  *
- * @param metrics None where no index could be asked
+ * @param metrics None if there was no index to ask
  */
 final case class PrunedListing(
     directories: Seq[PartitionDirectory],
@@ -46,10 +46,11 @@ object PrunedListing {
 /**
  * How many files of one directory of a listing were pruned, and by what.
  *
- * @param values of the partition
- * @param files before skipping
- * @param pruned files that the predicates on each name prune; a file counts for the first of them alone
- * @param noEntry files that are read because the index does not know them as they are
+ * @param values values of the partition columns
+ * @param files number of files before skipping
+ * @param pruned number of files that the predicates on each name prune; a file that the predicates
+ *   on several names prune counts for the first name alone
+ * @param noEntry number of files that are read because the index has no up-to-date entry for them
  */
 final case class DirectoryMetrics(
     values: InternalRow,
@@ -64,7 +65,10 @@ final case class DirectoryMetrics(
  */
 final case class SkippingMetrics(names: IndexedSeq[String], directories: Seq[DirectoryMetrics]) {
 
-  /** Files that Spark would read without the index: those of the partitions that it has chosen. */
+  /**
+   * Files that Spark would read without the index: all files of the partitions that Spark has
+   * chosen.
+   */
   val total: Long = directories.map(_.files.toLong).sum
 
   /** Files that the predicates on each name prune. */
@@ -76,10 +80,10 @@ final case class SkippingMetrics(names: IndexedSeq[String], directories: Seq[Dir
   /** Files that are read. */
   val kept: Long = total - pruned
 
-  /** Of the files that are read, those of which the index knows nothing. */
+  /** Number of files that are read because the index has no up-to-date entry for them. */
   val noEntry: Long = directories.map(_.noEntry.toLong).sum
 
-  /** The same for some partitions. */
+  /** The metrics of some partitions, given by their values. */
   def of(values: Iterator[InternalRow]): SkippingMetrics = {
     val chosen = values.toSet
     copy(directories = directories.filter(d => chosen(d.values)))

@@ -18,15 +18,15 @@ import io.sparkzorder.table.OrcSchema
 import io.sparkzorder.table.stats.{FooterReader, OrcFooters, ScannedFile}
 
 /**
- * The ORC schema of rewritten files: where all inputs agree on a column, its type exactly as it is
- * (CHAR and VARCHAR, attributes); where they differ, what Spark's writer makes of the Spark type that
- * holds them all.
+ * The ORC schema of rewritten files. If all inputs have the same type for a column, the new files
+ * have exactly this type, with CHAR, VARCHAR and attributes. If the types differ, the new files
+ * have the type that Spark's writer makes from the common Spark type of all inputs.
  *
- * @param sameName how names are compared
+ * @param sameName true for two names that count as equal
  */
 final class OrcOutput(sameName: (String, String) => Boolean) {
 
-  /** @param inputs at least one for each distinct schema of the inputs */
+  /** @param inputs schemas of the input files; one of several equal schemas is enough */
   def of(schema: StructType, inputs: Seq[OrcSchema]): TypeDescription =
     combine(schema, OrcUtils.orcTypeDescription(schema), inputs.map(_.types))
 
@@ -53,7 +53,7 @@ final class OrcOutput(sameName: (String, String) => Boolean) {
     }
   }
 
-  /** With the attributes that all inputs have. */
+  /** Gives `made` the attributes that all inputs have with the same value, and no others. */
   private def withAttributes(
       made: TypeDescription,
       found: Seq[TypeDescription]): TypeDescription = {
@@ -100,8 +100,8 @@ final class OrcOutput(sameName: (String, String) => Boolean) {
 object OrcOutput {
 
   /**
-   * Refuses a file whose timestamps may have nanoseconds, which Spark cuts off: ORC's type has them, and
-   * only of files that Spark wrote is it known that they have none.
+   * Refuses a file whose timestamps may have nanoseconds, because Spark would cut the nanoseconds
+   * off. ORC's TIMESTAMP has nanoseconds. Only files that Spark wrote surely have none.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and file
    */
@@ -118,14 +118,16 @@ object OrcOutput {
 }
 
 /**
- * The zones in which ORC files were written. A TIMESTAMP of ORC is a time on the clock of its writer.
- * Reading it in another zone and writing it back there loses what that zone's clock does not show: the
- * hour that daylight saving skips, and which of two equal hours was meant.
+ * The time zones in which ORC files were written. A TIMESTAMP of ORC is a local time of its writer.
+ * OPTIMIZE reads and writes such times in one zone. If this zone is not the zone of the writer,
+ * OPTIMIZE loses two kinds of times: times in an hour that daylight saving skips in this zone, and
+ * times in an hour that occurs twice.
  */
 object OrcZones {
 
   /**
-   * Refuses files of another zone than this JVM's, which is assumed to be the zone of the tasks as well.
+   * Refuses files from a zone with other rules than the zone of this JVM. The tasks are assumed to
+   * run in the zone of this JVM too.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and file
    */
@@ -147,7 +149,10 @@ object OrcZones {
     }
   }
 
-  /** The zones of all stripes: a file can be concatenated from the stripes of several writers. */
+  /**
+   * The zones of all stripes, because a file can be concatenated from the stripes of several
+   * writers.
+   */
   private def zonesOf(reader: Reader): Seq[TimeZone] = {
     val root = Array.tabulate(reader.getSchema.getMaximumId + 1)(_ == 0)
     val rows = reader.rows(reader.options.include(root)).asInstanceOf[RecordReaderImpl]

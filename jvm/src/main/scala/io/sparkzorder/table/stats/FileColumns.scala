@@ -8,26 +8,26 @@ import org.apache.spark.sql.sparkzorder.SparkPrivate
 import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrderingColumn, ParquetFiles}
 
 /**
- * The rows of a storage unit (a file, a row group or stripe, a page or stride) and the statistics of one
- * column in it.
+ * The number of rows of a storage unit, and the statistics of one column in the unit. A storage
+ * unit is a file, a row group or stripe, a page or stride.
  *
- * @param stats with bounds as Catalyst values
+ * @param stats statistics whose bounds are Catalyst values
  */
 final case class UnitStats(rows: Long, stats: ColumnStats) {
 
-  /** True when its min and max tell which queries need not read it. */
+  /** True when the statistics can show that a query need not read the unit. */
   private[stats] def says: Boolean = stats.onlyNulls || stats.range.isDefined
 }
 
 /**
- * The statistics of one column in one file and in its units; no row is read.
+ * The statistics of one column in one file and in the units of the file. No row is read for them.
  *
  * @param stored false when the file lacks the column, so that every row is NULL there
  * @param whole the file as one unit
- * @param rowGroups in their order
- * @param pages in their order; a page without bounds of its own has those of its row group. None when the
- *   page indexes were not read
- * @param pagesSay true when pages were read and each has statistics of its own
+ * @param rowGroups the row groups in the order of the file
+ * @param pages the pages in the order of the file; a page without statistics of its own has those
+ *   of its row group; None when the page indexes were not read
+ * @param pagesSay true when pages were read and every page has statistics of its own
  */
 final case class FileColumn(
     stored: Boolean,
@@ -36,13 +36,16 @@ final case class FileColumn(
     pages: Option[IndexedSeq[UnitStats]],
     pagesSay: Boolean) {
 
-  /** Number of NULLs, if every row group has it. */
+  /** Number of NULLs; None if it is not known for every row group. */
   def nulls: Option[Long] = if (whole.stats.nulls < 0) None else Some(whole.stats.nulls)
 
   /** The smallest units with statistics of their own. */
   def finest: IndexedSeq[UnitStats] = if (pagesSay) pages.get else rowGroups
 
-  /** The same of a file that lacks the column, whose rows have a default value instead of NULL. */
+  /**
+   * The statistics if the file lacks a column that has a default value. The rows then have this
+   * value instead of NULL, so the statistics are unknown.
+   */
   def withDefault: FileColumn = {
     def unknown(unit: UnitStats) = unit.copy(stats = ColumnStats.unknown)
     FileColumn(
@@ -56,7 +59,10 @@ final case class FileColumn(
 
 private[stats] object FileColumn {
 
-  /** @param pages of each row group, none where it has no page index; None when they were not read */
+  /**
+   * @param pages the pages of each row group, empty if it has no page index; None when page indexes
+   *   were not read
+   */
   def of(
       whole: UnitStats,
       rowGroups: IndexedSeq[UnitStats],
@@ -67,7 +73,10 @@ private[stats] object FileColumn {
     pages.map(rowGroups.zip(_).flatMap { case (group, own) => filled(group, own) }),
     pages.exists(all => all.nonEmpty && all.forall(p => p.nonEmpty && p.forall(_.says))))
 
-  /** A column that the file lacks is NULL in every row; it has no page, but the rows of its row groups. */
+  /**
+   * A column that the file lacks is NULL in every row. It has no pages, so the row groups stand for
+   * pages.
+   */
   def absent(rowsOfGroups: IndexedSeq[Long], withPages: Boolean): FileColumn = {
     def nulls(rows: Long) = UnitStats(rows, ColumnStats.onlyNulls(rows))
     val groups = rowsOfGroups.map(nulls)
@@ -96,7 +105,8 @@ object FileColumns {
   /**
    * Reads files, several at once.
    *
-   * @param withPages also the page indexes, two more small reads for each column and row group
+   * @param withPages true to read the page indexes too: two more small reads for each column and
+   *   row group
    * @param format of the files; row groups are stripes in ORC, and pages are strides
    * @return one entry for each file, in their order
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
@@ -111,7 +121,8 @@ object FileColumns {
       format: DataFormat): IndexedSeq[FileColumns] = {
     val read: DataFile => FileColumns = format match {
       case ParquetFiles =>
-        // made once: making them reads Hadoop's XML files
+        // The options are built once for all files, because building them may read Hadoop's XML
+        // files.
         val options: ParquetReadOptions = HadoopReadOptions.builder(conf).build()
         file =>
           FooterReader.withFile(file, conf, options) { reader =>

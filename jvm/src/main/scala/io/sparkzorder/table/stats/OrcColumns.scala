@@ -10,7 +10,10 @@ import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.table.{DataFile, OrcLeaf, OrcSchema, OrderingColumn}
 
-/** [[FileColumns]] of ORC files: stripes stand for row groups, and the strides of the row index for pages. */
+/**
+ * Reads [[FileColumns]] of ORC files. Stripes stand for row groups, and strides of the row index
+ * for pages.
+ */
 private[sparkzorder] object OrcColumns {
 
   def read(
@@ -22,7 +25,7 @@ private[sparkzorder] object OrcColumns {
     val schema = OrcSchema.of(reader.getSchema, file.path.toString)
     val found = columns.map(c => c -> schema.leaf(c.parts, sameName)).toIndexedSeq
     val one = new OrcFileColumns(reader)
-    // the index of all columns at once: a stripe has them side by side
+    // the row indexes of all columns are read at once, because a stripe has them side by side
     val strides = if (withPages) Some(one.strides(found.flatMap(_._2))) else None
     FileColumns(
       file,
@@ -40,14 +43,17 @@ private final class OrcFileColumns(reader: Reader) {
   private val rowsOfStripes = reader.getStripes.asScala.map(_.getNumberOfRows).toIndexedSeq
   private lazy val statistics: IndexedSeq[Array[ColumnStatistics]] = {
     val found = reader.getStripeStatistics.asScala.map(_.getColumnStatistics).toIndexedSeq
-    // a file may lack those of its stripes
+    // a file may lack the statistics of its stripes
     if (found.size == rowsOfStripes.size) found
     else rowsOfStripes.map(_ => Array.empty[ColumnStatistics])
   }
 
   def absent(withPages: Boolean): FileColumn = FileColumn.absent(rowsOfStripes, withPages)
 
-  /** @param strides of each stripe, none where it has no row index; None when they were not read */
+  /**
+   * @param strides the strides of each stripe, empty if it has no row index; None when row indexes
+   *   were not read
+   */
   def column(
       leaf: OrcLeaf,
       dataType: DataType,
@@ -62,17 +68,17 @@ private final class OrcFileColumns(reader: Reader) {
       strides.map(_.map(_.map { case (n, s) => unit(n, s) })))
   }
 
-  /** The strides of each stripe with their rows, for some columns. */
+  /** Number of rows and statistics of each stride, by column and stripe. */
   def strides(leaves: Seq[OrcLeaf]): Map[OrcLeaf, IndexedSeq[Seq[(Long, ColumnStats)]]] = {
     val columns = reader.getSchema.getMaximumId + 1
     val wanted = new Array[Boolean](columns)
     leaves.foreach(l => wanted(l.id) = true)
-    // opening it reads a stripe: of the root alone, which holds nothing
+    // Opening a RecordReader reads a stripe. Only the root column is chosen, which holds no data.
     val root = Array.tabulate(columns)(_ == 0)
     val rows = reader.rows(reader.options.include(root)).asInstanceOf[RecordReaderImpl]
     try {
       val byStripe = rowsOfStripes.indices.map { s =>
-        // columns of which Bloom filters are read: none
+        // the last argument chooses the columns whose Bloom filters are read: none
         val index = rows.readRowIndex(s, wanted, new Array[Boolean](columns)).getRowGroupIndex
         leaves.map(l => l -> ofStripe(rowsOfStripes(s), l, Option(index(l.id)))).toMap
       }
@@ -86,7 +92,7 @@ private final class OrcFileColumns(reader: Reader) {
       index: Option[org.apache.orc.OrcProto.RowIndex]): Seq[(Long, ColumnStats)] = {
     val stride = reader.getRowIndexStride.toLong
     val entries = index.toSeq.flatMap(_.getEntryList.asScala)
-    // each stride but the last has the number of rows in the footer
+    // each stride has the number of rows that the footer names, but the last stride may have fewer
     if (stride <= 0 || entries.size != (rows + stride - 1) / stride) Nil
     else entries.zipWithIndex.map { case (entry, i) =>
       val n = math.min(stride, rows - i * stride)

@@ -21,8 +21,8 @@ import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrcSchema, ParquetF
 import io.sparkzorder.util.Interner
 
 /**
- * A data file and what its footer says, reduced to what OPTIMIZE needs. Footers of both formats are in
- * terms of Parquet: the schema of an ORC file is the schema that Parquet would have for it, see
+ * A data file and the part of its footer that OPTIMIZE needs. Footers of both formats are described
+ * with Parquet types. The schema of an ORC file is the schema that Parquet would have for it, see
  * [[OrcSchema]].
  *
  * @param rows number of rows
@@ -31,7 +31,8 @@ import io.sparkzorder.util.Interner
  * @param keyValues footer key-values; files with the same content share one object
  * @param codec as Spark's options name it, such as `zstd`; None for a file without data
  * @param leaves one entry for each leaf column, in the order of `schema.getColumns`
- * @param createdBy the library that wrote the file, as it calls itself; empty when it does not say
+ * @param createdBy name of the library that wrote the file, from the footer; empty if the footer
+ *   has none
  * @param orc schema of an ORC file; None for Parquet
  */
 final case class ScannedFile(
@@ -45,7 +46,7 @@ final case class ScannedFile(
     createdBy: String = "",
     orc: Option[OrcSchema] = None)
 
-/** Reads footers by each format's own reader, several at once. */
+/** Reads footers, several at once. Each format has its own reader. */
 object FooterReader {
 
   /** Reading a footer is mostly waiting, so there may be more threads than cores. */
@@ -72,7 +73,10 @@ object FooterReader {
     SparkPrivate.inParallel(files, "zorder-footers", Threads)(f => Try(read(f))).toIndexedSeq
   }
 
-  /** A function that reads one footer, on any thread. Equal objects of its footers are shared. */
+  /**
+   * A function that reads one footer, on any thread. Equal schemas and key-values of several
+   * footers share one object.
+   */
   private def footers(format: DataFormat, conf: Configuration): DataFile => ScannedFile =
     format match {
       case ParquetFiles => new ParquetFooters(conf)
@@ -82,7 +86,7 @@ object FooterReader {
   /**
    * Opens one Parquet file and closes it.
    *
-   * @param body what is read of it beside the footer
+   * @param body reads from the open file, whose footer has been read already
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
    *   naming the file
    */
@@ -110,7 +114,7 @@ object FooterReader {
       meta.getEncryptionType != FileMetaData.EncryptionType.UNENCRYPTED
 }
 
-/** Reads footers of Parquet files by parquet-hadoop's own reader. */
+/** Reads footers of Parquet files with parquet-hadoop's own reader. */
 private[sparkzorder] final class ParquetFooters(conf: Configuration)
     extends (DataFile => ScannedFile) {
   private val sharing = new Interner
