@@ -1,5 +1,6 @@
 package io.sparkzorder.log
 
+import java.lang.ref.WeakReference
 import java.util.{LinkedHashMap => JavaLinkedHashMap, Map => JavaMap}
 
 import scala.collection.mutable
@@ -120,5 +121,20 @@ private[sparkzorder] object History {
       name -> ids.filterNot(i => live.get(name).exists(_._1.length == i._1))
     }
     new FolderHistory(path, steps, live.values.toSeq, out.filter(_._2.nonEmpty).toMap)
+  }
+}
+
+/**
+ * The files of a listing, to be known again: from a listing that it holds, Spark hands out the same
+ * objects to every query. They belong to Spark and are held weakly.
+ */
+private[sparkzorder] final class SeenListing(files: Iterator[FileStatus]) {
+  private val seen = files.map(new WeakReference(_)).toArray
+
+  /** True for the same objects in the same order. */
+  def is(files: Iterator[FileStatus]): Boolean = {
+    var i = 0
+    while (i < seen.length && files.hasNext && (files.next() eq seen(i).get)) i += 1
+    i == seen.length && !files.hasNext
   }
 }

@@ -1,7 +1,7 @@
 package io.sparkzorder.protocol
 
 /** Content of a file in the model. */
-sealed trait Content
+trait Content
 
 /** Rows of a data file; `modified` stands for length and modification time together. */
 final case class Rows(rows: Seq[String], modified: Int = 0) extends Content
@@ -70,6 +70,17 @@ final case class Disk(
   def deleteTree(path: String): Disk = copy(
     files = files.filterNot(_._1.startsWith(path + "/")),
     directories = directories.filterNot(d => d == path || d.startsWith(path + "/")))
+
+  /** As `rename` of a directory: None when it is not there, or the name that it shall have is taken. */
+  def renameDirectory(from: String, to: String): Option[Disk] =
+    if (!directories(from) || directories(to) || !directories(Disk.parent(to))) None
+    else {
+      def moved(p: String) =
+        if (p == from || p.startsWith(from + "/")) to + p.drop(from.length) else p
+      Some(copy(
+        files = files.map { case (p, c) => moved(p) -> c },
+        directories = directories.map(moved)))
+    }
 
   /** None when something is in it. */
   def removeDirectory(path: String): Option[Disk] =

@@ -8,7 +8,8 @@ import scala.concurrent.{blocking, Await, ExecutionContext, Future}
 import scala.concurrent.duration.Duration
 import scala.util.Random
 
-import io.sparkzorder.protocol.Scenario
+import io.sparkzorder.protocol.{Explored, Scenario}
+import io.sparkzorder.protocol.folder.Case
 
 /**
  * `make torture`: the large scenarios of the interleaving explorer, then OPTIMIZE in children that are
@@ -24,7 +25,11 @@ object TortureBenchmark {
     val minutes = args.lift(2).map(_.toInt).getOrElse(28)
     val deadline = System.nanoTime() + minutes * 60L * 1000000000L
     val half = args.lift(3)
-    if (!half.contains("kills")) explore(Scenario.quick ++ Scenario.large)
+    if (!half.contains("kills")) {
+      explore(
+        (Scenario.quick ++ Scenario.large).map(s => s.name -> (() => s.explore())) ++
+          (Case.quick ++ Case.large).map(c => s"next: ${c.name}" -> (() => c.explore())))
+    }
     if (half.contains("interleavings")) System.exit(0)
     val base = Files.createTempDirectory("torture").toFile
     val session = TortureSession.start(base)
@@ -36,14 +41,14 @@ object TortureBenchmark {
     System.exit(if (failed == 0) 0 else 1)
   }
 
-  private def explore(scenarios: Seq[Scenario]): Unit = {
+  private def explore(scenarios: Seq[(String, () => Explored)]): Unit = {
     println("\n## Interleavings\n\n| scenario | states | transitions | ends | seconds |")
     println("| --- | --- | --- | --- | --- |")
-    scenarios.foreach { s =>
+    scenarios.foreach { case (title, explored) =>
       val start = System.nanoTime()
-      val found = s.explore()
+      val found = explored()
       val seconds = (System.nanoTime() - start) / 1e9
-      val name = if (found.complete) s.name else s"${s.name} (stopped)"
+      val name = if (found.complete) title else s"$title (stopped)"
       println(
         f"| $name | ${found.states}%,d | ${found.transitions}%,d | ${found.ends}%,d | $seconds%.1f |")
       found.violation.foreach { v =>

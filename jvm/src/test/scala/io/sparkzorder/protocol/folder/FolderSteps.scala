@@ -1,0 +1,148 @@
+package io.sparkzorder.protocol.folder
+
+import io.sparkzorder.protocol.{Finished, Program, Rows}
+import io.sparkzorder.protocol.Program._
+
+/** Where the token of a run is in a folder: it moves from the first to the second, and then to one of two. */
+object Token extends Enumeration {
+  val Waiting, Publishing, Over, Conflict, Gone = Value
+}
+
+/**
+ * What a run does in one folder; every rename is inside the folder.
+ *
+ * @param exclusive whether a rename refuses to replace what is there, as that of HDFS
+ */
+final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, change: Change) {
+  private val folder = change.folder
+  private val own = At.own(folder, run)
+  private val closed = At.closed(folder, run)
+  private val canary = At.canary(folder, run)
+  private def original(o: Old) = s"$folder/${o.name}"
+  private def visible(a: New) = s"$folder/${a.name}"
+  private def kept(in: String, o: Old) = s"$in/_old_${o.index}"
+  private def hidden(in: String, a: New) = s"$in/_new_${a.index}"
+
+  /** Where the run's token is: it moves in this order, and so it is looked for. */
+  def token: Program[Token.Value] = {
+    val places = Seq(
+      s"$own/_canary" -> Token.Waiting,
+      canary -> Token.Publishing,
+      s"$own/_finished" -> Token.Over,
+      s"$own/_conflict" -> Token.Conflict,
+      s"$closed/_conflict" -> Token.Conflict)
+    val order = if (fault == Fault.TokenBackwards) places.reverse else places
+    first(order) { case (path, t) => exists(path).map(if (_) Some(t) else None) }
+      .map(_.getOrElse(Token.Gone))
+  }
+
+  /** What somebody did to an input since the commit, if anything. */
+  def changedInput: Program[Option[String]] = first(change.old) { o =>
+    content(original(o)).flatMap {
+      case Some(c) if c == o.content => Finished(None)
+      case now => keptAs(o, now)
+    }
+  }
+
+  def missingNew: Program[Option[String]] = first(change.added) { a =>
+    exists(hidden(own, a)).flatMap {
+      case true => Finished(None)
+      case false => exists(visible(a)).map(if (_) None else Some("new file missing"))
+    }
+  }
+
+  val isRevealing: Program[Boolean] = any(change.added)(a => exists(visible(a)))
+
+  def showCanary: Program[Boolean] =
+    if (fault == Fault.NoCanary) Finished(true) else move(s"$own/_canary", canary)
+
+  val hasCanary: Program[Boolean] =
+    if (fault == Fault.NoCanary) Finished(true) else exists(canary)
+
+  def hide: Program[Option[String]] = first(change.old) { o =>
+    for {
+      before <- content(original(o))
+      _ <- if (before.contains(o.content)) move(original(o), kept(own, o)) else Finished(false)
+      problem <- keptAs(o, before)
+    } yield problem
+  }
+
+  /** None when every new file that is there is visible, else why it stopped. */
+  def reveal: Program[Option[String]] = first(change.added) { a =>
+    hasCanary.flatMap {
+      case false => Finished(Some("canary gone"))
+      case true =>
+        for {
+          _ <- move(hidden(own, a), visible(a))
+          still <- hasCanary
+        } yield if (still) None else Some("canary gone")
+    }
+  }
+
+  /**
+   * True when somebody has removed a new file that was visible, or is about to be. The others stay: old
+   * files that come back would double what that somebody wrote instead.
+   */
+  val lacksNew: Program[Boolean] = any(change.added)(a => exists(visible(a)).map(!_))
+
+  /** The end of a folder that was published. */
+  def finish: Program[Boolean] =
+    if (fault == Fault.NoCanary) {
+      move(s"$own/_canary", s"$own/_finished").flatMap(_ => Finished(true))
+    } else move(canary, s"$own/_finished")
+
+  /** Takes the token for a conflict; nobody can finish the folder after that. */
+  def decide: Program[Unit] = move(s"$own/_canary", s"$own/_conflict").flatMap {
+    case true => unit
+    case false => move(canary, s"$own/_conflict").map(_ => ())
+  }
+
+  /** @param restore whether the replaced files come back: nobody has overwritten the folder */
+  def resolve(restore: Boolean): Program[Unit] = {
+    val in = if (fault == Fault.OpenDoor) own else closed
+    for {
+      _ <- if (fault == Fault.OpenDoor) Finished(false) else moveDirectory(own, closed)
+      _ <- each(change.added) { a =>
+        content(visible(a)).flatMap(c =>
+          if (c.contains(a.content)) move(visible(a), hidden(in, a)) else Finished(false))
+      }
+      _ <- if (!restore || fault == Fault.NothingBack) unit
+      else each(change.old) { o =>
+        exists(original(o)).flatMap(if (_) Finished(false) else move(kept(in, o), original(o)))
+      }
+      _ <- each(change.added)(a => Program.change("delete new")(_.delete(hidden(in, a))))
+      // of a folder whose overwriter has failed half way: it took our directory, and not this
+      _ <- Program.change("delete canary")(_.delete(canary))
+      _ <- if (fault == Fault.OpenDoor) unit
+      else Program.change("delete token and directory") { d =>
+        if (d.list(closed).exists(_.forall(_ == "_conflict")) && restore) d.deleteTree(closed)
+        else d
+      }
+    } yield ()
+  }
+
+  private def keptAs(o: Old, before: Option[Rows]): Program[Option[String]] =
+    content(kept(own, o)).flatMap {
+      case Some(c) if c == o.content || fault == Fault.NoLookAfterMove => Finished(None)
+      case Some(_) =>
+        for {
+          there <- exists(original(o))
+          _ <- if (there) Finished(false) else move(kept(own, o), original(o))
+        } yield Some("overwritten")
+      case None => Finished(Some(if (before.isDefined) "overwritten" else "removed"))
+    }
+
+  private def exists(path: String): Program[Boolean] =
+    look("exists")(d => d.get(path).isDefined || d.directories(path))
+
+  private def content(path: String): Program[Option[Rows]] = look("status")(_.rows(path))
+
+  private def move(from: String, to: String): Program[Boolean] =
+    step(s"rename ${from.split('/').last} to ${to.split('/').last}")(d =>
+      if (exclusive && d.get(to).isDefined) (d, false)
+      else d.rename(from, to).map(_ -> true).getOrElse(d -> false))
+
+  private def moveDirectory(from: String, to: String): Program[Boolean] =
+    step(s"rename directory ${from.split('/').last}")(d =>
+      d.renameDirectory(from, to).map(_ -> true).getOrElse(d -> false))
+}

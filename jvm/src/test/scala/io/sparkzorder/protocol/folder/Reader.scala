@@ -1,0 +1,124 @@
+package io.sparkzorder.protocol.folder
+
+import scala.util.Try
+
+import io.sparkzorder.protocol.{Failed, Finished, Forget, Program, Rows}
+import io.sparkzorder.protocol.Program._
+
+/** Those who only read; the result is the rows that they got. */
+object Reader {
+
+  /** Without the extension: a listing in two halves, as of a large directory, and then each file. */
+  def plain(folder: String): Program[Seq[String]] = for {
+    early <- names(folder, _ < "m")
+    late <- names(folder, _ >= "m")
+    rows <- each(early ++ late)(n => open(s"$folder/$n"))
+  } yield rows.flatten
+
+  private def names(folder: String, half: String => Boolean) =
+    look("list")(d => d.list(folder).getOrElse(Nil).filter(At.isVisible).filter(half))
+
+  private def open(path: String): Program[Seq[String]] = look("open")(_.rows(path)).flatMap {
+    case Some(content) => Finished(content.rows)
+    case None => Failed("FileNotFoundException")
+  }
+
+  /** With the extension: a listing of any age, the records, and where the files of open runs are. */
+  def read(folder: String): Program[Seq[String]] = for {
+    listed <- look("list")(d =>
+      d.list(folder).getOrElse(Nil).filter(At.isVisible)
+        .flatMap(n => d.rows(s"$folder/$n").map(n -> _)).toMap)
+    rows <- attempt(folder, listed)
+  } yield rows
+
+  private case class Seen(run: Run, done: Boolean, conflict: Boolean)
+
+  private val records: Program[Seq[Seen]] = look("records") { d =>
+    val names = d.list(At.commits).getOrElse(Nil)
+    names.flatMap(n => Try(n.drop(1).toInt).toOption.map(i => i -> d.get(At.record(i)))).collect {
+      case (i, Some(r: Numbered)) if !r.aborts =>
+        Seen(r.run, d.get(At.done(i)).isDefined, d.get(At.conflict(i)).isDefined)
+    }
+  }
+
+  private def attempt(folder: String, listed: Map[String, Rows]): Program[Seq[String]] = for {
+    before <- records
+    laid <- lay(folder, listed, before.toList)
+    after <- records
+    rows <- if (before != after) Forget(("again", listed), attempt(folder, listed))
+    else {
+      // where a file is nowhere, the listing is left as it is: opening the old files fails
+      val paths = laid.getOrElse(listed.keys.toSeq.sorted.map(n => s"$folder/$n"))
+      Forget(("open", paths), each(paths)(open).map(_.flatten))
+    }
+  } yield rows
+
+  private type Paths = Option[Seq[String]]
+
+  private def lay(folder: String, listed: Map[String, Rows], runs: List[Seen]): Program[Paths] =
+    runs.flatMap(s => s.run.changes.filter(_.folder == folder).map(s -> _)) match {
+      case Nil => Finished(None)
+      case (seen, change) :: _ =>
+        val token =
+          if (seen.done && !seen.conflict) Finished(Token.Over)
+          else new FolderSteps(Fault.None, false, seen.run.id, change).token
+        token.flatMap {
+          // what is done with a conflict and has no token is settled: its folder is as it was listed
+          case Token.Gone => settled(folder, seen, change, listed)
+          case Token.Conflict => conflict(folder, seen, change, listed)
+          case _ => exchanged(folder, seen, change, listed)
+        }
+    }
+
+  private def exchanged(
+      folder: String,
+      s: Seen,
+      c: Change,
+      listed: Map[String, Rows]): Program[Paths] = {
+    val own = At.own(folder, s.run.id)
+    val rest = listed.collect {
+      case (n, r)
+          if !c.old.exists(o => o.name == n && o.content == r) && !c.added.exists(_.name == n) =>
+        s"$folder/$n"
+    }.toSeq
+    val touched = c.old.exists(o => listed.get(o.name).contains(o.content))
+    if (s.done && !touched && c.added.forall(a => listed.contains(a.name))) Finished(None)
+    else located(
+      c.added)(a => Seq(s"$own/_new_${a.index}", s"$folder/${a.name}")).map(_.map(rest ++ _))
+  }
+
+  private def conflict(
+      folder: String,
+      s: Seen,
+      c: Change,
+      listed: Map[String, Rows]): Program[Paths] = {
+    val (own, closed) = (At.own(folder, s.run.id), At.closed(folder, s.run.id))
+    val rest = listed.keys.filter(n => !c.old.exists(_.name == n) && !c.added.exists(_.name == n))
+      .map(n => s"$folder/$n").toSeq
+    each(c.old)(o =>
+      // it may go all this way while we look: a late publisher hides it, the directory is closed, it
+      // comes back
+      first(Seq(
+        s"$folder/${o.name}",
+        s"$own/_old_${o.index}",
+        s"$closed/_old_${o.index}",
+        s"$folder/${o.name}"))(p => look("find")(d => d.rows(p).map(_ => p))))
+      .map(found => Some(rest ++ found.flatten))
+  }
+
+  /** An overwriter has won, or a conflict is over: what is there, without new files of ours. */
+  private def settled(
+      folder: String,
+      s: Seen,
+      c: Change,
+      listed: Map[String, Rows]): Program[Paths] = {
+    val rest = listed.keys.filter(n => !c.old.exists(_.name == n) && !c.added.exists(_.name == n))
+      .map(n => s"$folder/$n").toSeq
+    each(c.old)(o => look("find")(d => d.rows(s"$folder/${o.name}").map(_ => s"$folder/${o.name}")))
+      .map(found => Some(rest ++ found.flatten))
+  }
+
+  private def located(added: Seq[New])(places: New => Seq[String]): Program[Paths] =
+    each(added)(a => first(places(a))(p => look("find")(d => d.rows(p).map(_ => p))))
+      .map(found => if (found.forall(_.isDefined)) Some(found.flatten) else None)
+}

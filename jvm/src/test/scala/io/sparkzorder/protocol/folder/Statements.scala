@@ -1,0 +1,248 @@
+package io.sparkzorder.protocol.folder
+
+import io.sparkzorder.protocol.{Disk, Failed, Finished, Forget, Program, Rows, Text}
+import io.sparkzorder.protocol.Program._
+
+final case class Listed(folder: String, name: String, content: Rows)
+
+/** Statements of ours: OPTIMIZE, RECOVER, ABANDON, UNDO, VACUUM and INTO. */
+final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
+  private val log = new LogModel
+  private val publisher = new PublishModel(log, fault, exclusive)
+
+  def recover: Program[Unit] = publisher.rollForward("recover")
+
+  def abandon: Program[Unit] = publisher.abandon
+
+  def optimize(id: String): Program[String] = for {
+    earlier <- log.numbers
+    last = earlier.lastOption.getOrElse(0)
+    _ <- publisher.rollForward(("list", last))
+    files <- Forget(("list", last), list)
+    result <- if (files.isEmpty) Finished("nothing to do")
+    else rewrite(Statements.runOf(id, files), Some(files), last)
+  } yield result
+
+  private def rewrite(run: Run, files: Option[Seq[Listed]], last: Int): Program[String] =
+    Forget(
+      ("batch", last, run, files),
+      work(run, files, last).attempt.flatMap {
+        case Right(result) => Finished(result)
+        case Left(error) =>
+          Forget(("failed", run, error), committed(run.id)).flatMap {
+            if (_) Failed(error)
+            else discard(run).flatMap(_ => Failed(error))
+          }
+      })
+
+  private def work(run: Run, files: Option[Seq[Listed]], last: Int): Program[String] = for {
+    _ <- note(run)
+    _ <- write(run)
+    n <- commit(run, files, last)
+    _ <- Forget(("publish", n, run), publisher.publish(n, run, "rewriter"))
+  } yield "done"
+
+  /** The intent, before anything is made in a folder. */
+  private def note(run: Run): Program[Unit] = change("note intent") { d =>
+    val made = d.makeDirectories(At.commits).makeDirectories(At.runs)
+    made.put(At.intent(run.id), Text(run.changes.map(_.folder).mkString(","))).get
+  }
+
+  /** One step: nobody but a clean-up looks at the files of a run that is not committed. */
+  private def write(run: Run): Program[Unit] = change("write files") { d =>
+    run.changes.foldLeft(d) { (now, c) =>
+      val own = At.own(c.folder, run.id)
+      if (!now.directories(c.folder)) now
+      else {
+        val made = now.makeDirectories(own).put(s"$own/_canary", Text("")).get
+        c.added.foldLeft(made)((m, a) => m.put(s"$own/_new_${a.index}", a.content).get)
+      }
+    }
+  }
+
+  private def commit(run: Run, files: Option[Seq[Listed]], after: Int): Program[Int] = {
+    def attempt(checkedTo: Int): Program[Int] = Forget(
+      ("commit", run, files, checkedTo),
+      for {
+        numbers <- log.numbers
+        newer = numbers.filter(_ > checkedTo)
+        _ <- each(newer)(n => log.read(n).flatMap(check(_, run)))
+        _ <- files.map(recheck).getOrElse(unit)
+        whole <- look("files written?")(d =>
+          d.get(At.intent(run.id)).isDefined && run.changes.forall { c =>
+            val own = At.own(c.folder, run.id)
+            d.get(s"$own/_canary").isDefined &&
+            c.added.forall(a => d.get(s"$own/_new_${a.index}").isDefined)
+          })
+        _ <- if (whole) unit else Failed("ZORDER_CONFLICT files of this run were removed")
+        last = newer.lastOption.getOrElse(checkedTo)
+        won <- Forget(
+          ("create", run, files, last),
+          log.create(last + 1, Numbered(run, aborts = false)))
+        n <- if (won) Finished(last + 1) else attempt(last)
+      } yield n)
+    attempt(after)
+  }
+
+  private def check(other: Numbered, run: Run): Program[Unit] = {
+    def inputs(r: Run) = r.changes.flatMap(c => c.old.map(f => c.folder -> f.name)).toSet
+    def outputs(r: Run) = r.changes.flatMap(c => c.added.map(f => c.folder -> f.name)).toSet
+    if (other.aborts) {
+      if (other.run.id == run.id) Failed("ZORDER_CONFLICT declared dead") else unit
+    } else if ((inputs(other.run) ++ outputs(other.run)).intersect(inputs(run)).isEmpty) unit
+    else Failed(s"ZORDER_CONFLICT run ${other.run.id} has replaced or added a file")
+  }
+
+  private def recheck(files: Seq[Listed]): Program[Unit] = list.flatMap { now =>
+    if (files.forall(now.contains)) unit else Failed("ZORDER_CONFLICT an input has changed")
+  }
+
+  private def committed(id: String): Program[Boolean] =
+    log.all.attempt.map(_.fold(_ => true, _.exists(r => r._2.run.id == id && !r._2.aborts)))
+
+  private def discard(run: Run): Program[Unit] = for {
+    _ <- each(run.changes)(c => change("discard")(removeOwn(_, c.folder, run.id)))
+    _ <- change("discard intent")(_.delete(At.intent(run.id)))
+  } yield ()
+
+  /** Replaced files stay: a run that has some was committed, and somebody has deleted its record. */
+  private def removeOwn(d: Disk, folder: String, run: String): Disk = {
+    val own = At.own(folder, run)
+    val left = d.list(own).getOrElse(Nil)
+    if (fault != Fault.DiscardAll && left.exists(_.startsWith("_old_"))) {
+      left.filterNot(_.startsWith("_old_")).foldLeft(d)((now, n) => now.delete(s"$own/$n"))
+    } else d.deleteTree(own)
+  }
+
+  /** VACUUM: what a run left that did not commit, after a record that it must not commit any more. */
+  def vacuum: Program[Unit] = for {
+    intents <- look("list intents")(d =>
+      d.list(At.runs).getOrElse(Nil).flatMap(n =>
+        d.get(s"${At.runs}/$n").collect { case Text(folders) =>
+          n.drop(1) -> folders.split(',').toSeq
+        }))
+    _ <- each(intents) { case (id, folders) => Forget(("clean", id, folders), clean(id, folders)) }
+  } yield ()
+
+  /** VACUUM with every retention over: the replaced files of runs that are done without a conflict. */
+  def expire: Program[Unit] = log.all.flatMap(all =>
+    each(all.collect { case (n, r, true) if !r.aborts => n -> r.run }) { case (n, run) =>
+      look("conflict?")(_.get(At.conflict(n)).isDefined).flatMap {
+        if (_) unit
+        else each(run.changes)(c => change("expire")(_.deleteTree(At.own(c.folder, run.id)))).map(
+          _ => ())
+      }
+    }.map(_ => ()))
+
+  private def clean(id: String, folders: Seq[String]): Program[Unit] = log.all.flatMap { all =>
+    val last = all.lastOption.map(_._1).getOrElse(0)
+    def remove = for {
+      _ <- each(folders)(f => change("clean")(removeOwn(_, f, id)))
+      _ <- change("clean intent")(_.delete(At.intent(id)))
+    } yield ()
+    if (all.exists(r => !r._2.aborts && r._2.run.id == id)) unit
+    else if (all.exists(r => r._2.aborts && r._2.run.id == id) || fault == Fault.CleanUnseen) remove
+    else log.create(last + 1, Numbered(Run(id, Nil), aborts = true)).flatMap {
+      if (_) log.markDone(last + 1, id).flatMap(_ => remove) else clean(id, folders)
+    }
+  }
+
+  /** INTO: lists after rolling forward, copies, and looks whether a run committed meanwhile. */
+  def into: Program[Seq[String]] = for {
+    before <- log.numbers
+    _ <- publisher.rollForward(("into", before))
+    files <- Forget(("into", before), list)
+    rows <- each(files)(f =>
+      look("copy")(_.rows(s"${f.folder}/${f.name}")).flatMap {
+        case Some(c) if c == f.content => Finished(c.rows)
+        case _ => Failed("FileNotFoundException")
+      })
+    after <- log.all
+    _ <- if (after.exists(r => !before.contains(r._1) && !r._2.aborts)) Failed("ZORDER_CONFLICT")
+    else unit
+  } yield rows.flatten
+
+  /** UNDO of the only run: its directory becomes that of the undo, the kept files come back. */
+  def undo(id: String): Program[String] = for {
+    _ <- publisher.rollForward("undo")
+    all <- Forget("undo", log.all)
+    result <- all.reverse.collectFirst { case (n, r, true) if !r.aborts => n -> r.run } match {
+      case Some((_, run)) if run.undone.isEmpty => undoOf(id, run, all.last._1)
+      case _ => Finished("nothing to undo")
+    }
+  } yield result
+
+  private def undoOf(id: String, run: Run, last: Int): Program[String] = {
+    val record = Run(
+      id,
+      run.changes.map(c =>
+        Change(
+          c.folder,
+          c.added.zipWithIndex.map { case (a, i) => Old(i + 100, a.name, a.content) },
+          c.old.map(o => New(o.index + 200, o.name, o.content)))),
+      Some(run.id))
+    val names = run.changes.flatMap(c => c.old.map(o => (c.folder, o.index)))
+    val files = record.changes.flatMap(c => c.old.map(o => Listed(c.folder, o.name, o.content)))
+    def claim: Program[Unit] = for {
+      _ <- note(record)
+      // a directory a folder, and then the kept files under the names of new ones
+      got <- each(run.changes)(c =>
+        step("claim")(d =>
+          d.renameDirectory(At.own(c.folder, run.id), At.own(c.folder, id)).map(_ -> true)
+            .getOrElse(d -> false)))
+      _ <- if (got.forall(identity)) unit else Failed("ZORDER_CONFLICT another undo")
+      _ <- each(names) { case (f, i) =>
+        change("claim file") { d =>
+          val own = At.own(f, id)
+          d.rename(s"$own/_old_$i", s"$own/_new_${i + 200}").getOrElse(d)
+        }
+      }
+      _ <- each(run.changes)(c =>
+        change("claim token") { d =>
+          val own = At.own(c.folder, id)
+          d.rename(s"$own/_finished", s"$own/_canary").getOrElse(d)
+        })
+    } yield ()
+    Forget(
+      ("undo", id, run, last),
+      (for {
+        _ <- claim
+        n <- commit(record, Some(files), last)
+        _ <- Forget(("publish", n, record), publisher.publish(n, record, "undo"))
+      } yield "undone").attempt.flatMap {
+        case Right(r) => Finished(r)
+        case Left(e) => Failed(e)
+      })
+  }
+
+  private val list: Program[Seq[Listed]] = for {
+    root <- listing("t")
+    folders <- each(root._2)(listing)
+  } yield root._1 ++ folders.flatMap(_._1)
+
+  private def listing(folder: String): Program[(Seq[Listed], Seq[String])] =
+    look(s"list $folder") { d =>
+      val names = d.list(folder).getOrElse(Nil).filter(At.isVisible)
+      (
+        // a reader takes the canary for a file without rows
+        names.flatMap(n => d.rows(s"$folder/$n").map(Listed(folder, n, _))),
+        names.map(n => s"$folder/$n").filter(d.directories))
+    }
+}
+
+object Statements {
+
+  def runOf(id: String, files: Seq[Listed]): Run =
+    Run(
+      id,
+      files.groupBy(_.folder).toSeq.sortBy(_._1).zipWithIndex.map { case ((folder, inputs), i) =>
+        val rows = inputs.flatMap(_.content.rows).sorted
+        val (one, two) = rows.splitAt((rows.size + 1) / 2)
+        Change(
+          folder,
+          inputs.zipWithIndex.map { case (f, k) => Old(k, f.name, f.content) },
+          Seq(one, two).filter(_.nonEmpty).zipWithIndex.map { case (part, k) =>
+            New(k, s"n-$id-$i-$k", Rows(part))
+          })
+      })
+}
