@@ -1,0 +1,220 @@
+package io.sparkzorder.log
+
+import java.io.File
+
+import scala.util.Try
+
+import io.sparkzorder.FaultyFileSystem
+
+/** Other programs change a folder between the commit of a run and the end of its publishing. */
+class PublishConflictSuite extends PublisherTestBase {
+
+  test("an input that was changed after the commit: nothing of that folder, all of the others") {
+    val changes = Seq[(String, File => Unit)](
+      "removed" -> (d => assert(new File(d, "p=1/c").delete())),
+      "overwritten" -> (d => put(d, "p=1/c", "somebody else's")),
+      "overwritten" -> (d => assert(new File(d, "p=1/c").setLastModified(1000))))
+    for ((word, change) <- changes) withTable { (dir, state) =>
+      val record = committed(dir, state)
+      change(dir)
+      val now = visible(dir, "p=1")
+      fails("ZORDER_PUBLISH_CONFLICT", "p=1", s"c was $word", s"_retained/_$run")(
+        new Publisher(state).publish(1, record))
+      assert(visible(dir) === Set("n1", "n2"))
+      assert(visible(dir, "p=1") === now)
+      assert(state.isDone(1))
+      new Publisher(state).rollForward()
+      assert(visible(dir, "p=1") === now)
+    }
+  }
+
+  test("changed after some replaced files went out: those are visible again") {
+    withTable { (dir, state) =>
+      committed(dir, state)
+      rename(dir, s"_zorder/_staged/_$run/_3", s"_zorder_${run}_3")
+      rename(dir, s"_zorder/_staged/_$run/_4", s"_zorder_${run}_4")
+      rename(dir, "a", s"_zorder/_retained/_$run/_0_0")
+      assert(new File(dir, "b").delete())
+      fails("ZORDER_PUBLISH_CONFLICT", "b was removed")(new Publisher(state).rollForward())
+      assert(visible(dir) === Set("a"))
+      assert(dir.list().toSet === Set("_zorder", "p=1", "a"))
+      assert(text(dir, "a") === "old a")
+      assert(visible(dir, "p=1") === Set("n1"))
+    }
+  }
+
+  test("a folder that was overwritten in the middle: no old row comes back, what is kept stays") {
+    withTable { (dir, state) =>
+      committed(dir, state)
+      val retained = new File(dir, s"_zorder/_retained/_$run")
+      // killed after all replaced files of p=1 were out; then somebody overwrites p=1
+      rename(dir, s"_zorder/_staged/_$run/_7", s"p=1/_zorder_${run}_7")
+      for ((name, i) <- Seq("a", "c").zipWithIndex) {
+        rename(dir, s"p=1/$name", s"_zorder/_retained/_$run/_${"p=1".hashCode}_$i")
+      }
+      assert(new File(dir, s"p=1/_zorder_${run}_7").delete())
+      put(dir, "p=1/theirs", "new rows")
+      fails("ZORDER_PUBLISH_CONFLICT", "p=1", "overwritten")(new Publisher(state).rollForward())
+      assert(visible(dir, "p=1") === Set("theirs"))
+      assert(visible(dir) === Set("n1", "n2"))
+      // the retained files may be the only copy of their rows: they never expire
+      new Retention(state).removeExpired(Long.MaxValue)
+      assert(retained.listFiles.length === 4)
+    }
+  }
+
+  /** Runs `body` with `change` before the `k`-th change of publishing, for every k. */
+  private def atEveryStep(change: File => Unit)(body: (File, StateDirectory, Int) => Unit): Int = {
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      var n = 0
+      FaultyFileSystem.withHook { (operation, _) =>
+        if (isChange(operation)) {
+          if (n == k) change(dir)
+          n += 1
+        }
+      }(Try(new Publisher(state).publish(1, record)))
+      more = n > k
+      if (more) body(dir, stateOf(dir), k)
+      k += 1
+    }
+    k - 1
+  }
+
+  test("a folder is overwritten at any step of publishing: it holds what was written, no more") {
+    val steps = atEveryStep { dir =>
+      delete(new File(dir, "p=1"))
+      put(dir, "p=1/theirs", "new rows")
+    } { (dir, state, k) =>
+      assert(visible(dir, "p=1") === Set("theirs"), s"step $k")
+      Try(new Publisher(state).rollForward())
+      assert(new File(dir, "p=1").list().toSet === Set("theirs"), s"step $k")
+      assert(visible(dir) === Set("n1", "n2"), s"step $k")
+      assert(state.isDone(1))
+    }
+    assert(steps > 10)
+  }
+
+  test("a folder is dropped at any step of publishing: it is not made again") {
+    atEveryStep(dir => delete(new File(dir, "p=1"))) { (dir, state, k) =>
+      Try(new Publisher(state).rollForward())
+      assert(!new File(dir, "p=1").exists(), s"step $k")
+      assert(visible(dir) === Set("n1", "n2"), s"step $k")
+    }
+  }
+
+  test("a conflict is noted before anything is discarded: retained files never expire") {
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      put(dir, "p=1/c", "somebody else's")
+      val (_, failed) = FaultyFileSystem.failing(k)((o, _) => isChange(o))(
+        Try(new Publisher(state).publish(1, record)))
+      Try(new Publisher(stateOf(dir)).rollForward())
+      assert(state.isDone(1) && state.hasConflict(1), s"step $k")
+      assert(new File(dir, "p=1").list().toSet === Set("a", "c"), s"step $k")
+      new Retention(state).removeExpired(Long.MaxValue)
+      assert(text(dir, s"_zorder/_retained/_$run/_0_0") === "old a")
+      more = failed
+      k += 1
+    }
+    assert(k > 10)
+  }
+
+  test("a file that is written over the old name between the look and the rename comes back") {
+    withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      val result = FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "rename" && path.toString.endsWith(s"_${"p=1".hashCode}_1")) {
+          put(dir, "p=1/c", "somebody else's")
+        }
+      }(Try(new Publisher(state).publish(1, record)))
+      fails("ZORDER_PUBLISH_CONFLICT", "c was overwritten")(result.get)
+      assert(text(dir, "p=1/c") === "somebody else's")
+      assert(text(dir, "p=1/a") === "old p=1/a")
+      assert(new File(dir, "p=1").list().toSet === Set("a", "c"))
+    }
+  }
+
+  private val many = Map("p=1" -> ((Seq("a", "b", "c", "d"), Seq("n1", "n2"))))
+
+  /** Somebody changes the last of four files before the `k`-th change of publishing, for every k. */
+  private def lastIsChanged(change: File => Unit)(left: Set[String]): Unit = {
+    var k = 0
+    var conflicts = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = stage(dir, state, "run", many)
+      assert(state.createRecord(1, record))
+      var (n, changed) = (0, false)
+      val result = FaultyFileSystem.withHook { (operation, _) =>
+        if (isChange(operation)) {
+          // while it is there: what is done to a file that is out is done to another one
+          if (n == k && new File(dir, "p=1/d").exists()) {
+            changed = true
+            change(new File(dir, "p=1/d"))
+          }
+          n += 1
+        }
+      }(Try(new Publisher(state).publish(1, record)))
+      more = n > k
+      Try(new Publisher(stateOf(dir)).rollForward())
+      assert(state.isDone(1), s"step $k")
+      val seen = visible(dir, "p=1")
+      if (changed && result.isFailure) {
+        conflicts += 1
+        assert(seen === left, s"step $k")
+        assert(Seq("a", "b", "c").forall(f => text(dir, s"p=1/$f") === s"old p=1/$f"))
+        assert(new File(dir, "p=1").list().toSet === left, s"step $k")
+        assert(state.hasConflict(1))
+      } else assert(seen === Set("n1", "n2"), s"step $k")
+      k += 1
+    }
+    assert(conflicts > 5)
+  }
+
+  test("one of many files is removed at any step: all rows of the others are visible again") {
+    lastIsChanged(f => assert(f.delete()))(Set("a", "b", "c"))
+  }
+
+  test("one of many files is overwritten at any step: all rows of the others are visible again") {
+    lastIsChanged(f => put(f.getParentFile, "d", "somebody else's"))(Set("a", "b", "c", "d"))
+  }
+
+  test("killed at any step of putting files back: the next recovery goes on") {
+    var k = 0
+    var more = true
+    while (more) withScheme("faulty") { (dir, state) =>
+      val record = stage(dir, state, "run", many)
+      assert(state.createRecord(1, record))
+      var removed = false
+      val (_, failed) = FaultyFileSystem.failing(k) { (operation, path) =>
+        // three files are out, and the fourth goes
+        if (!removed && operation == "rename" && path.getName.endsWith("_3")) {
+          removed = new File(dir, "p=1/d").delete()
+        }
+        removed && isChange(operation)
+      }(Try(new Publisher(state).publish(1, record)))
+      assert(removed)
+      Try(new Publisher(stateOf(dir)).rollForward())
+      assert(state.isDone(1) && state.hasConflict(1), s"step $k")
+      assert(new File(dir, "p=1").list().toSet === Set("a", "b", "c"), s"step $k")
+      more = failed
+      k += 1
+    }
+    assert(k > 10)
+  }
+
+  test("a new file that somebody removed before it was published: the old ones stay") {
+    withTable { (dir, state) =>
+      val record = committed(dir, state)
+      assert(new File(dir, s"_zorder/_staged/_$run/_3").delete())
+      fails("ZORDER_PUBLISH_CONFLICT")(new Publisher(state).publish(1, record))
+      assert(visible(dir) === Set("a", "b"))
+      assert(visible(dir, "p=1") === Set("n1"))
+    }
+  }
+}

@@ -1,0 +1,42 @@
+package io.sparkzorder.log
+
+import java.io.File
+
+/** A committed run of two folders, and what publishing must have made of it. */
+abstract class PublisherTestBase extends StateTestBase {
+
+  protected val folders = Map(
+    "" -> ((Seq("a", "b"), Seq("n1", "n2"))),
+    "p=1" -> ((Seq("a", "c"), Seq("n1"))))
+
+  protected def isChange(operation: String) = operation != "list" && operation != "open"
+
+  /** A committed run that is not published. */
+  protected def committed(dir: File, state: StateDirectory): Record = {
+    val record = stage(dir, state, "run", folders)
+    assert(state.createRecord(1, record))
+    record
+  }
+
+  protected def checkPublished(dir: File, state: StateDirectory): Unit = {
+    assert(visible(dir) === Set("n1", "n2"))
+    assert(visible(dir, "p=1") === Set("n1"))
+    assert(text(dir, "n1") === "new n1" && text(dir, "p=1/n1") === "new n1")
+    assert(state.isDone(1))
+    val retained = new File(dir, s"_zorder/_retained/_$run").listFiles.toSeq
+    assert(retained.map(f => text(f.getParentFile, f.getName)).toSet ===
+      Set("old a", "old b", "old p=1/a", "old p=1/c"))
+    assert(!new File(dir, s"_zorder/_staged/_$run").exists())
+  }
+
+  protected def rename(dir: File, from: String, to: String): Unit = {
+    val target = new File(dir, to)
+    target.getParentFile.mkdirs()
+    assert(new File(dir, from).renameTo(target))
+  }
+
+  protected def delete(f: File): Unit = {
+    Option(f.listFiles).toSeq.flatten.foreach(delete)
+    f.delete()
+  }
+}

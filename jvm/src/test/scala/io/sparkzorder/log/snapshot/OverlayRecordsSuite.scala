@@ -1,0 +1,210 @@
+package io.sparkzorder.log.snapshot
+
+import java.io.File
+
+import scala.collection.mutable
+
+import org.apache.hadoop.fs.Path
+
+import io.sparkzorder.log.{Added, FolderChange, Publisher, Record, Replaced}
+
+/** Which records a reader takes into account: old, undone, unreadable, of another table. */
+class OverlayRecordsSuite extends OverlayTableBase {
+
+  test(
+    "an old listing of a folder that was overwritten since is left alone: Spark misses its files") {
+    withTable { (dir, state) =>
+      val old = new Listing(dir, state, Seq(""))
+      val record = stage(dir, state, "run", Map("" -> ((Seq("a", "b"), Seq("n1", "n2")))))
+      val stale = new Listing(dir, state, Seq(""))
+      publish(dir, state, 1, record)
+      assert(old.read() === Map("" -> Some(Set("new n1", "new n2"))))
+      for (gone <- Seq("n1", "n2")) {
+        assert(new File(dir, gone).delete())
+        assert(stale.read() === Map("" -> None))
+      }
+      put(dir, "theirs", "theirs")
+      assert(stale.read() === Map("" -> None))
+      assert(new Listing(dir, state, Seq("")).read() === Map("" -> Some(Set("theirs"))))
+    }
+  }
+
+  test("files removed or added after a run stay so") {
+    withTable { (dir, state) =>
+      publish(dir, state, 1, stage(dir, state, "run", folders))
+      assert(new File(dir, "n1").delete())
+      put(dir, "p=1/more", "more")
+      for (_ <- 0 until 2) {
+        assert(new Listing(dir, state, both).read() ===
+          Map("" -> Some(Set("new n2")), "p=1" -> Some(Set("new m1", "more"))))
+      }
+    }
+  }
+
+  test("a retained file that its owner puts back is read again") {
+    withTable { (dir, state) =>
+      publish(dir, state, 1, stage(dir, state, "run", Map("" -> ((Seq("a"), Seq("n"))))))
+      val kept = new File(dir, s"_zorder/_retained/_$run/_${"".hashCode}_0")
+      assert(kept.renameTo(new File(dir, "a")))
+      // both hold the same rows
+      assert(new Listing(dir, state, Seq("")).read() === Map("" -> Some(Set("new n"))))
+      assert(new File(dir, "n").delete())
+      assert(new Listing(dir, state, Seq("")).read() === Map("" -> Some(Set("old a"))))
+    }
+  }
+
+  test("a record of another kind whose staged files lie elsewhere: old names come back") {
+    withTable { (dir, state) =>
+      publish(dir, state, 1, stage(dir, state, "run", Map("" -> ((Seq("a", "b"), Seq("n"))))))
+      val first = state.read(1)
+      val done = new Listing(dir, state, Seq(""))
+      val n = new File(dir, "n")
+      val undo = Record(
+        Record.Version,
+        "undo",
+        id("back"),
+        1L,
+        "me",
+        Nil,
+        5000L,
+        Seq(FolderChange(
+          "",
+          Seq(Replaced("n", n.length, n.lastModified, "_0")),
+          first.changes.head.replaced.map(r =>
+            Added(s"_undo_$run/${r.retained}", r.name, r.length, 1L)))),
+        undone = Some(run))
+      state.fs.mkdirs(state.staging(id("back")))
+      assert(state.fs.rename(
+        state.retained(run),
+        new Path(state.staging(id("back")), s"_undo_$run")))
+      assert(state.createRecord(2, undo))
+      val expected = Map("" -> Option(Set("old a", "old b")))
+      assert(done.read() === expected)
+      val moves = undo.changes.head.added.map(a =>
+        state.staged(id("back"), a) -> new Path(state.root, a.name))
+      state.fs.mkdirs(state.retained(id("back")))
+      put(dir, s"_zorder_publishing_${id("back")}", "")
+      val out = new Path(state.root, "n") -> new Path(state.retained(id("back")), "_0")
+      val half = mutable.ArrayBuffer(done)
+      (out +: moves).foreach { case (from, to) =>
+        assert(state.fs.rename(from, to))
+        half += new Listing(dir, state, Seq(""))
+        half.foreach(l => assert(l.read() === expected))
+      }
+      assert(new File(dir, s"_zorder_publishing_${id("back")}").delete())
+      put(dir, "_zorder/_commits/_2_done", "")
+      half.foreach(l => assert(l.read() === expected))
+    }
+  }
+
+  test("runs that were declared dead and tables without state change nothing") {
+    withTable { (dir, state) =>
+      put(dir, "a", "old a")
+      assert(new Listing(dir, state, Seq("")).read() === Map("" -> Some(Set("old a"))))
+      val record = stage(dir, state, "run", Map("" -> ((Seq("a"), Seq("n")))))
+      assert(state.createRecord(1, record.copy(kind = Record.Abort)))
+      val listing = new Listing(dir, state, Seq(""))
+      assert(listing.read() === Map("" -> Some(Set("old a"))))
+      state.fs.delete(state.home, true)
+      assert(listing.read() === Map("" -> Some(Set("old a"))))
+    }
+  }
+
+  test("a record that cannot be read: an error while it is open, nothing once it is done") {
+    for (content <- Seq("{\"version\":2}", "", "null")) withTable { (dir, state) =>
+      state.create()
+      put(dir, "a", "old a")
+      put(dir, "_zorder/_commits/_1", content)
+      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(new Listing(dir, state, Seq("")).read())
+      put(dir, "_zorder/_commits/_1_done", "")
+      assert(new Listing(dir, state, Seq("")).read() === Map("" -> Some(Set("old a"))))
+    }
+  }
+
+  test("a table that is made anew under the same path has records of its own") {
+    withTable { (dir, state) =>
+      for (round <- 0 until 3) {
+        val old = s"a$round"
+        val record = stage(dir, state, s"run$round", Map("" -> ((Seq(old), Seq(s"n$round")))))
+        val stale = new Listing(dir, state, Seq(""))
+        publish(dir, state, 1, record)
+        assert(stale.read() === Map("" -> Some(Set(s"new n$round"))))
+        dir.listFiles.foreach(f => state.fs.delete(new Path(f.toURI), true))
+      }
+    }
+  }
+
+  test("two runs of different folders, both open") {
+    withTable { (dir, state) =>
+      val one = stage(dir, state, "one", Map("p=1" -> ((Seq("a"), Seq("n")))))
+      val two = stage(dir, state, "two", Map("p=2" -> ((Seq("a"), Seq("m")))))
+      assert(state.createRecord(1, one) && state.createRecord(2, two))
+      val folders = Seq("p=1", "p=2")
+      val expected = Map("p=1" -> Option(Set("new n")), "p=2" -> Option(Set("new m")))
+      val stale = new Listing(dir, state, folders)
+      assert(stale.read() === expected)
+      new Publisher(state).publish(2, two)
+      assert(stale.read() === expected && new Listing(dir, state, folders).read() === expected)
+      // a read of one folder sees that one alone
+      assert(new Listing(dir, state, Seq("p=1")).read() === Map("p=1" -> Some(Set("new n"))))
+      new Publisher(state).rollForward()
+      assert(stale.read() === expected && new Listing(dir, state, folders).read() === expected)
+    }
+  }
+
+  test("a record is read once, and a look at a thousand finished ones is a listing") {
+    withTable { (dir, state) =>
+      var name = "a"
+      for (n <- 1 to 1000) {
+        val record = Record(
+          Record.Version,
+          Record.Optimize,
+          id(s"run$n"),
+          1L,
+          "me",
+          Nil,
+          1L,
+          Seq(FolderChange(
+            s"p=${n % 50}",
+            Seq(Replaced(name, 5L, n.toLong, "_0")),
+            Seq(Added("_0", s"n$n", s"new n$n".length.toLong, 1L)))))
+        state.create()
+        put(dir, s"_zorder/_commits/_$n", new String(Record.toJson(record), "UTF-8"))
+        put(dir, s"_zorder/_commits/_${n}_done", record.run)
+        name = s"n$n"
+      }
+      for (n <- 951 to 1000) put(dir, s"p=${n % 50}/n$n", s"new n$n")
+      val listing = new Listing(dir, state, (0 until 50).map(p => s"p=$p"))
+      val expected = listing.read()
+      // the second time nothing is opened: the content may be anything of the same length and time
+      for (n <- 1 to 1000) {
+        val f = new File(dir, s"_zorder/_commits/_$n")
+        val modified = f.lastModified
+        put(dir, s"_zorder/_commits/_$n", "x" * f.length.toInt)
+        assert(f.setLastModified(modified))
+      }
+      val times = (0 until 20).map { _ =>
+        val start = System.nanoTime()
+        assert(new Overlay(state).over(listing).isEmpty)
+        (System.nanoTime() - start) / 1e6
+      }
+      assert(listing.read() === expected)
+      info(f"1000 finished records, 50 folders: ${times.sorted.apply(10)}%.2f ms a look")
+    }
+  }
+
+  test("the state of a table is found from its partition directories, and only there") {
+    withTable { (dir, state) =>
+      state.create()
+      put(dir, "p=1/q=2/a", "a")
+      val found = StateSearch.above(
+        Seq(new Path(state.root, "p=1/q=2"), new Path(state.root, "p=1")),
+        conf)
+      assert(found.map(_.root) === Seq(state.root))
+      assert(StateSearch.above(Seq(new Path(state.root, "p=1/q=2/a")), conf).map(_.root) ===
+        Seq(state.root))
+      assert(StateSearch.above(Seq(state.root.getParent), conf) === Nil)
+      assert(StateSearch.above(Seq(new Path(state.root.getParent, "missing")), conf) === Nil)
+    }
+  }
+}
