@@ -161,7 +161,8 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=names)
 def test_tests_that_a_page_names_exist(page: Path) -> None:
     known = {path.name for path in (ROOT / "tests").rglob("*.py")}
-    sources = [path.read_text() for path in (ROOT / "jvm/src/test").rglob("*.scala")]
+    suites = [ROOT / "jvm/src/test", ROOT / "jvm/src/test-fs"]
+    sources = [path.read_text() for folder in suites for path in folder.rglob("*.scala")]
     known |= {name for text in sources for name in re.findall(r"class (\w+)", text)}
     for name in re.findall(r"`(?:tests/\w+/)?(test_\w+\.py|\w+Suite)`", page.read_text()):
         assert name in known, f"{page.name} names {name}"
