@@ -118,7 +118,7 @@ private[sparkzorder] object Comparison {
     override def intervals(literal: LiteralPosition): Intervals = literal match {
       case LongPosition(_, Long.MinValue) => Intervals.none
       case LongPosition(_, high) => between(Long.MinValue, high - 1)
-      case BytesPosition(_, high, _) => ByteIntervals(Endless, ByteEnd(high, inclusive = false))
+      case BytesPosition(_, high, _) => ByteIntervals.of(Endless, ByteEnd(high, inclusive = false))
     }
   }
 
@@ -126,7 +126,7 @@ private[sparkzorder] object Comparison {
     override def negated: Comparison = Greater
     override def intervals(literal: LiteralPosition): Intervals = literal match {
       case LongPosition(low, _) => between(Long.MinValue, low)
-      case BytesPosition(low, _, _) => ByteIntervals(Endless, ByteEnd(low, inclusive = true))
+      case BytesPosition(low, _, _) => ByteIntervals.of(Endless, ByteEnd(low, inclusive = true))
     }
   }
 
@@ -135,7 +135,7 @@ private[sparkzorder] object Comparison {
     override def intervals(literal: LiteralPosition): Intervals = literal match {
       case LongPosition(Long.MaxValue, _) => Intervals.none
       case LongPosition(low, _) => between(low + 1, Long.MaxValue)
-      case BytesPosition(low, _, _) => ByteIntervals(ByteEnd(low, inclusive = false), Endless)
+      case BytesPosition(low, _, _) => ByteIntervals.of(ByteEnd(low, inclusive = false), Endless)
     }
   }
 
@@ -143,7 +143,7 @@ private[sparkzorder] object Comparison {
     override def negated: Comparison = Less
     override def intervals(literal: LiteralPosition): Intervals = literal match {
       case LongPosition(_, high) => between(high, Long.MaxValue)
-      case BytesPosition(_, high, _) => ByteIntervals(ByteEnd(high, inclusive = true), Endless)
+      case BytesPosition(_, high, _) => ByteIntervals.of(ByteEnd(high, inclusive = true), Endless)
     }
   }
 }

@@ -1,0 +1,225 @@
+package io.sparkzorder.skipping.predicate
+
+import java.util.Arrays
+
+import io.sparkzorder.index.ByteValues
+
+/**
+ * A set of values of one domain: intervals that are sorted and do not overlap. A file may hold one
+ * of the values only if the interval from its min to its max overlaps one of them.
+ *
+ * The values are the longs or the byte strings of a [[ComparisonDomain]]. Intervals of the two
+ * kinds cannot be mixed, except that [[Intervals.none]] fits both.
+ */
+private[sparkzorder] sealed trait Intervals {
+
+  /** The number of intervals. */
+  def size: Int
+
+  final def isEmpty: Boolean = size == 0
+
+  /** All other values of the domain. */
+  def complement: Intervals
+
+  /** The values that are in this set or in `other`. */
+  final def union(other: Intervals): Intervals = Intervals.union(Seq(this, other))
+
+  /** The values that are in this set and in `other`. */
+  final def intersect(other: Intervals): Intervals =
+    if (isEmpty || other.isEmpty) Intervals.none
+    else complement.union(other.complement).complement
+}
+
+/**
+ * Intervals of ordered longs.
+ *
+ * @param lows least value of each interval, ascending
+ * @param highs greatest value of each interval, included, ascending
+ */
+private[sparkzorder] final class LongIntervals private[predicate] (
+    val lows: Array[Long],
+    val highs: Array[Long])
+    extends Intervals {
+
+  override def size: Int = lows.length
+
+  def contains(value: Long): Boolean = overlaps(value, value)
+
+  /** True if some value from `min` to `max`, both included, is in the set. */
+  def overlaps(min: Long, max: Long): Boolean = {
+    val i = firstFrom(min)
+    i < lows.length && lows(i) <= max
+  }
+
+  /** Position of the first interval that does not end below a value. */
+  def firstFrom(value: Long): Int = {
+    val at = Arrays.binarySearch(highs, value)
+    if (at >= 0) at else -at - 1
+  }
+
+  override def complement: LongIntervals = {
+    val (from, to) = (Array.newBuilder[Long], Array.newBuilder[Long])
+    def add(low: Long, high: Long): Unit = if (low <= high) {
+      from += low
+      to += high
+    }
+    if (lows.isEmpty) add(Long.MinValue, Long.MaxValue)
+    else {
+      if (lows.head > Long.MinValue) add(Long.MinValue, lows.head - 1)
+      (1 until lows.length).foreach(i => add(highs(i - 1) + 1, lows(i) - 1))
+      if (highs.last < Long.MaxValue) add(highs.last + 1, Long.MaxValue)
+    }
+    new LongIntervals(from.result(), to.result())
+  }
+
+  override def equals(other: Any): Boolean = other match {
+    case that: LongIntervals =>
+      Arrays.equals(lows, that.lows) && Arrays.equals(highs, that.highs)
+    case _ => false
+  }
+  override def hashCode(): Int = 31 * Arrays.hashCode(lows) + Arrays.hashCode(highs)
+  override def toString: String =
+    lows.zip(highs).map { case (l, h) => s"[$l, $h]" }.mkString("{", ", ", "}")
+}
+
+/** Intervals of byte strings. The first may begin, and the last may end, without a bound. */
+private[sparkzorder] final class ByteIntervals private[predicate] (
+    val lows: Array[ByteEnd],
+    val highs: Array[ByteEnd])
+    extends Intervals {
+
+  override def size: Int = lows.length
+
+  override def complement: ByteIntervals =
+    if (lows.isEmpty) ByteIntervals.of(Intervals.Endless, Intervals.Endless)
+    else {
+      val between = highs.init.zip(lows.tail).map { case (a, b) => (a.outside, b.outside) }.toSeq
+      val below = if (lows.head.isEndless) Nil else Seq((Intervals.Endless, lows.head.outside))
+      val above = if (highs.last.isEndless) Nil else Seq((highs.last.outside, Intervals.Endless))
+      val all = below ++ between ++ above
+      new ByteIntervals(all.map(_._1).toArray, all.map(_._2).toArray)
+    }
+
+  /** True if some value from `min` to `max`, both included, may be in the set. */
+  def overlaps(min: Array[Byte], max: Array[Byte]): Boolean = {
+    val i = firstFrom(v => ByteValues.compare(min, 0, min.length, v))
+    i < lows.length &&
+    (lows(i).isEndless || lows(i).isReachedBy(ByteValues.compare(
+      max,
+      0,
+      max.length,
+      lows(i).value)))
+  }
+
+  /** Whether file `i` with these bounds overlaps an interval. */
+  def overlap(min: ByteValues, max: ByteValues, i: Int): Boolean = {
+    val from = firstFrom(min.compare(i, _))
+    from < lows.length &&
+    (lows(from).isEndless || lows(from).isReachedBy(max.compare(i, lows(from).value)))
+  }
+
+  /**
+   * Position of the first interval that does not end below a value.
+   *
+   * @param compare compares the value with another
+   */
+  def firstFrom(compare: Array[Byte] => Int): Int = {
+    var (from, until) = (0, highs.length)
+    while (from < until) {
+      val middle = (from + until) >>> 1
+      val end = highs(middle)
+      if (end.isEndless || end.isReachedBy(-compare(end.value))) until = middle
+      else from = middle + 1
+    }
+    from
+  }
+
+  override def toString: String = {
+    def text(end: ByteEnd) =
+      if (end.isEndless) "" else end.value.map(b => f"$b%02x").mkString
+    lows.zip(highs).map { case (l, h) =>
+      s"${if (l.inclusive) "[" else "("}${text(l)}, ${text(h)}${if (h.inclusive) "]" else ")"}"
+    }.mkString("{", ", ", "}")
+  }
+}
+
+private[sparkzorder] object ByteIntervals {
+
+  /** One interval, which must not be empty. */
+  def of(low: ByteEnd, high: ByteEnd): ByteIntervals = new ByteIntervals(Array(low), Array(high))
+}
+
+private[sparkzorder] object Intervals {
+  val Endless: ByteEnd = ByteEnd.Endless
+
+  /** No value at all, for both kinds of domains. */
+  val none: Intervals = ofLongRanges(Nil)
+
+  /** The longs between two, both included. */
+  def between(low: Long, high: Long): LongIntervals = ofLongRanges(Seq((low, high)))
+
+  def ofLongs(values: Seq[Long]): LongIntervals = ofLongRanges(values.map(v => (v, v)))
+
+  /** @param ranges in any order, both ends included; a range with `low > high` has no value */
+  def ofLongRanges(ranges: Seq[(Long, Long)]): LongIntervals = {
+    val (lows, highs) = (Array.newBuilder[Long], Array.newBuilder[Long])
+    var open = false
+    var (low, high) = (0L, 0L)
+    ranges.filter(r => r._1 <= r._2).sortBy(_._1).foreach { case (l, h) =>
+      // neighbours become one interval: there is no long between them
+      if (open && (l <= high || l - 1 == high)) high = math.max(high, h)
+      else {
+        if (open) { lows += low; highs += high }
+        open = true
+        low = l
+        high = h
+      }
+    }
+    if (open) { lows += low; highs += high }
+    new LongIntervals(lows.result(), highs.result())
+  }
+
+  def ofBytes(values: Seq[Array[Byte]]): ByteIntervals =
+    ofByteRanges(values.map(v => (ByteEnd(v, inclusive = true), ByteEnd(v, inclusive = true))))
+
+  /** @param ranges in any order; a range whose ends leave no value between them is left out */
+  def ofByteRanges(ranges: Seq[(ByteEnd, ByteEnd)]): ByteIntervals = {
+    val (lows, highs) = (Array.newBuilder[ByteEnd], Array.newBuilder[ByteEnd])
+    var (low, high): (ByteEnd, ByteEnd) = (null, null)
+    ranges.filter(r => r._2.sharesWith(r._1)).sortWith((a, b) => a._1.isBelow(b._1))
+      .foreach { case (l, h) =>
+        if (low != null && high.touches(l)) high = if (high.endsBelow(h)) h else high
+        else {
+          if (low != null) { lows += low; highs += high }
+          low = l
+          high = h
+        }
+      }
+    if (low != null) { lows += low; highs += high }
+    new ByteIntervals(lows.result(), highs.result())
+  }
+
+  /** The byte strings that begin with a prefix. */
+  def ofPrefix(prefix: Array[Byte]): ByteIntervals = {
+    val raised = prefix.lastIndexWhere(_ != -1)
+    val above =
+      if (raised < 0) Endless
+      else {
+        val next = Arrays.copyOf(prefix, raised + 1)
+        next(raised) = (next(raised) + 1).toByte
+        ByteEnd(next, inclusive = false)
+      }
+    ByteIntervals.of(ByteEnd(prefix, inclusive = true), above)
+  }
+
+  /** The values of all sets; all of one kind of domain. */
+  def union(sets: Seq[Intervals]): Intervals = sets.filterNot(_.isEmpty) match {
+    case Seq() => none
+    case Seq(one) => one
+    case some =>
+      val longs = some.collect { case s: LongIntervals => s.lows.zip(s.highs) }
+      val bytes = some.collect { case s: ByteIntervals => s.lows.zip(s.highs) }
+      require(longs.isEmpty || bytes.isEmpty, s"longs among byte strings: $some")
+      if (bytes.isEmpty) ofLongRanges(longs.flatten) else ofByteRanges(bytes.flatten)
+  }
+}
