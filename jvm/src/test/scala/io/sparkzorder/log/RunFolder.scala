@@ -2,22 +2,15 @@ package io.sparkzorder.log
 
 import java.io.{File, FileNotFoundException, IOException}
 import java.nio.file.{
+  DirectoryNotEmptyException,
   FileAlreadyExistsException => NioFileExists,
   Files,
-  FileSystemException,
-  NoSuchFileException,
-  StandardCopyOption
+  NoSuchFileException
 }
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{
-  FileAlreadyExistsException,
-  FileContext,
-  FileStatus,
-  FileSystem,
-  Options,
-  Path
-}
+import org.apache.hadoop.fs.{FileAlreadyExistsException, FileContext, FileStatus, FileSystem, Path}
+import org.apache.hadoop.fs.permission.FsPermission
 
 import io.sparkzorder.util.{FileMove, ManyFiles, Paths, RawFiles}
 
@@ -45,7 +38,7 @@ private[sparkzorder] object Stage {
  * What a committed run does in one folder. All that it has there lies in a hidden directory of the
  * folder, `_zorder_<run>`: new files until they are visible, replaced ones until they expire, and the
  * token, an empty data file. Every rename goes into that directory or out of it. Whoever overwrites or
- * drops the folder takes the directory away, and whoever ends a conflict renames it: then no late
+ * drops the folder takes the directory away, and whoever ends a conflict removes it: then no late
  * publisher can rename anything any more.
  *
  * Each method may be repeated, and several processes may be in it at once.
@@ -133,10 +126,14 @@ private[sparkzorder] final class RunFolder(
   /**
    * Ends the folder in a conflict.
    *
+   * A local disk looks a directory up first and renames a file in it afterwards: a late publisher may
+   * hold the run's directory although its name has changed. So the directory is emptied and removed,
+   * and nothing can be renamed in one that is removed. Only then is anything given back.
+   *
    * @param restore whether the replaced files get their names again: nobody has overwritten the folder
    */
   def resolve(restore: Boolean): Unit = {
-    DirectoryMove.rename(fs, own, closed, conf)
+    DirectoryDrain.move(fs, own, closed, conf)
     ManyFiles.map(change.added) { a =>
       if (status(visible(a)).exists(isOurs(_, a))) move(visible(a), new Path(closed, a.staged))
     }
@@ -148,8 +145,9 @@ private[sparkzorder] final class RunFolder(
     ManyFiles.map(change.added)(a => fs.delete(new Path(closed, a.staged), false))
     // of a folder whose overwriter has failed half way: it took our directory, and not this
     fs.delete(token, false)
-    if (restore && state.files(closed).forall(_.getPath.getName == RunFolder.Conflict)) {
-      fs.delete(closed, true)
+    if (state.files(closed).forall(restore && _.getPath.getName == RunFolder.Conflict)) {
+      fs.delete(new Path(closed, RunFolder.Conflict), false)
+      DirectoryDrain.removeEmpty(fs, closed)
     }
     ()
   }
@@ -204,30 +202,54 @@ private[sparkzorder] object RunFolder {
   def tokenName(run: String, suffix: String): String = s"part-zorder-$run$suffix"
 }
 
-private object DirectoryMove {
+private object DirectoryDrain {
 
   /**
-   * Renames a directory, unless its new name is taken. HDFS by itself would move it into a directory of
-   * that name.
-   *
-   * @return false when the directory does not exist, or the name is taken
+   * Moves whatever is in a directory into another one and removes it. Others may put files into it
+   * until it is removed, and none after that, not even one whose rename has found it already.
    */
-  def rename(fs: FileSystem, from: Path, to: Path, conf: Configuration): Boolean =
-    if (RawFiles.isLocal(fs)) {
-      try {
-        Files.move(local(from), local(to), StandardCopyOption.ATOMIC_MOVE)
-        true
-      } catch {
-        // of a name that is taken the local disk says one or the other
-        case _: NoSuchFileException | _: NioFileExists => false
-        case e: FileSystemException if local(to).toFile.exists => val _ = e; false
-      }
-    } else {
-      try {
-        FileContext.getFileContext(to.toUri, conf).rename(from, to, Options.Rename.NONE)
-        true
-      } catch { case _: FileNotFoundException | _: FileAlreadyExistsException => false }
+  def move(fs: FileSystem, from: Path, to: Path, conf: Configuration): Unit = {
+    var left = list(fs, from)
+    if (left.isDefined) make(fs, to, conf)
+    while (left.isDefined) {
+      ManyFiles.map(left.get)(s => FileMove.rename(fs, s.getPath, new Path(to, s.getPath.getName)))
+      if (left.get.isEmpty && !fs.exists(to)) left = None
+      else left = if (removeEmpty(fs, from)) None else list(fs, from)
+    }
+  }
+
+  /**
+   * Hadoop's local delete looks whether a directory is empty, and then deletes what is in it by then.
+   *
+   * @return false when something is in it
+   */
+  def removeEmpty(fs: FileSystem, directory: Path): Boolean =
+    try {
+      if (RawFiles.isLocal(fs)) {
+        val _ = Files.deleteIfExists(new File(directory.toUri.getPath).toPath)
+      } else fs.delete(directory, false)
+      true
+    } catch {
+      case _: DirectoryNotEmptyException => false
+      case e: IOException => if (list(fs, directory).exists(_.nonEmpty)) false else throw e
     }
 
-  private def local(path: Path) = new File(path.toUri.getPath).toPath
+  /** Makes a directory where its parent is there. */
+  private def make(fs: FileSystem, directory: Path, conf: Configuration): Unit =
+    try {
+      if (RawFiles.isLocal(fs)) {
+        val _ = Files.createDirectory(new File(directory.toUri.getPath).toPath)
+      } else {
+        FileContext.getFileContext(directory.toUri, conf)
+          .mkdir(directory, FsPermission.getDirDefault, false)
+      }
+    } catch {
+      case _: NioFileExists | _: FileAlreadyExistsException => ()
+      case _: NoSuchFileException | _: FileNotFoundException => ()
+    }
+
+  /** None when it is not there. */
+  private def list(fs: FileSystem, directory: Path): Option[Seq[FileStatus]] =
+    try Some(fs.listStatus(directory).toSeq)
+    catch { case _: FileNotFoundException => None }
 }

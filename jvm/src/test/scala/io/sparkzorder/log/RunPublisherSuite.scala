@@ -1,8 +1,10 @@
 package io.sparkzorder.log
 
 import java.io.File
+import java.nio.file.Files
 import java.util.concurrent.{Callable, CountDownLatch, Executors}
 
+import scala.collection.JavaConverters._
 import scala.util.{Random, Try}
 
 import io.sparkzorder.FaultyFileSystem
@@ -53,6 +55,9 @@ class RunPublisherSuite extends StateTestBase {
   private def inside(dir: File, folder: String): Set[String] =
     Option(new File(new File(dir, folder), own).list()).map(_.toSet).getOrElse(Set.empty)
 
+  private def everything(dir: File): Seq[String] =
+    Files.walk(dir.toPath).iterator.asScala.map(dir.toPath.relativize(_).toString).toSeq
+
   private def checkPublished(dir: File): Unit = {
     assert(visible(dir) === fresh && visible(dir, "p=1") === fresh)
     assert(inside(dir, "p=1") === Set("_finished", "_old_0", "_old_1", "_old_2", "_old_3"))
@@ -102,26 +107,29 @@ class RunPublisherSuite extends StateTestBase {
 
   test("several publishers at once, and one that abandons") {
     val pool = Executors.newFixedThreadPool(4)
-    try for (round <- 0 until 40) withTable { (dir, state) =>
-        val record = committed(dir, state)
-        val start = new CountDownLatch(1)
-        val running = (0 until 4).map { i =>
-          pool.submit(new Callable[Unit] {
-            override def call(): Unit = {
-              start.await()
-              val mine = publisher(stateOf(dir), record)
-              Try(if (i == 0 && round % 2 == 1) mine.abandon() else mine.publish())
-              ()
-            }
-          })
+    try for (round <- 0 until sys.props.getOrElse("sparkzorder.test.rounds", "40").toInt)
+        withTable { (dir, state) =>
+          val record = committed(dir, state)
+          val start = new CountDownLatch(1)
+          val running = (0 until 4).map { i =>
+            pool.submit(new Callable[Unit] {
+              override def call(): Unit = {
+                start.await()
+                val mine = publisher(stateOf(dir), record)
+                Try(if (i == 0 && round % 2 == 1) mine.abandon() else mine.publish())
+                ()
+              }
+            })
+          }
+          start.countDown()
+          running.foreach(_.get())
+          recover(dir, record)
+          assert(visible(dir) === fresh || visible(dir) === Set("a", "b"), s"round $round")
+          assert(
+            visible(dir, "p=1") === fresh || visible(dir, "p=1") === old,
+            s"round $round: ${everything(dir)}")
+          if (round % 2 == 0) checkPublished(dir)
         }
-        start.countDown()
-        running.foreach(_.get())
-        recover(dir, record)
-        assert(visible(dir) === fresh || visible(dir) === Set("a", "b"), s"round $round")
-        assert(visible(dir, "p=1") === fresh || visible(dir, "p=1") === old, s"round $round")
-        if (round % 2 == 0) checkPublished(dir)
-      }
     finally pool.shutdown()
   }
 
