@@ -75,7 +75,7 @@ private final class ScanReport(number: Int, scan: FileSourceScanExec) {
   def rows: Seq[Row] = location match {
     case ours: ZOrderFileIndex =>
       val listed = ours.unpruned(scan.partitionFilters, scan.dataFilters)
-      val pruning = new IndexPruning(scan.relation, scan.output)
+      val pruning = new IndexPruning(scan.relation, scan.output, ours.roots)
       val uses = pruning.ask(scan.dataFilters)
       val files = count(listed)
       val kept = count(PrunedListing.of(listed, pruning.prunerOf(uses)).directories)

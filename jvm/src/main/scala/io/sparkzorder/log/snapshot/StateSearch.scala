@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.{FileSystem, ParentNotDirectoryException, Path}
 import org.apache.hadoop.security.AccessControlException
 
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.util.RawFiles
+import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /** Finds the state that a read of some directories has to look at. */
 object StateSearch {
@@ -20,14 +20,17 @@ object StateSearch {
    */
   def above(directories: Seq[Path], conf: Configuration): Seq[StateDirectory] = {
     val seen = mutable.HashSet.empty[Path]
-    directories.flatMap { start =>
+    val candidates = directories.flatMap { start =>
       val fs = RawFiles.of(start, conf)
       Iterator.iterate(fs.makeQualified(start))(_.getParent)
         .takeWhile(d => d != null && seen.add(d))
-        .filter(d => exists(fs, new Path(d, StateDirectory.Name)))
-        .map(new StateDirectory(_, conf))
+        .map(_ -> fs)
         .toList
     }
+    // a read may name thousands of directories
+    ManyFiles.map(candidates) { case (d, fs) =>
+      if (exists(fs, new Path(d, StateDirectory.Name))) Some(new StateDirectory(d, conf)) else None
+    }.flatten
   }
 
   private def exists(fs: FileSystem, path: Path): Boolean =

@@ -6,28 +6,26 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId
 import org.apache.spark.sql.execution.datasources._
 
-import io.sparkzorder.conf.{RelationConf, Settings}
+import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.log.snapshot.{FolderListing, Overlay, StateSearch}
+import io.sparkzorder.log.snapshot.{FolderListing, Overlay}
 
 /**
  * Spark's own listing of a relation, changed to show the result of every committed run of OPTIMIZE.
  *
  * @param delegate Spark's own index of the relation
- * @param table the table in the catalog; with its location, the search for state need not start at
- *   each partition directory
+ * @param roots finds the tables whose files the relation reads
  */
 private final class CommittedOverlay(
     delegate: FileIndex,
     relation: HadoopFsRelation,
-    table: Option[CatalogTable],
+    roots: TableRoots,
     settings: RelationConf) {
   private lazy val session = settings.session
   private lazy val options = CaseInsensitiveMap(relation.options)
@@ -60,8 +58,7 @@ private final class CommittedOverlay(
     })
     // the files must be listed before the state is read: see Overlay
     val listed = index.listFiles(partitionFilters, if (onFiles) Nil else dataFilters)
-    val roots = searchFrom(index).filter(mayHaveState)
-    val changed = StateSearch.above(roots, conf).foldLeft(listed) { (files, state) =>
+    val changed = roots.states(index).foldLeft(listed) { (files, state) =>
       new OverlaidListing(index, files, covered(index, partitionFilters, files), accepts)
         .over(state)
     }
@@ -69,28 +66,6 @@ private final class CommittedOverlay(
       throw ZOrderErrors.bucketsUnknown(delegate.rootPaths.mkString(", "))
     }
     if ((changed eq listed) && onFiles) index.listFiles(partitionFilters, dataFilters) else changed
-  }
-
-  /**
-   * The search for state goes upwards from these directories. The location of a catalog table
-   * stands for the partitions below it.
-   */
-  private def searchFrom(index: InMemoryFileIndex): Seq[Path] =
-    table.flatMap(_.storage.locationUri).map(new Path(_)) match {
-      case Some(location) =>
-        val home = qualified(location)
-        home +: index.rootPaths.map(qualified).filterNot(r =>
-          r == home || r.getParent == home ||
-            Iterator.iterate(r)(_.getParent).takeWhile(_ != null).contains(home))
-      case None => index.rootPaths
-    }
-
-  // On object stores each check is one more request. OPTIMIZE replaces no files in place there,
-  // unless inPlaceSchemes names the scheme.
-  private def mayHaveState(directory: Path): Boolean = {
-    val scheme = Option(directory.toUri.getScheme).getOrElse("file")
-    !CommittedOverlay.objectStores(scheme) || session.sessionState.conf
-      .getConfString(Settings.InPlaceSchemes.sessionKey, "").split(',').map(_.trim).contains(scheme)
   }
 
   private def covered(
@@ -111,11 +86,6 @@ private final class CommittedOverlay(
   }
 
   private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
-}
-
-private object CommittedOverlay {
-  val objectStores: Set[String] =
-    Set("s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs", "tos", "swift", "wasb", "wasbs")
 }
 
 /** Spark's listing, grouped by folder. */

@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.internal.SQLConf
 
@@ -19,6 +19,7 @@ import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.index.{IndexStore, LoadedIndex}
 import io.sparkzorder.skipping.predicate.{FilePruner, FilterOnFiles, TableColumns}
 import io.sparkzorder.table.DataFormat
+import io.sparkzorder.util.ManyFiles
 
 /**
  * The answer of one table's index to a query's filters.
@@ -37,12 +38,19 @@ final case class IndexUse(root: Path, filter: Option[FilterOnFiles], reason: Opt
 final class IndexPruning private[sparkzorder] (
     relation: HadoopFsRelation,
     output: Seq[Attribute],
-    settings: RelationConf)
+    settings: RelationConf,
+    roots: TableRoots)
     extends (Seq[Expression] => Option[FilePruner])
     with Logging {
 
+  private[sparkzorder] def this(
+      relation: HadoopFsRelation,
+      output: Seq[Attribute],
+      roots: TableRoots) = this(relation, output, new RelationConf(relation), roots)
+
+  /** For a relation that is not a table of the catalog. */
   def this(relation: HadoopFsRelation, output: Seq[Attribute]) =
-    this(relation, output, new RelationConf(relation))
+    this(relation, output, new TableRoots(None, new RelationConf(relation)))
 
   /** @return a pruner of the files; None when every file must be read */
   override def apply(filters: Seq[Expression]): Option[FilePruner] = prunerOf(ask(filters))
@@ -76,20 +84,31 @@ final class IndexPruning private[sparkzorder] (
 
   /**
    * The answer of each index to the data filters of a scan. Empty if skipping is off, if there is
-   * no filter, if the scan reads too many tables, or after an error.
+   * no filter, or after an error.
    */
   def ask(filters: Seq[Expression]): Seq[IndexUse] =
     try {
       if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled)) Nil
       else {
         val size = Settings.ofSession(Settings.SkippingCacheSize)
-        IndexPruning.tables(relation.location.rootPaths).map(ask(_, filters, size))
+        val location = relation.location match {
+          case ours: ZOrderFileIndex => ours.delegate
+          case other => other
+        }
+        val uses = ManyFiles.map(roots.ofIndexes(location))(ask(_, filters, size))
+        // an index says more than a table without one
+        val found = uses.filter(_.filter.isDefined)
+        if (found.nonEmpty) found
+        else uses.take(1) ++ (if (uses.isEmpty) Some(noIndex(location)) else None)
       }
     } catch {
       case PruningFailure(e) =>
         IndexPruning.failed(relation.location.toString, e)
         Nil
     }
+
+  private def noIndex(location: FileIndex): IndexUse =
+    IndexUse(location.rootPaths.headOption.orNull, None, Some(IndexPruning.NoIndex))
 
   private def ask(root: Path, filters: Seq[Expression], cacheSize: Long): IndexUse =
     try {
@@ -103,7 +122,7 @@ final class IndexPruning private[sparkzorder] (
         relation.dataSchema,
         relation.partitionSchema,
         sqlConf.resolver)
-      def newest = new IndexStore(table, conf).newest.toRight("there is no index")
+      def newest = new IndexStore(table, conf).newest.toRight(IndexPruning.NoIndex)
       columnsFoundByName(conf).flatMap(_ => newest) match {
         case Left(reason) => IndexUse(table, None, Some(reason))
         case Right(generation) =>
@@ -156,6 +175,7 @@ private[sparkzorder] object PruningFailure {
 }
 
 object IndexPruning extends Logging {
+  private val NoIndex = "there is no index"
   private val failures = new LongAdder
   private val reported = ConcurrentHashMap.newKeySet[String]()
 
@@ -189,19 +209,5 @@ object IndexPruning extends Logging {
     if (reported.size < maxReported && reported.add(s"$table $e")) {
       logWarning(s"the index of $table is not used; all files are read", e)
     }
-  }
-
-  // a scan of more tables uses no index, because looking for so many indexes would be slow
-  private val maxTables = 20
-
-  /**
-   * The directories of the tables that some paths belong to. A path may be a partition directory,
-   * which lies in the directory of its table. Empty if there are more than `maxTables` tables.
-   */
-  private[sparkzorder] def tables(paths: Seq[Path]): Seq[Path] = {
-    def table(p: Path): Path =
-      if (p.getName.contains("=") && p.getParent != null) table(p.getParent) else p
-    val found = paths.iterator.map(table).toSet
-    if (found.size > maxTables) Nil else found.toSeq
   }
 }

@@ -35,8 +35,9 @@ object ScanStrategy extends SparkStrategy {
   private def indexed(scan: LogicalRelation): Option[LogicalRelation] = scan.relation match {
     case r: HadoopFsRelation if !scan.isStreaming && isPlain(r) =>
       val settings = new RelationConf(r)
-      val pruning = new IndexPruning(r, scan.output, settings)
-      val index = new ZOrderFileIndex(r.location, r, scan.catalogTable, settings, pruning)
+      val roots = new TableRoots(scan.catalogTable, settings)
+      val pruning = new IndexPruning(r, scan.output, settings, roots)
+      val index = new ZOrderFileIndex(r.location, r, roots, settings, pruning)
       Some(scan.copy(relation = r.copy(location = index)(r.sparkSession)))
     case _ => None
   }

@@ -2,7 +2,6 @@ package io.sparkzorder.skipping.scan
 
 import org.apache.hadoop.fs.Path
 
-import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources._
@@ -17,14 +16,14 @@ import io.sparkzorder.skipping.predicate.FilePruner
  * else comes from Spark's own index of the relation.
  *
  * @param delegate Spark's own index of the relation
- * @param table the catalog's entry; with its location, no partition directory has to be looked at
+ * @param roots finds the tables whose files the relation reads
  * @param pruning makes a pruner of files from data filters, if the skipping index has one. A pruner
  *   must not prune a file that the index does not know
  */
 final class ZOrderFileIndex private[sparkzorder] (
     val delegate: FileIndex,
     relation: HadoopFsRelation,
-    table: Option[CatalogTable],
+    private[sparkzorder] val roots: TableRoots,
     settings: RelationConf,
     pruning: Seq[Expression] => Option[FilePruner] = _ => None)
     extends FileIndex {
@@ -97,7 +96,7 @@ final class ZOrderFileIndex private[sparkzorder] (
   private def isBucketed: Boolean =
     relation.bucketSpec.isDefined && session.sessionState.conf.bucketingEnabled
 
-  private lazy val overlay = new CommittedOverlay(delegate, relation, table, settings)
+  private lazy val overlay = new CommittedOverlay(delegate, relation, roots, settings)
 
   private def overlaid(
       partitionFilters: Seq[Expression],

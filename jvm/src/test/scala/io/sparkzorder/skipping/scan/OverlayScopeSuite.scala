@@ -95,7 +95,8 @@ class OverlayScopeSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
       }
       median(index.listFiles(Nil, Nil))
       val relation = relationOf(read(dir))
-      def fresh = new ZOrderFileIndex(index.delegate, relation, None, new RelationConf(relation))
+      val conf = new RelationConf(relation)
+      def fresh = new ZOrderFileIndex(index.delegate, relation, new TableRoots(None, conf), conf)
       val ours = median(fresh.listFiles(Nil, Nil))
       val theirs = median(index.delegate.listFiles(Nil, Nil))
       info(f"a listing without state: $ours%.3f ms, by Spark alone $theirs%.3f ms")

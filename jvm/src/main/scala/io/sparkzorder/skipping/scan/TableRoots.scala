@@ -1,0 +1,90 @@
+package io.sparkzorder.skipping.scan
+
+import java.util.{HashSet => JavaHashSet}
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.execution.datasources.{FileIndex, InMemoryFileIndex}
+
+import io.sparkzorder.conf.{RelationConf, Settings}
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.log.snapshot.StateSearch
+
+/**
+ * Where the tables lie whose files a scan reads. A scan may name a table, its partitions, folders
+ * or single files. Their names tell nothing, so the directories above them are searched for the
+ * state of a table.
+ *
+ * @param table the table in the catalog, whose location is known
+ */
+private[sparkzorder] final class TableRoots(table: Option[CatalogTable], settings: RelationConf) {
+  private lazy val conf = settings.hadoop
+
+  /** The state of each table that may hold files of `index`. */
+  def states(index: FileIndex): Seq[StateDirectory] =
+    StateSearch.above(searchFrom(index).filter(mayHaveState), conf)
+
+  /** The directories of the tables that may have an index for files of `index`. */
+  def ofIndexes(index: FileIndex): Seq[Path] = {
+    val (searched, remote) = searchFrom(index).partition(mayHaveState)
+    val found = StateSearch.above(searched, conf).map(_.root)
+    // each look at a directory above would cost a request there, so names must do
+    val guessed = remote.flatMap(r => Seq(r, TableRoots.named(r)))
+    (found ++ guessed).distinct
+  }
+
+  /**
+   * The search goes upwards from these directories. The location of a catalog table stands for the
+   * partitions below it, and a directory for the files in it.
+   */
+  private[scan] def searchFrom(index: FileIndex): Seq[Path] = {
+    val directories = foldersOf(index).map(qualified)
+    table.flatMap(_.storage.locationUri).map(new Path(_)) match {
+      case Some(location) =>
+        val home = qualified(location)
+        home +: directories.filterNot(r => r == home || isBelow(home, r))
+      case None => directories
+    }
+  }
+
+  /** What is read, with the folder of a file in the place of the file. */
+  private def foldersOf(index: FileIndex): Seq[Path] = index match {
+    case listed: InMemoryFileIndex if listed.rootPaths.size > 1 || isFile(listed) =>
+      val roots = new JavaHashSet[Path](listed.rootPaths.size * 2)
+      listed.rootPaths.foreach(roots.add)
+      val files = new JavaHashSet[Path]
+      listed.allFiles().foreach(f => if (roots.contains(f.getPath)) files.add(f.getPath))
+      if (files.isEmpty) listed.rootPaths
+      else listed.rootPaths.map(r => if (files.contains(r)) r.getParent else r).distinct
+    case other => other.rootPaths
+  }
+
+  private def isFile(listed: InMemoryFileIndex): Boolean =
+    listed.allFiles().headOption.exists(f => listed.rootPaths.headOption.contains(f.getPath))
+
+  private def isBelow(home: Path, path: Path): Boolean = {
+    val (a, b) = (home.toUri, path.toUri)
+    a.getScheme == b.getScheme && a.getAuthority == b.getAuthority &&
+    b.getPath.startsWith(if (a.getPath.endsWith("/")) a.getPath else a.getPath + "/")
+  }
+
+  // On object stores each check is one more request. OPTIMIZE replaces no files in place there,
+  // unless inPlaceSchemes names the scheme.
+  private def mayHaveState(directory: Path): Boolean = {
+    val scheme = Option(directory.toUri.getScheme).getOrElse("file")
+    !TableRoots.objectStores(scheme) || settings.session.sessionState.conf
+      .getConfString(Settings.InPlaceSchemes.sessionKey, "").split(',').map(_.trim).contains(scheme)
+  }
+
+  private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
+}
+
+private object TableRoots {
+  private val objectStores: Set[String] =
+    Set("s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs", "tos", "swift", "wasb", "wasbs")
+
+  /** The directory above those that have the names of partitions. */
+  private def named(path: Path): Path =
+    if (path.getName.contains("=") && path.getParent != null) named(path.getParent) else path
+}
