@@ -10,7 +10,7 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ZOrderFunctions}
 import io.sparkzorder.expressions.sampling.ResolveSampledCalls
-import io.sparkzorder.skipping.scan.ScanStrategy
+import io.sparkzorder.skipping.scan.{ScanStrategy, V2ScanStrategy}
 import io.sparkzorder.sql.{ResolveZOrderStatements, ZOrderParser}
 
 /**
@@ -40,6 +40,7 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
     // scans see a committed run of OPTIMIZE completely or not at all
     extensions.injectPlannerStrategy(_ => ScanStrategy)
+    extensions.injectPlannerStrategy(_ => V2ScanStrategy)
   }
 }
 

@@ -1,18 +1,19 @@
 package io.sparkzorder.commands.index
 
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.{CommandExecutionMode, FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
-import org.apache.spark.sql.execution.datasources.PartitionDirectory
+import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, FileScan}
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.predicate.ConjunctUse
-import io.sparkzorder.skipping.scan.{IndexPruning, PrunedListing, ZOrderFileIndex}
+import io.sparkzorder.skipping.scan.{IndexPruning, OverlaidV2Files, PrunedListing, ZOrderFileIndex}
 
 /** A query in a wrapper, so that the analyzer does not look inside; planned when the statement runs. */
 final case class SkippingQuery(plan: LogicalPlan, text: String) {
@@ -43,8 +44,11 @@ final case class ShowSkippingCommand(query: SkippingQuery) extends LeafRunnableC
     }
   }
 
-  private def scans(plan: SparkPlan): Seq[FileSourceScanExec] =
-    plan.collect { case s: FileSourceScanExec => s }
+  private def scans(plan: SparkPlan): Seq[ReportedScan] = plan.collect {
+    case s: FileSourceScanExec => ReportedScan.of(s)
+    case s: BatchScanExec if s.scan.isInstanceOf[FileScan] =>
+      ReportedScan.of(s.scan.asInstanceOf[FileScan])
+  }
 }
 
 object ShowSkippingCommand {
@@ -62,20 +66,58 @@ object ShowSkippingCommand {
     .add("reason", StringType)
 }
 
-/** The rows of one scan: one row per conjunct, or one row that says why there is no conjunct. */
-private final class ScanReport(number: Int, scan: FileSourceScanExec) {
-  private val location = scan.relation.location
+/**
+ * A scan of files by Spark's V1 or V2 reader.
+ *
+ * @param ours the index of files that spark-zorder gave to the scan, and the pruning of these files
+ */
+private final case class ReportedScan(
+    table: String,
+    location: FileIndex,
+    ours: Option[(ZOrderFileIndex, IndexPruning)],
+    partitionFilters: Seq[Expression],
+    dataFilters: Seq[Expression],
+    format: String)
 
-  private val table = scan.tableIdentifier.map(_.quotedString)
-    .getOrElse(location.rootPaths.mkString(", "))
+private object ReportedScan {
+  private def pathsOf(location: FileIndex): String = location.rootPaths.mkString(", ")
+
+  def of(scan: FileSourceScanExec): ReportedScan = {
+    val location = scan.relation.location
+    ReportedScan(
+      scan.tableIdentifier.map(_.quotedString).getOrElse(pathsOf(location)),
+      location,
+      location match {
+        case ours: ZOrderFileIndex =>
+          Some((ours, new IndexPruning(scan.relation, scan.output, ours.roots)))
+        case _ => None
+      },
+      scan.partitionFilters,
+      scan.dataFilters,
+      scan.relation.fileFormat.toString)
+  }
+
+  def of(scan: FileScan): ReportedScan = ReportedScan(
+    pathsOf(scan.fileIndex),
+    scan.fileIndex,
+    scan.fileIndex match {
+      case files: OverlaidV2Files => Some((files.ours, files.pruning))
+      case _ => None
+    },
+    scan.partitionFilters,
+    scan.dataFilters,
+    scan.getClass.getSimpleName)
+}
+
+/** The rows of one scan: one row per conjunct, or one row that says why there is no conjunct. */
+private final class ScanReport(number: Int, scan: ReportedScan) {
 
   private def count(directories: Seq[PartitionDirectory]): Long =
     directories.map(_.files.size.toLong).sum
 
-  def rows: Seq[Row] = location match {
-    case ours: ZOrderFileIndex =>
+  def rows: Seq[Row] = scan.ours match {
+    case Some((ours, pruning)) =>
       val listed = ours.unpruned(scan.partitionFilters, scan.dataFilters)
-      val pruning = new IndexPruning(scan.relation, scan.output, ours.roots)
       val uses = pruning.ask(scan.dataFilters)
       val files = count(listed)
       val kept = count(PrunedListing.of(listed, pruning.prunerOf(uses)).directories)
@@ -89,18 +131,18 @@ private final class ScanReport(number: Int, scan: FileSourceScanExec) {
       else {
         val reason = uses.flatMap(_.reason).headOption.getOrElse(
           if (scan.dataFilters.isEmpty) "no filter on data columns" else "skipping is off")
-        Seq(Row(number, table, files, kept, null, Nil, false, null, reason))
+        Seq(Row(number, scan.table, files, kept, null, Nil, false, null, reason))
       }
-    case other =>
-      val files = count(other.listFiles(scan.partitionFilters, scan.dataFilters))
-      val reason = s"not a scan of plain Parquet or ORC files: ${scan.relation.fileFormat}"
-      Seq(Row(number, table, files, files, null, Nil, false, null, reason))
+    case None =>
+      val files = count(scan.location.listFiles(scan.partitionFilters, scan.dataFilters))
+      val reason = s"not a scan of plain Parquet or ORC files: ${scan.format}"
+      Seq(Row(number, scan.table, files, files, null, Nil, false, null, reason))
   }
 
   private def row(files: Long, kept: Long, c: ConjunctUse, dropped: Option[Long]): Row =
     Row(
       number,
-      table,
+      scan.table,
       files,
       kept,
       c.predicate,
