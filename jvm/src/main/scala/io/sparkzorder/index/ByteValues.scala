@@ -19,10 +19,14 @@ final class ByteValues(val data: Array[Byte], val ends: Array[Int]) extends Seri
     ByteValues.compare(data, from, ends(i) - from, other)
   }
 
-  /** Compares the first bytes of value `i`, as many as the prefix has, with the prefix. */
-  def comparePrefix(i: Int, prefix: Array[Byte]): Int = {
-    val from = start(i)
-    ByteValues.compare(data, from, math.min(prefix.length, ends(i) - from), prefix)
+  /** Compares value `i` with value `j` of `other`, unsigned. */
+  def compare(i: Int, other: ByteValues, j: Int): Int = {
+    val (from, to) = (start(i), other.start(j))
+    val (a, b) = (ends(i) - from, other.ends(j) - to)
+    val n = math.min(a, b)
+    var k = 0
+    while (k < n && data(from + k) == other.data(to + k)) k += 1
+    if (k < n) (data(from + k) & 0xff) - (other.data(to + k) & 0xff) else a - b
   }
 
   def bytes: Long = data.length + 4L * ends.length

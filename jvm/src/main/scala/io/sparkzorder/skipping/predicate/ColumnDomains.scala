@@ -13,6 +13,7 @@ import io.sparkzorder.index.{
   IntegerLeaf,
   LeafType,
   LongStats,
+  Sized,
   StatValues,
   StringLeaf,
   TimestampLeaf
@@ -20,35 +21,89 @@ import io.sparkzorder.index.{
 
 /**
  * The bounds of one column in all files of an index, as values of the column's [[ComparisonDomain]].
+ * What is known of the files lies in bitmaps of one bit a file.
  *
- * @param info what is known of each file, bits of [[ColumnDomains]]
+ * @param count number of files
+ * @param bounded every value of the file lies between min and max, except NaN
+ * @param noNulls no row of the file is NULL
+ * @param noValues no row of the file has a value
+ * @param noNaN no value of the file is NaN
+ * @param blockWords so many words of the bitmaps make a block of files
  */
 private[sparkzorder] final class ColumnDomains(
-    val info: Array[Byte],
+    val count: Int,
+    val bounded: Array[Long],
+    val noNulls: Array[Long],
+    val noValues: Array[Long],
+    val noNaN: Array[Long],
     val min: StatValues,
-    val max: StatValues) {
+    val max: StatValues,
+    val blockWords: Int)
+    extends Sized {
+
+  /** The bounds of the bounds of each block of files. */
+  lazy val blocks: BlockBounds = BlockBounds.of(this)
+
+  /** What is known of a file, bits of the companion. */
+  def info(i: Int): Int = {
+    def bit(words: Array[Long], value: Int) = if ((words(i >> 6) >>> i & 1L) != 0) value else 0
+    bit(bounded, ColumnDomains.Bounded) | bit(noNulls, ColumnDomains.NoNulls) |
+      bit(noValues, ColumnDomains.NoValues) | bit(noNaN, ColumnDomains.NoNaN)
+  }
 
   /** The bounds mapped by `f`, which must not reverse the order of any two values. */
   def map(f: Long => Long): ColumnDomains = (min, max) match {
     case (LongStats(a), LongStats(b)) =>
-      new ColumnDomains(info, LongStats(a.map(f)), LongStats(b.map(f)))
+      val (low, high) = (LongStats(a.map(f)), LongStats(b.map(f)))
+      new ColumnDomains(count, bounded, noNulls, noValues, noNaN, low, high, blockWords)
     case _ => this
   }
+
+  /** The least min and the greatest max of all files, without NaN; None for bounds in bytes. */
+  def range: Option[(Long, Long)] = blocks match {
+    case b: LongBlocks => Some(b.range)
+    case _ => None
+  }
+
+  // the blocks are counted from the start, although they are made later
+  override def bytes: Long =
+    4L * 8 * bounded.length + min.bytes + max.bytes + 32L * (bounded.length / blockWords + 1)
 }
 
 private[sparkzorder] object ColumnDomains {
-
-  /** Every value lies between min and max, except NaN. */
   val Bounded = 1
-
-  /** No row is NULL. */
   val NoNulls = 2
-
-  /** No row has a value. */
   val NoValues = 4
-
-  /** No value is NaN. */
   val NoNaN = 8
+
+  /** A block has 512 files. */
+  val BlockWords = 8
+
+  /** @param info what is known of each file, bits of this object */
+  def of(
+      info: Array[Byte],
+      min: StatValues,
+      max: StatValues,
+      blockWords: Int = BlockWords): ColumnDomains = {
+    def bitmap(bit: Int): Array[Long] = {
+      val words = new Array[Long]((info.length + 63) / 64)
+      var i = 0
+      while (i < info.length) {
+        if ((info(i) & bit) != 0) words(i >> 6) |= 1L << i
+        i += 1
+      }
+      words
+    }
+    new ColumnDomains(
+      info.length,
+      bitmap(Bounded),
+      bitmap(NoNulls),
+      bitmap(NoValues),
+      bitmap(NoNaN),
+      min,
+      max,
+      blockWords)
+  }
 }
 
 /** How the values of an indexed column become values of the table's column. */

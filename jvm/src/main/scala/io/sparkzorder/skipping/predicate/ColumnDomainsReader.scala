@@ -11,11 +11,11 @@ import io.sparkzorder.index.{
   ByteValues,
   ColumnValues,
   IndexColumns,
+  IndexedColumn,
   IndexValue,
   LeafColumns,
   LongStats,
   NoStats,
-  Sized,
   StatValues
 }
 
@@ -31,11 +31,6 @@ private[sparkzorder] final case class DataColumn(
     dataType: DataType,
     nullWhereMissing: Boolean) {
   def name: String = path.mkString(".")
-}
-
-/** The `info` of a [[ColumnDomains]] with its size in memory, for the cache of indexes. */
-private final class FileInfo(val info: Array[Byte]) extends Sized {
-  override def bytes: Long = info.length.toLong
 }
 
 /**
@@ -64,21 +59,35 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
       Left(s"files store ${column.name} as ${stored.head._1.leafType.text}, not as " +
         column.dataType.sql)
     } else {
-      val loaded = usable.map { case (c, i, conversion) =>
-        val values = index.column(i)
-        val known = index.derived(i, "info")(new FileInfo(infoOf(values, c.leafType.isFloating)))
-        converted(values, conversion, known.info)
-      }
-      val merged = if (loaded.size == 1) loaded.head else merge(loaded)
-      Right(if (column.nullWhereMissing) markedMissing(merged, column.path) else merged)
+      val lacking =
+        if (column.nullWhereMissing) index.shapes.map(_.lacks(column.path)).toArray
+        else Array.emptyBooleanArray
+      // everything that the result depends on, besides the index
+      val key = (usable.map { case (_, i, conversion) => (i, conversion) }, lacking.toSeq)
+      Right(index.derived(usable.head._2, key.toString)(domainsOf(usable, lacking)))
     }
   }
+
+  private def domainsOf(
+      stored: Seq[(IndexedColumn, Int, Conversion)],
+      lacking: Array[Boolean]): ColumnDomains = {
+    val loaded = stored.map { case (c, i, conversion) =>
+      val values = index.column(i)
+      converted(Stored(infoOf(values, c.leafType.isFloating), values.min, values.max), conversion)
+    }
+    val merged = if (loaded.size == 1) loaded.head else merge(loaded)
+    if (lacking.contains(true)) markMissing(merged.info, lacking)
+    ColumnDomains.of(merged.info, merged.min, merged.max)
+  }
+
+  /** A column while it is made. Its arrays belong to it alone. */
+  private case class Stored(info: Array[Byte], min: StatValues, max: StatValues)
 
   private def isNamed(stored: Seq[String], wanted: Seq[String]): Boolean =
     if (caseSensitive) stored == wanted
     else stored.map(LeafColumns.lower) == wanted.map(LeafColumns.lower)
 
-  /** Computes `info` for each file. The result is the same for every query, so it can be cached. */
+  /** What is known of each file. */
   private def infoOf(v: ColumnValues, floating: Boolean): Array[Byte] = {
     val rows = index.table.rows
     val info = new Array[Byte](rows.length)
@@ -96,17 +105,15 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
     info
   }
 
-  /** @param info an array that other queries share, so it must not be changed */
-  private def converted(v: ColumnValues, conversion: Conversion, info: Array[Byte]): ColumnDomains =
-    (conversion, v.min, v.max) match {
+  private def converted(column: Stored, conversion: Conversion): Stored =
+    (conversion, column.min, column.max) match {
       case (NullsOnly, _, _) =>
-        new ColumnDomains(info.map(w => (w & ~Bounded).toByte), NoStats, NoStats)
+        Stored(column.info.map(w => (w & ~Bounded).toByte), NoStats, NoStats)
       case (MillisToMicros, LongStats(min), LongStats(max)) =>
-        val own = info.clone()
-        new ColumnDomains(own, micros(min, own), micros(max, own))
+        Stored(column.info, micros(min, column.info), micros(max, column.info))
       case (ToWideDecimal, LongStats(min), LongStats(max)) =>
-        new ColumnDomains(info, wide(min), wide(max))
-      case _ => new ColumnDomains(info, v.min, v.max)
+        Stored(column.info, wide(min), wide(max))
+      case _ => column
     }
 
   private def micros(millis: Array[Long], info: Array[Byte]): StatValues = {
@@ -127,7 +134,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
    * Merges several columns of the index. Each file takes its statistics from the only column that
    * has any. If two columns have statistics of a file, nothing counts as known of the file.
    */
-  private def merge(parts: Seq[ColumnDomains]): ColumnDomains = {
+  private def merge(parts: Seq[Stored]): Stored = {
     val n = parts.head.info.length
     val from = Array.fill(n)(-1)
     // NoNaN does not count: it can be set even if the column has no statistics of a file
@@ -136,7 +143,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
       from(i) = if (from(i) == -1) k else -2
     }
     val info = Array.tabulate(n)(i => if (from(i) < 0) 0.toByte else parts(from(i)).info(i))
-    def pick(end: ColumnDomains => StatValues): StatValues =
+    def pick(end: Stored => StatValues): StatValues =
       if (parts.exists(v => end(v).isInstanceOf[ByteStats])) {
         val builder = new ByteValues.Builder(n)
         (0 until n).foreach(i =>
@@ -145,7 +152,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
       } else {
         LongStats(Array.tabulate(n)(i => if (from(i) < 0) 0L else long(end(parts(from(i))), i)))
       }
-    new ColumnDomains(info, pick(_.min), pick(_.max))
+    Stored(info, pick(_.min), pick(_.max))
   }
 
   private val none = Array.emptyByteArray
@@ -159,18 +166,11 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
   }
 
   /** Marks the files that lack the column: each of their rows reads as NULL. */
-  private def markedMissing(column: ColumnDomains, path: Seq[String]): ColumnDomains = {
-    val lacking = index.shapes.map(_.lacks(path)).toArray
-    if (!lacking.contains(true)) column
-    else {
-      // a copy, because other queries share the array
-      val info = column.info.clone()
-      val shapeOf = index.table.shapeOf
-      info.indices.foreach { i =>
-        val s = shapeOf(i)
-        if (s >= 0 && s < lacking.length && lacking(s)) info(i) = NoValues.toByte
-      }
-      new ColumnDomains(info, column.min, column.max)
+  private def markMissing(info: Array[Byte], lacking: Array[Boolean]): Unit = {
+    val shapeOf = index.table.shapeOf
+    info.indices.foreach { i =>
+      val s = shapeOf(i)
+      if (s >= 0 && s < lacking.length && lacking(s)) info(i) = NoValues.toByte
     }
   }
 }

@@ -15,7 +15,6 @@ import io.sparkzorder.index.{
   ColumnChoice,
   FooterEntries,
   IndexContent,
-  KnownFiles,
   LeafColumns,
   LoadedIndex
 }
@@ -37,7 +36,7 @@ final case class ConjunctUse(
 
 /** The files that some filters of a query keep, by one index. */
 final class FilterOnFiles private (
-    index: LoadedIndex,
+    val index: LoadedIndex,
     tests: Seq[FileTest],
     val conjuncts: Seq[ConjunctUse])
     extends FilePruner {
@@ -45,47 +44,27 @@ final class FilterOnFiles private (
   /** False when every file is kept. */
   val isUseful: Boolean = tests.exists(!_.isInstanceOf[Unknown])
 
-  /** The files that the predicates on the same columns keep together; the most selective first. */
-  private lazy val byColumns: IndexedSeq[(String, BitSet)] = {
-    val count = index.table.size
-    conjuncts.zip(tests).filter(_._1.used).groupBy(c =>
-      FilterOnFiles.nameOf(c._1.columns)).toIndexedSeq
-      .map { case (name, same) => name -> FileTest.and(same.map(_._2)).files(count) }
-      .sortBy { case (name, files) => (files.cardinality, name) }
-  }
+  /** The files that are kept, one group of conjuncts after the other. */
+  lazy val kept: KeptFiles = KeptFiles.by(
+    conjuncts.zip(tests).filter(_._1.used).groupBy(c => FilterOnFiles.nameOf(c._1.columns)).toSeq
+      .map { case (name, same) => name -> FileTest.and(same.map(_._2)) },
+    index.table.size)
 
-  override def prunedBy: IndexedSeq[String] = byColumns.map(_._1)
+  override def prunedBy: IndexedSeq[String] = kept.prunedBy
 
-  private lazy val kept = new KeptFiles(index.files.walk(), byColumns.map(_._2).toArray)
+  private lazy val walk = index.files.walk()
 
   /** Not safe for threads. */
-  override def decide(file: FileStatus): Int = kept.decide(file)
+  override def decide(file: FileStatus): Int = {
+    val i = walk.find(file)
+    if (i < 0) FilePruner.NoEntry else kept.decide(i)
+  }
 
   /** For each used conjunct the number of files of the index that it prunes alone. */
   def dropped: Seq[(ConjunctUse, Int)] = conjuncts.zip(tests).collect {
     case (use, test) if use.used =>
       val count = index.table.size
       use -> (count - test.files(count).cardinality)
-  }
-}
-
-/**
- * Prunes a file if a bit set says so. A file that the index does not know is never pruned.
- *
- * @param byColumns files that the predicates on the same columns keep
- */
-private final class KeptFiles(walk: KnownFiles#Walk, byColumns: Array[BitSet]) {
-  private val kept = byColumns.reduceOption[BitSet] { (a, b) =>
-    val both = a.clone().asInstanceOf[BitSet]
-    both.and(b)
-    both
-  }
-
-  def decide(file: FileStatus): Int = {
-    val i = walk.find(file)
-    if (i < 0) FilePruner.NoEntry
-    else if (kept.forall(_.get(i))) FilePruner.Read
-    else byColumns.indexWhere(!_.get(i))
   }
 }
 

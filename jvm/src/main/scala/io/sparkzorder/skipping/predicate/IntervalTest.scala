@@ -1,8 +1,23 @@
 package io.sparkzorder.skipping.predicate
 
+import java.lang.Long.numberOfTrailingZeros
+
 import io.sparkzorder.index.{ByteStats, ByteValues, LongStats, StatValues}
 
-/** A predicate that holds for the values in some intervals. */
+/**
+ * A predicate that holds for the values in some intervals.
+ *
+ * @param hasNaN the column may hold NaN, which is [[ComparisonDomain.NaN]]
+ * @param ofNulls rows match where the column is NULL
+ */
+private[sparkzorder] abstract class IntervalTest(
+    of: ColumnDomains,
+    val intervals: Intervals,
+    val hasNaN: Boolean,
+    val ofNulls: Boolean,
+    ofNaN: Boolean)
+    extends ColumnTest(of, ofNulls, ofValues = true, ofNaN)
+
 private[sparkzorder] object IntervalTest {
 
   /**
@@ -14,56 +29,105 @@ private[sparkzorder] object IntervalTest {
       intervals: Intervals,
       hasNaN: Boolean,
       ofNulls: Boolean): FileTest = intervals match {
-    case longs: LongIntervals if longs.lows.isEmpty && !ofNulls => Never
-    case longs: LongIntervals =>
-      new OfLongs(column, longs, ofNulls, hasNaN && longs.contains(ComparisonDomain.NaN))
+    case none if none.isEmpty => if (ofNulls) new NullTest(column, isNull = true) else Never
+    case longs: LongIntervals => new OfLongs(column, longs, hasNaN, ofNulls)
     case bytes: ByteIntervals => new OfBytes(column, bytes, ofNulls)
   }
 
   private final class OfLongs(
       column: ColumnDomains,
       intervals: LongIntervals,
-      ofNulls: Boolean,
-      ofNaN: Boolean)
-      extends ColumnTest(column, ofNulls, ofValues = true, ofNaN) {
+      hasNaN: Boolean,
+      ofNulls: Boolean)
+      extends IntervalTest(
+        column,
+        intervals,
+        hasNaN,
+        ofNulls,
+        ofNaN = hasNaN && intervals.contains(ComparisonDomain.NaN)) {
     private val (min, max) = (longs(column.min), longs(column.max))
     private val (lows, highs) = (intervals.lows, intervals.highs)
+    private val isOne = lows.length == 1
+    private val (low, high) = (lows(0), highs(0))
 
-    override protected def mayMatch(from: Int, until: Int): Long =
-      if (lows.length == 1) inOne(lows(0), highs(0), from, until) else inMany(from, until)
+    override protected def inBlock(block: Int): Int = column.blocks match {
+      case b: LongBlocks =>
+        val i = intervals.firstFrom(b.leastMin(block))
+        if (i == lows.length || lows(i) > b.greatestMax(block)) ColumnTest.NoFile
+        else {
+          val j = intervals.firstFrom(b.greatestMin(block))
+          if (j < lows.length && lows(j) <= b.leastMax(block)) ColumnTest.EveryFile else ColumnTest.SomeFiles
+        }
+      case _ => ColumnTest.SomeFiles
+    }
 
-    private def inOne(low: Long, high: Long, from: Int, until: Int): Long = {
-      var bits = 0L
-      var i = from
-      while (i < until) {
-        if (max(i) >= low && min(i) <= high) bits |= 1L << i
-        i += 1
+    override protected def mayMatch(first: Int, wanted: Long): Long =
+      if (!isOne) inMany(first, wanted)
+      else if (low == Long.MinValue) upTo(first, wanted)
+      else if (high == Long.MaxValue) downTo(first, wanted)
+      else inOne(first, wanted)
+
+    // these loops pass over files that are not wanted: a bitmap mostly has runs of wanted files
+    private def upTo(first: Int, wanted: Long): Long = {
+      var (bits, left) = (0L, wanted)
+      while (left != 0) {
+        val i = numberOfTrailingZeros(left)
+        if (min(first + i) <= high) bits |= 1L << i
+        left &= left - 1
       }
       bits
     }
 
-    private def inMany(from: Int, until: Int): Long = {
-      var bits = 0L
-      var i = from
-      while (i < until) {
-        val next = intervals.firstFrom(min(i))
-        if (next < lows.length && lows(next) <= max(i)) bits |= 1L << i
-        i += 1
+    private def downTo(first: Int, wanted: Long): Long = {
+      var (bits, left) = (0L, wanted)
+      while (left != 0) {
+        val i = numberOfTrailingZeros(left)
+        if (max(first + i) >= low) bits |= 1L << i
+        left &= left - 1
+      }
+      bits
+    }
+
+    private def inOne(first: Int, wanted: Long): Long = {
+      var (bits, left) = (0L, wanted)
+      while (left != 0) {
+        val i = numberOfTrailingZeros(left)
+        if (max(first + i) >= low && min(first + i) <= high) bits |= 1L << i
+        left &= left - 1
+      }
+      bits
+    }
+
+    private def inMany(first: Int, wanted: Long): Long = {
+      var (bits, left) = (0L, wanted)
+      while (left != 0) {
+        val i = numberOfTrailingZeros(left)
+        if (intervals.overlaps(min(first + i), max(first + i))) bits |= 1L << i
+        left &= left - 1
       }
       bits
     }
   }
 
   private final class OfBytes(column: ColumnDomains, intervals: ByteIntervals, ofNulls: Boolean)
-      extends ColumnTest(column, ofNulls, ofValues = true, ofNaN = false) {
+      extends IntervalTest(column, intervals, hasNaN = false, ofNulls, ofNaN = false) {
     private val (min, max) = (bytes(column.min), bytes(column.max))
 
-    override protected def mayMatch(from: Int, until: Int): Long = {
-      var bits = 0L
-      var i = from
-      while (i < until) {
-        if (intervals.overlap(min, max, i)) bits |= 1L << i
-        i += 1
+    override protected def inBlock(block: Int): Int = column.blocks match {
+      case b: ByteBlocks =>
+        if (!intervals.overlap(min, b.leastMin(block), max, b.greatestMax(block))) ColumnTest.NoFile
+        else if (intervals.overlap(min, b.greatestMin(block), max, b.leastMax(block))) {
+          ColumnTest.EveryFile
+        } else ColumnTest.SomeFiles
+      case _ => ColumnTest.SomeFiles
+    }
+
+    override protected def mayMatch(first: Int, wanted: Long): Long = {
+      var (bits, left) = (0L, wanted)
+      while (left != 0) {
+        val i = numberOfTrailingZeros(left)
+        if (intervals.overlap(min, first + i, max, first + i)) bits |= 1L << i
+        left &= left - 1
       }
       bits
     }

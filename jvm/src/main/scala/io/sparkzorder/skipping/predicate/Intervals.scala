@@ -111,11 +111,11 @@ private[sparkzorder] final class ByteIntervals private[predicate] (
       lows(i).value)))
   }
 
-  /** Whether file `i` with these bounds overlaps an interval. */
-  def overlap(min: ByteValues, max: ByteValues, i: Int): Boolean = {
+  /** Whether some value from value `i` of `min` to value `j` of `max` may be in the set. */
+  def overlap(min: ByteValues, i: Int, max: ByteValues, j: Int): Boolean = {
     val from = firstFrom(min.compare(i, _))
     from < lows.length &&
-    (lows(from).isEndless || lows(from).isReachedBy(max.compare(i, lows(from).value)))
+    (lows(from).isEndless || lows(from).isReachedBy(max.compare(j, lows(from).value)))
   }
 
   /**

@@ -35,7 +35,7 @@ class ColumnDomainsReaderSuite extends AnyFunSuite {
       DataColumn(name.split('.').toSeq, t, nullWhereMissing))
 
   private def info(column: Either[String, ColumnDomains]): Seq[Int] =
-    column.fold(reason => fail(reason), _.info.toSeq.map(_.toInt))
+    column.fold(reason => fail(reason), c => (0 until c.count).map(c.info))
 
   private def bounds(column: Either[String, ColumnDomains], file: Int): (Any, Any) = {
     val c = column.fold(reason => fail(reason), identity)
