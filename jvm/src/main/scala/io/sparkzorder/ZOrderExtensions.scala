@@ -10,6 +10,7 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ZOrderFunctions}
 import io.sparkzorder.expressions.sampling.ResolveSampledCalls
+import io.sparkzorder.skipping.dynamic.{JoinFilters, NoRule}
 import io.sparkzorder.skipping.scan.{ScanStrategy, V2ScanStrategy}
 import io.sparkzorder.sql.{ResolveZOrderStatements, ZOrderParser}
 
@@ -38,6 +39,11 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
     // after predicates were pushed into joins and before join strategies are chosen
     extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
+    // scans get the keys of joins as filters; Spark builds its optimizer anew for every query
+    extensions.injectOptimizerRule { session =>
+      JoinFilters.ensureIn(session.experimental)
+      NoRule
+    }
     // scans see a committed run of OPTIMIZE completely or not at all
     extensions.injectPlannerStrategy(_ => ScanStrategy)
     extensions.injectPlannerStrategy(_ => V2ScanStrategy)

@@ -80,6 +80,7 @@ object LayersSuite {
     "index",
     "skipping.predicate",
     "skipping.scan",
+    "skipping.dynamic",
     "report",
     "commands",
     "commands.optimize",

@@ -82,6 +82,14 @@ object Settings {
       "Whether queries skip files by the skipping index.",
       Set(Session))
 
+  val SkippingDynamic: Setting[Boolean] =
+    boolean(
+      "skipping.dynamic",
+      default = true,
+      "Whether queries also skip files by the keys that joins and subqueries find while the query " +
+        "runs.",
+      Set(Session))
+
   val SkippingMetricsScan: Setting[Boolean] =
     boolean(
       "skipping.metricsScan",
@@ -105,6 +113,7 @@ object Settings {
     AllowTypeChange,
     InPlaceSchemes,
     SkippingEnabled,
+    SkippingDynamic,
     SkippingMetricsScan,
     SkippingCacheSize)
 

@@ -56,6 +56,32 @@ final class ZOrderFileScan(
   override protected def withMetrics(scan: FileSourceScanExec): FileSourceScanExec =
     ZOrderFileScan.of(scan)
 
+  override protected def resolvedScan(
+      files: HadoopFsRelation,
+      filters: Seq[Expression]): ResolvedScan = new ResolvedFileScan(this, files, filters)
+
+  override protected def selectedValues: Iterator[InternalRow] =
+    dynamicallySelectedPartitions.iterator.map(_.values)
+}
+
+/** The scan that `scan` becomes once the values of its filters are known. */
+private final class ResolvedFileScan(
+    scan: ZOrderFileScan,
+    files: HadoopFsRelation,
+    filters: Seq[Expression])
+    extends FileSourceScanExec(
+      files,
+      scan.output,
+      scan.requiredSchema,
+      scan.partitionFilters,
+      scan.optionalBucketSet,
+      scan.optionalNumCoalescedBuckets,
+      filters,
+      scan.tableIdentifier,
+      scan.disableBucketedScan)
+    with ResolvedScan {
+  @transient override protected val shown: MetricsScan = scan
+
   override protected def selectedValues: Iterator[InternalRow] =
     dynamicallySelectedPartitions.iterator.map(_.values)
 }

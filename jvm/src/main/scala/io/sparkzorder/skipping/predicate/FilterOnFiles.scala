@@ -38,8 +38,12 @@ final case class ConjunctUse(
 final class FilterOnFiles private (
     val index: LoadedIndex,
     tests: Seq[FileTest],
-    val conjuncts: Seq[ConjunctUse])
+    val conjuncts: Seq[ConjunctUse],
+    share: Expression => Option[Double])
     extends FilePruner {
+
+  /** The share of the files that one value of `key` keeps on average; None if it is not known. */
+  private[skipping] def shareKeptBy(key: Expression): Option[Double] = share(key)
 
   /** False when every file is kept. */
   val isUseful: Boolean = tests.exists(!_.isInstanceOf[Unknown])
@@ -83,7 +87,7 @@ object FilterOnFiles extends PredicateHelper {
     val compiler = new PredicateCompiler(columns, new ColumnDomainsReader(index, caseSensitive))
     val tests = conjuncts.map(compiler(_))
     val uses = conjuncts.zip(tests).map { case (e, test) => use(e, test) }
-    new FilterOnFiles(index, tests, uses)
+    new FilterOnFiles(index, tests, uses, FileShare.of(_, columns, index, caseSensitive))
   }
 
   /** The name under which files pruned by predicates on these columns count: `a`, or `(a, b)`. */

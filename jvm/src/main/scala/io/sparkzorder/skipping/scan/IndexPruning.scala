@@ -204,7 +204,7 @@ object IndexPruning extends Logging {
 
   private val maxReported = 1000
 
-  private def failed(table: String, e: Throwable): Unit = {
+  private[skipping] def failed(table: String, e: Throwable): Unit = {
     failures.increment()
     if (reported.size < maxReported && reported.add(s"$table $e")) {
       logWarning(s"the index of $table is not used; all files are read", e)

@@ -2,10 +2,15 @@ package io.sparkzorder.skipping.scan
 
 import scala.util.control.NonFatal
 
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.{FileSourceScanExec, SQLExecution}
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.skipping.predicate.FilterOnFiles
 
 /**
@@ -26,6 +31,9 @@ trait MetricsScan extends FileSourceScanExec {
   /** The values of the partitions that remain after the dynamic partition filters. */
   protected def selectedValues: Iterator[InternalRow]
 
+  /** This scan with other files and data filters, to be run in its place. */
+  protected def resolvedScan(files: HadoopFsRelation, filters: Seq[Expression]): ResolvedScan
+
   private def index: Option[ZOrderFileIndex] = relation.location match {
     case ours: ZOrderFileIndex => Some(ours)
     case _ => None
@@ -41,7 +49,9 @@ trait MetricsScan extends FileSourceScanExec {
       try index.flatMap(_.metrics(partitionFilters, dataFilters))
       // the scan itself reports an error of the listing
       catch { case NonFatal(_) => None }
-    plain.metadata ++ skipping.map(m => Key -> m.toString)
+    val later = RuntimeFilters.columns(dataFilters)
+    plain.metadata ++ skipping.map(m => Key -> m.toString) ++
+      (if (later.isEmpty) None else Some(AtRunTimeKey -> later.mkString("by ", ", ", "")))
   }
 
   // tasks do not get these metrics: each task would send a zero, which the UI would show
@@ -50,9 +60,10 @@ trait MetricsScan extends FileSourceScanExec {
       Total -> "number of files before skipping",
       Kept -> "number of files kept by the index",
       Pruned -> "number of files pruned by the index",
+      PrunedAtRunTime -> "number of files pruned by joins and subqueries",
       NoEntry -> "number of files without an index entry") ++
       // the UI shows only those metrics that have been set
-      FilterOnFiles.namesOf(dataFilters.filterNot(ZOrderFileIndex.holdsSubquery)).take(MaxNames)
+      FilterOnFiles.namesOf(dataFilters.filterNot(RuntimeFilters.isUnused)).take(MaxNames)
         .map(name => prunedBy(name) -> s"number of files pruned by $name"))
       .map { case (key, name) => key -> SQLMetrics.createMetric(sparkContext, name) }.toMap
 
@@ -60,14 +71,16 @@ trait MetricsScan extends FileSourceScanExec {
 
   override protected def sendDriverMetrics(): Unit = {
     super.sendDriverMetrics()
-    index.foreach { ours =>
-      ours.knownMetrics(partitionFilters, dataFilters).foreach { all =>
-        val isDynamic = partitionFilters.exists(ZOrderFileIndex.holdsSubquery)
-        val selected = if (isDynamic) all.of(selectedValues) else all
-        send(selected)
-        IndexPruning.note(ours.rootPaths.headOption.fold("")(_.toString), selected)
-      }
-    }
+    index.flatMap(_.knownMetrics(partitionFilters, dataFilters)).foreach(
+      sendSkipping(_, selectedValues))
+  }
+
+  /** @param chosen values of the partitions that remain after the dynamic partition filters */
+  private[scan] def sendSkipping(all: SkippingMetrics, chosen: => Iterator[InternalRow]): Unit = {
+    val hasChosen = partitionFilters.exists(ZOrderFileIndex.holdsSubquery)
+    val selected = if (hasChosen) all.of(chosen) else all
+    send(selected)
+    IndexPruning.note(relation.location.rootPaths.headOption.fold("")(_.toString), selected)
   }
 
   private def send(skipping: SkippingMetrics): Unit = {
@@ -76,6 +89,7 @@ trait MetricsScan extends FileSourceScanExec {
       Kept -> skipping.kept,
       Pruned -> skipping.pruned,
       NoEntry -> skipping.noEntry) ++
+      skipping.prunedAtRunTime.map(PrunedAtRunTime -> _) ++
       skipping.prunedBy.filter(_._2 > 0).map { case (name, n) => prunedBy(name) -> n }
     val known = values.flatMap { case (key, n) => fileMetrics.get(key).map(_ -> n) }
     known.foreach { case (metric, n) => metric.set(n) }
@@ -83,7 +97,40 @@ trait MetricsScan extends FileSourceScanExec {
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, known.map(_._1))
   }
 
-  override def doCanonicalize(): FileSourceScanExec = withMetrics(super.doCanonicalize())
+  // Spark has run the subqueries of this node when it runs the node. A plan may run more than once.
+  @transient private lazy val resolved: Option[ResolvedScan] =
+    index.filter(_ => dataFilters.exists(RuntimeFilters.isRuntime) && isDynamic).flatMap { ours =>
+      try {
+        val (atRunTime, planned) = dataFilters.partition(RuntimeFilters.isRuntime)
+        val filters = atRunTime.flatMap(RuntimeFilters.resolve(_))
+        if (filters.isEmpty) None
+        else {
+          val files = new RuntimeFileIndex(ours, planned, filters.map(_.onFiles))
+          Some(resolvedScan(
+            relation.copy(location = files)(relation.sparkSession),
+            planned ++ filters.flatMap(_.onRows)))
+        }
+      } catch {
+        case PruningFailure(e) =>
+          IndexPruning.failed(relation.location.toString, e)
+          None
+      }
+    }
+
+  private def isDynamic: Boolean = Settings.ofSession(Settings.SkippingDynamic)
+
+  override protected def doExecute(): RDD[InternalRow] =
+    resolved.fold(super.doExecute())(_.rows)
+
+  override protected def doExecuteColumnar(): RDD[ColumnarBatch] =
+    resolved.fold(super.doExecuteColumnar())(_.batches)
+
+  /** Spark's own scan drops unused dynamic filters in the same way, but only of partitions. */
+  override def doCanonicalize(): FileSourceScanExec = {
+    val used = dataFilters.filterNot(RuntimeFilters.isUnused)
+    if (used.size == dataFilters.size) withMetrics(super.doCanonicalize())
+    else copy(dataFilters = used).canonicalized.asInstanceOf[FileSourceScanExec]
+  }
 
   override def canEqual(other: Any): Boolean = other.isInstanceOf[MetricsScan]
   override def equals(other: Any): Boolean = other match {
@@ -98,10 +145,14 @@ object MetricsScan {
   /** The name of the entry in EXPLAIN. */
   val Key = "ZOrderFiles"
 
+  /** The name of the entry for filters that get their values when the query runs. */
+  val AtRunTimeKey = "ZOrderFilesAtRunTime"
+
   // names of the metrics
   val Total = "zorderFilesTotal"
   val Kept = "zorderFilesKept"
   val Pruned = "zorderFilesPruned"
+  val PrunedAtRunTime = "zorderFilesPrunedAtRunTime"
   val NoEntry = "zorderFilesNoEntry"
   def prunedBy(name: String): String = s"$Pruned by $name"
 

@@ -17,6 +17,17 @@ final case class PrunedListing(
 
 object PrunedListing {
 
+  /** The files of `first` that `pruner` keeps. */
+  def again(first: PrunedListing, pruner: Option[FilePruner]): PrunedListing = {
+    val second = of(first.directories, pruner)
+    val metrics = (first.metrics, second.metrics) match {
+      case (Some(a), Some(b)) => Some(a.andAtRunTime(b))
+      case (None, Some(b)) => Some(b.copy(prunedAtRunTime = Some(b.pruned)))
+      case (known, None) => known
+    }
+    PrunedListing(second.directories, metrics)
+  }
+
   /** @param pruner None when every file is read */
   def of(listed: Seq[PartitionDirectory], pruner: Option[FilePruner]): PrunedListing =
     pruner match {
@@ -62,8 +73,12 @@ final case class DirectoryMetrics(
  * How many files of a scan were pruned, and by what.
  *
  * @param names columns of the predicates that may prune files, as [[FilePruner.prunedBy]] has them
+ * @param prunedAtRunTime files among them that only the values of joins and subqueries prune
  */
-final case class SkippingMetrics(names: IndexedSeq[String], directories: Seq[DirectoryMetrics]) {
+final case class SkippingMetrics(
+    names: IndexedSeq[String],
+    directories: Seq[DirectoryMetrics],
+    prunedAtRunTime: Option[Long] = None) {
 
   /**
    * Files that Spark would read without the index: all files of the partitions that Spark has
@@ -87,6 +102,20 @@ final case class SkippingMetrics(names: IndexedSeq[String], directories: Seq[Dir
   def of(values: Iterator[InternalRow]): SkippingMetrics = {
     val chosen = values.toSet
     copy(directories = directories.filter(d => chosen(d.values)))
+  }
+
+  /** These metrics, and then those of the same directories that were pruned once more. */
+  def andAtRunTime(later: SkippingMetrics): SkippingMetrics = {
+    val all = (names ++ later.names).distinct
+    def spread(from: SkippingMetrics, d: DirectoryMetrics): IndexedSeq[Int] = {
+      val by = from.names.zip(d.pruned).toMap
+      all.map(by.getOrElse(_, 0))
+    }
+    val both = directories.zip(later.directories).map { case (a, b) =>
+      val pruned = spread(this, a).zip(spread(later, b)).map { case (x, y) => x + y }
+      DirectoryMetrics(a.values, a.files, pruned, b.noEntry)
+    }
+    SkippingMetrics(all, both, Some(later.pruned))
   }
 
   /** As `3 of 64 (pruned by a: 50, b: 11)`. */

@@ -1,5 +1,6 @@
 package io.sparkzorder.skipping.scan
 
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.planning.ScanOperation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
@@ -24,12 +25,20 @@ object ScanStrategy extends SparkStrategy {
         if Settings.ofSession(Settings.Enabled) =>
       indexed(scan).map(copy => plan.transformUp { case r if r eq scan => copy }) match {
         case Some(copy) =>
-          val planned = FileSourceStrategy(copy)
-          if (Settings.ofSession(Settings.SkippingMetricsScan)) planned.map(withMetrics)
-          else planned
+          val (rest, onFiles) = ScanFilters.split(copy)
+          val planned = FileSourceStrategy(rest)
+          if (Settings.ofSession(Settings.SkippingMetricsScan)) {
+            planned.map(withMetrics(_, onFiles))
+          } else planned
         case None => Nil
       }
     case _ => Nil
+  }
+
+  /** True if queries may use a skipping index of the relation's table, should there be one. */
+  private[skipping] def canIndex(scan: LogicalRelation): Boolean = scan.relation match {
+    case r: HadoopFsRelation => !scan.isStreaming && isPlain(r)
+    case _ => false
   }
 
   private def indexed(scan: LogicalRelation): Option[LogicalRelation] = scan.relation match {
@@ -42,9 +51,12 @@ object ScanStrategy extends SparkStrategy {
     case _ => None
   }
 
-  private def withMetrics(plan: SparkPlan): SparkPlan = plan.transformUp {
-    case s: FileSourceScanExec if s.getClass == classOf[FileSourceScanExec] => ZOrderFileScan.of(s)
-  }
+  private def withMetrics(plan: SparkPlan, onFiles: Seq[Expression]): SparkPlan =
+    plan.transformUp {
+      case s: FileSourceScanExec if s.getClass == classOf[FileSourceScanExec] =>
+        val more = onFiles.filterNot(s.dataFilters.contains)
+        ZOrderFileScan.of(if (more.isEmpty) s else s.copy(dataFilters = s.dataFilters ++ more))
+    }
 
   // compares classes exactly, because table formats extend these classes
   private def isPlain(r: HadoopFsRelation): Boolean =

@@ -58,6 +58,16 @@ final class ZOrderFileIndex private[sparkzorder] (
       }
   }
 
+  /**
+   * The listing for the filters of a scan, pruned once more by filters that got their values when
+   * the query ran.
+   */
+  private[sparkzorder] def prunedAtRunTime(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression],
+      resolved: Seq[Expression]): PrunedListing =
+    PrunedListing.again(pruned(partitionFilters, dataFilters), pruning(resolved))
+
   /** Every file that is listed for some filters, including files in which no row can match. */
   private[sparkzorder] def unpruned(
       partitionFilters: Seq[Expression],

@@ -1,0 +1,19 @@
+package io.sparkzorder.skipping.scan
+
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruningSubquery, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+private[sparkzorder] object RuntimeFilterBridge {
+
+  /** Spark 3.5: the position of the key is a number. */
+  def pruning(
+      key: Expression,
+      build: LogicalPlan,
+      buildKeys: Seq[Expression],
+      position: Int,
+      onlyInBroadcast: Boolean): DynamicPruningSubquery =
+    DynamicPruningSubquery(key, build, buildKeys, position, onlyInBroadcast)
+
+  /** Spark 3.5 hands no filter with a subquery to scans (SPARK-43402 is in 4.0). */
+  val scansGetScalarSubqueries: Boolean = false
+}

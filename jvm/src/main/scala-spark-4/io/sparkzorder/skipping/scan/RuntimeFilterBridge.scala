@@ -1,0 +1,19 @@
+package io.sparkzorder.skipping.scan
+
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruningSubquery, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+private[sparkzorder] object RuntimeFilterBridge {
+
+  /** Spark 4: the positions of keys are a list, although there is always one of them. */
+  def pruning(
+      key: Expression,
+      build: LogicalPlan,
+      buildKeys: Seq[Expression],
+      position: Int,
+      onlyInBroadcast: Boolean): DynamicPruningSubquery =
+    DynamicPruningSubquery(key, build, buildKeys, Seq(position), onlyInBroadcast)
+
+  /** Spark 4 itself hands filters with scalar subqueries to scans. */
+  val scansGetScalarSubqueries: Boolean = true
+}

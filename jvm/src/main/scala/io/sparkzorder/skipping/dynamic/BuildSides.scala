@@ -1,0 +1,81 @@
+package io.sparkzorder.skipping.dynamic
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Average, Sum}
+import org.apache.spark.sql.catalyst.optimizer.{
+  BuildLeft,
+  BuildRight,
+  BuildSide,
+  JoinSelectionHelper
+}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{DoubleType, FloatType}
+
+/** Which side of a join can tell the other side its keys, and whether that is worth anything. */
+private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHelper {
+
+  /** The side that Spark will broadcast, as far as that is known while planning. */
+  def broadcastSide(join: Join, conf: SQLConf): Option[BuildSide] = {
+    val hint = join.hint
+    val left = canBuildBroadcastLeft(join.joinType)
+    val right = canBuildBroadcastRight(join.joinType)
+    val smaller = getSmallerSide(join.left, join.right)
+    def chosen(l: Boolean, r: Boolean): Option[BuildSide] =
+      if (l && r) Some(smaller) else if (l) Some(BuildLeft) else if (r) Some(BuildRight) else None
+    chosen(left && hintToBroadcastLeft(hint), right && hintToBroadcastRight(hint)).orElse {
+      if (hasOtherStrategy(hint)) None
+      else {
+        chosen(
+          left && !hintToNotBroadcastLeft(hint) && canBroadcastBySize(join.left, conf),
+          right && !hintToNotBroadcastRight(hint) && canBroadcastBySize(join.right, conf))
+      }
+    }
+  }
+
+  private def hasOtherStrategy(hint: JoinHint): Boolean =
+    Seq(hint.leftHint, hint.rightHint).flatten.flatMap(_.strategy).exists {
+      case SHUFFLE_MERGE | SHUFFLE_HASH | SHUFFLE_REPLICATE_NL => true
+      case _ => false
+    }
+
+  /** A side without any condition has the keys of most rows of the other side. */
+  def isSelective(side: LogicalPlan): Boolean =
+    side.stats.sizeInBytes <= TinySide || side.exists {
+      case Filter(condition, _) => isLikelySelective(condition)
+      case _ => false
+    }
+
+  // keys of a larger side would need too much memory of the driver
+  def fitsDriver(side: LogicalPlan): Boolean = side.stats.sizeInBytes <= MaxSide
+
+  /**
+   * True if a second run of the plan gives the same rows. As a rule the side runs once, for the
+   * join and for the keys, but that depends on Spark's reuse of exchanges.
+   */
+  def isRepeatable(side: LogicalPlan): Boolean = side.deterministic && !side.exists {
+    // which rows these keep may depend on the order in which tasks end
+    case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sample | _: Window => true
+    case p => p.expressions.exists(_.exists {
+        case a: AggregateExpression => isOrderSensitive(a)
+        case s: PlanExpression[_] =>
+          s.plan match {
+            case inner: LogicalPlan => !isRepeatable(inner)
+            case _ => true
+          }
+        case _ => false
+      })
+  }
+
+  private def isOrderSensitive(a: AggregateExpression): Boolean = a.aggregateFunction match {
+    case s: Sum => isFloating(s)
+    case s: Average => a.children.flatMap(_.children).exists(isFloating) || isFloating(s.child)
+    case f => !f.deterministic
+  }
+
+  private def isFloating(e: Expression): Boolean =
+    e.dataType == DoubleType || e.dataType == FloatType
+
+  private val TinySide = BigInt(64 << 10)
+  private val MaxSide = BigInt(64 << 20)
+}

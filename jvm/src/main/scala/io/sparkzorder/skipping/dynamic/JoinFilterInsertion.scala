@@ -1,0 +1,157 @@
+package io.sparkzorder.skipping.dynamic
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * Inserts filters on join keys into the optimized plan of one query. The filters of a join go down
+ * the side that is not broadcast, through every node that lets them pass, to relations whose files
+ * they can prune.
+ *
+ * No filter goes into the broadcast side of a join that gives keys itself. The keys come from a
+ * copy of that side, which must stay equal to it.
+ */
+private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
+  private val columns = new PrunableColumns
+  private val reuse = new ReuseGuard
+
+  def apply(plan: LogicalPlan): LogicalPlan = {
+    reuse.protect(plan)
+    var result = wholly(plan)
+    var rounds = 0
+    while (reuse.closesMore(plan) && rounds < JoinFilterInsertion.MaxRounds) {
+      result = wholly(plan)
+      rounds += 1
+    }
+    if (rounds < JoinFilterInsertion.MaxRounds) result else plan
+  }
+
+  /** A query or subquery, with its own subqueries. Equal plans get equal filters. */
+  private def wholly(plan: LogicalPlan): LogicalPlan = {
+    val inner = plan.transformAllExpressionsWithPruning(_.containsPattern(PLAN_EXPRESSION)) {
+      case s: SubqueryExpression =>
+        val changed = wholly(s.plan)
+        if (changed eq s.plan) s else s.withNewPlan(changed)
+    }
+    rewrite(inner, Nil)
+  }
+
+  private def rewrite(plan: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = plan match {
+    case j @ ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) =>
+      rewriteJoin(j, leftKeys, rightKeys, filters)
+    case j: Join => rewriteJoin(j, Nil, Nil, filters)
+    case r: LogicalRelation => insert(r, filters)
+    case node =>
+      val below = PushedKeys.below(node, filters)
+      withChildren(
+        node,
+        node.children.zip(below).map { case (child, f) =>
+          if (exchanges(node)) reusable(child, f) else rewrite(child, f)
+        })
+  }
+
+  private def exchanges(node: LogicalPlan): Boolean = node match {
+    case _: Project | _: Filter | _: Union => false
+    case _ => true
+  }
+
+  /** A plan whose rows Spark may compute once for two places of the query. */
+  private def reusable(plan: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan =
+    if (filters.isEmpty || reuse.isClosed(plan)) rewrite(plan, Nil)
+    else {
+      val changed = rewrite(plan, filters)
+      reuse.note(plan, changed)
+      changed
+    }
+
+  private def rewriteJoin(
+      join: Join,
+      leftKeys: Seq[Expression],
+      rightKeys: Seq[Expression],
+      filters: Seq[KeyFilter]): LogicalPlan = {
+    val (toLeft, toRight) = PushedKeys.below(join, leftKeys, rightKeys, filters)
+    val left = Side(join.left, leftKeys, toLeft, BuildSides.canPruneLeft(join.joinType))
+    val right = Side(join.right, rightKeys, toRight, BuildSides.canPruneRight(join.joinType))
+    BuildSides.broadcastSide(join, conf) match {
+      case Some(BuildRight) =>
+        val (l, r) = broadcast(left, right)
+        withChildren(join, Seq(l, r))
+      case Some(BuildLeft) =>
+        val (r, l) = broadcast(right, left)
+        withChildren(join, Seq(l, r))
+      case None =>
+        val (l, r) = shuffled(left, right)
+        withChildren(join, Seq(l, r))
+    }
+  }
+
+  /**
+   * @param filters filters from above that reach this side
+   * @param isPrunable false if the join returns rows of this side that have no partner
+   */
+  private case class Side(
+      plan: LogicalPlan,
+      keys: Seq[Expression],
+      filters: Seq[KeyFilter],
+      isPrunable: Boolean)
+
+  private def broadcast(stream: Side, build: Side): (LogicalPlan, LogicalPlan) = {
+    val unfiltered = rewrite(build.plan, Nil)
+    val own = keysFor(stream, build, unfiltered, onlyInBroadcast = true)
+    val newStream = rewrite(stream.plan, stream.filters ++ own)
+    val newBuild =
+      if (build.filters.isEmpty || own.exists(_.source.isUsed)) unfiltered
+      else reusable(build.plan, build.filters)
+    (newStream, newBuild)
+  }
+
+  /** A small side that Spark cannot broadcast gives its keys too, by a second run. */
+  private def shuffled(left: Side, right: Side): (LogicalPlan, LogicalPlan) = {
+    val isRightSmaller = right.plan.stats.sizeInBytes <= left.plan.stats.sizeInBytes
+    val (stream, build) = if (isRightSmaller) (left, right) else (right, left)
+    val own = keysFor(stream, build, rewrite(build.plan, Nil), onlyInBroadcast = false)
+    val newStream = reusable(stream.plan, stream.filters ++ own)
+    val newBuild = reusable(build.plan, build.filters)
+    if (isRightSmaller) (newStream, newBuild) else (newBuild, newStream)
+  }
+
+  private def keysFor(
+      stream: Side,
+      build: Side,
+      rewritten: LogicalPlan,
+      onlyInBroadcast: Boolean): Seq[KeyFilter] =
+    if (!stream.isPrunable || build.keys.isEmpty || !BuildSides.isSelective(build.plan) ||
+      !BuildSides.fitsDriver(build.plan) || !BuildSides.isRepeatable(build.plan)) Nil
+    else {
+      stream.keys.zip(build.keys).zipWithIndex.collect {
+        case ((key, ofBuild), i)
+            if key.deterministic && key.references.nonEmpty && ofBuild.references.nonEmpty &&
+              key.dataType == ofBuild.dataType =>
+          KeyFilter(key, new KeySource(rewritten, build.keys, i, onlyInBroadcast))
+      }
+    }
+
+  private def insert(r: LogicalRelation, filters: Seq[KeyFilter]): LogicalPlan = {
+    val useful = filters.filter(f => columns.share(f.key, r).exists(f.source.isWorth(_, r)))
+      .take(JoinFilterInsertion.MaxFilters)
+    useful.foreach(_.source.isUsed = true)
+    useful.map(_.expression).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))
+  }
+
+  private def withChildren(node: LogicalPlan, children: Seq[LogicalPlan]): LogicalPlan =
+    if (node.children.zip(children).forall { case (a, b) => a eq b }) node
+    else node.withNewChildren(children)
+}
+
+private[dynamic] object JoinFilterInsertion {
+
+  /** How often the filters are inserted again because they would have cost a reuse. */
+  private val MaxRounds = 8
+
+  private val MaxFilters = 8
+}

@@ -1,0 +1,62 @@
+package io.sparkzorder.skipping.dynamic
+
+import org.apache.spark.sql.ExperimentalMethods
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.skipping.scan.{IndexPruning, PruningFailure, ScanFilters}
+
+/**
+ * Gives scans of relations with a skipping index the keys that the other side of a join has, as
+ * Spark's dynamic partition pruning does for partition columns. The plan gets Spark's own
+ * expression for that, so Spark takes the keys from the broadcast that the join makes anyway, and
+ * drops the filter if there is none.
+ *
+ * This rule runs last in the optimizer. Earlier, a side of a join could still change, and the
+ * filter's copy of the side would no longer equal it. The subqueries of IN and EXISTS would not yet
+ * be joins.
+ */
+object JoinFilters extends Rule[LogicalPlan] {
+
+  /** Puts this rule at the end of the optimizer of a session. Does nothing if it is there. */
+  def ensureIn(methods: ExperimentalMethods): Unit = methods.synchronized {
+    if (!methods.extraOptimizations.contains(this)) {
+      methods.extraOptimizations = methods.extraOptimizations :+ this
+    }
+  }
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    // Spark optimizes the plan of a subquery by itself, and later as a part of the query
+    case _: Subquery => plan
+    case _ if !isOn || plan.isStreaming || isDone(plan) => plan
+    case _ =>
+      try new JoinFilterInsertion(conf).apply(plan)
+      catch {
+        case PruningFailure(e) =>
+          IndexPruning.failed("a table in a join", e)
+          plan
+      }
+  }
+
+  private def isOn: Boolean =
+    Seq(
+      Settings.Enabled,
+      Settings.SkippingEnabled,
+      Settings.SkippingDynamic,
+      // the node that carries the filters
+      Settings.SkippingMetricsScan).forall(Settings.ofSession(_)) &&
+      // without these, Spark does not plan the filters
+      conf.dynamicPartitionPruningEnabled && conf.exchangeReuseEnabled
+
+  /** Spark applies the last rules until the plan stays as it is. */
+  private def isDone(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
+    case Filter(condition, r: LogicalRelation)
+        if condition.exists {
+          case d: DynamicPruningSubquery => ScanFilters.isOnData(d, r)
+          case _ => false
+        } => r
+  }.nonEmpty
+}

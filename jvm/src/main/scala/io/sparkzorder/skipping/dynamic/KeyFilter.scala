@@ -1,0 +1,48 @@
+package io.sparkzorder.skipping.dynamic
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+
+import io.sparkzorder.skipping.scan.RuntimeFilterBridge
+
+/**
+ * The keys that one side of a join has, on their way down the other side.
+ *
+ * @param key what must be one of the keys, in terms of the plan that the filter has reached
+ * @param source where the keys come from
+ */
+private[dynamic] final case class KeyFilter(key: Expression, source: KeySource) {
+  def expression: Expression = RuntimeFilterBridge.pruning(
+    key,
+    source.build,
+    source.keys,
+    source.position,
+    source.onlyInBroadcast)
+}
+
+/**
+ * @param build the side of the join, exactly as the join has it
+ * @param keys all keys of the join on this side
+ * @param position of the filter's key among them
+ * @param onlyInBroadcast false if Spark may run `build` once more for the keys
+ */
+private[dynamic] final class KeySource(
+    val build: LogicalPlan,
+    val keys: Seq[Expression],
+    val position: Int,
+    val onlyInBroadcast: Boolean) {
+
+  /**
+   * A second run of `build` must cost less than reading the files that the keys let go.
+   *
+   * @param share of the relation's files that one key reads
+   */
+  def isWorth(share: Double, relation: LogicalRelation): Boolean = onlyInBroadcast || {
+    val cost = build.collectLeaves().map(_.stats.sizeInBytes).sum
+    BigDecimal(cost) < BigDecimal(relation.stats.sizeInBytes) * (1 - share)
+  }
+
+  /** True once the filter has reached a relation. */
+  var isUsed: Boolean = false
+}

@@ -1,0 +1,48 @@
+package io.sparkzorder.skipping.dynamic
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+
+import io.sparkzorder.conf.RelationConf
+import io.sparkzorder.skipping.scan.{IndexPruning, ScanFilters, ScanStrategy}
+
+/**
+ * Asks the indexes of relations whether the keys of a join can let files go. One object serves the
+ * planning of one query, so each index is asked once for each key.
+ */
+private[dynamic] final class PrunableColumns {
+  private val shares = mutable.HashMap.empty[(LogicalRelation, Expression), Option[Double]]
+
+  /**
+   * The share of a relation's files that one key reads on average.
+   *
+   * @return None if keys let no file go: there is no index, its bounds of the column are unknown,
+   *   or nearly every file covers nearly the whole range of the column's values
+   */
+  def share(key: Expression, relation: LogicalRelation): Option[Double] =
+    shares.getOrElseUpdate((relation, key.canonicalized), ask(key, relation))
+      .filter(_ <= PrunableColumns.MaxShare)
+
+  private def ask(key: Expression, relation: LogicalRelation): Option[Double] =
+    relation.relation match {
+      case fs: HadoopFsRelation
+          if ScanStrategy.canIndex(relation) && ScanFilters.isOnData(key, relation) =>
+        val pruning = new IndexPruning(fs, relation.output, new RelationConf(fs))
+        val found = for {
+          some <- Try(Literal.default(key.dataType)).toOption.toSeq
+          use <- pruning.ask(Seq(EqualTo(key, some)))
+        } yield use.filter.filter(_.isUseful).flatMap(_.shareKeptBy(key))
+        // a scan of several tables is worth as much as its best one
+        found.flatten.reduceOption(_ min _)
+      case _ => None
+    }
+}
+
+private[dynamic] object PrunableColumns {
+
+  /** Above this share even a single key hardly lets a file go. */
+  val MaxShare = 0.9
+}

@@ -1,0 +1,87 @@
+package io.sparkzorder.skipping.dynamic
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/**
+ * How a filter on keys gets through one node of a plan. A filter passes a node only if the node's
+ * result, without the rows that the filter drops above it, stays the same.
+ */
+private[dynamic] object PushedKeys extends AliasHelper {
+
+  /** The filters that pass the node, for each of its children in terms of the child's columns. */
+  def below(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[Seq[KeyFilter]] = node match {
+    case p: Project if p.projectList.forall(_.deterministic) =>
+      Seq(inTermsOf(p.child, filters, replaceAlias(_, getAliasMap(p))))
+    case a: Aggregate
+        if a.groupingExpressions.nonEmpty && a.aggregateExpressions.forall(_.deterministic) =>
+      val grouping = AttributeSet(a.groupingExpressions.collect { case g: Attribute => g })
+      val below = inTermsOf(a.child, filters, replaceAlias(_, getAliasMap(a)))
+      // other columns have values of the whole group
+      Seq(below.filter(_.key.references.subsetOf(grouping)))
+    case f: Filter if f.condition.deterministic => Seq(filters.filter(reads(f.child)))
+    case w: Window if w.windowExpressions.forall(_.deterministic) =>
+      val parts = AttributeSet(w.partitionSpec.collect { case a: Attribute => a })
+      Seq(filters.filter(_.key.references.subsetOf(parts)))
+    case s: Sort => Seq(filters.filter(reads(s.child)))
+    case u: Union =>
+      u.children.map { child =>
+        val columns = AttributeMap(u.output.zip(child.output))
+        inTermsOf(child, filters, _.transform { case a: Attribute => columns.getOrElse(a, a) })
+      }
+    case other => other.children.map(_ => Nil)
+  }
+
+  /** The filters that pass a join, for its left and right side. */
+  def below(
+      join: Join,
+      leftKeys: Seq[Expression],
+      rightKeys: Seq[Expression],
+      filters: Seq[KeyFilter]): (Seq[KeyFilter], Seq[KeyFilter]) = {
+    val isDeterministic = join.condition.forall(_.deterministic)
+    val left = filters.filter(f => isDeterministic && toLeft(join.joinType) && reads(join.left)(f))
+    val right =
+      filters.filter(f => isDeterministic && toRight(join.joinType) && reads(join.right)(f))
+    // rows of both sides have the same key, or no partner
+    val across = if (isDeterministic) leftKeys.zip(rightKeys) else Nil
+    val alsoRight = if (!fromLeft(join.joinType)) Nil else left.flatMap(moved(_, across))
+    val alsoLeft =
+      if (!fromRight(join.joinType)) Nil else right.flatMap(moved(_, across.map(_.swap)))
+    (left ++ alsoLeft, right ++ alsoRight)
+  }
+
+  private def moved(f: KeyFilter, pairs: Seq[(Expression, Expression)]): Seq[KeyFilter] =
+    pairs.collect {
+      case (from, to) if from.semanticEquals(f.key) && from.dataType == to.dataType =>
+        f.copy(key = to)
+    }
+
+  private def toLeft(t: JoinType): Boolean = t match {
+    case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => true
+    case _ => false
+  }
+  private def toRight(t: JoinType): Boolean = t match {
+    case _: InnerLike | RightOuter => true
+    case _ => false
+  }
+  private def fromLeft(t: JoinType): Boolean = t match {
+    case _: InnerLike | LeftOuter | LeftSemi => true
+    case _ => false
+  }
+  private def fromRight(t: JoinType): Boolean = t match {
+    case _: InnerLike | RightOuter => true
+    case _ => false
+  }
+
+  private def inTermsOf(
+      child: LogicalPlan,
+      filters: Seq[KeyFilter],
+      replaced: Expression => Expression): Seq[KeyFilter] =
+    filters.map(f => f.copy(key = replaced(f.key))).filter(reads(child))
+
+  private def reads(plan: LogicalPlan)(f: KeyFilter): Boolean =
+    f.key.deterministic && f.key.references.nonEmpty &&
+      f.key.references.subsetOf(plan.outputSet) &&
+      !f.key.exists(_.isInstanceOf[PlanExpression[_]])
+}

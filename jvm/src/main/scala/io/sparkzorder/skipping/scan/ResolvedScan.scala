@@ -1,0 +1,74 @@
+package io.sparkzorder.skipping.scan
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+/**
+ * What a scan with filters of joins and subqueries runs, once their values are known: the same scan
+ * with these values in the place of the filters. No plan ever shows this node. The numbers that it
+ * counts are those of the node in the plan.
+ */
+trait ResolvedScan extends FileSourceScanExec {
+
+  /** The scan in the plan. */
+  protected def shown: MetricsScan
+
+  override lazy val driverMetrics: Map[String, SQLMetric] = shown.driverMetrics
+  override def metrics: Map[String, SQLMetric] = shown.metrics
+
+  override protected def sendDriverMetrics(): Unit = {
+    super.sendDriverMetrics()
+    relation.location match {
+      case files: RuntimeFileIndex =>
+        files.lastMetrics.foreach(shown.sendSkipping(_, selectedValues))
+      case _ =>
+    }
+  }
+
+  /** The values of the partitions that remain after the dynamic partition filters. */
+  protected def selectedValues: Iterator[InternalRow]
+
+  private[scan] def rows: RDD[InternalRow] = doExecute()
+  private[scan] def batches: RDD[ColumnarBatch] = doExecuteColumnar()
+}
+
+/**
+ * The files of a scan, pruned by the filters known while planning and then by those known at run
+ * time.
+ */
+private[scan] final class RuntimeFileIndex(
+    files: ZOrderFileIndex,
+    planned: Seq[Expression],
+    resolved: Seq[Expression])
+    extends FileIndex {
+
+  @volatile private var last: Option[SkippingMetrics] = None
+
+  /** The metrics of the latest listing. */
+  def lastMetrics: Option[SkippingMetrics] = last
+
+  /** @param dataFilters for the reader alone; the two lists of this index are what prunes */
+  override def listFiles(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {
+    val listing = files.prunedAtRunTime(partitionFilters, planned, resolved)
+    last = listing.metrics
+    listing.directories
+  }
+
+  override def rootPaths: Seq[Path] = files.rootPaths
+  override def partitionSchema: StructType = files.partitionSchema
+  override def inputFiles: Array[String] = files.inputFiles
+  override def sizeInBytes: Long = files.sizeInBytes
+  override def metadataOpsTimeNs: Option[Long] = files.metadataOpsTimeNs
+  override def refresh(): Unit = files.refresh()
+  override def toString: String = files.toString
+}

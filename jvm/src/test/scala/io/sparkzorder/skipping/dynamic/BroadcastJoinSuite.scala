@@ -1,0 +1,166 @@
+package io.sparkzorder.skipping.dynamic
+
+import io.sparkzorder.JobCounter
+import io.sparkzorder.skipping.scan.MetricsScan._
+
+/** Keys that a scan takes from the broadcast of a join. */
+class BroadcastJoinSuite extends StarTestBase {
+
+  test("an inner join reads the files of the dimension's keys") {
+    withStar { _ =>
+      bothWays {
+        val df = reads(
+          "SELECT sum(amount), count(*) FROM fact JOIN days USING (day) WHERE month = 3",
+          1)
+        assert(broadcasts(df) + reused(df) >= 1)
+      }
+    }
+  }
+
+  test("either side, semi-joins, IN and EXISTS") {
+    withStar { _ =>
+      bothWays {
+        reads("SELECT * FROM days d JOIN fact f ON f.day = d.day WHERE d.month IN (3, 7)", 2)
+        reads("SELECT * FROM fact LEFT SEMI JOIN days d ON fact.day = d.day AND d.month = 2", 1)
+        reads("SELECT * FROM fact WHERE day IN (SELECT day FROM days WHERE month > 13)", 2)
+        reads(
+          "SELECT * FROM fact f WHERE EXISTS " +
+            "(SELECT 1 FROM days d WHERE d.day = f.day AND d.month BETWEEN 4 AND 6)",
+          3)
+        reads("SELECT * FROM fact JOIN days USING (code) WHERE month = 3", 1)
+      }
+    }
+  }
+
+  test("the side whose rows stay without a partner is read whole") {
+    withStar { _ =>
+      bothWays {
+        val days = "(SELECT * FROM days WHERE month = 3) d"
+        reads(s"SELECT * FROM fact f LEFT JOIN $days ON f.day = d.day", Files)
+        reads(s"SELECT * FROM $days RIGHT JOIN fact f ON f.day = d.day", Files)
+        reads(s"SELECT * FROM fact f FULL JOIN $days ON f.day = d.day", Files)
+        reads(s"SELECT * FROM fact f LEFT ANTI JOIN $days ON f.day = d.day", Files)
+        reads("SELECT * FROM fact WHERE day NOT IN (SELECT day FROM days WHERE month = 3)", Files)
+        reads(
+          "SELECT * FROM fact WHERE amount < 0 OR day IN (SELECT day FROM days WHERE month = 3)",
+          Files)
+      }
+    }
+  }
+
+  test("no key, or only NULL as a key: no file is read") {
+    withStar { _ =>
+      bothWays {
+        reads("SELECT * FROM fact JOIN days USING (day) WHERE month = 99", 0)
+        reads(
+          "SELECT * FROM fact f JOIN (SELECT IF(dom < 0, day, NULL) day FROM days " +
+            "WHERE month = 3) d ON f.day = d.day",
+          0)
+        reads(
+          "SELECT * FROM fact f JOIN (SELECT IF(dom < 2, day, NULL) day FROM days " +
+            "WHERE month = 3) d ON f.day = d.day",
+          1)
+      }
+    }
+  }
+
+  test("several dimensions, casts, and a filter of the fact's own") {
+    withStar { _ =>
+      bothWays {
+        reads(
+          "SELECT sum(amount) FROM fact JOIN days USING (day) JOIN items USING (item) " +
+            "WHERE month = 3 AND category = 2",
+          1)
+        reads(
+          "SELECT * FROM fact f JOIN (SELECT bigint(day) day FROM days WHERE month = 3) d " +
+            "ON f.day = d.day",
+          1)
+        val df = reads(
+          "SELECT * FROM fact JOIN days USING (day) WHERE fact.id < 500 AND month IN (3, 9)",
+          1)
+        val scan = scansOf(df).filter(isOf("fact")).head
+        assert(counts(scan) === Seq(16, 1, 15, 0))
+        assert(scan.metrics(PrunedAtRunTime).value === 4)
+        assert(scan.metrics(prunedBy("id")).value === 11)
+        assert(scan.metrics(prunedBy("day")).value === 4)
+      }
+    }
+  }
+
+  test("through aggregates, unions, projections and windows") {
+    withStar { _ =>
+      bothWays {
+        val month = "days d ON d.day = x.day WHERE d.month = 3"
+        reads(
+          s"SELECT * FROM (SELECT day, sum(amount) FROM fact GROUP BY day) x JOIN $month",
+          1)
+        reads(
+          "SELECT * FROM (SELECT day FROM fact UNION ALL SELECT day % 2000 day FROM fact WHERE " +
+            s"amount > 5) x JOIN $month",
+          1,
+          Files)
+        reads(
+          "SELECT * FROM (SELECT day, amount FROM fact WHERE item = 3 UNION ALL " +
+            s"SELECT day, id FROM fact) x JOIN $month",
+          1,
+          1)
+        reads(
+          "SELECT * FROM (SELECT day, rank() OVER (PARTITION BY day ORDER BY amount) r " +
+            s"FROM fact) x JOIN $month",
+          1)
+        reads(
+          "SELECT * FROM (SELECT day, rank() OVER (PARTITION BY item ORDER BY amount) r " +
+            s"FROM fact) x JOIN $month",
+          Files)
+        reads(s"SELECT * FROM (SELECT * FROM fact LIMIT 5000) x JOIN $month", Files)
+      }
+    }
+  }
+
+  test("nothing is inserted where nothing can be gained") {
+    withStar { _ =>
+      bothWays {
+        // every file has every item
+        val ofItems =
+          reads("SELECT * FROM fact JOIN items USING (item) WHERE category = 2", Files)
+        assert(!text(ofItems).contains("dynamicpruning"))
+        val large = sql("SELECT * FROM range(100000)").join(
+          spark.table("fact"),
+          "id")
+        assert(!text(large).contains("dynamicpruning"))
+        withoutDynamic {
+          val df =
+            reads("SELECT * FROM fact JOIN days USING (day) WHERE month = 3", Files)
+          assert(!text(df).contains("dynamicpruning"))
+        }
+      }
+    }
+  }
+
+  test("EXPLAIN shows the filter and runs no job; the scan keeps its place in the plan") {
+    withStar { _ =>
+      bothWays {
+        val query = "SELECT * FROM fact JOIN days USING (day) WHERE month = 3"
+        val jobs = JobCounter.count(spark) {
+          val explained = sql(s"EXPLAIN $query").head().getString(0)
+          assert(explained.contains(s"$AtRunTimeKey: by day"), explained)
+          assert(!explained.contains("Filter (isnotnull(day#0) AND dynamicpruning"))
+        }
+        assert(jobs.jobs === 0)
+      }
+    }
+  }
+
+  test("the dimension is broadcast once") {
+    withStar { _ =>
+      bothWays {
+        val query = "SELECT * FROM fact JOIN days USING (day) WHERE month = 3"
+        sql(query).collect()
+        val ours = JobCounter.count(spark)(sql(query).collect())
+        val without = withoutDynamic(JobCounter.count(spark)(sql(query).collect()))
+        assert(ours.jobs === without.jobs)
+        assert(ours.rowsRead < without.rowsRead)
+      }
+    }
+  }
+}

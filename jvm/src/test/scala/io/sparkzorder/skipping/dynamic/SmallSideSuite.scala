@@ -1,0 +1,43 @@
+package io.sparkzorder.skipping.dynamic
+
+import io.sparkzorder.JobCounter
+
+/** Joins without a broadcast: a small side gives its keys by a run of its own. */
+class SmallSideSuite extends StarTestBase {
+
+  // the fact table must be larger than the dimension
+  private def withWideStar(body: => Unit): Unit = withStar { fact =>
+    sql("SELECT id, int(id) day, int(id % 50) item, id * 2 amount, sha2(string(id), 512) code, " +
+      "sha2(string(-id), 512) more FROM range(0, 16000, 10, 16)").write.mode(
+      "overwrite").parquet(fact.getPath)
+    createIndex(fact)
+    spark.read.parquet(fact.getPath).createOrReplaceTempView("fact")
+    sql("SELECT day * 10 day, month, dom FROM days").coalesce(1).write.parquet(s"${fact}Days")
+    withTempView("days10") {
+      spark.read.parquet(s"${fact}Days").createOrReplaceTempView("days10")
+      withoutBroadcast(body)
+    }
+  }
+
+  test("sort-merge joins of every kind") {
+    withWideStar {
+      bothWays {
+        val days = "(SELECT * FROM days10 WHERE month = 3) d"
+        reads(s"SELECT * FROM fact f JOIN $days ON f.day = d.day", 1)
+        reads(s"SELECT * FROM fact f LEFT SEMI JOIN $days ON f.day = d.day", 1)
+        reads(s"SELECT * FROM $days LEFT JOIN fact f ON f.day = d.day", 1)
+        reads(s"SELECT * FROM fact f RIGHT JOIN $days ON f.day = d.day", 1)
+        reads(s"SELECT * FROM $days LEFT SEMI JOIN fact f ON f.day = d.day", 1)
+        reads(s"SELECT * FROM $days LEFT ANTI JOIN fact f ON f.day = d.day", Files)
+        reads(s"SELECT * FROM fact f LEFT JOIN $days ON f.day = d.day", Files)
+        reads(s"SELECT * FROM fact f FULL JOIN $days ON f.day = d.day", Files)
+        reads("SELECT * FROM fact WHERE day IN (SELECT day FROM days10 WHERE month > 13)", 2)
+        reads(s"SELECT /*+ SHUFFLE_HASH(d) */ * FROM fact f JOIN $days ON f.day = d.day", 1)
+        val jobs = JobCounter.count(spark) {
+          sql(s"EXPLAIN SELECT * FROM fact f JOIN $days ON f.day = d.day").collect()
+        }
+        assert(jobs.jobs === 0)
+      }
+    }
+  }
+}

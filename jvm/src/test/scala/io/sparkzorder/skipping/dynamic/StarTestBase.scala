@@ -1,0 +1,76 @@
+package io.sparkzorder.skipping.dynamic
+
+import java.io.File
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec}
+
+import io.sparkzorder.skipping.scan.ScanTestBase
+
+/**
+ * A fact table with an index, and dimensions without one.
+ *
+ * {{{
+ * fact   16 files of 100 rows: day and code are apart in the files, item is not
+ * days   one row for each day from 0 to 1599; 100 days make a month, so a month is a file of fact
+ * items  one row for each of 50 items
+ * }}}
+ */
+abstract class StarTestBase extends ScanTestBase {
+  protected val Files = 16
+
+  protected def withStar(body: File => Unit): Unit = withTableDir { dir =>
+    withTempView("fact", "days", "items") {
+      val fact = new File(dir, "fact")
+      sql("SELECT id, int(id) day, int(id * 7919 % 50) item, id * 2 amount, " +
+        "format_string('c%06d', id) code FROM range(0, 1600, 1, 16)").write.parquet(fact.getPath)
+      createIndex(fact)
+      sql("SELECT int(id) day, int(id / 100) month, int(id % 100) dom, " +
+        "format_string('c%06d', id) code FROM range(1600)").coalesce(1).write
+        .parquet(new File(dir, "days").getPath)
+      sql("SELECT int(id) item, int(id / 5) category FROM range(50)").coalesce(1).write
+        .parquet(new File(dir, "items").getPath)
+      Seq("fact", "days", "items").foreach(name =>
+        spark.read.parquet(new File(dir, name).getPath).createOrReplaceTempView(name))
+      body(fact)
+    }
+  }
+
+  /** Runs a test with adaptive execution and without. */
+  protected def bothWays(body: => Unit): Unit = Seq("true", "false").foreach { adaptive =>
+    withClue(s"adaptive execution $adaptive: ") {
+      inConf("spark.sql.adaptive.enabled" -> adaptive)(body)
+    }
+  }
+
+  protected def withoutDynamic[T](body: => T): T =
+    inConf("spark.zorder.skipping.dynamic" -> "false")(body)
+
+  protected def withoutBroadcast[T](body: => T): T =
+    inConf("spark.sql.autoBroadcastJoinThreshold" -> "-1")(body)
+
+  /** The files that the scans of a table read, one number for each scan, as they ran. */
+  protected def filesRead(df: DataFrame, table: String): Seq[Long] =
+    scansOf(df).filter(isOf(table)).map(_.metrics("numFiles").value).sorted
+
+  protected def isOf(table: String)(scan: FileSourceScanExec): Boolean =
+    scan.relation.location.rootPaths.exists(_.getName == table)
+
+  /** Asserts that a query gives the rows that it gives without us, and how many files it reads. */
+  protected def reads(query: String, files: Long*): DataFrame = {
+    val df = checkRows(sql(query))
+    val read = filesRead(df, "fact")
+    // adaptive execution removes a join with an empty side, and then its scans
+    val expected = if (read.isEmpty && files.forall(_ == 0)) Nil else files.sorted
+    assert(read === expected, s"files of fact read by: $query\n${text(df)}")
+    df
+  }
+
+  protected def count[T <: SparkPlan](df: DataFrame)(which: PartialFunction[SparkPlan, T]): Int =
+    collectWithSubqueries(df.queryExecution.executedPlan)(which).size
+
+  protected def reused(df: DataFrame): Int = count(df) { case r: ReusedExchangeExec => r }
+
+  protected def broadcasts(df: DataFrame): Int = count(df) { case b: BroadcastExchangeExec => b }
+}
