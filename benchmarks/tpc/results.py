@@ -72,7 +72,9 @@ class Results:
 
     def of(self, workload: str) -> Measured:
         """Return the queries of a workload that ran."""
-        return Measured([q for q in self.queries if q.workload == workload and q.runs])
+        ran = [q for q in self.queries if q.workload == workload and q.runs]
+        contenders = max((len(q.runs) for q in ran), default=0)
+        return Measured([q for q in ran if len(q.runs) == contenders])
 
     def refused(self) -> Iterator[Query]:
         """Return the queries that Spark refused."""
@@ -129,10 +131,19 @@ class Measured:
         return [q for q in self.queries if min(q.runs[OURS].rounds) > max(q.runs[PLAIN].rounds)]
 
 
-def load(source: Path) -> Results:
-    """Read the file of a run."""
-    read = json.loads(source.read_text())
-    return Results(read["facts"], [_query(q) for q in read["queries"]])
+def load(sources: Sequence[Path]) -> Results:
+    """Read the files of runs; contenders and queries of a later file are added to the first."""
+    facts: dict[str, str] = {}
+    found: dict[tuple[str, str], Query] = {}
+    for source in sources:
+        read = json.loads(source.read_text())
+        facts = {**read["facts"], **facts}
+        for query in map(_query, read["queries"]):
+            key = (query.workload, query.name)
+            first = found.get(key)
+            runs = {**first.runs, **query.runs} if first else query.runs
+            found[key] = Query(*key, query.error, runs)
+    return Results(facts, list(found.values()))
 
 
 def _query(read: dict[str, Any]) -> Query:

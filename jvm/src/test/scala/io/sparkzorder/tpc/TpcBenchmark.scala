@@ -33,7 +33,8 @@ final case class Results(facts: Map[String, String], queries: Seq[MeasuredQuery]
 /**
  * `make bench-tpcds`: all queries of TPC-DS and TPC-H on several layouts of the fact tables.
  * Arguments are `name=value`: `results`, `data`, `scale`, `files`, `rounds`, and if wanted
- * `workloads`, `contenders` and `queries`, separated by commas.
+ * `workloads`, `contenders` and `queries`, separated by commas. With `joins=` the joins above each
+ * scan of a fact table are printed.
  */
 object TpcBenchmark {
 
@@ -61,6 +62,9 @@ object TpcBenchmark {
         Contender.open(contender, workload, data, spark)
       }
       for (query <- workload.queries if list("queries").forall(_(query.name))) {
+        if (options.contains("joins")) {
+          JoinsAbove.of(open.head, query.text).foreach(l => println(s"${query.name}: $l"))
+        }
         val measured = measure(workload, query, open, rounds)
         println(line(measured))
         done += measured
@@ -113,7 +117,8 @@ object TpcBenchmark {
       MeasuredQuery(workload.name, query.name, None, measured)
     } catch {
       case NonFatal(e) =>
-        MeasuredQuery(workload.name, query.name, Some(e.getMessage.linesIterator.next()), Nil)
+        val error = s"${e.getClass.getSimpleName} ${e.getMessage}".linesIterator.next()
+        MeasuredQuery(workload.name, query.name, Some(error), Nil)
     }
 
   private def line(q: MeasuredQuery): String = {
