@@ -24,22 +24,13 @@ final case class PlanCounts(
 
 object PlanCounts extends AdaptiveSparkPlanHelper {
 
-  /** @param sizes files and bytes of each fact table */
-  def of(executed: SparkPlan, sizes: Map[String, (Int, Long)]): PlanCounts = {
-    val scans = for {
-      scan <- nodes[FileSourceScanExec](executed)
-      table = scan.relation.location.rootPaths.head.getName
-      (allFiles, allBytes) <- sizes.get(table)
-      // a size is unknown until the scan runs; adaptive execution may drop the scan before
-      size <- scan.metrics.get("filesSize").filterNot(_.isZero)
-    } yield ScanCounts(table, scan.metrics("numFiles").value, size.value, allFiles, allBytes)
+  def of(executed: SparkPlan, scans: Seq[ScanCounts]): PlanCounts =
     PlanCounts(
       scans,
       nodes[Exchange](executed).size,
       nodes[ReusedExchangeExec](executed).size,
       nodes[BaseSubqueryExec](executed).count(!_.isInstanceOf[ReusedSubqueryExec]),
       nodes[ReusedSubqueryExec](executed).size)
-  }
 
   /** Each node once, also where expressions share the subquery that has the node. */
   private def nodes[T <: SparkPlan](plan: SparkPlan)(implicit tag: ClassTag[T]): Seq[T] = {

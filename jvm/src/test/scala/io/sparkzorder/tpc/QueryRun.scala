@@ -20,12 +20,14 @@ final case class QueryRun(
 object QueryRun {
   def of(open: OpenContender, query: String): QueryRun = {
     val before = bytesRead()
-    val start = System.nanoTime()
-    val df = open.session.sql(query)
-    val rows = df.collect()
-    val seconds = (System.nanoTime() - start) / 1e9
+    val ((df, rows, seconds), scans) = ExecutedScans.during(open.session, open.sizes) {
+      val start = System.nanoTime()
+      val df = open.session.sql(query)
+      val rows = df.collect()
+      (df, rows, (System.nanoTime() - start) / 1e9)
+    }
     val bytes = bytesRead() - before
-    val plan = PlanCounts.of(df.queryExecution.executedPlan, open.sizes)
+    val plan = PlanCounts.of(df.queryExecution.executedPlan, scans)
     QueryRun(ResultRows.normalized(rows.toSeq), seconds, bytes, plan)
   }
 

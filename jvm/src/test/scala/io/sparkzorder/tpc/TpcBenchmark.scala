@@ -86,6 +86,8 @@ object TpcBenchmark {
       .config("spark.driver.host", "127.0.0.1")
       .config("spark.driver.bindAddress", "127.0.0.1")
       .config("spark.ui.enabled", "false")
+      // the names of tables are taken from the metadata of scans
+      .config("spark.sql.maxMetadataStringLength", "1000")
       .config("spark.local.dir", new File("target/spark-local").getAbsolutePath)
       .config("spark.sql.warehouse.dir", new File("target/spark-warehouse").getAbsolutePath)
       // bytes of vectored reads of local files are not counted

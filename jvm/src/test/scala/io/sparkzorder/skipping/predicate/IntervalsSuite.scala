@@ -32,7 +32,7 @@ class IntervalsSuite extends AnyFunSuite with RandomInputs {
       assert(longs.filter(s.contains).toSet === values, s.toString)
       // sorted, and a value apart from each other
       (1 until s.size).foreach(i => assert(s.highs(i - 1) < s.lows(i) - 1, s.toString))
-      case other => fail(other.toString)
+    case other => fail(other.toString)
   }
 
   test("intervals of longs are the set of their values") {
