@@ -49,12 +49,16 @@ environment_docs := .venv-docs/.installed
 jmh := -f 1 -wi 3 -w 1s -i 5 -r 1s
 kernel_results := target/kernel-benchmarks.json
 index_results := target/index-benchmark.json
+tpc_results := target/bench-tpcds.json
 
 # what `make bench` measures
 SCALE := 1
 ROUNDS := 5
 BENCH :=
 PLANNING :=
+# of `make bench-tpcds`; a scale of 10 takes FILES=256. TPC='workloads=tpch queries=q1,q6' takes a part
+FILES := 64
+TPC :=
 
 # what `make torture` does; a seed of its own for each run
 KILLS := 200
@@ -100,6 +104,14 @@ bench-planning: setup ## what finding the files of a query costs, with the index
 	build/sbt 'set spark41 / Test / javaOptions -= "-XX:TieredStopAtLevel=1"' \
 	  'spark41/Test/runMain io.sparkzorder.skipping.SkippingBenchmark $(index_results) 100000 1000000'
 	$(python) -m benchmarks.planning --index $(index_results) $(PLANNING)
+
+.PHONY: bench-tpcds
+bench-tpcds: setup ## all queries of TPC-DS and TPC-H beside date partitions (SCALE=1 FILES=64 ROUNDS=5; 2 hours)
+	build/sbt 'set spark41 / Test / javaOptions --= Seq("-XX:TieredStopAtLevel=1", "-Xmx3g")' \
+	  'set spark41 / Test / javaOptions += "-Xmx6g"' 'set spark41 / Test / envVars -= "SPARK_TESTING"' \
+	  "spark41/Test/runMain io.sparkzorder.tpc.TpcBenchmark results=$(tpc_results) \
+	    data=benchmarks/data scale=$(SCALE) files=$(FILES) rounds=$(ROUNDS) $(TPC)"
+	$(python) -m benchmarks.tpc $(tpc_results) --picture docs/images/tpc.png
 
 .PHONY: bench-quality
 bench-quality: $(environment) ## how near layouts are to the best that min/max allow, on full sizes
