@@ -124,7 +124,7 @@ private[optimize] final class Recovery(table: TableState, startMs: Long)
         logInfo(s"run ${l.run} on $name died; VACUUM LAYOUT removes its files: ${l.path}")
       } else {
         logWarning(s"another run is under way on $name, or died a short while ago: " +
-          s"${l.run}, ${l.files} files staged, the last at ${Instant.ofEpochMilli(l.sinceMs)}. " +
+          s"${l.run}, ${l.files} files written, the last at ${Instant.ofEpochMilli(l.sinceMs)}. " +
           "When both rewrite the same files, the one that commits first wins.")
       }
     }
