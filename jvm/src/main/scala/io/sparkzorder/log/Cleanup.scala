@@ -25,11 +25,24 @@ final class Cleanup(state: StateDirectory, user: String) extends Logging {
       val isDone = history.commitOf(leftover.run).exists(state.isDone)
       val isOurs = isDone || new DeadRuns(state, user).abort(leftover.run)
       isOurs && {
-        leftover.intent.foreach(i => if (isDone) intents.remove(i.run) else discard(i))
+        leftover.intent.foreach(discard)
         leftover.intent.isDefined || delete(leftover)
       }
-    case Leftover.Retained | Leftover.Temporary => delete(leftover)
+    case Leftover.Retained | Leftover.Temporary =>
+      leftover.intent match {
+        case Some(i) =>
+          tell(leftover)
+          ManyFiles.map(leftover.directories)(state.fs.delete(_, true))
+          // last of all: by the note they are found
+          intents.remove(i.run)
+          true
+        case None => delete(leftover)
+      }
   }
+
+  private def tell(leftover: Leftover): Unit =
+    logInfo(s"removing ${leftover.path}: ${leftover.kind.name}, ${leftover.files} files, " +
+      s"${leftover.bytes} bytes")
 
   /**
    * Removes what a run has made that did not commit, and cannot any more. What an undo has taken goes
@@ -52,8 +65,7 @@ final class Cleanup(state: StateDirectory, user: String) extends Logging {
   }
 
   private def delete(leftover: Leftover): Boolean = {
-    logInfo(s"removing ${leftover.path}: ${leftover.kind.name}, ${leftover.files} files, " +
-      s"${leftover.bytes} bytes")
+    tell(leftover)
     state.fs.delete(leftover.path, true)
     // another VACUUM may have been quicker
     !state.fs.exists(leftover.path)

@@ -8,15 +8,15 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.ManyFiles
 
 /**
- * What a run is about to do: noted before it makes anything in a folder of the table, so that a
- * clean-up finds what a dead run left.
+ * What a run is about to do: noted before it makes anything in a folder of the table, and for as long as
+ * it keeps something there. A clean-up looks nowhere else.
  *
  * @param folders relative names of the folders in which the run makes a directory
  * @param undone the run whose files an undo takes
  */
 final case class Intent(run: String, folders: Seq[String], undone: Option[String] = None)
 
-/** The notes of runs that are under way or died, `_zorder/_runs/_<run>`. */
+/** The notes of runs that are under way, died, or keep replaced files: `_zorder/_runs/_<run>`. */
 private[sparkzorder] final class Intents(state: StateDirectory) {
 
   private def path(run: String): Path = state.intent(run)
@@ -25,6 +25,9 @@ private[sparkzorder] final class Intents(state: StateDirectory) {
     state.create()
     state.write(path(intent.run), Record.toBytes(intent))
   }
+
+  /** Runs that have a note. */
+  def runs(): Set[String] = files().map(_.getPath.getName.stripPrefix("_")).toSet
 
   /** True while nobody has cleaned up after the run. */
   def holds(run: String): Boolean = state.status(path(run)).isDefined

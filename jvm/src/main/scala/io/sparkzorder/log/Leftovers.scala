@@ -10,22 +10,32 @@ import io.sparkzorder.util.ManyFiles
 final class Leftovers(state: StateDirectory, nowMs: Long) {
   private lazy val history = RunHistory.read(state)
 
-  /** Directories with files that published runs replaced, with when they were replaced. */
+  private lazy val notes: Seq[(FileStatus, Intent)] = new Intents(state).all()
+
+  /** What published runs replaced and keep, with when it was replaced. */
   private lazy val published: Seq[(Record, Leftover)] = {
-    val old = state.ofFormat1("_retained").map(s => s.getPath.getName.stripPrefix("_")).toSet
-    val taken = claims.flatMap(_._2.undone).toSet
-    for {
-      (n, r) <- history.records
-      if r.exchangesFiles && state.isDone(n) && !taken(r.run)
+    // while an undo works on them, the files of a run are not to be removed
+    val taken = notes.map(_._2).filter(i => history.commitOf(i.run).isEmpty).flatMap(_.undone).toSet
+    val noted = for {
+      (note, intent) <- notes if !taken(intent.run)
+      n <- history.commitOf(intent.run) if state.isDone(n)
+      record <- history.records.collectFirst { case (`n`, r) => r }
       kind = if (state.hasConflict(n)) Leftover.Conflict else Leftover.Retained
-      directory <- if (r.version < 2) Seq(new Path(state.home, s"_retained/_${r.run}"))
-        .filter(_ => old(r.run))
-      else r.changes.flatMap(c => Seq(state.own(c.folder, r.run), state.closed(c.folder, r.run)))
-      leftover <- this.directory(kind, directory, r.run)
-    } yield r -> leftover.copy(sinceMs = state.doneSince(n))
+      leftover = of(kind, note, intent)
+      if kind == Leftover.Retained || leftover.directories.nonEmpty
+    } yield record -> leftover.copy(sinceMs = state.doneSince(n))
+    noted ++ format1Published
   }
 
-  private lazy val claims: Seq[(FileStatus, Intent)] = new Intents(state).all()
+  private def format1Published: Seq[(Record, Leftover)] = {
+    val old = state.ofFormat1("_retained").map(s => s.getPath.getName.stripPrefix("_")).toSet
+    for {
+      (n, r) <- history.records
+      if r.version < 2 && r.exchangesFiles && old(r.run) && state.isDone(n)
+      kind = if (state.hasConflict(n)) Leftover.Conflict else Leftover.Retained
+      leftover <- directory(kind, new Path(state.home, s"_retained/_${r.run}"), r.run)
+    } yield r -> leftover.copy(sinceMs = state.doneSince(n))
+  }
 
   /** @param retainMs instead of each run's own retention, in milliseconds */
   def expired(retainMs: Option[Long]): Seq[Leftover] =
@@ -38,22 +48,30 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
 
   /** Hidden files of runs that are at work, or died. */
   lazy val uncommitted: Seq[Leftover] = {
-    val noted = ManyFiles.map(claims) { case (note, intent) =>
-      val own = intent.folders.map(state.own(_, intent.run))
-      val all = own.flatMap(directory(Leftover.Staged, _, intent.run))
-      Leftover(
-        Leftover.Staged,
-        if (own.size == 1 && all.nonEmpty) own.head else note.getPath,
-        intent.run,
-        all.map(_.files).sum,
-        all.map(_.bytes).sum,
-        (note.getModificationTime +: all.map(_.sinceMs)).max,
-        Some(intent))
+    val noted = ManyFiles.map(notes.filter(n => history.commitOf(n._2.run).isEmpty)) {
+      case (note, intent) => of(Leftover.Staged, note, intent)
     }
     val old = state.ofFormat1("_staged").flatMap { s =>
       directory(Leftover.Staged, s.getPath, s.getPath.getName.stripPrefix("_"))
     }
-    (noted ++ old).filter(l => history.commitOf(l.run).forall(state.isDone))
+    noted ++ old.filter(l => history.commitOf(l.run).forall(state.isDone))
+  }
+
+  /** The directories of a run together. */
+  private def of(kind: Leftover.Kind, note: FileStatus, intent: Intent): Leftover = {
+    val all = ManyFiles.map(intent.folders) { f =>
+      Seq(state.own(f, intent.run), state.closed(f, intent.run))
+        .flatMap(directory(kind, _, intent.run))
+    }.flatten
+    Leftover(
+      kind,
+      if (all.size == 1) all.head.path else note.getPath,
+      intent.run,
+      all.map(_.files).sum,
+      all.map(_.bytes).sum,
+      (note.getModificationTime +: all.map(_.sinceMs)).max,
+      all.map(_.path),
+      Some(intent))
   }
 
   /** Temporary files of records that are being created, or never were. */
@@ -91,7 +109,8 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
  * @param run whose it is; of a temporary file its name
  * @param files data files in it, and itself when it is a file
  * @param sinceMs when the files were replaced, or when the newest was written, in milliseconds
- * @param intent of a run that did not commit
+ * @param directories of the run, if it has a note
+ * @param intent the note of the run
  */
 final case class Leftover(
     kind: Leftover.Kind,
@@ -100,6 +119,7 @@ final case class Leftover(
     files: Long,
     bytes: Long,
     sinceMs: Long,
+    directories: Seq[Path] = Nil,
     intent: Option[Intent] = None)
 
 object Leftover {

@@ -99,7 +99,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
 
     def end(conflicts: Seq[ZOrderException]): Unit = {
       requireSame()
-      new Intents(state).remove(record.run)
+      // what an undo has undone keeps nothing any more
+      record.undone.foreach(new Intents(state).remove)
       state.markDone(number, record.run)
       conflicts.headOption.foreach(throw _)
     }

@@ -56,7 +56,11 @@ object RetainedFiles {
 
   /** @param history of the same state */
   def of(state: StateDirectory, history: RunHistory): RetainedFiles = {
-    val kept = history.records.filter(_._2.exchangesFiles).map { case (n, r) =>
+    val noted = new Intents(state).runs()
+    val candidates = history.records.filter { case (_, r) =>
+      r.exchangesFiles && (r.version < 2 || noted(r.run))
+    }
+    val kept = candidates.map { case (n, r) =>
       val bytes = bytesOf(state, r, r.run)
       val until =
         if (!state.isDone(n) || state.hasConflict(n)) NeverExpires

@@ -190,7 +190,7 @@ object StateDirectory {
       |
       |_index     min, max and null count of every data file, by which queries skip files
       |_commits   one record for each run: the files it replaced and added
-      |_runs      runs that are under way, or died
+      |_runs      runs that are under way, died, or keep replaced files
       |
       |In the folders of the table a run has a directory _zorder_<run>, with files that are not visible
       |yet, and with replaced files, kept for a while for undo and for running queries.

@@ -43,6 +43,7 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
       rename(f, run, RunFolder.Waiting, RunFolder.Finished)
       move(f, run, undone)
     }
+    if (!intents.holds(undone)) intents.write(Intent(undone, folders))
     intents.remove(run)
   }
 

@@ -73,7 +73,6 @@ abstract class HdfsTestBase extends OptimizeTestBase {
   protected def checkStateOf(dir: Path): Unit = {
     val names = statuses(new Path(dir, "_zorder")).keySet
     names.foreach(n => assert(n.split('/').forall(_.startsWith("_")), n))
-    assert(names.filter(_.startsWith("_runs/")) === Set.empty)
     assert(statuses(dir).keySet.filter(_.contains("/_new_")) === Set.empty)
     val records = names.filter(_.matches("_commits/_\\d+"))
     records.foreach(r => assert(names.contains(s"${r}_done"), r))

@@ -179,7 +179,11 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
         n.split('/').foreach(part => assert(part.startsWith("_"), n))
         assert(!n.endsWith(".parquet"))
       }
-      assert(names.filter(_.startsWith("_runs/")) === Nil)
+      val records = names.filter(_.matches("_commits/_\\d+")).map(n =>
+        new String(Files.readAllBytes(new File(state, n).toPath), "UTF-8"))
+      names.filter(_.startsWith("_runs/")).map(_.stripPrefix("_runs/_")).foreach { run =>
+        assert(records.exists(_.contains(run)), s"a note of run $run, which has no record")
+      }
       assert(hidden(dir, "_new_") ++ hidden(dir, "_canary") === Nil)
       assert(snapshot(dir).keys.toSeq.filter(_.contains("part-zorder-")) === Nil)
       val commits = names.filter(_.startsWith("_commits/")).map(_.stripPrefix("_commits/"))

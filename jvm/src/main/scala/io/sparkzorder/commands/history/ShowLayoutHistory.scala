@@ -7,7 +7,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.commands.{TableAction, TableState}
-import io.sparkzorder.log.{Record, RetainedFiles, RunHistory, StateDirectory, Undo}
+import io.sparkzorder.log.{Intents, Record, RetainedFiles, RunHistory, StateDirectory, Undo}
 import io.sparkzorder.table.Target
 
 /** SHOW LAYOUT HISTORY: the records of a table, the newest first. It changes nothing. */
@@ -43,6 +43,7 @@ case object ShowLayoutHistory extends TableAction {
 
 /** What the records, and the files beside them, tell about each run. */
 private[sparkzorder] final class HistoryRows(state: StateDirectory, history: RunHistory) {
+  private val noted = new Intents(state).runs()
   private val nextToUndo = history.inForce.headOption.map(_._1)
 
   def of(number: Long, r: Record): Row = {
@@ -51,7 +52,8 @@ private[sparkzorder] final class HistoryRows(state: StateDirectory, history: Run
     val status = statusOf(number, r)
     val isNext = nextToUndo.contains(number)
     val keepers = if (isNext) Undo.keepers(state, r.run) else Seq(r.run)
-    val keptBytes = keepers.map(k => RetainedFiles.bytesOf(state, r, k)).sum
+    val keptBytes =
+      keepers.filter(k => r.version < 2 || noted(k)).map(RetainedFiles.bytesOf(state, r, _)).sum
     val expires = keptBytes > 0 && (status == "published" || status == "undone")
     Row(
       number,
