@@ -82,8 +82,8 @@ QUERY = [
 
 BOXES = [
     *(Box(10 + 166 * i, 46, 150, 72, lines) for i, lines in enumerate(STEPS)),
-    Box(176, 186, 482, 46, ("old files", "moved to _zorder/_retained, for UNDO LAYOUT"), "store"),
-    Box(674, 186, 150, 46, ("_zorder/_staged", "hidden from readers"), "store"),
+    Box(176, 186, 482, 46, ("old files", "hidden in their folder, for UNDO LAYOUT"), "store"),
+    Box(674, 186, 150, 46, ("hidden files", "in the folder of the old"), "store"),
     Box(850, 186, 140, 46, ("new files", "the same rows"), "store"),
     *(Box(10 + 249 * i, 314, 225, 72, lines) for i, lines in enumerate(QUERY)),
 ]

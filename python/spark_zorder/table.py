@@ -209,15 +209,20 @@ class ZOrderTable:
         """
         return self._run(f"UNDO LAYOUT {self._target}")
 
-    def recover(self) -> "DataFrame":
-        """Finish a run that was interrupted after its commit.
+    def recover(self, abandon: bool = False) -> "DataFrame":
+        """Finish a run that was interrupted after its commit, or give it up.
+
+        Parameters
+        ----------
+        abandon : bool
+            True: where the run is not published, the files that it was to replace count again.
 
         Examples
         --------
         >>> points.recover().first().runsRecovered
         0
         """
-        return self._run(f"RECOVER LAYOUT {self._target}")
+        return self._run(f"RECOVER LAYOUT {self._target}{' ABANDON' if abandon else ''}")
 
     def createIndex(self, *cols: str, progress: bool | None = None) -> "DataFrame":
         """Build the skipping index.

@@ -62,6 +62,7 @@ def table(session: Recorder) -> ZOrderTable:
         ),
         (lambda t: t.undo(), "UNDO LAYOUT `shop`.`sales`"),
         (lambda t: t.recover(), "RECOVER LAYOUT `shop`.`sales`"),
+        (lambda t: t.recover(abandon=True), "RECOVER LAYOUT `shop`.`sales` ABANDON"),
         (lambda t: t.createIndex(), "CREATE ZORDER INDEX ON `shop`.`sales`"),
         (lambda t: t.createIndex("a"), "CREATE ZORDER INDEX ON `shop`.`sales` (`a`)"),
         (lambda t: t.optimize().executeCompaction(), "OPTIMIZE TABLE `shop`.`sales`"),

@@ -89,25 +89,23 @@ def test_the_record_says_what_lies_where(spark: SparkSession, table: Path) -> No
     result = optimize(spark, table, ["id"])
     record = json.loads((table / "_zorder/_commits/_1").read_text())
     (change,) = record["changes"]
-    retained = table / f"_zorder/_retained/_{record['run']}"
+    retained = table / f"_zorder_{record['run']}"
     kept = {r["name"]: (retained / r["retained"]).read_bytes() for r in change["replaced"]}
     assert kept == old
     assert {a["name"] for a in change["added"]} == {file.name for file in data_files(table)}
     assert sum(a["rows"] for a in change["added"]) == 90
     assert result.metrics.retainedBytes == sum(map(len, old.values()))
-    assert not list((table / "_zorder/_staged").glob("*"))
+    assert not list(table.rglob("_zorder_*/_new_*"))
 
 
 @pytest.mark.not_connect
 def test_expired_files_go_and_nothing_else(spark: SparkSession, table: Path) -> None:
     optimize(spark, table, ["id"], retention="0s")
-    retained = table / "_zorder/_retained"
-    assert list(retained.rglob("_0"))
+    assert list(table.glob("_zorder_*/_old_0"))
     before = arrow_rows(table)
     optimize(spark, table, ["x"], retention="1h")
     assert arrow_rows(table) == before
-    runs = [run.name for run in retained.iterdir() if list(run.iterdir())]
-    assert len(runs) == 1
+    assert len({file.parent for file in table.glob("_zorder_*/_old_*")}) == 1
 
 
 def test_a_frame_that_was_made_before_sees_the_rows(spark: SparkSession, table: Path) -> None:

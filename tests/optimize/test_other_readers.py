@@ -112,19 +112,22 @@ def write_table(spark: SparkSession, path: Path, partitioned: bool) -> None:
 def leave_everything(spark: SparkSession, table: Path) -> None:
     """Add all that a table's folder can hold beside the data after a first OPTIMIZE.
 
-    These are the retained files of two runs, an index, staged files of a dead run, and files that
-    were entered into the table's folder but not revealed.
+    These are the retained files of two runs, an index, hidden files of a dead run, and the empty
+    file that lies beside the data while a run is published.
     """
     optimize(spark, table, ["y", "x"], full=True)
-    retained = sorted((table / "_zorder/_retained").glob("_*/*"))
-    staged = table / "_zorder/_staged/_00000000-0000-0000-0000-000000000000"
-    staged.mkdir(parents=True)
-    for file in retained[:3]:
-        shutil.copy(file, staged / f"_{file.name}")
-        # a publisher that is killed before it reveals its files leaves this name
-        shutil.copy(file, data_files(table)[0].parent / f"_zorder_0000_{file.name}")
+    retained = sorted(table.rglob("_zorder_*/_old_*"))
+    run = "00000000-0000-4000-8000-000000000000"
+    folder = data_files(table)[0].parent
+    hidden = folder / f"_zorder_{run}"
+    hidden.mkdir()
+    for i, file in enumerate(retained[:3]):
+        shutil.copy(file, hidden / f"_new_{i}_0")
+    # a publisher that is killed leaves its token
+    token = next(table.rglob("_zorder_*/_finished"))
+    shutil.copy(token, folder / f"part-zorder-{run}.parquet")
     assert list((table / "_zorder/_index").iterdir())
-    assert len({file.parent for file in retained}) == 2
+    assert len({file.parent.name for file in retained}) == 2
 
 
 @pytest.mark.parametrize("read", READERS)

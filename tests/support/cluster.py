@@ -74,7 +74,7 @@ def executors(argument: str = "") -> list[int]:
 
 
 def staged(table: Path) -> list[Path]:
-    return list(table.glob("_zorder/_staged/*/*"))
+    return list(table.rglob("_zorder_*/_new_*"))
 
 
 def when_staged(table: Path, files: int, action: Callable[[], None]) -> threading.Thread:

@@ -17,7 +17,7 @@ statement
     | DROP IF EXISTS ZORDER INDEX ON target                                #dropIndex
     | DROP ZORDER INDEX (IF EXISTS)? ON target                             #dropIndex
     | SHOW SKIPPING FOR anything                                           #showSkipping
-    | RECOVER LAYOUT target                                                #recoverLayout
+    | RECOVER LAYOUT target ABANDON?                                       #recoverLayout
     | UNDO LAYOUT target                                                   #undoLayout
     | VACUUM LAYOUT target (RETAIN number=IDENTIFIER HOURS)? (DRY RUN)?    #vacuumLayout
     ;
@@ -82,11 +82,12 @@ anything
     ;
 
 nonReserved
-    : BY | CODEGEN | COST | CREATE | DROP | DRY | EXISTS | EXPLAIN | EXTENDED | FOR | FORMATTED
+    : ABANDON | BY | CODEGEN | COST | CREATE | DROP | DRY | EXISTS | EXPLAIN | EXTENDED | FOR | FORMATTED
     | FULL | HISTORY | HOURS | IF | INDEX | INTO | LAYOUT | LOGICAL | NOT | ON | OPTIMIZE | OPTIONS
     | RECOVER | REFRESH | RETAIN | RUN | SHOW | SKIPPING | TABLE | UNDO | VACUUM | WHERE | ZORDER
     ;
 
+ABANDON: 'ABANDON';
 BY: 'BY';
 CODEGEN: 'CODEGEN';
 COST: 'COST';

@@ -90,7 +90,15 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   def undo(): DataFrame = run(s"UNDO LAYOUT $target")
 
   /** Finishes a run that was interrupted after its commit. */
-  def recover(): DataFrame = run(s"RECOVER LAYOUT $target")
+  def recover(): DataFrame = recover(abandon = false)
+
+  /**
+   * Finishes a run that was interrupted after its commit, or gives it up.
+   *
+   * @param abandon true: where the run is not published, the files that it was to replace count again
+   */
+  def recover(abandon: Boolean): DataFrame =
+    run(s"RECOVER LAYOUT $target${if (abandon) " ABANDON" else ""}")
 
   /**
    * Builds the skipping index.

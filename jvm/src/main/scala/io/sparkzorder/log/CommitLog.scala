@@ -108,7 +108,11 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
 
   /** A mark can be that of another run which had the number before the table was overwritten. */
   private def isDone(known: KnownRecord): Boolean =
-    known.record == null || state.isDone(known.number)
+    known.record == null || state.isDone(known.number) && !mayComeBack(known)
+
+  /** A listing of any age may lack files that a conflict took out and has given back since. */
+  private def mayComeBack(known: KnownRecord): Boolean =
+    known.record.version > 1 && known.changes.nonEmpty && state.hasConflict(known.number)
 
   private def open(id: RecordId, done: Boolean): Option[KnownRecord] =
     Try(state.read(id.number)) match {

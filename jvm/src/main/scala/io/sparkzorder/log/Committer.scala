@@ -3,6 +3,7 @@ package io.sparkzorder.log
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.ManyFiles
 
 /** Commits a run: the exclusive appearance of the next numbered record. */
 final class Committer(state: StateDirectory, target: String) extends Logging {
@@ -22,9 +23,7 @@ final class Committer(state: StateDirectory, target: String) extends Logging {
       val newer = state.numbers().filter(_ > checkedTo)
       newer.map(n => state.read(n)).foreach(check(_, record.run, ours))
       recheck()
-      if (!state.fs.exists(state.staging(record.run))) {
-        throw ZOrderErrors.conflict(target, "the staged files of this run were removed")
-      }
+      requireFiles(record)
       val last = newer.lastOption.getOrElse(checkedTo)
       if (state.createRecord(last + 1, record)) last + 1
       else {
@@ -33,6 +32,18 @@ final class Committer(state: StateDirectory, target: String) extends Logging {
       }
     }
     attempt(after)
+  }
+
+  /** A clean-up may have taken the run for a dead one. */
+  private def requireFiles(record: Record): Unit = {
+    val isNoted = new Intents(state).holds(record.run)
+    val gone = ManyFiles.firstProblem(record.changes) { c =>
+      val there = state.files(state.own(c.folder, record.run)).map(_.getPath.getName).toSet
+      (RunFolder.Waiting +: c.added.map(_.staged)).find(!there(_))
+    }
+    if (!isNoted || gone.isDefined) {
+      throw ZOrderErrors.conflict(target, "the hidden files of this run were removed")
+    }
   }
 
   private def check(other: Record, run: String, ours: Set[(String, String)]): Unit =

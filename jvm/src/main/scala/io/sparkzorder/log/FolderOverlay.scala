@@ -4,6 +4,8 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.FileStatus
 
+import io.sparkzorder.table.TokenFile
+
 /**
  * One change of a folder by a committed run.
  *
@@ -34,7 +36,7 @@ private[sparkzorder] final case class Step(
  *    that are there come in.
  *
  * A change applies only where every file of A is known to be somewhere: in the listing, at its place,
- * staged, or replaced in turn by a later change that applies. Otherwise somebody has changed the
+ * hidden, or replaced in turn by a later change that applies. Otherwise somebody has changed the
  * folder since, and an old listing is left as it is: Spark then finds the old files missing and says
  * so. It never gets fewer files than were listed.
  *
@@ -57,7 +59,9 @@ private[sparkzorder] final class FolderOverlay(
 
   /** The files to read instead of the listed ones, by final name; None when those are right. */
   def result(): Option[Map[String, FileStatus]] = {
-    listed.foreach { case (name, status) => files(name) = Listed(status) }
+    listed.foreach { case (name, status) =>
+      if (!TokenFile.isOne(name)) files(name) = Listed(status)
+    }
     steps.indices.foreach(apply)
     val located = files.toSeq.flatMap {
       case (name, Listed(status)) => Some(name -> status)

@@ -7,6 +7,7 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import io.sparkzorder.table.TokenFile
 import io.sparkzorder.util.Paths
 
 /**
@@ -28,7 +29,8 @@ private[sparkzorder] final class FolderHistory(
     live.forall { case (added, step) =>
       listed.contains(added.name) || step.known.isGone(step.change.folder, added.name)
     } && !listed.exists { case (name, s) =>
-      replaced.get(name).exists(_.contains(s.getLen -> s.getModificationTime))
+      replaced.get(name).exists(_.contains(s.getLen -> s.getModificationTime)) ||
+      TokenFile.isOne(name)
     }
 
   // nothing that was explained ceases to be: steps do not change, and files that are gone stay gone

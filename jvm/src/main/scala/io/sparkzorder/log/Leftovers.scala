@@ -4,18 +4,36 @@ import java.io.FileNotFoundException
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-/** Finds what lies below `_zorder/` for a while only, and when its time has come; changes nothing. */
+import io.sparkzorder.util.ManyFiles
+
+/** Finds what runs left for a while only, and when its time has come; changes nothing. */
 final class Leftovers(state: StateDirectory, nowMs: Long) {
   private lazy val history = RunHistory.read(state)
 
-  /** Published runs of which replaced files are retained, with when they were replaced. */
+  private lazy val notes: Seq[(FileStatus, Intent)] = new Intents(state).all()
+
+  /** What published runs replaced and keep, with when it was replaced. */
   private lazy val published: Seq[(Record, Leftover)] = {
-    val there = state.retained().map(s => s.getPath.getName.stripPrefix("_")).toSet
+    // while an undo works on them, the files of a run are not to be removed
+    val taken = notes.map(_._2).filter(i => history.commitOf(i.run).isEmpty).flatMap(_.undone).toSet
+    val noted = for {
+      (note, intent) <- notes if !taken(intent.run)
+      n <- history.commitOf(intent.run) if state.isDone(n)
+      record <- history.records.collectFirst { case (`n`, r) => r }
+      kind = if (state.hasConflict(n)) Leftover.Conflict else Leftover.Retained
+      leftover = of(kind, note, intent)
+      if kind == Leftover.Retained || leftover.directories.nonEmpty
+    } yield record -> leftover.copy(sinceMs = state.doneSince(n))
+    noted ++ format1Published
+  }
+
+  private def format1Published: Seq[(Record, Leftover)] = {
+    val old = state.ofFormat1("_retained").map(s => s.getPath.getName.stripPrefix("_")).toSet
     for {
       (n, r) <- history.records
-      if r.exchangesFiles && there(r.run) && state.isDone(n)
+      if r.version < 2 && r.exchangesFiles && old(r.run) && state.isDone(n)
       kind = if (state.hasConflict(n)) Leftover.Conflict else Leftover.Retained
-      leftover <- directory(kind, state.retained(r.run), r.run)
+      leftover <- directory(kind, new Path(state.home, s"_retained/_${r.run}"), r.run)
     } yield r -> leftover.copy(sinceMs = state.doneSince(n))
   }
 
@@ -28,10 +46,33 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
   /** What is kept for ever, unless somebody deletes it. */
   def conflicts: Seq[Leftover] = published.map(_._2).filter(_.kind == Leftover.Conflict)
 
-  /** Staging directories of runs that are at work, or died. */
-  lazy val uncommitted: Seq[Leftover] = state.staged().flatMap { s =>
-    directory(Leftover.Staged, s.getPath, s.getPath.getName.stripPrefix("_"))
-  }.filter(l => history.commitOf(l.run).forall(state.isDone))
+  /** Hidden files of runs that are at work, or died. */
+  lazy val uncommitted: Seq[Leftover] = {
+    val noted = ManyFiles.map(notes.filter(n => history.commitOf(n._2.run).isEmpty)) {
+      case (note, intent) => of(Leftover.Staged, note, intent)
+    }
+    val old = state.ofFormat1("_staged").flatMap { s =>
+      directory(Leftover.Staged, s.getPath, s.getPath.getName.stripPrefix("_"))
+    }
+    noted ++ old.filter(l => history.commitOf(l.run).forall(state.isDone))
+  }
+
+  /** The directories of a run together. */
+  private def of(kind: Leftover.Kind, note: FileStatus, intent: Intent): Leftover = {
+    val all = ManyFiles.map(intent.folders) { f =>
+      Seq(state.own(f, intent.run), state.closed(f, intent.run))
+        .flatMap(directory(kind, _, intent.run))
+    }.flatten
+    Leftover(
+      kind,
+      if (all.size == 1) all.head.path else note.getPath,
+      intent.run,
+      all.map(_.files).sum,
+      all.map(_.bytes).sum,
+      (note.getModificationTime +: all.map(_.sinceMs)).max,
+      all.map(_.path),
+      Some(intent))
+  }
 
   /** Temporary files of records that are being created, or never were. */
   def temporary: Seq[Leftover] = state.temporary().map { s =>
@@ -50,7 +91,7 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
   private def directory(kind: Leftover.Kind, path: Path, run: String): Option[Leftover] =
     try {
       val all = below(path)
-      val files = all.filter(_.isFile)
+      val files = all.filter(s => s.isFile && !RunFolder.isToken(s.getPath.getName))
       // a directory changes when a file comes or goes
       val newest = (state.fs.getFileStatus(path) +: all).map(_.getModificationTime).max
       Some(Leftover(kind, path, run, files.size.toLong, files.map(_.getLen).sum, newest))
@@ -62,11 +103,14 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
 }
 
 /**
- * Something below `_zorder/` that was meant to be there for a while only.
+ * Something in the table's directory that was meant to be there for a while only.
  *
+ * @param path a directory or file; the note of a run that has several directories
  * @param run whose it is; of a temporary file its name
- * @param files files in it, and itself when it is a file
+ * @param files data files in it, and itself when it is a file
  * @param sinceMs when the files were replaced, or when the newest was written, in milliseconds
+ * @param directories of the run, if it has a note
+ * @param intent the note of the run
  */
 final case class Leftover(
     kind: Leftover.Kind,
@@ -74,7 +118,9 @@ final case class Leftover(
     run: String,
     files: Long,
     bytes: Long,
-    sinceMs: Long)
+    sinceMs: Long,
+    directories: Seq[Path] = Nil,
+    intent: Option[Intent] = None)
 
 object Leftover {
   sealed abstract class Kind(val name: String)

@@ -1,94 +1,158 @@
 package io.sparkzorder.log
 
+import scala.annotation.tailrec
+
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.util.ManyFiles
 
-/**
- * Brings a committed run into the table, by renames only, folder by folder: the new files to where
- * they wait in the folder under hidden names, the replaced files out, the new ones to their names.
- * Every step may be repeated, and two may do it at once: a step that finds its work done goes on.
- */
-final class Publisher(state: StateDirectory) extends Logging {
-  private val fs = state.fs
+/** Publishes committed runs, or abandons them, folder by folder; see [[RunFolder]]. */
+private[sparkzorder] final class Publisher(state: StateDirectory) extends Logging {
 
   /**
    * Publishes record `number`.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_LOST when the table was overwritten
-   *   meanwhile; ZORDER_PUBLISH_CONFLICT when somebody changed a folder after the commit: the other
-   *   folders are published, ours for that one is discarded, and the files that it was to replace are
-   *   visible again
+   *   meanwhile; ZORDER_PUBLISH_CONFLICT when another program changed a folder after the commit: the
+   *   other folders are published, and in this one the old files are visible again
    */
   def publish(number: Long, record: Record): Unit = {
-    // a record of thousands of folders is parsed once, and known again by the identity of its file
-    val identity = state.identity(number)
-    requireState(number, record)
-    val conflicts = ManyFiles.map(record.changes) { change =>
-      requireSame(number, identity)
-      publishFolder(number, record, change)
-    }.flatten
-    requireSame(number, identity)
-    // empty by now; after the mark nobody would come back for it
-    fs.delete(state.staging(record.run), true)
-    state.markDone(number, record.run)
-    conflicts.headOption.foreach(throw _)
+    val run = new OpenRun(number, record)
+    run.end(ManyFiles.map(record.changes)(run.publish).flatten)
   }
 
-  /** Publishes what earlier runs committed and did not finish, and tells which these were. */
-  def rollForward(): Seq[Record] =
-    state.unfinished().map { case (number, record) =>
-      logWarning(s"run ${record.run} was committed but not published; rolling it forward")
-      publish(number, record)
+  /** Puts every folder that is not published back to its inputs. */
+  def abandon(number: Long, record: Record): Unit = {
+    val run = new OpenRun(number, record)
+    ManyFiles.map(record.changes)(run.abandon)
+    run.end(Nil)
+  }
+
+  /**
+   * Abandons what is committed and not finished, and tells which runs these were. A record says so
+   * first: whoever recovers the table after a crash goes on with it.
+   */
+  def abandonAll(user: String): Seq[Record] = state.unfinished().map { case (number, record) =>
+    requireFormat2(number, record)
+    declareAbandoned(record.run, user)
+    abandon(number, record)
+    record
+  }
+
+  @tailrec
+  private def declareAbandoned(run: String, user: String): Unit = {
+    val history = RunHistory.read(state)
+    val next = history.last + 1
+    if (!history.isAbandoned(run)) {
+      if (state.createRecord(next, Record.note(Record.Abandon, run, user))) {
+        state.markDone(next, run)
+      } else declareAbandoned(run, user)
+    }
+  }
+
+  private def requireFormat2(number: Long, record: Record): Unit =
+    if (record.version < 2) {
+      throw ZOrderErrors.stateUnreadable(
+        state.record(number).toString,
+        Publisher.unfinishedFormat1(record))
+    }
+
+  /** Finishes what earlier runs committed and did not finish, and tells which these were. */
+  def rollForward(): Seq[Record] = {
+    val open = state.unfinished()
+    lazy val history = RunHistory.read(state)
+    open.map { case (number, record) =>
+      requireFormat2(number, record)
+      if (history.isAbandoned(record.run)) abandon(number, record)
+      else {
+        logWarning(s"run ${record.run} was committed but not published; rolling it forward")
+        publish(number, record)
+      }
       record
     }
+  }
 
-  private def requireState(number: Long, record: Record): Unit =
-    if (!state.holds(number, record.run)) throw ZOrderErrors.stateLost(state.root.toString)
+  private final class OpenRun(number: Long, record: Record) {
+    // a record of thousands of folders is parsed once, and known again by the identity of its file
+    private val identity = state.identity(number)
+    requireState()
 
-  private def requireSame(number: Long, identity: Option[(Long, Long)]): Unit =
-    if (state.identity(number) != identity) throw ZOrderErrors.stateLost(state.root.toString)
-
-  private def publishFolder(
-      number: Long,
-      record: Record,
-      change: FolderChange): Option[ZOrderException] = {
-    val files = new FolderFiles(state, record, change)
-    val problem =
-      if (files.isPublished) None
-      else if (files.isComingIn) files.missingNew.orElse(files.bringIn())
-      else {
-        files.changedInput
-          .orElse(files.takenName)
-          .orElse(files.enter())
-          .orElse(files.missingNew)
-          .orElse(takeOut(number, record, files))
-          .orElse(files.bringIn())
+    def publish(change: FolderChange): Option[ZOrderException] = {
+      requireSame()
+      val files = new RunFolder(state, record, change)
+      files.stage match {
+        case Stage.Finished => None
+        case Stage.Conflict => conflict(files, "it was changed before")
+        case Stage.Gone => conflict(files, "it was overwritten")
+        case Stage.Publishing if files.isRevealing => forward(files)
+        case _ => exchange(files)
       }
-    // another publisher may have finished meanwhile, and later runs gone on from there
-    problem.filterNot(_ => state.isDone(number)).map { p =>
-      requireState(number, record)
-      // noted before anything is discarded: after a crash in between the retained files would expire
-      state.markConflict(number)
-      if (!files.isComingIn) files.putBack()
-      files.discardNew()
-      ZOrderErrors.publishConflict(
-        files.folder.toString,
-        record.run,
-        p,
-        state.retained(record.run).toString)
     }
-  }
 
-  private def takeOut(number: Long, record: Record, files: FolderFiles): Option[String] = {
-    // One that slept until its run was published, and undone, would know the files that are back. Whoever
-    // undoes a run takes its directory of retained files away first: no rename to there works any more.
-    def isOvertaken = state.isDone(number)
-    if (!files.canRetain && !isOvertaken) {
-      requireState(number, record)
-      fs.mkdirs(state.retained(record.run))
+    def abandon(change: FolderChange): Unit = {
+      requireSame()
+      val files = new RunFolder(state, record, change)
+      if (files.stage != Stage.Finished) conflict(files, "it was abandoned")
+      ()
     }
-    if (isOvertaken) None else files.takeOut()
+
+    def end(conflicts: Seq[ZOrderException]): Unit = {
+      requireSame()
+      // what an undo has undone keeps nothing any more
+      record.undone.foreach(new Intents(state).remove)
+      state.markDone(number, record.run)
+      conflicts.headOption.foreach(throw _)
+    }
+
+    private def requireState(): Unit =
+      if (!state.holds(number, record.run)) throw ZOrderErrors.stateLost(state.root.toString)
+
+    private def requireSame(): Unit =
+      if (state.identity(number) != identity) throw ZOrderErrors.stateLost(state.root.toString)
+
+    private def exchange(files: RunFolder): Option[ZOrderException] =
+      files.changedInput.orElse(files.takenName).orElse(files.missingNew) match {
+        case Some(p) => conflict(files, p)
+        case None =>
+          files.showToken()
+          files.retain().orElse(files.missingNew) match {
+            case Some(p) => conflict(files, p)
+            case None => forward(files)
+          }
+      }
+
+    private def forward(files: RunFolder): Option[ZOrderException] = files.reveal() match {
+      case Some(p) => conflict(files, p)
+      case None =>
+        // what it replaced never expires then
+        if (files.lacksNew) state.markConflict(number)
+        if (files.finish()) None else conflict(files, "it was overwritten or dropped")
+    }
+
+    private def conflict(files: RunFolder, problem: String): Option[ZOrderException] = {
+      files.decideConflict()
+      val stage = files.stage
+      // another publisher may have finished meanwhile, and later runs gone on from there
+      if (stage == Stage.Finished || state.isDone(number)) None
+      else {
+        requireState()
+        state.markConflict(number)
+        files.resolve(restore = stage == Stage.Conflict)
+        Some(ZOrderErrors.publishConflict(
+          files.folder.toString,
+          record.run,
+          problem,
+          files.closed.toString))
+      }
+    }
   }
+}
+
+private[sparkzorder] object Publisher {
+
+  /** The end of a sentence about a record of the first version of spark-zorder. */
+  def unfinishedFormat1(record: Record): String =
+    s"its run ${record.run} is committed in format ${record.version} and not published. Run RECOVER " +
+      "LAYOUT by the version of spark-zorder that wrote the record"
 }

@@ -6,14 +6,14 @@ import com.fasterxml.jackson.module.scala.DefaultScalaModule
 /**
  * A file that a run replaces, as it was listed.
  *
- * @param retained name below `_zorder/_retained/_<run>/` under which it is kept
+ * @param retained name under which it is kept in the directory of the run in its folder
  */
 final case class Replaced(name: String, length: Long, modified: Long, retained: String)
 
 /**
  * A file that a run adds.
  *
- * @param staged path below `_zorder/_staged/_<run>/`
+ * @param staged name in the directory of the run in the folder, until it is visible
  * @param name final name
  * @param modified modification time in milliseconds of the file as written, which renames keep; 0 or
  *   less in a record that does not say
@@ -41,12 +41,15 @@ final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
  * A numbered record of `_zorder/_commits/`. Its exclusive appearance with complete content is the
  * commit of a run, or the end of a dead run that somebody cleaned up.
  *
- * @param version format of the record; a newer one is not touched
- * @param kind `optimize`, `undo`, or `abort`: run `run` must not commit any more
+ * @param version format of the record; a newer one is not touched. In format 1 the files of a run were
+ *   below `_zorder/`
+ * @param kind `optimize`, `undo`, `abort`: run `run` must not commit any more, or `abandon`: run `run`
+ *   is put back to its inputs where it is not published
  * @param retainMs how long the replaced files are kept after the run was published
  * @param undone the run that an `undo` undoes
  * @param targetFileSize bytes of a file that the run aimed at; 0 in a record that does not say
  * @param cost None in a record that does not say
+ * @param suffix of the table's data files, such as `.parquet`; empty in format 1
  */
 final case class Record(
     version: Int,
@@ -59,23 +62,42 @@ final case class Record(
     changes: Seq[FolderChange],
     undone: Option[String] = None,
     targetFileSize: Long = 0L,
-    cost: Option[RunCost] = None) {
+    cost: Option[RunCost] = None,
+    suffix: String = "") {
 
   /** True when the record replaces files of the table by others. */
   def exchangesFiles: Boolean = kind == Record.Optimize || kind == Record.Undo
 }
 
 object Record {
-  val Version = 1
+  val Version = 2
   val Optimize = "optimize"
   val Undo = "undo"
   val Abort = "abort"
+  val Abandon = "abandon"
 
   private val mapper = new ObjectMapper()
     .registerModule(DefaultScalaModule)
     .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
 
   def toJson(record: Record): Array[Byte] = mapper.writeValueAsBytes(record)
+
+  /** A record that says something of run `run` and exchanges no files. */
+  def note(kind: String, run: String, user: String): Record = Record(
+    Version,
+    kind,
+    run,
+    System.currentTimeMillis(),
+    user,
+    columns = Nil,
+    retainMs = 0L,
+    changes = Nil)
+
+  def toBytes(intent: Intent): Array[Byte] = mapper.writeValueAsBytes(intent)
+
+  /** @throws java.io.IOException when it is none */
+  def intent(json: Array[Byte]): Intent =
+    RecordCheck.require(mapper.readValue(json, classOf[Intent]))
 
   /**
    * A record of a known version, all of whose names lead to where a run would have put them.

@@ -19,7 +19,8 @@ private[sparkzorder] object RecordCheck {
 
   // what lies below `_zorder`: one name, hidden as everything there
   private val OwnName = "_[A-Za-z0-9_-]+".r.pattern
-  private val Kinds = Set(Record.Optimize, Record.Undo, Record.Abort)
+  private val Kinds = Set(Record.Optimize, Record.Undo, Record.Abort, Record.Abandon)
+  private val Suffix = "\\.[a-z]+".r.pattern
 
   /** @throws java.io.IOException that says what is wrong */
   def require(record: Record): Record = {
@@ -33,9 +34,21 @@ private[sparkzorder] object RecordCheck {
       wrong(s"the run ${record.undone} that it undoes is no id of a run")
     }
     if (record.kind == Record.Undo && record.undone.isEmpty) wrong("it undoes no run")
+    if (record.suffix == null || record.version > 1 && record.exchangesFiles &&
+      !Suffix.matcher(record.suffix).matches()) {
+      wrong(s"${record.suffix} is no end of a file name")
+    }
     record.changes.foreach(require(_, record))
     twice(record.changes.map(_.folder)).foreach(f => wrong(s"it names the folder $f twice"))
     record
+  }
+
+  /** @throws java.io.IOException that says what is wrong */
+  def require(intent: Intent): Intent = {
+    if (intent == null || !isRun(intent.run)) wrong("it names no run")
+    if (intent.folders == null || !intent.folders.forall(isFolder)) wrong("a folder is none")
+    if (intent.undone == null || !intent.undone.forall(isRun)) wrong("it undoes no run")
+    intent
   }
 
   /** True for an id as runs have it: a UUID in its usual form. */
@@ -58,24 +71,24 @@ private[sparkzorder] object RecordCheck {
     }
     Seq(
       change.replaced.map(_.name),
-      change.replaced.map(_.retained),
       change.added.map(_.name),
-      change.added.map(_.staged)).flatMap(twice(_)).foreach(n => wrong(s"it names $n twice"))
+      change.replaced.map(_.retained) ++ change.added.map(_.staged)).flatMap(twice(_)).foreach(n => wrong(s"it names $n twice"))
   }
 
   /** A name in a directory, and none that leads elsewhere. */
   private def isFile(name: String): Boolean =
     name != null && name.nonEmpty && name != "." && name != ".." &&
-      !name.exists(c => c == '/' || c == '\u0000') && name != StateDirectory.Name
+      !name.exists(c => c == '/' || c == '\u0000') && !name.startsWith(StateDirectory.Name)
 
   private def isHidden(name: String): Boolean = name.startsWith("_") || name.startsWith(".")
 
-  private def isOwnName(name: String): Boolean = name != null && OwnName.matcher(name).matches()
+  private def isOwnName(name: String): Boolean =
+    name != null && OwnName.matcher(name).matches() && !RunFolder.isToken(name)
 
-  /** A file of an undo lies in a directory of its own, under the name by which it was kept. */
+  /** In format 1 a file of an undo is in a directory of its own, under the name by which it was kept. */
   private def isStaged(staged: String, record: Record): Boolean =
-    isOwnName(staged) || (staged != null && record.undone.exists { run =>
-      val folder = s"${UndoClaim.folder(run)}/"
+    isOwnName(staged) || (record.version == 1 && staged != null && record.undone.exists { run =>
+      val folder = s"_undo_$run/"
       staged.startsWith(folder) && isOwnName(staged.stripPrefix(folder))
     })
 

@@ -13,17 +13,27 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.{ExclusiveFile, ManyFiles, Paths, RawFiles}
 
 /**
- * `<table>/_zorder/`: all state of spark-zorder about a table. Every name below it begins with `_`,
- * because other engines list by globs, and none ends in `.parquet`.
+ * `<table>/_zorder/`: what spark-zorder knows about a table. Every name below it begins with `_`,
+ * because other engines list by globs, and none ends in `.parquet`. Data files never lie here: see
+ * [[RunFolder]].
  */
-final class StateDirectory(val root: Path, conf: Configuration) {
+final class StateDirectory(val root: Path, private[log] val conf: Configuration) {
   val fs: FileSystem = RawFiles.of(root, conf)
   val home: Path = new Path(root, StateDirectory.Name)
   private[sparkzorder] val commits = new Path(home, "_commits")
   private val links = new OwnPaths(fs, root)
 
-  def staging(run: String): Path = links.require(new Path(home, s"_staged/_$run"))
-  def retained(run: String): Path = links.require(new Path(home, s"_retained/_$run"))
+  private[log] val runs = new Path(home, "_runs")
+
+  private[log] def intent(run: String): Path = links.require(new Path(runs, s"_$run"))
+
+  /** The directory of a run in a folder. */
+  private[sparkzorder] def own(folder: String, run: String): Path =
+    links.require(Paths.child(this.folder(folder), RunFolder.directory(run)))
+
+  /** Where the files of that directory are after a conflict. */
+  private[sparkzorder] def closed(folder: String, run: String): Path =
+    links.require(Paths.child(this.folder(folder), s"${RunFolder.directory(run)}_closed"))
 
   /**
    * A folder of the table by its relative name.
@@ -31,9 +41,6 @@ final class StateDirectory(val root: Path, conf: Configuration) {
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when it is a symbolic link
    */
   def folder(relative: String): Path = links.require(Paths.folder(root, relative))
-
-  /** Where an added file lies before it is published. */
-  def staged(run: String, added: Added): Path = new Path(staging(run), added.staged)
 
   def record(number: Long): Path = new Path(commits, s"_$number")
   private def done(number: Long): Path = new Path(commits, s"_${number}_done")
@@ -43,6 +50,7 @@ final class StateDirectory(val root: Path, conf: Configuration) {
   def create(): Unit = {
     requireNoLinks()
     fs.mkdirs(commits)
+    fs.mkdirs(runs)
     val note = new Path(home, "_README")
     if (!fs.exists(note)) write(note, StateDirectory.Note.getBytes(UTF_8))
   }
@@ -121,21 +129,30 @@ final class StateDirectory(val root: Path, conf: Configuration) {
     ExclusiveFile.create(fs, this.record(number), writer, Record.toJson(record), conf)
   }
 
-  /** Staging directories of runs, whatever has become of them. */
-  def staged(): Seq[FileStatus] = ofRuns(new Path(home, "_staged"))
-
-  /** Directories with files that runs replaced. */
-  def retained(): Seq[FileStatus] = ofRuns(new Path(home, "_retained"))
-
-  // other names are none of ours
-  private def ofRuns(directory: Path): Seq[FileStatus] = {
-    val own = files(directory).filter(s => RecordCheck.isRun(s.getPath.getName.stripPrefix("_")))
+  /**
+   * Directories in which runs of format 1 kept files.
+   *
+   * @param name `_staged` or `_retained`
+   */
+  private[log] def ofFormat1(name: String): Seq[FileStatus] = {
+    val own = files(new Path(home, name))
+      .filter(s => RecordCheck.isRun(s.getPath.getName.stripPrefix("_")))
     own.foreach(s => links.require(s.getPath))
     own
   }
 
   /** Temporary files of records in the making. */
   def temporary(): Seq[FileStatus] = files(commits).filter(_.getPath.getName.startsWith("_tmp_"))
+
+  /** Status of a file; None when it is not there. */
+  private[log] def status(path: Path): Option[FileStatus] =
+    try {
+      val seen = fs.getFileStatus(path)
+      // the local file system looks three times, and a file that is renamed meanwhile has no time
+      if (seen.getModificationTime > 0 || !RawFiles.isLocal(fs)) Some(seen)
+      else if (fs.exists(path)) Some(fs.getFileStatus(path))
+      else None
+    } catch { case _: FileNotFoundException => None }
 
   /** What lies in a directory; nothing when it is not there. */
   def files(directory: Path): Seq[FileStatus] =
@@ -151,10 +168,13 @@ final class StateDirectory(val root: Path, conf: Configuration) {
   def deleteIfEmpty(directory: Path): Unit =
     Try(if (files(directory).isEmpty) fs.delete(directory, false))
 
-  private def write(path: Path, content: Array[Byte]): Unit =
+  /** Writes a small file where its directory exists. */
+  private[sparkzorder] def writeFile(path: Path, content: Array[Byte]): Unit = write(path, content)
+
+  private[log] def write(path: Path, content: Array[Byte]): Unit =
     ExclusiveFile.write(fs, links.require(path), content)
 
-  private def content(path: Path): Option[Array[Byte]] =
+  private[log] def content(path: Path): Option[Array[Byte]] =
     try {
       val in = fs.open(links.require(path))
       try Some(org.apache.commons.io.IOUtils.toByteArray(in))
@@ -170,11 +190,15 @@ object StateDirectory {
       |
       |_index     min, max and null count of every data file, by which queries skip files
       |_commits   one record for each run: the files it replaced and added
-      |_retained  replaced files, kept for a while for undo and for running queries
-      |_staged    files of a run that has not been committed yet
+      |_runs      runs that are under way, died, or keep replaced files
       |
-      |The table itself is ordinary Parquet and needs nothing of this. You may delete the whole directory
-      |when no OPTIMIZE is running, every _commits/_<n> has a _commits/_<n>_done beside it, and there is
-      |no _commits/_<n>_conflict: after a conflict _retained may hold the only copy of a row.
+      |In the folders of the table a run has a directory _zorder_<run>, with files that are not visible
+      |yet, and with replaced files, kept for a while for undo and for running queries.
+      |
+      |The table itself is ordinary Parquet or ORC and needs nothing of this. To remove everything, run
+      |VACUUM LAYOUT <table> RETAIN 0 HOURS, with DRY RUN first, which says what it removes. Delete this
+      |directory and the directories _zorder_<run> only when no OPTIMIZE is running, every _commits/_<n>
+      |has a _commits/_<n>_done beside it, and there is no directory _zorder_<run>_closed: such a one,
+      |and any _zorder_<run> of a run with a _commits/_<n>_conflict, may hold the only copy of a row.
       |""".stripMargin
 }

@@ -1,6 +1,8 @@
 package io.sparkzorder.log
 
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.FileStatus
+
+import io.sparkzorder.util.ManyFiles
 
 /**
  * Undoing one run: what it added goes out, what it replaced comes back under its old names. That is a
@@ -9,41 +11,56 @@ import org.apache.hadoop.fs.{FileStatus, Path}
  *
  * @param number of the record of the run
  * @param record the run to be undone
- * @param kept directory with the files that the run replaced
+ * @param keepers runs in whose directories the kept files are: the run itself, or an undo of it
  */
-final class Undo(state: StateDirectory, number: Long, record: Record, kept: Path) {
+final class Undo(state: StateDirectory, number: Long, record: Record, keepers: Seq[String]) {
 
-  private val inputs: Map[String, FileStatus] = byName(kept)
+  private val inputs: Map[(String, String), FileStatus] =
+    ManyFiles.map(record.changes) { c =>
+      keepers.flatMap(k => byName(state.own(c.folder, k))).map { case (n, s) => (c.folder, n) -> s }
+    }.flatten.toMap
 
   private val table: Map[String, Map[String, FileStatus]] =
-    record.changes.map(c => c.folder -> byName(state.folder(c.folder))).toMap
+    ManyFiles.map(record.changes)(c => c.folder -> byName(state.folder(c.folder)).toMap).toMap
 
   /** Why the run cannot be undone, as the end of a sentence; None when it can. */
   def obstacle: Option[String] =
-    if (!state.isDone(number)) Some("it is not published yet")
+    if (record.version < 2) {
+      Some(s"an earlier version of spark-zorder wrote it, in format ${record.version}; " +
+        "undo it by that version")
+    } else if (!state.isDone(number)) Some("it is not published yet")
     else if (state.hasConflict(number)) {
-      Some(s"it met a conflict when it was published; what it replaced lies in $kept")
-    } else if (inputs.isEmpty) Some("the files that it replaced are not retained any more")
-    else {
-      val gone = record.changes.flatMap(_.replaced).find(r => !inputs.get(r.retained).exists(is(r)))
-      gone.map(r =>
-        s"${r.retained} in $kept, one of the files that it replaced, was removed or changed")
-        .orElse(record.changes.flatMap(obstacleIn).headOption)
+      Some("it met a conflict when it was published; what it replaced and could not give back lies " +
+        s"in directories ${RunFolder.directory(record.run)}_closed")
+    } else {
+      val gone = for {
+        c <- record.changes
+        r <- c.replaced if !inputs.get((c.folder, r.retained)).exists(is(r))
+      } yield path(c, r.name)
+      if (gone.size == record.changes.map(_.replaced.size).sum) {
+        Some("the files that it replaced are not retained any more")
+      } else {
+        gone.headOption.map(n =>
+          s"$n, one of the files that it replaced, was removed or changed where it was kept")
+          .orElse(record.changes.flatMap(obstacleIn).headOption)
+      }
     }
+
+  private def path(c: FolderChange, name: String) =
+    if (c.folder.isEmpty) name else s"${c.folder}/$name"
 
   private def obstacleIn(change: FolderChange): Option[String] = {
     val there = table(change.folder)
-    def path(name: String) = if (change.folder.isEmpty) name else s"${change.folder}/$name"
     val touched = change.added.flatMap { a =>
       there.get(a.name) match {
-        case None => Some(s"${path(a.name)}, which it wrote, was removed since")
+        case None => Some(s"${path(change, a.name)}, which it wrote, was removed since")
         case Some(s) if !isAsWritten(a, s) =>
-          Some(s"${path(a.name)}, which it wrote, was changed since")
+          Some(s"${path(change, a.name)}, which it wrote, was changed since")
         case _ => None
       }
     }
     val taken = change.replaced.find(r => there.contains(r.name))
-      .map(r => s"a file ${path(r.name)} was written since, and it replaced one of that name")
+      .map(r => s"a file ${path(change, r.name)} was written since, and it replaced one of that name")
     touched.headOption.orElse(taken)
   }
 
@@ -57,30 +74,41 @@ final class Undo(state: StateDirectory, number: Long, record: Record, kept: Path
       else s.getModificationTime <= state.doneSince(number)
     )
 
-  /** The kept files by their names. */
-  def keptFiles: Seq[FileStatus] = inputs.values.toSeq.sortBy(_.getPath.getName)
+  /** The kept files with their folders and names. */
+  def keptFiles: Seq[((String, String), FileStatus)] = for {
+    c <- record.changes
+    r <- c.replaced
+    file <- inputs.get((c.folder, r.retained))
+  } yield (c.folder, r.retained) -> file
 
   /**
    * The change that undoes the run; only when there is no obstacle.
    *
-   * @param staged path of a kept file below the staging directory of the undo
-   * @param rows of a kept file by its name
+   * @param rows of a kept file by its folder and name
    */
-  def changes(staged: String => String, rows: Map[String, Long]): Seq[FolderChange] = {
-    val names = record.changes.flatMap(c => c.added.map(a => (c.folder, a.name))).zipWithIndex.toMap
+  def changes(rows: ((String, String)) => Long): Seq[FolderChange] =
     record.changes.map { c =>
       FolderChange(
         c.folder,
-        c.added.map { a =>
+        c.added.zipWithIndex.map { case (a, i) =>
           val modified = table(c.folder)(a.name).getModificationTime
-          Replaced(a.name, a.length, modified, s"_${names((c.folder, a.name))}")
+          Replaced(a.name, a.length, modified, Undo.retainedName(i))
         },
         c.replaced.map { r =>
-          Added(staged(r.retained), r.name, r.length, rows(r.retained), r.modified)
+          Added(r.retained, r.name, r.length, rows((c.folder, r.retained)), r.modified)
         })
     }
-  }
 
-  private def byName(directory: Path): Map[String, FileStatus] =
-    state.files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
+  private def byName(directory: org.apache.hadoop.fs.Path): Seq[(String, FileStatus)] =
+    state.files(directory).filter(_.isFile).map(s => s.getPath.getName -> s)
+}
+
+object Undo {
+
+  /** Unlike the names of the files that an undo brings back, which are in the same directory. */
+  def retainedName(i: Int): String = s"${RunFolder.Retained}u$i"
+
+  /** Runs in whose directories the files are that a run replaced. */
+  def keepers(state: StateDirectory, run: String): Seq[String] =
+    run +: UndoClaim.holders(state, run)
 }

@@ -1,94 +1,64 @@
 package io.sparkzorder.log
 
-import scala.util.Try
-
 import org.apache.hadoop.fs.Path
 
-import io.sparkzorder.util.FileMove
+import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
 
 /**
- * Takes the files that a run had replaced from `_retained/_<undone>` to the staging directory of its
- * undo, by one rename. From then on no retention can delete some of them; they are staged files like
- * any other; and the directory is gone to which a publisher of the undone run, waking up late, would
- * move them once more.
+ * Takes the files that a run had replaced from its directories to those of its undo. From then on no
+ * retention can delete some of them, and they are hidden files of a run like any other. The directories
+ * of the undone run are gone, to which a publisher of that run, waking up late, would move the files
+ * once more.
  *
  * @param undone the run that is undone
  * @param run the undo
  */
 final class UndoClaim(state: StateDirectory, undone: String, run: String, user: String) {
-  private val folder = UndoClaim.folder(undone)
-
-  /** Where the files are when they are claimed. */
-  val place: Path = new Path(state.staging(run), folder)
-
-  /** Path of a claimed file below the staging directory. */
-  def staged(retained: String): String = s"$folder/$retained"
+  private val intents = new Intents(state)
 
   /**
    * Claims the files, also from another undo that has not committed: that one cannot commit any more.
+   * Of several that do so at once, one is left: whoever was declared dead declares nobody dead.
    *
-   * @return false when they are gone, or when the other undo was quicker
+   * @return false when another undo was quicker
    */
-  def take(): Boolean = {
-    // before the commit, as every run: a publisher that comes late must make no directory
-    state.fs.mkdirs(state.staging(run))
-    state.fs.mkdirs(state.retained(run))
-    // an undo that fails meanwhile gives them back to where we have just looked
-    val taken = (1 to UndoClaim.Attempts).exists { _ =>
-      UndoClaim.holder(state, undone) match {
-        case Some(other) => new DeadRuns(state, user).abort(other) && takeFrom(other)
-        case None => rename(state.retained(undone), place)
+  def take(folders: Seq[String]): Boolean = {
+    intents.write(Intent(run, folders, Some(undone)))
+    val others = UndoClaim.holders(state, undone).filter(_ != run)
+    val dead = new DeadRuns(state, user)
+    val taken = others.forall(dead.abort(_, by = Some(run)))
+    if (taken) {
+      ManyFiles.map(folders) { f =>
+        (undone +: others).foreach(from => move(f, from, run))
+        rename(f, run, RunFolder.Finished, RunFolder.Waiting)
       }
+      others.foreach(intents.remove)
     }
-    if (taken) protectRetained()
-    taken
-  }
-
-  /** What the undo will replace is kept from the same people as what it brings back. */
-  private def protectRetained(): Unit = {
-    val (kept, own) = (state.fs.getFileStatus(place), state.fs.getFileStatus(state.retained(run)))
-    if (own.getPermission != kept.getPermission) {
-      state.fs.setPermission(own.getPath, kept.getPermission)
-    }
-  }
-
-  private def takeFrom(other: String): Boolean = {
-    val taken = rename(new Path(state.staging(other), folder), place)
-    if (taken) clear(other)
     taken
   }
 
   /** Gives the files back after a failure; what another undo has taken meanwhile stays there. */
-  def giveBack(): Unit = {
-    if (!state.fs.exists(state.retained(undone))) rename(place, state.retained(undone))
-    clear(run)
+  def giveBack(folders: Seq[String]): Unit = {
+    ManyFiles.map(folders) { f =>
+      rename(f, run, RunFolder.Waiting, RunFolder.Finished)
+      move(f, run, undone)
+    }
+    if (!intents.holds(undone)) intents.write(Intent(undone, folders))
+    intents.remove(run)
   }
 
-  /** Removes the directories of an undo that did not commit. */
-  private def clear(run: String): Unit = {
-    state.deleteIfEmpty(state.staging(run))
-    state.deleteIfEmpty(state.retained(run))
-  }
+  private def move(folder: String, from: String, to: String): Unit =
+    Directories.drain(state.fs, state.own(folder, from), state.own(folder, to), state.conf)
 
-  private def rename(from: Path, to: Path): Boolean =
-    Try(FileMove.rename(state.fs, from, to)).getOrElse(false)
+  private def rename(folder: String, run: String, from: String, to: String): Unit = {
+    val own = state.own(folder, run)
+    val _ = FileMove.rename(state.fs, new Path(own, from), new Path(own, to))
+  }
 }
 
 object UndoClaim {
-  private val Attempts = 5
 
-  /** Directory of the claimed files, below the staging directory of the undo. */
-  def folder(undone: String): String = s"_undo_$undone"
-
-  /** The undo that has claimed the files of a run and is not published, if there is one. */
-  private def holder(state: StateDirectory, undone: String): Option[String] =
-    state.staged().map(_.getPath)
-      .find(p => state.fs.exists(new Path(p, folder(undone))))
-      .map(_.getName.stripPrefix("_"))
-
-  /** Where the files are that a run replaced. */
-  def kept(state: StateDirectory, undone: String): Path =
-    holder(state, undone)
-      .map(run => new Path(state.staging(run), folder(undone)))
-      .getOrElse(state.retained(undone))
+  /** Undos of a run that have taken its files, or are about to, and have not ended. */
+  def holders(state: StateDirectory, undone: String): Seq[String] =
+    new Intents(state).all().map(_._2).filter(_.undone.contains(undone)).map(_.run)
 }

@@ -1,112 +1,114 @@
 package io.sparkzorder.log
 
-import java.io.FileNotFoundException
-
 import scala.collection.mutable
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-/** Where the publish of one folder stands. */
+import io.sparkzorder.errors.ZOrderErrors
+
+/** Where the publish of one folder stands, as a reader sees it. */
 private[sparkzorder] sealed trait Progress
 private[sparkzorder] object Progress {
 
-  /** Nothing is left to do: every new file is visible. */
+  /** Every new file was visible. */
   case object Over extends Progress
 
   /** The new files count. */
   case object UnderWay extends Progress
 
-  /** Somebody else changed the folder since the commit: the run's files do not count. */
+  /** The run's files do not count: another program changed the folder, or the run is abandoned. */
   case object Conflict extends Progress
 
-  /** It went on between two looks at it. */
-  case object Moved extends Progress
+  /** Another program has overwritten the folder: what the run has hidden does not come back. */
+  case object Overwritten extends Progress
 }
 
 /**
- * A committed run that is not marked done, as a reader sees it: where its new files are, and whether
- * somebody else has taken a folder over. What [[Publisher]] would find when it goes on decides: the
- * same conditions as in [[FolderFiles]], from listings instead of single looks. Whoever changes the
- * steps of a publish changes them here too, and nowhere else on the reader's side.
+ * A committed run that is not published, or that met a conflict, as a reader sees it: where its files
+ * are, and whether another program has taken a folder over. What [[Publisher]] would find when it goes
+ * on decides, by the same looks of [[RunFolder]].
  */
 private[sparkzorder] final class UnfinishedRun(
     state: StateDirectory,
     val known: KnownRecord,
     present: PresentFiles) {
   private val record = known.record
+  if (record.version < 2) {
+    throw ZOrderErrors.stateUnreadable(
+      state.record(known.number).toString,
+      Publisher.unfinishedFormat1(record))
+  }
 
-  /** The first look: what is staged. Publishing only takes away from it. */
-  def lookAtStaged(changes: Seq[FolderChange]): Unit =
-    changes.flatMap(_.added).foreach(staged)
+  private def folder(change: FolderChange) = new RunFolder(state, record, change)
 
-  /** A new file that is not at its final place yet. */
-  def onItsWay(change: FolderChange, added: Added): Option[FileStatus] =
-    waiting(change, added).orElse(staged(added))
+  /** A new file that is not visible yet. */
+  def onItsWay(change: FolderChange, added: Added): Option[FileStatus] = {
+    val files = folder(change)
+    present.in(files.own).get(added.staged).orElse(files.find(added))
+  }
 
-  private def staged(added: Added): Option[FileStatus] =
-    present.at(state.staged(record.run, added))
-
-  private def waiting(change: FolderChange, added: Added): Option[FileStatus] =
-    inFolder(change).get(FolderFiles.waitingName(record, added))
-
-  private def inFolder(change: FolderChange): Map[String, FileStatus] =
-    present.in(state.folder(change.folder))
-
-  /** To be asked after [[lookAtStaged]]. */
   def progress(change: FolderChange): Progress = {
-    val files = inFolder(change)
-    val (visible, hidden) = change.added.partition { a =>
-      files.contains(a.name) && onItsWay(change, a).isEmpty
+    val files = folder(change)
+    files.stage match {
+      case Stage.Finished => Progress.Over
+      case Stage.Conflict => Progress.Conflict
+      case Stage.Gone => Progress.Overwritten
+      case _ => underWay(files, change)
     }
-    val missing = hidden.filter(a => !files.contains(a.name) && onItsWay(change, a).isEmpty)
-    if (hidden.isEmpty) Progress.Over
-    else if (missing.nonEmpty) lookAgain(change, missing)
-    // once a new file is visible, the replaced ones were all out: what misses now was removed later
-    else if (visible.nonEmpty) Progress.UnderWay
-    // the old name of a file that an undo brings back, used by somebody else meanwhile
-    else if (hidden.exists(a => files.contains(a.name))) Progress.Conflict
-    else if (change.replaced.forall(isKept(change, _))) Progress.UnderWay
+  }
+
+  private def underWay(files: RunFolder, change: FolderChange): Progress = {
+    // in the order in which files move; a listing may miss one that is renamed meanwhile
+    val hidden = present.in(files.own)
+    val here = present.in(files.folder)
+    def isHidden(a: Added) = hidden.contains(a.staged)
+    def isHere(a: Added) = here.contains(a.name)
+    val isMissing = change.added.exists(a => !isHidden(a) && !isHere(a) && files.find(a).isEmpty)
+    if (isMissing) lookAgain(files)
+    // once a new file is visible, the replaced ones were all hidden
+    else if (change.added.exists(a => isHere(a) && !isHidden(a))) Progress.UnderWay
+    // the old name of a file that an undo brings back, used by another program meanwhile
+    else if (files.takenName.isDefined) Progress.Conflict
+    else if (change.replaced.forall(r =>
+        hidden.get(r.retained).exists(isSame(_, r)) || here.get(r.name).exists(isSame(_, r)) ||
+          files.find(r).exists(isSame(_, r)))) Progress.UnderWay
     else Progress.Conflict
   }
 
-  /** What a folder with a conflict gets back, by name; see [[FolderFiles.comingBack]]. */
-  def comingBack(change: FolderChange): Map[String, FileStatus] =
-    new FolderFiles(state, record, change).comingBack
-
-  private def isKept(change: FolderChange, r: Replaced): Boolean =
-    present.in(state.retained(record.run)).contains(r.retained) ||
-      inFolder(change).get(r.name).exists(s =>
-        s.getLen == r.length && s.getModificationTime == r.modified)
-
-  /** A listing can miss a file that is renamed within the directory meanwhile; a look at it cannot. */
-  private def lookAgain(change: FolderChange, missing: Seq[Added]): Progress = {
-    val files = new FolderFiles(state, record, change)
-    if (missing.forall(files.find(_).isDefined)) Progress.Moved else Progress.Conflict
+  private def lookAgain(files: RunFolder): Progress = files.stage match {
+    case Stage.Finished => Progress.Over
+    case Stage.Gone => Progress.Overwritten
+    case _ => Progress.Conflict
   }
+
+  /**
+   * The replaced files of a folder in which the run's files do not count, by name.
+   *
+   * @param hidden whether those count that are hidden
+   */
+  def comingBack(change: FolderChange, hidden: Boolean): Map[String, FileStatus] = {
+    val files = folder(change)
+    val here = present.in(files.folder)
+    change.replaced.flatMap { r =>
+      val seen = here.get(r.name).filter(isSame(_, r))
+      seen.orElse(if (hidden) files.find(r) else files.visible(r)).map(r.name -> _)
+    }.toMap
+  }
+
+  private def isSame(s: FileStatus, r: Replaced): Boolean =
+    s.getLen == r.length && s.getModificationTime == r.modified
 }
 
-/**
- * Directories of a table as they are now, each listed once and only when it is asked for.
- *
- * Publishing moves files from the staging directory to their folder, and from there to the retained
- * ones. Who lists in that order meets every file at least once, since no move goes back.
- */
+/** Directories of a table as they are now, each listed once and only when it is asked for. */
 private[sparkzorder] final class PresentFiles(state: StateDirectory) {
   private val listings = mutable.Map.empty[Path, Map[String, FileStatus]]
 
   /** True when a directory was listed, so that what is known is of several moments. */
   def used: Boolean = listings.nonEmpty
 
-  def in(directory: Path): Map[String, FileStatus] =
-    listings.getOrElseUpdate(directory, PresentFiles.list(state, directory))
-
-  def at(path: Path): Option[FileStatus] = in(path.getParent).get(path.getName)
-}
-
-private[sparkzorder] object PresentFiles {
-
   /** Files of a directory by name, empty when it is not there. */
-  def list(state: StateDirectory, directory: Path): Map[String, FileStatus] =
-    try state.fs.listStatus(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
-    catch { case _: FileNotFoundException => Map.empty }
+  def in(directory: Path): Map[String, FileStatus] =
+    listings.getOrElseUpdate(
+      directory,
+      state.files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap)
 }

@@ -84,7 +84,7 @@ private[sql] final class ZOrderAstBuilder(
   }
 
   override def visitRecoverLayout(ctx: RecoverLayoutContext): LogicalPlan =
-    onTarget(ctx.target(), RecoverLayout)
+    onTarget(ctx.target(), RecoverLayout(abandon = ctx.ABANDON() != null))
 
   override def visitUndoLayout(ctx: UndoLayoutContext): LogicalPlan =
     onTarget(ctx.target(), UndoLayout)

@@ -105,7 +105,8 @@ final class TableLister(session: Session, target: Target) {
   // the same rule as in Spark's PartitioningAwareFileIndex
   private def isData(f: FileStatus): Boolean = {
     val name = f.getPath.getName
-    !(name.startsWith("_") && !name.contains("=")) && !name.startsWith(".")
+    !(name.startsWith("_") && !name.contains("=")) && !name.startsWith(".") &&
+    !TokenFile.isOne(name)
   }
 
   private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)

@@ -15,15 +15,14 @@ import org.apache.hadoop.security.AccessControlException
 
 import org.apache.spark.internal.Logging
 
-import io.sparkzorder.table.TableFiles
+import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.util.RawFiles
+import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /**
  * Makes sure that a rewrite does not show rows to users who could not read them before. A written
- * file gets the permissions that all files have in common whose rows it may hold. The staging
- * directory of the written files and the directory of the replaced files get the permissions that
- * the folders of these files have in common.
+ * file gets the permissions that all files have in common whose rows it may hold. The hidden directory
+ * of a run gets the permissions of its folder.
  */
 private[sparkzorder] final class FileAttributes(conf: Configuration) extends Logging {
 
@@ -35,32 +34,27 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
    * @param inputs the replaced files
    * @param written the new files; the `folder` of a new file is the folder of its inputs
    */
-  def copy(inputs: TableFiles, written: Seq[ScannedFile]): Unit = {
+  def copy(inputs: TableFiles, written: Seq[ScannedFile]): Unit =
+    copyTo(inputs, written.map(_.file))
+
+  /** The same for files whose footers are not known. */
+  def copyTo(inputs: TableFiles, written: Seq[DataFile]): Unit = {
     val models = inputs.files.groupBy(_.folder).map { case (folder, own) =>
-      folder -> Protection.common(own.map(f => protection(f.path)))
+      folder -> Protection.common(ManyFiles.map(own)(f => protection(f.path)))
     }
-    written.foreach { w =>
-      models.get(w.file.folder).flatten.foreach(apply(w.file.path, _))
-    }
+    ManyFiles.map(written)(w => models.get(w.folder).flatten.foreach(apply(w.path, _)))
+    ()
   }
 
   /** Lets only the owner of a directory access it. */
   def makePrivate(directory: Path): Unit =
     fileSystem(directory).setPermission(directory, FileAttributes.OwnerOnly)
 
-  /**
-   * Restricts access to `directory` to those who may access every one of `folders`.
-   *
-   * @param folders directories below `root`; `root` and the directories between them count too
-   */
-  def protect(directory: Path, root: Path, folders: Seq[Path]): Unit = {
-    val all =
-      folders.flatMap(Iterator.iterate(_)(_.getParent).takeWhile(d => d != null && d != root))
-    Protection.common((root +: all).distinct.map(protection)).foreach { p =>
-      val bits = new FsPermission(FsAction.ALL, p.bits.getGroupAction, p.bits.getOtherAction)
-      // the owner is not changed, because the owner of a directory decides who may remove it
-      apply(directory, p.copy(bits = bits, owner = None))
-    }
+  /** Opens a directory of `folder` to those who may enter the folder. */
+  def protect(directory: Path, folder: Path): Unit = protection(folder).foreach { p =>
+    val bits = new FsPermission(FsAction.ALL, p.bits.getGroupAction, p.bits.getOtherAction)
+    // the owner is not changed, because the owner of a directory decides who may remove it
+    apply(directory, p.copy(bits = bits, owner = None))
   }
 
   private def fileSystem(path: Path): FileSystem = RawFiles.of(path, conf)

@@ -23,10 +23,20 @@ trait FilePlaces extends Serializable {
   def path(file: Int, attempt: Int, extension: String): String
 }
 
-/** Tasks write into the run's staging directory, to be published by renames. */
-private[sparkzorder] final case class StagingPlaces(directory: String) extends FilePlaces {
+/**
+ * Tasks write into the hidden directory that the run has in the folder of a file, to be published by
+ * renames.
+ *
+ * @param directories of each file
+ * @param name of a file for an attempt
+ */
+private[sparkzorder] final case class HiddenPlaces(
+    directories: Array[String],
+    name: (Int, Int) => String)
+    extends FilePlaces {
   override def path(file: Int, attempt: Int, extension: String): String =
-    s"$directory/_${file}_$attempt"
+    // a task without rows of its own writes an empty file
+    s"${directories.lift(file).getOrElse(directories.head)}/${name(file, attempt)}"
 }
 
 /**
@@ -72,7 +82,7 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
   override def commitJob(jobContext: JobContext, taskCommits: Seq[TaskCommitMessage]): Unit =
     committed = taskCommits.flatMap(_.obj.asInstanceOf[Seq[WrittenFile]])
 
-  // the caller deletes the whole staging directory
+  // the caller deletes the whole hidden directory
   override def abortJob(jobContext: JobContext): Unit = ()
 
   override def setupTask(taskContext: TaskAttemptContext): Unit = begun = ArrayBuffer.empty

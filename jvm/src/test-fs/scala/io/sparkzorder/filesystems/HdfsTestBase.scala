@@ -62,7 +62,7 @@ abstract class HdfsTestBase extends OptimizeTestBase {
     }
 
   protected def userStatuses(dir: Path): Map[String, FileStatus] =
-    statuses(dir).filterNot(_._1.startsWith("_zorder/"))
+    statuses(dir).filterNot(_._1.split('/').exists(_.startsWith("_zorder")))
 
   /** Files that readers take for data. */
   protected def dataNames(dir: Path): Set[String] = userStatuses(dir).keySet.filterNot { n =>
@@ -73,7 +73,7 @@ abstract class HdfsTestBase extends OptimizeTestBase {
   protected def checkStateOf(dir: Path): Unit = {
     val names = statuses(new Path(dir, "_zorder")).keySet
     names.foreach(n => assert(n.split('/').forall(_.startsWith("_")), n))
-    assert(names.filter(_.startsWith("_staged/")) === Set.empty)
+    assert(statuses(dir).keySet.filter(_.contains("/_new_")) === Set.empty)
     val records = names.filter(_.matches("_commits/_\\d+"))
     records.foreach(r => assert(names.contains(s"${r}_done"), r))
     assert(names.filter(_.contains("_tmp_")) === Set.empty)

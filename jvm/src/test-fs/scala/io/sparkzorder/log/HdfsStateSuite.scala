@@ -127,22 +127,31 @@ class HdfsStateSuite extends AnyFunSuite {
 
   /** A committed run that replaces two files by two in each of three folders. */
   private def committed(dir: Path, state: StateDirectory): Record = {
-    state.fs.mkdirs(state.staging(run))
     val changes = Seq("", "p=1", "p=größe x").map { folder =>
       val path = Paths.folder(dir, folder)
       val replaced = Seq("old1", "old2").map { name =>
         put(state, new Path(path, name), s"$folder $name")
         val s = state.fs.getFileStatus(new Path(path, name))
-        Replaced(name, s.getLen, s.getModificationTime, s"_${folder.hashCode}_$name")
+        Replaced(name, s.getLen, s.getModificationTime, s"_old_$name")
       }
+      put(state, new Path(state.own(folder, run), "_canary"), "")
       val added = Seq("new1", "new2").map { name =>
-        val staged = s"_${folder.hashCode}_$name"
-        put(state, new Path(state.staging(run), staged), s"$folder $name")
+        val staged = s"_new_$name"
+        put(state, new Path(state.own(folder, run), staged), s"$folder $name")
         Added(staged, name, s"$folder $name".getBytes("UTF-8").length.toLong, 1L)
       }
       FolderChange(folder, replaced, added)
     }
-    val record = Record(Record.Version, Record.Optimize, run, 1L, "me", Seq("a"), 5000L, changes)
+    val record = Record(
+      Record.Version,
+      Record.Optimize,
+      run,
+      1L,
+      "me",
+      Seq("a"),
+      5000L,
+      changes,
+      suffix = ".parquet")
     assert(state.createRecord(1L, record))
     record
   }
@@ -157,8 +166,8 @@ class HdfsStateSuite extends AnyFunSuite {
         val data = names(folder).filterNot(n => n.startsWith("_") || n.startsWith("p="))
         assert(data === Set("new1", "new2"), s"round $round")
         assert(text(new Path(folder, "new1")) === s"${change.folder} new1")
+        assert(names(states.head.own(change.folder, run)) === Set("_finished", "_old_old1", "_old_old2"))
       }
-      assert(names(states.head.retained(run)).size === 6)
       assert(states.head.isDone(1L))
     }
   }

@@ -57,10 +57,15 @@ trait FaultyTables extends OptimizeTestBase {
     result
   }
 
+  /** True for a rename by which a committed run is published. */
+  def isPublishing(operation: String, path: Path): Boolean =
+    operation == "rename" && !Seq("_commits", "_index", "_trial").exists(path.toString.contains) &&
+      path.getName != "_canary"
+
   /** True when OPTIMIZE lists its inputs again, just before it commits. */
   def relisting(dir: File)(operation: String, path: Path): Boolean =
     operation == "list" && path.toUri.getPath == dir.getAbsolutePath &&
-      Option(new File(dir, "_zorder/_staged").listFiles).exists(_.exists(_.list.nonEmpty))
+      hidden(dir, "_new_").nonEmpty
 
   /** The data files with modification times and digests. */
   def live(dir: File): Map[String, (Long, String)] =

@@ -54,10 +54,10 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
     finally stream.close()
   }
 
-  /** The snapshot of what belongs to the user: files, without `_zorder` and without directories. */
+  /** The snapshot of what belongs to the user: files, without ours and without directories. */
   def userFiles(dir: File): Map[String, (Long, String)] =
     snapshot(dir).filterNot { case (p, (_, content)) =>
-      content == "directory" || p.startsWith("_zorder")
+      content == "directory" || p.split('/').exists(_.startsWith("_zorder"))
     }
 
   /** The data files of a table directory. */
@@ -157,6 +157,19 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
     }
   }
 
+  /** Directories of runs in the folders of a table. */
+  def runDirectories(dir: File): Seq[File] = {
+    val stream = Files.walk(dir.toPath)
+    try stream.iterator().asScala.map(_.toFile).filter(f =>
+        f.isDirectory && f.getName.startsWith("_zorder_")).toSeq.sorted
+    finally stream.close()
+  }
+
+  /** Files in these directories whose names begin so: `_new_` or `_old_`. */
+  def hidden(dir: File, prefix: String): Seq[File] =
+    runDirectories(dir).flatMap(d => Option(d.listFiles).toSeq.flatten)
+      .filter(_.getName.startsWith(prefix)).sorted
+
   /** Names under `_zorder` at every level, nothing staged left, every record done. */
   def checkState(dir: File): Unit = {
     val state = new File(dir, "_zorder")
@@ -166,7 +179,13 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
         n.split('/').foreach(part => assert(part.startsWith("_"), n))
         assert(!n.endsWith(".parquet"))
       }
-      assert(names.filter(_.matches("_staged/.*/.*")) === Nil)
+      val records = names.filter(_.matches("_commits/_\\d+")).map(n =>
+        new String(Files.readAllBytes(new File(state, n).toPath), "UTF-8"))
+      names.filter(_.startsWith("_runs/")).map(_.stripPrefix("_runs/_")).foreach { run =>
+        assert(records.exists(_.contains(run)), s"a note of run $run, which has no record")
+      }
+      assert(hidden(dir, "_new_") ++ hidden(dir, "_canary") === Nil)
+      assert(snapshot(dir).keys.toSeq.filter(_.contains("part-zorder-")) === Nil)
       val commits = names.filter(_.startsWith("_commits/")).map(_.stripPrefix("_commits/"))
       commits.filter(_.matches("_\\d+")).foreach(c => assert(commits.contains(s"${c}_done")))
     }

@@ -88,10 +88,10 @@ class CommitterSuite extends StateTestBase {
       intercept[IllegalStateException](
         new Committer(state, "t").commit(ours, () => throw new IllegalStateException("changed")))
       assert(state.numbers() === Nil)
-      fails("ZORDER_CONFLICT", "staged")(
+      fails("ZORDER_CONFLICT", "hidden")(
         new Committer(state, "t").commit(
           ours,
-          () => state.fs.delete(state.staging(id("ours")), true)))
+          () => state.fs.delete(state.own("", id("ours")), true)))
       fails("ZORDER_CONFLICT")(
         new Committer(state, "t").commit(ours, () => state.fs.delete(state.home, true)))
       assert(!new File(dir, "_zorder").exists())

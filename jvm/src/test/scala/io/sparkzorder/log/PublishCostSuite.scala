@@ -18,8 +18,6 @@ class PublishCostSuite extends StateTestBase {
       }.toMap
       val record = stage(dir, state, "run", changes)
       assert(state.createRecord(1, record))
-      // as OPTIMIZE does it before the commit
-      state.fs.mkdirs(state.retained(run))
       val start = System.nanoTime()
       FaultyFileSystem.withHook { (_, _) =>
         calls.incrementAndGet()

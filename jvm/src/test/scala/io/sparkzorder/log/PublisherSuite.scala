@@ -10,6 +10,7 @@ import io.sparkzorder.util.Paths
 
 /** Publishing a committed run, again after any interruption, and by several at once. */
 class PublisherSuite extends PublisherTestBase {
+  private val own = s"_zorder_$run"
 
   test("replaced files go out and are kept, new ones come in; again changes nothing") {
     withTable { (dir, state) =>
@@ -34,7 +35,7 @@ class PublisherSuite extends PublisherTestBase {
       val record = committed(dir, state)
       FaultyFileSystem.withHook { (_, _) =>
         for (folder <- Seq("", "p=1")) {
-          val seen = visible(dir, folder)
+          val seen = visible(dir, folder).filterNot(_.startsWith("part-zorder-"))
           assert(!(seen.exists(_.startsWith("n")) && seen.exists(!_.startsWith("n"))))
         }
       }(new Publisher(state).publish(1, record))
@@ -67,16 +68,16 @@ class PublisherSuite extends PublisherTestBase {
 
   test("every prefix of the sequence of renames") {
     val steps: Seq[(String, String)] = Seq(
-      s"_zorder/_staged/_$run/_3" -> s"_zorder_${run}_3",
-      s"_zorder/_staged/_$run/_4" -> s"_zorder_${run}_4",
-      "a" -> s"_zorder/_retained/_$run/_0_0",
-      "b" -> s"_zorder/_retained/_$run/_0_1",
-      s"_zorder_${run}_3" -> "n1",
-      s"_zorder_${run}_4" -> "n2")
+      s"$own/_canary" -> s"part-zorder-$run.parquet",
+      "a" -> s"$own/_old_0",
+      "b" -> s"$own/_old_1",
+      s"$own/_new_3" -> "n1",
+      s"$own/_new_4" -> "n2",
+      s"part-zorder-$run.parquet" -> s"$own/_finished")
     for (n <- 0 to steps.size) withTable { (dir, state) =>
       val record = committed(dir, state)
       assert(record.changes.head.added.map(a => a.staged -> a.name) ===
-        Seq("_3" -> "n1", "_4" -> "n2"))
+        Seq("_new_3" -> "n1", "_new_4" -> "n2"))
       steps.take(n).foreach { case (from, to) => rename(dir, from, to) }
       new Publisher(state).rollForward()
       checkPublished(dir, state)
@@ -85,12 +86,12 @@ class PublisherSuite extends PublisherTestBase {
 
   test("a half-published table that was copied without times recovers: its rows are all there") {
     val steps: Seq[(String, String)] = Seq(
-      s"_zorder/_staged/_$run/_3" -> s"_zorder_${run}_3",
-      s"_zorder/_staged/_$run/_4" -> s"_zorder_${run}_4",
-      "a" -> s"_zorder/_retained/_$run/_0_0",
-      "b" -> s"_zorder/_retained/_$run/_0_1",
-      s"_zorder_${run}_3" -> "n1",
-      s"_zorder_${run}_4" -> "n2")
+      s"$own/_canary" -> s"part-zorder-$run.parquet",
+      "a" -> s"$own/_old_0",
+      "b" -> s"$own/_old_1",
+      s"$own/_new_3" -> "n1",
+      s"$own/_new_4" -> "n2",
+      s"part-zorder-$run.parquet" -> s"$own/_finished")
     def touch(f: File): Unit = {
       Option(f.listFiles).toSeq.flatten.foreach(touch)
       assert(f.setLastModified(5000000L))
@@ -176,8 +177,6 @@ class PublisherSuite extends PublisherTestBase {
         val changes = (0 until folders).map(i => s"p=$i" -> ((Seq("a"), Seq("n")))).toMap
         val record = stage(dir, state, "run", changes)
         assert(state.createRecord(1, record))
-        // as OPTIMIZE does it before the commit
-        state.fs.mkdirs(state.retained(run))
         FaultyFileSystem.withHook { (operation, path) =>
           if (operation == "open" && path.getName == "_1") synchronized(n += 1)
         }(new Publisher(state).publish(1, record))

@@ -23,10 +23,15 @@ abstract class PublisherTestBase extends StateTestBase {
     assert(visible(dir, "p=1") === Set("n1"))
     assert(text(dir, "n1") === "new n1" && text(dir, "p=1/n1") === "new n1")
     assert(state.isDone(1))
-    val retained = new File(dir, s"_zorder/_retained/_$run").listFiles.toSeq
-    assert(retained.map(f => text(f.getParentFile, f.getName)).toSet ===
-      Set("old a", "old b", "old p=1/a", "old p=1/c"))
-    assert(!new File(dir, s"_zorder/_staged/_$run").exists())
+    for ((folder, old) <- Seq(dir -> Set("old a", "old b"),
+        new File(dir, "p=1") -> Set("old p=1/a", "old p=1/c"))) {
+      val own = new File(folder, s"_zorder_$run").listFiles.toSeq
+      val (retained, rest) = own.partition(_.getName.startsWith("_old_"))
+      assert(retained.map(f => text(f.getParentFile, f.getName)).toSet === old)
+      assert(rest.map(_.getName) === Seq("_finished"))
+    }
+    // by the note the replaced files are found later
+    assert(new File(dir, s"_zorder/_runs/_$run").exists())
   }
 
   protected def rename(dir: File, from: String, to: String): Unit = {

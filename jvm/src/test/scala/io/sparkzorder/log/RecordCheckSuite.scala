@@ -17,7 +17,9 @@ class RecordCheckSuite extends StateTestBase {
     "me",
     Seq("a"),
     5000L,
-    Seq(FolderChange("p=1", Seq(Replaced("a", 1L, 2L, "_0")), Seq(Added("_0_1", "n", 1L, 1L)))))
+    Seq(
+      FolderChange("p=1", Seq(Replaced("a", 1L, 2L, "_old_0")), Seq(Added("_new_0_1", "n", 1L, 1L)))),
+    suffix = ".parquet")
   private val change = good.changes.head
   private def added(a: Added) = good.copy(changes = Seq(change.copy(added = Seq(a))))
   private def replaced(r: Replaced) = good.copy(changes = Seq(change.copy(replaced = Seq(r))))
@@ -32,6 +34,10 @@ class RecordCheckSuite extends StateTestBase {
     "no run" -> good.copy(run = null),
     "kind" -> good.copy(kind = "delete"),
     "no kind" -> good.copy(kind = null),
+    "end of names" -> good.copy(suffix = "/../x"),
+    "no end of names" -> good.copy(suffix = ""),
+    "a token" -> replaced(out.copy(retained = "_canary")),
+    "an old file where a new one is" -> replaced(out.copy(retained = in.staged)),
     "retention" -> good.copy(retainMs = -1L),
     "undone up" -> good.copy(kind = Record.Undo, undone = Some("../x")),
     "undone nothing" -> good.copy(kind = Record.Undo),
@@ -63,8 +69,14 @@ class RecordCheckSuite extends StateTestBase {
       undone = Some(id("other")),
       changes = Seq(change.copy(
         folder = "p=a%2Fb/q=日本 :x",
+        replaced = Seq(out.copy(retained = "_old_u0")),
+        added = Seq(Added("_old_0", "_hidden:old", 1L, 1L)))))
+    val old = undo.copy(
+      version = 1,
+      suffix = "",
+      changes = Seq(change.copy(
         added = Seq(Added(s"_undo_${id("other")}/_0", "_hidden:old", 1L, 1L)))))
-    for (r <- Seq(good, undo, good.copy(kind = Record.Abort, changes = Nil, columns = Nil))) {
+    for (r <- Seq(good, undo, old, good.copy(kind = Record.Abort, changes = Nil, columns = Nil))) {
       assert(Record.fromJson(Record.toJson(r)) === r)
     }
   }
@@ -77,7 +89,7 @@ class RecordCheckSuite extends StateTestBase {
       put(table, "p=1/a", "x")
       val victim = put(dir, "victim/file", "x")
       assert(home.createRecord(1, record))
-      home.fs.mkdirs(new org.apache.hadoop.fs.Path(home.home, "_staged/_x"))
+      home.fs.mkdirs(new org.apache.hadoop.fs.Path(home.home, "_runs/_x"))
       val listing: FolderListing = _ => Some(Map.empty)
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(home.read(1))
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(new Publisher(home).rollForward())
@@ -100,11 +112,10 @@ class RecordCheckSuite extends StateTestBase {
   for (name <- Seq(
       "_zorder",
       "_zorder/_commits",
-      "_zorder/_staged",
-      "_zorder/_retained",
+      "_zorder/_runs",
       "_zorder/_index",
-      s"_zorder/_staged/_$run",
-      s"_zorder/_retained/_$run",
+      s"p=1/_zorder_$run",
+      s"p=1/_zorder_${run}_closed",
       "_zorder/_commits/_1",
       "p=1")) {
     test(s"a symbolic link is refused, and what lies behind it stays: $name") {
@@ -113,7 +124,6 @@ class RecordCheckSuite extends StateTestBase {
         val state = stateOf(dir)
         val record = stage(dir, state, "run", Map("p=1" -> ((Seq("a"), Seq("n")))))
         assert(state.createRecord(1, record))
-        state.fs.mkdirs(state.retained(run))
         val there = new File(dir, name)
         if (there.exists) assert(there.renameTo(aside)) else aside.mkdirs()
         link(there, aside)

@@ -13,7 +13,8 @@ class RecordSuite extends StateTestBase {
     86400000L,
     Seq(
       FolderChange("", Seq(Replaced("x.parquet", 5L, 1L << 45, "_0")), Nil),
-      FolderChange("p=a%2Fb/q=日本", Nil, Seq(Added("_1", "part-0.parquet", 1L << 40, 7L)))))
+      FolderChange("p=a%2Fb/q=日本", Nil, Seq(Added("_1", "part-0.parquet", 1L << 40, 7L)))),
+    suffix = ".parquet")
 
   test("JSON there and back") {
     assert(Record.fromJson(Record.toJson(record)) === record)
@@ -27,7 +28,7 @@ class RecordSuite extends StateTestBase {
       changes = Seq(FolderChange(
         "",
         Nil,
-        Seq(Added(s"_undo_${id("run-0")}/_0", "a", 1L, 2L, modified = 1L << 41)))),
+        Seq(Added("_old_0", "a", 1L, 2L, modified = 1L << 41)))),
       undone = Some(id("run-0")))
     assert(Record.fromJson(Record.toJson(undo)) === undo)
     assert(undo.exchangesFiles && record.exchangesFiles)
@@ -47,9 +48,9 @@ class RecordSuite extends StateTestBase {
     val json = new String(Record.toJson(record), UTF_8)
     assert(Record.fromJson(json.replaceFirst("\\{", "{\"later\":{\"x\":[1]},").getBytes(UTF_8)) ===
       record)
-    for (other <- Seq("2", "0", "-1", "\"x\"")) {
+    for (other <- Seq("3", "0", "-1", "\"x\"")) {
       val e = intercept[java.io.IOException](Record.fromJson(
-        json.replace("\"version\":1", "\"version\":" + other).getBytes(UTF_8)))
+        json.replace("\"version\":2", "\"version\":" + other).getBytes(UTF_8)))
       assert(e.getMessage.contains("version"))
     }
     for (bad <- Seq("", "{}", "[]", "not json", json.take(json.length / 2))) {
@@ -102,11 +103,10 @@ class RecordSuite extends StateTestBase {
           val done = new java.io.File(dir, s"_zorder/_commits/_${n + 1}_done")
           assert(done.setLastModified(10000L * n))
         } else {
-          state.fs.mkdirs(state.retained(id(run)))
-          put(dir, s"_zorder/_retained/_${id(run)}/_0", "kept")
+          put(dir, s"_zorder_${id(run)}/_old_0", "kept")
         }
       }
-      def kept = new java.io.File(dir, "_zorder/_retained").list().toSet
+      def kept = dir.list().toSet.filter(_.startsWith("_zorder_")).map(_.stripPrefix("_zorder"))
       new Retention(state).removeExpired(500L)
       assert(kept === Set("_r1", "_r2", "_r3").map(n => s"_${id(n.drop(1))}"))
       new Retention(state).removeExpired(501L)

@@ -11,7 +11,6 @@ import io.sparkzorder.FaultyFileSystem
 
 /** The next protocol in code: every step, and everybody else between any two of them. */
 class RunPublisherSuite extends StateTestBase {
-  private val suffix = ".parquet"
   private val own = s"_zorder_$run"
   private val folders = Map(
     "" -> ((Seq("a", "b"), Seq("n1", "n2"))),
@@ -38,13 +37,26 @@ class RunPublisherSuite extends StateTestBase {
           Added(s"_new_${i}_0", n, f.length, 1L, f.lastModified)
         })
     }
-    val record = Record(Record.Version, Record.Optimize, run, 1L, "me", Seq("a"), 1L, changes)
+    val record = Record(
+      Record.Version,
+      Record.Optimize,
+      run,
+      1L,
+      "me",
+      Seq("a"),
+      1L,
+      changes,
+      suffix = ".parquet")
     assert(state.createRecord(1, record))
     state.read(1)
   }
 
-  private def publisher(state: StateDirectory, record: Record) =
-    new RunPublisher(state, 1, record, suffix, conf)
+  private final class OneRun(state: StateDirectory, record: Record) {
+    def publish(): Unit = new Publisher(state).publish(1, record)
+    def abandon(): Unit = new Publisher(state).abandon(1, record)
+  }
+
+  private def publisher(state: StateDirectory, record: Record) = new OneRun(state, record)
 
   private def recover(dir: File, record: Record): Unit = {
     val state = stateOf(dir)
@@ -107,7 +119,7 @@ class RunPublisherSuite extends StateTestBase {
 
   test("several publishers at once, and one that abandons") {
     val pool = Executors.newFixedThreadPool(4)
-    try for (round <- 0 until sys.props.getOrElse("sparkzorder.test.rounds", "40").toInt)
+    try for (round <- 0 until 40)
         withTable { (dir, state) =>
           val record = committed(dir, state)
           val start = new CountDownLatch(1)

@@ -61,7 +61,7 @@ abstract class StateTestBase extends AnyFunSuite {
 
   /**
    * A run called `name` that replaces `old` by `added` in each folder; the old files are in the table
-   * and the new ones staged.
+   * and the new ones hidden beside them.
    */
   def stage(
       dir: File,
@@ -70,7 +70,7 @@ abstract class StateTestBase extends AnyFunSuite {
       folders: Map[String, (Seq[String], Seq[String])]): Record = {
     state.create()
     val run = id(name)
-    state.fs.mkdirs(state.staging(run))
+    put(dir, s"_zorder/_runs/_$run", new String(Record.toBytes(Intent(run, folders.keys.toSeq))))
     var n = 0
     val changes = folders.toSeq.sortBy(_._1).map { case (folder, (old, added)) =>
       val replaced = old.zipWithIndex.map { case (name, i) =>
@@ -78,18 +78,29 @@ abstract class StateTestBase extends AnyFunSuite {
         val f =
           if (new File(dir, path).exists()) new File(dir, path) else put(dir, path, s"old $path")
         n += 1
-        Replaced(name, f.length, f.lastModified, s"_${folder.hashCode}_$i")
+        Replaced(name, f.length, f.lastModified, s"_old_$i")
       }
+      val own = if (folder.isEmpty) s"_zorder_$run" else s"$folder/_zorder_$run"
+      put(dir, s"$own/_canary", "")
       FolderChange(
         folder,
         replaced,
         added.map { name =>
           n += 1
-          put(dir, s"_zorder/_staged/_$run/_$n", s"new $name")
-          Added(s"_$n", name, s"new $name".length.toLong, 1L)
+          put(dir, s"$own/_new_$n", s"new $name")
+          Added(s"_new_$n", name, s"new $name".length.toLong, 1L)
         })
     }
-    Record(Record.Version, Record.Optimize, run, 1000L, "me", Seq("a"), 5000L, changes)
+    Record(
+      Record.Version,
+      Record.Optimize,
+      run,
+      1000L,
+      "me",
+      Seq("a"),
+      5000L,
+      changes,
+      suffix = ".parquet")
   }
 
   def fails(condition: String, words: String*)(body: => Any): Unit = {

@@ -6,9 +6,6 @@ trait Content
 /** Rows of a data file; `modified` stands for length and modification time together. */
 final case class Rows(rows: Seq[String], modified: Int = 0) extends Content
 
-/** A record of `_commits`. */
-final case class Committed(record: ModelRecord) extends Content
-
 /** A small file whose text says whose it is. */
 final case class Text(text: String) extends Content
 
@@ -96,31 +93,4 @@ final case class Disk(
 
 object Disk {
   def parent(path: String): String = path.substring(0, math.max(path.lastIndexOf('/'), 0))
-}
-
-/** The model's counterparts of [[io.sparkzorder.log.Record]] and its parts. */
-final case class ModelReplaced(name: String, content: Rows, retained: String)
-final case class ModelAdded(staged: String, name: String, content: Rows)
-final case class ModelChange(
-    folder: String,
-    replaced: Seq[ModelReplaced],
-    added: Seq[ModelAdded])
-final case class ModelRecord(run: String, changes: Seq[ModelChange]) {
-  override lazy val hashCode: Int = run.hashCode * 31 + changes.hashCode
-}
-
-/** Where things lie. */
-object Places {
-  val root = "t"
-  val home = "t/_zorder"
-  val commits = s"$home/_commits"
-  def record(n: Int): String = s"$commits/_$n"
-  def done(n: Int): String = s"$commits/_${n}_done"
-  def conflict(n: Int): String = s"$commits/_${n}_conflict"
-  def staging(run: String): String = s"$home/_staged/_$run"
-  def retention(run: String): String = s"$home/_retained/_$run"
-  def waiting(run: String, folder: String, a: ModelAdded): String =
-    s"$folder/_zorder_$run${a.staged}"
-
-  def isVisible(name: String): Boolean = !name.startsWith("_")
 }

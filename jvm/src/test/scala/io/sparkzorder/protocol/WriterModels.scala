@@ -21,10 +21,6 @@ object WriterModels {
       }
   }
 
-  /** Somebody who tidies up in `_zorder/` by hand. */
-  def removeStaged(run: String): Program[Unit] =
-    change("rm")(_.delete(s"${Places.staging(run)}/_0_0"))
-
   /**
    * INSERT OVERWRITE of a partition, and of a whole table with `_zorder/` in it, as Spark does it on
    * local disk: the directory is listed and its files are deleted one by one; where something has

@@ -38,7 +38,7 @@ class TargetStatementSuite extends ParserTestBase {
   test("statements on a target: any form of it, keywords as names, comments") {
     val p = new ZOrderParser(sparkParser)
     for ((text, action) <- Seq(
-        "RECOVER LAYOUT" -> RecoverLayout,
+        "RECOVER LAYOUT" -> RecoverLayout(),
         "undo /* the last run */ layout" -> UndoLayout,
         "SHOW LAYOUT HISTORY" -> ShowLayoutHistory,
         "SHOW LAYOUT" -> ShowLayout(Nil),
@@ -56,6 +56,9 @@ class TargetStatementSuite extends ParserTestBase {
         }
       }
     }
+    assert(p.parsePlan("recover layout 'abandon' abandon") === TargetStatement(
+      PathTable("abandon", ParquetFiles),
+      RecoverLayout(abandon = true)))
     for (columns <- Seq("(a, b.`c d`)", "a, b.`c d`")) {
       assert(p.parsePlan(s"show layout 'x' for $columns") ===
         TargetStatement(PathTable("x", ParquetFiles), ShowLayout(Seq(Seq("a"), Seq("b", "c d")))))

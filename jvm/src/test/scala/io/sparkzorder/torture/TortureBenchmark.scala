@@ -8,7 +8,7 @@ import scala.concurrent.{blocking, Await, ExecutionContext, Future}
 import scala.concurrent.duration.Duration
 import scala.util.Random
 
-import io.sparkzorder.protocol.{Explored, Scenario}
+import io.sparkzorder.protocol.Explored
 import io.sparkzorder.protocol.folder.Case
 
 /**
@@ -26,9 +26,7 @@ object TortureBenchmark {
     val deadline = System.nanoTime() + minutes * 60L * 1000000000L
     val half = args.lift(3)
     if (!half.contains("kills")) {
-      explore(
-        (Scenario.quick ++ Scenario.large).map(s => s.name -> (() => s.explore())) ++
-          (Case.quick ++ Case.large).map(c => s"next: ${c.name}" -> (() => c.explore())))
+      explore((Case.quick ++ Case.large).map(c => c.name -> (() => c.explore())))
     }
     if (half.contains("interleavings")) System.exit(0)
     val base = Files.createTempDirectory("torture").toFile
@@ -73,16 +71,27 @@ object TortureBenchmark {
       s"\n## Kills\n\nseed $seed; the statement makes ${steps.size} changes on disk and takes " +
         s"${lanes.map(_.runMs).mkString(" and ")} ms in a new process")
     val source = new Random(seed)
-    // mixed, so that a run that is cut short has killed everywhere
+    // half of the random kills hit the other statements; mixed, so that a run that is cut short has
+    // killed everywhere
+    val others = lanes.head.scenes.tail.zipWithIndex.flatMap { case (scene, i) =>
+      val own = lanes.head.measure(scene)._1
+      val n = random / 2 / (lanes.head.scenes.size - 1)
+      val some = own.map(s => BeforeChange(s.change)) ++
+        Seq.fill(n)(RunningPast(source.nextInt(math.max(1, own.size))))
+      source.shuffle(some).take(n).map((i + 1) -> _)
+    }
     val moments = source.shuffle(
-      steps.map(s => BeforeChange(s.change)) ++ Torture.randomMoments(random, steps, source))
+      (steps.map(s => BeforeChange(s.change)) ++
+        Torture.randomMoments(random - others.size, steps, source)).map(0 -> _) ++ others)
     val next = new AtomicInteger
     def work(lane: Torture): Seq[Kill] = {
       val numbers = Iterator.continually(next.getAndIncrement())
         .takeWhile(i => i < moments.size && System.nanoTime() < deadline)
       val done = numbers.map { i =>
-        val kill = lane.kill(moments(i), new Random(seed + i))
-        kill.failure.foreach(f => println(s"FAILED: kill $i, ${moments(i)}, in ${kill.phase}: $f"))
+        val (scene, moment) = moments(i)
+        val kill = lane.kill(moment, new Random(seed + i), lane.scenes(scene))
+        kill.failure.foreach(f =>
+          println(s"FAILED: kill $i, ${kill.scene}, $moment, in ${kill.phase}: $f"))
         if (i % 20 == 19) println(s"${i + 1} of ${moments.size} kills")
         kill
       }.toList

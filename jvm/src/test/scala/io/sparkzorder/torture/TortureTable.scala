@@ -48,12 +48,36 @@ private[torture] object TortureTable {
     below(table, "").toSet
   }
 
-  /** Hidden files that lie in the folders themselves; Spark's own marker aside. */
-  def hidden(table: File): Set[String] =
-    (table.listFiles.toSeq ++ table.listFiles.toSeq.filter(f =>
-      f.isDirectory && !isHidden(f.getName))
-      .flatMap(_.listFiles)).map(_.getName)
-      .filter(n => n.startsWith("_") && n != "_zorder" && n != "_SUCCESS").toSet
+  /**
+   * What a run that has ended must not leave: its token beside the data, files that are not visible
+   * yet, and the directory of a conflict.
+   *
+   * @param runs ids of the runs; what a run left that did not commit is VACUUM's business
+   */
+  def hidden(table: File, runs: Set[String]): Set[String] = {
+    val stream = Files.walk(table.toPath)
+    try stream.iterator().asScala.map(p => table.toPath.relativize(p).toString).filter { p =>
+        val name = p.split('/').last
+        name.startsWith("part-zorder-") || name.endsWith("_closed") ||
+        runs.exists(r => p.contains(s"_zorder_$r/_new_") || p.contains(s"_zorder_$r/_canary"))
+      }.toSet
+    finally stream.close()
+  }
+
+  /** Directories of runs, and notes of runs that are under way or died. */
+  def ofRuns(table: File): Set[String] = {
+    val stream = Files.walk(table.toPath)
+    try stream.iterator().asScala.map(p => table.toPath.relativize(p).toString)
+        .filter(p => p.contains("_zorder_") || p.contains("_zorder/_runs/")).toSet
+    finally stream.close()
+  }
+
+  /** Ids of the runs that have committed. */
+  def runs(table: File): Set[String] = commits(table).filter(_.matches("_\\d+")).map { n =>
+    val json = new com.fasterxml.jackson.databind.ObjectMapper()
+      .readTree(new File(table, s"_zorder/_commits/$n"))
+    json.path("run").asText
+  }.toSet
 
   type Bag = Map[String, Int]
 

@@ -43,9 +43,9 @@ private[torture] final class Victim(base: File, classes: ChildClasses) {
     new String(java.nio.file.Files.readAllBytes(new File(base, "stderr").toPath)).takeRight(3000)
 
   /** Waits until the session is there, and gives the order to begin. */
-  def begin(table: File, log: File, blockAt: Int, targetBytes: Long): Unit = {
+  def begin(table: File, log: File, blockAt: Int, statement: String): Unit = {
     await("ready")
-    val order = s"${table.getAbsolutePath}\t${log.getAbsolutePath}\t$blockAt\t$targetBytes\n"
+    val order = s"${table.getAbsolutePath}\t${log.getAbsolutePath}\t$blockAt\t$statement\n"
     process.getOutputStream.write(order.getBytes("UTF-8"))
     process.getOutputStream.flush()
     await("started")

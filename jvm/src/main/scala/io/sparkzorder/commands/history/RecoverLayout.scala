@@ -5,33 +5,41 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{LongType, StringType, StructType}
 
 import io.sparkzorder.commands.{TableAction, TableState}
+import io.sparkzorder.log.{Publisher, Record}
 import io.sparkzorder.table.Target
 
 /**
  * RECOVER LAYOUT: publishes the runs that were committed but not published. The command reads no
  * row of a data file and removes no retained file.
+ *
+ * @param abandon puts these runs back to their inputs instead
  */
-case object RecoverLayout extends TableAction {
+final case class RecoverLayout(abandon: Boolean = false) extends TableAction {
   override def statement: String = "RECOVER LAYOUT"
-  override def description(target: Target): String = s"RecoverLayout ${target.name}"
-
-  /** `filesAdded` and `filesRemoved` count the files of the recovered runs. */
-  override val schema: StructType = new StructType()
-    .add("path", StringType, nullable = false)
-    .add("runsRecovered", LongType, nullable = false)
-    .add("filesAdded", LongType, nullable = false)
-    .add("filesRemoved", LongType, nullable = false)
+  override def schema: StructType = RecoverLayout.schema
+  override def description(target: Target): String =
+    s"RecoverLayout ${target.name}" + (if (abandon) " ABANDON" else "")
 
   override def run(session: Session, target: Target): Seq[Row] = {
     val table = new TableState(session, target)
     table.checkInPlace()
-    val runs = table.exchanging(table.rollForward())
-    val changes = runs.flatMap(_.changes)
-    Seq(
-      Row(
-        table.root.toString,
-        runs.size.toLong,
-        changes.map(_.added.size.toLong).sum,
-        changes.map(_.replaced.size.toLong).sum))
+    val runs = table.exchanging(
+      if (abandon) new Publisher(table.state).abandonAll(session.sparkContext.sparkUser)
+      else table.rollForward())
+    def count(files: Record => Int): Long = runs.map(files(_).toLong).sum
+    val added = count(_.changes.map(_.added.size).sum)
+    val replaced = count(_.changes.map(_.replaced.size).sum)
+    val (in, out) = if (abandon) (replaced, added) else (added, replaced)
+    Seq(Row(table.root.toString, runs.size.toLong, in, out))
   }
+}
+
+object RecoverLayout {
+
+  /** `filesAdded` and `filesRemoved` count the files of the recovered runs. */
+  private val schema: StructType = new StructType()
+    .add("path", StringType, nullable = false)
+    .add("runsRecovered", LongType, nullable = false)
+    .add("filesAdded", LongType, nullable = false)
+    .add("filesRemoved", LongType, nullable = false)
 }

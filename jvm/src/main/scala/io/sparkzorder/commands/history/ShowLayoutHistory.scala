@@ -7,7 +7,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.commands.{TableAction, TableState}
-import io.sparkzorder.log.{Record, RunHistory, StateDirectory, Undo, UndoClaim}
+import io.sparkzorder.log.{Intents, Record, RetainedFiles, RunHistory, StateDirectory, Undo}
 import io.sparkzorder.table.Target
 
 /** SHOW LAYOUT HISTORY: the records of a table, the newest first. It changes nothing. */
@@ -43,7 +43,7 @@ case object ShowLayoutHistory extends TableAction {
 
 /** What the records, and the files beside them, tell about each run. */
 private[sparkzorder] final class HistoryRows(state: StateDirectory, history: RunHistory) {
-  private val retained = state.retained().map(_.getPath.getName.stripPrefix("_")).toSet
+  private val noted = new Intents(state).runs()
   private val nextToUndo = history.inForce.headOption.map(_._1)
 
   def of(number: Long, r: Record): Row = {
@@ -51,10 +51,9 @@ private[sparkzorder] final class HistoryRows(state: StateDirectory, history: Run
     val added = r.changes.flatMap(_.added)
     val status = statusOf(number, r)
     val isNext = nextToUndo.contains(number)
-    val kept = if (isNext) UndoClaim.kept(state, r.run) else state.retained(r.run)
+    val keepers = if (isNext) Undo.keepers(state, r.run) else Seq(r.run)
     val keptBytes =
-      if (isNext || retained(r.run)) state.readableFiles(kept).filter(_.isFile).map(_.getLen).sum
-      else 0L
+      keepers.filter(k => r.version < 2 || noted(k)).map(RetainedFiles.bytesOf(state, r, _)).sum
     val expires = keptBytes > 0 && (status == "published" || status == "undone")
     Row(
       number,
@@ -69,13 +68,15 @@ private[sparkzorder] final class HistoryRows(state: StateDirectory, history: Run
       added.map(_.length).sum,
       added.map(_.rows).sum,
       status,
-      isNext && new Undo(state, number, r, kept).obstacle.isEmpty,
+      isNext && new Undo(state, number, r, keepers).obstacle.isEmpty,
       keptBytes,
       if (expires) new Timestamp(state.doneSince(number) + r.retainMs) else null)
   }
 
   private def statusOf(number: Long, r: Record): String =
-    if (!r.exchangesFiles) "aborted"
+    if (r.kind == Record.Abandon) "abandoned"
+    else if (!r.exchangesFiles) "aborted"
+    else if (history.isAbandoned(r.run) && state.isDone(number)) "abandoned"
     else if (!state.isDone(number)) "committed, not published"
     else if (state.hasConflict(number)) "conflict"
     else if (history.isUndone(r.run)) "undone"

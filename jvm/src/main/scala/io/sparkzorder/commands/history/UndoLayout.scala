@@ -76,12 +76,13 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     val (number, undone) =
       history.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
     obstacle(number, undone).foreach(refuse(undone, _))
+    val folders = undone.changes.map(_.folder)
     val claim = new UndoClaim(state, undone.run, runId, user)
     try {
-      if (!claim.take()) throw conflict(undone)
-      val record = recordOf(history, number, undone, claim, retainMs)
+      if (!claim.take(folders)) throw conflict(undone)
+      val record = recordOf(history, number, undone, retainMs)
       val committed = new Committer(state, target.name)
-        .commit(record, () => recheck(number, undone, claim), history.last)
+        .commit(record, () => recheck(number, undone), history.last)
       logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")
       new Publisher(state).publish(committed, record)
       IndexUpdate.recovered(session, state, Seq(record), target.format)
@@ -89,7 +90,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     } catch {
       case t: Throwable =>
         // After the commit the claimed files belong to the table, and the next run publishes them.
-        if (!holds(_.commitOf(runId).isDefined)) claim.giveBack()
+        if (!holds(_.commitOf(runId).isDefined)) claim.giveBack(folders)
         // Another undo aborts this run before it takes the files. The read error that follows is
         // not the cause.
         throw (if (holds(_.isAborted(runId))) conflict(undone) else t)
@@ -102,9 +103,9 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
    */
   @tailrec
   private def obstacle(number: Long, undone: Record): Option[String] = {
-    val kept = UndoClaim.kept(state, undone.run)
-    val found = new Undo(state, number, undone, kept).obstacle
-    if (found.isEmpty || UndoClaim.kept(state, undone.run) == kept) found
+    val keepers = Undo.keepers(state, undone.run)
+    val found = new Undo(state, number, undone, keepers).obstacle
+    if (found.isEmpty || Undo.keepers(state, undone.run) == keepers) found
     else obstacle(number, undone)
   }
 
@@ -112,13 +113,12 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       history: RunHistory,
       number: Long,
       undone: Record,
-      claim: UndoClaim,
       retainMs: Long): Record = {
-    val undo = new Undo(state, number, undone, claim.place)
+    val undo = new Undo(state, number, undone, Seq(runId))
     undo.obstacle.foreach(p => throw ZOrderErrors.conflict(target.name, p))
     val rows = rowsOf(undo)
     undone.changes.foreach { c =>
-      val (before, after) = (c.replaced.map(r => rows(r.retained)).sum, c.added.map(_.rows).sum)
+      val (before, after) = (c.replaced.map(r => rows((c.folder, r.retained))).sum, c.added.map(_.rows).sum)
       if (before != after) {
         refuse(undone, s"what it replaced holds $before rows, but it wrote $after")
       }
@@ -131,22 +131,23 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       user,
       history.inForce.tail.map(_._2.columns).find(_.nonEmpty).getOrElse(Nil),
       retainMs,
-      undo.changes(claim.staged, rows),
-      undone = Some(undone.run))
+      undo.changes(rows),
+      undone = Some(undone.run),
+      suffix = undone.suffix)
   }
 
   /**
    * Number of rows of each kept file, from the footers. Reading the footers also shows that the
    * files can still be read.
    */
-  private def rowsOf(undo: Undo): Map[String, Long] = {
-    val files = undo.keptFiles.map(DataFile.alone)
-    FooterReader.read(files, table.conf, target.format).map(f =>
-      f.file.path.getName -> f.rows).toMap
+  private def rowsOf(undo: Undo): Map[(String, String), Long] = {
+    val (names, files) = undo.keptFiles.unzip
+    val footers = FooterReader.read(files.map(DataFile.alone), table.conf, target.format)
+    names.zip(footers.map(_.rows)).toMap
   }
 
-  private def recheck(number: Long, undone: Record, claim: UndoClaim): Unit =
-    new Undo(state, number, undone, claim.place).obstacle
+  private def recheck(number: Long, undone: Record): Unit =
+    new Undo(state, number, undone, Seq(runId)).obstacle
       .foreach(p => throw ZOrderErrors.conflict(target.name, p))
 
   /** Refuses the undo. If another undo of the same run was quicker, reports a conflict instead. */

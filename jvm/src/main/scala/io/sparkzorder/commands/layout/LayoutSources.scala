@@ -48,7 +48,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
   private def own(target: Target): ListedTable = {
     val lister = new TableLister(session, target)
     val state = new StateDirectory(target.root(conf), conf)
-    val files = new CommittedFiles(state).list(() => lister.list())
+    val files = new CommittedFiles(state).over(lister.list())
     ListedTable(target.name, files, files.catalogSchema, Some(target), target.format)
   }
 

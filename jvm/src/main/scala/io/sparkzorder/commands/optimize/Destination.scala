@@ -7,6 +7,7 @@ import org.apache.spark.internal.Logging
 import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.{Leftovers, Retention}
+import io.sparkzorder.log.snapshot.CommittedFiles
 import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.table.stats.ScannedFile
 
@@ -45,6 +46,9 @@ private[optimize] trait Destination {
   /** Brings the table to the state that its log describes. */
   def recover(): Unit
 
+  /** The files that count of a listing, when nothing is recovered before. */
+  def committed(files: TableFiles): TableFiles = files
+
   /** Refuses a WHERE clause that the destination cannot follow. */
   def checkWhere(where: WhereClause, files: TableFiles): Unit
 
@@ -75,17 +79,19 @@ private[optimize] object Destination {
       case Some(directory) => new Into(table, directory, recovery, phases)
       case None => new InPlace(table, recovery, phases)
     }
-    if (clauses.dryRun) new DryRun(real) else real
+    if (clauses.dryRun) new DryRun(real, table) else real
   }
 }
 
 /** Checks whatever the real run would check, but recovers nothing and writes nothing. */
-private[optimize] final class DryRun(real: Destination) extends Destination {
+private[optimize] final class DryRun(real: Destination, table: TableState) extends Destination {
   override def path: String = real.path
   override def replacesInputs: Boolean = real.replacesInputs
   override def takesAllFiles: Boolean = real.takesAllFiles
   override def check(): Unit = real.check()
   override def recover(): Unit = ()
+  override def committed(files: TableFiles): TableFiles =
+    new CommittedFiles(table.state).over(files)
   override def checkWhere(where: WhereClause, files: TableFiles): Unit =
     real.checkWhere(where, files)
   override def checkListed(files: TableFiles): Unit = real.checkListed(files)
@@ -124,7 +130,7 @@ private[optimize] final class Recovery(table: TableState, startMs: Long)
         logInfo(s"run ${l.run} on $name died; VACUUM LAYOUT removes its files: ${l.path}")
       } else {
         logWarning(s"another run is under way on $name, or died a short while ago: " +
-          s"${l.run}, ${l.files} files staged, the last at ${Instant.ofEpochMilli(l.sinceMs)}. " +
+          s"${l.run}, ${l.files} files written, the last at ${Instant.ofEpochMilli(l.sinceMs)}. " +
           "When both rewrite the same files, the one that commits first wins.")
       }
     }

@@ -23,7 +23,7 @@ private[optimize] final class FileListing(
     destination: Destination) {
 
   def list(): TableFiles = {
-    val all = new TableLister(table.user, table.target).list()
+    val all = destination.committed(new TableLister(table.user, table.target).list())
     FileChecks.checkFiles(table.target, all)
     val where = whereOver(all)
     where.foreach(destination.checkWhere(_, all))

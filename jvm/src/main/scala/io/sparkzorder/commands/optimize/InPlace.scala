@@ -1,7 +1,5 @@
 package io.sparkzorder.commands.optimize
 
-import java.util.UUID
-
 import scala.util.Try
 import scala.util.control.NonFatal
 
@@ -13,12 +11,20 @@ import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{Added, Committer, FolderChange, Publisher, Record, Replaced, RunCost}
+import io.sparkzorder.log.{
+  Added,
+  Committer,
+  FolderChange,
+  Publisher,
+  Record,
+  Replaced,
+  RunCost,
+  RunFolder
+}
 import io.sparkzorder.table.{FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.util.Paths
-import io.sparkzorder.write.{FileAttributes, StagingPlaces}
 
-/** Replaces the inputs: stages the new files, commits a record of the exchange and publishes it. */
+/** Replaces the inputs: writes the new files beside them under hidden names, commits a record of the exchange and publishes it. */
 private[optimize] final class InPlace(table: TableState, recovery: Recovery, phases: Phases)
     extends Destination
     with Logging {
@@ -52,20 +58,14 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
 
   override def write(plan: BatchPlan, writer: BatchWriter): Option[BatchOutcome] = {
     stale = true
-    val runId = UUID.randomUUID().toString
-    val staging = state.staging(runId)
-    state.create()
-    // Renames need the staging directory. If it is missing, the commit concludes that another
-    // process has cleaned up and fails.
-    state.fs.mkdirs(staging)
-    // The directory of retained files is made before the commit. A publisher that comes late must
-    // not make it, because the table may have been overwritten since.
-    state.fs.mkdirs(state.retained(runId))
-    try Some(exchange(plan, writer, runId, staging))
-    catch {
+    val hidden = new HiddenFiles(table, plan.inputs.listed)
+    try {
+      hidden.prepare()
+      Some(exchange(plan, writer, hidden))
+    } catch {
       case t: Throwable =>
-        // After the commit the staged files belong to the table, and the next run publishes them.
-        if (!isCommitted(runId)) discard(runId, staging)
+        // After the commit the hidden files belong to the table, and the next run publishes them.
+        if (!isCommitted(hidden.run)) hidden.discard()
         throw t
     }
   }
@@ -73,17 +73,11 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
   private def exchange(
       plan: BatchPlan,
       writer: BatchWriter,
-      runId: String,
-      staging: Path): BatchOutcome = {
-    val attributes = new FileAttributes(table.conf)
-    val folders = plan.inputs.listed.files.map(_.folder.path).distinct
-    attributes.makePrivate(staging)
-    attributes.protect(state.retained(runId), table.root, folders)
+      hidden: HiddenFiles): BatchOutcome = {
+    val runId = hidden.run
     val begun = System.nanoTime()
-    val output = writer.write(plan, StagingPlaces(staging.toString))
-    attributes.copy(plan.inputs.listed, output.footers)
-    // From the commit on, readers look for new files in the staging directory.
-    attributes.protect(staging, table.root, folders)
+    val output = writer.write(plan, hidden.places(plan.outputs.map(_.path)))
+    hidden.complete(output.footers)
     val cost = RunCost(
       plan.inputs.bytes,
       output.shuffleBytes,
@@ -124,13 +118,13 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       runId: String,
       columns: Seq[String],
       cost: RunCost): Record = {
-    // A retained file is named by its number within the run.
-    val removed = plan.inputs.files.map(_.file).zipWithIndex.groupBy(_._1.folder)
+    val removed = plan.inputs.files.map(_.file).groupBy(_.folder)
     val added = output.files.groupBy(_.footer.file.folder)
     def changeOf(folder: Folder) = FolderChange(
       Paths.relative(table.root, folder.path),
-      removed.getOrElse(folder, Nil).map { case (f, i) =>
-        Replaced(f.path.getName, f.length, f.modified, s"_$i")
+      // a replaced file is hidden by its number in its folder
+      removed.getOrElse(folder, Nil).zipWithIndex.map { case (f, i) =>
+        Replaced(f.path.getName, f.length, f.modified, RunFolder.retainedName(i))
       },
       added.getOrElse(folder, Nil).map { case OutputFile(w, footer) =>
         Added(
@@ -150,7 +144,8 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       table.settings(Settings.Retention),
       plan.inputs.folders.filter(f => removed.contains(f) || added.contains(f)).map(changeOf),
       targetFileSize = table.settings(Settings.TargetFileSize),
-      cost = Some(cost))
+      cost = Some(cost),
+      suffix = s".${table.target.format.name}")
   }
 
   /**
@@ -172,25 +167,4 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
   private def isCommitted(runId: String): Boolean =
     try table.records.exists(r => r.run == runId && r.exchangesFiles)
     catch { case NonFatal(_) => true } // unknown: delete nothing
-
-  /**
-   * Deletes what the run made. Deletes the staging directory twice, because a task that is being
-   * killed may create a file after the first time. Retained files stay: they exist only if the run
-   * was committed and another process is deleting its record.
-   */
-  private def discard(runId: String, staging: Path): Unit =
-    try {
-      state.deleteIfEmpty(state.retained(runId))
-      state.fs.delete(staging, true)
-      Thread.sleep(InPlace.KilledTasksMs)
-      state.fs.delete(staging, true)
-      ()
-    } catch {
-      case NonFatal(e) => logWarning(s"cannot delete $staging", e)
-      case _: InterruptedException => Thread.currentThread().interrupt()
-    }
-}
-
-private object InPlace {
-  val KilledTasksMs = 300L
 }

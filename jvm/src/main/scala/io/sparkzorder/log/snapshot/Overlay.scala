@@ -18,6 +18,7 @@ import io.sparkzorder.log.{
   Step,
   UnfinishedRun
 }
+import io.sparkzorder.table.TokenFile
 
 /** A listing of data files by folder, of any age. */
 trait FolderListing {
@@ -50,7 +51,7 @@ final class Overlay(state: StateDirectory) extends Logging {
 
   /**
    * Folders whose listed files are not the ones to read, with those that are by their final names:
-   * a file that is still staged lies elsewhere.
+   * a file that is still hidden lies elsewhere.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
    *   not published, and its record cannot be read: what the table holds is not known then
@@ -73,57 +74,66 @@ final class Overlay(state: StateDirectory) extends Logging {
     val log = reader.read()
     val present = new PresentFiles(state)
     val open = underWay(log.pending, listing, present)
-    if (open.exists(_.progress == Progress.Moved)) None
-    else {
-      val byFolder = open.groupBy(_.change.folder)
-      val settled = log.history.folders.toSeq.filterNot(f => byFolder.contains(f._1))
-        .flatMap { case (_, history) => settledFolder(history, listing, present).toSeq }
-      val changed = byFolder.toSeq.flatMap { case (folder, changes) =>
-        val done = log.history.folders.get(folder).toSeq.flatMap(_.steps)
-        val steps = done ++ changes.filter(_.progress != Progress.Conflict).map(c =>
-          Step(c.run.known, c.change, Some(c.run).filter(_ => c.progress == Progress.UnderWay)))
-        val laid = lay(path(folder), steps.sortBy(_.known.number).toIndexedSeq, listing, present)
-        val conflicts = changes.filter(_.progress == Progress.Conflict)
-        withReturning(path(folder), laid, conflicts, listing).toSeq
-      }
-      if (present.used && reader.ids() != log.ids) None else Some((settled ++ changed).toMap)
+    val byFolder = open.groupBy(_.change.folder)
+    val settled = log.history.folders.toSeq.filterNot(f => byFolder.contains(f._1))
+      .flatMap { case (_, history) => settledFolder(history, listing, present).toSeq }
+    val changed = byFolder.toSeq.flatMap { case (folder, changes) =>
+      val done = log.history.folders.get(folder).toSeq.flatMap(_.steps)
+      val (conflicts, others) = changes.partition(_.isLost)
+      val steps = done ++ others.map(c =>
+        Step(c.run.known, c.change, Some(c.run).filter(_ => c.progress == Progress.UnderWay)))
+      val laid = lay(path(folder), steps.sortBy(_.known.number).toIndexedSeq, listing, present)
+      withReturning(path(folder), laid, conflicts, listing).toSeq
     }
+    if ((open.nonEmpty || present.used) && reader.ids() != log.ids) None
+    else Some((settled ++ changed).toMap)
   }
 
-  /** What a conflict has taken out and gives back is read wherever it is. */
+  /**
+   * What a conflict has hidden and gives back is read wherever it is, and the new files that it takes
+   * away are not.
+   */
   private def withReturning(
       folder: Path,
       laid: Option[(Path, Map[String, FileStatus])],
       conflicts: Seq[OpenChange],
-      listing: FolderListing): Option[(Path, Map[String, FileStatus])] = {
-    val returning = conflicts.flatMap(c => c.run.comingBack(c.change)).toMap
-    if (returning.isEmpty) laid
+      listing: FolderListing): Option[(Path, Map[String, FileStatus])] =
+    if (conflicts.isEmpty) laid
     else {
-      val files = laid.map(_._2).orElse(listing.files(folder)).getOrElse(Map.empty)
-      // a file that has such a name and is another one is somebody else's
-      def isOther(name: String, now: FileStatus) = files.get(name).exists(s =>
-        s.getLen != now.getLen || s.getModificationTime != now.getModificationTime)
-      Some(folder -> (files ++ returning.filterNot { case (n, s) => isOther(n, s) }))
+      val listed = listing.files(folder).getOrElse(Map.empty)
+      val files = laid.map(_._2).getOrElse(listed).filterNot(f => TokenFile.isOne(f._1))
+      val returning = conflicts.flatMap(c =>
+        c.run.comingBack(c.change, hidden = c.progress == Progress.Conflict)).toMap
+      val leaving = for {
+        c <- conflicts
+        a <- c.change.added
+        s <- files.get(a.name) if s.getLen == a.length && a.modified <= 0 ||
+          s.getModificationTime == a.modified
+      } yield a.name
+      val gone = for {
+        c <- conflicts
+        r <- c.change.replaced
+        s <- files.get(r.name) if s.getLen == r.length && s.getModificationTime == r.modified
+      } yield r.name
+      // a file that has such a name and is another one is another program's
+      val others = files -- leaving -- gone
+      val now = returning.filterNot { case (n, _) => others.contains(n) } ++ others
+      def paths(files: Map[String, FileStatus]) = files.values.map(_.getPath).toSet
+      Some(folder -> now).filter(_ => paths(now) != paths(listed))
     }
-  }
 
-  private case class OpenChange(run: UnfinishedRun, change: FolderChange, progress: Progress)
+  private case class OpenChange(run: UnfinishedRun, change: FolderChange, progress: Progress) {
+    def isLost: Boolean = progress == Progress.Conflict || progress == Progress.Overwritten
+  }
 
   private def underWay(
       pending: Seq[KnownRecord],
       listing: FolderListing,
-      present: PresentFiles): Seq[OpenChange] = {
-    val runs = pending.map { known =>
-      new UnfinishedRun(state, known, present) ->
-        known.changes.filter(c => listing.files(path(c.folder)).isDefined)
-    }
-    // all staging directories before the first folder: see PresentFiles
-    runs.foreach { case (run, changes) => run.lookAtStaged(changes) }
-    val changes = runs.flatMap { case (run, changes) => changes.map(run -> _) }
-    // and all folders before the first retained directory
-    changes.foreach { case (_, change) => present.in(path(change.folder)) }
-    changes.map { case (run, change) => OpenChange(run, change, run.progress(change)) }
-  }
+      present: PresentFiles): Seq[OpenChange] = for {
+    known <- pending
+    run = new UnfinishedRun(state, known, present)
+    change <- known.changes if listing.files(path(change.folder)).isDefined
+  } yield OpenChange(run, change, run.progress(change))
 
   /**
    * A folder without a run under way: most often a look at the names is enough, and when the listing is

@@ -61,7 +61,7 @@ class HostileRecordSuite extends OptimizeTestBase {
       edit(dir)(_.replaceFirst("\"staged\":\"[^\"]*\"", "\"staged\":\"../../../victim/file\"")))
   }
 
-  for (name <- Seq("_zorder", "_zorder/_staged", "_zorder/_retained", "_zorder/_commits")) {
+  for (name <- Seq("_zorder", "_zorder/_runs", "_zorder/_commits")) {
     test(s"$name is a symbolic link") {
       refused { (dir, victim) =>
         val own = new File(dir, name)

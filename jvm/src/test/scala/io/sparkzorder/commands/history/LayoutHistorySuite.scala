@@ -1,9 +1,8 @@
 package io.sparkzorder.commands.history
 
 import java.io.File
+import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicInteger
-
-import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.Row
 
@@ -13,10 +12,8 @@ import io.sparkzorder.commands.FaultyTables
 /** SHOW LAYOUT HISTORY and RECOVER LAYOUT. */
 class LayoutHistorySuite extends FaultyTables {
 
-  private val publishing =
-    // the index comes after it, and its failures are nobody's
-    (o: String, p: Path) =>
-      o == "rename" && !p.toString.contains("_commits") && !p.toString.contains("_index")
+  // the index comes after it, and its failures are nobody's
+  private val publishing = isPublishing(_, _)
 
   /** The history, by a statement that changes nothing. */
   private def history(dir: File): Seq[Row] = {
@@ -72,7 +69,10 @@ class LayoutHistorySuite extends FaultyTables {
       assert(three(1).isNullAt(three(1).fieldIndex("retainedUntil")))
       assert(three.head.getAs[Long]("retainedBytes") === second.getAs[Long]("bytesAdded"))
 
-      assert(new File(dir, "_zorder/_staged/_00000000-0000-4000-8000-00000000dead").mkdirs())
+      val dead = "00000000-0000-4000-8000-00000000dead"
+      Files.write(
+        new File(dir, s"_zorder/_runs/_$dead").toPath,
+        s"""{"run":"$dead","folders":[""],"undone":null}""".getBytes("UTF-8"))
       Thread.sleep(20)
       sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
       val four = history(dir)
@@ -118,11 +118,11 @@ class LayoutHistorySuite extends FaultyTables {
       // an UNDO that was killed after it had claimed the files hinders neither
       killedAt(0)((o, p) => o == "create" && p.toString.contains("_commits/_tmp"))(
         sql(s"UNDO LAYOUT ${faulty(dir)}").collect())
-      assert(under(dir, "_staged").size === 1 && under(dir, "_retained").size === 1)
+      assert(under(dir, "_runs").size === 2 && runDirectories(dir).size === 1)
       val Seq(row) = history(dir)
       assert(row.getAs[Boolean]("undoPossible") && row.getAs[Long]("retainedBytes") > 0)
       sql(s"UNDO LAYOUT '$dir'").collect()
-      assert(under(dir, "_staged") === Nil)
+      assert(under(dir, "_runs").size === 1)
       assert(column(history(dir), "operation") === Seq("undo", "abort", "optimize"))
     }
   }
@@ -139,13 +139,13 @@ class LayoutHistorySuite extends FaultyTables {
             killedAt(k)(publishing)(sql(s"OPTIMIZE ${faulty(copy)} ZORDER BY a").collect())
           if (killed) {
             assert(run.isFailure)
-            val before = under(copy, "_retained").flatMap(r => under(copy, s"_retained/$r"))
+            val before = hidden(copy, "_old_")
             val row = one(s"RECOVER LAYOUT '$copy'")
             assert(row.getAs[Long]("runsRecovered") === 1, s"killed at $k")
             assert(row.getAs[Long]("filesRemoved") === live(dir).size)
             assert(row.getAs[Long]("filesAdded") === dataFiles(copy).size)
             // nothing that is retained goes
-            val after = under(copy, "_retained").flatMap(r => under(copy, s"_retained/$r"))
+            val after = hidden(copy, "_old_")
             assert(before.diff(after) === Nil)
           }
           assert(bag(read(copy)) === expected, s"killed at $k")

@@ -45,7 +45,7 @@ class UndoFailureSuite extends UndoTestBase {
             assert(check(dir, k))
           }
           sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
-          assert(under(dir, "_staged") === Nil && under(dir, "_retained") === Nil, s"killed at $k")
+          assert(runDirectories(dir) === Nil && under(dir, "_runs") === Nil, s"killed at $k")
           check(dir, k)
           checkState(dir)
           if (k % 9 == 0) optimize(s"OPTIMIZE '$dir' ZORDER BY a", dir)(read(dir))
@@ -128,7 +128,7 @@ class UndoFailureSuite extends UndoTestBase {
     withOptimized { (dir, _, _) =>
       val expected = bag(read(dir))
       var meantime = Map.empty[String, (Long, String)]
-      meanwhile((o, p) => o == "mkdirs" && p.toString.contains("_staged")) {
+      meanwhile((o, p) => o == "create" && p.toString.contains("_zorder/_runs/")) {
         sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect()
         meantime = live(dir)
       } {
@@ -148,7 +148,7 @@ class UndoFailureSuite extends UndoTestBase {
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val before = live(dir)
       val expected = bag(read(dir))
-      val publishing = (o: String, p: Path) => o == "rename" && !p.toString.contains("_commits")
+      val publishing = isPublishing(_, _)
       killedAt(2)(publishing)(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
       assert(live(dir) !== before)
       one(s"UNDO LAYOUT '$dir'")
@@ -189,7 +189,7 @@ class UndoFailureSuite extends UndoTestBase {
     withOptimized { (dir, before, after) =>
       val name = before.keys.filter(_.startsWith("p=1")).min
       val publishing = (o: String, p: Path) =>
-        o == "rename" && p.toString.contains("_retained") && p.getName == "_0"
+        o == "rename" && p.toString.contains("p=1") && p.getName == "_old_u0"
       meanwhile(publishing)(Files.write(new File(dir, name).toPath, Array[Byte](7))) {
         fails("ZORDER_PUBLISH_CONFLICT", "p=1")(sql(s"UNDO LAYOUT ${faulty(dir)}"))
       }

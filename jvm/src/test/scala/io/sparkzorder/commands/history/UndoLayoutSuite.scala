@@ -3,8 +3,6 @@ package io.sparkzorder.commands.history
 import java.io.File
 import java.nio.file.{Files, StandardOpenOption}
 
-import org.apache.hadoop.fs.Path
-
 import org.apache.spark.sql.Row
 
 /** UNDO LAYOUT: the files of before come back, or the statement says why not and touches nothing. */
@@ -28,12 +26,11 @@ class UndoLayoutSuite extends UndoTestBase {
       assert(row.getAs[java.sql.Timestamp]("retainedUntil").getTime >= start + day)
       // the files of the undone run are retained as any replaced ones
       val run = row.getAs[String]("runUndone")
-      val kept = under(dir, "_retained")
-      assert(!kept.contains(s"_$run") && kept.size === 1)
-      val bytes = under(dir, s"_retained/${kept.head}")
-        .map(f => new File(dir, s"_zorder/_retained/${kept.head}/$f").length)
+      val kept = runDirectories(dir).map(_.getName).distinct
+      assert(!kept.contains(s"_zorder_$run") && kept.size === 1)
+      val bytes = hidden(dir, "_old_").map(_.length)
       assert(bytes.size === after.size && bytes.sum === row.getAs[Long]("bytesRemoved"))
-      assert(under(dir, "_staged") === Nil)
+      assert(hidden(dir, "_new_") === Nil && under(dir, "_runs") === kept.map(_.drop(7)))
       // and the next run works on what is there now
       optimize(s"OPTIMIZE '$dir' ZORDER BY (a, b)", dir)(read(dir))
     }
@@ -109,14 +106,23 @@ class UndoLayoutSuite extends UndoTestBase {
 
   test("refused when the inputs are not retained any more, or not all of them") {
     withOptimized { (dir, _, _) =>
-      val retained = new File(dir, s"_zorder/_retained/${under(dir, "_retained").head}")
-      val victim = retained.listFiles.minBy(_.getName)
+      val victim = hidden(dir, "_old_").head
+      val name = {
+        val run = victim.getParentFile
+        val record = new com.fasterxml.jackson.databind.ObjectMapper()
+          .readTree(new File(dir, "_zorder/_commits/_1"))
+        import scala.collection.JavaConverters._
+        record.path("changes").elements.asScala
+          .filter(_.path("folder").asText == run.getParentFile.getName)
+          .flatMap(_.path("replaced").elements.asScala)
+          .find(_.path("retained").asText == victim.getName).get.path("name").asText
+      }
       val bytes = Files.readAllBytes(victim.toPath)
       val modified = victim.lastModified()
       assert(victim.delete())
-      refused(dir, victim.getName, "was removed or changed")
+      refused(dir, name, "was removed or changed")
       Files.write(victim.toPath, bytes)
-      refused(dir, victim.getName, "was removed or changed")
+      refused(dir, name, "was removed or changed")
       assert(victim.setLastModified(modified))
       withCopy(dir)(undone)
       assert(sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").count() === 1)
@@ -128,11 +134,11 @@ class UndoLayoutSuite extends UndoTestBase {
     withTableDir { dir =>
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val victim = new File(dir, live(dir).keys.filter(_.startsWith("p=1")).max)
-      val publishing = (o: String, p: Path) => o == "rename" && !p.toString.contains("_commits")
+      val publishing = isPublishing(_, _)
       killedAt(0)(publishing)(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
       assert(victim.delete())
       fails("ZORDER_PUBLISH_CONFLICT")(sql(s"UNDO LAYOUT '$dir'"))
-      refused(dir, "met a conflict", "_retained")
+      refused(dir, "met a conflict", "_closed")
     }
   }
 }

@@ -37,6 +37,23 @@ class VacuumLayoutSuite extends FaultyTables {
     assert(file.setLastModified(System.currentTimeMillis() - hours * 3600000L))
   }
 
+  /** What a dead run leaves. */
+  private def dead(dir: File, files: Int, bytes: Int): File = {
+    val run = VacuumLayoutSuite.Dead
+    val own = new File(dir, s"_zorder_$run")
+    own.mkdirs()
+    for (i <- 0 until files) {
+      java.nio.file.Files.write(new File(own, s"_new_${i}_1").toPath, new Array[Byte](bytes))
+    }
+    note(dir).getParentFile.mkdirs()
+    java.nio.file.Files.write(
+      note(dir).toPath,
+      s"""{"run":"$run","folders":[""],"undone":null}""".getBytes("UTF-8"))
+    own
+  }
+
+  private def note(dir: File): File = new File(dir, s"_zorder/_runs/_${VacuumLayoutSuite.Dead}")
+
   private def doneMark(dir: File, number: Int): File =
     new File(dir, s"_zorder/_commits/_${number}_done")
 
@@ -48,8 +65,7 @@ class VacuumLayoutSuite extends FaultyTables {
 
   test("retained files, by the retention of their run or by RETAIN") {
     withOptimized { dir =>
-      val retained = new File(dir, s"_zorder/_retained/${under(dir, "_retained").head}")
-      val bytes = retained.listFiles.map(_.length).sum
+      val bytes = hidden(dir, "_old_").map(_.length).sum
       assert(predicted(dir) === Nil)
       assert(predicted(dir, "RETAIN 1 HOURS") === Nil)
       older(doneMark(dir, 1), 3)
@@ -61,7 +77,7 @@ class VacuumLayoutSuite extends FaultyTables {
       assert(row.getAs[Long]("files") === 2 && row.getAs[Long]("bytes") === bytes)
       assert(row.getAs[java.sql.Timestamp]("since").getTime === doneMark(dir, 1).lastModified())
       assert(live(dir) === before)
-      assert(under(dir, "_retained") === Nil)
+      assert(runDirectories(dir) === Nil)
       // the record stays: the table's history
       assert(sql(s"SHOW LAYOUT HISTORY '$dir'").count() === 1)
       assert(predicted(dir, "RETAIN 0 HOURS") === Nil)
@@ -78,14 +94,12 @@ class VacuumLayoutSuite extends FaultyTables {
 
   test("staged files of a dead run, and temporary records, by the table's retention") {
     withOptimized { dir =>
-      val staged = new File(dir, "_zorder/_staged/_00000000-0000-4000-8000-00000000dead")
-      assert(staged.mkdirs())
-      java.nio.file.Files.write(new File(staged, "_0_1").toPath, new Array[Byte](100))
-      assert(new File(dir, "_zorder/_retained/_00000000-0000-4000-8000-00000000dead").mkdirs())
+      val staged = dead(dir, 1, 100)
       val temporary = new File(dir, "_zorder/_commits/_tmp_x__2")
       java.nio.file.Files.write(temporary.toPath, new Array[Byte](7))
       assert(predicted(dir) === Nil)
       older(staged, 20)
+      older(note(dir), 20)
       older(temporary, 25)
       withSQLConf("spark.zorder.retention" -> "22h") {
         assert(kinds(predicted(dir)) === Seq("temporary" -> true))
@@ -93,11 +107,10 @@ class VacuumLayoutSuite extends FaultyTables {
       val Seq(row) = predicted(dir, "RETAIN 19 HOURS")
       assert(row.getAs[String]("kind") === "staged")
       assert(row.getAs[Long]("files") === 1 && row.getAs[Long]("bytes") === 100)
-      assert(under(dir, "_staged") === Nil)
-      assert(!under(dir, "_retained").contains("_00000000-0000-4000-8000-00000000dead"))
+      assert(!staged.exists() && !note(dir).exists())
       val newest = sql(s"SHOW LAYOUT HISTORY '$dir'").collect().head
       assert(newest.getAs[String]("operation") === "abort")
-      assert(newest.getAs[String]("run") === "00000000-0000-4000-8000-00000000dead")
+      assert(newest.getAs[String]("run") === VacuumLayoutSuite.Dead)
       checkState(dir)
     }
   }
@@ -123,7 +136,7 @@ class VacuumLayoutSuite extends FaultyTables {
 
   test("OPTIMIZE says when another run is under way, or has died") {
     withOptimized { dir =>
-      assert(new File(dir, "_zorder/_staged/_00000000-0000-4000-8000-000000000002").mkdirs())
+      dead(dir, 1, 1)
       val appender = new LogAppender("other runs")
       withLogAppender(appender)(sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect())
       val said = appender.loggingEvents.map(_.getMessage.getFormattedMessage)
@@ -134,10 +147,10 @@ class VacuumLayoutSuite extends FaultyTables {
 
   test("killed after the record that declares a run dead: the next one takes its files away") {
     withOptimized { dir =>
-      val staged = new File(dir, "_zorder/_staged/_00000000-0000-4000-8000-00000000dead")
-      assert(staged.mkdirs())
+      val staged = dead(dir, 1, 1)
       older(staged, 1)
-      killedAt(0)((o, p) => o == "delete" && p.getName == "_00000000-0000-4000-8000-00000000dead")(
+      older(note(dir), 1)
+      killedAt(0)((o, p) => o == "delete" && p.toString.contains(VacuumLayoutSuite.Dead))(
         sql(s"VACUUM LAYOUT ${faulty(dir)} RETAIN 0 HOURS").collect())
       assert(staged.exists() && under(dir, "_commits").contains("_2"))
       assert(kinds(predicted(dir, "RETAIN 0 HOURS")) === Seq("staged" -> true))
@@ -149,12 +162,13 @@ class VacuumLayoutSuite extends FaultyTables {
     withTableDir { dir =>
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val victim = new File(dir, live(dir).keys.filter(_.startsWith("p=1")).max)
-      killedAt(0)((o, p) => o == "rename" && !p.toString.contains("_commits"))(
+      killedAt(0)(isPublishing)(
         sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
       assert(victim.delete())
       fails("ZORDER_PUBLISH_CONFLICT")(sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS"))
+      // in the other folder the run is published; in this one nothing is left hidden
       assert(kinds(predicted(dir, "RETAIN 0 HOURS")) === Seq("conflict" -> false))
-      assert(under(dir, s"_retained/${under(dir, "_retained").head}").nonEmpty)
+      assert(hidden(dir, "_old_").map(_.getParentFile.getParentFile.getName).distinct === Seq("p=0"))
       assert(kinds(predicted(dir)) === Seq("conflict" -> false))
     }
   }
@@ -164,7 +178,7 @@ class VacuumLayoutSuite extends FaultyTables {
     withTableDir { dir =>
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val expected = bag(read(dir))
-      killedAt(3)((o, p) => o == "rename" && !p.toString.contains("_commits"))(
+      killedAt(3)(isPublishing)(
         sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
       assert(!doneMark(dir, 1).exists())
       assert(predicted(dir, "RETAIN 0 HOURS") === Nil)
@@ -178,23 +192,18 @@ class VacuumLayoutSuite extends FaultyTables {
   test("twice at once") {
     withOptimized { table =>
       older(doneMark(table, 1), 3)
-      val staged = new File(table, "_zorder/_staged/_00000000-0000-4000-8000-00000000dead")
-      for (i <- 0 until 20) {
-        val f = new File(staged, s"_$i")
-        f.getParentFile.mkdirs()
-        java.nio.file.Files.write(f.toPath, new Array[Byte](10))
-      }
-      older(staged, 30)
+      dead(table, 20, 10)
       val pool = Executors.newFixedThreadPool(3)
       try for (_ <- 0 until 8) withCopy(table) { dir =>
-          older(new File(dir, "_zorder/_staged/_00000000-0000-4000-8000-00000000dead"), 30)
+          older(new File(dir, s"_zorder_${VacuumLayoutSuite.Dead}"), 30)
+          older(note(dir), 30)
           val runs = (0 until 3).map { _ =>
             pool.submit(new Callable[Seq[Row]] {
               override def call(): Seq[Row] = vacuum(dir)
             })
           }.map(_.get())
           assert(runs.flatten.forall(_.getAs[Boolean]("removed")))
-          assert(under(dir, "_staged") === Nil && under(dir, "_retained") === Nil)
+          assert(runDirectories(dir) === Nil && under(dir, "_runs") === Nil)
           // one record is enough to declare a run dead
           assert(under(dir, "_commits").filter(_.matches("_\\d+")) === Seq("_1", "_2"))
           assert(live(dir) === live(table))
@@ -207,7 +216,7 @@ class VacuumLayoutSuite extends FaultyTables {
   test("what UNDO has claimed is not taken away by a retention that has ended") {
     withOptimized { dir =>
       older(doneMark(dir, 1), 3)
-      val retained = new File(dir, s"_zorder/_retained/${under(dir, "_retained").head}")
+      val Seq(retained) = runDirectories(dir)
       var rows = Seq.empty[Row]
       // just before the commit, when the files are claimed
       meanwhile((o, p) => o == "create" && p.toString.contains("_commits/_tmp")) {
@@ -219,4 +228,8 @@ class VacuumLayoutSuite extends FaultyTables {
       checkState(dir)
     }
   }
+}
+
+private object VacuumLayoutSuite {
+  val Dead = "00000000-0000-4000-8000-00000000dead"
 }

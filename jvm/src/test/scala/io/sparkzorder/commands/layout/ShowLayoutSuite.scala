@@ -54,8 +54,7 @@ class ShowLayoutSuite extends ShowLayoutTestBase with RandomInputs {
       // the layout's columns are the default
       assert(layout(dir, s"SHOW LAYOUT '$dir'").keySet === Set("a", "b"))
       // the retained inputs are told
-      val retained = new File(dir, "_zorder/_retained")
-      val bytes = retained.listFiles().flatMap(_.listFiles()).map(_.length).sum
+      val bytes = hidden(dir, "_old_").map(_.length).sum
       assert(rows("a").getAs[Long]("retainedBytes") === bytes)
       assert(rows("a").getAs[java.sql.Timestamp]("retainedUntil").getTime >
         System.currentTimeMillis())

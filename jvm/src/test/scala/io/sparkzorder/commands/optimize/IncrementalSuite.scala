@@ -112,7 +112,7 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
       val limit = dataFiles(dir).groupBy(_.folder).map(_._2.map(_.length).sum).max
       val statement = s"OPTIMIZE 'faulty://$dir' ZORDER BY a OPTIONS ('batchSize' '$limit')"
       val (_, failed) = FaultyFileSystem.failing(1)((o, p) =>
-        o == "create" && p.toString.contains("_staged")) {
+        o == "create" && p.getName.startsWith("_new_")) {
         val e = intercept[Throwable](sql(statement))
         assert(
           Iterator.iterate(e)(

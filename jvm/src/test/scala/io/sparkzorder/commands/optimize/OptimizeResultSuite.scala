@@ -108,9 +108,7 @@ class OptimizeResultSuite extends OptimizeTestBase {
           "publish",
           "index",
           "refresh"))
-      val retained = new java.io.File(dir, "_zorder/_retained")
-      val bytes = snapshot(retained).keys.map(k => new java.io.File(retained, k))
-        .filter(_.isFile).map(_.length).sum
+      val bytes = hidden(dir, "_old_").map(_.length).sum
       assert(bytes === m.getAs[Long]("retainedBytes"))
     }
   }

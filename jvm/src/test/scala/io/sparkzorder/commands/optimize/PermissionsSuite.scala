@@ -4,8 +4,8 @@ import java.io.File
 import java.nio.file.Files
 import java.nio.file.attribute.{PosixFilePermission, PosixFilePermissions}
 
-import scala.collection.JavaConverters._
 import scala.collection.mutable
+import scala.util.Try
 
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
@@ -26,9 +26,6 @@ class PermissionsSuite extends FaultyTables {
   private def filesIn(dir: File): Seq[File] =
     dir.listFiles.toSeq.filter(f => f.isFile && !Set('.', '_')(f.getName.head))
 
-  private def below(dir: File): Seq[File] =
-    Option(dir.listFiles).toSeq.flatten.flatMap(f => if (f.isDirectory) below(f) else Seq(f))
-
   /** True when others than the owner and the group reach a file, by its bits and those above it. */
   private def isReadableByOthers(file: File, table: File): Boolean =
     Files.getPosixFilePermissions(file.toPath).contains(PosixFilePermission.OTHERS_READ) &&
@@ -44,7 +41,7 @@ class PermissionsSuite extends FaultyTables {
       var looks = 0
       FaultyFileSystem.withHook { (_, _) =>
         open.synchronized {
-          for (place <- Seq("_staged", "_retained"); f <- below(new File(dir, s"_zorder/$place"))) {
+          for (f <- Try(hidden(new File(dir, "p=1"), "_")).getOrElse(Nil)) {
             looks += 1
             try if (isReadableByOthers(f, dir)) open += f.getPath
             catch { case _: java.nio.file.NoSuchFileException => } // it was moved
@@ -53,10 +50,10 @@ class PermissionsSuite extends FaultyTables {
       }(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
       assert(looks > 10)
       assert(open.toSeq === Nil)
-      assert(below(new File(dir, "_zorder/_retained")).forall(!isReadableByOthers(_, dir)))
+      assert(hidden(new File(dir, "p=1"), "_").forall(!isReadableByOthers(_, dir)))
       sql(s"UNDO LAYOUT ${faulty(dir)}").collect()
-      assert(below(new File(dir, "_zorder/_retained")).size > 0)
-      assert(below(new File(dir, "_zorder/_retained")).forall(!isReadableByOthers(_, dir)))
+      assert(hidden(new File(dir, "p=1"), "_old_").size > 0)
+      assert(hidden(new File(dir, "p=1"), "_").forall(!isReadableByOthers(_, dir)))
     }
   }
 
@@ -95,9 +92,8 @@ class PermissionsSuite extends FaultyTables {
       partitioned(dir)
       dir +: dir.listFiles.toSeq.filter(_.isDirectory) foreach (set(_, "rwxr-xr-x"))
       sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
-      val retained = new File(dir, "_zorder/_retained")
-      assert(retained.listFiles.toSeq.map(bits) === Seq("rwxr-xr-x"))
-      assert(Files.walk(retained.toPath).iterator.asScala.size > 3)
+      assert(runDirectories(dir).map(bits) === Seq("rwxr-xr-x", "rwxr-xr-x"))
+      assert(hidden(dir, "_old_").size > 1)
     }
   }
 }

@@ -47,11 +47,13 @@ class UnsafePlacesSuite extends FaultyTables {
   /** A table as it is in the middle of publishing its first run: half of the old files are out. */
   private def halfPublished(dir: File)(body: => Unit): Unit = {
     val zorder = new File(dir, "_zorder")
-    val run = new File(zorder, "_retained").list().head
     def move(from: File, to: File): Unit = {
       to.getParentFile.mkdirs()
       assert(from.renameTo(to))
     }
+    val Seq(run) = runDirectories(dir)
+    val token = s"part-${run.getName.drop(1).replace('_', '-')}.parquet"
+    move(new File(run, "_finished"), new File(dir, token))
     val record = new String(
       java.nio.file.Files.readAllBytes(
         new File(zorder, "_commits/_1").toPath),
@@ -61,11 +63,11 @@ class UnsafePlacesSuite extends FaultyTables {
     change.path("added").forEach { a =>
       move(
         new File(dir, a.path("name").asText),
-        new File(dir, s"_zorder$run${a.path("staged").asText}"))
+        new File(run, a.path("staged").asText))
     }
     val last = change.path("replaced").get(change.path("replaced").size - 1)
     move(
-      new File(zorder, s"_retained/$run/${last.path("retained").asText}"),
+      new File(run, last.path("retained").asText),
       new File(dir, last.path("name").asText))
     assert(new File(zorder, "_commits/_1_done").delete())
     body

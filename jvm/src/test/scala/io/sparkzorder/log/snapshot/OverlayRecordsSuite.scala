@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.Path
 
-import io.sparkzorder.log.{Added, FolderChange, Publisher, Record, Replaced}
+import io.sparkzorder.log.{Added, FolderChange, Publisher, Record, Replaced, UndoClaim}
 
 /** Which records a reader takes into account: old, undone, unreadable, of another table. */
 class OverlayRecordsSuite extends OverlayTableBase {
@@ -44,7 +44,7 @@ class OverlayRecordsSuite extends OverlayTableBase {
   test("a retained file that its owner puts back is read again") {
     withTable { (dir, state) =>
       publish(dir, state, 1, stage(dir, state, "run", Map("" -> ((Seq("a"), Seq("n"))))))
-      val kept = new File(dir, s"_zorder/_retained/_$run/_${"".hashCode}_0")
+      val kept = new File(dir, s"_zorder_$run/_old_0")
       assert(kept.renameTo(new File(dir, "a")))
       // both hold the same rows
       assert(new Listing(dir, state, Seq("")).read() === Map("" -> Some(Set("new n"))))
@@ -53,7 +53,7 @@ class OverlayRecordsSuite extends OverlayTableBase {
     }
   }
 
-  test("a record of another kind whose staged files lie elsewhere: old names come back") {
+  test("an undo, whose hidden files are those that another run replaced: old names come back") {
     withTable { (dir, state) =>
       publish(dir, state, 1, stage(dir, state, "run", Map("" -> ((Seq("a", "b"), Seq("n"))))))
       val first = state.read(1)
@@ -69,30 +69,28 @@ class OverlayRecordsSuite extends OverlayTableBase {
         5000L,
         Seq(FolderChange(
           "",
-          Seq(Replaced("n", n.length, n.lastModified, "_0")),
-          first.changes.head.replaced.map(r =>
-            Added(s"_undo_$run/${r.retained}", r.name, r.length, 1L)))),
-        undone = Some(run))
-      state.fs.mkdirs(state.staging(id("back")))
-      assert(state.fs.rename(
-        state.retained(run),
-        new Path(state.staging(id("back")), s"_undo_$run")))
+          Seq(Replaced("n", n.length, n.lastModified, "_old_u0")),
+          first.changes.head.replaced.map(r => Added(r.retained, r.name, r.length, 1L)))),
+        undone = Some(run),
+        suffix = ".parquet")
+      assert(new UndoClaim(state, run, id("back"), "me").take(Seq("")))
       assert(state.createRecord(2, undo))
       val expected = Map("" -> Option(Set("old a", "old b")))
       assert(done.read() === expected)
+      val own = state.own("", id("back"))
       val moves = undo.changes.head.added.map(a =>
-        state.staged(id("back"), a) -> new Path(state.root, a.name))
-      state.fs.mkdirs(state.retained(id("back")))
-      put(dir, s"_zorder_publishing_${id("back")}", "")
-      val out = new Path(state.root, "n") -> new Path(state.retained(id("back")), "_0")
+        new Path(own, a.staged) -> new Path(state.root, a.name))
+      val token = new Path(state.root, s"part-zorder-${id("back")}.parquet")
+      val out = Seq(
+        new Path(own, "_canary") -> token,
+        new Path(state.root, "n") -> new Path(own, "_old_u0"))
       val half = mutable.ArrayBuffer(done)
-      (out +: moves).foreach { case (from, to) =>
+      (out ++ moves :+ (token -> new Path(own, "_finished"))).foreach { case (from, to) =>
         assert(state.fs.rename(from, to))
         half += new Listing(dir, state, Seq(""))
         half.foreach(l => assert(l.read() === expected))
       }
-      assert(new File(dir, s"_zorder_publishing_${id("back")}").delete())
-      put(dir, "_zorder/_commits/_2_done", "")
+      put(dir, "_zorder/_commits/_2_done", id("back"))
       half.foreach(l => assert(l.read() === expected))
     }
   }
@@ -167,7 +165,8 @@ class OverlayRecordsSuite extends OverlayTableBase {
           Seq(FolderChange(
             s"p=${n % 50}",
             Seq(Replaced(name, 5L, n.toLong, "_0")),
-            Seq(Added("_0", s"n$n", s"new n$n".length.toLong, 1L)))))
+            Seq(Added("_new_0", s"n$n", s"new n$n".length.toLong, 1L)))),
+          suffix = ".parquet")
         state.create()
         put(dir, s"_zorder/_commits/_$n", new String(Record.toJson(record), "UTF-8"))
         put(dir, s"_zorder/_commits/_${n}_done", record.run)

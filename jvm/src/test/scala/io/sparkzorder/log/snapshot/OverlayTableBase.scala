@@ -19,7 +19,7 @@ abstract class OverlayTableBase extends StateTestBase with RandomInputs {
     protected val all: Map[Path, Map[String, FileStatus]] = folders.map { f =>
       val folder = Paths.folder(state.root, f)
       val names = visible(dir, f)
-      folder -> PresentFiles.list(state, folder).filter(e => names(e._1))
+      folder -> new PresentFiles(state).in(folder).filter(e => names(e._1))
     }.toMap
     override def files(folder: Path): Option[Map[String, FileStatus]] = all.get(folder)
 

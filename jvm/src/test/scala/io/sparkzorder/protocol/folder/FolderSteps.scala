@@ -101,7 +101,7 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
   def resolve(restore: Boolean): Program[Unit] = {
     val in = if (fault == Fault.OpenDoor) own else closed
     for {
-      _ <- if (fault == Fault.OpenDoor) Finished(false) else moveDirectory(own, closed)
+      _ <- if (fault == Fault.OpenDoor) unit else drain(own, closed)
       _ <- each(change.added) { a =>
         content(visible(a)).flatMap(c =>
           if (c.contains(a.content)) move(visible(a), hidden(in, a)) else Finished(false))
@@ -115,7 +115,7 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
       _ <- Program.change("delete canary")(_.delete(canary))
       _ <- if (fault == Fault.OpenDoor) unit
       else Program.change("delete token and directory") { d =>
-        if (d.list(closed).exists(_.forall(_ == "_conflict")) && restore) d.deleteTree(closed)
+        if (d.list(closed).exists(_.forall(restore && _ == "_conflict"))) d.deleteTree(closed)
         else d
       }
     } yield ()
@@ -142,7 +142,19 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
       if (exclusive && d.get(to).isDefined) (d, false)
       else d.rename(from, to).map(_ -> true).getOrElse(d -> false))
 
-  private def moveDirectory(from: String, to: String): Program[Boolean] =
-    step(s"rename directory ${from.split('/').last}")(d =>
-      d.renameDirectory(from, to).map(_ -> true).getOrElse(d -> false))
+  /** Empties a directory into another one and removes it; others may put files into it until then. */
+  private def drain(from: String, to: String): Program[Unit] =
+    look("list own")(_.list(from)).flatMap {
+      case None => unit
+      case Some(names) =>
+        for {
+          _ <- Program.change("make closed")(d =>
+            if (d.directories(folder)) d.makeDirectories(to) else d)
+          _ <- each(names)(n => move(s"$from/$n", s"$to/$n"))
+          removed <- step("remove own")(d =>
+            d.removeDirectory(from).map(_ -> true).getOrElse(d -> false))
+          there <- look("closed there?")(_.directories(to))
+          _ <- if (removed || !there) unit else drain(from, to)
+        } yield ()
+    }
 }

@@ -1,18 +1,11 @@
 package io.sparkzorder.log
 
-import java.io.{File, FileNotFoundException, IOException}
-import java.nio.file.{
-  DirectoryNotEmptyException,
-  FileAlreadyExistsException => NioFileExists,
-  Files,
-  NoSuchFileException
-}
+import java.io.IOException
 
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileAlreadyExistsException, FileContext, FileStatus, FileSystem, Path}
-import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.util.{FileMove, ManyFiles, Paths, RawFiles}
+import io.sparkzorder.table.TokenFile
+import io.sparkzorder.util.{Directories, FileMove, ManyFiles, Paths, RawFiles}
 
 /** How far a committed run is in one folder: where its token lies. */
 private[sparkzorder] sealed trait Stage
@@ -44,23 +37,24 @@ private[sparkzorder] object Stage {
  * Each method may be repeated, and several processes may be in it at once.
  *
  * @param change what the run does to the folder
- * @param suffix of data files, such as `.parquet`
  */
 private[sparkzorder] final class RunFolder(
     state: StateDirectory,
-    run: String,
-    change: FolderChange,
-    suffix: String,
-    conf: Configuration) {
+    record: Record,
+    val change: FolderChange) {
   private val fs = state.fs
 
   val folder: Path = state.folder(change.folder)
-  private val own = Paths.child(folder, RunFolder.directory(run))
-  private val closed = Paths.child(folder, s"${RunFolder.directory(run)}_closed")
-  private val token = Paths.child(folder, RunFolder.tokenName(run, suffix))
+  val own: Path = state.own(change.folder, record.run)
+  val closed: Path = state.closed(change.folder, record.run)
+  private val token = Paths.child(folder, RunFolder.tokenName(record.run, record.suffix))
 
   private def original(r: Replaced) = Paths.child(folder, r.name)
   private def visible(a: Added) = Paths.child(folder, a.name)
+  private def hidden(a: Added) = new Path(own, a.staged)
+
+  // the names that an undo brings back may be used by others meanwhile
+  private val bringsBack = record.kind == Record.Undo
 
   /** Where the token is. It moves in this order, and so it is looked for: none is missed on its way. */
   def stage: Stage =
@@ -70,20 +64,54 @@ private[sparkzorder] final class RunFolder(
     else if (Seq(own, closed).exists(d => exists(new Path(d, RunFolder.Conflict)))) Stage.Conflict
     else Stage.Gone
 
+  /** Where a new file is now, in the order in which it moves. */
+  def find(a: Added): Option[FileStatus] = status(hidden(a)).orElse(status(visible(a)))
+
+  /**
+   * Where a replaced file is now. While somebody looks, a late publisher may hide it, another one may
+   * close the directory, and the file may get its name again.
+   */
+  def find(r: Replaced): Option[FileStatus] =
+    visible(r).orElse(status(new Path(own, r.retained)))
+      .orElse(status(new Path(closed, r.retained))).orElse(visible(r))
+
+  /** A replaced file under its name. */
+  def visible(r: Replaced): Option[FileStatus] = status(original(r)).filter(isSame(_, r))
+
   /** What another program did to an input since the commit, if anything. */
-  def changedInput: Option[String] = first(change.replaced) { r =>
-    val now = status(original(r))
-    if (now.exists(isSame(_, r))) None else whereIs(r, now)
+  def changedInput: Option[String] = {
+    val here = names(folder)
+    first(change.replaced) { r =>
+      if (here.get(r.name).exists(isSame(_, r))) None
+      else {
+        val now = status(original(r))
+        if (now.exists(isSame(_, r))) None else whereIs(r, now.isDefined)
+      }
+    }
   }
 
+  /** A name that an undo brings back and that somebody's file has. */
+  def takenName: Option[String] = if (bringsBack) first(change.added)(taken) else None
+
+  // in this order: once it is visible, it is not hidden any more
+  private def taken(a: Added): Option[String] =
+    if (exists(visible(a)) && exists(hidden(a))) Some(s"a file ${a.name} was written there")
+    else None
+
   /** A new file that is neither in the run's directory nor visible. */
-  def missingNew: Option[String] = first(change.added)(a =>
-    if (exists(new Path(own, a.staged)) || exists(visible(a))) None
-    else Some(s"the new file ${a.name} was removed"))
+  def missingNew: Option[String] = {
+    val here = names(own)
+    first(change.added)(a =>
+      if (here.contains(a.staged) || find(a).isDefined) None
+      else Some(s"the new file ${a.name} was removed"))
+  }
 
   /** True when a new file is visible; then all replaced ones were hidden before. */
-  def isRevealing: Boolean =
-    first(change.added)(a => if (exists(visible(a))) Some(a.name) else None).isDefined
+  def isRevealing: Boolean = {
+    val here = names(folder)
+    change.added.exists(a =>
+      here.contains(a.name) && exists(visible(a)) && !(bringsBack && exists(hidden(a))))
+  }
 
   /** Shows the token: a program that overwrites what it sees takes it away. */
   def showToken(): Unit = {
@@ -91,19 +119,25 @@ private[sparkzorder] final class RunFolder(
   }
 
   /** Hides the replaced files, and looks at each where it arrives. */
-  def retain(): Option[String] = first(change.replaced) { r =>
-    val before = status(original(r))
-    if (before.exists(isSame(_, r))) move(original(r), new Path(own, r.retained))
-    RawFiles.sweepChecksum(fs, original(r))
-    whereIs(r, before)
+  def retain(): Option[String] = {
+    val here = names(folder)
+    ManyFiles.map(change.replaced.filter(r => here.get(r.name).exists(isSame(_, r)))) { r =>
+      move(original(r), new Path(own, r.retained))
+      RawFiles.sweepChecksum(fs, original(r))
+    }
+    val arrived = names(own)
+    first(change.replaced) { r =>
+      if (arrived.get(r.retained).exists(isSame(_, r))) None else whereIs(r, here.contains(r.name))
+    }
   }
 
   /** Gives the new files their names, as long as the token is beside them. */
   def reveal(): Option[String] = first(change.added) { a =>
     if (!exists(token)) Some(overwritten)
     else {
-      move(new Path(own, a.staged), visible(a))
-      if (exists(token)) None else Some(overwritten)
+      val problem = if (bringsBack) taken(a) else None
+      if (problem.isEmpty) move(hidden(a), visible(a))
+      problem.orElse(if (exists(token)) None else Some(overwritten))
     }
   }
 
@@ -111,8 +145,10 @@ private[sparkzorder] final class RunFolder(
    * True when another program removed a new file that was visible, or was about to be. The others stay:
    * old files that came back would double what that program wrote instead.
    */
-  def lacksNew: Boolean =
-    first(change.added)(a => if (exists(visible(a))) None else Some(a.name)).isDefined
+  def lacksNew: Boolean = {
+    val here = names(folder)
+    change.added.exists(a => !here.contains(a.name) && !exists(visible(a)))
+  }
 
   /** Ends the folder as published. False when the token is not beside the data any more. */
   def finish(): Boolean = move(token, new Path(own, RunFolder.Finished))
@@ -133,7 +169,7 @@ private[sparkzorder] final class RunFolder(
    * @param restore whether the replaced files get their names again: nobody has overwritten the folder
    */
   def resolve(restore: Boolean): Unit = {
-    DirectoryDrain.move(fs, own, closed, conf)
+    Directories.drain(fs, own, closed, state.conf)
     ManyFiles.map(change.added) { a =>
       if (status(visible(a)).exists(isOurs(_, a))) move(visible(a), new Path(closed, a.staged))
     }
@@ -142,18 +178,23 @@ private[sparkzorder] final class RunFolder(
         if (!exists(original(r))) move(new Path(closed, r.retained), original(r))
       }
     }
-    ManyFiles.map(change.added)(a => fs.delete(new Path(closed, a.staged), false))
+    // what an undo was to bring back stays
+    if (!bringsBack) ManyFiles.map(change.added)(a => delete(new Path(closed, a.staged)))
     // of a folder whose overwriter has failed half way: it took our directory, and not this
-    fs.delete(token, false)
+    delete(token)
     if (state.files(closed).forall(restore && _.getPath.getName == RunFolder.Conflict)) {
-      fs.delete(new Path(closed, RunFolder.Conflict), false)
-      DirectoryDrain.removeEmpty(fs, closed)
+      delete(new Path(closed, RunFolder.Conflict))
+      Directories.removeEmpty(fs, closed)
     }
     ()
   }
 
+  private def delete(file: Path): Unit = {
+    val _ = fs.delete(file, false)
+  }
+
   /** None when a replaced file is hidden, else what became of it. */
-  private def whereIs(r: Replaced, before: Option[FileStatus]): Option[String] =
+  private def whereIs(r: Replaced, wasThere: Boolean): Option[String] =
     status(new Path(own, r.retained)) match {
       case Some(s) if isSame(s, r) => None
       case Some(_) =>
@@ -161,7 +202,7 @@ private[sparkzorder] final class RunFolder(
         if (!exists(original(r))) move(new Path(own, r.retained), original(r))
         Some(s"the file ${r.name} was overwritten")
       case None =>
-        Some(s"the file ${r.name} was ${if (before.isDefined) "overwritten" else "removed"}")
+        Some(s"the file ${r.name} was ${if (wasThere) "overwritten" else "removed"}")
     }
 
   /** @return false when `from` is not there, or the directory of `to` */
@@ -179,13 +220,15 @@ private[sparkzorder] final class RunFolder(
   private def isSame(s: FileStatus, r: Replaced): Boolean =
     s.getLen == r.length && s.getModificationTime == r.modified
 
-  private def isOurs(s: FileStatus, a: Added): Boolean = s.getLen == a.length
+  private def isOurs(s: FileStatus, a: Added): Boolean =
+    s.getLen == a.length && (a.modified <= 0 || s.getModificationTime == a.modified)
+
+  private def names(directory: Path): Map[String, FileStatus] =
+    state.files(directory).map(s => s.getPath.getName -> s).toMap
 
   private def exists(path: Path): Boolean = status(path).isDefined
 
-  private def status(path: Path): Option[FileStatus] =
-    try Some(fs.getFileStatus(path))
-    catch { case _: FileNotFoundException => None }
+  private def status(path: Path): Option[FileStatus] = state.status(path)
 
   private def overwritten = "it was overwritten or dropped while it was being published"
 }
@@ -198,58 +241,17 @@ private[sparkzorder] object RunFolder {
   /** Directory of a run in a folder. */
   def directory(run: String): String = s"_zorder_$run"
 
+  /** True for the token of a run in its directory. */
+  def isToken(name: String): Boolean = name == Waiting || name == Finished || name == Conflict
+
+  val Retained = "_old_"
+
+  /** Where a file of a run is hidden that it replaces, by its number in the folder. */
+  def retainedName(i: Int): String = s"$Retained$i"
+
+  /** Where a new file is hidden until it is visible. */
+  def newName(file: Int, attempt: Int): String = s"_new_${file}_$attempt"
+
   /** Name of the token while it is beside the data. */
-  def tokenName(run: String, suffix: String): String = s"part-zorder-$run$suffix"
-}
-
-private object DirectoryDrain {
-
-  /**
-   * Moves whatever is in a directory into another one and removes it. Others may put files into it
-   * until it is removed, and none after that, not even one whose rename has found it already.
-   */
-  def move(fs: FileSystem, from: Path, to: Path, conf: Configuration): Unit = {
-    var left = list(fs, from)
-    if (left.isDefined) make(fs, to, conf)
-    while (left.isDefined) {
-      ManyFiles.map(left.get)(s => FileMove.rename(fs, s.getPath, new Path(to, s.getPath.getName)))
-      if (left.get.isEmpty && !fs.exists(to)) left = None
-      else left = if (removeEmpty(fs, from)) None else list(fs, from)
-    }
-  }
-
-  /**
-   * Hadoop's local delete looks whether a directory is empty, and then deletes what is in it by then.
-   *
-   * @return false when something is in it
-   */
-  def removeEmpty(fs: FileSystem, directory: Path): Boolean =
-    try {
-      if (RawFiles.isLocal(fs)) {
-        val _ = Files.deleteIfExists(new File(directory.toUri.getPath).toPath)
-      } else fs.delete(directory, false)
-      true
-    } catch {
-      case _: DirectoryNotEmptyException => false
-      case e: IOException => if (list(fs, directory).exists(_.nonEmpty)) false else throw e
-    }
-
-  /** Makes a directory where its parent is there. */
-  private def make(fs: FileSystem, directory: Path, conf: Configuration): Unit =
-    try {
-      if (RawFiles.isLocal(fs)) {
-        val _ = Files.createDirectory(new File(directory.toUri.getPath).toPath)
-      } else {
-        FileContext.getFileContext(directory.toUri, conf)
-          .mkdir(directory, FsPermission.getDirDefault, false)
-      }
-    } catch {
-      case _: NioFileExists | _: FileAlreadyExistsException => ()
-      case _: NoSuchFileException | _: FileNotFoundException => ()
-    }
-
-  /** None when it is not there. */
-  private def list(fs: FileSystem, directory: Path): Option[Seq[FileStatus]] =
-    try Some(fs.listStatus(directory).toSeq)
-    catch { case _: FileNotFoundException => None }
+  def tokenName(run: String, suffix: String): String = s"${TokenFile.Prefix}$run$suffix"
 }

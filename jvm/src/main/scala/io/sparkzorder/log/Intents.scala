@@ -1,0 +1,56 @@
+package io.sparkzorder.log
+
+import java.io.IOException
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.ManyFiles
+
+/**
+ * What a run is about to do: noted before it makes anything in a folder of the table, and for as long as
+ * it keeps something there. A clean-up looks nowhere else.
+ *
+ * @param folders relative names of the folders in which the run makes a directory
+ * @param undone the run whose files an undo takes
+ */
+final case class Intent(run: String, folders: Seq[String], undone: Option[String] = None)
+
+/** The notes of runs that are under way, died, or keep replaced files: `_zorder/_runs/_<run>`. */
+private[sparkzorder] final class Intents(state: StateDirectory) {
+
+  private def path(run: String): Path = state.intent(run)
+
+  def write(intent: Intent): Unit = {
+    state.create()
+    state.write(path(intent.run), Record.toBytes(intent))
+  }
+
+  /** Runs that have a note. */
+  def runs(): Set[String] = files().map(_.getPath.getName.stripPrefix("_")).toSet
+
+  /** True while nobody has cleaned up after the run. */
+  def holds(run: String): Boolean = state.status(path(run)).isDefined
+
+  def remove(run: String): Unit = {
+    val _ = state.fs.delete(path(run), false)
+  }
+
+  /** The notes, with their files; those that somebody removes meanwhile are left out. */
+  def all(): Seq[(FileStatus, Intent)] =
+    ManyFiles.map(files()) { s =>
+      state.content(s.getPath).map(bytes => s -> parse(s.getPath, bytes))
+    }.flatten
+
+  private def files() = state.files(state.runs)
+    .filter(s => RecordCheck.isRun(s.getPath.getName.stripPrefix("_")))
+
+  private def parse(path: Path, bytes: Array[Byte]): Intent =
+    try {
+      val intent = Record.intent(bytes)
+      if (path.getName != s"_${intent.run}") throw new IOException("it is of another run")
+      intent
+    } catch {
+      case e: IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
+    }
+}

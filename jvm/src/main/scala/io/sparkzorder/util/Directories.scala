@@ -1,0 +1,81 @@
+package io.sparkzorder.util
+
+import java.io.{FileNotFoundException, IOException}
+import java.nio.file.{
+  DirectoryNotEmptyException,
+  FileAlreadyExistsException => NioFileExists,
+  Files,
+  NoSuchFileException
+}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{
+  FileAlreadyExistsException,
+  FileContext,
+  FileStatus,
+  FileSystem,
+  ParentNotDirectoryException,
+  Path
+}
+import org.apache.hadoop.fs.permission.FsPermission
+
+/** Changes of directories that Hadoop's local file system has only in steps. */
+private[sparkzorder] object Directories {
+
+  /** Makes a directory, unless it exists. Its parent is not made. */
+  def make(fs: FileSystem, directory: Path, conf: Configuration): Unit =
+    try {
+      if (RawFiles.isLocal(fs)) {
+        val _ = Files.createDirectory(RawFiles.local(directory))
+      } else {
+        FileContext.getFileContext(directory.toUri, conf)
+          .mkdir(directory, FsPermission.getDirDefault, false)
+      }
+    } catch {
+      case _: NioFileExists | _: FileAlreadyExistsException => ()
+      case _: NoSuchFileException | _: FileNotFoundException | _: ParentNotDirectoryException => ()
+    }
+
+  /**
+   * Moves whatever is in a directory into another one and removes it. Others may put files into it
+   * until it is removed, and none after that, not even one whose rename has found it already.
+   */
+  def drain(fs: FileSystem, from: Path, to: Path, conf: Configuration): Unit = {
+    var left = list(fs, from)
+    if (left.isDefined) {
+      make(fs, to, conf)
+      list(fs, to).foreach(_ => copyBits(fs, from, to))
+    }
+    while (left.isDefined) {
+      ManyFiles.map(left.get)(s => FileMove.rename(fs, s.getPath, new Path(to, s.getPath.getName)))
+      if (removeEmpty(fs, from) || !fs.exists(to)) left = None else left = list(fs, from)
+    }
+  }
+
+  /**
+   * Removes a directory that is empty. Hadoop's local delete looks whether it is, and then deletes
+   * what is in it by then.
+   *
+   * @return false when something is in it
+   */
+  def removeEmpty(fs: FileSystem, directory: Path): Boolean =
+    try {
+      if (RawFiles.isLocal(fs)) {
+        val _ = Files.deleteIfExists(RawFiles.local(directory))
+      } else fs.delete(directory, false)
+      true
+    } catch {
+      case _: DirectoryNotEmptyException => false
+      case e: IOException =>
+        if (list(fs, directory).exists(_.nonEmpty)) false else throw e
+    }
+
+  /** What is in a directory; None when it is not there. */
+  def list(fs: FileSystem, directory: Path): Option[Seq[FileStatus]] =
+    try Some(fs.listStatus(directory).toSeq)
+    catch { case _: FileNotFoundException => None }
+
+  private def copyBits(fs: FileSystem, from: Path, to: Path): Unit =
+    try fs.setPermission(to, new FsPermission(fs.getFileStatus(from).getPermission.toShort))
+    catch { case _: UnsupportedOperationException | _: FileNotFoundException => () }
+}

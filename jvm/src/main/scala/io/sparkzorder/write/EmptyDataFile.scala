@@ -1,0 +1,70 @@
+package io.sparkzorder.write
+
+import java.io.ByteArrayOutputStream
+import java.util.Collections
+
+import scala.collection.JavaConverters._
+
+import org.apache.commons.io.IOUtils
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.orc.{OrcFile, Reader => OrcReader}
+import org.apache.parquet.bytes.BytesUtils
+import org.apache.parquet.format.Util
+import org.apache.parquet.format.converter.ParquetMetadataConverter
+import org.apache.parquet.hadoop.{ParquetFileReader, ParquetFileWriter}
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, FileMetaData, ParquetMetadata}
+import org.apache.parquet.hadoop.util.HadoopInputFile
+
+import io.sparkzorder.table.{DataFormat, OrcFiles, ParquetFiles}
+import io.sparkzorder.util.RawFiles
+
+/** A data file without rows: the token of a run, which readers may meet beside the data. */
+private[sparkzorder] object EmptyDataFile {
+
+  /**
+   * A file with the schema and the key-values of another one.
+   *
+   * @param scratch a path that may be written to; its directory exists
+   */
+  def bytes(like: Path, scratch: Path, format: DataFormat, conf: Configuration): Array[Byte] =
+    format match {
+      case ParquetFiles => parquet(like, conf)
+      case OrcFiles =>
+        val raw = RawFiles.writeRaw(new Configuration(conf))
+        orc(scratch, like, raw)
+        val in = scratch.getFileSystem(raw).open(scratch)
+        try IOUtils.toByteArray(in)
+        finally in.close()
+    }
+
+  /** A footer between two magic words, as Parquet's own writer makes it without row groups. */
+  private def parquet(like: Path, conf: Configuration): Array[Byte] = {
+    val reader = ParquetFileReader.open(HadoopInputFile.fromPath(like, conf))
+    val of =
+      try reader.getFooter.getFileMetaData
+      finally reader.close()
+    val footer = new ParquetMetadata(
+      new FileMetaData(of.getSchema, of.getKeyValueMetaData, of.getCreatedBy),
+      Collections.emptyList[BlockMetaData]())
+    val out = new ByteArrayOutputStream()
+    out.write(ParquetFileWriter.MAGIC)
+    Util.writeFileMetaData(new ParquetMetadataConverter().toParquetMetadata(1, footer), out)
+    BytesUtils.writeIntLittleEndian(out, out.size - ParquetFileWriter.MAGIC.length)
+    out.write(ParquetFileWriter.MAGIC)
+    out.toByteArray
+  }
+
+  private def orc(path: Path, like: Path, conf: Configuration): Unit = {
+    val reader: OrcReader = OrcFile.createReader(like, OrcFile.readerOptions(conf))
+    try {
+      val writer = OrcFile.createWriter(
+        path,
+        OrcFile.writerOptions(conf).setSchema(reader.getSchema)
+          .compress(reader.getCompressionKind).overwrite(true))
+      reader.getMetadataKeys.asScala.foreach(k =>
+        writer.addUserMetadata(k, reader.getMetadataValue(k)))
+      writer.close()
+    } finally reader.close()
+  }
+}
