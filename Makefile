@@ -206,7 +206,7 @@ torture-interleavings: $(environment) ## explore every interleaving of larger sc
 torture-skipping: $(environment) ## the skipping index against Spark alone: 100,000 queries (PAIRS= SEED=)
 	build/sbt 'set spark41 / Test / javaOptions ++= Seq( \
 	    "-Dsparkzorder.test.pairs=$(PAIRS)", "-Dsparkzorder.test.seed=$(SEED)")' \
-	  'spark41/testOnly *SkippingFuzzSuite'
+	  'spark41/testOnly *SkippingFuzzSuite *StarFuzzSuite *ColumnFunctionsSuite'
 
 .PHONY: lint
 lint: $(environment) ## formatting, style and types

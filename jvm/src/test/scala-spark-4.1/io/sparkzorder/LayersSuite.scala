@@ -78,6 +78,7 @@ object LayersSuite {
     "log",
     "log.snapshot",
     "index",
+    "skipping.values",
     "skipping.predicate",
     "skipping.scan",
     "skipping.dynamic",

@@ -4,6 +4,7 @@ import scala.util.Random
 
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -30,7 +31,10 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn]) {
   private def leaf(): Expression = {
     val c = columns(random.nextInt(columns.size))
     val a = attribute(c)
-    random.nextInt(14) match {
+    random.nextInt(20) match {
+      case 14 | 15 | 16 | 17 => ordered(a, c)
+      case 18 => cases(a, c)
+      case 19 => rows(a, c)
       case 0 => IsNull(a)
       case 1 => IsNotNull(a)
       case 2 => in(a, c)
@@ -90,6 +94,46 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn]) {
     case _ => compare(Coalesce(Seq(a, c.literal(random))), c.literal(random))
   }
 
+  /** A function that keeps the order of values, of the column and of a value. */
+  private def ordered(a: Expression, c: RandomColumn): Expression = {
+    val functions = RandomPredicate.functions(c.dataType)
+    if (functions.isEmpty) special(a, c)
+    else {
+      val call = CatalystSqlParser.parseExpression(functions(random.nextInt(functions.size)))
+      def of(e: Expression) = call.transform { case UnresolvedAttribute(Seq("x")) => e }
+      random.nextInt(8) match {
+        case 0 => In(of(a), Seq.fill(random.nextInt(4) + 1)(of(c.literal(random))))
+        case 1 => EqualNullSafe(of(a), of(c.literal(random)))
+        case 2 => if (random.nextBoolean()) IsNull(of(a)) else IsNotNull(of(a))
+        case _ => compare(of(a), of(c.literal(random)))
+      }
+    }
+  }
+
+  /** Conditions inside a comparison. */
+  private def cases(a: Expression, c: RandomColumn): Expression = {
+    val (first, second) = (compare(a, c.literal(random)), leaf())
+    random.nextInt(4) match {
+      case 0 =>
+        val value = CaseWhen(Seq(first -> Literal("a"), second -> Literal("b")), Literal("c"))
+        compare(value, Literal(if (random.nextBoolean()) "b" else "c"))
+      case 1 => compare(If(second, a, c.literal(random)), c.literal(random))
+      case 2 => compare(Coalesce(Seq(a, c.literal(random))), c.literal(random))
+      case _ => EqualNullSafe(first, Literal(random.nextBoolean()))
+    }
+  }
+
+  /** Rows of values of two columns. */
+  private def rows(a: Expression, c: RandomColumn): Expression = {
+    val other = columns(random.nextInt(columns.size))
+    def row(l: Expression, r: Expression) =
+      CreateNamedStruct(Seq(Literal("l"), l, Literal("r"), r))
+    val n = if (random.nextInt(4) == 0) 14 else random.nextInt(3) + 1
+    val list = Seq.fill(n)(row(c.literal(random), other.literal(random)))
+    if (random.nextInt(4) == 0) Not(In(row(a, attribute(other)), list))
+    else In(row(a, attribute(other)), list)
+  }
+
   private def in(a: Expression, c: RandomColumn): Expression = {
     // more than ten become a set
     val n = if (random.nextInt(3) == 0) 14 else random.nextInt(4) + 1
@@ -124,6 +168,8 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn]) {
         case 3 => compare(Cast(a, FloatType), Literal(value.toFloat))
         case _ => compare(Add(Cast(a, LongType), Literal(1L)), Literal(value))
       }
+    case DoubleType => if (random.nextBoolean()) IsNaN(a) else Not(IsNaN(a))
+    case FloatType if random.nextInt(3) == 0 => IsNaN(a)
     case FloatType =>
       val value = c.literal(random).value.asInstanceOf[Float].toDouble
       compare(Cast(a, DoubleType), Literal(Math.nextUp(value)))
@@ -142,7 +188,14 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn]) {
     val text = c.literal(random).value.asInstanceOf[UTF8String].toString
     val from = text.take(random.nextInt(text.length + 1))
     val plain = from.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    random.nextInt(8) match {
+    random.nextInt(11) match {
+      case 8 => RLike(
+          a,
+          Literal("^" + from.replaceAll(
+            "([^\\p{L}\\p{N} /:])",
+            "\\\\$1") + (if (random.nextBoolean()) ".*" else "?")))
+      case 9 => LikeAny(a, Seq(plain + "%", "x%").map(UTF8String.fromString))
+      case 10 => NotLikeAll(a, Seq(plain + "%", "a_").map(UTF8String.fromString))
       case 0 => StartsWith(a, Literal(from))
       case 1 => Not(StartsWith(a, Literal(from)))
       case 2 => Like(a, Literal(plain + "%"), '\\')
@@ -152,5 +205,58 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn]) {
       case 6 => Contains(a, Literal(from))
       case _ => compare(Cast(a, IntegerType), Literal(12))
     }
+  }
+}
+
+object RandomPredicate {
+
+  /** Functions of `x` that keep or reverse the order of its values, and some that do in parts. */
+  def functions(t: DataType): Seq[String] = t match {
+    case ByteType | ShortType | IntegerType | LongType => Seq(
+        "x + 1",
+        "x - 7",
+        "3 - x",
+        "-x",
+        "x * 2",
+        "x * -1",
+        "x / 3",
+        "x div 2",
+        "cast(x as double)",
+        "cast(x as int)",
+        "cast(x as float)",
+        "cast(x as bigint) + 100",
+        "cast(x as decimal(12,2))")
+    case FloatType | DoubleType =>
+      Seq("x + 1.5D", "x * -2D", "x / 4", "floor(x)", "cast(x as float)", "1D - x")
+    case _: DecimalType => Seq("x + 1", "floor(x)", "cast(x as double)", "x * 2", "-x")
+    case DateType => Seq(
+        "year(x)",
+        "month(x)",
+        "quarter(x)",
+        "dayofweek(x)",
+        "trunc(x, 'MM')",
+        "date_add(x, 3)",
+        "cast(x as timestamp)",
+        "cast(x as string)",
+        "datediff(x, date'2000-01-01')",
+        "last_day(x)",
+        "add_months(x, 5)",
+        "date_format(x, 'yyyy-MM')")
+    case TimestampType | TimestampNTZType => Seq(
+        "cast(x as date)",
+        "year(x)",
+        "month(x)",
+        "date_trunc('DAY', x)",
+        "date_trunc('HOUR', x)",
+        "date_trunc('MONTH', x)",
+        "cast(x as string)",
+        "x + interval 1 day",
+        "x - interval 90 minutes",
+        "date_format(x, 'yyyy-MM-dd')",
+        "cast(x as timestamp)",
+        "substring(cast(x as string), 1, 13)",
+        "trunc(x, 'YEAR')")
+    case StringType => Seq("substring(x, 1, 3)", "left(x, 12)", "substring(x, 0, 1)")
+    case _ => Nil
   }
 }

@@ -12,7 +12,6 @@ import io.sparkzorder.index.{
   Int96Leaf,
   IntegerLeaf,
   LeafType,
-  LongStats,
   Sized,
   StatValues,
   StringLeaf,
@@ -49,14 +48,6 @@ private[sparkzorder] final class ColumnDomains(
     def bit(words: Array[Long], value: Int) = if ((words(i >> 6) >>> i & 1L) != 0) value else 0
     bit(bounded, ColumnDomains.Bounded) | bit(noNulls, ColumnDomains.NoNulls) |
       bit(noValues, ColumnDomains.NoValues) | bit(noNaN, ColumnDomains.NoNaN)
-  }
-
-  /** The bounds mapped by `f`, which must not reverse the order of any two values. */
-  def map(f: Long => Long): ColumnDomains = (min, max) match {
-    case (LongStats(a), LongStats(b)) =>
-      val (low, high) = (LongStats(a.map(f)), LongStats(b.map(f)))
-      new ColumnDomains(count, bounded, noNulls, noValues, noNaN, low, high, blockWords)
-    case _ => this
   }
 
   /** The least min and the greatest max of all files, without NaN; None for bounds in bytes. */

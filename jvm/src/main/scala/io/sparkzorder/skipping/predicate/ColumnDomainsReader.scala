@@ -18,6 +18,7 @@ import io.sparkzorder.index.{
   NoStats,
   StatValues
 }
+import io.sparkzorder.skipping.values.ComparisonDomain
 
 /**
  * A leaf column of the table that a query reads.

@@ -102,26 +102,37 @@ private[sparkzorder] object FileTest {
     words
   }
 
+  /** More disjuncts on several columns than these are joined to fewer, coarser tests. */
+  val MaxDisjuncts = 64
+
   /**
    * A conjunction. Unknown tests are left out, because the known tests alone decide what is pruned.
    */
-  def and(tests: Seq[FileTest]): FileTest =
-    if (tests.contains(Never)) Never
+  def and(tests: Seq[FileTest]): FileTest = {
+    val known = tests.filterNot(_.isInstanceOf[Unknown])
+    if (known.isEmpty) tests.head
     else {
-      tests.filterNot(_.isInstanceOf[Unknown]) match {
-        case Seq() => tests.head
+      MergedTests.and(known.flatMap {
+        case AllOf(inner) => inner
+        case other => Seq(other)
+      }) match {
+        case some if some.contains(Never) => Never
         case Seq(one) => one
-        case known => AllOf(known)
+        case some => AllOf(some)
       }
     }
+  }
 
   /** A disjunction; one unknown part makes all of it unknown. */
   def or(tests: Seq[FileTest]): FileTest =
     tests.find(_.isInstanceOf[Unknown]).getOrElse {
-      tests.filterNot(_ == Never) match {
+      MergedTests.or(tests.filterNot(_ == Never).flatMap {
+        case AnyOf(inner) => inner
+        case other => Seq(other)
+      }) match {
         case Seq() => Never
         case Seq(one) => one
-        case possible => AnyOf(possible)
+        case some => some.find(_.isInstanceOf[Unknown]).getOrElse(AnyOf(some))
       }
     }
 }

@@ -11,13 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Predica
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.index.{
-  ColumnChoice,
-  FooterEntries,
-  IndexContent,
-  LeafColumns,
-  LoadedIndex
-}
+import io.sparkzorder.index.{ColumnChoice, FooterEntries, IndexContent, LeafColumns, LoadedIndex}
 import io.sparkzorder.table.stats.ScannedFile
 
 /**

@@ -3,6 +3,7 @@ package io.sparkzorder.skipping.predicate
 import java.lang.Long.numberOfTrailingZeros
 
 import io.sparkzorder.index.{ByteStats, ByteValues, LongStats, StatValues}
+import io.sparkzorder.skipping.values.{ByteIntervals, ComparisonDomain, Intervals, LongIntervals}
 
 /**
  * A predicate that holds for the values in some intervals.
@@ -56,7 +57,8 @@ private[sparkzorder] object IntervalTest {
         if (i == lows.length || lows(i) > b.greatestMax(block)) ColumnTest.NoFile
         else {
           val j = intervals.firstFrom(b.greatestMin(block))
-          if (j < lows.length && lows(j) <= b.leastMax(block)) ColumnTest.EveryFile else ColumnTest.SomeFiles
+          if (j < lows.length && lows(j) <= b.leastMax(block)) ColumnTest.EveryFile
+          else ColumnTest.SomeFiles
         }
       case _ => ColumnTest.SomeFiles
     }

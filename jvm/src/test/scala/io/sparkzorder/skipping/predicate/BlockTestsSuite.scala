@@ -6,6 +6,13 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.sparkzorder.RandomInputs
 import io.sparkzorder.index.{ByteStats, ByteValues, LongStats, NoStats}
+import io.sparkzorder.skipping.values.{
+  ByteEnd,
+  ByteIntervals,
+  ComparisonDomain,
+  Intervals,
+  LongIntervals
+}
 
 /**
  * Tests of whole bitmaps against a look at each file alone, for numbers of files around the edges of

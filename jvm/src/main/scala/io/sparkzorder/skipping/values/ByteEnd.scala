@@ -1,4 +1,4 @@
-package io.sparkzorder.skipping.predicate
+package io.sparkzorder.skipping.values
 
 import io.sparkzorder.index.ByteValues
 

@@ -1,4 +1,4 @@
-package io.sparkzorder.skipping.predicate
+package io.sparkzorder.skipping.values
 
 import scala.util.Try
 

@@ -1,4 +1,4 @@
-package io.sparkzorder.skipping.predicate
+package io.sparkzorder.skipping.values
 
 import java.util.Arrays
 
@@ -36,7 +36,7 @@ private[sparkzorder] sealed trait Intervals {
  * @param lows least value of each interval, ascending
  * @param highs greatest value of each interval, included, ascending
  */
-private[sparkzorder] final class LongIntervals private[predicate] (
+private[sparkzorder] final class LongIntervals private[values] (
     val lows: Array[Long],
     val highs: Array[Long])
     extends Intervals {
@@ -83,7 +83,7 @@ private[sparkzorder] final class LongIntervals private[predicate] (
 }
 
 /** Intervals of byte strings. The first may begin, and the last may end, without a bound. */
-private[sparkzorder] final class ByteIntervals private[predicate] (
+private[sparkzorder] final class ByteIntervals private[values] (
     val lows: Array[ByteEnd],
     val highs: Array[ByteEnd])
     extends Intervals {

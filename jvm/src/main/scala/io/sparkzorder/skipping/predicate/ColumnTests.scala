@@ -1,0 +1,166 @@
+package io.sparkzorder.skipping.predicate
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.skipping.values.{
+  BytesDomain,
+  BytesPosition,
+  Comparison,
+  ComparisonDomain,
+  Intervals,
+  LikePattern,
+  LiteralPosition,
+  LongPosition,
+  Reals,
+  WholeNumbers,
+  WideDecimals
+}
+
+/** The tests of single predicates, as the table of [[PredicateCompiler]] has them. */
+private[predicate] final class ColumnTests(columns: TableColumns, domains: ColumnDomainsReader) {
+
+  /** IS NULL or IS NOT NULL of a column or of functions of it. */
+  def nulls(e: Expression, isNull: Boolean): FileTest = known {
+    columns.find(e).left.flatMap { reason =>
+      // a function can be NULL although the column is not, but not the other way round
+      Operand.of(e, columns)
+        .filterOrElse(o => !isNull || o.functions.isEmpty, reason).map(_.column)
+    }.flatMap(c => domains(c)).map(new NullTest(_, isNull))
+  }
+
+  def equal(e: Expression, value: Any, t: DataType, negated: Boolean): FileTest =
+    if (value == null) Never else in(e, Seq(value), t, negated, nullsToo = false)
+
+  /** A NULL in the list means that NOT IN is true for no row. */
+  def inList(e: Expression, values: Seq[Any], t: DataType, negated: Boolean): FileTest = {
+    val present = values.filter(_ != null)
+    // an IN without values is false for every row, even where the column is NULL
+    if (values.isEmpty) Unknown("IN without values")
+    else if ((negated && present.size < values.size) || (!negated && present.isEmpty)) Never
+    else in(e, present, t, negated, nullsToo = false)
+  }
+
+  /** @param nullsToo a row also matches where the column is NULL */
+  def in(
+      e: Expression,
+      values: Seq[Any],
+      t: DataType,
+      negated: Boolean,
+      nullsToo: Boolean): FileTest = known {
+    for {
+      operand <- operandFor(e, t)
+      positions <- allPositions(values, operand)
+      // a literal between two values of the column equals none of them
+      equal = positions.filter(_.isExact)
+      intervals = operand.domain match {
+        case WholeNumbers(_) | Reals =>
+          Intervals.ofLongs(equal.collect { case p: LongPosition => p.low })
+        case BytesDomain | WideDecimals(_) =>
+          Intervals.ofBytes(equal.collect { case p: BytesPosition => p.low })
+      }
+      test <- test(operand, if (negated) intervals.complement else intervals, nullsToo)
+    } yield test
+  }
+
+  def compare(
+      e: Expression,
+      comparison: Comparison,
+      value: Any,
+      t: DataType,
+      negated: Boolean): FileTest =
+    if (value == null) Never
+    else known {
+      for {
+        operand <- operandFor(e, t)
+        positions <- allPositions(Seq(value), operand)
+        wanted = if (negated) comparison.negated else comparison
+        test <- test(operand, wanted.intervals(positions.head))
+      } yield test
+    }
+
+  /** A comparison of two columns. */
+  def pair(c: BinaryComparison, negated: Boolean): FileTest = known {
+    for {
+      left <- plain(c, c.left)
+      right <- plain(c, c.right)
+      _ <- Either.cond(
+        left.domain == right.domain && left.compared == right.compared,
+        (),
+        s"a comparison of ${c.left.dataType.sql} with ${c.right.dataType.sql}")
+      relation <- PairRelation.of(c, negated).toRight(TableColumns.kind(c))
+      a <- domains(left.column)
+      b <- domains(right.column)
+    } yield new PairTest(a, b, relation, hasNaN = left.domain == Reals)
+  }
+
+  private def plain(c: Expression, e: Expression): Either[String, Operand] =
+    Operand.of(e, columns).filterOrElse(
+      _.functions.isEmpty,
+      s"the comparison of a column with ${TableColumns.kind(e)}").left.map(reason =>
+      if (e.references.isEmpty) TableColumns.kind(c) else reason)
+
+  /** isnan, which is false for NULL. */
+  def nan(e: Expression, negated: Boolean): FileTest = known {
+    for {
+      operand <- Operand.of(e, columns)
+      _ <- Either.cond(operand.domain == Reals, (), s"isnan of ${operand.compared.sql}")
+      intervals = Intervals.between(ComparisonDomain.NaN, ComparisonDomain.NaN)
+      test <- test(operand, if (negated) intervals.complement else intervals, ofNulls = negated)
+    } yield test
+  }
+
+  def startsWith(e: Expression, prefix: UTF8String, t: DataType, negated: Boolean): FileTest =
+    known {
+      for {
+        operand <- operandFor(e, t)
+        _ <- Either.cond(operand.domain == BytesDomain, (), s"the type ${t.sql}")
+        intervals = Intervals.ofPrefix(prefix.getBytes)
+        test <- test(operand, if (negated) intervals.complement else intervals)
+      } yield test
+    }
+
+  /** What a pattern says of the beginning of a text. */
+  def text(e: Expression, pattern: LikePattern, t: DataType, negated: Boolean): FileTest = {
+    val beginning = UTF8String.fromString(pattern.text)
+    pattern.extent match {
+      case LikePattern.Whole => equal(e, beginning, t, negated)
+      case LikePattern.Part if negated =>
+        Unknown("NOT of a pattern that asks for more than a prefix")
+      case _ => startsWith(e, beginning, t, negated)
+    }
+  }
+
+  private def test(
+      operand: Operand,
+      results: Intervals,
+      ofNulls: Boolean = false): Either[String, FileTest] =
+    for {
+      column <- domains(operand.column)
+      values <- operand.valuesFor(results, column)
+    } yield {
+      val hasNaN = ComparisonDomain.of(operand.column.dataType).contains(Reals)
+      IntervalTest(column, values, hasNaN, ofNulls)
+    }
+
+  private def operandFor(e: Expression, literal: DataType): Either[String, Operand] =
+    Operand.of(e, columns).flatMap { o =>
+      Either.cond(
+        o.compared == literal,
+        o,
+        s"a comparison of ${o.compared.sql} with ${literal.sql}")
+    }
+
+  private def allPositions(
+      values: Seq[Any],
+      operand: Operand): Either[String, Seq[LiteralPosition]] = {
+    val positions = values.flatMap(LiteralPosition.of(_, operand.domain))
+    Either.cond(
+      positions.size == values.size,
+      positions,
+      s"a value outside the range of ${operand.column.name}")
+  }
+
+  private def known(test: Either[String, FileTest]): FileTest = test.fold(Unknown(_), identity)
+}

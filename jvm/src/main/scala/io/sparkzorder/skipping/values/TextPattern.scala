@@ -1,0 +1,81 @@
+package io.sparkzorder.skipping.values
+
+/**
+ * What a LIKE pattern says of the beginning of the texts that match it.
+ *
+ * @param text the beginning that all these texts share
+ * @param extent what the pattern says of the rest
+ */
+private[sparkzorder] final case class LikePattern(text: String, extent: LikePattern.Extent)
+
+private[sparkzorder] object LikePattern {
+  sealed trait Extent
+
+  /** Only the text itself matches. */
+  case object Whole extends Extent
+
+  /** Every text with this beginning matches. */
+  case object Beginning extends Extent
+
+  /** A matching text has this beginning and meets further conditions. */
+  case object Part extends Extent
+
+  /**
+   * None for patterns that Spark rejects, and for patterns that do not fix the beginning of a text.
+   */
+  def of(pattern: String, escape: Char): Option[LikePattern] = {
+    val text = new StringBuilder
+    var i = 0
+    var isLegal = true
+    def isWildcard(c: Char) = c == '%' || c == '_'
+    while (i < pattern.length && isLegal && !(isWildcard(pattern(i)) && pattern(i) != escape)) {
+      if (pattern(i) == escape) {
+        // only a wildcard or the escape character itself may follow
+        isLegal = i + 1 < pattern.length &&
+          (isWildcard(pattern(i + 1)) || pattern(i + 1) == escape)
+        if (isLegal) text += pattern(i + 1)
+        i += 2
+      } else {
+        text += pattern(i)
+        i += 1
+      }
+    }
+    val rest = if (i < pattern.length) pattern.substring(i) else ""
+    val extent =
+      if (rest.isEmpty) Whole else if (rest == "%") Beginning else Part
+    // Spark decodes bytes that are not valid UTF-8 to this character, so the pattern may have had
+    // other bytes in its place
+    val usable = isLegal && text.indexOf("\uFFFD") < 0 && (text.nonEmpty || extent == Whole)
+    if (usable) Some(LikePattern(text.toString, extent)) else None
+  }
+}
+
+/** What a regular expression says of the beginning of the texts in which it is found. */
+private[sparkzorder] object RegexPattern {
+  private val special = "\\^$.|?*+()[]{}".toSet
+  private val repetitions = "?*{".toSet
+
+  /** None unless every such text begins with letters that the expression names after `^`. */
+  def of(pattern: String): Option[LikePattern] =
+    if (!pattern.startsWith("^") || pattern.contains('|') || pattern.contains('\uFFFD')) None
+    else {
+      val text = new StringBuilder
+      var i = 1
+      var last = 0
+      def isEscaped = pattern(i) == '\\' && i + 1 < pattern.length &&
+        pattern(i + 1) < 128 && !pattern(i + 1).isLetterOrDigit
+      while (i < pattern.length && (!special(pattern(i)) || isEscaped)) {
+        if (pattern(i) == '\\') i += 1
+        last = text.length
+        // a character outside the first 65,536 is two here, and is repeated as a whole
+        val character = pattern.codePointAt(i)
+        text.append(new String(Character.toChars(character)))
+        i += Character.charCount(character)
+      }
+      // this may repeat the last character no time
+      val isOptional = i < pattern.length && repetitions(pattern(i))
+      if (isOptional) text.setLength(last)
+      val extent = if (i == pattern.length) LikePattern.Beginning else LikePattern.Part
+      if (text.isEmpty) None else Some(LikePattern(text.toString, extent))
+    }
+}
