@@ -56,7 +56,8 @@ private[sparkzorder] object IntervalTest {
         if (i == lows.length || lows(i) > b.greatestMax(block)) ColumnTest.NoFile
         else {
           val j = intervals.firstFrom(b.greatestMin(block))
-          if (j < lows.length && lows(j) <= b.leastMax(block)) ColumnTest.EveryFile else ColumnTest.SomeFiles
+          if (j < lows.length && lows(j) <= b.leastMax(block)) ColumnTest.EveryFile
+          else ColumnTest.SomeFiles
         }
       case _ => ColumnTest.SomeFiles
     }
