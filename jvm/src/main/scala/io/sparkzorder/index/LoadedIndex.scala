@@ -99,14 +99,14 @@ private[index] object CacheKey {
 }
 
 /**
- * Loaded parts of indexes, shared by all sessions. The cache drops the least recently used part
- * first.
+ * Loaded parts of indexes, shared by all sessions. If the parts that queries use do not fit, some
+ * of them stay and the others are loaded for each query.
  */
 object IndexCache {
   private val Header = -2
   private[index] val Files = -1
 
-  private val parts = new WeightedCache[CacheKey, Sized](_.bytes)
+  private val parts = new WeightedCache[CacheKey, Sized](_.bytes, resists = true)
 
   /**
    * Returns a part of an index, and loads the part if the cache does not hold it.

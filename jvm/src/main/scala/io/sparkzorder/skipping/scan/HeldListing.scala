@@ -26,7 +26,7 @@ import io.sparkzorder.util.WeakIdentityMap
  * @param held the listing that Spark holds and the positions of the directories that were chosen
  *   from it; None if the files are not those of such a listing
  */
-private[scan] final class ScanListing private (
+private[skipping] final class ScanListing private (
     val held: Option[(HeldListing, Array[Int])],
     others: Seq[PartitionDirectory]) {
 
@@ -35,18 +35,18 @@ private[scan] final class ScanListing private (
     held.fold(others) { case (all, chosen) => chosen.toSeq.map(all.directories(_).toSpark) }
 }
 
-private[scan] object ScanListing {
+private[skipping] object ScanListing {
   def of(directories: Seq[PartitionDirectory]): ScanListing = new ScanListing(None, directories)
   def of(held: HeldListing, chosen: Array[Int]): ScanListing =
     new ScanListing(Some((held, chosen)), Nil)
 }
 
 /** The files of a partition, or of a whole relation without partitions. */
-private[scan] final case class ListedDirectory(values: InternalRow, files: Array[FileStatus]) {
+private[skipping] final case class ListedDirectory(values: InternalRow, files: Array[FileStatus]) {
   def toSpark: PartitionDirectory = PartitionDirectory(values, files)
 }
 
-private[scan] object ListedDirectory {
+private[skipping] object ListedDirectory {
   def of(d: PartitionDirectory): ListedDirectory =
     ListedDirectory(d.values, d.files.iterator.map(_.fileStatus).toArray)
 }
@@ -58,7 +58,7 @@ private[scan] object ListedDirectory {
  *
  * @param leaves the object in which Spark keeps the listing; a refresh makes another one
  */
-private[scan] final class HeldListing private (
+private[skipping] final class HeldListing private (
     leaves: AnyRef,
     val directories: IndexedSeq[ListedDirectory]) {
 
@@ -110,7 +110,7 @@ private[scan] final class HeldListing private (
   }
 }
 
-private[scan] object HeldListing {
+private[skipping] object HeldListing {
   private val MaxIndexes = 8
   private val listings = new WeakIdentityMap[InMemoryFileIndex, HeldListing]
 

@@ -38,7 +38,7 @@ object PrunedListing {
     }
 
   /** @param pruner None when every file is read */
-  private[scan] def of(listing: ScanListing, pruner: Option[FilePruner]): PrunedListing = {
+  private[skipping] def of(listing: ScanListing, pruner: Option[FilePruner]): PrunedListing = {
     val ofHeld = for {
       (held, chosen) <- listing.held
       p <- pruner
