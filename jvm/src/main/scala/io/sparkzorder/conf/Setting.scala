@@ -71,6 +71,22 @@ object Setting {
       Some(JavaUtils.byteStringAsBytes(s)).filter(_ > 0)
     }
 
+  /** A number of bytes, also as a share of the greatest heap that the JVM may use. */
+  def memory(key: String, default: String, doc: String, scopes: Set[Scope]): Setting[Long] =
+    make(
+      key,
+      Some(default),
+      doc,
+      "a positive size such as 256m, or a share of the heap such as 10%",
+      scopes) {
+      case share(percent) =>
+        Some(percent.toDouble).filter(p => p > 0 && p <= 100)
+          .map(p => math.max(1L, (Runtime.getRuntime.maxMemory * (p / 100)).toLong))
+      case s => Some(JavaUtils.byteStringAsBytes(s)).filter(_ > 0)
+    }
+
+  private val share = "(\\d+(?:\\.\\d+)?)\\s*%".r
+
   def millis(key: String, default: String, doc: String, scopes: Set[Scope]): Setting[Long] =
     make(key, Some(default), doc, "a duration such as 24h or 7d", scopes) { s =>
       Some(JavaUtils.timeStringAs(s, TimeUnit.MILLISECONDS)).filter(_ >= 0)

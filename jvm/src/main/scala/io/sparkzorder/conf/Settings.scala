@@ -99,7 +99,11 @@ object Settings {
       Set(Session))
 
   val SkippingCacheSize: Setting[Long] =
-    bytes("skipping.cacheSize", "256m", "Maximum memory for loaded skipping indexes.", Set(Session))
+    memory(
+      "skipping.cacheSize",
+      "10%",
+      "Maximum memory for loaded skipping indexes: a size, or a share of the driver's heap.",
+      Set(Session))
 
   val all: Seq[Setting[_]] = Seq(
     Enabled,

@@ -45,10 +45,11 @@ final class LoadedIndex(
 
   override def table: FileTable = files.table
 
-  override def column(number: Int): ColumnValues =
-    IndexCache(
-      CacheKey.of(generation, number),
-      cacheSize)(new LoadedColumn(reader.column(number))).values
+  /** Equal for two objects exactly if they have the same files as the same entries. */
+  def identity: AnyRef = CacheKey.of(generation, IndexCache.Files)
+
+  /** Reads the column. Queries keep what they make of it, see [[derived]]. */
+  override def column(number: Int): ColumnValues = reader.column(number)
 
   override def derived[T <: Sized](number: Int, name: String)(make: => T): T =
     IndexCache(CacheKey.of(generation, number, name), cacheSize)(make)
@@ -60,10 +61,6 @@ private final class LoadedHeader(header: IndexHeader) extends Sized {
   val shapes: IndexedSeq[LeafColumns] = header.shapes.map(LeafColumns(_)).toIndexedSeq
   override def bytes: Long =
     1000L + 200L * header.columns.size + 100L * header.shapes.map(_.size.toLong).sum
-}
-
-private final class LoadedColumn(val values: ColumnValues) extends Sized {
-  override def bytes: Long = values.bytes
 }
 
 /** A part of an index that the cache holds, with its size. */
@@ -102,14 +99,14 @@ private[index] object CacheKey {
 }
 
 /**
- * Loaded parts of indexes, shared by all sessions. The cache drops the least recently used part
- * first.
+ * Loaded parts of indexes, shared by all sessions. If the parts that queries use do not fit, some
+ * of them stay and the others are loaded for each query.
  */
 object IndexCache {
   private val Header = -2
   private[index] val Files = -1
 
-  private val parts = new WeightedCache[CacheKey, Sized](_.bytes)
+  private val parts = new WeightedCache[CacheKey, Sized](_.bytes, resists = true)
 
   /**
    * Returns a part of an index, and loads the part if the cache does not hold it.

@@ -1,6 +1,5 @@
 package io.sparkzorder.index
 
-import java.lang.ref.WeakReference
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Objects
 
@@ -32,17 +31,22 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
     made
   }
 
-  // The memory of `known` is counted from the start, although `known` is made later.
-  override def bytes: Long =
-    table.bytes + 4L * slots.length + KnownFiles.BytesOfFile * table.size
+  override def bytes: Long = table.bytes + 4L * slots.length
 
-  private lazy val known = new KnownFiles(this)
+  /** A walk through one listing, from file to file; for one thread. */
+  final class Walk private[PathLookup] () {
+    private var next = 0
 
-  /**
-   * Starts a walk that finds the files of a listing one after the other. Only one thread may use a
-   * walk.
-   */
-  def walk(): KnownFiles#Walk = known.walk()
+    /** Finds a file as [[indexOf]] does. */
+    def find(file: FileStatus): Int = {
+      val found = indexOf(file, next)
+      if (found >= 0) next = found + 1
+      found
+    }
+  }
+
+  /** Starts a walk that finds the files of a listing one after the other. */
+  def walk(): Walk = new Walk
 
   /**
    * @return the position of a listed file in the index; -1 if the index has no entry for the file,
@@ -98,59 +102,4 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
     val h = XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + from, length, 42L)
     (h ^ (h >>> 32)).toInt
   }
-}
-
-/**
- * Remembers which entry of an index belongs to which file of a listing. If Spark holds a listing,
- * it hands out the same FileStatus objects to every query. So a file that was found by its path
- * once is found by the identity of its object from then on, without a look at its path. The objects
- * belong to Spark, so they are held by weak references.
- *
- * Queries share this object without locks. A reference is put only at the entry that was found for
- * its file, so every reference is right, whichever thread wrote it. A lost reference costs one more
- * look-up by path.
- */
-final class KnownFiles private[index] (lookup: PathLookup) {
-  private val size = lookup.table.size
-  private val files = new Array[WeakReference[FileStatus]](size)
-  // the entry that came next in a listing: position 0 holds the first entry, position i + 1 the
-  // entry after entry i
-  private val following = Array.range(0, size + 1)
-
-  /** A walk through one listing, from file to file; for one thread. */
-  final class Walk private[KnownFiles] () {
-    private var last = -1
-
-    /**
-     * @return the position of the file in the index; -1 if the index has no entry for the file, or
-     *   an entry with another length or modification time
-     */
-    def find(file: FileStatus): Int = {
-      val guess = following(last + 1)
-      val known = if (guess < size) files(guess) else null
-      if (known != null && (known.get eq file)) {
-        last = guess
-        guess
-      } else {
-        val found = lookup.indexOf(file, guess)
-        if (found >= 0) {
-          files(found) = new WeakReference(file)
-          following(last + 1) = found
-          last = found
-        }
-        found
-      }
-    }
-  }
-
-  def walk(): Walk = new Walk
-}
-
-private[index] object KnownFiles {
-
-  /**
-   * Bytes of memory for each file: its elements of `files` and `following`, and the weak reference
-   * object.
-   */
-  val BytesOfFile = 40L
 }

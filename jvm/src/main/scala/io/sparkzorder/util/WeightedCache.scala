@@ -2,9 +2,16 @@ package io.sparkzorder.util
 
 import java.util.LinkedHashMap
 
+import scala.collection.JavaConverters._
+
 /**
- * Values in memory up to a total weight; the least recently used go first. Values do not expire, so
- * a key must change whenever its value changes.
+ * Values in memory up to a total weight. Values do not expire, so a key must change whenever its
+ * value changes.
+ *
+ * Where room is needed, the least recently used values go first. A cache that `resists` lets a value
+ * in only for values that were not used since its own last use but one. If all values that are
+ * used in turn do not fit, those that are there stay, and the others are loaded each time. Else each
+ * of them would push out the one that is needed next.
  *
  * Safe for threads. A value is loaded once, outside the lock: other threads that ask for it wait,
  * and those that ask for other values do not. The caches of Guava and Caffeine fix their limit when
@@ -12,16 +19,24 @@ import java.util.LinkedHashMap
  *
  * @param weigh the weight of a value, positive
  */
-private[sparkzorder] final class WeightedCache[K <: AnyRef, V](weigh: V => Long) {
+private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
+    weigh: V => Long,
+    resists: Boolean = false) {
 
-  private final class Slot(load: () => V) {
+  /** @param previous when the key was used before, in uses of the cache */
+  private final class Slot(load: () => V, val previous: Long) {
     lazy val value: V = load()
+    var used: Long = uses
     // unknown while the value is being loaded
     var weight: Long = -1L
   }
 
   private val slots = new LinkedHashMap[K, Slot](16, 0.75f, true)
   private var total = 0L
+  private var uses = 0L
+
+  // also of keys whose values are not kept
+  private val lastUses = new LinkedHashMap[K, Long](16, 0.75f, true)
 
   /** The value of a key, if it is there. */
   def get(key: K): Option[V] = find(key).map(_.value)
@@ -33,11 +48,14 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](weigh: V => Long)
    */
   def getOrLoad(key: K, limit: Long)(load: => V): V = {
     val slot = slots.synchronized {
-      find(key).getOrElse {
-        val made = new Slot(() => load)
+      val previous = noteUse(key)
+      val there = find(key).getOrElse {
+        val made = new Slot(() => load, previous)
         slots.put(key, made)
         made
       }
+      there.used = uses
+      there
     }
     try {
       val value = slot.value
@@ -52,7 +70,7 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](weigh: V => Long)
 
   /** Replaces the value of a key. */
   def put(key: K, value: V, limit: Long): Unit = {
-    val slot = new Slot(() => value)
+    val slot = new Slot(() => value, Long.MaxValue)
     slots.synchronized {
       val old = slots.put(key, slot)
       if (old != null && old.weight >= 0) total -= old.weight
@@ -62,27 +80,50 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](weigh: V => Long)
 
   private def find(key: K): Option[Slot] = slots.synchronized(Option(slots.get(key)))
 
-  /** Counts a value that was loaded, and evicts the least recently used ones. */
+  /** @return when the key was used before; -1 if it was not, or long ago */
+  private def noteUse(key: K): Long =
+    if (!resists) Long.MaxValue
+    else {
+      uses += 1
+      val before = Option(lastUses.put(key, uses))
+      if (lastUses.size > WeightedCache.RememberedUses) {
+        val eldest = lastUses.keySet.iterator()
+        eldest.next()
+        eldest.remove()
+      }
+      before.getOrElse(-1L)
+    }
+
+  /** Counts a value that was loaded, and makes room for it or does not keep it. */
   private def account(key: K, slot: Slot, value: V, limit: Long): Unit = slots.synchronized {
     if (slot.weight < 0 && (slots.get(key) eq slot)) {
       slot.weight = weigh(value)
       total += slot.weight
-      val eldest = slots.values.iterator()
-      while (total > limit && eldest.hasNext) {
-        val candidate = eldest.next()
-        if (candidate.weight >= 0) {
-          eldest.remove()
-          total -= candidate.weight
-        }
+      if (total > limit) {
+        val others = slots.entrySet.asScala.toSeq.map(e => e.getKey -> e.getValue)
+          .filter { case (_, s) => (s ne slot) && s.weight >= 0 && s.used < slot.previous }
+        val fits = slot.weight <= limit &&
+          total - others.map(_._2.weight).sum <= limit
+        val victims = if (fits || !resists) others.iterator else Iterator.empty
+        while (total > limit && victims.hasNext) remove(victims.next())
+        if (total > limit) remove(key -> slot)
       }
     }
   }
+
+  private def remove(entry: (K, Slot)): Unit =
+    if (slots.remove(entry._1, entry._2)) total -= entry._2.weight
 
   /** The weight of all values. */
   def weight: Long = slots.synchronized(total)
 
   def clear(): Unit = slots.synchronized {
     slots.clear()
+    lastUses.clear()
     total = 0L
   }
+}
+
+private object WeightedCache {
+  private val RememberedUses = 10000
 }

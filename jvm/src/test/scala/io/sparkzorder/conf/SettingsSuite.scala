@@ -35,7 +35,7 @@ class SettingsSuite extends OptimizeTestBase {
     assert(s(Settings.AllowTypeChange) === false)
     assert(s(Settings.InPlaceSchemes) === "file,hdfs,viewfs,abfs,abfss")
     assert(s(Settings.SkippingEnabled) === true)
-    assert(s(Settings.SkippingCacheSize) === (256L << 20))
+    assert(s(Settings.SkippingCacheSize) === Runtime.getRuntime.maxMemory / 10)
     assert(Settings.all.map(_.key).distinct.size === Settings.all.size)
     Settings.all.foreach(x => assert(x.doc.endsWith(".") && x.legal.nonEmpty, x.key))
   }

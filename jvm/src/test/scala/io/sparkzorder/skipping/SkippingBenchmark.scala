@@ -6,9 +6,11 @@ import java.nio.file.{Files, Paths}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.{
   DateLeaf,
   DoubleLeaf,
@@ -27,6 +29,7 @@ import io.sparkzorder.index.{
   StringLeaf
 }
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
+import io.sparkzorder.skipping.scan.{HeldListing, ListedDirectory, PrunedListing, ScanListing}
 import io.sparkzorder.table.stats.ColumnStats
 
 /**
@@ -85,18 +88,24 @@ object SkippingBenchmark {
         "columns" -> Seq(columns.size.toDouble),
         "write" -> Seq(written),
         "disk" -> Seq(file.getLen.toDouble / files),
-        "load" -> (1 to 5).map(_ => load(file)),
-        "heap" -> Seq(IndexCache.bytes.toDouble / files)) ++ filter(file, files)
+        "load" -> (1 to 5).map(_ => load(file, files)),
+        "heap" -> Seq(IndexCache.bytes.toDouble / files),
+        "heap of paths" -> Seq(loaded(file).files.bytes.toDouble / files)) ++ filter(file, files)
     } finally org.apache.commons.io.FileUtils.deleteDirectory(dir)
   }
 
-  private def load(file: FileStatus): Double = {
+  private def loaded(file: FileStatus): LoadedIndex =
+    new LoadedIndex(
+      root,
+      Generation(file, ""),
+      conf,
+      Settings.ofSession(Settings.SkippingCacheSize))
+
+  /** Milliseconds until the paths and the columns of the filter are in memory. */
+  private def load(file: FileStatus, files: Int): Double = {
     IndexCache.clear()
-    val index = new LoadedIndex(root, Generation(file, ""), conf, Long.MaxValue)
-    time {
-      index.files
-      index.indexed.indices.foreach(index.column)
-    }._2
+    time(FilterOnFiles.compile(predicates(files), table, loaded(file), caseSensitive = false)
+      .byEntries)._2
   }
 
   private val attributes = Seq(
@@ -122,34 +131,69 @@ object SkippingBenchmark {
     s
   }
 
+  private lazy val table = {
+    val schema = StructType(attributes.map(a => StructField(a.name, a.dataType)))
+    new TableColumns(attributes, schema, new StructType(), _ == _)
+  }
+
+  /** A listing in the directories of its files, as Spark gives it for partitions. */
+  private def held(statuses: Array[FileStatus]): HeldListing = HeldListing.forTest(
+    statuses.grouped(100).map(ListedDirectory(InternalRow.empty, _)).toIndexedSeq)
+
+  /** Compiles filters, evaluates them and prunes a listing. Returns the times in milliseconds. */
+  private def query(file: FileStatus, listing: HeldListing, filters: Seq[Expression], most: Int)
+      : Seq[Double] = {
+    val start = cpu()
+    val index = loaded(file)
+    val filter = FilterOnFiles.compile(filters, table, index, caseSensitive = false)
+    val compiled = cpu()
+    filter.byEntries.foreach(_.kept)
+    val judged = cpu()
+    val pruned =
+      PrunedListing.of(ScanListing.of(listing, listing.directories.indices.toArray), Some(filter))
+    val end = cpu()
+    val kept = pruned.directories.map(_.files.size).sum
+    require(kept > 0 && kept < most, s"$kept files kept")
+    Seq(end - start, compiled - start, judged - compiled, end - judged).map(_ / 1e6)
+  }
+
+  private val parts = Seq("", ": compile", ": judge", ": match")
+
+  private def rounds(name: String, n: Int)(one: => Seq[Double]): Seq[(String, Seq[Double])] = {
+    // the first ones are for the compilers
+    val runs = (1 to n + 60).map(_ => one).drop(60)
+    parts.zip(runs.transpose).map { case (part, numbers) => s"$name$part" -> numbers }
+  }
+
   /** The filter of a query on a listing that Spark has just made, and on one that it holds. */
   private def filter(file: FileStatus, files: Int): Seq[(String, Seq[Double])] = {
-    val schema = StructType(attributes.map(a => StructField(a.name, a.dataType)))
-    val table = new TableColumns(attributes, schema, new StructType(), _ == _)
-    def query(statuses: Array[FileStatus]): Seq[Double] = {
-      val start = cpu()
-      val index = new LoadedIndex(root, Generation(file, ""), conf, Long.MaxValue)
-      val keep = FilterOnFiles.compile(predicates(files), table, index, caseSensitive = false)
-      val compiled = cpu()
-      keep(statuses(0))
-      val judged = cpu()
-      val kept = statuses.filter(keep)
-      val end = cpu()
-      require(kept.length < files / 100, s"${kept.length} files kept")
-      Seq(end - start, compiled - start, judged - compiled, end - judged).map(_ / 1e6)
-    }
-    def rounds(name: String, n: Int)(statuses: => Array[FileStatus]) = {
-      // the first ones are for the compilers
-      val runs = (1 to n + 10).map(_ => query(statuses)).drop(10)
-      Seq("", ": compile", ": judge", ": match").zip(runs.transpose).map { case (part, numbers) =>
-        s"$name$part" -> numbers
-      }
-    }
-    val n = if (files > 200000) 5 else 15
-    val held = listing(files)
-    def again(s: FileStatus) =
-      new FileStatus(s.getLen, false, 1, 1L, s.getModificationTime, s.getPath)
-    rounds("new listing", n)(held.map(again)) ++ rounds("held listing", n)(held)
+    val n = 15
+    val four = predicates(files)
+    val ranges = Seq(manyRanges(files))
+    val statuses = listing(files)
+    val (one, other) = (held(statuses), held(listing(files)))
+    // the first query on a listing finds the entries of its files
+    val first = (1 to 5).map(_ => query(file, held(statuses), four, files / 100))
+    val entries = one.entriesIn(
+      FilterOnFiles.compile(four, table, loaded(file), caseSensitive = false).byEntries.get)
+    parts.zip(first.transpose).map { case (part, numbers) => s"new listing$part" -> numbers } ++
+      rounds("held listing", n)(query(file, one, four, files / 100)) ++
+      rounds("two sessions", n) {
+        query(file, other, four, files / 100)
+        query(file, one, four, files / 100)
+      } ++
+      rounds("1000 ranges", 5)(query(file, one, ranges, files)) ++
+      Seq("heap of a held listing" -> Seq(entries.bytes.toDouble / files))
+  }
+
+  /** 1,000 ranges of the column whose values have no order in the files. */
+  private def manyRanges(files: Int): Expression = {
+    val day = attributes(2)
+    (0 until 1000).map { i =>
+      And(
+        GreaterThanOrEqual(day, Literal(i * 3, DateType)),
+        LessThanOrEqual(day, Literal(i * 3 + (files & 1), DateType))): Expression
+    }.reduce(Or)
   }
 
   // time of this thread, so that what else the machine does counts less

@@ -37,6 +37,28 @@ class WeightedCacheSuite extends AnyFunSuite {
     assert(c.get("b") === None && c.get("c") === Some("1"))
   }
 
+  test("a cache that resists: of values that are used in turn and do not fit, some stay") {
+    val c = new WeightedCache[String, String](_.length.toLong, resists = true)
+    var loads = 0
+    def use(key: String): Unit = {
+      val _ = c.getOrLoad(key, 9) {
+        loads += 1
+        "123"
+      }
+    }
+    for (_ <- 1 to 10; k <- Seq("a", "b", "c", "d")) use(k)
+    // three of four are loaded once, the fourth each time
+    assert(loads === 13 && c.weight === 9)
+    // values that nobody uses any more make room for one that is used twice
+    Seq("e", "e").foreach(use)
+    assert(loads === 15 && c.get("e").nonEmpty && c.weight === 9)
+    use("e")
+    assert(loads === 15)
+    assert(c.getOrLoad("f", 9)("1234567890") === "1234567890")
+    assert(c.getOrLoad("f", 9)("1234567890") === "1234567890" && c.get("f") === None)
+    assert(c.get("e").nonEmpty)
+  }
+
   test("put replaces a value; clear forgets all") {
     val c = cache
     c.put("a", "123", 10)

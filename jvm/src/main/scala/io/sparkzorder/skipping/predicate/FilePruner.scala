@@ -2,6 +2,8 @@ package io.sparkzorder.skipping.predicate
 
 import org.apache.hadoop.fs.FileStatus
 
+import io.sparkzorder.index.PathLookup
+
 /** Decides for the files of a listing, one by one, which of them a query reads. */
 trait FilePruner extends (FileStatus => Boolean) {
 
@@ -15,9 +17,23 @@ trait FilePruner extends (FileStatus => Boolean) {
    */
   def decide(file: FileStatus): Int
 
+  /**
+   * The same decisions for the entries of one index; None if several indexes decide. An
+   * implementation that fails has to return None.
+   */
+  def byEntries: Option[EntryPruner] = None
+
   /** True unless no row of the file can match. */
   final override def apply(file: FileStatus): Boolean = decide(file) < 0
 }
+
+/**
+ * Decides for the entries of an index.
+ *
+ * @param identity of the index, see `LoadedIndex.identity`
+ * @param lookup finds the entries of files
+ */
+final class EntryPruner(val identity: AnyRef, val lookup: PathLookup, val kept: KeptFiles)
 
 object FilePruner {
   val Read: Int = -1

@@ -30,7 +30,7 @@ final case class ConjunctUse(
 
 /** The files that some filters of a query keep, by one index. */
 final class FilterOnFiles private (
-    val index: LoadedIndex,
+    index: LoadedIndex,
     tests: Seq[FileTest],
     val conjuncts: Seq[ConjunctUse],
     share: Expression => Option[Double])
@@ -49,6 +49,9 @@ final class FilterOnFiles private (
     index.table.size)
 
   override def prunedBy: IndexedSeq[String] = kept.prunedBy
+
+  override def byEntries: Option[EntryPruner] =
+    Some(new EntryPruner(index.identity, index.files, kept))
 
   private lazy val walk = index.files.walk()
 

@@ -7,7 +7,7 @@ package io.sparkzorder.skipping.predicate
  * @param prunedBy names of the groups
  * @param after bitmaps: the files that are left after each group and the groups before it
  */
-final class KeptFiles private[predicate] (
+final class KeptFiles private[skipping] (
     val prunedBy: IndexedSeq[String],
     val after: IndexedSeq[Array[Long]]) {
   private val last = after.lastOption
@@ -18,10 +18,44 @@ final class KeptFiles private[predicate] (
     else after.indexWhere(!KeptFiles.has(_, i))
 }
 
-private[predicate] object KeptFiles {
+object KeptFiles {
 
   // as many blocks tell which group prunes most
   private val SampledBlocks = 64
+
+  /** The number of bits that are set from bit `from` until bit `until`. */
+  def count(words: Array[Long], from: Int, until: Int): Int =
+    if (from >= until) 0
+    else {
+      val (first, last) = (from >> 6, (until - 1) >> 6)
+      val (low, high) = (-1L << from, -1L >>> -until)
+      if (first == last) java.lang.Long.bitCount(words(first) & low & high)
+      else {
+        var n = java.lang.Long.bitCount(words(first) & low) +
+          java.lang.Long.bitCount(words(last) & high)
+        var w = first + 1
+        while (w < last) {
+          n += java.lang.Long.bitCount(words(w))
+          w += 1
+        }
+        n
+      }
+    }
+
+  /** The first bit from `from` on that is set; `until` if there is none before. */
+  def next(words: Array[Long], from: Int, until: Int): Int =
+    if (from >= until) until
+    else {
+      var w = from >> 6
+      var word = words(w) & (-1L << from)
+      val last = (until - 1) >> 6
+      while (word == 0 && w < last) {
+        w += 1
+        word = words(w)
+      }
+      if (word == 0) until
+      else math.min(until, (w << 6) + java.lang.Long.numberOfTrailingZeros(word))
+    }
 
   private def has(words: Array[Long], i: Int): Boolean = (words(i >> 6) >>> i & 1L) != 0
 
@@ -32,7 +66,7 @@ private[predicate] object KeptFiles {
    * @param groups names and tests
    * @param count number of files
    */
-  def by(groups: Seq[(String, FileTest)], count: Int): KeptFiles = {
+  private[predicate] def by(groups: Seq[(String, FileTest)], count: Int): KeptFiles = {
     val ordered = groups.map { case (name, test) => (keptOfSample(test, count), name, test) }
       .sortBy(g => (g._1, g._2))
     val words = FileTest.all(count)

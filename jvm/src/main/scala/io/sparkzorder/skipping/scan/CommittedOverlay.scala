@@ -35,21 +35,20 @@ private final class CommittedOverlay(
     relation.bucketSpec.isDefined && session.sessionState.conf.bucketingEnabled
 
   /** @param partitionFilters filters without subqueries, like `dataFilters` */
-  def listFiles(
-      partitionFilters: Seq[Expression],
-      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = delegate match {
-    // CatalogFileIndex.listFiles does the same, but does not show the index of the chosen
-    // partitions
-    case catalog: CatalogFileIndex =>
-      overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters)
-    case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters)
-    case other => other.listFiles(partitionFilters, dataFilters)
-  }
+  def listing(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): ScanListing =
+    delegate match {
+      // CatalogFileIndex.listFiles does the same, but does not show the index of the chosen
+      // partitions
+      case catalog: CatalogFileIndex =>
+        overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters)
+      case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters)
+      case other => ScanListing.of(other.listFiles(partitionFilters, dataFilters))
+    }
 
   private def overlaid(
       index: InMemoryFileIndex,
       partitionFilters: Seq[Expression],
-      dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {
+      dataFilters: Seq[Expression]): ScanListing = {
     // Filters on _metadata would remove files from the listing, but the overlay needs all files.
     // Spark applies these filters again after the scan.
     val onFiles = dataFilters.exists(_.references.exists {
@@ -57,16 +56,37 @@ private final class CommittedOverlay(
       case _ => false
     })
     // the files must be listed before the state is read: see Overlay
-    val listed = index.listFiles(partitionFilters, if (onFiles) Nil else dataFilters)
-    val changed = roots.states(index).foldLeft(listed) { (files, state) =>
-      new OverlaidListing(index, files, covered(index, partitionFilters, files), accepts)
-        .over(state)
+    val held = HeldListing.of(index)
+    val listed =
+      ScanListing.of(held, held.chosen(index.partitionSpec().partitionColumns, partitionFilters))
+    val unexplained = roots.states(index).filterNot(ExplainedListing.isKnown(held, _))
+    val changed = unexplained.foldLeft(listed) { (files, state) =>
+      overlaid(index, files, partitionFilters).over(state) match {
+        case Some(other) => ScanListing.of(other)
+        case None =>
+          // not for a listing that is made for one query
+          if (held.isUsedAgain) {
+            ExplainedListing.mark(held, state, overlaid(index, held.all, Nil))
+          }
+          files
+      }
     }
     if ((changed ne listed) && isBucketed) {
       throw ZOrderErrors.bucketsUnknown(delegate.rootPaths.mkString(", "))
     }
-    if ((changed eq listed) && onFiles) index.listFiles(partitionFilters, dataFilters) else changed
+    if ((changed eq listed) && onFiles) {
+      ScanListing.of(index.listFiles(partitionFilters, dataFilters))
+    } else changed
   }
+
+  private def overlaid(
+      index: InMemoryFileIndex,
+      files: ScanListing,
+      partitionFilters: Seq[Expression]): OverlaidListing = new OverlaidListing(
+    index,
+    files.directories,
+    covered(index, partitionFilters, files.directories),
+    accepts)
 
   private def covered(
       index: InMemoryFileIndex,
@@ -131,13 +151,10 @@ private final class OverlaidListing(
     directory.map(_.files.iterator.map(_.fileStatus))
   }
 
-  /**
-   * Returns the listing with the runs of one table applied. Returns `listed` itself if the runs
-   * change nothing.
-   */
-  def over(state: StateDirectory): Seq[PartitionDirectory] = {
+  /** The listing with the runs of one table applied; None if the runs change nothing. */
+  def over(state: StateDirectory): Option[Seq[PartitionDirectory]] = {
     val changed = new Overlay(state).over(this)
-    if (changed.isEmpty) listed
+    if (changed.isEmpty) None
     else {
       val kept = if (partitioned) {
         listed.filterNot(_.files.headOption.exists(f => changed.contains(f.getPath.getParent)))
@@ -146,7 +163,7 @@ private final class OverlaidListing(
           d.copy(files = d.files.filterNot(f =>
             changed.contains(f.getPath.getParent))))
       }
-      kept ++ changed.flatMap { case (folder, files) => directory(folder, files) }
+      Some(kept ++ changed.flatMap { case (folder, files) => directory(folder, files) })
     }
   }
 

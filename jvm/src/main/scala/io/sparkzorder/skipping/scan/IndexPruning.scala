@@ -17,7 +17,7 @@ import org.apache.spark.sql.internal.SQLConf
 
 import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.index.{IndexStore, LoadedIndex}
-import io.sparkzorder.skipping.predicate.{FilePruner, FilterOnFiles, TableColumns}
+import io.sparkzorder.skipping.predicate.{EntryPruner, FilePruner, FilterOnFiles, TableColumns}
 import io.sparkzorder.table.DataFormat
 import io.sparkzorder.util.ManyFiles
 
@@ -73,6 +73,16 @@ final class IndexPruning private[sparkzorder] (
       table: String,
       override val prunedBy: IndexedSeq[String])
       extends FilePruner {
+    override def byEntries: Option[EntryPruner] =
+      try {
+        // evaluated inside `try`
+        pruner.byEntries.filter(_.kept.prunedBy.nonEmpty)
+      } catch {
+        case PruningFailure(e) =>
+          IndexPruning.failed(table, e)
+          None
+      }
+
     override def decide(file: FileStatus): Int =
       try pruner.decide(file)
       catch {

@@ -37,6 +37,16 @@ object PrunedListing {
         PrunedListing(kept, Some(SkippingMetrics(p.prunedBy, metrics)))
     }
 
+  /** @param pruner None when every file is read */
+  private[skipping] def of(listing: ScanListing, pruner: Option[FilePruner]): PrunedListing = {
+    val ofHeld = for {
+      (held, chosen) <- listing.held
+      p <- pruner
+      entries <- p.byEntries
+    } yield new PrunedHeldListing(held, held.entriesIn(entries), entries.kept).of(chosen)
+    ofHeld.getOrElse(of(listing.directories, pruner))
+  }
+
   private def prune(
       directory: PartitionDirectory,
       pruner: FilePruner): (PartitionDirectory, DirectoryMetrics) = {

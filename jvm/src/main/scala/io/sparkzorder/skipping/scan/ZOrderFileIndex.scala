@@ -1,5 +1,8 @@
 package io.sparkzorder.skipping.scan
 
+import java.lang.ref.WeakReference
+import java.util.concurrent.ConcurrentHashMap
+
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
@@ -9,6 +12,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.skipping.predicate.FilePruner
+import io.sparkzorder.util.WeakIdentityMap
 
 /**
  * The files of a relation as readers with the extension see them: Spark's own listing with
@@ -49,10 +53,14 @@ final class ZOrderFileIndex private[sparkzorder] (
     val now = execution
     last.filter(a => a._1 == asked && (isBucketed || (now.isDefined && a._2 == now))).map(_._3)
       .getOrElse {
-        val made =
+        // adaptive execution plans a query again and makes another index of files then
+        val shared = now.map(ListingsOfExecution.of(delegate, _))
+        val key = (asked, relation.options, relation.dataSchema)
+        val made = shared.flatMap(_.get(key)).getOrElse(
           PrunedListing.of(
             overlaid(asked.partitionFilters, asked.dataFilters),
-            pruning(asked.dataFilters))
+            pruning(asked.dataFilters)))
+        shared.foreach(_.put(key, made))
         last = Some((asked, now, made))
         made
       }
@@ -72,7 +80,7 @@ final class ZOrderFileIndex private[sparkzorder] (
   private[sparkzorder] def unpruned(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
-    overlaid(evaluable(partitionFilters), evaluable(dataFilters))
+    overlaid(evaluable(partitionFilters), evaluable(dataFilters)).directories
 
   /** The metrics of the listing that was made for some filters, if one was. */
   private[sparkzorder] def knownMetrics(
@@ -92,7 +100,6 @@ final class ZOrderFileIndex private[sparkzorder] (
     else if (delegate.isInstanceOf[InMemoryFileIndex]) pruned(partitionFilters, dataFilters).metrics
     else knownMetrics(partitionFilters, dataFilters)
 
-  private case class Asked(partitionFilters: Seq[Expression], dataFilters: Seq[Expression])
   // the filters, the execution in which the listing was made, and the listing
   @volatile private var last: Option[(Asked, Option[String], PrunedListing)] = None
 
@@ -110,8 +117,8 @@ final class ZOrderFileIndex private[sparkzorder] (
 
   private def overlaid(
       partitionFilters: Seq[Expression],
-      dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
-    overlay.listFiles(partitionFilters, dataFilters)
+      dataFilters: Seq[Expression]): ScanListing =
+    overlay.listing(partitionFilters, dataFilters)
 
   override def rootPaths: Seq[Path] = delegate.rootPaths
   override def partitionSchema: StructType = delegate.partitionSchema
@@ -127,6 +134,36 @@ final class ZOrderFileIndex private[sparkzorder] (
     case _ => false
   }
   override def hashCode(): Int = delegate.hashCode()
+}
+
+/** The filters of a scan. */
+private final case class Asked(partitionFilters: Seq[Expression], dataFilters: Seq[Expression])
+
+/**
+ * The pruned listings of one execution of a query on one relation. The plans of the query hold
+ * them; here they are held weakly.
+ */
+private final class ListingsOfExecution(val execution: String) {
+  private val listings = new ConcurrentHashMap[AnyRef, WeakReference[PrunedListing]]
+
+  def get(key: AnyRef): Option[PrunedListing] =
+    Option(listings.get(key)).flatMap(r => Option(r.get))
+
+  def put(key: AnyRef, listing: PrunedListing): Unit = {
+    val _ = listings.put(key, new WeakReference(listing))
+  }
+}
+
+private object ListingsOfExecution {
+  private val last = new WeakIdentityMap[FileIndex, ListingsOfExecution]
+
+  /** @param delegate Spark's own index of the relation */
+  def of(delegate: FileIndex, execution: String): ListingsOfExecution =
+    last.get(delegate).filter(_.execution == execution).getOrElse {
+      val made = new ListingsOfExecution(execution)
+      last.put(delegate, made)
+      made
+    }
 }
 
 private[sparkzorder] object ZOrderFileIndex {

@@ -1,0 +1,134 @@
+package io.sparkzorder.skipping.scan
+
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  AttributeReference,
+  BoundReference,
+  Expression,
+  Predicate
+}
+import org.apache.spark.sql.execution.datasources.{InMemoryFileIndex, PartitionDirectory}
+import org.apache.spark.sql.sparkzorder.LeafFiles
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.index.ListedEntries
+import io.sparkzorder.skipping.predicate.EntryPruner
+import io.sparkzorder.util.WeakIdentityMap
+
+/**
+ * The files of a scan as they are listed, before any of them is pruned.
+ *
+ * @param held the listing that Spark holds and the positions of the directories that were chosen
+ *   from it; None if the files are not those of such a listing
+ */
+private[skipping] final class ScanListing private (
+    val held: Option[(HeldListing, Array[Int])],
+    others: Seq[PartitionDirectory]) {
+
+  /** The files as Spark has them. This makes an object for each file. */
+  lazy val directories: Seq[PartitionDirectory] =
+    held.fold(others) { case (all, chosen) => chosen.toSeq.map(all.directories(_).toSpark) }
+}
+
+private[skipping] object ScanListing {
+  def of(directories: Seq[PartitionDirectory]): ScanListing = new ScanListing(None, directories)
+  def of(held: HeldListing, chosen: Array[Int]): ScanListing =
+    new ScanListing(Some((held, chosen)), Nil)
+}
+
+/** The files of a partition, or of a whole relation without partitions. */
+private[skipping] final case class ListedDirectory(values: InternalRow, files: Array[FileStatus]) {
+  def toSpark: PartitionDirectory = PartitionDirectory(values, files)
+}
+
+private[skipping] object ListedDirectory {
+  def of(d: PartitionDirectory): ListedDirectory =
+    ListedDirectory(d.values, d.files.iterator.map(_.fileStatus).toArray)
+}
+
+/**
+ * What one of Spark's listings holds, and what queries have found out about it. Spark keeps a
+ * listing for a data frame or for a table of the catalog and hands it to every query. A query that
+ * comes again then touches only the files that it reads.
+ *
+ * @param leaves the object in which Spark keeps the listing; a refresh makes another one
+ */
+private[skipping] final class HeldListing private (
+    leaves: AnyRef,
+    val directories: IndexedSeq[ListedDirectory]) {
+
+  /** All files. */
+  def all: ScanListing = ScanListing.of(this, directories.indices.toArray)
+
+  @volatile private var usedAgain = false
+
+  /** True after the first query. */
+  def isUsedAgain: Boolean = usedAgain
+
+  private def isOf(now: AnyRef): Boolean = leaves eq now
+
+  /** The positions of the directories whose partition values pass Spark's partition filters. */
+  def chosen(columns: StructType, filters: Seq[Expression]): Array[Int] = {
+    val names = columns.map(_.name).toSet
+    // Spark leaves out the same filters: those that look at more than the values of partitions
+    val usable = filters.filter(_.references.map(_.name).toSet.subsetOf(names))
+    if (columns.isEmpty || usable.isEmpty) directories.indices.toArray
+    else {
+      val passes = Predicate.createInterpreted(usable.reduce(And).transform {
+        case a: AttributeReference =>
+          val i = columns.indexWhere(_.name == a.name)
+          BoundReference(i, columns(i).dataType, nullable = true)
+      })
+      directories.indices.filter(i => passes.eval(directories(i).values)).toArray
+    }
+  }
+
+  private val byIndex = new ConcurrentHashMap[AnyRef, ListedEntries]
+
+  /** The entries that the files have in an index. */
+  def entriesIn(pruner: EntryPruner): ListedEntries =
+    Option(byIndex.get(pruner.identity)).getOrElse {
+      val made = ListedEntries.of(pruner.lookup, directories.map(_.files))
+      // an update of the index makes another identity
+      if (byIndex.size >= HeldListing.MaxIndexes) byIndex.clear()
+      byIndex.put(pruner.identity, made)
+      made
+    }
+
+  private val explained = new ConcurrentHashMap[Path, AnyRef]
+
+  /** Whether the listing was found to be what these records of a table say. */
+  def isExplained(root: Path, records: AnyRef): Boolean = records == explained.get(root)
+
+  def markExplained(root: Path, records: AnyRef): Unit = {
+    val _ = explained.put(root, records)
+  }
+}
+
+private[skipping] object HeldListing {
+  private val MaxIndexes = 8
+  private val listings = new WeakIdentityMap[InMemoryFileIndex, HeldListing]
+
+  /** A listing that belongs to no index. */
+  def forTest(directories: IndexedSeq[ListedDirectory]): HeldListing =
+    new HeldListing(directories, directories)
+
+  /** The unfiltered listing of an index. */
+  def of(index: InMemoryFileIndex): HeldListing = {
+    val leaves = LeafFiles.of(index)
+    val known = listings.get(index).filter(_.isOf(leaves))
+    known.foreach(_.usedAgain = true)
+    known.getOrElse {
+      val made = new HeldListing(
+        leaves,
+        index.listFiles(Nil, Nil).map(ListedDirectory.of).toIndexedSeq)
+      listings.put(index, made)
+      made
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package io.sparkzorder.util
+
+import java.lang.ref.{ReferenceQueue, WeakReference}
+import java.util.concurrent.ConcurrentHashMap
+
+/**
+ * Values by the identity of their keys. A value is gone when nobody else holds its key any more, so
+ * it must not hold the key itself. Safe for threads.
+ */
+private[sparkzorder] final class WeakIdentityMap[K <: AnyRef, V] {
+  private val dead = new ReferenceQueue[K]
+  private val values = new ConcurrentHashMap[Key, V]
+
+  private final class Key(key: K, queue: ReferenceQueue[K]) extends WeakReference[K](key, queue) {
+    private val hash = System.identityHashCode(key)
+    override def hashCode(): Int = hash
+    override def equals(other: Any): Boolean = other match {
+      case that: AnyRef if that eq this => true
+      case that: WeakIdentityMap[_, _]#Key =>
+        val mine = this.get
+        mine != null && (mine eq that.get.asInstanceOf[AnyRef])
+      case _ => false
+    }
+  }
+
+  def get(key: K): Option[V] = Option(values.get(new Key(key, null)))
+
+  def put(key: K, value: V): Unit = {
+    removeDead()
+    val _ = values.put(new Key(key, dead), value)
+  }
+
+  /** The number of values, those of dead keys among them. */
+  def size: Int = values.size
+
+  private def removeDead(): Unit = {
+    var key = dead.poll()
+    while (key != null) {
+      values.remove(key)
+      key = dead.poll()
+    }
+  }
+}

@@ -1,0 +1,81 @@
+package io.sparkzorder.skipping.scan
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.util.Random
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.apache.spark.sql.catalyst.InternalRow
+
+import io.sparkzorder.RandomInputs
+import io.sparkzorder.index.{ByteValues, FileTable, PathLookup}
+import io.sparkzorder.skipping.predicate.{EntryPruner, FilePruner, KeptFiles}
+
+/** Pruning by runs and bitmaps, against a decision for each file. */
+class PrunedHeldListingSuite extends AnyFunSuite with RandomInputs {
+  private val root = new Path("file:/data/sales")
+
+  private def lookup(size: Int): PathLookup = {
+    val paths = new ByteValues.Builder(size)
+    (0 until size).foreach(i => paths.add(s"part-$i".getBytes(UTF_8)))
+    val longs = Array.fill(size)(1L)
+    new PathLookup(root, FileTable(paths.result(), longs, longs, longs, new Array[Int](size)))
+  }
+
+  private def status(i: Int): FileStatus =
+    new FileStatus(1L, false, 1, 1L, 1L, new Path(root, s"part-$i"))
+
+  /** Bitmaps that get narrower, as groups of tests leave them. */
+  private def kept(random: Random, size: Int): KeptFiles = {
+    val groups = random.nextInt(4)
+    val density = random.nextInt(3)
+    val first = Array.tabulate((size + 63) / 64)(w =>
+      if ((w + 1) * 64 > size) (1L << size) - 1 else -1L)
+    val after = Iterator.iterate(first)(words =>
+      words.map(w => (0 to density).foldLeft(w)((x, _) => x & random.nextLong()))).slice(
+      1,
+      groups + 1)
+    new KeptFiles(IndexedSeq.tabulate(groups)(g => s"c$g"), after.toIndexedSeq)
+  }
+
+  test("the same files and the same counts") {
+    withRandom { random =>
+      for (round <- 1 to 500) {
+        val size = random.nextInt(400)
+        val index = lookup(size)
+        val all = random.nextInt(3) match {
+          case 0 => 0 until size
+          case 1 => random.shuffle((0 until size + 20).toList)
+          case _ => (0 until size + 20).filter(_ => random.nextInt(10) > 0)
+        }
+        val directories = all.grouped(1 + random.nextInt(150)).toIndexedSeq.map(part =>
+          ListedDirectory(InternalRow(part.size), part.map(status).toArray))
+        val held = HeldListing.forTest(directories)
+        val keep = kept(random, size)
+        val chosen = directories.indices.filter(_ => random.nextInt(4) > 0).toArray
+        val slow = new FilePruner {
+          private val walk = index.walk()
+          override def prunedBy: IndexedSeq[String] = keep.prunedBy
+          override def decide(file: FileStatus): Int = {
+            val i = walk.find(file)
+            if (i < 0) FilePruner.NoEntry else keep.decide(i)
+          }
+        }
+        val fast = new FilePruner {
+          override def prunedBy: IndexedSeq[String] = keep.prunedBy
+          override def decide(file: FileStatus): Int = fail("not asked")
+          override def byEntries: Option[EntryPruner] = Some(new EntryPruner("id", index, keep))
+        }
+        val listing = ScanListing.of(held, chosen)
+        val expected = PrunedListing.of(listing.directories, Some(slow))
+        val found = PrunedListing.of(listing, Some(fast))
+        def files(p: PrunedListing) = p.directories.map(d =>
+          d.values -> d.files.map(_.fileStatus.getPath.getName).toSeq)
+        assert(files(found) === files(expected), s"round $round")
+        assert(found.metrics === expected.metrics, s"round $round")
+      }
+    }
+  }
+}
