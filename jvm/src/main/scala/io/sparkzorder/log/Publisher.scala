@@ -26,6 +26,9 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   def abandon(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
     ManyFiles.map(record.changes)(run.abandon)
+    RunHistory.read(state).records.foreach { case (n, r) =>
+      if (r.kind == Record.Abandon && r.run == record.run) state.markDone(n, r.run)
+    }
     run.end(Nil)
   }
 
@@ -45,9 +48,9 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     val history = RunHistory.read(state)
     val next = history.last + 1
     if (!history.isAbandoned(run)) {
-      if (state.createRecord(next, Record.note(Record.Abandon, run, user))) {
-        state.markDone(next, run)
-      } else declareAbandoned(run, user)
+      if (!state.createRecord(next, Record.note(Record.Abandon, run, user))) {
+        declareAbandoned(run, user)
+      }
     }
   }
 

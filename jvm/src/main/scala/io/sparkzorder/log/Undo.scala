@@ -37,12 +37,14 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
         c <- record.changes
         r <- c.replaced if !inputs.get((c.folder, r.retained)).exists(is(r))
       } yield path(c, r.name)
-      if (gone.size == record.changes.map(_.replaced.size).sum) {
-        Some("the files that it replaced are not retained any more")
-      } else {
-        gone.headOption.map(n =>
-          s"$n, one of the files that it replaced, was removed or changed where it was kept")
-          .orElse(record.changes.flatMap(obstacleIn).headOption)
+      // whoever overwrites a folder takes away what is kept in it: that is the lesser news
+      record.changes.flatMap(obstacleIn).headOption.orElse {
+        if (gone.nonEmpty && gone.size == record.changes.map(_.replaced.size).sum) {
+          Some("the files that it replaced are not retained any more")
+        } else {
+          gone.headOption.map(n =>
+            s"$n, one of the files that it replaced, was removed or changed where it was kept")
+        }
       }
     }
 

@@ -1,5 +1,7 @@
 package io.sparkzorder.log
 
+import scala.annotation.tailrec
+
 import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
@@ -20,21 +22,34 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
    * Claims the files, also from another undo that has not committed: that one cannot commit any more.
    * Of several that do so at once, one is left: whoever was declared dead declares nobody dead.
    *
+   * @param isComplete whether all the files are there. One that was declared dead may still be taking
+   *   some, and gives them back
    * @return false when another undo was quicker
    */
-  def take(folders: Seq[String]): Boolean = {
+  def take(folders: Seq[String], isComplete: () => Boolean): Boolean = {
     intents.write(Intent(run, folders, Some(undone)))
-    val others = UndoClaim.holders(state, undone).filter(_ != run)
     val dead = new DeadRuns(state, user)
-    val taken = others.forall(dead.abort(_, by = Some(run)))
-    if (taken) {
-      ManyFiles.map(folders) { f =>
-        (undone +: others).foreach(from => move(f, from, run))
-        rename(f, run, RunFolder.Finished, RunFolder.Waiting)
+    def attempt(): Boolean = {
+      val others = UndoClaim.holders(state, undone).filter(_ != run)
+      val taken = others.forall(dead.abort(_, by = Some(run)))
+      if (taken) {
+        ManyFiles.map(folders) { f =>
+          (undone +: others).foreach(from => move(f, from, run))
+          rename(f, run, RunFolder.Finished, RunFolder.Waiting)
+        }
+        others.foreach(intents.remove)
       }
-      others.foreach(intents.remove)
+      taken
     }
-    taken
+    @tailrec
+    def claim(left: Int): Boolean =
+      if (!attempt()) false
+      else if (left == 0 || isComplete()) true
+      else {
+        Thread.sleep(UndoClaim.PauseMs)
+        claim(left - 1)
+      }
+    claim(UndoClaim.Attempts)
   }
 
   /** Gives the files back after a failure; what another undo has taken meanwhile stays there. */
@@ -57,6 +72,8 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
 }
 
 object UndoClaim {
+  private val Attempts = 20
+  private val PauseMs = 50L
 
   /** Undos of a run that have taken its files, or are about to, and have not ended. */
   def holders(state: StateDirectory, undone: String): Seq[String] =

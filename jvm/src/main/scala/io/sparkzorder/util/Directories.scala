@@ -42,6 +42,7 @@ private[sparkzorder] object Directories {
    */
   def drain(fs: FileSystem, from: Path, to: Path, conf: Configuration): Unit = {
     var left = list(fs, from)
+    if (left.exists(_.isEmpty) && removeEmpty(fs, from)) left = None
     if (left.isDefined) {
       make(fs, to, conf)
       list(fs, to).foreach(_ => copyBits(fs, from, to))

@@ -79,7 +79,8 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     val folders = undone.changes.map(_.folder)
     val claim = new UndoClaim(state, undone.run, runId, user)
     try {
-      if (!claim.take(folders)) throw conflict(undone)
+      def isComplete = new Undo(state, number, undone, Seq(runId)).obstacle.isEmpty
+      if (!claim.take(folders, () => isComplete)) throw conflict(undone)
       val record = recordOf(history, number, undone, retainMs)
       val committed = new Committer(state, target.name)
         .commit(record, () => recheck(number, undone), history.last)

@@ -23,8 +23,9 @@ private[optimize] final class FileListing(
     destination: Destination) {
 
   def list(): TableFiles = {
-    val all = destination.committed(new TableLister(table.user, table.target).list())
-    FileChecks.checkFiles(table.target, all)
+    val listed = new TableLister(table.user, table.target).list()
+    FileChecks.checkFiles(table.target, listed)
+    val all = destination.committed(listed)
     val where = whereOver(all)
     where.foreach(destination.checkWhere(_, all))
     val chosen = where.fold(all)(pruned(all, _))

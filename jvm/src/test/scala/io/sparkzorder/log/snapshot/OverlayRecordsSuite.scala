@@ -73,7 +73,7 @@ class OverlayRecordsSuite extends OverlayTableBase {
           first.changes.head.replaced.map(r => Added(r.retained, r.name, r.length, 1L)))),
         undone = Some(run),
         suffix = ".parquet")
-      assert(new UndoClaim(state, run, id("back"), "me").take(Seq("")))
+      assert(new UndoClaim(state, run, id("back"), "me").take(Seq(""), () => true))
       assert(state.createRecord(2, undo))
       val expected = Map("" -> Option(Set("old a", "old b")))
       assert(done.read() === expected)
