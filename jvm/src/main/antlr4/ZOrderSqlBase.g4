@@ -11,8 +11,8 @@ statement
     | EXPLAIN explainMode? optimize                                        #explainOptimize
     | SHOW LAYOUT HISTORY target                                           #showLayoutHistory
     | SHOW LAYOUT target (FOR columns)?                                    #showLayout
-    | CREATE IF NOT EXISTS ZORDER INDEX ON target columns?                 #createIndex
-    | CREATE ZORDER INDEX (IF NOT EXISTS)? ON target columns?              #createIndex
+    | CREATE IF NOT EXISTS ZORDER INDEX ON target columns? settings?       #createIndex
+    | CREATE ZORDER INDEX (IF NOT EXISTS)? ON target columns? settings?    #createIndex
     | REFRESH ZORDER INDEX ON target columns?                              #refreshIndex
     | DROP IF EXISTS ZORDER INDEX ON target                                #dropIndex
     | DROP ZORDER INDEX (IF EXISTS)? ON target                             #dropIndex
@@ -29,8 +29,12 @@ optimize
       (WHERE predicate=anything)?
       (ZORDER BY columns)?
       (INTO into=STRING)?
-      (OPTIONS LEFT_PAREN (option (COMMA option)*)? RIGHT_PAREN)?
+      settings?
       dryRun?
+    ;
+
+settings
+    : OPTIONS LEFT_PAREN (option (COMMA option)*)? RIGHT_PAREN
     ;
 
 explainMode

@@ -27,13 +27,15 @@ final case class BuiltIndex(content: IndexContent, unreadable: Seq[String])
  * @param root the table's directory, qualified
  * @param jobFrom the least number of files for which a job reads the footers
  * @param format of the data files
+ * @param readsInt96 true to read the values of INT96 columns, of which footers have no bounds
  */
 final class IndexBuild(
     session: Session,
     root: Path,
     choice: ColumnChoice,
     jobFrom: Int = IndexBuild.JobFrom,
-    format: DataFormat) {
+    format: DataFormat,
+    readsInt96: Boolean = false) {
   private val conf = session.sessionState.newHadoopConf()
   // old writers compared strings as signed bytes: ignore the bounds of such writers
   conf.setBoolean("parquet.strings.signed-min-max.enabled", false)
@@ -43,17 +45,21 @@ final class IndexBuild(
    * reports the error.
    */
   def of(files: Seq[DataFile]): BuiltIndex =
-    if (files.size < jobFrom) IndexBuild.read(files, root.toString, choice, conf, format)
+    if (files.size < jobFrom && !readsInt96) {
+      IndexBuild.read(files, root.toString, choice, conf, format, readsInt96)
+    } else if (files.isEmpty) BuiltIndex(IndexContent.empty, Nil)
     else byJob(files.map(f => FileToRead(f.path.toString, f.length, f.modified)))
 
   private def byJob(files: Seq[FileToRead]): BuiltIndex = {
     val sc = session.sparkContext
-    val tasks = math.max(1, math.min(files.size / IndexBuild.FilesOfTask, IndexBuild.MaxTasks))
+    val filesOfTask = if (readsInt96) 1 else IndexBuild.FilesOfTask
+    val tasks = math.max(1, math.min(files.size / filesOfTask, IndexBuild.MaxTasks))
     val settings = sc.broadcast(new SerializableConfiguration(conf))
-    val (directory, columns, kind) = (root.toString, choice, format)
+    val (directory, columns, kind, int96) = (root.toString, choice, format, readsInt96)
     val built = sc.parallelize(files, tasks).mapPartitions { part =>
       val listed = part.map(f => IndexBuild.dataFile(f)).toIndexedSeq
-      Iterator.single(IndexBuild.read(listed, directory, columns, settings.value.value, kind))
+      val hadoop = settings.value.value
+      Iterator.single(IndexBuild.read(listed, directory, columns, hadoop, kind, int96))
     }.collect()
     settings.destroy()
     BuiltIndex(
@@ -74,14 +80,17 @@ object IndexBuild {
       root: String,
       choice: ColumnChoice,
       conf: Configuration,
-      format: DataFormat): BuiltIndex = {
+      format: DataFormat,
+      readsInt96: Boolean): BuiltIndex = {
     val table = new Path(root)
     val read: Seq[(DataFile, Try[ScannedFile])] =
       files.zip(FooterReader.tryRead(files, conf, format))
     val making = new FooterEntries(choice)
     val entries = read.flatMap {
       case (file, Success(footer)) =>
-        Relative.below(table, file.path).map(making.of(footer, _))
+        Relative.below(table, file.path).map(making.of(footer, _)).map { entry =>
+          if (readsInt96) Int96Bounds.added(entry, footer, conf) else entry
+        }
       case _ => None
     }
     BuiltIndex(

@@ -26,13 +26,17 @@ final case class HeaderColumn(path: Seq[String], kind: String)
  * @param columns the indexed columns
  * @param shapes the different lists of leaf columns of the files; the field `schema` of a row is a
  *   position in `shapes`
+ * @param int96 `read` if the values of INT96 columns are read for their bounds, else None
  */
 final case class IndexHeader(
     version: Int,
     id: Option[String],
     chosen: Option[Seq[Seq[String]]],
     columns: Seq[HeaderColumn],
-    shapes: Seq[Seq[Seq[String]]]) {
+    shapes: Seq[Seq[Seq[String]]],
+    int96: Option[String] = None) {
+
+  def readsInt96: Boolean = int96.contains(IndexHeader.Read)
 
   /**
    * False for an index of version 1. The writer of that version assumed that every version of
@@ -43,6 +47,10 @@ final case class IndexHeader(
 
   def indexed: IndexedSeq[IndexedColumn] =
     columns.map(c => IndexedColumn(c.path, LeafType.parse(c.kind))).toIndexedSeq
+}
+
+object IndexHeader {
+  private[index] val Read = "read"
 }
 
 /** The index as a Parquet file with one row for each data file; see `docs/skipping-index.md`. */
@@ -64,12 +72,16 @@ object IndexFormat {
     .registerModule(DefaultScalaModule)
     .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
 
-  def header(content: IndexContent, chosen: Option[Seq[Seq[String]]]): IndexHeader = IndexHeader(
+  def header(
+      content: IndexContent,
+      chosen: Option[Seq[Seq[String]]],
+      readsInt96: Boolean = false): IndexHeader = IndexHeader(
     Version,
     Some(UUID.randomUUID().toString),
     chosen,
     content.columns.map(c => HeaderColumn(c._1.path, c._1.leafType.text)),
-    content.shapes.take(MaxShapes).map(_.leaves))
+    content.shapes.take(MaxShapes).map(_.leaves),
+    if (readsInt96) Some(IndexHeader.Read) else None)
 
   def toJson(header: IndexHeader): String = mapper.writeValueAsString(header)
 

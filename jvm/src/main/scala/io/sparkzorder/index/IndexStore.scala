@@ -60,22 +60,27 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
    * Writes a generation made from the newest one. If another writer adds a generation meanwhile,
    * the new one is made again, from that generation.
    *
+   * @param readsInt96 whether the values of INT96 columns are read; None to keep what the newest
+   *   generation says
    * @param make the new content from the header and content of the newest generation that can be read
    * @return the new generation; None when the newest generation has a newer format version and is
    *   therefore left alone
    */
-  def update(make: Option[(IndexHeader, IndexContent)] => (IndexContent, Option[Seq[Seq[String]]]))
-      : Option[FileStatus] = {
+  def update(
+      make: Option[(IndexHeader, IndexContent)] => (IndexContent, Option[Seq[Seq[String]]]),
+      readsInt96: Option[Boolean] = None): Option[FileStatus] = {
     def attempt(left: Int): Option[FileStatus] = {
       val there = generations()
       read(there) match {
         case Left(_: NewerIndexException) => None
         case before =>
-          val (content, chosen) = make(before.toOption.flatten)
+          val newest = before.toOption.flatten
+          val (content, chosen) = make(newest)
+          val int96 = readsInt96.getOrElse(newest.exists(_._1.readsInt96))
           val next = new Path(
             directory,
             s"_${there.headOption.flatMap(IndexStore.number).getOrElse(0L) + 1}")
-          if (write(content, chosen, next)) {
+          if (write(content, IndexFormat.header(content, chosen, int96), next)) {
             removeBefore(there.headOption)
             Some(fs.getFileStatus(next))
           } else if (left > 0) attempt(left - 1)
@@ -103,7 +108,7 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
 
   private def write(
       content: IndexContent,
-      chosen: Option[Seq[Seq[String]]],
+      header: IndexHeader,
       path: Path): Boolean = {
     // do not recreate `_zorder` after the table was overwritten
     if (!fs.exists(directory.getParent)) throw new FileNotFoundException(s"${directory.getParent}")
@@ -114,7 +119,6 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
     }
     val temporary = new Path(directory, s"_tmp_${UUID.randomUUID()}")
     try {
-      val header = IndexFormat.header(content, chosen)
       IndexWriter.write(content, header, temporary, RawFiles.writeRaw(new Configuration(conf)))
       ExclusiveFile.publish(fs, temporary, path, conf)
     } finally fs.delete(temporary, false)

@@ -70,7 +70,12 @@ private[sql] final class ZOrderAstBuilder(
     onTarget(ctx.target(), ShowLayoutHistory)
 
   override def visitCreateIndex(ctx: CreateIndexContext): LogicalPlan =
-    onTarget(ctx.target(), CreateIndex(columns(ctx.columns()), ifNotExists = ctx.EXISTS() != null))
+    onTarget(
+      ctx.target(),
+      CreateIndex(
+        columns(ctx.columns()),
+        ifNotExists = ctx.EXISTS() != null,
+        options(ctx.settings())))
 
   override def visitRefreshIndex(ctx: RefreshIndexContext): LogicalPlan =
     onTarget(ctx.target(), RefreshIndex(columns(ctx.columns())))
@@ -111,13 +116,14 @@ private[sql] final class ZOrderAstBuilder(
         full = ctx.FULL() != null || where.exists(_.full.isDefined),
         columns = columns(ctx.columns()),
         into = Option(ctx.into).map(stringLiteral),
-        options = options(ctx.option().asScala.toSeq),
+        options = options(ctx.settings()),
         dryRun = ctx.dryRun() != null),
       forOthers(ctx, where.flatMap(_.full)))
   }
 
-  private def options(all: Seq[OptionContext]): Map[String, String] =
-    all.foldLeft(Map.empty[String, String]) { (before, option) =>
+  /** @param ctx null if the statement has no OPTIONS */
+  private def options(ctx: SettingsContext): Map[String, String] =
+    Option(ctx).toSeq.flatMap(_.option().asScala).foldLeft(Map.empty[String, String]) { (before, option) =>
       val key =
         if (option.key.STRING() != null) stringLiteral(option.key.STRING().getSymbol)
         else read(option.key)(names.parseMultipartIdentifier).mkString(".")

@@ -17,6 +17,7 @@ import io.sparkzorder.index.{
   IndexHeader,
   IndexStore,
   IndexSummary,
+  Int96Leaf,
   LeafColumns,
   Relative
 }
@@ -37,13 +38,17 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
   private lazy val store = new IndexStore(root, conf)
   private lazy val state = new StateDirectory(root, conf)
 
-  /** @param columns the name parts of each column to index; empty for the default columns */
-  def create(columns: Columns, ifNotExists: Boolean): IndexResult = {
+  /**
+   * @param columns the name parts of each column to index; empty for the default columns
+   * @param readsInt96 true to read the values of INT96 columns
+   */
+  def create(columns: Columns, ifNotExists: Boolean, readsInt96: Boolean): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
     store.generations().headOption match {
       case Some(there) if ifNotExists => result(there, 0L, Some("the index exists already"))
       case Some(_) => throw ZOrderErrors.indexExists(target.name)
-      case None => build(if (columns.isEmpty) None else Some(columns), fromScratch = true)
+      case None =>
+        build(if (columns.isEmpty) None else Some(columns), fromScratch = true, Some(readsInt96))
     }
   }
 
@@ -74,27 +79,34 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
    *
    * @param named the columns that the statement names; None if it names none
    * @param fromScratch true to read every footer again
+   * @param int96 whether the values of INT96 columns are read; None to do as before
    */
-  private def build(named: Option[Columns], fromScratch: Boolean): IndexResult = {
+  private def build(
+      named: Option[Columns],
+      fromScratch: Boolean,
+      int96: Option[Boolean] = None): IndexResult = {
     val listed = phases("list")(new TableLister(session, target).list())
     named.foreach(_.foreach(checkNoPartitionColumn(_, listed)))
     state.create()
     var (read, unreadable) = (0L, Seq.empty[String])
-    val written = store.update { before =>
+    def make(before: Option[(IndexHeader, IndexContent)]) = {
+      val readsInt96 = int96.getOrElse(before.exists(_._1.readsInt96))
       val chosen = named.orElse(before.flatMap(_._1.chosen))
       val choice = ColumnChoice(chosen, orderingColumns)
       val kept = before
         .filter(b => !fromScratch && b._1.knowsNaN && covers(b, choice.always))
         .map { case (_, c) => unchanged(c, listed) }
+        .map(c => if (readsInt96) withoutUnread(c) else c)
       val known = kept.toSeq.flatMap(c => (0 until c.files.size).map(c.files.path)).toSet
       val missing = listed.files.filterNot(f => known(Relative.path(root, f.path)))
-      val built = phases("footers")(indexBuild(choice).of(missing))
+      val built = phases("footers")(indexBuild(choice, readsInt96).of(missing))
       read = missing.size.toLong
       unreadable = built.unreadable
       val content = IndexContent.concat(kept.toSeq :+ built.content)
       named.foreach(_.foreach(checkColumn(_, content, listed)))
       (content, chosen)
     }
+    val written = store.update(make, int96)
     val generation = written.getOrElse {
       throw ZOrderErrors.stateUnreadable(
         store.generations().head.getPath.toString,
@@ -103,8 +115,14 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
     result(generation, read, reasonOf(unreadable))
   }
 
-  private def indexBuild(choice: ColumnChoice) =
-    new IndexBuild(session, root, choice, format = target.format)
+  private def indexBuild(choice: ColumnChoice, readsInt96: Boolean) =
+    new IndexBuild(session, root, choice, format = target.format, readsInt96 = readsInt96)
+
+  /** Without the files whose INT96 columns were not read: OPTIMIZE takes entries from footers. */
+  private def withoutUnread(content: IndexContent): IndexContent = {
+    val unread = content.columns.collect { case (c, v) if c.leafType == Int96Leaf => v.nulls }
+    IndexContent.select(content, i => unread.forall(nulls => nulls(i) < 0))
+  }
 
   private def reasonOf(unreadable: Seq[String]): Option[String] =
     unreadable.headOption.map(f =>

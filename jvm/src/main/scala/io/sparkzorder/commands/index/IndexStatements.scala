@@ -5,6 +5,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.commands.TableAction
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.Target
 
 /** What a statement does with the index of a table. */
@@ -18,11 +19,36 @@ sealed trait IndexAction extends TableAction {
   protected def result(executor: IndexExecutor): IndexResult
 }
 
-/** @param columns name parts; empty for the default columns */
-final case class CreateIndex(columns: Seq[Seq[String]], ifNotExists: Boolean) extends IndexAction {
+/**
+ * @param columns name parts; empty for the default columns
+ * @param options `int96` alone
+ */
+final case class CreateIndex(
+    columns: Seq[Seq[String]],
+    ifNotExists: Boolean,
+    options: Map[String, String] = Map.empty)
+    extends IndexAction {
   override def statement: String = "CREATE ZORDER INDEX"
   override protected def result(executor: IndexExecutor): IndexResult =
-    executor.create(columns, ifNotExists)
+    executor.create(columns, ifNotExists, readsInt96)
+
+  private def readsInt96: Boolean = {
+    options.keys.find(!_.equalsIgnoreCase(CreateIndex.Int96)).foreach { key =>
+      throw ZOrderErrors.unknownSetting(key, Seq(CreateIndex.Int96))
+    }
+    options.values.find(!_.equalsIgnoreCase(CreateIndex.Read)).foreach { value =>
+      throw ZOrderErrors.invalidSetting(
+        CreateIndex.Int96,
+        value,
+        s"it must be ${CreateIndex.Read}")
+    }
+    options.nonEmpty
+  }
+}
+
+object CreateIndex {
+  private val Int96 = "int96"
+  private val Read = "read"
 }
 
 /** @param columns name parts; empty for those that the index has */

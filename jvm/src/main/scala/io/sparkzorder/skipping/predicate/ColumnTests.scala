@@ -1,9 +1,10 @@
 package io.sparkzorder.skipping.predicate
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{DataType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.sparkzorder.index.NoStats
 import io.sparkzorder.skipping.values.{
   BytesDomain,
   BytesPosition,
@@ -138,11 +139,23 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       ofNulls: Boolean = false): Either[String, FileTest] =
     for {
       column <- domains(operand.column)
+      _ <- Either.cond(hasBounds(column), (), withoutBounds(operand.column))
       values <- operand.valuesFor(results, column)
     } yield {
       val hasNaN = ComparisonDomain.of(operand.column.dataType).contains(Reals)
       IntervalTest(column, values, hasNaN, ofNulls)
     }
+
+  /** False if no file can be pruned: none has bounds, and none has only NULLs. */
+  private def hasBounds(column: ColumnDomains): Boolean =
+    column.min != NoStats || column.noValues.exists(_ != 0)
+
+  private def withoutBounds(column: DataColumn): String = column.dataType match {
+    case TimestampType =>
+      s"files store ${column.name} as INT96, which has no min and max; CREATE ZORDER INDEX .. " +
+        "OPTIONS ('int96' 'read') reads its values"
+    case _ => s"the files have no min and max of ${column.name}"
+  }
 
   private def operandFor(e: Expression, literal: DataType): Either[String, Operand] =
     Operand.of(e, columns).flatMap { o =>
