@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 import io.sparkzorder.conf.RelationConf
-import io.sparkzorder.skipping.scan.{IndexPruning, ScanFilters, ScanStrategy}
+import io.sparkzorder.skipping.scan.{IndexPruning, ScanFilters, ScanStrategy, TableRoots}
 
 /**
  * Asks the indexes of relations whether the keys of a join can let files go. One object serves the
@@ -30,7 +30,9 @@ private[dynamic] final class PrunableColumns {
     relation.relation match {
       case fs: HadoopFsRelation
           if ScanStrategy.canIndex(relation) && ScanFilters.isOnData(key, relation) =>
-        val pruning = new IndexPruning(fs, relation.output, new RelationConf(fs))
+        val settings = new RelationConf(fs)
+        val roots = new TableRoots(relation.catalogTable, settings)
+        val pruning = new IndexPruning(fs, relation.output, settings, roots)
         val found = for {
           some <- Try(Literal.default(key.dataType)).toOption.toSeq
           use <- pruning.ask(Seq(EqualTo(key, some)))

@@ -31,7 +31,7 @@ private[sparkzorder] object FileShare {
       .map(of)
 
   private[predicate] def of(column: ColumnDomains): Double = {
-    val count = column.info.length
+    val count = column.count
     val files = 0 until count by math.max(1, count / MaxSample)
     val bounded = files.filter(has(column, _, ColumnDomains.Bounded))
     val (min, max) = positions(column.min, column.max, bounded)
