@@ -13,7 +13,7 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.predicate.ConjunctUse
-import io.sparkzorder.skipping.scan.{IndexPruning, OverlaidV2Files, PrunedListing, ZOrderFileIndex}
+import io.sparkzorder.skipping.scan.{IndexPruning, OverlaidV2Files, PrunedListing, RuntimeFilters, ZOrderFileIndex}
 
 /** A query in a wrapper, so that the analyzer does not look inside; planned when the statement runs. */
 final case class SkippingQuery(plan: LogicalPlan, text: String) {
@@ -118,7 +118,8 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
   def rows: Seq[Row] = scan.ours match {
     case Some((ours, pruning)) =>
       val listed = ours.unpruned(scan.partitionFilters, scan.dataFilters)
-      val uses = pruning.ask(scan.dataFilters)
+      val (atRunTime, planned) = scan.dataFilters.partition(RuntimeFilters.isRuntime)
+      val uses = pruning.ask(planned)
       val files = count(listed)
       val kept = count(PrunedListing.of(listed, pruning.prunerOf(uses)).directories)
       val conjuncts = uses.flatMap { u =>
@@ -127,7 +128,8 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
           f.conjuncts.map(c => row(files, kept, c, dropped.get(c).map(_.toLong)))
         }
       }
-      if (conjuncts.nonEmpty) conjuncts
+      val later = atRunTime.map(atRunTimeRow(files, kept, _, pruning))
+      if (conjuncts.nonEmpty || later.nonEmpty) conjuncts ++ later
       else {
         val reason = uses.flatMap(_.reason).headOption.getOrElse(
           if (scan.dataFilters.isEmpty) "no filter on data columns" else "skipping is off")
@@ -137,6 +139,24 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
       val files = count(scan.location.listFiles(scan.partitionFilters, scan.dataFilters))
       val reason = s"not a scan of plain Parquet or ORC files: ${scan.format}"
       Seq(Row(number, scan.table, files, files, null, Nil, false, null, reason))
+  }
+
+  /** The files that such a filter prunes are known only when the query runs. */
+  private def atRunTimeRow(
+      files: Long,
+      kept: Long,
+      filter: Expression,
+      pruning: IndexPruning): Row = {
+    val (text, probe) = RuntimeFilters.probe(filter)
+    val answers = pruning.ask(Seq(probe)).flatMap(_.filter)
+    val isUsed = RuntimeFilters.isOn && answers.exists(_.isUseful)
+    val reason =
+      if (isUsed) "its values are known when the query runs"
+      else {
+        answers.flatMap(_.conjuncts).flatMap(_.reason).headOption.getOrElse(
+          "there is no index, or skipping is off")
+      }
+    row(files, kept, ConjunctUse(text, RuntimeFilters.columnsOf(filter), isUsed, Some(reason)), None)
   }
 
   private def row(files: Long, kept: Long, c: ConjunctUse, dropped: Option[Long]): Row =

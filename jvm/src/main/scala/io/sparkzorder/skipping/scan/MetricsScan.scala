@@ -10,7 +10,6 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.sparkzorder.conf.Settings
 import io.sparkzorder.skipping.predicate.FilterOnFiles
 
 /**
@@ -99,7 +98,7 @@ trait MetricsScan extends FileSourceScanExec {
 
   // Spark has run the subqueries of this node when it runs the node. A plan may run more than once.
   @transient private lazy val resolved: Option[ResolvedScan] =
-    index.filter(_ => dataFilters.exists(RuntimeFilters.isRuntime) && isDynamic).flatMap { ours =>
+    index.filter(_ => dataFilters.exists(RuntimeFilters.isRuntime) && RuntimeFilters.isOn).flatMap { ours =>
       try {
         val (atRunTime, planned) = dataFilters.partition(RuntimeFilters.isRuntime)
         val filters = atRunTime.flatMap(RuntimeFilters.resolve(_))
@@ -116,8 +115,6 @@ trait MetricsScan extends FileSourceScanExec {
           None
       }
     }
-
-  private def isDynamic: Boolean = Settings.ofSession(Settings.SkippingDynamic)
 
   override protected def doExecute(): RDD[InternalRow] =
     resolved.fold(super.doExecute())(_.rows)

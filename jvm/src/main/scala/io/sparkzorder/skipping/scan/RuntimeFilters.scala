@@ -2,9 +2,12 @@ package io.sparkzorder.skipping.scan
 
 import scala.util.Try
 
+import org.apache.spark.sql.catalyst.expressions
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.{InSubqueryExec, ScalarSubquery}
 import org.apache.spark.sql.types.BooleanType
+
+import io.sparkzorder.conf.Settings
 
 /**
  * A filter of a scan whose values became known while the query ran.
@@ -34,16 +37,40 @@ private[sparkzorder] object RuntimeFilters {
   def columns(filters: Seq[Expression]): Seq[String] =
     filters.filter(isRuntime).flatMap(_.references.map(_.name)).distinct.sorted
 
+  def columnsOf(filter: Expression): Seq[String] = filter.references.map(_.name).toSeq.distinct
+
+  /** False if queries must not skip files by what they find while they run. */
+  def isOn: Boolean = Settings.ofSession(Settings.SkippingDynamic)
+
+  /**
+   * A filter of a plan that does not run yet: its text, and the same filter with some value in
+   * place of the subqueries' values, to find out whether the index can use such a filter.
+   */
+  def probe(filter: Expression): (String, Expression) = filter match {
+    case d: DynamicPruningSubquery =>
+      (s"${d.pruningKey.sql} IN (keys of a join)", EqualTo(d.pruningKey, some(d.pruningKey)))
+    case other =>
+      val valued = Try(folded(other.transformUp {
+        case s: expressions.ScalarSubquery => some(s)
+      }))
+      (Try(other.sql).getOrElse(other.toString), valued.getOrElse(other))
+  }
+
+  private def some(e: Expression): Literal =
+    Try(Literal.default(e.dataType)).getOrElse(Literal(null, e.dataType))
+
+  private def folded(filter: Expression): Expression = filter.transformUp {
+    case s: ScalarSubquery => Literal(s.eval(), s.dataType)
+    case e if isConstant(e) => Literal(e.eval(), e.dataType)
+  }
+
   /** @return None if the filter says nothing that the index could use */
   def resolve(filter: Expression): Option[ResolvedFilter] = filter match {
     case DynamicPruningExpression(in: InSubqueryExec) =>
       in.values().map(values => ofKeys(in.child, values))
     case other =>
       // an error of a constant, such as 1 / 0, is for the filter after the scan to report
-      Try(other.transformUp {
-        case s: ScalarSubquery => Literal(s.eval(), s.dataType)
-        case e if isConstant(e) => Literal(e.eval(), e.dataType)
-      }).toOption.filterNot(isRuntime).map(known => ResolvedFilter(known, Seq(known)))
+      Try(folded(other)).toOption.filterNot(isRuntime).map(known => ResolvedFilter(known, Seq(known)))
   }
 
   /** No row with NULL as its key finds a partner in a join. */

@@ -6,8 +6,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 
-import io.sparkzorder.conf.Settings
-
 /**
  * The filters of a relation that only its scan uses, because only the run of the query gives them
  * values.
@@ -25,7 +23,7 @@ private[skipping] object ScanFilters extends PredicateHelper {
       val ofJoins = conjuncts.filter(isOfJoin(_, r))
       val rest = if (ofJoins.isEmpty) plan else without(plan, ofJoins)
       val onFiles =
-        if (!Settings.ofSession(Settings.SkippingDynamic)) Nil
+        if (!RuntimeFilters.isOn) Nil
         else ofJoins ++ conjuncts.filter(isToCopy(_, r))
       (rest, onFiles.map(asNamed(_, r)))
     case _ => (plan, Nil)
