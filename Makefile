@@ -59,6 +59,9 @@ PLANNING :=
 # of `make bench-tpcds`; a scale of 10 takes FILES=256. TPC='workloads=tpch queries=q1,q6' takes a part
 FILES := 64
 TPC :=
+# of `make test-tpcds`
+TPC_ROWS := spark35 spark40 spark41 spark42
+TPC_SCALE := 0.1
 
 # what `make torture` does; a seed of its own for each run
 KILLS := 200
@@ -207,6 +210,12 @@ torture-skipping: $(environment) ## the skipping index against Spark alone: 100,
 	build/sbt 'set spark41 / Test / javaOptions ++= Seq( \
 	    "-Dsparkzorder.test.pairs=$(PAIRS)", "-Dsparkzorder.test.seed=$(SEED)")' \
 	  'spark41/testOnly *SkippingFuzzSuite *StarFuzzSuite *ColumnFunctionsSuite'
+
+.PHONY: test-tpcds
+test-tpcds: $(environment) ## all queries of TPC-DS and TPC-H, with the index and without (TPC_ROWS= TPC_SCALE=0.1)
+	build/sbt $(foreach row,$(TPC_ROWS), \
+	  'set $(row) / Test / javaOptions += "-Dsparkzorder.test.tpcScale=$(TPC_SCALE)"' \
+	  '$(row)/testOnly *TpcRowsSuite')
 
 .PHONY: lint
 lint: $(environment) ## formatting, style and types

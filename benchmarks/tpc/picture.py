@@ -27,7 +27,7 @@ def draw(results: Results, target: Path) -> Path:
         for contender in measured.contenders():
             if contender == PLAIN:
                 continue
-            shares = sorted(100 * q.runs[contender].share for q in measured.on_facts())
+            shares = sorted(100 * q.share(contender) for q in measured.on_facts())
             colour, label = STYLES[contender]
             total = f"{label}: {measured.byte_share(contender):.0%} of the bytes"
             axis.step(range(1, len(shares) + 1), shares, where="mid", color=colour, label=total)

@@ -34,7 +34,7 @@ def text(results: Results, every_query: bool = False) -> str:
         if every_query:
             parts += [queries(measured, measured.queries)]
         elif OURS in measured.contenders():
-            best = sorted(measured.on_facts(), key=lambda q: q.runs[OURS].share)
+            best = sorted(measured.on_facts(), key=lambda q: q.share(OURS))
             parts += ["The ten best queries:", queries(measured, best[:10])]
             parts += ["The ten worst queries:", queries(measured, best[-10:])]
     parts += [wrong(results)]
@@ -45,11 +45,11 @@ def sums(measured: Measured) -> str:
     """Return the sums over all queries of a workload, by contender."""
     rows = []
     for name in measured.contenders():
-        runs = measured.runs(name)
+        runs, wholes = measured.runs(name), measured.wholes(name)
         rows.append(
             [
                 name,
-                f"{sum(r.files for r in runs):,} of {sum(r.all_files for r in runs):,}",
+                f"{sum(r.files for r in runs):,} of {sum(r.all_files for r in wholes):,}",
                 f"{measured.file_share(name):.1%}",
                 f"{sum(r.bytes for r in runs) / 1e6:,.0f}",
                 f"{measured.byte_share(name):.1%}",
@@ -68,7 +68,7 @@ def queries(measured: Measured, chosen: Sequence[Query]) -> str:
     names = measured.contenders()
     rows = []
     for query in chosen:
-        shares = [f"{r.share:.1%}" if r.all_bytes else "" for r in query.runs.values()]
+        shares = [f"{query.share(n):.1%}" if query.reads_facts else "" for n in names]
         files = [f"{r.files:,}" for r in query.runs.values()]
         seconds = [f"{r.seconds:.2f}" for r in query.runs.values()]
         rows.append([query.name, *files, *shares[1:], *seconds])

@@ -38,11 +38,6 @@ class Run:
         """Return the median of the rounds."""
         return median(self.rounds)
 
-    @property
-    def share(self) -> float:
-        """Return the share of the bytes of the scanned fact tables that were in files read."""
-        return self.bytes / self.all_bytes
-
 
 @dataclass(frozen=True)
 class Query:
@@ -57,6 +52,14 @@ class Query:
     def reads_facts(self) -> bool:
         """Tell whether the query scans a fact table."""
         return all(run.all_bytes > 0 for run in self.runs.values())
+
+    def whole(self, contender: str) -> Run:
+        """Return the run whose tables are 100 %: a scan that did not run counts as skipped."""
+        return self.runs[PLAIN if contender == OURS and PLAIN in self.runs else contender]
+
+    def share(self, contender: str) -> float:
+        """Return the share of the bytes of the scanned fact tables that were in files read."""
+        return self.runs[contender].bytes / self.whole(contender).all_bytes
 
 
 @dataclass(frozen=True)
@@ -99,19 +102,23 @@ class Measured:
         """Return the runs of a contender."""
         return [q.runs[contender] for q in self.queries]
 
+    def wholes(self, contender: str) -> Sequence[Run]:
+        """Return the runs whose tables are 100 %."""
+        return [q.whole(contender) for q in self.queries]
+
     def byte_share(self, contender: str) -> float:
         """Return the share of bytes read, over the sum of all queries."""
-        runs = self.runs(contender)
-        return sum(r.bytes for r in runs) / sum(r.all_bytes for r in runs)
+        read = sum(r.bytes for r in self.runs(contender))
+        return read / sum(r.all_bytes for r in self.wholes(contender))
 
     def file_share(self, contender: str) -> float:
         """Return the share of files read, over the sum of all queries."""
-        runs = self.runs(contender)
-        return sum(r.files for r in runs) / sum(r.all_files for r in runs)
+        read = sum(r.files for r in self.runs(contender))
+        return read / sum(r.all_files for r in self.wholes(contender))
 
     def mean_share(self, contender: str) -> float:
         """Return the geometric mean of the queries' shares of bytes."""
-        shares = [max(q.runs[contender].share, LEAST_SHARE) for q in self.on_facts()]
+        shares = [max(q.share(contender), LEAST_SHARE) for q in self.on_facts()]
         return exp(sum(map(log, shares)) / len(shares))
 
     def seconds(self, contender: str) -> float:
@@ -120,7 +127,9 @@ class Measured:
 
     def pruned(self, contender: str) -> int:
         """Return how many queries did not read all files."""
-        return sum(r.files < r.all_files for r in self.runs(contender))
+        wholes = self.wholes(contender)
+        both = zip(self.runs(contender), wholes, strict=True)
+        return sum(run.files < whole.all_files for run, whole in both)
 
     def more_files(self) -> Sequence[Query]:
         """Return the queries that read more files with the index than without."""

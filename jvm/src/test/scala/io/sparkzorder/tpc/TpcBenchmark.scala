@@ -33,7 +33,8 @@ final case class Results(facts: Map[String, String], queries: Seq[MeasuredQuery]
 /**
  * `make bench-tpcds`: all queries of TPC-DS and TPC-H on several layouts of the fact tables.
  * Arguments are `name=value`: `results`, `data`, `scale`, `files`, `rounds`, and if wanted
- * `workloads`, `contenders` and `queries`, separated by commas. With `joins=` the joins above each
+ * `workloads`, `contenders` and `queries`, separated by commas. With `planned=` no query is
+ * run, and only files and bytes are counted. With `joins=` nothing is measured: the joins above each
  * scan of a fact table are printed.
  */
 object TpcBenchmark {
@@ -64,12 +65,15 @@ object TpcBenchmark {
       for (query <- workload.queries if list("queries").forall(_(query.name))) {
         if (options.contains("joins")) {
           JoinsAbove.of(open.head, query.text).foreach(l => println(s"${query.name}: $l"))
+        } else {
+          val measured = measure(workload, query) {
+            if (options.contains("planned")) planned(query, open) else run(query, open, rounds)
+          }
+          println(line(measured))
+          done += measured
+          // what was measured survives a query that fails
+          save(Results(facts + ("load at the end" -> load), done.result()), target)
         }
-        val measured = measure(workload, query, open, rounds)
-        println(line(measured))
-        done += measured
-        // what was measured survives a query that fails
-        save(Results(facts + ("load at the end" -> load), done.result()), target)
       }
     }
     println(s"raw numbers: $target")
@@ -97,31 +101,34 @@ object TpcBenchmark {
     spark
   }
 
-  /** The first run of each contender gives the rows and the plan; further runs give the seconds. */
-  private def measure(
-      workload: Workload,
-      query: TpcQuery,
-      open: Seq[OpenContender],
-      rounds: Int): MeasuredQuery =
-    try {
-      val first = open.map(o => o -> QueryRun.of(o, query.text))
-      val differences = first.map(QueryRun.difference(query, first.head, _))
-      val seconds = (1 to rounds).map(_ => open.map(QueryRun.of(_, query.text).seconds)).transpose
-      val measured = first.zip(differences).zipWithIndex.map { case (((o, run), difference), i) =>
-        Measured(
-          o.contender.name,
-          run.rows.size,
-          difference,
-          if (rounds > 0) seconds(i) else Seq(run.seconds),
-          run.scannedBytes,
-          run.plan)
-      }
-      MeasuredQuery(workload.name, query.name, None, measured)
-    } catch {
+  private def measure(workload: Workload, query: TpcQuery)(
+      measured: => Seq[Measured]): MeasuredQuery =
+    try MeasuredQuery(workload.name, query.name, None, measured)
+    catch {
       case NonFatal(e) =>
         val error = s"${e.getClass.getSimpleName} ${e.getMessage}".linesIterator.next()
         MeasuredQuery(workload.name, query.name, Some(error), Nil)
     }
+
+  /** The first run of each contender gives the rows and the plan; further runs give the seconds. */
+  private def run(query: TpcQuery, open: Seq[OpenContender], rounds: Int): Seq[Measured] = {
+    val first = open.map(o => o -> QueryRun.of(o, query.text))
+    val differences = first.map(QueryRun.difference(query, first.head, _))
+    val seconds = (1 to rounds).map(_ => open.map(QueryRun.of(_, query.text).seconds)).transpose
+    first.zip(differences).zipWithIndex.map { case (((o, run), difference), i) =>
+      Measured(
+        o.contender.name,
+        run.rows.size,
+        difference,
+        if (rounds > 0) seconds(i) else Seq(run.seconds),
+        run.scannedBytes,
+        run.plan)
+    }
+  }
+
+  private def planned(query: TpcQuery, open: Seq[OpenContender]): Seq[Measured] =
+    open.map(o =>
+      Measured(o.contender.name, 0, None, Seq(0), 0, PlannedFiles.of(o, query.text)))
 
   private def line(q: MeasuredQuery): String = {
     val cells = q.measured.map { m =>
