@@ -6,7 +6,7 @@ import org.apache.spark.internal.Logging
 
 import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.log.{Leftovers, Retention}
+import io.sparkzorder.log.{Checkpoints, Leftovers, Retention}
 import io.sparkzorder.log.snapshot.CommittedFiles
 import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.table.stats.ScannedFile
@@ -118,8 +118,11 @@ private[optimize] final class Recovery(table: TableState, startMs: Long)
     last
   }
 
-  /** Deletes retained files whose time is over. */
-  def removeExpired(): Unit = new Retention(table.state).removeExpired(startMs)
+  /** Deletes retained files whose time is over, and records that nothing needs any more. */
+  def removeExpired(): Unit = {
+    new Retention(table.state).removeExpired(startMs)
+    new Checkpoints(table.state, startMs).writeIfDue()
+  }
 
   /** Logs which other runs are under way, or have died. */
   def logOtherRuns(): Unit = {
