@@ -20,7 +20,7 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
     owner
   }
 
-  /** How many files there are, by folder. */
+  /** Folders with such files. */
   def folders: Set[String] = owner.keysIterator.map(_._1).toSet
 
   def size: Long = owner.size.toLong
@@ -38,18 +38,13 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
   def entriesFor(needed: CheckpointEntry => Boolean): Seq[CheckpointEntry] = {
     val reduced = entries.map(e => if (needed(e)) e.copy(whole = true) else reduce(e))
     val lasting = reduced.filter(e => e.whole || e.record.changes.nonEmpty).map(_.record.run).toSet
-    val layout = inForce.find(_.record.columns.nonEmpty).map(_.number)
+    val layout = new RunHistory(entries.map(e => e.number -> e.record)).inForce
+      .find(_._2.columns.nonEmpty).map(_._1)
     reduced.filter { e =>
       lasting(e.record.run) || layout.contains(e.number) ||
       // without it the run that it undoes would be in force again
       e.record.undone.exists(lasting)
     }
-  }
-
-  /** The OPTIMIZE runs that were not undone, the newest first. */
-  def inForce: Seq[CheckpointEntry] = {
-    val undone = entries.flatMap(_.record.undone).toSet
-    entries.reverse.filter(e => e.record.kind == Record.Optimize && !undone(e.record.run))
   }
 
   private def reduce(e: CheckpointEntry): CheckpointEntry = {
