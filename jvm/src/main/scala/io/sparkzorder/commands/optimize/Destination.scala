@@ -46,8 +46,15 @@ private[optimize] trait Destination {
   /** Brings the table to the state that its log describes. */
   def recover(): Unit
 
-  /** The files that count of a listing, when nothing is recovered before. */
-  def committed(files: TableFiles): TableFiles = files
+  /**
+   * The files that count of a listing, when nothing is recovered before.
+   *
+   * @param whole true for a listing of the whole table, false for one of its folders alone
+   */
+  def committed(files: TableFiles, whole: Boolean): TableFiles = {
+    val _ = whole
+    files
+  }
 
   /** Refuses a WHERE clause that the destination cannot follow. */
   def checkWhere(where: WhereClause, files: TableFiles): Unit
@@ -90,8 +97,8 @@ private[optimize] final class DryRun(real: Destination, table: TableState) exten
   override def takesAllFiles: Boolean = real.takesAllFiles
   override def check(): Unit = real.check()
   override def recover(): Unit = ()
-  override def committed(files: TableFiles): TableFiles =
-    new CommittedFiles(table.state).over(files)
+  override def committed(files: TableFiles, whole: Boolean): TableFiles =
+    new CommittedFiles(table.state).over(files, whole)
   override def checkWhere(where: WhereClause, files: TableFiles): Unit =
     real.checkWhere(where, files)
   override def checkListed(files: TableFiles): Unit = real.checkListed(files)
