@@ -157,6 +157,14 @@ object FaultyFileSystem {
     finally hook = (_, _) => ()
   }
 
+  /** Runs `body`, called by a hook, so that the hook does not see its operations. */
+  def withoutHook[T](body: => T): T = {
+    val outer = hook
+    hook = (_, _) => ()
+    try body
+    finally hook = outer
+  }
+
   /**
    * Lets the `k`-th operation (from 0) that `matches` fail; the Boolean says whether there was one.
    */

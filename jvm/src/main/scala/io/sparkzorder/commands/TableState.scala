@@ -48,8 +48,8 @@ private[sparkzorder] final class TableState(
     TargetChecks.checkInPlace(target, conf, settings(Settings.InPlaceSchemes))
   }
 
-  /** All records as they are now, ascending. */
-  def records: Seq[Record] = RunHistory.read(state).records.map(_._2)
+  /** All records as they are now, ascending; of old ones what they still tell. */
+  def records: Seq[Record] = RunHistory.read(state).all.map(_._2)
 
   /** Publishes the runs that are committed and not published, and updates the index for them. */
   def rollForward(): Seq[Record] = {

@@ -3,6 +3,7 @@ package io.sparkzorder.log
 import java.io.{File, FileNotFoundException}
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.annotation.tailrec
 import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.fs.FileStatus
@@ -14,6 +15,7 @@ import io.sparkzorder.util.{ManyFiles, RawFiles}
 /**
  * A committed record as a reader knows it. A record never changes, so it is read once.
  *
+ * @param record null for a finished record that cannot be read
  * @param changes none for a record that ends a dead run, and for one that cannot be read
  */
 private[sparkzorder] final class KnownRecord(
@@ -29,36 +31,97 @@ private[sparkzorder] final class KnownRecord(
   def markGone(folder: String, name: String): Unit = gone.add(folder -> name)
 }
 
-/** A record's number, the identity of its file, and whether the run is published. */
+private[sparkzorder] object KnownRecord {
+  def apply(number: Long, record: Record): KnownRecord =
+    new KnownRecord(
+      number,
+      record,
+      if (record != null && record.exchangesFiles) Option(record.changes).getOrElse(Nil) else Nil)
+}
+
+/** A checkpoint as a reader knows it. */
+private[sparkzorder] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
+  val records: Seq[KnownRecord] = content.records.map(e => KnownRecord(e.number, e.record))
+}
+
+/** The number of a record or of a checkpoint, and the identity of its file. */
 private[sparkzorder] final case class RecordId(number: Long, length: Long, modified: Long)
+
+/**
+ * The files of `_commits`, each ascending by number; two logs with equal files are equal.
+ *
+ * @param records with whether there is a mark that the run is published
+ */
+private[sparkzorder] final case class LogFiles(
+    checkpoints: Seq[RecordId],
+    records: Seq[(RecordId, Boolean)]) {
+  def isEmpty: Boolean = records.isEmpty
+
+  val names: Set[String] = (checkpoints.map(c => Checkpoint.name(c.number)) ++
+    records.flatMap { case (id, isDone) =>
+      Seq(s"_${id.number}") ++ (if (isDone) Seq(LogFiles.doneMark(id.number)) else Nil)
+    }).toSet
+}
+
+private[sparkzorder] object LogFiles {
+  def doneMark(number: Long): String = s"_${number}_done"
+
+  /** True for a file that [[LogFiles]] counts. */
+  def isRelevant(name: String): Boolean = name.startsWith("_") && {
+    val number = name.stripPrefix("_checkpoint").drop(1).stripSuffix("_done")
+    number.nonEmpty && number.forall(_.isDigit)
+  }
+}
+
+/** A record after the checkpoint. */
+private[sparkzorder] final case class OpenRecord(known: KnownRecord, isDone: Boolean)
 
 /**
  * All records of a table at one moment.
  *
- * @param ids every record with whether it is done, by number; two logs with equal ids are equal
+ * @param open the records that no checkpoint covers, ascending
  */
 private[sparkzorder] final case class CommitLog(
-    ids: Seq[(RecordId, Boolean)],
-    history: History,
-    pending: Seq[KnownRecord])
+    ids: LogFiles,
+    checkpoint: Option[KnownCheckpoint],
+    open: Seq[OpenRecord],
+    history: History) {
+
+  /** Number of the last record that the checkpoint covers, 0 without any. */
+  def upTo: Long = checkpoint.fold(0L)(_.id.number)
+
+  /** Number of the newest record, 0 when there is none. */
+  def last: Long = open.lastOption.fold(upTo)(_.known.number)
+
+  /** True when a run has a mark and yet is not done. */
+  def hasVainMark: Boolean = {
+    val marked = ids.records.collect { case (id, true) => id.number }.toSet
+    open.exists(o => !o.isDone && marked(o.known.number))
+  }
+
+  /** The runs that are committed and not published. */
+  val pending: Seq[KnownRecord] = open.filterNot(_.isDone).map(_.known).filter(_.changes.nonEmpty)
+}
 
 /**
- * Reads the records of a table for those who read the table. Lists `_commits` each time, since no
- * clock may decide what is true, and reads only records that it has not met.
+ * Reads the records of a table. Lists `_commits` each time, since no clock may decide what is true, and
+ * reads only the newest checkpoint and the records after it, unless it has met them before.
  */
 private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends Logging {
 
-  /** Ids of all records with whether they are done; empty when there is no state. */
-  def ids(): Seq[(RecordId, Boolean)] =
+  /** Files of all records; empty when there is no state. */
+  def ids(): LogFiles =
     History.cached(state.root.toString).filter(isUnchanged).map(_.ids).getOrElse(list())
 
-  private def list(): Seq[(RecordId, Boolean)] = {
+  private def list(): LogFiles = {
     state.requireNoLinks()
-    val listed =
-      try state.fs.listStatus(state.commits).toSeq
-      catch { case _: FileNotFoundException => Nil }
+    val listed = state.files(state.commits)
     val names = listed.map(_.getPath.getName).toSet
-    listed.flatMap(idOf).sortBy(_.number).map(id => id -> names(doneMark(id.number)))
+    LogFiles(
+      listed.flatMap(s =>
+        Checkpoint.numberOf(s.getPath.getName).map(idOf(s, _))).sortBy(_.number),
+      listed.flatMap(s => Try(s.getPath.getName.stripPrefix("_").toLong).toOption.map(idOf(s, _)))
+        .sortBy(_.number).map(id => id -> names(LogFiles.doneMark(id.number))))
   }
 
   /**
@@ -66,43 +129,81 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
    * give names much faster than lengths and times, and records are made anew only all at once, with
    * the table.
    */
-  private def isUnchanged(known: History): Boolean =
-    RawFiles.isLocal(state.fs) && known.ids.nonEmpty && {
+  private def isUnchanged(known: CommitLog): Boolean =
+    RawFiles.isLocal(state.fs) && !known.ids.isEmpty && {
       state.requireNoLinks()
       val names = Option(new File(state.commits.toUri.getPath).list()).toSeq.flatten
-        .filter(n => n.endsWith("_done") || n.drop(1).forall(_.isDigit)).toSet
-      names == known.names && lastId(known.ids.last._1.number).contains(known.ids.last._1)
+        .filter(LogFiles.isRelevant).toSet
+      val last = known.ids.records.last._1
+      names == known.ids.names && statusOf(last.number).contains(last)
     }
 
-  private def lastId(number: Long): Option[RecordId] =
-    try idOf(state.fs.getFileStatus(state.record(number)))
+  private def statusOf(number: Long): Option[RecordId] =
+    try Some(idOf(state.fs.getFileStatus(state.record(number)), number))
     catch { case _: FileNotFoundException => None }
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE for a run under way */
+  @tailrec
   def read(): CommitLog = {
     val known = History.cached(state.root.toString)
     val now = ids()
-    known.filter(_.ids == now).map(_.log).getOrElse(load(now, known).getOrElse(read()))
+    known.filter(_.ids == now).orElse(load(now, known)) match {
+      case Some(log) => log
+      case None => read()
+    }
   }
 
-  /** None when a record vanished meanwhile. */
-  private def load(
-      now: Seq[(RecordId, Boolean)],
-      before: Option[History]): Option[CommitLog] = {
-    val loaded = ManyFiles.map(now) { case (id, marked) =>
-      val known = before.flatMap(_.records.get(id)).orElse(open(id, marked))
-      known.map(k => (id, marked && (before.exists(_.isDone(id)) || isDone(k)), k))
+  /** None when the files changed meanwhile. */
+  private def load(now: LogFiles, before: Option[CommitLog]): Option[CommitLog] = {
+    val seen = new SeenRecords(before)
+    @tailrec
+    def attempt(candidates: List[RecordId]): Option[CommitLog] = candidates match {
+      case Nil => build(now, None, seen)
+      case id :: others =>
+        seen.checkpoint(id).orElse(Checkpoint.read(
+          state,
+          id.number).map(new KnownCheckpoint(id, _))) match {
+          case None => None
+          case Some(c) if isOfThisTable(c, now, seen) => build(now, Some(c), seen)
+          case _ if list() != now => None
+          case _ => attempt(others)
+        }
     }
-    if (loaded.contains(None)) None
+    val log = attempt(now.checkpoints.reverse.toList)
+    // a mark is empty for a moment while it is written: that run is done at the next look
+    log.filterNot(_.hasVainMark).foreach(History.remember(state.root.toString, _))
+    log
+  }
+
+  private def isOfThisTable(c: KnownCheckpoint, now: LogFiles, seen: SeenRecords): Boolean =
+    now.records.find(_._1.number == c.id.number + 1).exists { case (id, _) =>
+      Try(seen.record(id).fold(state.read(id.number))(_.record)).toOption
+        .exists(r => r != null && r.run == c.content.next)
+    }
+
+  private def build(
+      now: LogFiles,
+      checkpoint: Option[KnownCheckpoint],
+      seen: SeenRecords): Option[CommitLog] = {
+    val upTo = checkpoint.fold(0L)(_.id.number)
+    val files = now.records.filter(_._1.number > upTo)
+    // a listing that takes long can miss a file that comes or goes meanwhile
+    val isWhole = files.map(_._1.number) == (upTo + 1 to upTo + files.size)
+    if (!isWhole && list() != now) None
     else {
-      val all = loaded.flatten
-      val history = new History(
-        state.root,
-        all.collect { case (_, true, known) => known },
-        now,
-        all.map { case (id, _, known) => id -> known }.toMap)
-      History.remember(state.root.toString, history)
-      Some(history.log)
+      val loaded = ManyFiles.map(files) { case (id, marked) =>
+        seen.record(id).orElse(open(id, marked))
+          .map(k => id -> OpenRecord(k, marked && (seen.isDone(id) || isDone(k))))
+      }
+      val read = loaded.flatten
+      // a record can lack its mark because both were being removed while they were listed
+      val isSure = read.forall(_._2.isDone)
+      if (loaded.contains(None) || (!isSure && list() != now)) None
+      else {
+        val done =
+          checkpoint.toSeq.flatMap(_.records) ++ read.map(_._2).filter(_.isDone).map(_.known)
+        Some(CommitLog(now, checkpoint, read.map(_._2), new History(state.root, done)))
+      }
     }
   }
 
@@ -116,19 +217,28 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
 
   private def open(id: RecordId, done: Boolean): Option[KnownRecord] =
     Try(state.read(id.number)) match {
-      case Success(r) =>
-        val changes = if (r.exchangesFiles) Option(r.changes).getOrElse(Nil) else Nil
-        Some(new KnownRecord(id.number, r, changes))
-      case Failure(_) if !list().contains(id -> done) => None
+      case Success(r) => Some(KnownRecord(id.number, r))
+      case Failure(_) if !list().records.contains(id -> done) => None
       case Failure(e) if done =>
         logWarning(s"passing over a finished record that cannot be read: ${e.getMessage}")
-        Some(new KnownRecord(id.number, null, Nil))
+        Some(KnownRecord(id.number, null))
       case Failure(e) => throw e
     }
 
-  private def doneMark(number: Long): String = s"_${number}_done"
+  private def idOf(s: FileStatus, number: Long): RecordId =
+    RecordId(number, s.getLen, s.getModificationTime)
+}
 
-  private def idOf(s: FileStatus): Option[RecordId] =
-    Try(s.getPath.getName.stripPrefix("_").toLong).toOption
-      .map(RecordId(_, s.getLen, s.getModificationTime))
+/** What was read before. */
+private final class SeenRecords(before: Option[CommitLog]) {
+  private val records: Map[RecordId, OpenRecord] = before.toSeq.flatMap { log =>
+    val open = log.open.map(o => o.known.number -> o).toMap
+    log.ids.records.flatMap { case (id, _) => open.get(id.number).map(id -> _) }
+  }.toMap
+
+  def checkpoint(id: RecordId): Option[KnownCheckpoint] =
+    before.flatMap(_.checkpoint).filter(_.id == id)
+
+  def record(id: RecordId): Option[KnownRecord] = records.get(id).map(_.known)
+  def isDone(id: RecordId): Boolean = records.get(id).exists(_.isDone)
 }

@@ -20,11 +20,13 @@ final class Committer(state: StateDirectory, target: String) extends Logging {
   def commit(record: Record, recheck: () => Unit, after: Long = 0L): Long = {
     val ours = inputs(record)
     def attempt(checkedTo: Long): Long = {
-      val newer = state.numbers().filter(_ > checkedTo)
-      newer.map(n => state.read(n)).foreach(check(_, record.run, ours))
+      val newer = RunHistory.read(state).after(checkedTo).getOrElse(throw ZOrderErrors.conflict(
+        target,
+        s"so many runs were committed since that the records after number $checkedTo are gone"))
+      newer.foreach { case (_, other) => check(other, record.run, ours) }
       recheck()
       requireFiles(record)
-      val last = newer.lastOption.getOrElse(checkedTo)
+      val last = newer.lastOption.fold(checkedTo)(_._1)
       if (state.createRecord(last + 1, record)) last + 1
       else {
         logInfo(s"another run took record ${last + 1} of $target; checking again")

@@ -1,14 +1,13 @@
 package io.sparkzorder.log
 
 import java.lang.ref.WeakReference
-import java.util.{LinkedHashMap => JavaLinkedHashMap, Map => JavaMap}
 
 import scala.collection.mutable
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.table.TokenFile
-import io.sparkzorder.util.Paths
+import io.sparkzorder.util.{Paths, WeightedCache}
 
 /**
  * What all published runs together did to one folder.
@@ -49,63 +48,42 @@ private[sparkzorder] final class FolderHistory(
  *
  * @param root the table's directory
  * @param done their records in order of their numbers
- * @param ids all records of the table, published or not
- * @param records the same with what they hold
  */
-private[sparkzorder] final class History(
-    root: Path,
-    done: Seq[KnownRecord],
-    val ids: Seq[(RecordId, Boolean)],
-    val records: Map[RecordId, KnownRecord]) {
-
-  /** Names of the records and of their marks of being done. */
-  val names: Set[String] = ids.flatMap { case (id, isDone) =>
-    Seq(s"_${id.number}") ++ (if (isDone) Seq(s"_${id.number}_done") else Nil)
-  }.toSet
+private[sparkzorder] final class History(root: Path, done: Seq[KnownRecord]) {
 
   val folders: Map[String, FolderHistory] =
     done.flatMap(k => k.changes.map(c => Step(k, c, open = None))).groupBy(_.change.folder)
       .map { case (folder, steps) =>
         folder -> History.ofFolder(Paths.folder(root, folder), steps.toIndexedSeq)
       }
-
-  private val doneNumbers = done.map(_.number).toSet
-
-  /** True when the run of a record was found published. */
-  def isDone(id: RecordId): Boolean = doneNumbers(id.number) && records.contains(id)
-
-  val log: CommitLog = CommitLog(
-    ids,
-    this,
-    ids.map { case (id, _) => records(id) }
-      .filter(r => !doneNumbers(r.number) && r.changes.nonEmpty))
-
-  /** Files that the records name: a measure of the memory that this takes. */
-  private[sparkzorder] val weight: Long =
-    records.values.flatMap(_.changes).map(c => 1L + c.replaced.size + c.added.size).sum
 }
 
 private[sparkzorder] object History {
 
-  /** File names that are kept in memory over all tables; about 200 bytes each. */
-  private val MaxWeight = 500000L
+  /** Memory that a file name in a log takes, about. */
+  private val BytesOfName = 300L
 
-  // by the time of the last use
-  private val cache = new JavaLinkedHashMap[String, History](16, 0.75f, true)
+  /** Shares of the driver's memory, for the logs of all tables. */
+  private val Share = 8L
 
-  def cached(root: String): Option[History] = cache.synchronized(Option(cache.get(root)))
+  private val cache = new WeightedCache[String, CommitLog](weigh)
 
-  /** Keeps the history of a table in memory; those that were used least recently go. */
-  def remember(root: String, history: History): Unit = cache.synchronized {
-    cache.put(root, history)
-    var sum = 0L
-    cache.values().forEach(h => sum += h.weight)
-    val eldest = cache.entrySet().iterator()
-    while (sum > MaxWeight && cache.size > 1) {
-      val entry: JavaMap.Entry[String, History] = eldest.next()
-      sum -= entry.getValue.weight
-      eldest.remove()
-    }
+  def cached(root: String): Option[CommitLog] = cache.get(root)
+
+  /**
+   * Keeps the log of a table in memory; those that were used least recently go. The last one stays,
+   * however large it is: without it each query would read it again.
+   */
+  def remember(root: String, log: CommitLog): Unit =
+    cache.put(root, log, math.max(Runtime.getRuntime.maxMemory / Share, weigh(log)))
+
+  /** As in a process that has not seen the table. */
+  private[sparkzorder] def forget(root: String): Unit = cache.forget(root)
+
+  private def weigh(log: CommitLog): Long = {
+    val changes =
+      (log.open.map(_.known) ++ log.checkpoint.toSeq.flatMap(_.records)).flatMap(_.changes)
+    BytesOfName * (1L + changes.map(c => 1L + c.replaced.size + c.added.size).sum)
   }
 
   private def ofFolder(path: Path, steps: IndexedSeq[Step]): FolderHistory = {

@@ -10,7 +10,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.{ExclusiveFile, ManyFiles, Paths, RawFiles}
+import io.sparkzorder.util.{ExclusiveFile, Paths, RawFiles}
 
 /**
  * `<table>/_zorder/`: what spark-zorder knows about a table. Every name below it begins with `_`,
@@ -118,15 +118,22 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
     } catch { case _: FileNotFoundException => None }
 
   /** Committed runs that are not marked done. */
-  def unfinished(): Seq[(Long, Record)] =
-    ManyFiles.map(numbers())(n => if (isDone(n)) None else Some(n -> read(n)))
-      .flatten.filter(_._2.exchangesFiles)
+  def unfinished(): Seq[(Long, Record)] = RunHistory.read(this).unfinished
 
-  /** Creates record `number`, unless it is there: exactly one of several creators succeeds. */
+  /**
+   * Creates record `number`, unless it is there or was there: exactly one of several creators succeeds.
+   */
   def createRecord(number: Long, record: Record): Boolean = {
     // several may announce the same about one run: each has a temporary file of its own
     val writer = UUID.randomUUID().toString
-    ExclusiveFile.create(fs, this.record(number), writer, Record.toJson(record), conf)
+    ExclusiveFile.create(fs, this.record(number), writer, Record.toJson(record), conf) && {
+      // who slept since the number was seen free can find it free again: it counts for nothing then
+      val isUsed =
+        files(commits).exists(s => Checkpoint.numberOf(s.getPath.getName).exists(_ >= number)) &&
+          new CommitLogReader(this).read().upTo >= number
+      if (isUsed) fs.delete(this.record(number), false)
+      !isUsed
+    }
   }
 
   /**

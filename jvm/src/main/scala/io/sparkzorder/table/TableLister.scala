@@ -1,5 +1,6 @@
 package io.sparkzorder.table
 
+import java.io.FileNotFoundException
 import java.util.Locale
 
 import org.apache.hadoop.fs.{FileStatus, Path}
@@ -11,18 +12,43 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.ManyFiles
 
 /** Lists a table's data files as Spark itself would read them, by Spark's own file index. */
 final class TableLister(session: Session, target: Target) {
   private val conf = session.sessionState.newHadoopConf()
   private val root = target.root(conf)
 
-  def list(): TableFiles = target match {
-    case _: PathTarget => listRoot(None)
-    case CatalogTarget(table) if table.partitionColumnNames.isEmpty => listRoot(Some(table))
-    case CatalogTarget(table) if !table.tracksPartitionsInCatalog => listRoot(Some(table))
-    case CatalogTarget(table) => listPartitions(table)
+  def list(): TableFiles = list(identity[TableFiles], (files, _) => files)
+
+  /**
+   * Lists some folders of the table. Where the catalog knows the partitions, only these folders are
+   * listed; elsewhere Spark finds the partitions by listing them all.
+   *
+   * @param choose reduces a table whose files may not be listed yet to some of its folders
+   * @param correct turns the files as they were listed into those that count; told whether these are
+   *   all of the table
+   */
+  def list(
+      choose: TableFiles => TableFiles,
+      correct: (TableFiles, Boolean) => TableFiles): TableFiles = {
+    def fromRoot(table: Option[CatalogTable]) = choose(correct(listRoot(table), true))
+    target match {
+      case _: PathTarget => fromRoot(None)
+      case CatalogTarget(table) if table.partitionColumnNames.isEmpty => fromRoot(Some(table))
+      case CatalogTarget(table) if !table.tracksPartitionsInCatalog => fromRoot(Some(table))
+      case CatalogTarget(table) => correct(listPartitions(table, choose), false)
+    }
   }
+
+  /** The files that are in some folders now. */
+  def listAgain(folders: Seq[Folder]): Seq[DataFile] =
+    ManyFiles.map(folders) { folder =>
+      val there =
+        try folder.path.getFileSystem(conf).listStatus(folder.path).toSeq
+        catch { case _: FileNotFoundException => Nil }
+      there.filter(_.isFile).map(DataFile(folder, _))
+    }.flatten
 
   private def listRoot(table: Option[CatalogTable]): TableFiles = {
     val index =
@@ -39,7 +65,9 @@ final class TableLister(session: Session, target: Target) {
     build(schema, table, folders, index.all, Nil)
   }
 
-  private def listPartitions(table: CatalogTable): TableFiles = {
+  private def listPartitions(
+      table: CatalogTable,
+      choose: TableFiles => TableFiles): TableFiles = {
     val zone = session.sessionState.conf.sessionLocalTimeZone
     val partitions = session.sessionState.catalog.listPartitions(table.identifier)
     FileChecks.checkPartitions(target, partitions)
@@ -48,18 +76,13 @@ final class TableLister(session: Session, target: Target) {
     val folders = inside.map { case (path, p) => path -> p.toRow(table.partitionSchema, zone) }
       .sortBy(_._1.toString).toIndexedSeq
       .map { case (path, values) => new Folder(path, values) }
-    val files = if (folders.isEmpty) Nil else new LeafFiles(session, folders.map(_.path), None).all
-    build(
-      table.partitionSchema,
-      Some(table),
-      folders,
-      files,
-      outside.map { case (path, p) =>
-        OutsidePartition(
-          specText(table, p),
-          path.toString,
-          p.toRow(table.partitionSchema, zone))
-      })
+    val beside = outside.map { case (path, p) =>
+      OutsidePartition(specText(table, p), path.toString, p.toRow(table.partitionSchema, zone))
+    }
+    val chosen = choose(build(table.partitionSchema, Some(table), folders, Nil, beside))
+    val paths = chosen.folders.map(_.path)
+    val files = if (paths.isEmpty) Nil else new LeafFiles(session, paths, None).all
+    build(table.partitionSchema, Some(table), chosen.folders, files, chosen.outside)
   }
 
   private def build(

@@ -4,13 +4,30 @@ import scala.collection.JavaConverters._
 
 import org.apache.parquet.schema.MessageType
 
-/** Finds the leaf columns of a file by name. */
-private[sparkzorder] object ColumnLookup {
+/**
+ * Finds the leaf columns of a file by name, each in constant time.
+ *
+ * @param sameName compares names exactly, or without case as `equalsIgnoreCase` does
+ */
+private[sparkzorder] final class ColumnLookup(
+    schema: MessageType,
+    sameName: (String, String) => Boolean) {
+  private val paths = schema.getColumns.asScala.map(_.getPath.toSeq).toIndexedSeq
+  private val exact = paths.indices.reverseIterator.map(i => paths(i) -> i).toMap
+  private val similar = paths.indices.groupBy(i => paths(i).map(NameLookup.folded))
 
   /**
    * The position of a column among the leaf columns. An exact match takes precedence over a match
    * by `sameName`.
    */
+  def position(path: Seq[String]): Option[Int] = exact.get(path).orElse(
+    similar.getOrElse(path.map(NameLookup.folded), Nil).find(i =>
+      path.corresponds(paths(i))(sameName)))
+}
+
+private[sparkzorder] object ColumnLookup {
+
+  /** For a single column. */
   def position(
       schema: MessageType,
       path: Seq[String],
@@ -19,5 +36,29 @@ private[sparkzorder] object ColumnLookup {
     def first(same: (String, String) => Boolean): Option[Int] =
       Some(leaves.indexWhere(leaf => path.corresponds(leaf.getPath.toSeq)(same))).filter(_ >= 0)
     first(_ == _).orElse(first(sameName))
+  }
+}
+
+/** Tells whether names are among others, each in constant time. */
+private[sparkzorder] final class NameLookup(
+    names: Seq[String],
+    sameName: (String, String) => Boolean) {
+  private val similar = names.groupBy(NameLookup.folded)
+
+  def contains(name: String): Boolean =
+    similar.getOrElse(NameLookup.folded(name), Nil).exists(sameName(_, name))
+}
+
+private[sparkzorder] object NameLookup {
+
+  /** The same for all names that are equal for `equalsIgnoreCase`. */
+  def folded(name: String): String = {
+    val chars = name.toCharArray
+    var i = 0
+    while (i < chars.length) {
+      chars(i) = Character.toLowerCase(Character.toUpperCase(chars(i)))
+      i += 1
+    }
+    new String(chars)
   }
 }

@@ -112,7 +112,12 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
   }
 
   private def remove(entry: (K, Slot)): Unit =
-    if (slots.remove(entry._1, entry._2)) total -= entry._2.weight
+    if (slots.remove(entry._1, entry._2)) total -= math.max(0L, entry._2.weight)
+
+  /** Removes the value of a key, if it is there. */
+  def forget(key: K): Unit = slots.synchronized {
+    Option(slots.get(key)).foreach(slot => remove(key -> slot))
+  }
 
   /** The weight of all values. */
   def weight: Long = slots.synchronized(total)

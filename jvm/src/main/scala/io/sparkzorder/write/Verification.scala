@@ -1,20 +1,17 @@
 package io.sparkzorder.write
 
+import java.util.IdentityHashMap
+
 import scala.collection.JavaConverters._
 import scala.collection.mutable
 
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.column.ColumnDescriptor
-import org.apache.parquet.schema.LogicalTypeAnnotation.{
-  DateLogicalTypeAnnotation,
-  DecimalLogicalTypeAnnotation,
-  TimestampLogicalTypeAnnotation
-}
-import org.apache.parquet.schema.PrimitiveType
+import org.apache.parquet.schema.{MessageType, PrimitiveType}
+import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
-import io.sparkzorder.util.ColumnLookup
+import io.sparkzorder.util.NameLookup
 
 /**
  * Compares the footers of rewritten files with the footers of their inputs, folder by folder.
@@ -32,6 +29,8 @@ import io.sparkzorder.util.ColumnLookup
  */
 final class Verification(target: String, sameName: (String, String) => Boolean) {
 
+  private val places = new LeafPlaces(sameName)
+
   /**
    * @param inputs footers of the replaced files
    * @param outputs footers of the new files; the `folder` of a new file is the folder of its inputs
@@ -42,33 +41,60 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
   def check(
       inputs: Seq[ScannedFile],
       outputs: Seq[ScannedFile],
+      hasDefault: String => Boolean): Int = checkAll(Iterator(inputs), outputs, hasDefault)
+
+  /** @param inputs as for `check`, a part at a time; no part is kept */
+  def checkAll(
+      inputs: Iterator[Seq[ScannedFile]],
+      outputs: Seq[ScannedFile],
       hasDefault: String => Boolean): Int = {
-    val before = inputs.groupBy(_.file.folder.path)
-    val after = outputs.groupBy(_.file.folder.path)
-    (before.keySet ++ after.keySet).toSeq.sortBy(_.toString).map { f =>
-      checkFolder(f, before.getOrElse(f, Nil), after.getOrElse(f, Nil), hasDefault)
+    val written = outputs.groupBy(_.file.folder.path)
+    val before = mutable.HashMap.empty[Path, FolderSummary]
+    def summary(folder: Path) =
+      new FolderSummary(written.get(folder).map(_.head.schema).orNull, places)
+    inputs.foreach(_.foreach { f =>
+      val folder = f.file.folder.path
+      before.getOrElseUpdate(folder, summary(folder)).add(f)
+    })
+    (before.keySet ++ written.keySet).toSeq.sortBy(_.toString).map { folder =>
+      val after = summary(folder)
+      written.getOrElse(folder, Nil).foreach(after.add)
+      checkFolder(
+        folder,
+        before.getOrElse(folder, summary(folder)),
+        after,
+        written.getOrElse(folder, Nil),
+        hasDefault)
     }.sum
   }
 
   private def checkFolder(
       folder: Path,
-      before: Seq[ScannedFile],
-      after: Seq[ScannedFile],
+      before: FolderSummary,
+      after: FolderSummary,
+      written: Seq[ScannedFile],
       hasDefault: String => Boolean): Int = {
-    val (rowsBefore, rowsAfter) = (before.map(_.rows).sum, after.map(_.rows).sum)
-    if (rowsBefore != rowsAfter) fail(folder, s"it had $rowsBefore rows and has $rowsAfter")
-    before.map(_.schema).distinct.flatMap(_.getFields.asScala.map(_.getName)).foreach { name =>
-      if (!after.forall(_.schema.getFields.asScala.exists(f => sameName(f.getName, name)))) {
-        fail(folder, s"it had the column `$name` and has it no more")
-      }
+    if (before.rows != after.rows) {
+      fail(folder, s"it had ${before.rows} rows and has ${after.rows}")
     }
-    after.headOption.toSeq.flatMap(_.schema.getColumns.asScala).count { leaf =>
-      val path = leaf.getPath.toSeq
-      if (!hasDefault(path.head)) checkValues(folder, before, after, path)
-      leaf.getMaxRepetitionLevel > 0 || hasDefault(path.head) || {
-        val old = summary(before, path)
-        val now = summary(after, path)
-        !compare(folder, path.mkString("."), old, now)
+    checkColumns(folder, before, written)
+    val leaves = written.headOption.toSeq.flatMap(_.schema.getColumns.asScala)
+    leaves.zipWithIndex.count { case (leaf, i) =>
+      val column = leaf.getPath.head
+      lazy val name = leaf.getPath.mkString(".")
+      val defaults = hasDefault(column)
+      if (!defaults) checkValues(folder, name, before.stats(i), after.stats(i))
+      leaf.getMaxRepetitionLevel > 0 || defaults || !compare(folder, name, i, before, after)
+    }
+  }
+
+  private def checkColumns(folder: Path, before: FolderSummary, written: Seq[ScannedFile]): Unit = {
+    val schemas = new IdentityHashMap[MessageType, MessageType]
+    written.foreach(f => schemas.put(f.schema, f.schema))
+    schemas.keySet.asScala.foreach { schema =>
+      val fields = new NameLookup(schema.getFields.asScala.map(_.getName).toSeq, sameName)
+      before.columns.find(!fields.contains(_)).foreach { name =>
+        fail(folder, s"it had the column `$name` and has it no more")
       }
     }
   }
@@ -79,26 +105,28 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
    */
   private def checkValues(
       folder: Path,
-      before: Seq[ScannedFile],
-      after: Seq[ScannedFile],
-      path: Seq[String]): Unit = {
-    def counts(footers: Seq[ScannedFile]) =
-      footers.flatMap(f => position(f, path).map { case (i, _) => f.leaves(i).values })
-    val (old, now) = (counts(before), counts(after))
-    if (old.forall(_ >= 0) && now.forall(_ >= 0) && old.sum != now.sum) {
-      fail(folder, s"column `${path.mkString(".")}` had ${old.sum} values and has ${now.sum}")
+      leaf: String,
+      old: ColumnStats,
+      now: ColumnStats): Unit =
+    if (old.values >= 0 && now.values >= 0 && old.values != now.values) {
+      fail(folder, s"column `$leaf` had ${old.values} values and has ${now.values}")
     }
-  }
 
   /** Compares one leaf. True if both the null counts and the bounds could be compared. */
-  private def compare(folder: Path, leaf: String, old: Leaf, now: Leaf): Boolean = {
+  private def compare(
+      folder: Path,
+      leaf: String,
+      i: Int,
+      before: FolderSummary,
+      after: FolderSummary): Boolean = {
+    val (old, now) = (before.stats(i), after.stats(i))
     val nullsKnown = old.nulls >= 0 && now.nulls >= 0
     if (nullsKnown && old.nulls != now.nulls) {
       fail(folder, s"column `$leaf` had ${old.nulls} nulls and has ${now.nulls}")
     }
-    val comparable = old.known && now.known && old.primitive == now.primitive
+    val comparable = old.known && now.known && before.shape(i) == after.shape(i)
     if (comparable && now.min != null) {
-      val t = old.primitive.get
+      val t = before.shape(i).get
       val inside = old.min != null && ColumnStats.compare(t, now.min, old.min) >= 0 &&
         ColumnStats.compare(t, now.max, old.max) <= 0
       // other writers may cut the bounds of strings, and do not always round the maximum up
@@ -114,57 +142,6 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
     } else nullsKnown && comparable
   }
 
-  /** Merges a leaf's statistics over a folder. A file without the leaf counts as all NULLs. */
-  private def summary(footers: Seq[ScannedFile], path: Seq[String]): Leaf =
-    footers.foldLeft(Leaf(0, null, null, known = true, None)) { (sofar, f) =>
-      position(f, path) match {
-        case None =>
-          sofar.copy(nulls = if (sofar.nulls < 0) -1 else sofar.nulls + f.rows)
-        case Some((i, column)) =>
-          val b = f.leaves(i)
-          val t = column.getPrimitiveType
-          val agrees = sofar.primitive.forall(_ == shape(t)) && !isRebased(f, t)
-          Leaf(
-            if (sofar.nulls < 0 || b.nulls < 0) -1 else sofar.nulls + b.nulls,
-            if (b.min == null || !agrees) sofar.min else ColumnStats.least(t, sofar.min, b.min),
-            if (b.max == null || !agrees) sofar.max else ColumnStats.greatest(t, sofar.max, b.max),
-            sofar.known && b.known && agrees,
-            Some(shape(t)))
-      }
-    }
-
-  /**
-   * True for dates and timestamps of Spark 1 and 2, and of the legacy mode of later versions. These
-   * count days before 1582 in the Julian calendar.
-   */
-  private def isRebased(f: ScannedFile, t: PrimitiveType): Boolean = {
-    val legacy = f.keyValues.contains("org.apache.spark.legacyDateTime") ||
-      f.keyValues.get("org.apache.spark.version").exists(_.matches("[12]\\..*"))
-    legacy && (t.getLogicalTypeAnnotation match {
-      case _: DateLogicalTypeAnnotation | _: TimestampLogicalTypeAnnotation => true
-      case _ => false
-    })
-  }
-
-  private val positions = mutable.HashMap.empty[(Any, Seq[String]), Option[(Int, ColumnDescriptor)]]
-
-  private def position(f: ScannedFile, path: Seq[String]): Option[(Int, ColumnDescriptor)] =
-    positions.getOrElseUpdate(
-      (f.schema, path),
-      ColumnLookup.position(f.schema, path, sameName).map(i => (i, f.schema.getColumns.get(i))))
-
-  /** A type without its name, id and repetition. Values of equal shapes can be compared. */
-  private def shape(t: PrimitiveType): PrimitiveType =
-    org.apache.parquet.schema.Types.optional(t.getPrimitiveTypeName).length(t.getTypeLength)
-      .as(t.getLogicalTypeAnnotation).named("leaf")
-
   private def fail(folder: Path, problem: String): Nothing =
     throw ZOrderErrors.verificationFailed(target, s"in folder $folder $problem")
-
-  private case class Leaf(
-      nulls: Long,
-      min: Any,
-      max: Any,
-      known: Boolean,
-      primitive: Option[PrimitiveType])
 }

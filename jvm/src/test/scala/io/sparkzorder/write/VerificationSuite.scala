@@ -87,4 +87,39 @@ class VerificationSuite extends StateTestBase {
       Seq(footer(5, Seq(bounds(0, 6L, 7L)), s = wide))) === 1)
     assert(verification.check(in, Seq(footer(15, Seq(a, b))), _ == "b") === 1)
   }
+
+  /** Comparisons of names for a check of files with so many columns. */
+  private def comparisons(files: Int, columns: Int): Int = {
+    def schema(prefix: String) = MessageTypeParser.parseMessageType(
+      (0 until columns).map(i => s"optional int32 $prefix$i;").mkString("message m { ", " ", " }"))
+    var n = 0
+    val counting = new Verification(
+      "the table",
+      (x, y) => {
+        n += 1
+        x.equalsIgnoreCase(y)
+      })
+    val leaves = Seq.fill(columns)(bounds(0, 1, 1))
+    val (lower, upper) = (schema("c"), schema("C"))
+    val in = (0 until files).map(i => footer(1, leaves, s = if (i % 2 == 0) lower else upper))
+    assert(counting.check(in, Seq(footer(files.toLong, leaves, s = lower)), _ => false) === 0)
+    n
+  }
+
+  test("names are compared once for each column, not for each pair of columns or each file") {
+    val once = comparisons(10, 50)
+    assert(comparisons(1000, 50) === once)
+    assert(comparisons(10, 500) <= 10 * once)
+    assert(once <= 4 * 50)
+  }
+
+  test("a part of the inputs at a time is as good as all") {
+    val in = Seq(footer(10, Seq(a, b)), footer(10, Seq(bounds(0, 1, 3), b)))
+    val out = Seq(footer(20, Seq(bounds(1, 1, 10), b)))
+    assert(verification.checkAll(in.iterator.map(Seq(_)), out, _ => false) === 0)
+    fails(failed, "`a`")(verification.checkAll(
+      in.iterator.map(Seq(_)),
+      Seq(footer(20, Seq(bounds(1, 0, 10), b))),
+      _ => false))
+  }
 }

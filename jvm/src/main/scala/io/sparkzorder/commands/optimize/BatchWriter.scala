@@ -1,5 +1,7 @@
 package io.sparkzorder.commands.optimize
 
+import java.io.FileNotFoundException
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
@@ -7,6 +9,7 @@ import org.apache.spark.internal.Logging
 
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.DataFile
 import io.sparkzorder.table.schema.TableSchema
 import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
@@ -35,8 +38,7 @@ private[optimize] final class BatchWriter(
     val result = phases("write")(FileWriter.write(inputs.session, frame, spec, places))
     phases("verify") {
       val output = BatchOutput(read(plan, result.files), result.shuffleBytes)
-      val unchecked = new Verification(inputs.target.name, sameName)
-        .check(plan.inputs.files, output.footers, hasDefault)
+      val unchecked = verify(plan, output)
       if (unchecked > 0) logInfo(s"$unchecked column bounds had no numbers to verify")
       if (inputs.settings(Settings.Verify) == "full") {
         new RowChecksum(inputs).check(plan.inputs.listed, output.footers)
@@ -44,6 +46,28 @@ private[optimize] final class BatchWriter(
       output
     }
   }
+
+  /**
+   * Reads the footers of the inputs once more, since all columns of all files of the table would not
+   * fit into memory.
+   */
+  private def verify(plan: BatchPlan, output: BatchOutput): Int =
+    try {
+      val before = FooterReader.inParts(plan.inputs.files.map(_.file), conf, inputs.target.format)
+      new Verification(inputs.target.name, sameName).checkAll(before, output.footers, hasDefault)
+    } catch {
+      case e: ZOrderException =>
+        // the input that differs is not the one that was rewritten
+        val changed = plan.inputs.files.find(f => !isSame(f.file))
+        throw changed.fold(e)(f =>
+          ZOrderErrors.conflict(inputs.target.name, s"${f.file.path} was removed or overwritten"))
+    }
+
+  private def isSame(file: DataFile): Boolean =
+    try {
+      val now = file.path.getFileSystem(conf).getFileStatus(file.path)
+      now.getLen == file.length && now.getModificationTime == file.modified
+    } catch { case _: FileNotFoundException => false }
 
   private def read(plan: BatchPlan, files: Seq[WrittenFile]): IndexedSeq[OutputFile] = {
     val sorted = files.sortBy(_.file)

@@ -6,7 +6,7 @@ import org.apache.spark.internal.Logging
 
 import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.log.{Leftovers, Retention}
+import io.sparkzorder.log.{Checkpoints, Leftovers, Retention}
 import io.sparkzorder.log.snapshot.CommittedFiles
 import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.table.stats.ScannedFile
@@ -46,8 +46,15 @@ private[optimize] trait Destination {
   /** Brings the table to the state that its log describes. */
   def recover(): Unit
 
-  /** The files that count of a listing, when nothing is recovered before. */
-  def committed(files: TableFiles): TableFiles = files
+  /**
+   * The files that count of a listing, when nothing is recovered before.
+   *
+   * @param whole true for a listing of the whole table, false for one of its folders alone
+   */
+  def committed(files: TableFiles, whole: Boolean): TableFiles = {
+    val _ = whole
+    files
+  }
 
   /** Refuses a WHERE clause that the destination cannot follow. */
   def checkWhere(where: WhereClause, files: TableFiles): Unit
@@ -90,8 +97,8 @@ private[optimize] final class DryRun(real: Destination, table: TableState) exten
   override def takesAllFiles: Boolean = real.takesAllFiles
   override def check(): Unit = real.check()
   override def recover(): Unit = ()
-  override def committed(files: TableFiles): TableFiles =
-    new CommittedFiles(table.state).over(files)
+  override def committed(files: TableFiles, whole: Boolean): TableFiles =
+    new CommittedFiles(table.state).over(files, whole)
   override def checkWhere(where: WhereClause, files: TableFiles): Unit =
     real.checkWhere(where, files)
   override def checkListed(files: TableFiles): Unit = real.checkListed(files)
@@ -118,8 +125,11 @@ private[optimize] final class Recovery(table: TableState, startMs: Long)
     last
   }
 
-  /** Deletes retained files whose time is over. */
-  def removeExpired(): Unit = new Retention(table.state).removeExpired(startMs)
+  /** Deletes retained files whose time is over, and records that nothing needs any more. */
+  def removeExpired(): Unit = {
+    new Retention(table.state).removeExpired(startMs)
+    new Checkpoints(table.state, startMs).writeIfDue()
+  }
 
   /** Logs which other runs are under way, or have died. */
   def logOtherRuns(): Unit = {

@@ -23,12 +23,15 @@ private[optimize] final class FileListing(
     destination: Destination) {
 
   def list(): TableFiles = {
-    val listed = new TableLister(table.user, table.target).list()
-    FileChecks.checkFiles(table.target, listed)
-    val all = destination.committed(listed)
-    val where = whereOver(all)
-    where.foreach(destination.checkWhere(_, all))
-    val chosen = where.fold(all)(pruned(all, _))
+    val lister = new TableLister(table.user, table.target)
+    val chosen = lister.list(
+      all => {
+        val where = whereOver(all)
+        where.foreach(destination.checkWhere(_, all))
+        where.fold(all)(pruned(all, _))
+      },
+      destination.committed)
+    FileChecks.checkFiles(table.target, chosen)
     destination.checkListed(chosen)
     chosen
   }

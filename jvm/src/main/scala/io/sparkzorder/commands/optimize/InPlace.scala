@@ -95,7 +95,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       IndexUpdate.after(state, record, output.footers, columns.map(_.parts), table.conf)
     }
     BatchOutcome(
-      output.footers,
+      output.footers.map(_.only(writer.inputs.kept)),
       plan.inputs.listed.files,
       output.shuffleBytes,
       publishMs,
@@ -153,7 +153,9 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
    * do not matter.
    */
   private def recheck(plan: BatchPlan): Unit = {
-    val now = new TableLister(table.user, table.target).list().files.map(f => f.path -> f).toMap
+    val folders = plan.inputs.listed.files.map(_.folder).distinct
+    val now =
+      new TableLister(table.user, table.target).listAgain(folders).map(f => f.path -> f).toMap
     plan.inputs.listed.files.foreach { f =>
       now.get(f.path) match {
         case None => throw ZOrderErrors.conflict(name, s"${f.path} was removed")

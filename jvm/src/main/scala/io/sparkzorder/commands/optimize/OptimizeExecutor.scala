@@ -37,7 +37,7 @@ private[sparkzorder] final class OptimizeExecutor(
     phases("check")(destination.check())
     phases("list")(destination.recover())
     val listed = phases("list")(new FileListing(table, whereOver, destination).list())
-    val inputs = RewriteInputs.read(table, listed, clauses.columns, phases)
+    val inputs = RewriteInputs.read(table, listed, clauses.columns, whereOver(listed), phases)
     val output = inputs.output()
     val strategy = RewriteStrategy.of(inputs, destination.takesAllFiles, phases)
     output.foreach(strategy.check)

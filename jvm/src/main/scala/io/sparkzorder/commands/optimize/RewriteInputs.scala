@@ -3,12 +3,12 @@ package io.sparkzorder.commands.optimize
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.commands.{OrderingColumns, Phases, TableState}
+import io.sparkzorder.commands.{OrderingColumns, Phases, TableState, WhereClause}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.log.RunHistory
 import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
 import io.sparkzorder.table.schema.TableSchema
-import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
+import io.sparkzorder.table.stats.{ColumnNames, FooterReader, ScannedFile}
 import io.sparkzorder.write.OutputSpec
 
 /**
@@ -17,6 +17,7 @@ import io.sparkzorder.write.OutputSpec
  * @param session the session whose settings are pinned ([[io.sparkzorder.conf.PinnedSession]])
  * @param schema data columns of all inputs
  * @param columns ordering columns; empty for a compaction
+ * @param kept columns whose statistics are known: those by which files are chosen and laid out
  */
 private[sparkzorder] final case class RewriteInputs(
     session: Session,
@@ -24,7 +25,8 @@ private[sparkzorder] final case class RewriteInputs(
     settings: Settings,
     scanned: ScannedFiles,
     schema: StructType,
-    columns: Seq[OrderingColumn]) {
+    columns: Seq[OrderingColumn],
+    kept: ColumnNames = ColumnNames.all) {
 
   def listed: TableFiles = scanned.listed
   def files: IndexedSeq[ScannedFile] = scanned.files
@@ -47,24 +49,28 @@ private[optimize] object RewriteInputs {
 
   /**
    * @param names name parts of the columns in ZORDER BY; empty if the statement has no ZORDER BY
+   * @param where the clause that chooses files
    */
   def read(
       table: TableState,
       listed: TableFiles,
       names: Seq[Seq[String]],
+      where: Option[WhereClause],
       phases: Phases): RewriteInputs = {
     val session = PinnedSession.of(table.user)
     val conf = session.sessionState.conf
     val format = table.target.format
-    val footers = phases("footers")(FooterReader.read(listed.files, table.conf, format))
+    val named = columnNames(table, names)
+    val kept = ColumnNames.of(named.map(_.head) ++ where.toSeq.flatMap(_.dataColumns))
+    val footers = phases("footers")(FooterReader.read(listed.files, table.conf, format, kept))
     val schema =
       new TableSchema(table.target.name, conf, format).union(listed.catalogSchema, footers)
     // an empty directory has no schema to look columns up in
-    val wanted = if (schema.isEmpty && footers.isEmpty) Nil else columnNames(table, names)
+    val wanted = if (schema.isEmpty && footers.isEmpty) Nil else named
     val columns = new OrderingColumns(table.target.name, conf.resolver)
       .resolve(wanted, schema, listed.partitionSchema)
     val scanned = new ScannedFiles(listed, footers)
-    RewriteInputs(session, table.target, table.settings, scanned, schema, columns)
+    RewriteInputs(session, table.target, table.settings, scanned, schema, columns, kept)
   }
 
   /** The columns of ZORDER BY, else those of the table's layout, else those of `zorder.columns`. */

@@ -13,13 +13,14 @@ import io.sparkzorder.table.{DataFile, Folder, TableFiles}
  */
 final class CommittedFiles(state: StateDirectory) {
 
-  def over(files: TableFiles): TableFiles = {
+  /** @param whole false when only the folders of `files` were listed */
+  def over(files: TableFiles, whole: Boolean = true): TableFiles = {
     val folders = files.folders.map(f => f.path -> f).toMap
     val listed = files.files.groupBy(_.folder.path)
       .map { case (folder, own) => folder -> own.map(f => f.path.getName -> f.status).toMap }
     val changed = new Overlay(state).over(new FolderListing {
       override def files(folder: Path): Option[Map[String, FileStatus]] =
-        Some(listed.getOrElse(folder, Map.empty))
+        if (whole || folders.contains(folder)) Some(listed.getOrElse(folder, Map.empty)) else None
     })
     if (changed.isEmpty) files
     else {

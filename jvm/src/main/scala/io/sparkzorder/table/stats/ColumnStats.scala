@@ -81,7 +81,8 @@ object ColumnStats {
       if (known) least(t, a.min, b.min) else null,
       if (known) greatest(t, a.max, b.max) else null,
       known,
-      a.bytes + b.bytes)
+      a.bytes + b.bytes,
+      values = if (a.values < 0 || b.values < 0) -1L else a.values + b.values)
   }
 
   /** The lesser of two values of a column; null stands for none. */

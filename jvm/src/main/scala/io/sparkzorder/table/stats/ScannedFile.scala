@@ -18,7 +18,7 @@ import org.apache.spark.sql.sparkzorder.SparkPrivate
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrcSchema, ParquetFiles}
-import io.sparkzorder.util.Interner
+import io.sparkzorder.util.{Interner, NameLookup}
 
 /**
  * A data file and the part of its footer that OPTIMIZE needs. Footers of both formats are described
@@ -44,7 +44,36 @@ final case class ScannedFile(
     codec: Option[String],
     leaves: Array[ColumnStats],
     createdBy: String = "",
-    orc: Option[OrcSchema] = None)
+    orc: Option[OrcSchema] = None) {
+
+  /** The same without the statistics of other columns, which take most of the memory. */
+  def only(columns: ColumnNames): ScannedFile = copy(leaves = columns.select(schema, leaves))
+}
+
+/**
+ * The columns whose statistics are kept, by name without case. Their number counts for the memory of
+ * a driver, not the number of all columns.
+ */
+private[sparkzorder] final class ColumnNames private (wanted: Option[Set[String]]) {
+
+  def contains(name: String): Boolean = wanted.forall(_(NameLookup.folded(name)))
+
+  def select(schema: MessageType, leaves: Array[ColumnStats]): Array[ColumnStats] =
+    if (wanted.isEmpty) leaves
+    else {
+      val columns = schema.getColumns
+      Array.tabulate(leaves.length)(i =>
+        if (contains(columns.get(i).getPath.head)) leaves(i) else ColumnStats.unknown)
+    }
+}
+
+private[sparkzorder] object ColumnNames {
+  val all = new ColumnNames(None)
+
+  /** @param names of top-level columns */
+  def of(names: Seq[String]): ColumnNames =
+    new ColumnNames(Some(names.map(NameLookup.folded).toSet))
+}
 
 /** Reads footers, several at once. Each format has its own reader. */
 object FooterReader {
@@ -55,14 +84,30 @@ object FooterReader {
   /**
    * The footers of some files, in their order.
    *
+   * @param columns whose statistics are kept; those of others are unknown
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
    *   naming the file
    */
   def read(
       files: Seq[DataFile],
       conf: Configuration,
-      format: DataFormat): IndexedSeq[ScannedFile] =
-    SparkPrivate.inParallel(files, "zorder-footers", Threads)(footers(format, conf)).toIndexedSeq
+      format: DataFormat,
+      columns: ColumnNames = ColumnNames.all): IndexedSeq[ScannedFile] =
+    inParts(files, conf, format, columns, math.max(1, files.size)).flatten.toIndexedSeq
+
+  /** The same, some files at a time. */
+  def inParts(
+      files: Seq[DataFile],
+      conf: Configuration,
+      format: DataFormat,
+      columns: ColumnNames = ColumnNames.all,
+      size: Int = 1000): Iterator[IndexedSeq[ScannedFile]] = {
+    val read = footers(format, conf)
+    files.grouped(size).map { part =>
+      SparkPrivate.inParallel(part, "zorder-footers", Threads)(f =>
+        read(f).only(columns)).toIndexedSeq
+    }
+  }
 
   /** Like [[read]], but returns an error instead of a footer where a file cannot be read. */
   def tryRead(

@@ -1,0 +1,111 @@
+package io.sparkzorder.log
+
+import java.io.{FileNotFoundException, IOException}
+
+import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
+import com.fasterxml.jackson.module.scala.DefaultScalaModule
+import org.apache.commons.io.IOUtils
+import org.apache.hadoop.fs.Path
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/**
+ * A record in a checkpoint.
+ *
+ * @param whole true while something needs all of the record; its file is still there. False when only
+ *   the files are left that the run added and no later one replaced; its file is not needed
+ */
+final case class CheckpointEntry(number: Long, whole: Boolean, record: Record)
+
+/**
+ * `_zorder/_commits/_checkpoint_<n>`: what the records up to number n still tell, in one file. Every
+ * one of these runs is published.
+ *
+ * A record file up to n that the checkpoint does not hold whole counts for nothing: it is about to be
+ * removed, or was created by somebody who did not know that its number was used before.
+ *
+ * @param version format of the checkpoint; a newer one is not read
+ * @param upTo number of the last record that it covers
+ * @param next the run of record upTo + 1. A checkpoint counts only beside that record: one that was
+ *   written by a process that slept while the table was overwritten is of another table
+ * @param checked how many added files there were when the folders were last looked at
+ * @param records ascending by number
+ */
+final case class Checkpoint(
+    version: Int,
+    upTo: Long,
+    next: String,
+    checked: Long,
+    records: Seq[CheckpointEntry]) {
+
+  /** Numbers of the records whose files are still needed. */
+  def whole: Set[Long] = records.filter(_.whole).map(_.number).toSet
+}
+
+object Checkpoint {
+  val Version = 1
+
+  private val Name = "_checkpoint_([1-9][0-9]{0,17})".r
+
+  private val mapper = new ObjectMapper()
+    .registerModule(DefaultScalaModule)
+    .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
+
+  def name(upTo: Long): String = s"_checkpoint_$upTo"
+
+  /** The last record that a checkpoint of this name covers; None for the name of another file. */
+  def numberOf(name: String): Option[Long] = name match {
+    case Name(number) => Some(number.toLong)
+    case _ => None
+  }
+
+  def toJson(checkpoint: Checkpoint): Array[Byte] = mapper.writeValueAsBytes(checkpoint)
+
+  /**
+   * A checkpoint of a known version, each of whose records passes the check of records.
+   *
+   * @throws java.io.IOException when it is none
+   */
+  def fromJson(json: Array[Byte], upTo: Long): Checkpoint = {
+    val tree = mapper.readTree(json)
+    val version = if (tree == null) -1 else tree.path("version").asInt(-1)
+    if (version < 1 || version > Version) {
+      wrong(s"its format version is $version, known is 1 to $Version")
+    }
+    val read = mapper.treeToValue(tree, classOf[Checkpoint])
+    if (read.upTo != upTo) wrong(s"it says that it ends with record ${read.upTo}")
+    if (!RecordCheck.isRun(read.next)) wrong(s"the run ${read.next} after it is no id of a run")
+    // Jackson takes a missing list for an empty one
+    if (!tree.path("records").isArray || read.records.contains(null)) wrong("it has no records")
+    read.records.foreach { e =>
+      RecordCheck.require(e.record)
+      if (e.record.version < 1 || e.record.version > Record.Version) {
+        wrong(s"record ${e.number} has the format version ${e.record.version}")
+      }
+    }
+    val numbers = read.records.map(_.number)
+    if (numbers.exists(n => n < 1 || n > upTo) || numbers != numbers.distinct.sorted) {
+      wrong("its records are not in order")
+    }
+    read
+  }
+
+  /**
+   * None when it is gone.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE
+   */
+  def read(state: StateDirectory, upTo: Long): Option[Checkpoint] = {
+    val path = new OwnPaths(state.fs, state.root).require(new Path(state.commits, name(upTo)))
+    try {
+      val in = state.fs.open(path)
+      try Some(fromJson(IOUtils.toByteArray(in), upTo))
+      finally in.close()
+    } catch {
+      case _: FileNotFoundException => None
+      case e: IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
+    }
+  }
+
+  private def wrong(problem: String): Nothing = throw new IOException(problem)
+}

@@ -1,0 +1,148 @@
+package io.sparkzorder.log
+
+import java.util.UUID
+import java.util.concurrent.TimeUnit
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.util.{ExclusiveFile, FileMove, ManyFiles}
+
+/**
+ * Writes checkpoints, and removes the record files that nothing needs any more. A crash between any
+ * two steps leaves a checkpoint that counts beside files that do not, and the next one removes them.
+ *
+ * @param nowMs milliseconds since 1970
+ */
+final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
+  private val fs = state.fs
+
+  /**
+   * Called by OPTIMIZE when earlier runs are published and expired files are removed. A failure costs
+   * time, never a row, so it is logged.
+   */
+  def writeIfDue(): Unit =
+    try {
+      val log = new CommitLogReader(state).read()
+      val upTo = lastToCover(log)
+      if (upTo - log.upTo >= Checkpoints.Interval) write(log, upTo)
+      removeDropped()
+    } catch { case NonFatal(e) => logWarning(s"no checkpoint of ${state.commits}", e) }
+
+  /** Before the first run that is not published, and some records before the last. */
+  private def lastToCover(log: CommitLog): Long = {
+    val open = log.open.filterNot(_.isDone).map(_.known.number)
+    val unread = log.open.filter(_.known.record == null).map(_.known.number)
+    (Seq(log.last - Checkpoints.Kept) ++ (open ++ unread).map(_ - 1)).min
+  }
+
+  private def write(log: CommitLog, upTo: Long): Unit = {
+    val covered = log.checkpoint.toSeq.flatMap(_.content.records) ++
+      log.open.map(_.known).takeWhile(_.number <= upTo)
+        .map(k => CheckpointEntry(k.number, whole = true, k.record))
+    val next = log.open.map(_.known).find(_.number == upTo + 1)
+    // a gap in the numbers: somebody has removed records
+    if (next.exists(_.record != null) && isComplete(log, upTo)) {
+      val facts = new LiveFacts(covered)
+      val checkedBefore = log.checkpoint.fold(0L)(_.content.checked)
+      val isChecked = facts.size > 2 * checkedBefore + Checkpoints.Few && lookForFiles(log, facts)
+      val content = Checkpoint(
+        Checkpoint.Version,
+        upTo,
+        next.get.record.run,
+        if (isChecked) facts.size else checkedBefore,
+        facts.entriesFor(needed(log)))
+      val path = new Path(state.commits, Checkpoint.name(upTo))
+      val id = UUID.randomUUID().toString
+      // another process that was quicker has written as much
+      if (ExclusiveFile.create(fs, path, id, Checkpoint.toJson(content), fs.getConf)) {
+        logInfo(s"$path holds what ${content.records.size} of $upTo records still tell")
+      }
+    }
+  }
+
+  private def isComplete(log: CommitLog, upTo: Long): Boolean =
+    log.open.map(_.known.number).takeWhile(_ <= upTo) == (log.upTo + 1 to upTo)
+
+  /**
+   * True for a record of which something is left: files that it replaced, or a mark that it died, which
+   * a run that sleeps must find. The newest layout stays whole for the sake of UNDO.
+   */
+  private def needed(log: CommitLog): CheckpointEntry => Boolean = {
+    val runs = (state.retained() ++ state.staged()).map(_.getPath.getName.stripPrefix("_")).toSet
+    val newest = new RunHistory(all(log)).inForce.headOption.map(_._1)
+    e =>
+      e.whole && (runs(e.record.run) || newest.contains(e.number) ||
+        (e.record.kind == Record.Abort && e.record.createdMs + Checkpoints.AbortMs > nowMs))
+  }
+
+  private def all(log: CommitLog): Seq[(Long, Record)] =
+    log.checkpoint.toSeq.flatMap(_.content.records).map(e => e.number -> e.record) ++
+      log.open.map(_.known).filter(_.record != null).map(k => k.number -> k.record)
+
+  /**
+   * Lists the folders with added files, and forgets the files that somebody else has removed. Only
+   * when no run was under way from before the listing to its end.
+   */
+  private def lookForFiles(log: CommitLog, facts: LiveFacts): Boolean =
+    log.open.forall(_.isDone) && {
+      val names = ManyFiles.map(facts.folders.toSeq) { folder =>
+        folder -> PresentFiles.list(state, state.folder(folder)).keySet
+      }.toMap
+      val same = new CommitLogReader(state).ids() == log.ids
+      if (same) facts.retain((folder, name) => names(folder).contains(name))
+      same
+    }
+
+  /**
+   * Removes record files that no checkpoint needs, and old checkpoints but for one, since a listing that
+   * takes long can miss the newest. First they are renamed into a directory: when the table is
+   * overwritten meanwhile the directory is gone, and no record of the new table can be touched.
+   */
+  private def removeDropped(): Unit =
+    if (dropped(new CommitLogReader(state).read()).nonEmpty && fs.exists(state.commits)) {
+      val grave = new Path(state.commits, s"_tmp_dropped_${UUID.randomUUID()}")
+      fs.mkdirs(grave)
+      val names = dropped(new CommitLogReader(state).read())
+      ManyFiles.map(names.grouped(Checkpoints.Few).toSeq)(_.foreach(n =>
+        FileMove.rename(fs, new Path(state.commits, n), new Path(grave, n))))
+      fs.delete(grave, true)
+      logInfo(s"removed ${names.size} files of ${state.commits} that a checkpoint replaces")
+    }
+
+  /** Names of files that nothing needs; a record comes before its marks. */
+  private def dropped(log: CommitLog): Seq[String] = log.checkpoint.toSeq.flatMap { c =>
+    val whole = c.content.whole
+    val older = log.ids.checkpoints.map(_.number).filter(_ < log.upTo).sorted.dropRight(1)
+    val gone = state.files(state.commits).map(_.getPath.getName).flatMap { name =>
+      Checkpoints.numberIn(name).filter(n => n <= log.upTo && !whole(n)).map(_ -> name)
+    }
+    gone.sortBy { case (n, name) => (n, name.length) }.map(_._2) ++ older.map(Checkpoint.name)
+  }
+}
+
+private object Checkpoints {
+
+  /** So many records are covered by a new checkpoint. */
+  val Interval = 10L
+
+  /** So many of the last records are never covered. */
+  val Kept = 10L
+
+  /** So many added files are looked for in any case. */
+  val Few = 1000
+
+  /** How long a run that sleeps finds the record that declares it dead. */
+  val AbortMs: Long = TimeUnit.HOURS.toMillis(24)
+
+  private val Name = "_([1-9][0-9]{0,17})(_done|_conflict)?".r
+
+  /** The number of the record that a file belongs to. */
+  def numberIn(name: String): Option[Long] = name match {
+    case Name(number, _) => Some(number.toLong)
+    case _ => None
+  }
+}

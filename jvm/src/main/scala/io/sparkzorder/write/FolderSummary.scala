@@ -1,0 +1,143 @@
+package io.sparkzorder.write
+
+import java.util.IdentityHashMap
+
+import scala.collection.JavaConverters._
+import scala.collection.mutable
+
+import org.apache.parquet.schema.{MessageType, PrimitiveType}
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DateLogicalTypeAnnotation,
+  TimestampLogicalTypeAnnotation
+}
+
+import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
+import io.sparkzorder.util.ColumnLookup
+
+/**
+ * The footers of some files of one folder, merged. Takes one file after the other and keeps none.
+ *
+ * @param schema whose leaves are merged; null for a folder of which only the rows are counted
+ * @param places where these leaves are in other files
+ */
+private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces) {
+  private val leaves =
+    if (schema == null) IndexedSeq.empty else schema.getColumns.asScala.toIndexedSeq
+  private val merged = Array.fill(leaves.size)(ColumnStats.none.copy(values = 0L))
+  private val shapes = new Array[PrimitiveType](leaves.size)
+  private val seen = new IdentityHashMap[MessageType, MessageType]
+  private var sum = 0L
+
+  /** Names of the columns of all files. */
+  val columns: mutable.Set[String] = mutable.LinkedHashSet.empty
+
+  def rows: Long = sum
+
+  /** The statistics of a leaf, also where the files disagree on its type; they are unknown then. */
+  def stats(leaf: Int): ColumnStats = merged(leaf)
+
+  /** The type of a leaf without its name; None when no file has it. */
+  def shape(leaf: Int): Option[PrimitiveType] = Option(shapes(leaf))
+
+  def add(f: ScannedFile): Unit = {
+    sum += f.rows
+    if (seen.put(f.schema, f.schema) == null) {
+      f.schema.getFields.asScala.foreach(field => columns += field.getName)
+    }
+    if (leaves.nonEmpty) {
+      val at = places.of(schema, f.schema)
+      val absent = ColumnStats.onlyNulls(f.rows).copy(values = 0L)
+      val isLegacy = FolderSummary.isLegacy(f)
+      leaves.indices.foreach { i =>
+        val position = at.positions(i)
+        val own = if (position < 0) absent else known(i, at, isLegacy, f.leaves(position))
+        merged(i) = ColumnStats.merged(leaves(i).getPrimitiveType, merged(i), own)
+      }
+    }
+  }
+
+  /** What a file says of a leaf, as far as the files before are of the same type. */
+  private def known(
+      i: Int,
+      at: LeafPlaces.InFile,
+      isLegacy: Boolean,
+      own: ColumnStats): ColumnStats = {
+    val before = shapes(i)
+    shapes(i) = at.shapes(i)
+    val agrees = (before == null || before == shapes(i)) && !(isLegacy && at.isDated(i))
+    if (agrees) own else own.copy(min = null, max = null, known = false)
+  }
+}
+
+private object FolderSummary {
+
+  /**
+   * True for a file of Spark 1 and 2, and of the legacy mode of later versions. Its dates and
+   * timestamps count days before 1582 in the Julian calendar.
+   */
+  private def isLegacy(f: ScannedFile): Boolean =
+    f.keyValues.contains("org.apache.spark.legacyDateTime") ||
+      f.keyValues.get("org.apache.spark.version").exists(v =>
+        v.startsWith("1.") || v.startsWith("2."))
+}
+
+/** Where the leaves of one schema are in files of others; each pair of schemas is compared once. */
+private[write] final class LeafPlaces(sameName: (String, String) => Boolean) {
+  private val known =
+    new IdentityHashMap[MessageType, IdentityHashMap[MessageType, LeafPlaces.InFile]]
+  private val shapes = mutable.HashMap.empty[PrimitiveType, PrimitiveType]
+
+  /** Pairs of schemas that were compared. */
+  private[write] var compared = 0
+
+  def of(schema: MessageType, file: MessageType): LeafPlaces.InFile = {
+    var inFiles = known.get(schema)
+    if (inFiles == null) {
+      inFiles = new IdentityHashMap
+      known.put(schema, inFiles)
+    }
+    var place = inFiles.get(file)
+    if (place == null) {
+      place = find(schema, file)
+      inFiles.put(file, place)
+    }
+    place
+  }
+
+  private def find(schema: MessageType, file: MessageType): LeafPlaces.InFile = {
+    compared += 1
+    val lookup = new ColumnLookup(file, sameName)
+    val types = file.getColumns.asScala.map(_.getPrimitiveType).toArray
+    val positions =
+      schema.getColumns.asScala.map(c => lookup.position(c.getPath.toSeq).getOrElse(-1)).toArray
+    new LeafPlaces.InFile(
+      positions,
+      positions.map(p => if (p < 0) null else shape(types(p))),
+      positions.map(p => p >= 0 && LeafPlaces.isDated(types(p))))
+  }
+
+  /** A type without its name, id and repetition. Values of equal shapes can be compared. */
+  private def shape(t: PrimitiveType): PrimitiveType = {
+    val bare =
+      org.apache.parquet.schema.Types.optional(t.getPrimitiveTypeName).length(t.getTypeLength)
+        .as(t.getLogicalTypeAnnotation).named("leaf")
+    shapes.getOrElseUpdate(bare, bare)
+  }
+}
+
+private[write] object LeafPlaces {
+
+  /**
+   * Of each leaf its position in a file (-1 if the file lacks it), its type there, and whether that is
+   * a date or a timestamp.
+   */
+  final class InFile(
+      val positions: Array[Int],
+      val shapes: Array[PrimitiveType],
+      val isDated: Array[Boolean])
+
+  private def isDated(t: PrimitiveType): Boolean = t.getLogicalTypeAnnotation match {
+    case _: DateLogicalTypeAnnotation | _: TimestampLogicalTypeAnnotation => true
+    case _ => false
+  }
+}

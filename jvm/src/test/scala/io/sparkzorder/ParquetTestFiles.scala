@@ -1,0 +1,40 @@
+package io.sparkzorder
+
+import java.nio.file.Files
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.example.data.simple.SimpleGroupFactory
+import org.apache.parquet.hadoop.example.ExampleParquetWriter
+import org.apache.parquet.schema.MessageTypeParser
+
+import io.sparkzorder.table.DataFile
+
+/** Parquet files without Spark. */
+object ParquetTestFiles {
+
+  /** A file of two rows and so many columns of text, c0 and so on. */
+  def withWideFile[T](columns: Int)(body: DataFile => T): T = {
+    val dir = Files.createTempDirectory("zorder-wide")
+    val path = new Path(dir.toUri.toString, "wide.parquet")
+    val conf = new Configuration()
+    val schema = MessageTypeParser.parseMessageType(
+      (0 until columns).map(i => s"optional binary c$i (STRING);").mkString(
+        "message m { ",
+        " ",
+        " }"))
+    try {
+      val writer = ExampleParquetWriter.builder(path).withConf(conf).withType(schema).build()
+      try for (row <- Seq("a", "b")) {
+          val group = new SimpleGroupFactory(schema).newGroup()
+          for (i <- 0 until columns) group.append(s"c$i", s"$row value of column $i")
+          writer.write(group)
+        }
+      finally writer.close()
+      body(DataFile.alone(path.getFileSystem(conf).getFileStatus(path)))
+    } finally {
+      Option(dir.toFile.listFiles).toSeq.flatten.foreach(_.delete())
+      val _ = dir.toFile.delete()
+    }
+  }
+}

@@ -1,0 +1,293 @@
+package io.sparkzorder.log
+
+import java.io.File
+
+import io.sparkzorder.FaultyFileSystem
+
+/** Checkpoints: what they keep, what they cost, and what a crash between two steps leaves. */
+class CheckpointSuite extends CheckpointTestBase {
+
+  private def read(state: StateDirectory): RunHistory = RunHistory.read(state)
+
+  test("10,000 records cost a statement and the first query no more than 20 do") {
+    def opened(records: Int): (Int, Int) = {
+      var counts = (0, 0)
+      withScheme("faulty") { (dir, state) =>
+        runs(dir, 1L to records.toLong)
+        checkpoints(state)
+        // a session that has not seen the table
+        History.forget(state.root.toString)
+        val query = count("open", "list")(new CommitLogReader(state).read())
+        History.forget(state.root.toString)
+        counts = (query, count("open", "list")(state.unfinished()))
+      }
+      counts
+    }
+    val (few, many) = (opened(20), opened(10000))
+    info(s"20 records: $few calls; 10,000: $many")
+    assert(many._1 <= few._1 && many._2 <= few._2)
+  }
+
+  test("a checkpoint holds the files in the table, the columns and the last records") {
+    withTable { (dir, state) =>
+      published(dir, (1L to 30L).map(n => n -> optimize(n, s"p=${n % 3}", Seq(s"c$n"))))
+      // each run of a folder replaces a file of another name, so that all stay
+      val before = read(state)
+      checkpoints(state)
+      History.forget(state.root.toString)
+      val now = read(state)
+      assert(checkpointFiles(dir) === Seq(20) && recordFiles(dir) === (21L to 30L))
+      assert(now.last === 30 && now.records === before.records.drop(20))
+      assert(now.all.map(_._1) === (1L to 30L))
+      assert(now.all.map(_._2.changes.map(_.added)) === before.all.map(_._2.changes.map(_.added)))
+      assert(now.inForce.map(_._2.run) === before.inForce.map(_._2.run))
+    }
+  }
+
+  test("what later runs replaced is forgotten, the columns in force are not") {
+    withTable { (dir, state) =>
+      published(dir, Seq(1L -> optimize(1, columns = Seq("x", "y"))))
+      published(dir, (2L to 40L).map(n => n -> optimize(n, columns = Nil)))
+      checkpoints(state)
+      val now = read(state)
+      // number 30 added the file that 31 replaces
+      assert(now.all.map(_._1) === 1L +: (30L to 40L))
+      assert(now.inForce.map(_._2.columns).find(_.nonEmpty) === Some(Seq("x", "y")))
+    }
+  }
+
+  test("a run whose replaced files are kept stays whole, its undo hides it, its death is known") {
+    withTable { (dir, state) =>
+      runs(dir, 1L to 40L)
+      // number 5 is undone by number 6, and something of it is kept
+      val undo = optimize(6).copy(kind = Record.Undo, undone = Some(id("run 5")))
+      val abort = optimize(7).copy(
+        kind = Record.Abort,
+        changes = Nil,
+        createdMs = System.currentTimeMillis() - hour)
+      published(dir, Seq(6L -> undo, 7L -> abort))
+      state.fs.mkdirs(state.retained(id("run 5")))
+      state.fs.mkdirs(state.retained(id("run 12")))
+      checkpoints(state)
+      val now = read(state)
+      assert(now.records.map(_._1) === Seq(5L, 7L, 12L) ++ (31L to 40L))
+      assert(recordFiles(dir) === now.records.map(_._1))
+      assert(now.isUndone(id("run 5")) && now.isAborted(id("run 7")))
+      assert(now.records.find(_._1 == 12).get._2 === optimize(12))
+      assert(!now.inForce.exists(_._1 == 5L))
+      // and reduced when it is not kept any more
+      state.fs.delete(state.retained(id("run 12")), true)
+      runs(dir, 41L to 50L)
+      checkpoints(state)
+      assert(read(state).records.map(_._1) === Seq(5L, 7L) ++ (41L to 50L))
+      assert(recordFiles(dir) === Seq(5L, 7L) ++ (41L to 50L))
+    }
+  }
+
+  test("no record of a run that is not published, or after it, is covered") {
+    withTable { (dir, state) =>
+      runs(dir, 1L to 60L)
+      assert(new File(commits(dir), "_25_done").delete())
+      checkpoints(state)
+      assert(checkpointFiles(dir) === Seq(24))
+      assert(state.unfinished().map(_._1) === Seq(25))
+      runs(dir, Seq(25L))
+      checkpoints(state)
+      assert(checkpointFiles(dir) === Seq(24, 50) && state.unfinished().isEmpty)
+    }
+  }
+
+  test("killed before any change: the table reads the same, and the next one cleans up") {
+    var (k, more) = (0, true)
+    while (more) withScheme("faulty") { (dir, state) =>
+      published(dir, (1L to 35L).map(n => n -> optimize(n, s"p=${n % 3}")))
+      val expected = read(state).all.map { case (n, r) => n -> r.changes.map(_.added) }
+      val (_, failed) = FaultyFileSystem.failing(k)((o, _) => o != "list" && o != "open")(
+        checkpoints(state))
+      for (_ <- 1 to 2) {
+        History.forget(state.root.toString)
+        val now = read(state)
+        assert(now.all.map { case (n, r) => n -> r.changes.map(_.added) } === expected, s"step $k")
+        assert(now.last === 35 && now.unfinished.isEmpty && state.unfinished().isEmpty)
+        checkpoints(state)
+      }
+      assert(recordFiles(dir) === (26L to 35L), s"step $k")
+      more = failed
+      k += 1
+    }
+    assert(k > 25)
+  }
+
+  test("at every step of a checkpoint a reader sees the same records") {
+    withScheme("faulty") { (dir, state) =>
+      runs(dir, 1L to 25L)
+      val live = Seq("f25")
+      FaultyFileSystem.withHook { (o, _) =>
+        if (o == "rename" || o == "delete" || o == "create") {
+          val now = FaultyFileSystem.withoutHook {
+            History.forget(state.root.toString)
+            read(state)
+          }
+          assert(now.last === 25 && now.unfinished.isEmpty)
+          assert(new LiveFacts(now.all.map { case (n, r) => CheckpointEntry(n, true, r) })
+            .size === live.size)
+        }
+      }(checkpoints(state))
+      assert(checkpointFiles(dir) === Seq(15))
+    }
+  }
+
+  test("a number that was used is never committed again") {
+    withTable { (dir, state) =>
+      runs(dir, 1L to 5L)
+      val late = optimize(99)
+      // the writer has seen record 5; 30 others commit, and 6 is removed
+      runs(dir, 6L to 36L)
+      checkpoints(state)
+      assert(!recordFiles(dir).contains(6L))
+      assert(!state.createRecord(6, late))
+      assert(!recordFiles(dir).contains(6L))
+      fails("ZORDER_CONFLICT", "so many runs were committed since") {
+        new Committer(state, "t").commit(late, () => (), 5L)
+      }
+      assert(read(state).last === 36)
+    }
+  }
+
+  test("a used number that a killed writer has left behind counts for nothing, and goes") {
+    withTable { (dir, state) =>
+      runs(dir, 1L to 30L)
+      checkpoints(state)
+      put(commits(dir), "_6", new String(Record.toJson(optimize(99)), "UTF-8"))
+      assert(state.unfinished().isEmpty && read(state).last === 30)
+      assert(read(state).commitOf(id("run 99")).isEmpty)
+      assert(new CommitLogReader(state).read().pending.isEmpty)
+      checkpoints(state)
+      assert(recordFiles(dir) === (21L to 30L))
+    }
+  }
+
+  test("the checkpoint of a table that was overwritten since counts for nothing") {
+    withTable { (dir, state) =>
+      runs(dir, 1L to 30L)
+      checkpoints(state)
+      val old = text(commits(dir), "_checkpoint_20")
+      commits(dir).listFiles.foreach(f => assert(f.delete()))
+      runs(dir, 1L to 3L)
+      put(commits(dir), "_checkpoint_20", old)
+      assert(read(state).records.map(_._1) === Seq(1L, 2L, 3L))
+      assert(state.createRecord(4, optimize(99)) && state.unfinished().map(_._1) === Seq(4L))
+      checkpoints(state)
+      assert(recordFiles(dir) === (1L to 4L))
+      // also when the numbers reach it
+      runs(dir, (1L to 30L).map(n => n).filter(_ != 21))
+      published(dir, Seq(21L -> optimize(77)))
+      assert(read(state).records.map(_._1) === (1L to 30L))
+    }
+  }
+
+  test("a checkpoint is input from others: a bad one is named, and nothing is touched") {
+    val good = new String(
+      Checkpoint.toJson(Checkpoint(
+        1,
+        20L,
+        id("run 21"),
+        0L,
+        Seq(CheckpointEntry(3L, whole = false, optimize(3, "p=1"))))),
+      "UTF-8")
+    for ((from, to) <- Seq(
+        "\"folder\":\"p=1\"" -> "\"folder\":\"../p\"",
+        "\"name\":\"f3\"" -> "\"name\":\"../f3\"",
+        id("run 3") -> "../../victim",
+        id("run 21") -> "x",
+        "\"version\":1,\"upTo\"" -> "\"version\":2,\"upTo\"",
+        "\"upTo\":20" -> "\"upTo\":19",
+        "\"number\":3" -> "\"number\":21",
+        "\"records\"" -> "\"others\"",
+        good -> "",
+        good -> "null")) withTable { (dir, state) =>
+      assert(good.contains(from), from)
+      runs(dir, 1L to 30L)
+      put(commits(dir), "_checkpoint_20", good.replace(from, to))
+      val before = commits(dir).list().toSet
+      fails("ZORDER_STATE_UNREADABLE", "_checkpoint_20")(read(state))
+      fails("ZORDER_STATE_UNREADABLE", "_checkpoint_20")(state.unfinished())
+      checkpoints(state)
+      assert(commits(dir).list().toSet === before)
+    }
+  }
+
+  test("two tables of many names stay in memory beside each other") {
+    withScheme("faulty") { (_, one) =>
+      withScheme("faulty") { (_, two) =>
+        for (state <- Seq(one, two)) {
+          val added = (1 to 300000).map(i => Added("_0", s"f$i", 1L, 1L, 1L))
+          val r = optimize(1).copy(changes = Seq(FolderChange("", Nil, added)))
+          // staged names may not repeat in one record, and are not looked at here
+          val known = OpenRecord(KnownRecord(1L, r), isDone = true)
+          History.remember(
+            state.root.toString,
+            CommitLog(LogFiles(Nil, Nil), None, Seq(known), new History(state.root, Nil)))
+        }
+        assert(History.cached(one.root.toString).isDefined)
+        assert(History.cached(two.root.toString).isDefined)
+        Seq(one, two).foreach(s => History.forget(s.root.toString))
+      }
+    }
+  }
+
+  test("files that others removed are forgotten") {
+    withTable { (dir, state) =>
+      put(dir, "p=1/f1000", "x")
+      // each adds a file, and nobody replaces it
+      published(
+        dir,
+        (1L to 1100L).map { n =>
+          val r = optimize(n, "p=1")
+          n -> r.copy(changes = r.changes.map(_.copy(replaced = Nil)))
+        })
+      checkpoints(state)
+      val now = read(state)
+      assert(now.all.flatMap(_._2.changes.flatMap(_.added.map(_.name))) ===
+        "f1000" +: (1091 to 1100).map(n => s"f$n"))
+    }
+  }
+
+  test("two write a checkpoint at once, again and again, while others read and commit") {
+    withTable { (dir, state) =>
+      runs(dir, 1L to 30L)
+      @volatile var over = false
+      @volatile var problem: Option[Throwable] = None
+      def thread(body: StateDirectory => Unit) = {
+        val t = new Thread(() => {
+          val own = stateOf(dir)
+          while (!over && problem.isEmpty)
+            try body(own)
+            catch { case e: Throwable => problem = Some(e) }
+        })
+        t.start()
+        t
+      }
+      @volatile var head = 30L
+      val writers = Seq.fill(2)(thread(checkpoints(_)))
+      val readers = Seq.fill(2)(thread { s =>
+        val before = head
+        val now = RunHistory.read(s)
+        assert(now.last >= before)
+        assert(now.unfinished.map(_._1).filter(_ <= before) === Nil)
+        assert(now.all.map(_._2.run).distinct.size === now.all.size)
+      })
+      for (n <- 31L to 200L) {
+        assert(state.createRecord(n, optimize(n)))
+        state.markDone(n, id(s"run $n"))
+        head = n
+      }
+      over = true
+      (writers ++ readers).foreach(_.join())
+      problem.foreach(throw _)
+      checkpoints(state)
+      assert(recordFiles(dir).size <= 20 && checkpointFiles(dir).size <= 2)
+      assert(read(state).last === 200)
+    }
+  }
+}
