@@ -84,14 +84,31 @@ def judged(results: Results) -> Iterator[Gate]:
         if more:
             yield Gate(f"{what}: milliseconds more than Spark alone", more.median, 2)
     for one in results.index:
-        if one["files"][0] == 100_000:
-            what = "filter of 100,000 files by 4 columns, listing held: milliseconds"
-            yield Gate(what, spread(one["held listing"]).median, 10)
+        yield from _of_index(one)
     for what, limit in ((HELD, 20), (NEW, 8)):
         files = _most(results, what)
         ratio = results.ratio(what, files, OURS)
         if ratio:
             yield Gate(f"{what}, {files:,} files: Spark / ours", ratio.median, limit, at_least=True)
+
+
+def _of_index(one: Mapping[str, Sequence[float]]) -> Iterator[Gate]:
+    files = one["files"][0]
+    limit = {100_000: 2, 1_000_000: 10}.get(int(files))
+    if limit is not None:
+        what = f"filter of {files:,.0f} files by 4 columns, listing held: milliseconds"
+        yield Gate(what, spread(one["held listing"]).median, limit)
+        if "two sessions" in one:
+            what = f"the same of {files:,.0f} files in two sessions: milliseconds"
+            yield Gate(what, spread(one["two sessions"]).median, limit)
+    if files == 1_000_000 and "1000 ranges" in one:
+        what = "1,000 ranges over 1,000,000 files: milliseconds"
+        yield Gate(what, spread(one["1000 ranges"]).median, 300)
+    if "heap of paths" in one:
+        paths = one["heap of paths"][0] + one["heap of a held listing"][0]
+        yield Gate(f"heap of the paths of {files:,.0f} files: bytes a file", paths, 120)
+        columns = (one["heap"][0] - one["heap of paths"][0]) / one["columns"][0]
+        yield Gate(f"heap of a column of {files:,.0f} files: bytes a file", columns, 40)
 
 
 def _most(results: Results, what: str) -> int:

@@ -19,10 +19,21 @@ INDEX = {
     "heap": [250.0],
     "load": [90.0, 100.0],
     "new listing": [30.0, 31.0],
-    "held listing": [4.0, 6.0],
+    "held listing": [1.0, 2.0],
     "held listing: compile": [1.0, 1.0],
     "held listing: judge": [1.0, 2.0],
     "held listing: match": [2.0, 3.0],
+}
+MILLION = {
+    **INDEX,
+    "files": [1_000_000.0],
+    "columns": [4.0],
+    "heap": [220.0],
+    "heap of paths": [119.0],
+    "heap of a held listing": [2.0],
+    "held listing": [11.0],
+    "two sessions": [9.0],
+    "1000 ranges": [301.0],
 }
 RESULTS = Results(
     "command",
@@ -38,7 +49,7 @@ RESULTS = Results(
         Measured(NO_FILTER, SPARK, 64, [10, 11, 12]),
         Measured(NO_FILTER, OURS, 64, [11, 13, 15]),
     ],
-    [INDEX],
+    [INDEX, MILLION],
 )
 
 
@@ -56,7 +67,12 @@ def test_gates_take_the_table_with_most_files() -> None:
     judged = {gate.what: (gate.value, gate.holds()) for gate in report.judged(RESULTS)}
     assert judged == {
         f"{NO_FILTER}: milliseconds more than Spark alone": (2, True),
-        "filter of 100,000 files by 4 columns, listing held: milliseconds": (5, True),
+        "filter of 100,000 files by 4 columns, listing held: milliseconds": (1.5, True),
+        "filter of 1,000,000 files by 4 columns, listing held: milliseconds": (11, False),
+        "the same of 1,000,000 files in two sessions: milliseconds": (9, True),
+        "1,000 ranges over 1,000,000 files: milliseconds": (301, False),
+        "heap of the paths of 1,000,000 files: bytes a file": (121, False),
+        "heap of a column of 1,000,000 files: bytes a file": (25.25, True),
         f"{HELD}, 1,000 files: Spark / ours": (25, True),
         f"{NEW}, 1,000 files: Spark / ours": (5, False),
     }
