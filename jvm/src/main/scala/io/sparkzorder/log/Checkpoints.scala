@@ -68,11 +68,11 @@ final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
     log.open.map(_.known.number).takeWhile(_ <= upTo) == (log.upTo + 1 to upTo)
 
   /**
-   * True for a record of which something is left: files that it replaced, or a mark that it died, which
-   * a run that sleeps must find. The newest layout stays whole for the sake of UNDO.
+   * True for a record of which something is left: files that the run keeps, or a mark that it died,
+   * which a run that sleeps must find. The newest layout stays whole for the sake of UNDO.
    */
   private def needed(log: CommitLog): CheckpointEntry => Boolean = {
-    val runs = (state.retained() ++ state.staged()).map(_.getPath.getName.stripPrefix("_")).toSet
+    val runs = new Intents(state).runs()
     val newest = new RunHistory(all(log)).inForce.headOption.map(_._1)
     e =>
       e.whole && (runs(e.record.run) || newest.contains(e.number) ||
@@ -90,7 +90,7 @@ final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
   private def lookForFiles(log: CommitLog, facts: LiveFacts): Boolean =
     log.open.forall(_.isDone) && {
       val names = ManyFiles.map(facts.folders.toSeq) { folder =>
-        folder -> PresentFiles.list(state, state.folder(folder)).keySet
+        folder -> state.files(state.folder(folder)).filter(_.isFile).map(_.getPath.getName).toSet
       }.toMap
       val same = new CommitLogReader(state).ids() == log.ids
       if (same) facts.retain((folder, name) => names(folder).contains(name))

@@ -66,8 +66,8 @@ class CheckpointSuite extends CheckpointTestBase {
         changes = Nil,
         createdMs = System.currentTimeMillis() - hour)
       published(dir, Seq(6L -> undo, 7L -> abort))
-      state.fs.mkdirs(state.retained(id("run 5")))
-      state.fs.mkdirs(state.retained(id("run 12")))
+      new Intents(state).write(Intent(id("run 5"), Nil))
+      new Intents(state).write(Intent(id("run 12"), Nil))
       checkpoints(state)
       val now = read(state)
       assert(now.records.map(_._1) === Seq(5L, 7L, 12L) ++ (31L to 40L))
@@ -76,7 +76,7 @@ class CheckpointSuite extends CheckpointTestBase {
       assert(now.records.find(_._1 == 12).get._2 === optimize(12))
       assert(!now.inForce.exists(_._1 == 5L))
       // and reduced when it is not kept any more
-      state.fs.delete(state.retained(id("run 12")), true)
+      new Intents(state).remove(id("run 12"))
       runs(dir, 41L to 50L)
       checkpoints(state)
       assert(read(state).records.map(_._1) === Seq(5L, 7L) ++ (41L to 50L))

@@ -27,7 +27,7 @@ class TargetStatementSuite extends ParserTestBase {
         TargetStatement(target, CreateIndex(Seq(Seq("a"), Seq("b", "if")), ifNotExists = true)))
       for (name <- Seq("t", "c.d.t", "`if`.exists", "zorder.index")) {
         parse(s"$statement $name") match {
-          case TargetStatement(t: UnresolvedTable, CreateIndex(Nil, true)) =>
+          case TargetStatement(t: UnresolvedTable, CreateIndex(Nil, true, _)) =>
             assert(t.multipartIdentifier === sparkParser.parseMultipartIdentifier(name))
           case other => fail(s"$statement $name: $other")
         }
