@@ -74,8 +74,13 @@ final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
   private def needed(log: CommitLog): CheckpointEntry => Boolean = {
     val runs = new Intents(state).runs()
     val newest = new RunHistory(all(log)).inForce.headOption.map(_._1)
+    val format1 = Seq("_retained", "_staged").flatMap(state.ofFormat1)
+      .map(_.getPath.getName.stripPrefix("_")).toSet
+    // readers go on to look for the files of a run that met a conflict
+    def metConflict(e: CheckpointEntry) = e.record.exchangesFiles && state.hasConflict(e.number)
     e =>
       e.whole && (runs(e.record.run) || newest.contains(e.number) ||
+        format1(e.record.run) || metConflict(e) ||
         (e.record.kind == Record.Abort && e.record.createdMs + Checkpoints.AbortMs > nowMs))
   }
 

@@ -73,19 +73,29 @@ private[sparkzorder] object LogFiles {
   }
 }
 
-/** A record after the checkpoint. */
-private[sparkzorder] final case class OpenRecord(known: KnownRecord, isDone: Boolean)
+/**
+ * A record after the checkpoint.
+ *
+ * @param metConflict a run that is done and met a conflict: a listing of any age may lack files that
+ *   the conflict took out and has given back since
+ */
+private[sparkzorder] final case class OpenRecord(
+    known: KnownRecord,
+    isDone: Boolean,
+    metConflict: Boolean)
 
 /**
  * All records of a table at one moment.
  *
  * @param open the records that no checkpoint covers, ascending
+ * @param conflicts those in the checkpoint that met a conflict
  */
 private[sparkzorder] final case class CommitLog(
     ids: LogFiles,
     checkpoint: Option[KnownCheckpoint],
     open: Seq[OpenRecord],
-    history: History) {
+    history: History,
+    conflicts: Seq[KnownRecord]) {
 
   /** Number of the last record that the checkpoint covers, 0 without any. */
   def upTo: Long = checkpoint.fold(0L)(_.id.number)
@@ -99,8 +109,10 @@ private[sparkzorder] final case class CommitLog(
     open.exists(o => !o.isDone && marked(o.known.number))
   }
 
-  /** The runs that are committed and not published. */
-  val pending: Seq[KnownRecord] = open.filterNot(_.isDone).map(_.known).filter(_.changes.nonEmpty)
+  /** The runs that are committed and not published, or not everywhere. */
+  val pending: Seq[KnownRecord] =
+    (conflicts ++ open.filter(o => !o.isDone || o.metConflict).map(_.known))
+      .filter(_.changes.nonEmpty)
 }
 
 /**
@@ -193,27 +205,38 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     else {
       val loaded = ManyFiles.map(files) { case (id, marked) =>
         seen.record(id).orElse(open(id, marked))
-          .map(k => id -> OpenRecord(k, marked && (seen.isDone(id) || isDone(k))))
+          .map { k =>
+            val before = seen.done(id)
+            val isDone = marked && (before.isDefined || this.isDone(k))
+            id -> OpenRecord(k, isDone, isDone && before.fold(mayComeBack(k))(_.metConflict))
+          }
       }
       val read = loaded.flatten
       // a record can lack its mark because both were being removed while they were listed
       val isSure = read.forall(_._2.isDone)
       if (loaded.contains(None) || (!isSure && list() != now)) None
       else {
-        val done =
-          checkpoint.toSeq.flatMap(_.records) ++ read.map(_._2).filter(_.isDone).map(_.known)
-        Some(CommitLog(now, checkpoint, read.map(_._2), new History(state.root, done)))
+        val covered = checkpoint.toSeq.flatMap(c => c.content.records.zip(c.records))
+        val (conflicts, settled) = covered.partition { case (e, k) => e.whole && mayComeBack(k) }
+        val done = settled.map(_._2) ++
+          read.map(_._2).filter(o => o.isDone && !o.metConflict).map(_.known)
+        Some(CommitLog(
+          now,
+          checkpoint,
+          read.map(_._2),
+          new History(state.root, done),
+          conflicts.map(_._2)))
       }
     }
   }
 
   /** A mark can be that of another run which had the number before the table was overwritten. */
   private def isDone(known: KnownRecord): Boolean =
-    known.record == null || state.isDone(known.number) && !mayComeBack(known)
+    known.record == null || state.isDone(known.number)
 
-  /** A listing of any age may lack files that a conflict took out and has given back since. */
   private def mayComeBack(known: KnownRecord): Boolean =
-    known.record.version > 1 && known.changes.nonEmpty && state.hasConflict(known.number)
+    known.record != null && known.record.version > 1 && known.changes.nonEmpty &&
+      state.hasConflict(known.number)
 
   private def open(id: RecordId, done: Boolean): Option[KnownRecord] =
     Try(state.read(id.number)) match {
@@ -240,5 +263,5 @@ private final class SeenRecords(before: Option[CommitLog]) {
     before.flatMap(_.checkpoint).filter(_.id == id)
 
   def record(id: RecordId): Option[KnownRecord] = records.get(id).map(_.known)
-  def isDone(id: RecordId): Boolean = records.get(id).exists(_.isDone)
+  def done(id: RecordId): Option[OpenRecord] = records.get(id).filter(_.isDone)
 }

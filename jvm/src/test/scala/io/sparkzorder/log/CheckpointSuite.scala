@@ -224,10 +224,10 @@ class CheckpointSuite extends CheckpointTestBase {
           val added = (1 to 300000).map(i => Added("_0", s"f$i", 1L, 1L, 1L))
           val r = optimize(1).copy(changes = Seq(FolderChange("", Nil, added)))
           // staged names may not repeat in one record, and are not looked at here
-          val known = OpenRecord(KnownRecord(1L, r), isDone = true)
+          val known = OpenRecord(KnownRecord(1L, r), isDone = true, metConflict = false)
           History.remember(
             state.root.toString,
-            CommitLog(LogFiles(Nil, Nil), None, Seq(known), new History(state.root, Nil)))
+            CommitLog(LogFiles(Nil, Nil), None, Seq(known), new History(state.root, Nil), Nil))
         }
         assert(History.cached(one.root.toString).isDefined)
         assert(History.cached(two.root.toString).isDefined)

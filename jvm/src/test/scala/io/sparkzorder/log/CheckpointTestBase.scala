@@ -21,8 +21,9 @@ abstract class CheckpointTestBase extends StateTestBase {
       0L,
       Seq(FolderChange(
         folder,
-        Seq(Replaced(s"f${n - 1}", 1L, 1L, "_0")),
-        Seq(Added("_0", s"f$n", 1L, 1L, 1L)))))
+        Seq(Replaced(s"f${n - 1}", 1L, 1L, "_old_0")),
+        Seq(Added("_new_0", s"f$n", 1L, 1L, 1L)))),
+      suffix = ".parquet")
 
   protected def commits(dir: File): File = new File(dir, "_zorder/_commits")
 
