@@ -22,7 +22,8 @@ abstract class CheckpointTestBase extends StateTestBase {
       Seq(FolderChange(
         folder,
         Seq(Replaced(s"f${n - 1}", 1L, 1L, "_0")),
-        Seq(Added("_0", s"f$n", 1L, 1L, 1L)))))
+        Seq(Added("_1", s"f$n", 1L, 1L, 1L)))),
+      suffix = ".parquet")
 
   protected def commits(dir: File): File = new File(dir, "_zorder/_commits")
 
