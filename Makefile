@@ -115,6 +115,7 @@ bench-tpcds: setup ## all queries of TPC-DS and TPC-H beside date partitions (SC
 	  "spark41/Test/runMain io.sparkzorder.tpc.TpcBenchmark results=$(tpc_results) \
 	    data=benchmarks/data scale=$(SCALE) files=$(FILES) rounds=$(ROUNDS) $(TPC)"
 	$(python) -m benchmarks.tpc $(tpc_results) --picture docs/images/tpc.png
+
 .PHONY: bench-publish
 bench-publish: $(environment) ## what publishing up to 100,000 files in 10,000 folders takes (15 minutes)
 	build/sbt 'spark41/Test/runMain io.sparkzorder.log.PublishBenchmark $(CURDIR)/target/publish.md'

@@ -14,8 +14,13 @@ import io.sparkzorder.errors.ZOrderErrors
  *
  * @param whole true while something needs all of the record; its file is still there. False when only
  *   the files are left that the run added and no later one replaced; its file is not needed
+ * @param conflict true when the run met a conflict; it stays whole then
  */
-final case class CheckpointEntry(number: Long, whole: Boolean, record: Record)
+final case class CheckpointEntry(
+    number: Long,
+    whole: Boolean,
+    record: Record,
+    conflict: Boolean = false)
 
 /**
  * `_zorder/_commits/_checkpoint_<n>`: what the records up to number n still tell, in one file. Every

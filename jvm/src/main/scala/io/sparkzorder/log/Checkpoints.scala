@@ -41,8 +41,9 @@ final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
 
   private def write(log: CommitLog, upTo: Long): Unit = {
     val covered = log.checkpoint.toSeq.flatMap(_.content.records) ++
-      log.open.map(_.known).takeWhile(_.number <= upTo)
-        .map(k => CheckpointEntry(k.number, whole = true, k.record))
+      log.open.takeWhile(_.known.number <= upTo).map { o =>
+        CheckpointEntry(o.known.number, whole = true, o.known.record, conflict = !o.isSettled)
+      }
     val next = log.open.map(_.known).find(_.number == upTo + 1)
     // a gap in the numbers: somebody has removed records
     if (next.exists(_.record != null) && isComplete(log, upTo)) {
@@ -72,15 +73,12 @@ final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
    * which a run that sleeps must find. The newest layout stays whole for the sake of UNDO.
    */
   private def needed(log: CommitLog): CheckpointEntry => Boolean = {
-    val runs = new Intents(state).runs()
+    val old = Seq("_retained", "_staged").flatMap(state.ofFormat1)
+      .map(_.getPath.getName.stripPrefix("_"))
+    val runs = new Intents(state).runs() ++ old
     val newest = new RunHistory(all(log)).inForce.headOption.map(_._1)
-    val format1 = Seq("_retained", "_staged").flatMap(state.ofFormat1)
-      .map(_.getPath.getName.stripPrefix("_")).toSet
-    // readers go on to look for the files of a run that met a conflict
-    def metConflict(e: CheckpointEntry) = e.record.exchangesFiles && state.hasConflict(e.number)
     e =>
-      e.whole && (runs(e.record.run) || newest.contains(e.number) ||
-        format1(e.record.run) || metConflict(e) ||
+      e.whole && (e.conflict || runs(e.record.run) || newest.contains(e.number) ||
         (e.record.kind == Record.Abort && e.record.createdMs + Checkpoints.AbortMs > nowMs))
   }
 

@@ -82,7 +82,8 @@ private[sparkzorder] object History {
 
   private def weigh(log: CommitLog): Long = {
     val changes =
-      (log.open.map(_.known) ++ log.checkpoint.toSeq.flatMap(_.records)).flatMap(_.changes)
+      (log.open.map(_.known) ++ log.checkpoint.toSeq.flatMap(c =>
+        c.settled ++ c.conflicts)).flatMap(_.changes)
     BytesOfName * (1L + changes.map(c => 1L + c.replaced.size + c.added.size).sum)
   }
 

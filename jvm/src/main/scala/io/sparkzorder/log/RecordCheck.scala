@@ -72,7 +72,8 @@ private[sparkzorder] object RecordCheck {
     Seq(
       change.replaced.map(_.name),
       change.added.map(_.name),
-      change.replaced.map(_.retained) ++ change.added.map(_.staged)).flatMap(twice(_)).foreach(n => wrong(s"it names $n twice"))
+      change.replaced.map(_.retained) ++ change.added.map(_.staged)).flatMap(twice(_)).foreach(n =>
+      wrong(s"it names $n twice"))
   }
 
   /** A name in a directory, and none that leads elsewhere. */

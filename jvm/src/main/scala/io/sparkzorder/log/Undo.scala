@@ -30,8 +30,9 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
         "undo it by that version")
     } else if (!state.isDone(number)) Some("it is not published yet")
     else if (state.hasConflict(number)) {
-      Some("it met a conflict when it was published; what it replaced and could not give back lies " +
-        s"in directories ${RunFolder.directory(record.run)}_closed")
+      Some(
+        "it met a conflict when it was published; what it replaced and could not give back lies " +
+          s"in directories ${RunFolder.directory(record.run)}_closed")
     } else {
       val gone = for {
         c <- record.changes
@@ -62,7 +63,8 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
       }
     }
     val taken = change.replaced.find(r => there.contains(r.name))
-      .map(r => s"a file ${path(change, r.name)} was written since, and it replaced one of that name")
+      .map(r =>
+        s"a file ${path(change, r.name)} was written since, and it replaced one of that name")
     touched.headOption.orElse(taken)
   }
 

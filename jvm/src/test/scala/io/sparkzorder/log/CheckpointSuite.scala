@@ -66,8 +66,8 @@ class CheckpointSuite extends CheckpointTestBase {
         changes = Nil,
         createdMs = System.currentTimeMillis() - hour)
       published(dir, Seq(6L -> undo, 7L -> abort))
-      new Intents(state).write(Intent(id("run 5"), Nil))
-      new Intents(state).write(Intent(id("run 12"), Nil))
+      val notes = new Intents(state)
+      for (n <- Seq(5, 12)) notes.write(Intent(id(s"run $n"), Seq("")))
       checkpoints(state)
       val now = read(state)
       assert(now.records.map(_._1) === Seq(5L, 7L, 12L) ++ (31L to 40L))
@@ -76,11 +76,24 @@ class CheckpointSuite extends CheckpointTestBase {
       assert(now.records.find(_._1 == 12).get._2 === optimize(12))
       assert(!now.inForce.exists(_._1 == 5L))
       // and reduced when it is not kept any more
-      new Intents(state).remove(id("run 12"))
+      notes.remove(id("run 12"))
       runs(dir, 41L to 50L)
       checkpoints(state)
       assert(read(state).records.map(_._1) === Seq(5L, 7L) ++ (41L to 50L))
       assert(recordFiles(dir) === Seq(5L, 7L) ++ (41L to 50L))
+    }
+  }
+
+  test("a run that met a conflict stays whole, and readers look for what it gives back") {
+    withTable { (dir, state) =>
+      runs(dir, 1L to 40L)
+      put(commits(dir), "_7_conflict", "")
+      val before = new CommitLogReader(state).read().pending.map(_.number)
+      checkpoints(state)
+      val now = new CommitLogReader(state).read()
+      assert(before === Seq(7) && now.pending.map(_.number) === Seq(7))
+      assert(now.pending.head.record === optimize(7) && state.unfinished().isEmpty)
+      assert(recordFiles(dir) === 7L +: (31L to 40L) && state.hasConflict(7))
     }
   }
 
@@ -224,10 +237,10 @@ class CheckpointSuite extends CheckpointTestBase {
           val added = (1 to 300000).map(i => Added("_0", s"f$i", 1L, 1L, 1L))
           val r = optimize(1).copy(changes = Seq(FolderChange("", Nil, added)))
           // staged names may not repeat in one record, and are not looked at here
-          val known = OpenRecord(KnownRecord(1L, r), isDone = true, metConflict = false)
+          val known = OpenRecord(KnownRecord(1L, r), isDone = true, isSettled = true)
           History.remember(
             state.root.toString,
-            CommitLog(LogFiles(Nil, Nil), None, Seq(known), new History(state.root, Nil), Nil))
+            CommitLog(LogFiles(Nil, Nil), None, Seq(known), new History(state.root, Nil)))
         }
         assert(History.cached(one.root.toString).isDefined)
         assert(History.cached(two.root.toString).isDefined)

@@ -9,10 +9,10 @@ class Format1Suite extends StateTestBase {
 
   private def record(dir: File, added: File): String =
     s"""{"version":1,"kind":"optimize","run":"$run","createdMs":1000,"user":"me","columns":["a"],
-       |"retainMs":500,"changes":[{"folder":"","replaced":[{"name":"old","length":3,
-       |"modified":5000000,"retained":"_0"}],"added":[{"staged":"_0_1","name":"new",
-       |"length":${added.length},"rows":1,"modified":${added.lastModified}}]}],"undone":null,
-       |"targetFileSize":100,"cost":null}""".stripMargin
+      |"retainMs":500,"changes":[{"folder":"","replaced":[{"name":"old","length":3,
+      |"modified":5000000,"retained":"_0"}],"added":[{"staged":"_0_1","name":"new",
+      |"length":${added.length},"rows":1,"modified":${added.lastModified}}]}],"undone":null,
+      |"targetFileSize":100,"cost":null}""".stripMargin
 
   private def published(dir: File, state: StateDirectory): Unit = {
     val added = put(dir, "new", "new rows")

@@ -23,7 +23,8 @@ abstract class PublisherTestBase extends StateTestBase {
     assert(visible(dir, "p=1") === Set("n1"))
     assert(text(dir, "n1") === "new n1" && text(dir, "p=1/n1") === "new n1")
     assert(state.isDone(1))
-    for ((folder, old) <- Seq(dir -> Set("old a", "old b"),
+    for ((folder, old) <- Seq(
+        dir -> Set("old a", "old b"),
         new File(dir, "p=1") -> Set("old p=1/a", "old p=1/c"))) {
       val own = new File(folder, s"_zorder_$run").listFiles.toSeq
       val (retained, rest) = own.partition(_.getName.startsWith("_old_"))

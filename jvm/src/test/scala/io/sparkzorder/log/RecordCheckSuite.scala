@@ -18,7 +18,10 @@ class RecordCheckSuite extends StateTestBase {
     Seq("a"),
     5000L,
     Seq(
-      FolderChange("p=1", Seq(Replaced("a", 1L, 2L, "_old_0")), Seq(Added("_new_0_1", "n", 1L, 1L)))),
+      FolderChange(
+        "p=1",
+        Seq(Replaced("a", 1L, 2L, "_old_0")),
+        Seq(Added("_new_0_1", "n", 1L, 1L)))),
     suffix = ".parquet")
   private val change = good.changes.head
   private def added(a: Added) = good.copy(changes = Seq(change.copy(added = Seq(a))))
@@ -74,8 +77,8 @@ class RecordCheckSuite extends StateTestBase {
     val old = undo.copy(
       version = 1,
       suffix = "",
-      changes = Seq(change.copy(
-        added = Seq(Added(s"_undo_${id("other")}/_0", "_hidden:old", 1L, 1L)))))
+      changes =
+        Seq(change.copy(added = Seq(Added(s"_undo_${id("other")}/_0", "_hidden:old", 1L, 1L)))))
     for (r <- Seq(good, undo, old, good.copy(kind = Record.Abort, changes = Nil, columns = Nil))) {
       assert(Record.fromJson(Record.toJson(r)) === r)
     }

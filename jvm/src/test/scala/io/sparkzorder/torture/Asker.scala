@@ -36,8 +36,13 @@ private[torture] final class Asker(
 }
 
 private object Asker {
-  private val Gone = Seq("FileNotFound", "FILE_NOT_EXIST", "does not exist", "LISTING_INCOMPLETE",
-    "UNABLE_TO_INFER_SCHEMA", "No such file")
+  private val Gone = Seq(
+    "FileNotFound",
+    "FILE_NOT_EXIST",
+    "does not exist",
+    "LISTING_INCOMPLETE",
+    "UNABLE_TO_INFER_SCHEMA",
+    "No such file")
 
   def isGone(e: Throwable): Boolean =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).exists(c =>

@@ -119,7 +119,8 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     undo.obstacle.foreach(p => throw ZOrderErrors.conflict(target.name, p))
     val rows = rowsOf(undo)
     undone.changes.foreach { c =>
-      val (before, after) = (c.replaced.map(r => rows((c.folder, r.retained))).sum, c.added.map(_.rows).sum)
+      val (before, after) =
+        (c.replaced.map(r => rows((c.folder, r.retained))).sum, c.added.map(_.rows).sum)
       if (before != after) {
         refuse(undone, s"what it replaced holds $before rows, but it wrote $after")
       }

@@ -168,7 +168,9 @@ class VacuumLayoutSuite extends FaultyTables {
       fails("ZORDER_PUBLISH_CONFLICT")(sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS"))
       // in the other folder the run is published; in this one nothing is left hidden
       assert(kinds(predicted(dir, "RETAIN 0 HOURS")) === Seq("conflict" -> false))
-      assert(hidden(dir, "_old_").map(_.getParentFile.getParentFile.getName).distinct === Seq("p=0"))
+      assert(hidden(
+        dir,
+        "_old_").map(_.getParentFile.getParentFile.getName).distinct === Seq("p=0"))
       assert(kinds(predicted(dir)) === Seq("conflict" -> false))
     }
   }

@@ -1,0 +1,152 @@
+package io.sparkzorder.log
+
+import java.io.{File, FileNotFoundException}
+
+import scala.annotation.tailrec
+import scala.util.{Failure, Success, Try}
+
+import org.apache.hadoop.fs.FileStatus
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.util.{ManyFiles, RawFiles}
+
+/**
+ * Reads the records of a table. Lists `_commits` each time, since no clock may decide what is true, and
+ * reads only the newest checkpoint and the records after it, unless it has met them before.
+ */
+private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends Logging {
+
+  /** Files of all records; empty when there is no state. */
+  def ids(): LogFiles =
+    History.cached(state.root.toString).filter(isUnchanged).map(_.ids).getOrElse(list())
+
+  private def list(): LogFiles = {
+    state.requireNoLinks()
+    val listed = state.files(state.commits)
+    val names = listed.map(_.getPath.getName).toSet
+    LogFiles(
+      listed.flatMap(s =>
+        Checkpoint.numberOf(s.getPath.getName).map(idOf(s, _))).sortBy(_.number),
+      listed.flatMap(s => Try(s.getPath.getName.stripPrefix("_").toLong).toOption.map(idOf(s, _)))
+        .sortBy(_.number).map(id => id -> names(LogFiles.doneMark(id.number))))
+  }
+
+  /**
+   * True when the directory holds the same names, and its last record is the same file. Local disks
+   * give names much faster than lengths and times, and records are made anew only all at once, with
+   * the table.
+   */
+  private def isUnchanged(known: CommitLog): Boolean =
+    RawFiles.isLocal(state.fs) && !known.ids.isEmpty && {
+      state.requireNoLinks()
+      val names = Option(new File(state.commits.toUri.getPath).list()).toSeq.flatten
+        .filter(LogFiles.isRelevant).toSet
+      val last = known.ids.records.last._1
+      names == known.ids.names && statusOf(last.number).contains(last)
+    }
+
+  private def statusOf(number: Long): Option[RecordId] =
+    try Some(idOf(state.fs.getFileStatus(state.record(number)), number))
+    catch { case _: FileNotFoundException => None }
+
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE for a run under way */
+  @tailrec
+  def read(): CommitLog = {
+    val known = History.cached(state.root.toString)
+    val now = ids()
+    known.filter(_.ids == now).orElse(load(now, known)) match {
+      case Some(log) => log
+      case None => read()
+    }
+  }
+
+  /** None when the files changed meanwhile. */
+  private def load(now: LogFiles, before: Option[CommitLog]): Option[CommitLog] = {
+    val seen = new SeenRecords(before)
+    @tailrec
+    def attempt(candidates: List[RecordId]): Option[CommitLog] = candidates match {
+      case Nil => build(now, None, seen)
+      case id :: others =>
+        seen.checkpoint(id).orElse(Checkpoint.read(
+          state,
+          id.number).map(new KnownCheckpoint(id, _))) match {
+          case None => None
+          case Some(c) if isOfThisTable(c, now, seen) => build(now, Some(c), seen)
+          case _ if list() != now => None
+          case _ => attempt(others)
+        }
+    }
+    val log = attempt(now.checkpoints.reverse.toList)
+    // a mark is empty for a moment while it is written: that run is done at the next look
+    log.filterNot(_.hasVainMark).foreach(History.remember(state.root.toString, _))
+    log
+  }
+
+  private def isOfThisTable(c: KnownCheckpoint, now: LogFiles, seen: SeenRecords): Boolean =
+    now.records.find(_._1.number == c.id.number + 1).exists { case (id, _) =>
+      Try(seen.record(id).fold(state.read(id.number))(_.record)).toOption
+        .exists(r => r != null && r.run == c.content.next)
+    }
+
+  private def build(
+      now: LogFiles,
+      checkpoint: Option[KnownCheckpoint],
+      seen: SeenRecords): Option[CommitLog] = {
+    val upTo = checkpoint.fold(0L)(_.id.number)
+    val files = now.records.filter(_._1.number > upTo)
+    // a listing that takes long can miss a file that comes or goes meanwhile
+    val isWhole = files.map(_._1.number) == (upTo + 1 to upTo + files.size)
+    if (!isWhole && list() != now) None
+    else {
+      val loaded = ManyFiles.map(files) { case (id, marked) =>
+        seen.record(id).orElse(open(id, marked))
+          .map(k => id -> seen.done(id).getOrElse(status(k, marked)))
+      }
+      val read = loaded.flatten
+      // a record can lack its mark because both were being removed while they were listed
+      val isSure = read.forall(_._2.isDone)
+      if (loaded.contains(None) || (!isSure && list() != now)) None
+      else {
+        val done =
+          checkpoint.toSeq.flatMap(_.settled) ++ read.map(_._2).filter(_.isSettled).map(_.known)
+        Some(CommitLog(now, checkpoint, read.map(_._2), new History(state.root, done)))
+      }
+    }
+  }
+
+  private def status(known: KnownRecord, marked: Boolean): OpenRecord = {
+    // a mark can be that of another run which had the number before the table was overwritten
+    val isDone = marked && (known.record == null || state.isDone(known.number))
+    OpenRecord(known, isDone, isDone && !KnownRecord.mayComeBack(known, state.hasConflict))
+  }
+
+  private def open(id: RecordId, done: Boolean): Option[KnownRecord] =
+    Try(state.read(id.number)) match {
+      case Success(r) => Some(KnownRecord(id.number, r))
+      case Failure(_) if !list().records.contains(id -> done) => None
+      case Failure(e) if done =>
+        logWarning(s"passing over a finished record that cannot be read: ${e.getMessage}")
+        Some(KnownRecord(id.number, null))
+      case Failure(e) => throw e
+    }
+
+  private def idOf(s: FileStatus, number: Long): RecordId =
+    RecordId(number, s.getLen, s.getModificationTime)
+}
+
+/** What was read before. */
+private final class SeenRecords(before: Option[CommitLog]) {
+  private val records: Map[RecordId, OpenRecord] = before.toSeq.flatMap { log =>
+    val open = log.open.map(o => o.known.number -> o).toMap
+    log.ids.records.flatMap { case (id, _) => open.get(id.number).map(id -> _) }
+  }.toMap
+
+  def checkpoint(id: RecordId): Option[KnownCheckpoint] =
+    before.flatMap(_.checkpoint).filter(_.id == id)
+
+  def record(id: RecordId): Option[KnownRecord] = records.get(id).map(_.known)
+
+  /** A record that was done then: it stays so. */
+  def done(id: RecordId): Option[OpenRecord] = records.get(id).filter(_.isDone)
+}
