@@ -73,21 +73,20 @@ class Int96IndexSuite extends SkippingTestBase {
       val refreshed = sql(s"REFRESH ZORDER INDEX ON '$dir'").head()
       assert(refreshed.getLong(5) === 2L)
       assert(keptFiles(read(dir).where("year(t) = 2023")) === 1)
-      sql(s"OPTIMIZE '$dir' ZORDER BY (id)").collect()
+      sql(s"OPTIMIZE '$dir' ZORDER BY (id) OPTIONS ('timestampType' 'preserve')").collect()
       // the statistics of the new files come from footers; REFRESH reads their values
       assert(readsInt96(dir))
       matching(read(dir).where("year(t) = 2023"))
       assert(sql(s"REFRESH ZORDER INDEX ON '$dir'").head().getLong(5) > 0L)
       assert(sql(s"REFRESH ZORDER INDEX ON '$dir'").head().getLong(5) === 0L)
       assert(keptFiles(read(dir).where("t > timestamp'2030-01-01'")) === 0)
-      assert(!storeOf(dir).newest.isEmpty)
     }
   }
 
   test("in each mode of rebasing and each zone the rows are those without the index") {
     for {
       write <- Seq("CORRECTED", "LEGACY")
-      zone <- Seq("UTC", "America/Los_Angeles", "Asia/Kathmandu")
+      zone <- Seq("UTC", "America/Los_Angeles")
     } withTableDir { dir =>
       inConf(
         "spark.sql.parquet.int96RebaseModeInWrite" -> write,
@@ -96,18 +95,15 @@ class Int96IndexSuite extends SkippingTestBase {
       }
       createReading(dir)
       for {
-        mode <- Seq("CORRECTED", "LEGACY")
-        shift <- Seq("true", "false")
-        other <- Seq("UTC", "America/Los_Angeles", "Asia/Kathmandu")
-        year <- Seq(1000, 1582, 1883, 1900, 1950, 2024)
+        (mode, shift) <- Seq("CORRECTED" -> "true", "LEGACY" -> "false")
+        other <- Seq("America/Los_Angeles", "Asia/Kathmandu")
+        year <- Seq(1582, 1899, 1900, 2024)
       } inConf(
         "spark.sql.parquet.int96RebaseModeInRead" -> mode,
         "spark.sql.parquet.int96TimestampConversion" -> shift,
         "spark.sql.session.timeZone" -> other) {
-        for (p <- Seq(s"year(t) = $year", s"t < timestamp'$year-01-06 00:00:00'")) {
-          val kept = keptFiles(read(dir).where(p))
-          if (year > 1950 && p.startsWith("year") && write == "CORRECTED") assert(kept === 1)
-        }
+        val kept = keptFiles(read(dir).where(s"year(t) = $year"))
+        if (year > 1950 && write == "CORRECTED") assert(kept === 1)
       }
     }
   }
