@@ -13,7 +13,13 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.predicate.ConjunctUse
-import io.sparkzorder.skipping.scan.{IndexPruning, OverlaidV2Files, PrunedListing, RuntimeFilters, ZOrderFileIndex}
+import io.sparkzorder.skipping.scan.{
+  IndexPruning,
+  OverlaidV2Files,
+  PrunedListing,
+  RuntimeFilters,
+  ZOrderFileIndex
+}
 
 /** A query in a wrapper, so that the analyzer does not look inside; planned when the statement runs. */
 final case class SkippingQuery(plan: LogicalPlan, text: String) {
@@ -156,7 +162,11 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
         answers.flatMap(_.conjuncts).flatMap(_.reason).headOption.getOrElse(
           "there is no index, or skipping is off")
       }
-    row(files, kept, ConjunctUse(text, RuntimeFilters.columnsOf(filter), isUsed, Some(reason)), None)
+    row(
+      files,
+      kept,
+      ConjunctUse(text, RuntimeFilters.columnsOf(filter), isUsed, Some(reason)),
+      None)
   }
 
   private def row(files: Long, kept: Long, c: ConjunctUse, dropped: Option[Long]): Row =

@@ -98,22 +98,23 @@ trait MetricsScan extends FileSourceScanExec {
 
   // Spark has run the subqueries of this node when it runs the node. A plan may run more than once.
   @transient private lazy val resolved: Option[ResolvedScan] =
-    index.filter(_ => dataFilters.exists(RuntimeFilters.isRuntime) && RuntimeFilters.isOn).flatMap { ours =>
-      try {
-        val (atRunTime, planned) = dataFilters.partition(RuntimeFilters.isRuntime)
-        val filters = atRunTime.flatMap(RuntimeFilters.resolve(_))
-        if (filters.isEmpty) None
-        else {
-          val files = new RuntimeFileIndex(ours, planned, filters.map(_.onFiles))
-          Some(resolvedScan(
-            relation.copy(location = files)(relation.sparkSession),
-            planned ++ filters.flatMap(_.onRows)))
+    index.filter(_ => dataFilters.exists(RuntimeFilters.isRuntime) && RuntimeFilters.isOn).flatMap {
+      ours =>
+        try {
+          val (atRunTime, planned) = dataFilters.partition(RuntimeFilters.isRuntime)
+          val filters = atRunTime.flatMap(RuntimeFilters.resolve(_))
+          if (filters.isEmpty) None
+          else {
+            val files = new RuntimeFileIndex(ours, planned, filters.map(_.onFiles))
+            Some(resolvedScan(
+              relation.copy(location = files)(relation.sparkSession),
+              planned ++ filters.flatMap(_.onRows)))
+          }
+        } catch {
+          case PruningFailure(e) =>
+            IndexPruning.failed(relation.location.toString, e)
+            None
         }
-      } catch {
-        case PruningFailure(e) =>
-          IndexPruning.failed(relation.location.toString, e)
-          None
-      }
     }
 
   override protected def doExecute(): RDD[InternalRow] =

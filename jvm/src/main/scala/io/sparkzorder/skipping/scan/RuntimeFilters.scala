@@ -70,7 +70,8 @@ private[sparkzorder] object RuntimeFilters {
       in.values().map(values => ofKeys(in.child, values))
     case other =>
       // an error of a constant, such as 1 / 0, is for the filter after the scan to report
-      Try(folded(other)).toOption.filterNot(isRuntime).map(known => ResolvedFilter(known, Seq(known)))
+      Try(folded(other)).toOption.filterNot(isRuntime).map(known =>
+        ResolvedFilter(known, Seq(known)))
   }
 
   /** No row with NULL as its key finds a partner in a join. */

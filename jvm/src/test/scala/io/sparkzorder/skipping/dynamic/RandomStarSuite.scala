@@ -74,7 +74,7 @@ class RandomStarSuite extends StarTestBase {
             dir,
             "f",
             s"SELECT ${orNull(key("id"), 2 + random.nextInt(9))} k, id % 100 v, int(id % 7) j " +
-                s"FROM range(0, $rows, 1, $files)")
+              s"FROM range(0, $rows, 1, $files)")
           val (from, step) = (random.nextInt(400) - 20, 1 + random.nextInt(5))
           val to = from + random.nextInt(60)
           val some = Seq("w >= 0", "w < 0", "w = 3", "k IS NULL", "w IN (1, 2)")(random.nextInt(5))
