@@ -35,6 +35,7 @@ def draw(results: Results, target: Path) -> Path:
         axis.set_xlabel("queries, the best first")
         axis.set_ylabel("% of the bytes of the scanned tables")
         axis.set_ylim(0, 105)
+        axis.locator_params(axis="x", integer=True)
         axis.spines[["top", "right"]].set_visible(False)
         axis.legend(fontsize=7, loc="upper left", bbox_to_anchor=(0, -0.15), frameon=False)
     png.save(figure, target)
