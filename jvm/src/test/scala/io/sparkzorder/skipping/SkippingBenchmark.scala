@@ -160,8 +160,8 @@ object SkippingBenchmark {
   private val parts = Seq("", ": compile", ": judge", ": match")
 
   private def rounds(name: String, n: Int)(one: => Seq[Double]): Seq[(String, Seq[Double])] = {
-    // the first ones are for the compilers
-    val runs = (1 to n + 60).map(_ => one).drop(60)
+    // the first ones are for the compilers, which take some hundred queries
+    val runs = (1 to n + 300).map(_ => one).drop(300)
     parts.zip(runs.transpose).map { case (part, numbers) => s"$name$part" -> numbers }
   }
 
