@@ -56,8 +56,10 @@ object FileChecks {
       case t: CatalogTarget => t.isHiveFormat
       case _ => false
     }
-    val bucketed = files.files.forall(f => BucketingUtils.getBucketId(f.path.getName).isDefined)
-    if (files.files.nonEmpty && bucketed && !isHive) {
+    // a file of a run that is not published yet has a number of its own
+    val names = files.files.map(_.path.getName).filterNot(_.startsWith("_"))
+    val bucketed = names.forall(BucketingUtils.getBucketId(_).isDefined)
+    if (names.nonEmpty && bucketed && !isHive) {
       TargetChecks.refuse(
         target,
         "bucketed, as the names of its files say",

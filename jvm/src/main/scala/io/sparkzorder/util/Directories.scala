@@ -76,7 +76,15 @@ private[sparkzorder] object Directories {
     try Some(fs.listStatus(directory).toSeq)
     catch { case _: FileNotFoundException => None }
 
+  /** Hadoop's local file system starts a program to find the bits of a file. */
   private def copyBits(fs: FileSystem, from: Path, to: Path): Unit =
-    try fs.setPermission(to, new FsPermission(fs.getFileStatus(from).getPermission.toShort))
-    catch { case _: UnsupportedOperationException | _: FileNotFoundException => () }
+    try {
+      if (RawFiles.isLocal(fs)) {
+        val bits = Files.getPosixFilePermissions(RawFiles.local(from))
+        val _ = Files.setPosixFilePermissions(RawFiles.local(to), bits)
+      } else fs.setPermission(to, new FsPermission(fs.getFileStatus(from).getPermission.toShort))
+    } catch {
+      case _: UnsupportedOperationException | _: FileNotFoundException => ()
+      case _: NoSuchFileException => () // another process was quicker
+    }
 }

@@ -48,7 +48,8 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
 
   /** Lets only the owner of a directory access it. */
   def makePrivate(directory: Path): Unit =
-    fileSystem(directory).setPermission(directory, FileAttributes.OwnerOnly)
+    if (RawFiles.isLocal(fileSystem(directory))) LocalAttributes.makePrivate(directory)
+    else fileSystem(directory).setPermission(directory, FileAttributes.OwnerOnly)
 
   /** Opens a directory of `folder` to those who may enter the folder. */
   def protect(directory: Path, folder: Path): Unit = protection(folder).foreach { p =>
@@ -141,6 +142,11 @@ private[write] object LocalAttributes {
     if (has.permissions != permissions) view.setPermissions(permissions)
     wanted.owner.filter(_ != has.owner.getName).foreach(o =>
       orElse(view.setOwner(names.lookupPrincipalByName(o))))
+  }
+
+  def makePrivate(directory: Path): Unit = {
+    val bits = PosixFilePermissions.fromString("rwx------")
+    val _ = Files.setPosixFilePermissions(local(directory), bits)
   }
 
   private def local(path: Path): LocalPath = LocalPaths.get(path.toUri.getPath)
