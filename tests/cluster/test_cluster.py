@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support import ROOT, data_files, run_python, snapshot
-from tests.support.cluster import events
+from tests.support.cluster import events, staged
 from tests.support.optimizing import pa, pq, run, write_parts
 
 np: Any = pytest.importorskip("numpy")
@@ -73,7 +73,7 @@ def names(directory: Path) -> set[str]:
 def check_rewritten(table: Path, run: int) -> None:
     """Check the rows, that the last record names all files, and that nothing is staged."""
     check_published(table, run)
-    assert cluster.staged(table) == []
+    assert staged(table) == []
 
 
 def check_published(table: Path, run: int) -> None:
@@ -88,7 +88,7 @@ def check_published(table: Path, run: int) -> None:
 def check_untouched(table: Path, before: dict[str, str]) -> None:
     live = {name: digest for name, digest in snapshot(table).items() if "_zorder" not in name}
     assert live == before
-    assert cluster.staged(table) == []
+    assert staged(table) == []
     assert not (table / "_zorder/_commits/_1").exists()
 
 
