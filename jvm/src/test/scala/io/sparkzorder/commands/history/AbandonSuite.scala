@@ -4,17 +4,11 @@ import java.io.File
 
 import scala.util.Try
 
-import org.apache.hadoop.fs.Path
-
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
 
 /** RECOVER LAYOUT ... ABANDON puts a run back that is committed and not published. */
 class AbandonSuite extends FaultyTables {
-
-  private def publishing(operation: String, path: Path) =
-    operation == "rename" && !path.toString.contains("_commits") &&
-      !path.getName.contains("trial") && path.getName != "_canary"
 
   private def optimizeOf(dir: File) = s"OPTIMIZE ${faulty(dir)} ZORDER BY a"
 
@@ -28,7 +22,7 @@ class AbandonSuite extends FaultyTables {
       val before = live(dir)
       val steps = Iterator.from(0).map { k =>
         withCopy(dir) { copy =>
-          val (_, killed) = killedAt(k)(publishing)(sql(optimizeOf(copy)).collect())
+          val (_, killed) = killedAt(k)(isPublishing)(sql(optimizeOf(copy)).collect())
           if (killed) {
             killedAt(k)((o, _) => o != "list" && o != "open")(
               sql(s"RECOVER LAYOUT ${faulty(copy)} ABANDON").collect())
@@ -62,7 +56,7 @@ class AbandonSuite extends FaultyTables {
       write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val expected = bag(read(dir))
       def denied[T](body: => T): T = FaultyFileSystem.withHook { (operation, path) =>
-        if (publishing(operation, path) && path.toString.contains("p=1") &&
+        if (isPublishing(operation, path) && path.toString.contains("p=1") &&
           path.getName.startsWith("_old_")) {
           throw new FaultyFileSystem.Injected(path.toString)
         }
