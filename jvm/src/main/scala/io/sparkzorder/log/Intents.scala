@@ -1,11 +1,12 @@
 package io.sparkzorder.log
 
 import java.io.IOException
+import java.util.UUID
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.ManyFiles
+import io.sparkzorder.util.{ExclusiveFile, ManyFiles}
 
 /**
  * What a run is about to do: noted before it makes anything in a folder of the table, and for as long as
@@ -21,9 +22,11 @@ private[sparkzorder] final class Intents(state: StateDirectory) {
 
   private def path(run: String): Path = state.intent(run)
 
+  /** The note appears with all its content: other processes read the notes meanwhile. */
   def write(intent: Intent): Unit = {
     state.create()
-    state.write(path(intent.run), Record.toBytes(intent))
+    val (file, id) = (path(intent.run), UUID.randomUUID().toString)
+    val _ = ExclusiveFile.create(state.fs, file, id, Record.toBytes(intent), state.conf)
   }
 
   /** Runs that have a note. */

@@ -149,7 +149,8 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
   }
 
   /** Temporary files of records in the making. */
-  def temporary(): Seq[FileStatus] = files(commits).filter(_.getPath.getName.startsWith("_tmp_"))
+  def temporary(): Seq[FileStatus] =
+    (files(commits) ++ files(runs)).filter(_.getPath.getName.startsWith("_tmp_"))
 
   /** Status of a file; None when it is not there. */
   private[log] def status(path: Path): Option[FileStatus] =
