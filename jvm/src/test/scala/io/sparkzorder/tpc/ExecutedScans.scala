@@ -57,7 +57,7 @@ private final class ExecutedScans(sizes: Map[String, (Int, Long)]) extends Spark
   }
 }
 
-private object ExecutedScans {
+private[tpc] object ExecutedScans {
 
   /** Runs the body, which executes one query, and returns the scans that ran. */
   def during[T](session: SparkSession, sizes: Map[String, (Int, Long)])(
