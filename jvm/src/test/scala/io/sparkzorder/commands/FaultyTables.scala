@@ -59,8 +59,8 @@ trait FaultyTables extends OptimizeTestBase {
 
   /** True for a rename by which a committed run is published. */
   def isPublishing(operation: String, path: Path): Boolean =
-    operation == "rename" && !Seq("_commits", "_index", "_trial").exists(path.toString.contains) &&
-      path.getName != "_canary"
+    operation == "rename" && path.getName != "_canary" &&
+      !Seq("_commits", "_runs", "_index", "_trial").exists(path.toString.contains)
 
   /** True when OPTIMIZE lists its inputs again, just before it commits. */
   def relisting(dir: File)(operation: String, path: Path): Boolean =

@@ -181,7 +181,9 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
       }
       val records = names.filter(_.matches("_commits/_\\d+")).map(n =>
         new String(Files.readAllBytes(new File(state, n).toPath), "UTF-8"))
-      names.filter(_.startsWith("_runs/")).map(_.stripPrefix("_runs/_")).foreach { run =>
+      // a kill may leave a note in the making, which VACUUM removes
+      val notes = names.filter(n => n.startsWith("_runs/") && !n.startsWith("_runs/_tmp_"))
+      notes.map(_.stripPrefix("_runs/_")).foreach { run =>
         assert(records.exists(_.contains(run)), s"a note of run $run, which has no record")
       }
       assert(hidden(dir, "_new_") ++ hidden(dir, "_canary") === Nil)

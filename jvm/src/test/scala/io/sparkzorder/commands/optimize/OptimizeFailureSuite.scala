@@ -111,10 +111,7 @@ class OptimizeFailureSuite extends FaultyTables {
     for (k <- Seq(0, 2, 3, 5)) withTableDir { dir =>
       write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val expected = bag(read(dir))
-      val publishing = (o: String, p: org.apache.hadoop.fs.Path) =>
-        o == "rename" && !p.toString.contains("_commits") && p.getName != "_canary" &&
-          !p.getName.endsWith("_trial")
-      val run = Try(FaultyFileSystem.failing(k)(publishing)(sql(
+      val run = Try(FaultyFileSystem.failing(k)(isPublishing)(sql(
         s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b)").collect()))
       run match {
         case Success((_, failed)) => assert(!failed)

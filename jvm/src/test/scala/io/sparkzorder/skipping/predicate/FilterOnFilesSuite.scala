@@ -195,7 +195,8 @@ class FilterOnFilesSuite extends SkippingTestBase {
   }
 
   test("filters that reach the scan by constraint propagation") {
-    withTens { dir =>
+    // the keys of the join would be a filter of their own
+    withSQLConf("spark.zorder.skipping.dynamic" -> "false")(withTens { dir =>
       val df: DataFrame = read(dir).where("i = 15").select("i").as("a")
         .join(read(dir).as("b"), "i")
       val scans = df.queryExecution.optimizedPlan.collect {
@@ -203,6 +204,6 @@ class FilterOnFilesSuite extends SkippingTestBase {
       }
       assert(scans.size === 2)
       scans.foreach(s => assert(s.kept().size === 1))
-    }
+    })
   }
 }
