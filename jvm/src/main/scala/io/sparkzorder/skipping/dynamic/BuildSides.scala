@@ -1,7 +1,14 @@
 package io.sparkzorder.skipping.dynamic
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Average, Sum}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{
+  AggregateExpression,
+  Average,
+  Count,
+  Max,
+  Min,
+  Sum
+}
 import org.apache.spark.sql.catalyst.optimizer.{
   BuildLeft,
   BuildRight,
@@ -9,6 +16,7 @@ import org.apache.spark.sql.catalyst.optimizer.{
   JoinSelectionHelper
 }
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
@@ -67,10 +75,31 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       })
   }
 
+  /**
+   * True if a second reading of the plan's leaves gives the same rows: files by the listing that the
+   * plan holds, and rows in the plan. A source of another kind may have changed meanwhile, and what is
+   * cached may have been computed anew.
+   */
+  def isReadAlike(side: LogicalPlan): Boolean =
+    side.collectLeaves().forall {
+      case r: LogicalRelation => r.relation.isInstanceOf[HadoopFsRelation]
+      case _: LocalRelation | _: Range | _: OneRowRelation => true
+      case _ => false
+    } && !side.exists(_.expressions.exists(_.exists {
+      case s: PlanExpression[_] =>
+        s.plan match {
+          case inner: LogicalPlan => !isReadAlike(inner)
+          case _ => true
+        }
+      case _ => false
+    }))
+
+  // such as max_by of equal values, percentile_approx, and variances of floating values
   private def isOrderSensitive(a: AggregateExpression): Boolean = a.aggregateFunction match {
+    case _: Count | _: Max | _: Min => false
     case s: Sum => isFloating(s)
     case s: Average => a.children.flatMap(_.children).exists(isFloating) || isFloating(s.child)
-    case f => !f.deterministic
+    case _ => true
   }
 
   private def isFloating(e: Expression): Boolean =

@@ -126,7 +126,8 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
       rewritten: LogicalPlan,
       onlyInBroadcast: Boolean): Seq[KeyFilter] =
     if (!stream.isPrunable || build.keys.isEmpty || !BuildSides.isSelective(build.plan) ||
-      !BuildSides.fitsDriver(build.plan) || !BuildSides.isRepeatable(build.plan)) Nil
+      !BuildSides.fitsDriver(build.plan) || !BuildSides.isRepeatable(build.plan) ||
+      !(onlyInBroadcast || BuildSides.isReadAlike(build.plan))) Nil
     else {
       stream.keys.zip(build.keys).zipWithIndex.collect {
         case ((key, ofBuild), i)
