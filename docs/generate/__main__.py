@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.demo import session
-from docs.generate import configuration, functions, pictures, row_way
+from docs.generate import configuration, file_states, functions, pictures, row_way
 
 DOCS = Path(__file__).parent.parent
 PAGES = {"functions.md": functions.page, "configuration.md": configuration.page}
@@ -22,9 +22,10 @@ def main() -> None:
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(spark))
         print(f"page: {DOCS / name}")
-    picture = DOCS / "images" / row_way.NAME
-    picture.write_text(row_way.svg())
-    print(f"picture: {picture}")
+    for drawing in (row_way, file_states):
+        picture = DOCS / "images" / drawing.NAME
+        picture.write_text(drawing.svg())
+        print(f"picture: {picture}")
     if not options.no_pictures:
         with TemporaryDirectory() as folder:
             for picture in pictures.draw(spark, Path(folder), DOCS / "images"):

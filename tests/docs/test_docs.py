@@ -3,6 +3,7 @@
 import re
 import subprocess
 from pathlib import Path
+from types import ModuleType
 
 import duckdb
 import matplotlib
@@ -10,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from docs.experiments.lab import PAGE_ROWS
-from docs.generate import pictures, row_way
+from docs.generate import file_states, pictures, row_way
 from docs.generate.__main__ import PAGES as GENERATED
 from spark_zorder import functions as F
 from tests.support import ROOT
@@ -185,8 +186,9 @@ def test_the_function_table_is_that_of_python(spark: SparkSession) -> None:
     assert sorted(in_sql) == sorted(F.__all__)
 
 
-def test_the_picture_of_a_rows_way_is_current() -> None:
-    assert (DOCS / "images" / row_way.NAME).read_text() == row_way.svg(), "run `make docs-pages`"
+@pytest.mark.parametrize("drawing", [row_way, file_states], ids=lambda d: d.NAME)
+def test_drawings_are_current(drawing: ModuleType) -> None:
+    assert (DOCS / "images" / drawing.NAME).read_text() == drawing.svg(), "run `make docs-pages`"
 
 
 def test_pictures_are_made(spark: SparkSession, tmp_path: Path) -> None:
