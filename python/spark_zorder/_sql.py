@@ -1,6 +1,10 @@
-"""SQL text from Python values; this module quotes every name and value in a statement."""
+"""SQL text from Python values: this module checks arguments, and quotes every name and value.
+
+The errors of a check name the argument, and its type or its value.
+"""
 
 import re
+from collections.abc import Sequence
 
 # a part in back-quotes, with inner back-quotes doubled, or a part without dots and back-quotes
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
@@ -46,3 +50,33 @@ def columns(names: list[str]) -> str:
 def string(text: str) -> str:
     """Return a string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def column_list(cols: Sequence[object]) -> str:
+    """Return a list of columns as SQL text; refuse values that are not names."""
+    names = [require_str(f"column {position}", col) for position, col in enumerate(cols, start=1)]
+    return columns(names)
+
+
+def require_str(argument: str, value: object) -> str:
+    """Return `value`, which must be a str."""
+    if not isinstance(value, str):
+        raise TypeError(f"{argument} must be a str, but is {type(value).__name__}")
+    return value
+
+
+def require_text(argument: str, value: object) -> str:
+    """Return `value`, which must be a str that is not empty."""
+    text = require_str(argument, value)
+    if not text:
+        raise ValueError(f"{argument} is empty")
+    return text
+
+
+def require_int(argument: str, value: object, least: int) -> int:
+    """Return `value`, which must be an int of at least `least`."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{argument} must be an int, but is {type(value).__name__}")
+    if value < least:
+        raise ValueError(f"{argument} must be at least {least}, but is {value}")
+    return value

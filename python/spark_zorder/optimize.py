@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from spark_zorder import _sql
-from spark_zorder._arguments import column_list, require_str, require_text
 from spark_zorder._errors import run
 from spark_zorder._progress import shown
+from spark_zorder._sql import column_list, require_str, require_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

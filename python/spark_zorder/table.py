@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from spark_zorder import _sql
-from spark_zorder._arguments import column_list, require_int, require_str, require_text
-from spark_zorder._errors import run
 from spark_zorder._progress import shown
+from spark_zorder._runs import LayoutRuns
+from spark_zorder._sql import column_list, require_str, require_text
 from spark_zorder.optimize import OptimizeBuilder
 from spark_zorder.report import LayoutReport
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class ZOrderTable:
+class ZOrderTable(LayoutRuns):
     """A table of Parquet or ORC files; `forName` and `forPath` return one.
 
     Every method runs one SQL statement and returns its rows, on classic sessions and over Spark
@@ -32,10 +32,6 @@ class ZOrderTable:
     >>> done.metrics.numFilesRemoved, done.metrics.numRows
     (4, 1000)
     """
-
-    def __init__(self, spark: "SparkSession", target: str) -> None:
-        self._spark = spark
-        self._target = target
 
     @classmethod
     def forName(cls, spark: "SparkSession", name: str) -> "ZOrderTable":
@@ -145,85 +141,6 @@ class ZOrderTable:
             return LayoutReport(self.detail())
         return LayoutReport(self._run(f"SHOW LAYOUT {self._target} FOR {column_list(cols)}"))
 
-    def history(self, limit: int | None = None) -> "DataFrame":
-        """List the runs that changed the layout of the table, newest first.
-
-        Parameters
-        ----------
-        limit : int, optional
-            The number of runs; by default all.
-
-        Raises
-        ------
-        TypeError, ValueError
-            `limit` is not an int, or below 1.
-
-        Examples
-        --------
-        >>> [(run.operation, run.status) for run in points.history(1).collect()]
-        [('optimize', 'published')]
-        """
-        if limit is not None:
-            require_int("limit", limit, 1)
-        runs = self._run(f"SHOW LAYOUT HISTORY {self._target}")
-        return runs if limit is None else runs.limit(limit)
-
-    def vacuum(self, hours: int | None = None, *, dryRun: bool = False) -> "DataFrame":
-        """Delete retained files, and files of dead runs, that are older than the retention.
-
-        Each row of the result stands for a directory or a file.
-
-        Parameters
-        ----------
-        hours : int, optional
-            The retention. By default, the retention of each run counts for its retained files, and
-            the retention of the table for all other files. 0 also aborts runs that are in progress.
-        dryRun : bool
-            Delete nothing, and return what would be deleted.
-
-        Raises
-        ------
-        TypeError, ValueError
-            `hours` is not an int, or below 0.
-
-        Examples
-        --------
-        >>> points.vacuum(hours=24, dryRun=True).count()
-        0
-        """
-        retain = "" if hours is None else f" RETAIN {require_int('hours', hours, 0)} HOURS"
-        return self._run(f"VACUUM LAYOUT {self._target}{retain}{' DRY RUN' if dryRun else ''}")
-
-    def undo(self) -> "DataFrame":
-        """Restore the files that the last run replaced; a second call undoes the run before.
-
-        The statement is refused, and changes nothing, if files of the run were removed or changed
-        since, or if the replaced files are no longer retained. Files that other programs have added
-        since then stay in the table.
-
-        Examples
-        --------
-        >>> undone = points.undo().first()
-        >>> undone.filesAdded, undone.filesRemoved
-        (4, 1)
-        """
-        return self._run(f"UNDO LAYOUT {self._target}")
-
-    def recover(self, abandon: bool = False) -> "DataFrame":
-        """Finish a run that was interrupted after its commit, or give it up.
-
-        Parameters
-        ----------
-        abandon : bool
-            True: where the run is not published, the files that it was to replace count again.
-
-        Examples
-        --------
-        >>> points.recover().first().runsRecovered
-        0
-        """
-        return self._run(f"RECOVER LAYOUT {self._target}{' ABANDON' if abandon else ''}")
-
     def createIndex(self, *cols: str, progress: bool | None = None) -> "DataFrame":
         """Build the skipping index.
 
@@ -248,6 +165,3 @@ class ZOrderTable:
         columns = f" {column_list(cols)}" if cols else ""
         with shown(self._spark, f"INDEX {self._target}", progress):
             return self._run(f"CREATE ZORDER INDEX ON {self._target}{columns}")
-
-    def _run(self, statement: str) -> "DataFrame":
-        return run(self._spark, statement)

@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 
 from spark_zorder import ZOrderTable
 
-WITH_EXAMPLES = ("_check", "functions", "optimize", "report", "session", "skipping", "table")
+PUBLIC = ("functions", "optimize", "report", "session", "skipping", "table")
+WITH_EXAMPLES = ("_check", "_runs", *PUBLIC)
 MODULES = ["spark_zorder", *(f"spark_zorder.{m}" for m in WITH_EXAMPLES)]
 
 

@@ -37,6 +37,8 @@ abstract class CheckpointTestBase extends StateTestBase {
   protected def runs(dir: File, numbers: Seq[Long]): Unit =
     published(dir, numbers.map(n => n -> optimize(n)))
 
+  protected def read(state: StateDirectory): RunHistory = RunHistory.read(state)
+
   protected def checkpoints(state: StateDirectory): Unit =
     new Checkpoints(state, System.currentTimeMillis()).writeIfDue()
 

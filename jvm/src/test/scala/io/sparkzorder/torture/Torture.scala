@@ -12,37 +12,6 @@ import org.apache.spark.sql.SparkSession
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.log.{Publisher, StateDirectory}
 
-/** When the child is killed. */
-private[torture] sealed trait Moment
-
-/** Before its `change`-th change on disk. */
-private[torture] final case class BeforeChange(change: Int) extends Moment
-
-/** After a share of the time that the statement takes. */
-private[torture] final case class AfterShare(share: Double) extends Moment
-
-/** As soon as it is seen to have reached its `change`-th change, while it runs on. */
-private[torture] final case class RunningPast(change: Int) extends Moment
-
-/**
- * One kill and what came of it.
- *
- * @param scene what was killed
- * @param phase of OPTIMIZE in which it fell; `done` when the statement had ended
- * @param answers of a reader that asked all the time
- * @param committed whether the record was there
- * @param recoveriesFailed recoveries that were made to fail before one went through
- * @param failure what did not hold, if anything
- */
-private[torture] final case class Kill(
-    scene: String,
-    moment: Moment,
-    phase: String,
-    committed: Boolean,
-    recoveriesFailed: Int,
-    answers: Int,
-    failure: Option[String])
-
 /**
  * Kills children that run OPTIMIZE on copies of one table, and checks after each kill that no row is
  * lost or doubled.
@@ -219,59 +188,4 @@ private[torture] object Torture {
 
   /** Whether readers with the extension lay committed records over a listing already. */
   val hasOverlay: Boolean = Try(Class.forName("io.sparkzorder.log.FolderOverlay")).isSuccess
-
-  val phases: Seq[String] = Seq(
-    "check",
-    "list",
-    "footers",
-    "sample",
-    "cuts",
-    "write",
-    "verify",
-    "commit",
-    "publish",
-    "refresh",
-    "done")
-
-  /** Random moments: some uniform over time, most while it writes, commits and publishes. */
-  def randomMoments(n: Int, steps: Seq[StepLog.Line], random: Random): Seq[Moment] = {
-    val late = steps.map(_.change).filter(c => Set("commit", "publish")(steps(c).phase))
-    Seq.fill(n)(random.nextInt(3)).map {
-      case 0 => AfterShare(random.nextDouble())
-      case 1 => RunningPast(random.nextInt(steps.size))
-      case _ => RunningPast(late(random.nextInt(late.size)))
-    }
-  }
-
-  /** Table of kills by phase. */
-  def table(kills: Seq[Kill]): String = {
-    val head = Seq(
-      "statement, phase",
-      "kills",
-      "at a step",
-      "at a random moment",
-      "record there",
-      "answers of readers meanwhile",
-      "failed")
-    val rows = kills.groupBy(_.scene).toSeq.sortBy(_._1).flatMap { case (scene, own) =>
-      (phases ++ own.map(_.phase)).distinct.flatMap { phase =>
-        val in = own.filter(_.phase == phase)
-        if (in.isEmpty) None else Some(row(s"$scene, $phase", in))
-      }
-    }
-    (Seq(head, head.map(_ => "---")) ++ rows :+ row("all", kills))
-      .map(_.mkString("| ", " | ", " |")).mkString("\n")
-  }
-
-  private def row(name: String, kills: Seq[Kill]): Seq[String] = {
-    val steps = kills.count(_.moment.isInstanceOf[BeforeChange])
-    val numbers = Seq(
-      kills.size,
-      steps,
-      kills.size - steps,
-      kills.count(_.committed),
-      kills.map(_.answers).sum,
-      kills.count(_.failure.isDefined))
-    name +: numbers.map(_.toString)
-  }
 }

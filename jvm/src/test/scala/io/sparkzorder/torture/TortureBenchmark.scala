@@ -82,7 +82,7 @@ object TortureBenchmark {
     }
     val moments = source.shuffle(
       (steps.map(s => BeforeChange(s.change)) ++
-        Torture.randomMoments(random - others.size, steps, source)).map(0 -> _) ++ others)
+        Moment.random(random - others.size, steps, source)).map(0 -> _) ++ others)
     val next = new AtomicInteger
     def work(lane: Torture): Seq[Kill] = {
       val numbers = Iterator.continually(next.getAndIncrement())
@@ -102,7 +102,7 @@ object TortureBenchmark {
     val kills = working.flatMap(Await.result(_, Duration.Inf))
     if (kills.size < moments.size)
       println(s"out of time after ${kills.size} of ${moments.size} kills")
-    println(s"\n${Torture.table(kills)}\n")
+    println(s"\n${Kill.table(kills)}\n")
     println(s"recoveries that were made to fail on the way: ${kills.map(_.recoveriesFailed).sum}")
     println(
       s"read with the extension before recovery: ${if (Torture.hasOverlay) "yes" else "not yet"}")

@@ -24,10 +24,10 @@ class TortureSuite extends AnyFunSuite {
       }
       val last = BeforeChange(torture.steps.last.change)
       val moments = Seq(pick("write"), pick("commit"), pick("publish"), last) ++
-        Torture.randomMoments(1, torture.steps, random)
+        Moment.random(1, torture.steps, random)
       val kills = moments.zipWithIndex.map { case (m, i) => torture.kill(m, new Random(seed + i)) }
       torture.end()
-      info(s"seed $seed\n${Torture.table(kills)}")
+      info(s"seed $seed\n${Kill.table(kills)}")
       assert(kills.flatMap(k => k.failure.map(f => s"$k: $f")) === Nil, s"seed $seed")
       assert(kills.exists(_.committed) && kills.exists(!_.committed))
     } finally {

@@ -1,4 +1,4 @@
-package io.sparkzorder.commands.optimize
+package io.sparkzorder.commands.optimize.orc
 
 import java.io.File
 import java.nio.charset.StandardCharsets.UTF_8

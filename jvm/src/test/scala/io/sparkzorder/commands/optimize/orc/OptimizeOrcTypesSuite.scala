@@ -1,4 +1,4 @@
-package io.sparkzorder.commands.optimize
+package io.sparkzorder.commands.optimize.orc
 
 import scala.collection.JavaConverters._
 import scala.util.Random

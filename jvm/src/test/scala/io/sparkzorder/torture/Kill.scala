@@ -1,0 +1,68 @@
+package io.sparkzorder.torture
+
+/**
+ * One kill and what came of it.
+ *
+ * @param scene what was killed
+ * @param phase of OPTIMIZE in which it fell; `done` when the statement had ended
+ * @param answers of a reader that asked all the time
+ * @param committed whether the record was there
+ * @param recoveriesFailed recoveries that were made to fail before one went through
+ * @param failure what did not hold, if anything
+ */
+private[torture] final case class Kill(
+    scene: String,
+    moment: Moment,
+    phase: String,
+    committed: Boolean,
+    recoveriesFailed: Int,
+    answers: Int,
+    failure: Option[String])
+
+private[torture] object Kill {
+
+  private val phases: Seq[String] = Seq(
+    "check",
+    "list",
+    "footers",
+    "sample",
+    "cuts",
+    "write",
+    "verify",
+    "commit",
+    "publish",
+    "refresh",
+    "done")
+
+  /** Table of kills by phase. */
+  def table(kills: Seq[Kill]): String = {
+    val head = Seq(
+      "statement, phase",
+      "kills",
+      "at a step",
+      "at a random moment",
+      "record there",
+      "answers of readers meanwhile",
+      "failed")
+    val rows = kills.groupBy(_.scene).toSeq.sortBy(_._1).flatMap { case (scene, own) =>
+      (phases ++ own.map(_.phase)).distinct.flatMap { phase =>
+        val in = own.filter(_.phase == phase)
+        if (in.isEmpty) None else Some(row(s"$scene, $phase", in))
+      }
+    }
+    (Seq(head, head.map(_ => "---")) ++ rows :+ row("all", kills))
+      .map(_.mkString("| ", " | ", " |")).mkString("\n")
+  }
+
+  private def row(name: String, kills: Seq[Kill]): Seq[String] = {
+    val steps = kills.count(_.moment.isInstanceOf[BeforeChange])
+    val numbers = Seq(
+      kills.size,
+      steps,
+      kills.size - steps,
+      kills.count(_.committed),
+      kills.map(_.answers).sum,
+      kills.count(_.failure.isDefined))
+    name +: numbers.map(_.toString)
+  }
+}
