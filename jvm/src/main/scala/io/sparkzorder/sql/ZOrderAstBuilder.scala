@@ -123,17 +123,18 @@ private[sql] final class ZOrderAstBuilder(
 
   /** @param ctx null if the statement has no OPTIONS */
   private def options(ctx: SettingsContext): Map[String, String] =
-    Option(ctx).toSeq.flatMap(_.option().asScala).foldLeft(Map.empty[String, String]) { (before, option) =>
-      val key =
-        if (option.key.STRING() != null) stringLiteral(option.key.STRING().getSymbol)
-        else read(option.key)(names.parseMultipartIdentifier).mkString(".")
-      if (before.keys.exists(_.equalsIgnoreCase(key))) {
-        throw ZOrderParser.syntaxError(option.getStart, s"$key is there twice in OPTIONS")
-      }
-      // a number, a boolean or a word may stand without quotes
-      val value = Option(option.value.STRING())
-        .fold(option.value.getText)(quoted => stringLiteral(quoted.getSymbol))
-      before + (key -> value)
+    Option(ctx).toSeq.flatMap(_.option().asScala).foldLeft(Map.empty[String, String]) {
+      (before, option) =>
+        val key =
+          if (option.key.STRING() != null) stringLiteral(option.key.STRING().getSymbol)
+          else read(option.key)(names.parseMultipartIdentifier).mkString(".")
+        if (before.keys.exists(_.equalsIgnoreCase(key))) {
+          throw ZOrderParser.syntaxError(option.getStart, s"$key is there twice in OPTIONS")
+        }
+        // a number, a boolean or a word may stand without quotes
+        val value = Option(option.value.STRING())
+          .fold(option.value.getText)(quoted => stringLiteral(quoted.getSymbol))
+        before + (key -> value)
     }
 
   /** @param ctx null if the statement names no columns */

@@ -59,7 +59,8 @@ class Int96IndexSuite extends SkippingTestBase {
       createIndex(dir)
       val reasons = sql(s"SHOW SKIPPING FOR SELECT * FROM parquet.`$dir` WHERE year(t) = 2020")
         .collect().mkString
-      assert(reasons.contains("files store t as INT96") && reasons.contains("OPTIONS ('int96' 'read')"))
+      assert(
+        reasons.contains("files store t as INT96") && reasons.contains("OPTIONS ('int96' 'read')"))
     }
   }
 

@@ -59,7 +59,9 @@ class ExclusiveFileSuite extends StateTestBase {
       ExclusiveFile.write(state.fs, new Path(state.home, "_x"), "1".getBytes)
       ExclusiveFile.write(state.fs, new Path(state.home, "_x"), "22".getBytes)
       assert(text(dir, "_zorder/_x") === "22")
-      assert(new java.io.File(dir, "_zorder").list().toSet === Set("_commits", "_runs", "_README", "_x"))
+      assert(new java.io.File(
+        dir,
+        "_zorder").list().toSet === Set("_commits", "_runs", "_README", "_x"))
     }
   }
 

@@ -105,7 +105,9 @@ class ShowLayoutTargetsSuite extends ShowLayoutTestBase {
     for (k <- Seq(0, 1, 3, 5)) withTableDir { dir =>
       write(shuffled(1000, 3).selectExpr("*", "id % 2 p"), dir, "p")
       val publishing = (o: String, p: org.apache.hadoop.fs.Path) =>
-        o == "rename" && !Seq("_commits", "_runs").exists(p.toString.contains) && p.getName != "_canary" &&
+        o == "rename" && !Seq(
+          "_commits",
+          "_runs").exists(p.toString.contains) && p.getName != "_canary" &&
           !p.getName.endsWith("_trial")
       val (_, failed) = FaultyFileSystem.failing(k)(publishing)(scala.util.Try(
         sql(s"OPTIMIZE 'faulty://$dir' ZORDER BY (a, b)").collect()))

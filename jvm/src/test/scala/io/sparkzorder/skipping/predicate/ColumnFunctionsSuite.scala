@@ -139,7 +139,8 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
   ColumnFunctionCases.zones.foreach { zone =>
     test(s"every function keeps the files with a match, in $zone") {
       withRandom { random =>
-        for (ansi <- Seq(true, false); (t, some) <- ColumnFunctionCases.functions if zone == "UTC" || isTime(t);
+        for (ansi <- Seq(true, false); (t, some) <- ColumnFunctionCases.functions
+          if zone == "UTC" || isTime(t);
           f <- some) {
           inConf(
             "spark.sql.session.timeZone" -> zone,
