@@ -51,7 +51,9 @@ private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces
       leaves.indices.foreach { i =>
         val position = at.positions(i)
         val own = if (position < 0) absent else known(i, at, isLegacy, f.leaves(position))
-        merged(i) = ColumnStats.merged(leaves(i).getPrimitiveType, merged(i), own)
+        // values are compared as the files' own type orders them, which may differ from the schema's
+        val shape = Option(shapes(i)).getOrElse(leaves(i).getPrimitiveType)
+        merged(i) = ColumnStats.merged(shape, merged(i), own)
       }
     }
   }

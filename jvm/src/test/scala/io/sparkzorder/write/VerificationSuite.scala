@@ -106,6 +106,17 @@ class VerificationSuite extends StateTestBase {
     n
   }
 
+  test("the values of inputs whose type the new files change are compared among the inputs only") {
+    val wider = MessageTypeParser.parseMessageType(
+      "message m { optional int64 a; optional int64 b; }")
+    val in = Seq(footer(10, Seq(a, b)), footer(10, Seq(bounds(0, 1, 3), b)))
+    val out = Seq(
+      footer(12, Seq(bounds(1, 1L, 10L), b), s = wider),
+      footer(8, Seq(bounds(0, 2L, 4L), b), s = wider))
+    // `a` is not comparable, `b` is
+    assert(check(in, out) === 1)
+  }
+
   test("names are compared once for each column, not for each pair of columns or each file") {
     val once = comparisons(10, 50)
     assert(comparisons(1000, 50) === once)
