@@ -166,7 +166,10 @@ class HdfsStateSuite extends AnyFunSuite {
         val data = names(folder).filterNot(n => n.startsWith("_") || n.startsWith("p="))
         assert(data === Set("new1", "new2"), s"round $round")
         assert(text(new Path(folder, "new1")) === s"${change.folder} new1")
-        assert(names(states.head.own(change.folder, run)) === Set("_finished", "_old_old1", "_old_old2"))
+        assert(names(states.head.own(change.folder, run)) === Set(
+          "_finished",
+          "_old_old1",
+          "_old_old2"))
       }
       assert(states.head.isDone(1L))
     }
