@@ -229,8 +229,10 @@ private[sparkzorder] object RunFolder {
   /** Where a file of a run is hidden that it replaces, by its number in the folder. */
   def retainedName(i: Int): String = s"$Retained$i"
 
+  val New = "_new_"
+
   /** Where a new file is hidden until it is visible. */
-  def newName(file: Int, attempt: Int): String = s"_new_${file}_$attempt"
+  def newName(file: Int, attempt: Int): String = s"$New${file}_$attempt"
 
   /** Name of the token while it is beside the data. */
   def tokenName(run: String, suffix: String): String = s"${TokenFile.Prefix}$run$suffix"

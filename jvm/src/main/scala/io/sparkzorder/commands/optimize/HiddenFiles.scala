@@ -82,6 +82,19 @@ private[optimize] final class HiddenFiles(
   }
 
   /**
+   * Deletes what attempts of tasks left that were killed with their executor. To be called when the run
+   * is published: then every new file is visible.
+   */
+  def sweep(): Unit =
+    try {
+      ManyFiles.map(folders) { f =>
+        state.files(own(f)).map(_.getPath).filter(_.getName.startsWith(RunFolder.New))
+          .foreach(fs.delete(_, false))
+      }
+      ()
+    } catch { case NonFatal(e) => logWarning(s"files of lost tasks of run $run are left", e) }
+
+  /**
    * Deletes what the run made, twice, because a task that is being killed may create a file after the
    * first time. Replaced files stay: they exist only if the run was committed and another process is
    * deleting its record.

@@ -91,6 +91,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     val start = System.nanoTime()
     phases("publish")(new Publisher(state).publish(number, record))
     val publishMs = (System.nanoTime() - start) / 1000000L
+    hidden.sweep()
     phases("index") {
       IndexUpdate.after(state, record, output.footers, columns.map(_.parts), table.conf)
     }
