@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from benchmarks.planning.measure import HELD, NEW, NO_FILTER, NO_USE
 from benchmarks.planning.results import OURS, SPARK, Results
+from benchmarks.shared.gates import Gate, gates
 from benchmarks.shared.markdown import table
 from benchmarks.speed.statistics import Spread, spread
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A number with its upper or lower limit."""
-
-    what: str
-    value: float
-    limit: float
-    at_least: bool = False
-
-    def holds(self) -> bool:
-        """Tell whether the number is within its limit."""
-        return self.value >= self.limit if self.at_least else self.value <= self.limit
 
 
 def text(results: Results) -> str:
@@ -113,20 +99,6 @@ def _of_index(one: Mapping[str, Sequence[float]]) -> Iterator[Gate]:
 
 def _most(results: Results, what: str) -> int:
     return max((m.files for m in results.measured if m.what == what), default=0)
-
-
-def gates(found: Iterator[Gate]) -> str:
-    """Return a table of the gates and their numbers."""
-    rows = [
-        [
-            g.what,
-            f"{g.value:.2f}",
-            f"{'>=' if g.at_least else '<='} {g.limit:g}",
-            "pass" if g.holds() else "FAIL",
-        ]
-        for g in found
-    ]
-    return table(["gate", "measured", "limit", ""], rows)
 
 
 def _spread(s: Spread) -> str:

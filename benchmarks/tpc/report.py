@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
+from benchmarks.shared.gates import Gate, gates
 from benchmarks.shared.markdown import table
 from benchmarks.tpc.results import OURS, PARTITIONED, PLAIN, Measured, Query, Results
 
 TITLES = {"tpcds": "TPC-DS", "tpch": "TPC-H"}
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A number with its upper or lower limit."""
-
-    what: str
-    value: float
-    limit: float
-    at_least: bool = False
-
-    def holds(self) -> bool:
-        """Tell whether the number is within its limit."""
-        return self.value >= self.limit if self.at_least else self.value <= self.limit
 
 
 def text(results: Results, every_query: bool = False) -> str:
@@ -38,7 +24,7 @@ def text(results: Results, every_query: bool = False) -> str:
             parts += ["The ten best queries:", queries(measured, best[:10])]
             parts += ["The ten worst queries:", queries(measured, best[-10:])]
     parts += [wrong(results)]
-    return "\n\n".join(part for part in [*parts, gates(judged(results))] if part)
+    return "\n\n".join(part for part in [*parts, gates(judged(results), digits=".3g")] if part)
 
 
 def sums(measured: Measured) -> str:
@@ -124,17 +110,3 @@ def _reuse(title: str, measured: Measured) -> Iterator[Gate]:
     more = [q.name for q in measured.queries if q.runs[OURS].exchanges > q.runs[PLAIN].exchanges]
     names = f" ({', '.join(more)})" if more else ""
     yield Gate(f"{title}: queries that compute more exchanges{names}", len(more), 0)
-
-
-def gates(found: Iterable[Gate]) -> str:
-    """Return a table of the gates and their numbers."""
-    rows = [
-        [
-            g.what,
-            f"{g.value:.3g}",
-            f"{'>=' if g.at_least else '<='} {g.limit:g}",
-            "pass" if g.holds() else "FAIL",
-        ]
-        for g in found
-    ]
-    return table(["gate", "measured", "limit", ""], rows) if rows else ""

@@ -1,12 +1,11 @@
 package io.sparkzorder.log
 
-import java.io.{FileNotFoundException, IOException}
+import java.io.IOException
 
 import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
-import org.apache.commons.io.IOUtils
 import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.errors.ZOrderErrors
@@ -103,13 +102,9 @@ object Checkpoint {
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE
    */
   def read(state: StateDirectory, upTo: Long): Option[Checkpoint] = {
-    val path = new OwnPaths(state.fs, state.root).require(new Path(state.commits, name(upTo)))
-    try {
-      val in = state.fs.open(path)
-      try Some(fromJson(IOUtils.toByteArray(in), upTo))
-      finally in.close()
-    } catch {
-      case _: FileNotFoundException => None
+    val path = new Path(state.commits, name(upTo))
+    try state.content(path).map(fromJson(_, upTo))
+    catch {
       case e: IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
     }
   }

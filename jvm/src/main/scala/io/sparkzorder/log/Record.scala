@@ -2,13 +2,18 @@ package io.sparkzorder.log
 
 import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
+import org.apache.hadoop.fs.FileStatus
 
 /**
  * A file that a run replaces, as it was listed.
  *
  * @param retained name under which it is kept in the directory of the run in its folder
  */
-final case class Replaced(name: String, length: Long, modified: Long, retained: String)
+final case class Replaced(name: String, length: Long, modified: Long, retained: String) {
+
+  /** True for the file as it was listed, under whatever name. */
+  def is(s: FileStatus): Boolean = s.getLen == length && s.getModificationTime == modified
+}
 
 /**
  * A file that a run adds.

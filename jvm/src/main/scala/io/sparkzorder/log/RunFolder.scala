@@ -56,16 +56,16 @@ private[sparkzorder] final class RunFolder(
       .orElse(status(new Path(closed, r.retained))).orElse(visible(r))
 
   /** A replaced file under its name. */
-  def visible(r: Replaced): Option[FileStatus] = status(original(r)).filter(isSame(_, r))
+  def visible(r: Replaced): Option[FileStatus] = status(original(r)).filter(r.is)
 
   /** What another program did to an input since the commit, if anything. */
   def changedInput: Option[String] = {
     val here = names(folder)
     first(change.replaced) { r =>
-      if (here.get(r.name).exists(isSame(_, r))) None
+      if (here.get(r.name).exists(r.is)) None
       else {
         val now = status(original(r))
-        if (now.exists(isSame(_, r))) None else whereIs(r, now.isDefined)
+        if (now.exists(r.is)) None else whereIs(r, now.isDefined)
       }
     }
   }
@@ -101,13 +101,13 @@ private[sparkzorder] final class RunFolder(
   /** Hides the replaced files, and looks at each where it arrives. */
   def retain(): Option[String] = {
     val here = names(folder)
-    ManyFiles.map(change.replaced.filter(r => here.get(r.name).exists(isSame(_, r)))) { r =>
+    ManyFiles.map(change.replaced.filter(r => here.get(r.name).exists(r.is))) { r =>
       move(original(r), new Path(own, r.retained))
       RawFiles.sweepChecksum(fs, original(r))
     }
     val arrived = names(own)
     first(change.replaced) { r =>
-      if (arrived.get(r.retained).exists(isSame(_, r))) None else whereIs(r, here.contains(r.name))
+      if (arrived.get(r.retained).exists(r.is)) None else whereIs(r, here.contains(r.name))
     }
   }
 
@@ -176,7 +176,7 @@ private[sparkzorder] final class RunFolder(
   /** None when a replaced file is hidden, else what became of it. */
   private def whereIs(r: Replaced, wasThere: Boolean): Option[String] =
     status(new Path(own, r.retained)) match {
-      case Some(s) if isSame(s, r) => None
+      case Some(s) if r.is(s) => None
       case Some(_) =>
         // written over the old name between our look and our rename: another program's
         if (!exists(original(r))) move(new Path(own, r.retained), original(r))
@@ -196,9 +196,6 @@ private[sparkzorder] final class RunFolder(
 
   private def first[A](files: Seq[A])(problem: A => Option[String]): Option[String] =
     ManyFiles.firstProblem(files)(problem)
-
-  private def isSame(s: FileStatus, r: Replaced): Boolean =
-    s.getLen == r.length && s.getModificationTime == r.modified
 
   private def isOurs(s: FileStatus, a: Added): Boolean =
     s.getLen == a.length && (a.modified <= 0 || s.getModificationTime == a.modified)

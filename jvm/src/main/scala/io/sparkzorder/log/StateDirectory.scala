@@ -172,14 +172,8 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
     try files(directory)
     catch { case _: java.io.IOException => Nil }
 
-  /** Removes a directory that is not needed any more, if it can be done without loss. */
-  def deleteIfEmpty(directory: Path): Unit =
-    Try(if (files(directory).isEmpty) fs.delete(directory, false))
-
   /** Writes a small file where its directory exists. */
-  private[sparkzorder] def writeFile(path: Path, content: Array[Byte]): Unit = write(path, content)
-
-  private[log] def write(path: Path, content: Array[Byte]): Unit =
+  private[sparkzorder] def write(path: Path, content: Array[Byte]): Unit =
     ExclusiveFile.write(fs, links.require(path), content)
 
   private[log] def content(path: Path): Option[Array[Byte]] =

@@ -36,7 +36,7 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
     } else {
       val gone = for {
         c <- record.changes
-        r <- c.replaced if !inputs.get((c.folder, r.retained)).exists(is(r))
+        r <- c.replaced if !inputs.get((c.folder, r.retained)).exists(r.is)
       } yield path(c, r.name)
       // whoever overwrites a folder takes away what is kept in it: that is the lesser news
       record.changes.flatMap(obstacleIn).headOption.orElse {
@@ -67,9 +67,6 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
         s"a file ${path(change, r.name)} was written since, and it replaced one of that name")
     touched.headOption.orElse(taken)
   }
-
-  private def is(r: Replaced)(s: FileStatus): Boolean =
-    s.getLen == r.length && s.getModificationTime == r.modified
 
   // a record that does not say when its files were written: before they were published
   private def isAsWritten(a: Added, s: FileStatus): Boolean =

@@ -70,8 +70,8 @@ private[sparkzorder] final class UnfinishedRun(
     // the old name of a file that an undo brings back, used by another program meanwhile
     else if (files.takenName.isDefined) Progress.Conflict
     else if (change.replaced.forall(r =>
-        hidden.get(r.retained).exists(isSame(_, r)) || here.get(r.name).exists(isSame(_, r)) ||
-          files.find(r).exists(isSame(_, r)))) Progress.UnderWay
+        hidden.get(r.retained).exists(r.is) || here.get(r.name).exists(r.is) ||
+          files.find(r).exists(r.is))) Progress.UnderWay
     else Progress.Conflict
   }
 
@@ -90,13 +90,10 @@ private[sparkzorder] final class UnfinishedRun(
     val files = folder(change)
     val here = present.in(files.folder)
     change.replaced.flatMap { r =>
-      val seen = here.get(r.name).filter(isSame(_, r))
+      val seen = here.get(r.name).filter(r.is)
       seen.orElse(if (hidden) files.find(r) else files.visible(r)).map(r.name -> _)
     }.toMap
   }
-
-  private def isSame(s: FileStatus, r: Replaced): Boolean =
-    s.getLen == r.length && s.getModificationTime == r.modified
 }
 
 /** Directories of a table as they are now, each listed once and only when it is asked for. */

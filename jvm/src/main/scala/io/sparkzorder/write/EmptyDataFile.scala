@@ -44,14 +44,20 @@ private[sparkzorder] object EmptyDataFile {
     val of =
       try reader.getFooter.getFileMetaData
       finally reader.close()
-    val footer = new ParquetMetadata(
-      new FileMetaData(of.getSchema, of.getKeyValueMetaData, of.getCreatedBy),
-      Collections.emptyList[BlockMetaData]())
+    val bytes = footer(new FileMetaData(of.getSchema, of.getKeyValueMetaData, of.getCreatedBy))
     val out = new ByteArrayOutputStream()
     out.write(ParquetFileWriter.MAGIC)
-    Util.writeFileMetaData(new ParquetMetadataConverter().toParquetMetadata(1, footer), out)
-    BytesUtils.writeIntLittleEndian(out, out.size - ParquetFileWriter.MAGIC.length)
+    out.write(bytes)
+    BytesUtils.writeIntLittleEndian(out, bytes.length)
     out.write(ParquetFileWriter.MAGIC)
+    out.toByteArray
+  }
+
+  /** The bytes of a Parquet footer without row groups. */
+  private[write] def footer(meta: FileMetaData): Array[Byte] = {
+    val footer = new ParquetMetadata(meta, Collections.emptyList[BlockMetaData]())
+    val out = new ByteArrayOutputStream()
+    Util.writeFileMetaData(new ParquetMetadataConverter().toParquetMetadata(1, footer), out)
     out.toByteArray
   }
 

@@ -16,7 +16,6 @@ import org.apache.hadoop.security.AccessControlException
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.table.{DataFile, TableFiles}
-import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /**
@@ -34,11 +33,7 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
    * @param inputs the replaced files
    * @param written the new files; the `folder` of a new file is the folder of its inputs
    */
-  def copy(inputs: TableFiles, written: Seq[ScannedFile]): Unit =
-    copyTo(inputs, written.map(_.file))
-
-  /** The same for files whose footers are not known. */
-  def copyTo(inputs: TableFiles, written: Seq[DataFile]): Unit = {
+  def copy(inputs: TableFiles, written: Seq[DataFile]): Unit = {
     val models = inputs.files.groupBy(_.folder).map { case (folder, own) =>
       folder -> Protection.common(ManyFiles.map(own)(f => protection(f.path)))
     }

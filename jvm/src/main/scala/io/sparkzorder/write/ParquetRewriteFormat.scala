@@ -1,6 +1,6 @@
 package io.sparkzorder.write
 
-import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
+import java.io.ByteArrayInputStream
 import java.util.Collections
 
 import scala.collection.JavaConverters._
@@ -9,13 +9,12 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
 import org.apache.parquet.ParquetReadOptions
-import org.apache.parquet.format.Util
 import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetRecordWriter}
 import org.apache.parquet.hadoop.api.WriteSupport
 import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 import org.apache.parquet.hadoop.codec.CodecConfig
-import org.apache.parquet.hadoop.metadata.{BlockMetaData, FileMetaData, ParquetMetadata}
+import org.apache.parquet.hadoop.metadata.FileMetaData
 import org.apache.parquet.hadoop.util.ContextUtil
 import org.apache.parquet.io.api.RecordConsumer
 import org.apache.parquet.schema.MessageType
@@ -141,9 +140,6 @@ private[sparkzorder] final class SerializedSchema private (bytes: Array[Byte])
 private[sparkzorder] object SerializedSchema {
   def apply(schema: MessageType): SerializedSchema = {
     val meta = new FileMetaData(schema, Collections.emptyMap[String, String](), "spark-zorder")
-    val footer = new ParquetMetadata(meta, Collections.emptyList[BlockMetaData]())
-    val out = new ByteArrayOutputStream()
-    Util.writeFileMetaData(new ParquetMetadataConverter().toParquetMetadata(1, footer), out)
-    new SerializedSchema(out.toByteArray)
+    new SerializedSchema(EmptyDataFile.footer(meta))
   }
 }

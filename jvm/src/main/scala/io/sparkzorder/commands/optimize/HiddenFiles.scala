@@ -54,15 +54,14 @@ private[optimize] final class HiddenFiles(
    * enter their folders, since readers look there from the commit on.
    */
   def complete(written: Seq[ScannedFile]): Unit = {
-    attributes.copy(inputs, written)
     val model = written.headOption.map(_.file).getOrElse(inputs.files.head)
     val bytes =
       EmptyDataFile.bytes(model.path, token(folders.head), table.target.format, table.conf)
-    ManyFiles.map(folders)(f => state.writeFile(token(f), bytes))
+    ManyFiles.map(folders)(f => state.write(token(f), bytes))
     val tokens = inputs.files.map(_.folder).distinct.map { f =>
       DataFile(f, fs.getFileStatus(token(f.path)))
     }
-    attributes.copyTo(inputs, tokens)
+    attributes.copy(inputs, written.map(_.file) ++ tokens)
     ManyFiles.map(folders) { f =>
       tryRename(f)
       attributes.protect(own(f), f)

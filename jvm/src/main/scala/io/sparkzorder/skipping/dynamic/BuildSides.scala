@@ -61,18 +61,15 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    * True if a second run of the plan gives the same rows. As a rule the side runs once, for the
    * join and for the keys, but that depends on Spark's reuse of exchanges.
    */
-  def isRepeatable(side: LogicalPlan): Boolean = side.deterministic && !side.exists {
-    // which rows these keep may depend on the order in which tasks end
-    case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sample | _: Window => true
-    case p => p.expressions.exists(_.exists {
-        case a: AggregateExpression => isOrderSensitive(a)
-        case s: PlanExpression[_] =>
-          s.plan match {
-            case inner: LogicalPlan => !isRepeatable(inner)
-            case _ => true
-          }
-        case _ => false
-      })
+  def isRepeatable(side: LogicalPlan): Boolean = (side +: side.subqueriesAll).forall { plan =>
+    plan.deterministic && !plan.exists {
+      // which rows these keep may depend on the order in which tasks end
+      case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sample | _: Window => true
+      case p => p.expressions.exists(_.exists {
+          case a: AggregateExpression => isOrderSensitive(a)
+          case _ => false
+        })
+    }
   }
 
   /**
@@ -81,18 +78,11 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    * cached may have been computed anew.
    */
   def isReadAlike(side: LogicalPlan): Boolean =
-    side.collectLeaves().forall {
+    (side +: side.subqueriesAll).flatMap(_.collectLeaves()).forall {
       case r: LogicalRelation => r.relation.isInstanceOf[HadoopFsRelation]
       case _: LocalRelation | _: Range | _: OneRowRelation => true
       case _ => false
-    } && !side.exists(_.expressions.exists(_.exists {
-      case s: PlanExpression[_] =>
-        s.plan match {
-          case inner: LogicalPlan => !isReadAlike(inner)
-          case _ => true
-        }
-      case _ => false
-    }))
+    }
 
   // such as max_by of equal values, percentile_approx, and variances of floating values
   private def isOrderSensitive(a: AggregateExpression): Boolean = a.aggregateFunction match {

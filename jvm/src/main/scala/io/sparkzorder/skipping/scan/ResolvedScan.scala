@@ -1,14 +1,11 @@
 package io.sparkzorder.skipping.scan
 
-import org.apache.hadoop.fs.Path
-
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.FileSourceScanExec
-import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.PartitionDirectory
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
@@ -45,10 +42,10 @@ trait ResolvedScan extends FileSourceScanExec {
  * time.
  */
 private[scan] final class RuntimeFileIndex(
-    files: ZOrderFileIndex,
+    override val delegate: ZOrderFileIndex,
     planned: Seq[Expression],
     resolved: Seq[Expression])
-    extends FileIndex {
+    extends DelegatingFileIndex {
 
   @volatile private var last: Option[SkippingMetrics] = None
 
@@ -59,16 +56,8 @@ private[scan] final class RuntimeFileIndex(
   override def listFiles(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {
-    val listing = files.prunedAtRunTime(partitionFilters, planned, resolved)
+    val listing = delegate.prunedAtRunTime(partitionFilters, planned, resolved)
     last = listing.metrics
     listing.directories
   }
-
-  override def rootPaths: Seq[Path] = files.rootPaths
-  override def partitionSchema: StructType = files.partitionSchema
-  override def inputFiles: Array[String] = files.inputFiles
-  override def sizeInBytes: Long = files.sizeInBytes
-  override def metadataOpsTimeNs: Option[Long] = files.metadataOpsTimeNs
-  override def refresh(): Unit = files.refresh()
-  override def toString: String = files.toString
 }

@@ -19,7 +19,6 @@ import org.apache.spark.sql.execution.datasources.v2.{
 import org.apache.spark.sql.execution.datasources.v2.orc.OrcScan
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.sparkzorder.SparkLine
-import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.table.DataFormat
@@ -98,26 +97,20 @@ object V2ScanStrategy extends SparkStrategy {
  * @param pruning what the index says of the filters, for SHOW SKIPPING
  */
 final class OverlaidV2Files private[scan] (
-    delegate: PartitioningAwareFileIndex,
+    override val delegate: PartitioningAwareFileIndex,
     private[sparkzorder] val ours: ZOrderFileIndex,
     private[sparkzorder] val pruning: IndexPruning,
     private[scan] val session: SparkLine.Session)
-    extends PartitioningAwareFileIndex(session, Map.empty, None) {
+    extends PartitioningAwareFileIndex(session, Map.empty, None)
+    with DelegatingFileIndex {
 
   override def listFiles(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
     ours.listFiles(partitionFilters, dataFilters)
 
-  override def rootPaths: Seq[Path] = delegate.rootPaths
   override def partitionSpec(): PartitionSpec = delegate.partitionSpec()
-  override def partitionSchema: StructType = delegate.partitionSchema
   override def allFiles(): Seq[FileStatus] = delegate.allFiles()
-  override def inputFiles: Array[String] = delegate.inputFiles
-  override def sizeInBytes: Long = delegate.sizeInBytes
-  override def metadataOpsTimeNs: Option[Long] = delegate.metadataOpsTimeNs
-  override def refresh(): Unit = delegate.refresh()
-  override def toString: String = delegate.toString
 
   override protected def leafFiles: mutable.LinkedHashMap[Path, FileStatus] =
     mutable.LinkedHashMap(delegate.allFiles().map(f => f.getPath -> f): _*)

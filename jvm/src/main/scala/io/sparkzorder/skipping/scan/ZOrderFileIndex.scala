@@ -3,12 +3,9 @@ package io.sparkzorder.skipping.scan
 import java.lang.ref.WeakReference
 import java.util.concurrent.ConcurrentHashMap
 
-import org.apache.hadoop.fs.Path
-
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources._
-import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.skipping.predicate.FilePruner
@@ -30,7 +27,7 @@ final class ZOrderFileIndex private[sparkzorder] (
     private[sparkzorder] val roots: TableRoots,
     settings: RelationConf,
     pruning: Seq[Expression] => Option[FilePruner] = _ => None)
-    extends FileIndex {
+    extends DelegatingFileIndex {
 
   private lazy val session = settings.session
 
@@ -119,14 +116,6 @@ final class ZOrderFileIndex private[sparkzorder] (
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): ScanListing =
     overlay.listing(partitionFilters, dataFilters)
-
-  override def rootPaths: Seq[Path] = delegate.rootPaths
-  override def partitionSchema: StructType = delegate.partitionSchema
-  override def inputFiles: Array[String] = delegate.inputFiles
-  override def sizeInBytes: Long = delegate.sizeInBytes
-  override def metadataOpsTimeNs: Option[Long] = delegate.metadataOpsTimeNs
-  override def refresh(): Unit = delegate.refresh()
-  override def toString: String = delegate.toString
 
   // equal for two scans of one relation, so that Spark reuses the exchange
   override def equals(other: Any): Boolean = other match {
