@@ -1,5 +1,9 @@
 package io.sparkzorder
 
+import java.io.File
+
+import org.apache.commons.io.FileUtils
+
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.QueryTest
 import org.apache.spark.sql.test.SharedSparkSession
@@ -12,6 +16,13 @@ abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
       .set("spark.sql.extensions", classOf[ZOrderExtensions].getName)
       .set("spark.sql.shuffle.partitions", "3")
       .set("spark.ui.enabled", "false")
+
+  /** A run that was killed left its tables in the suite's warehouse, where this run makes its own. */
+  override protected def beforeAll(): Unit = {
+    val warehouse = sparkConf.get("spark.sql.warehouse.dir").stripPrefix("file:")
+    FileUtils.deleteQuietly(new File(warehouse))
+    super.beforeAll()
+  }
 
   /** Like `withSQLConf`, which returns nothing on Spark 3.5. */
   protected def inConf[T](settings: (String, String)*)(body: => T): T = {
