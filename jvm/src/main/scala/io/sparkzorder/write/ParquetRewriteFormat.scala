@@ -1,7 +1,7 @@
 package io.sparkzorder.write
 
 import java.io.ByteArrayInputStream
-import java.util.Collections
+import java.util.{Collections, UUID}
 
 import scala.collection.JavaConverters._
 
@@ -31,13 +31,18 @@ import org.apache.spark.sql.types.StructType
  * @param schema Parquet schema, that of the inputs
  * @param keyValues footer key-values of the inputs, without Spark's own
  * @param units sizes of row groups and pages
+ * @param ordering paths of the ordering columns, with dots between the names
  */
 final case class ParquetSpec(
     schema: MessageType,
     keyValues: Map[String, String],
     override val codec: String,
-    units: FileUnits)
+    units: FileUnits,
+    ordering: Set[String] = Set.empty)
     extends OutputSpec {
+
+  /** What tells the files of this run from those of others in the memory of an executor. */
+  private[write] val run: String = UUID.randomUUID.toString
   private[sparkzorder] override def writer: FileFormat = new ParquetRewriteFormat(this)
 }
 
@@ -63,7 +68,9 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
     new ParquetRewriteFactory(
       SerializedSchema(spec.schema),
       // a Map with default values or views would not serialise
-      Map(spec.keyValues.toSeq: _*))
+      Map(spec.keyValues.toSeq: _*),
+      spec.run,
+      spec.ordering)
   }
 }
 
@@ -74,7 +81,9 @@ private[sparkzorder] object ParquetRewriteFormat {
 
 private final class ParquetRewriteFactory(
     schema: SerializedSchema,
-    keyValues: Map[String, String])
+    keyValues: Map[String, String],
+    run: String,
+    ordering: Set[String])
     extends OutputWriterFactory {
 
   override def getFileExtension(context: TaskAttemptContext): String =
@@ -87,23 +96,29 @@ private final class ParquetRewriteFactory(
     new ParquetRewriteWriter(
       path,
       new RewriteSupport(schema.toMessageType, keyValues),
-      dataSchema,
+      DictionaryFallback.of(run, ordering),
       context)
 }
 
 private final class ParquetRewriteWriter(
     override val path: String,
     support: WriteSupport[InternalRow],
-    dataSchema: StructType,
+    dictionaries: DictionaryFallback,
     context: TaskAttemptContext)
     extends OutputWriter {
+  private val conf = ContextUtil.getConfiguration(context)
+  private val plain = dictionaries.next()
+  plain.foreach(DictionaryFallback.switchOff(_, conf))
   private val writer = new ParquetOutputFormat[InternalRow](support)
     .getRecordWriter(context, new Path(path))
     .asInstanceOf[ParquetRecordWriter[InternalRow]]
 
   override def write(row: InternalRow): Unit = writer.write(null, row)
 
-  override def close(): Unit = writer.close(context)
+  override def close(): Unit = {
+    writer.close(context)
+    if (plain.isEmpty) DictionaryFallback.footer(new Path(path), conf).foreach(dictionaries.learn)
+  }
 }
 
 /** Spark's write support, with the schema and key-values replaced and values converted to fit. */

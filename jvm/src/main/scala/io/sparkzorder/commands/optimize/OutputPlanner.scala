@@ -31,7 +31,8 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
         .of(inputs.schema, distinct),
       keyValues,
       codec(session.conf.parquetCompressionCodec),
-      FileUnits.of(rowsOfFile, bytesPerRow, conf))
+      FileUnits.of(rowsOfFile, bytesPerRow, conf),
+      inputs.columns.map(_.parts.mkString(".")).toSet)
   }
 
   private def orc: OrcSpec = {
