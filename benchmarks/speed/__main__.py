@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.speed import gates, machine, names, plots, report, results, session
 from benchmarks.speed.cases import CASES
+from benchmarks.speed.cold import with_cold_runs
 from benchmarks.speed.contenders import Contender, ours_and_limits
 from benchmarks.speed.options import PROGRAM, parse
 from benchmarks.speed.peers import peers
@@ -53,8 +54,11 @@ def _measure(options: argparse.Namespace) -> Results:
             done.append(rounds.run())
             # a later case that fails takes nothing with it
             so_far.save(options.results)
-    print(f"\nraw numbers: {options.results}")
     spark.stop()
+    if options.cold_rounds:
+        done[:] = [with_cold_runs(case, options) for case in done]
+        so_far.save(options.results)
+    print(f"\nraw numbers: {options.results}")
     _empty(scratch)
     return so_far
 

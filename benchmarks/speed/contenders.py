@@ -42,7 +42,7 @@ Contender = Callable[[Job], Ready]
 
 def ours_and_limits() -> dict[str, Contender]:
     """Return the contenders that need no other package, by their names."""
-    made: tuple[Contender, ...] = (_copy, _plain, _lexical, _optimize)
+    made: tuple[Contender, ...] = (_copy, _plain_unsorted, _plain, _lexical, _optimize)
     return dict(zip(names.OURS_AND_LIMITS, made, strict=True))
 
 
@@ -65,6 +65,21 @@ def _copy(job: Job) -> Ready:
 
 def _plain(job: Job) -> Ready:
     return _written(job, lambda: _rows(job).repartition(job.table.files))
+
+
+def _plain_unsorted(job: Job) -> Ready:
+    """Deal the rows without Spark's sort, which makes a repeated task deal them alike."""
+    ready = _plain(job)
+    setting = "spark.sql.execution.sortBeforeRepartition"
+
+    def run() -> Sequence[Row]:
+        job.spark.conf.set(setting, "false")
+        try:
+            return ready.run()
+        finally:
+            job.spark.conf.unset(setting)
+
+    return Ready(run, ready.files)
 
 
 def _lexical(job: Job) -> Ready:

@@ -25,6 +25,12 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
     )
     add("--peer-rounds", type=int, help="fewer rounds for table formats")
     add(
+        "--cold-rounds",
+        type=int,
+        default=3,
+        help="of statements that are each the first of a process; 0 leaves them out",
+    )
+    add(
         "--peers",
         action=argparse.BooleanOptionalAction,
         help="Delta Lake and Iceberg, downloaded by Spark; by default up to scale 1",

@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 
 from benchmarks.shared import png
 from benchmarks.speed.gates import where_the_time_goes
-from benchmarks.speed.names import COPY, EVERYONE, LEXICAL, OPTIMIZE, PLAIN
+from benchmarks.speed.names import COPY, EVERYONE, LEXICAL, OPTIMIZE, PLAIN, PLAIN_UNSORTED
 from benchmarks.speed.results import CaseResult, Results
 from benchmarks.speed.statistics import seconds
 
 COLOURS = dict(
     zip(
         EVERYONE,
-        ("#d1d5db", "#9ca3af", "#4b5563", "#ea580c", "#93c5fd", "#2563eb", "#059669"),
+        ("#d1d5db", "#b8bec8", "#9ca3af", "#4b5563", "#ea580c", "#93c5fd", "#2563eb", "#059669"),
         strict=True,
     )
 )
@@ -57,7 +57,7 @@ def _excess(results: Results, target: Path) -> None:
         1, len(results.cases), figsize=(4.5 * len(results.cases), 4.5), squeeze=False
     )
     for axis, case in zip(axes[0], results.cases, strict=True):
-        drawn = [m for m in case.measured if m.contender not in (COPY, PLAIN)]
+        drawn = [m for m in case.measured if m.contender not in (COPY, PLAIN, PLAIN_UNSORTED)]
         width = 0.8 / max(1, len(drawn))
         axis.axhline(1, color="black", linewidth=1)
         for i, m in enumerate(drawn):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 from benchmarks.shared.markdown import table
 from benchmarks.speed.gates import Gate, of_case, where_the_time_goes
-from benchmarks.speed.names import LEXICAL, OPTIMIZE, PLAIN
-from benchmarks.speed.results import CaseResult, Measured, Results
-from benchmarks.speed.statistics import Spread, middle_bytes, ratio, seconds, share_of_phase
+from benchmarks.speed.names import LEXICAL, OPTIMIZE, PLAIN, PLAIN_UNSORTED
+from benchmarks.speed.results import CaseResult, Measured, Results, Run
+from benchmarks.speed.statistics import (
+    cpu_ratio,
+    cpu_seconds,
+    middle_bytes,
+    seconds,
+    share_of_phase,
+)
 
 LEVELS = ("files", "row groups", "pages")
 
@@ -24,24 +30,26 @@ def text(results: Results, across: Iterable[Gate] = ()) -> str:
 
 
 def times(case: CaseResult) -> str:
-    """Return the seconds of each contender, and the ratios to the two baselines."""
+    """Return the processor seconds of each contender, their ratios, and the wall seconds."""
+    bases = (PLAIN_UNSORTED, PLAIN, LEXICAL)
     rows = []
     for m in _ran(case):
-        s = seconds(m)
+        cpu, wall = cpu_seconds(m.runs), seconds(m)
         rows.append(
             [
                 m.contender,
                 str(len(m.runs)),
-                f"{s.median:.2f}",
-                f"{s.low:.2f} to {s.high:.2f}",
-                f"{s.quarter:.2f} to {s.three_quarters:.2f}",
-                _ratio(m, case.of(PLAIN)),
-                _ratio(m, case.of(LEXICAL)),
-                f"{s.median / case.rows * 1e9:,.0f}",
+                f"{cpu.median:.2f}",
+                f"{cpu.low:.2f} to {cpu.high:.2f}",
+                *(_ratio(m.runs, _runs(case, base)) for base in bases),
+                f"{wall.median:.2f}",
+                f"{wall.low:.2f} to {wall.high:.2f}",
+                f"{cpu.median / case.rows * 1e9:,.0f}",
+                f"{cpu_seconds(m.cold).median:.2f}" if m.cold else "",
             ]
         )
-    head = ["contender", "rounds", "seconds", "min to max", "quartiles"]
-    return table([*head, f"/ {PLAIN}", f"/ {LEXICAL}", "ns a row"], rows)
+    head = ["contender", "rounds", "CPU s", "min to max", *(f"/ {base}" for base in bases)]
+    return table([*head, "wall s", "min to max", "CPU ns a row", "cold, CPU s"], rows)
 
 
 def work(case: CaseResult) -> str:
@@ -124,11 +132,14 @@ def _ran(case: CaseResult) -> list[Measured]:
     return [m for m in case.measured if m.runs]
 
 
-def _ratio(measured: Measured, base: Measured | None) -> str:
-    if base is None or not base.runs:
-        return ""
-    found: Spread = ratio(measured, base)
-    return f"{found.median:.2f} ({found.low:.2f} to {found.high:.2f})"
+def _runs(case: CaseResult, contender: str) -> Sequence[Run]:
+    found = case.of(contender)
+    return found.runs if found else []
+
+
+def _ratio(runs: Sequence[Run], base: Sequence[Run]) -> str:
+    found = cpu_ratio(runs, base)
+    return f"{found.median:.2f} ({found.low:.2f} to {found.high:.2f})" if found else ""
 
 
 def _megabytes(count: float) -> str:

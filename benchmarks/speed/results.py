@@ -23,6 +23,8 @@ class Run:
     # only OPTIMIZE tells these
     phases: dict[str, int] = field(default_factory=dict)
     sampled_rows: int = 0
+    # of the whole process; 0 in results of before this was measured
+    cpu_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,16 @@ class Share:
 
 @dataclass(frozen=True)
 class Measured:
-    """One contender in one case; the warm-up round is not among the runs."""
+    """
+    One contender in one case; the warm-up round is not among the runs.
+
+    The cold runs were each the first statement of a process of their own.
+    """
 
     contender: str
     runs: Sequence[Run]
     shares: Sequence[Share]
+    cold: Sequence[Run] = ()
 
 
 @dataclass(frozen=True)
@@ -93,4 +100,5 @@ def _case(read: dict[str, Any]) -> CaseResult:
 
 def _measured(read: dict[str, Any]) -> Measured:
     runs = [Run(**run) for run in read["runs"]]
-    return Measured(read["contender"], runs, [Share(**share) for share in read["shares"]])
+    cold = tuple(Run(**run) for run in read.get("cold", []))
+    return Measured(read["contender"], runs, [Share(**share) for share in read["shares"]], cold)

@@ -18,7 +18,7 @@ from benchmarks.speed.cases import Case
 from benchmarks.speed.contenders import Contender, Job, Ready
 from benchmarks.speed.results import CaseResult, Measured, Run, Share
 from benchmarks.speed.tables import Table, bytes_in, rows_in
-from benchmarks.speed.work import Meter
+from benchmarks.speed.work import Meter, Work
 
 # the round that does not count; the first output of each contender is judged
 WARM_UP = 0
@@ -69,10 +69,14 @@ class Rounds:
             start = time.perf_counter()
             rows = ready.run()
             seconds = time.perf_counter() - start
+            work = self._meter.read()
             files = self._checked(name, ready)
-            run = self._described(turn, seconds, files, rows)
+            run = _described(turn, seconds, work, files, rows)
             what = "warm-up" if turn == WARM_UP else f"round {turn}"
-            print(f"{self.case.name} {what}: {name} {seconds:.2f} s, {len(files)} files")
+            print(
+                f"{self.case.name} {what}: {name} {seconds:.2f} s, "
+                f"{work.cpu_seconds:.2f} s of processors, {len(files)} files"
+            )
             if turn != WARM_UP:
                 self._runs.setdefault(name, []).append(run)
             if name not in self._shares:
@@ -93,27 +97,28 @@ class Rounds:
             raise AssertionError(f"{name} wrote {rows:,} rows of {self.table.rows:,}")
         return files
 
-    def _described(
-        self, turn: int, seconds: float, files: Sequence[Path], rows: Sequence[Row]
-    ) -> Run:
-        work = self._meter.read()
-        told: dict[str, Any] = rows[0].asDict(recursive=True) if rows else {}
-        return Run(
-            turn,
-            seconds,
-            len(files),
-            bytes_in(files),
-            work.shuffle_bytes,
-            work.spilled_bytes,
-            work.gc_millis,
-            dict(told.get("phases") or {}),
-            (told.get("metrics") or {}).get("sampledRows", 0) if "phases" in told else 0,
-        )
-
     def _judge(self, name: str, files: Sequence[Path]) -> None:
         self._shares[name] = quality.shares(files, self._values)
         if name == names.OPTIMIZE:
             same_rows.check(self.table.path, files[0].parent)
+
+
+def _described(
+    turn: int, seconds: float, work: Work, files: Sequence[Path], rows: Sequence[Row]
+) -> Run:
+    told: dict[str, Any] = rows[0].asDict(recursive=True) if rows else {}
+    return Run(
+        turn,
+        seconds,
+        len(files),
+        bytes_in(files),
+        work.shuffle_bytes,
+        work.spilled_bytes,
+        work.gc_millis,
+        dict(told.get("phases") or {}),
+        (told.get("metrics") or {}).get("sampledRows", 0) if "phases" in told else 0,
+        work.cpu_seconds,
+    )
 
 
 def in_turn(contenders: Sequence[str], turn: int) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 from benchmarks.speed.names import PHASES
-from benchmarks.speed.results import Measured
+from benchmarks.speed.results import Measured, Run
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,20 @@ def seconds(measured: Measured) -> Spread:
     return spread([run.seconds for run in measured.runs])
 
 
-def ratio(measured: Measured, base: Measured) -> Spread:
-    """Return the spread of the ratios of seconds, round by round."""
-    bases = {run.round: run.seconds for run in base.runs}
-    both = [r.seconds / bases[r.round] for r in measured.runs if r.round in bases]
-    return spread(both)
+def cpu_seconds(runs: Sequence[Run]) -> Spread:
+    """Return the spread of the processor seconds of some runs."""
+    return spread([run.cpu_seconds for run in runs])
+
+
+def cpu_ratio(runs: Sequence[Run], base: Sequence[Run]) -> Spread | None:
+    """
+    Return the spread of the ratios of processor seconds, round by round.
+
+    None if the base did not run, or ran before processor seconds were measured.
+    """
+    bases = {run.round: run.cpu_seconds for run in base if run.cpu_seconds}
+    both = [run.cpu_seconds / bases[run.round] for run in runs if run.round in bases]
+    return spread(both) if both else None
 
 
 def middle_bytes(measured: Measured) -> float:

@@ -1,4 +1,4 @@
-"""The work of Spark's tasks in a period: shuffled and spilled bytes, garbage collection."""
+"""The work of Spark in a period: processor time, shuffled and spilled bytes, garbage collection."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ from pyspark.sql import SparkSession
 
 @dataclass(frozen=True)
 class Work:
-    """Sums over the tasks of stages."""
+    """
+    Processor seconds of the process, and sums over the tasks of stages.
 
+    Driver and tasks share one process. Its seconds include the driver's planning, garbage
+    collection and the compilation of code, which the tasks' own times leave out.
+    """
+
+    cpu_seconds: float
     shuffle_bytes: int
     spilled_bytes: int
     gc_millis: int
@@ -22,21 +28,35 @@ class Meter:
 
     def __init__(self, spark: SparkSession) -> None:
         self._context = spark._jsc.sc()
-        self._gateway: Any = spark.sparkContext._gateway
+        gateway: Any = spark.sparkContext._gateway
+        self._gateway = gateway
         self._seen: set[tuple[int, int]] = set()
+        # Spark's own metric `JVMCPU` reads the same attribute
+        management = gateway.jvm.java.lang.management.ManagementFactory
+        self._beans = management.getPlatformMBeanServer()
+        self._system = gateway.jvm.javax.management.ObjectName(
+            "java.lang", "type", "OperatingSystem"
+        )
+        self._start = 0.0
 
     def reset(self) -> None:
         """Start counting."""
         self._seen = {_key(stage) for stage in self._stages()}
+        self._start = self._cpu_seconds()
 
     def read(self) -> Work:
-        """Return the work of the stages since the last reset."""
+        """Return the work since the last reset."""
+        cpu = self._cpu_seconds() - self._start
         new = [stage for stage in self._stages() if _key(stage) not in self._seen]
         return Work(
+            cpu,
             sum(stage.shuffleWriteBytes() for stage in new),
             sum(stage.diskBytesSpilled() for stage in new),
             sum(stage.jvmGcTime() for stage in new),
         )
+
+    def _cpu_seconds(self) -> float:
+        return float(self._beans.getAttribute(self._system, "ProcessCpuTime")) / 1e9
 
     def _stages(self) -> list[Any]:
         # metrics arrive on a queue of their own

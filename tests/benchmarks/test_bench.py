@@ -13,7 +13,7 @@ from benchmarks.speed import gates, names, options, plots, quality, report, resu
 from benchmarks.speed.cases import files_at
 from benchmarks.speed.results import CaseResult, Measured, Results, Run, Share
 from benchmarks.speed.rounds import in_turn
-from benchmarks.speed.statistics import Spread, ratio, seconds, spread
+from benchmarks.speed.statistics import Spread, cpu_ratio, seconds, spread
 
 pytestmark = pytest.mark.classic_only
 
@@ -27,8 +27,8 @@ SHARES = [
 
 def _ran(contender: str, *took: float, size: int = 100) -> Measured:
     phases = PHASES if contender == names.OPTIMIZE else {}
-    runs = [Run(i, s, 64, size, 7, 0, 3, phases, 10) for i, s in enumerate(took, start=1)]
-    return Measured(contender, runs, SHARES)
+    runs = [Run(i, s, 64, size, 7, 0, 3, phases, 10, 2 * s) for i, s in enumerate(took, start=1)]
+    return Measured(contender, runs, SHARES, tuple(runs[:1]))
 
 
 CASE = CaseResult(
@@ -40,6 +40,7 @@ CASE = CaseResult(
     100,
     [
         _ran(names.COPY, 4, 4, 4),
+        _ran(names.PLAIN_UNSORTED, 7, 7, 8),
         _ran(names.PLAIN, 8, 9, 10),
         _ran(names.LEXICAL, 12, 13, 14),
         _ran(names.OPTIMIZE, 10, 10, 11, size=108),
@@ -64,8 +65,15 @@ def test_the_spread_of_few_numbers() -> None:
 
 def test_ratios_are_of_runs_of_the_same_round() -> None:
     # both were slow in the second round: the ratio of the medians is 2, that of each round is 1
-    found = ratio(_ran("x", 1, 4, 2), _ran("y", 1, 4))
+    found = cpu_ratio(_ran("x", 1, 4, 2).runs, _ran("y", 1, 4).runs)
+    assert found is not None
     assert (found.low, found.median, found.high) == (1, 1, 1)
+
+
+def test_results_without_processor_seconds_have_no_ratio() -> None:
+    old = [replace(run, cpu_seconds=0.0) for run in _ran("y", 1, 4).runs]
+    assert cpu_ratio(_ran("x", 1, 4).runs, old) is None
+    assert cpu_ratio(_ran("x", 1, 4).runs, []) is None
 
 
 def test_excess_is_1_on_the_ideal_grid() -> None:
@@ -76,9 +84,11 @@ def test_excess_is_1_on_the_ideal_grid() -> None:
 def test_gates_pass_and_fail() -> None:
     held = {gate.what: (round(gate.value, 3), gate.holds()) for gate in gates.of_case(CASE)}
     assert held == {
-        "seconds of optimize / plain, median of rounds": (1.111, True),
-        "seconds of optimize / lexical, median of rounds": (0.786, True),
-        "seconds of optimize / iceberg, median of rounds": (0.526, False),
+        "processor seconds of optimize / plain, median of rounds": (1.111, True),
+        "processor seconds of optimize / plain_unsorted, median of rounds": (1.429, False),
+        "processor seconds of optimize / lexical, median of rounds": (0.786, True),
+        "processor seconds of optimize / iceberg, median of rounds": (0.526, False),
+        "processor seconds of optimize / plain, cold": (1.25, True),
         "the sampling pass's share of the seconds": (0.1, True),
         "bytes of optimize / lexical": (1.08, True),
     }
@@ -107,17 +117,20 @@ def test_the_report_has_every_contender_and_gate() -> None:
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
     (optimize,) = [c for c in cells if c[0] == "optimize" and c[1] == "3"]
     assert optimize[2:] == [
-        "10.00",
-        "10.00 to 11.00",
-        "10.00 to 10.50",
+        "20.00",
+        "20.00 to 22.00",
+        "1.43 (1.38 to 1.43)",
         "1.11 (1.10 to 1.25)",
         "0.79 (0.77 to 0.83)",
-        "10,000",
+        "10.00",
+        "10.00 to 11.00",
+        "20,000",
+        "20.00",
     ]
     assert ["optimize", "a", "0.125 of 64", "1.00", "0.125 of 256", "2.00"] in [
         c[:6] for c in cells
     ]
-    assert [c[-1] for c in cells if c[0] == "two"].count("FAIL") == 1
+    assert [c[-1] for c in cells if c[0] == "two"].count("FAIL") == 2
     assert "the sampling pass takes 10.0% of the wall time" in report.text(RESULTS)
 
 
