@@ -35,11 +35,15 @@ final class MergeRule(
   /**
    * @param footers of all files of a folder
    * @param runOf the run that wrote each file; None for a new file
+   * @param dealt the runs that are inserts whose files are [[isDealt well dealt]]
    * @return positions of the files to rewrite; empty when no file is new
    */
-  def choose(footers: IndexedSeq[ScannedFile], runOf: IndexedSeq[Option[String]]): Set[Int] = {
+  def choose(
+      footers: IndexedSeq[ScannedFile],
+      runOf: IndexedSeq[Option[String]],
+      dealt: Set[String] = Set.empty): Set[Int] = {
     val added = footers.indices.filter(runOf(_).isEmpty)
-    if (added.isEmpty) Set.empty
+    if (added.isEmpty && !runOf.flatten.exists(dealt)) Set.empty
     else {
       val bySize = footers.indices.filter(runOf(_).isDefined).groupBy(runOf(_)).values.toSeq
         .sortBy(files => (bytes(footers, files), files.head))
@@ -58,6 +62,17 @@ final class MergeRule(
       }
     }
   }
+
+  /**
+   * True if the files of one insert into a folder are as good as those of a run of OPTIMIZE: several
+   * files, of about the target size, that overlap little. To rewrite them would gain nothing.
+   */
+  def isDealt(files: IndexedSeq[ScannedFile]): Boolean =
+    columns.size > 1 && files.size >= MergeRule.MinDealtFiles &&
+      bytes(files, files.indices) >= MergeRule.MinDealtFill * files.size * targetBytes && {
+        val overlap = new Overlap(columns.map(FileSpan.of(_, files, sameName)), files)
+        overlap.excess(overlap.meanFiles(Set.empty)) <= MergeRule.DealtExcess
+      }
 
   /**
    * The runs that may be merged. With one ordering column every run adds a whole file to each
@@ -116,4 +131,9 @@ object MergeRule {
   val ExcessLimit = 2.0
 
   private val MaxRuns = 64
+
+  /** Excess up to which the files of an insert count as well dealt. */
+  val DealtExcess = 1.35
+  private val MinDealtFiles = 4
+  private val MinDealtFill = 0.5
 }

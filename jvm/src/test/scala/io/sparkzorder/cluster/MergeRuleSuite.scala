@@ -30,7 +30,11 @@ class MergeRuleSuite extends AnyFunSuite {
       f"each byte was written $written%.2f times, excess: mean $mean%.2f, largest ${excess.max}%.2f"
   }
 
-  private def simulate(columns: Int, filesOfInsert: Int): Outcome = {
+  private def simulate(
+      columns: Int,
+      filesOfInsert: Int,
+      every: Int = 1,
+      dealt: Boolean = false): Outcome = {
     val names = (0 until columns).map(c => s"c$c")
     val schema = MessageTypeParser.parseMessageType(
       names.map(n => s"required double $n;").mkString("message m { ", " ", " }"))
@@ -38,15 +42,26 @@ class MergeRuleSuite extends AnyFunSuite {
       new MergeRule(names.map(n => OrderingColumn(Seq(n), DoubleType)), target, _ equals _)
     var files = IndexedSeq.empty[Boxed]
     var written = 0L
-    val excess = (1 to inserts).map { i =>
+    val excess = (1 to inserts).flatMap { i =>
       val whole = Boxed(None, Seq.fill(columns)(0.0), Seq.fill(columns)(1.0))
-      val now = files ++ Seq.fill(filesOfInsert)(whole)
-      val footers = now.indices.map(f => footer(f, now(f), schema))
-      val taken = rule.choose(footers, now.map(_.run))
-      written += taken.size * target
-      val run = cut(whole.copy(run = Some(s"run$i")), taken.size)
-      files = now.indices.filterNot(taken).map(now) ++ run
-      overlap(columns, files)
+      val boxes = if (dealt) cut(whole, filesOfInsert) else Seq.fill(filesOfInsert)(whole)
+      val name = if (dealt) Some(s"insert$i") else None
+      val now = files ++ boxes.map(_.copy(run = name))
+      if (i % every != 0) {
+        files = now
+        Nil
+      } else {
+        val footers = now.indices.map(f => footer(f, now(f), schema))
+        val inserted = now.flatMap(_.run).filter(_.startsWith("insert")).toSet
+        inserted.foreach { n =>
+          assert(rule.isDealt(footers.zip(now).filter(_._2.run.contains(n)).map(_._1)))
+        }
+        val taken = rule.choose(footers, now.map(_.run), inserted)
+        written += taken.size * target
+        val run = if (taken.isEmpty) Nil else cut(whole.copy(run = Some(s"run$i")), taken.size)
+        files = now.indices.filterNot(taken).map(now) ++ run
+        Some(overlap(columns, files))
+      }
     }
     assert(files.forall(_.run.isDefined) && files.size === inserts * filesOfInsert)
     Outcome(written.toDouble / (inserts * filesOfInsert * target), excess)
@@ -89,6 +104,17 @@ class MergeRuleSuite extends AnyFunSuite {
     assert(outcome.written <= 4.0)
     assert(outcome.mean <= 2.0)
     assert(outcome.excess.max <= 2.1)
+  }
+
+  for (files <- Seq(4, 16)) {
+    test(
+      s"inserts of $files files that are dealt well: few rewrites with an OPTIMIZE after each 8") {
+      val outcome = simulate(2, files, every = 8, dealt = true)
+      info(outcome.toString)
+      assert(outcome.written <= 1.5)
+      assert(outcome.mean <= 2.0)
+      assert(outcome.excess.max <= 2.1)
+    }
   }
 
   test("one column: few rewrites, for more excess") {

@@ -6,6 +6,7 @@ import io.sparkzorder.cluster.MergeRule
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.Record
 import io.sparkzorder.table.DataFile
+import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.Paths
 
 /** The paths of the files that a run rewrites, and the reason for the choice. */
@@ -37,20 +38,35 @@ private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Se
   private def merged(chosen: Set[Path], runOf: Map[Path, String]): RewriteSelection = {
     val rule = new MergeRule(inputs.columns, size, inputs.session.sessionState.conf.resolver)
     val candidates = inputs.files.filter(f => chosen(f.file.path))
-    val files = candidates.groupBy(_.file.folder).values.flatMap { own =>
-      rule.choose(own, own.map(f => runOf.get(f.file.path))).map(own(_).file.path)
-    }.toSet
+    val folders = candidates.groupBy(_.file.folder).values.map { own =>
+      val inserts = dealtInserts(rule, own.filterNot(f => runOf.contains(f.file.path)))
+      val runs = own.map(f => runOf.get(f.file.path).orElse(inserts.get(f.file.path)))
+      rule.choose(own, runs, inserts.values.toSet).map(own(_).file.path) -> inserts.keySet
+    }
+    val files = folders.flatMap(_._1).toSet
+    val dealt = folders.flatMap(_._2).toSet -- files
     val fresh = chosen.count(!runOf.contains(_))
+    val earlier = files.count(runOf.contains)
     val reason =
       if (fresh == 0) {
         s"all ${chosen.size} files are laid out by (${names.mkString(", ")}) " +
           "already; FULL rewrites them"
       } else {
-        s"of ${chosen.size} files $fresh are new, ${files.size - fresh} of earlier runs are " +
-          s"merged with them, and ${chosen.size - files.size} stay as they are"
+        s"of ${chosen.size} files $fresh are new, $earlier of earlier runs are " +
+          s"merged with them, and ${chosen.size - files.size} stay as they are" +
+          (if (dealt.isEmpty) ""
+           else s", ${dealt.size} of them as their writers have laid them out")
       }
     RewriteSelection(files, Some(reason))
   }
+
+  /** The new files of inserts that have dealt their rows well, each with the name of its insert. */
+  private def dealtInserts(
+      rule: MergeRule,
+      added: IndexedSeq[ScannedFile]): Map[Path, String] =
+    added.flatMap(f => RewriteSelector.jobOf(f.file.path).map(_ -> f)).groupBy(_._1)
+      .filter { case (_, own) => rule.isDealt(own.map(_._2)) }
+      .flatMap { case (job, own) => own.map(_._2.file.path -> job) }
 
   /** Why files of runs with another layout are rewritten, if there are such files. */
   private def otherLayout(others: Seq[Record]): Option[String] = {
@@ -85,5 +101,17 @@ private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Se
     /** The run that made a file. None if the length of the file has changed since. */
     def runOf(file: DataFile): Option[String] =
       made.get(placeOf(file)).collect { case (run, length) if length == file.length => run }
+  }
+}
+
+private object RewriteSelector {
+  // the name that Spark's writer gives to a file: part-00000-<job>-c000.snappy.parquet
+  private val SparksName =
+    "part-\\d+-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})[-_.].*".r
+
+  /** The id of the job of Spark that wrote a file, if the name of the file has such an id. */
+  def jobOf(file: Path): Option[String] = file.getName match {
+    case SparksName(job) => Some(s"insert $job")
+    case _ => None
   }
 }
