@@ -19,6 +19,7 @@ statement
     | SHOW SKIPPING FOR anything                                           #showSkipping
     | RECOVER LAYOUT target ABANDON?                                       #recoverLayout
     | UNDO LAYOUT target                                                   #undoLayout
+    | ALTER TABLE target sortBy                                            #alterSortBy
     | VACUUM LAYOUT target (RETAIN number=IDENTIFIER HOURS)? (DRY RUN)?    #vacuumLayout
     ;
 
@@ -35,6 +36,11 @@ optimize
 
 settings
     : OPTIONS LEFT_PAREN (option (COMMA option)*)? RIGHT_PAREN
+    ;
+
+// also read on its own, from the middle of a CREATE TABLE
+sortBy
+    : SORT BY (LEXICAL | ZORDER)? LEFT_PAREN (multipartName (COMMA multipartName)*)? RIGHT_PAREN
     ;
 
 explainMode
@@ -86,12 +92,14 @@ anything
     ;
 
 nonReserved
-    : ABANDON | BY | CODEGEN | COST | CREATE | DROP | DRY | EXISTS | EXPLAIN | EXTENDED | FOR | FORMATTED
-    | FULL | HISTORY | HOURS | IF | INDEX | INTO | LAYOUT | LOGICAL | NOT | ON | OPTIMIZE | OPTIONS
-    | RECOVER | REFRESH | RETAIN | RUN | SHOW | SKIPPING | TABLE | UNDO | VACUUM | WHERE | ZORDER
+    : ABANDON | ALTER | BY | CODEGEN | COST | CREATE | DROP | DRY | EXISTS | EXPLAIN | EXTENDED | FOR
+    | FORMATTED | FULL | HISTORY | HOURS | IF | INDEX | INTO | LAYOUT | LEXICAL | LOGICAL | NOT | ON
+    | OPTIMIZE | OPTIONS | RECOVER | REFRESH | RETAIN | RUN | SHOW | SKIPPING | SORT | TABLE | UNDO
+    | VACUUM | WHERE | ZORDER
     ;
 
 ABANDON: 'ABANDON';
+ALTER: 'ALTER';
 BY: 'BY';
 CODEGEN: 'CODEGEN';
 COST: 'COST';
@@ -110,6 +118,7 @@ IF: 'IF';
 INDEX: 'INDEX';
 INTO: 'INTO';
 LAYOUT: 'LAYOUT';
+LEXICAL: 'LEXICAL';
 LOGICAL: 'LOGICAL';
 NOT: 'NOT';
 ON: 'ON';
@@ -121,6 +130,7 @@ RETAIN: 'RETAIN';
 RUN: 'RUN';
 SHOW: 'SHOW';
 SKIPPING: 'SKIPPING';
+SORT: 'SORT';
 TABLE: 'TABLE';
 UNDO: 'UNDO';
 VACUUM: 'VACUUM';

@@ -10,9 +10,10 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ZOrderFunctions}
 import io.sparkzorder.expressions.sampling.ResolveSampledCalls
+import io.sparkzorder.ordered.{JoinCells, OrderWrites, SizeOfCells}
 import io.sparkzorder.skipping.dynamic.{JoinFilters, NoRule}
 import io.sparkzorder.skipping.scan.{ScanStrategy, V2ScanStrategy}
-import io.sparkzorder.sql.{ResolveZOrderStatements, ZOrderParser}
+import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
 
 /**
  * Everything that spark-zorder adds to a session.
@@ -44,6 +45,11 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
       JoinFilters.ensureIn(session.experimental)
       NoRule
     }
+    // a declared order is checked when it is declared, and kept by every write
+    extensions.injectCheckRule(_ => CheckDeclaredOrder)
+    extensions.injectPreCBORule(OrderWrites(_))
+    extensions.injectQueryStagePrepRule(_ => SizeOfCells)
+    extensions.injectQueryStageOptimizerRule(_ => JoinCells)
     // scans see a committed run of OPTIMIZE completely or not at all
     extensions.injectPlannerStrategy(_ => ScanStrategy)
     extensions.injectPlannerStrategy(_ => V2ScanStrategy)

@@ -112,6 +112,29 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
     run(s"CREATE ZORDER INDEX ON $target$list")
   }
 
+  /**
+   * Declares the order in which rows are written from now on: `ALTER TABLE ... SORT BY ZORDER`.
+   *
+   * @param columns the ordering columns; if empty, the declaration is taken back
+   */
+  @varargs
+  def sortBy(columns: String*): DataFrame = sortBy("zorder", columns)
+
+  /**
+   * Like `sortBy(columns)`, in a given order.
+   *
+   * @param order `zorder`, by all columns together, or `lexical`, by the first column, then by the
+   *   second
+   */
+  def sortBy(order: String, columns: Seq[String]): DataFrame = {
+    val word = order.toUpperCase(java.util.Locale.ROOT)
+    require(
+      word == "ZORDER" || word == "LEXICAL",
+      s"order must be zorder or lexical, but is $order")
+    val clause = if (columns.isEmpty) "()" else s"$word ${StatementText.columns(columns)}"
+    run(s"ALTER TABLE $target SORT BY $clause")
+  }
+
   override def toString: String = s"ZOrderTable($target)"
 
   private def run(statement: String): DataFrame =

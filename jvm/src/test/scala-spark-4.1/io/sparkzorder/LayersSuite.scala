@@ -77,6 +77,8 @@ object LayersSuite {
     "write",
     "log",
     "log.snapshot",
+    "ordered.grid",
+    "ordered",
     "index",
     "skipping.values",
     "skipping.predicate",

@@ -79,6 +79,8 @@ class ZOrderTableSuite extends OptimizeTestBase {
       // OPTIMIZE has made an index
       sql(s"DROP ZORDER INDEX ON '$dir'")
       assert(table(dir).createIndex("a").head().getAs[Long]("files") === dataFiles(dir).size)
+      assert(intercept[IllegalArgumentException](
+        table(dir).sortBy("sideways", Seq("a"))).getMessage.contains("zorder or lexical"))
       assert(table(dir).recover().head().getAs[Long]("runsRecovered") === 0)
 
       val compacted = table(dir).optimize().dryRun().executeCompaction().head()

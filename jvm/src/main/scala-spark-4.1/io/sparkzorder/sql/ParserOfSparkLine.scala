@@ -19,7 +19,7 @@ private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInte
     parse(
       sqlText,
       predicate => conditionWithParameters(predicate, context),
-      delegate.parsePlanWithParameters(sqlText, context))
+      delegate.parsePlanWithParameters(_, context))
 
   override def parseRoutineParam(sqlText: String): StructType = delegate.parseRoutineParam(sqlText)
 

@@ -105,8 +105,18 @@ object Grid {
  * @param children of each inner node, left and right: an inner node, or the complement `~cell` of a
  *   cell's number
  */
-final class CutTree(column: Array[Int], slot: Array[Int], children: Array[Int])
+final class CutTree(
+    private[sparkzorder] val column: Array[Int],
+    private[sparkzorder] val slot: Array[Int],
+    private[sparkzorder] val children: Array[Int])
     extends Serializable {
+
+  /** The slots by which a column is cut. */
+  def slotsOf(c: Int): Seq[Int] = column.indices.filter(column(_) == c).map(slot(_))
+
+  /** The same cuts with other numbers of slots. */
+  def withSlots(slotOf: (Int, Int) => Int): CutTree =
+    new CutTree(column, column.indices.map(i => slotOf(column(i), slot(i))).toArray, children)
 
   /** The number of the cell of a row, by its slots. */
   def cellOf(slots: Array[Int]): Int =

@@ -27,6 +27,20 @@ sealed trait KeyColumnBuilder {
 }
 
 object KeyColumn {
+
+  /** Some rows of several samples of one column, as one sample. */
+  private[sparkzorder] def pooled(parts: Seq[(RankedColumn, Seq[Int])]): KeyColumn = {
+    val dataType = parts.head._1.dataType
+    val keys: Array[AnyRef] = parts.flatMap { case (column, rows) =>
+      rows.map(r =>
+        if (column.ranks(r) == 0) null else column.distinct.key(column.ranks(r) - 1))
+    }.toArray
+    val sorted = SortedSample.ofKeys(dataType, keys.filter(_ != null), null)
+    val distinct = sorted.all
+    val ranks = keys.map(k => if (k == null) 0 else 1 + (distinct.slotOfKey(k) >> 1))
+    new RankedKeys(new RankedColumn(dataType, sorted, distinct, ranks))
+  }
+
   def newBuilder(dataType: DataType): KeyColumnBuilder = OrderedType.require(dataType) match {
     case f: FixedOrder => new LongKeysBuilder(f)
     case _ => new ObjectKeysBuilder(dataType)
@@ -92,6 +106,10 @@ private final class ObjectKeys(dataType: DataType, values: Array[AnyRef]) extend
     val ranks = values.map(v => if (v == null) 0 else 1 + (distinct.slotOf(v) >> 1))
     new RankedColumn(dataType, sorted, distinct, ranks)
   }
+}
+
+private final class RankedKeys(override val ranked: RankedColumn) extends KeyColumn {
+  override def rows: Int = ranked.rows
 }
 
 /**

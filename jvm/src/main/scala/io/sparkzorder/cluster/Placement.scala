@@ -22,12 +22,14 @@ import io.sparkzorder.ordering.{BoundsIndex, LongBounds}
  */
 final class Placement(grid: Grid) extends Serializable {
 
-  private val firstParts: IndexedSeq[Int] = grid.folders.scanLeft(0)((n, f) =>
+  /** Number of the first part of each folder, and at last the number of parts. */
+  private[sparkzorder] val firstParts: IndexedSeq[Int] = grid.folders.scanLeft(0)((n, f) =>
     n + f.map(_.cells.map(_.files).sum).getOrElse(0))
 
   private val parts = firstParts.last
 
-  private val keyBits = 63 - (32 - Integer.numberOfLeadingZeros(parts))
+  /** The bits of a place below the number of the part. */
+  private[sparkzorder] val keyBits: Int = 63 - (32 - Integer.numberOfLeadingZeros(parts))
 
   /** What hash partitioning needs to send the rows of a part to their file's partition. */
   private val preimages: Array[Long] = {

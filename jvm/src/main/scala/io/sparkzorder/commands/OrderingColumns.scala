@@ -10,11 +10,6 @@ import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.table.OrderingColumn
 
 object OrderingColumns {
-  private val item = "(?:`(?:[^`]|``)*`|[^`,])+".r
-
-  /** The names in the property `zorder.columns`: separated by commas, quoted as in SQL. */
-  def split(text: String): Seq[String] =
-    item.findAllIn(text).map(_.trim).filter(_.nonEmpty).toSeq
 
   /** Columns of the layout in force: that of the last OPTIMIZE with columns that was not undone. */
   def inForce(history: RunHistory): Option[Seq[String]] =

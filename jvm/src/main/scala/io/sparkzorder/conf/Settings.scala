@@ -20,7 +20,8 @@ object Settings {
     text(
       "columns",
       None,
-      "Ordering columns of the table, separated by commas, for OPTIMIZE without ZORDER BY.",
+      "Ordering columns of the table, separated by commas: the declared order of writes, and the " +
+        "columns of OPTIMIZE without ZORDER BY.",
       Set(Table))
 
   val TargetFileSize: Setting[Long] =
@@ -105,9 +106,34 @@ object Settings {
       "Maximum memory for loaded skipping indexes: a size, or a share of the driver's heap.",
       Set(Session))
 
+  val Order: Setting[String] =
+    oneOf(
+      "order",
+      Seq("zorder", "lexical"),
+      "The declared order of writes into a table with ordering columns, as SORT BY sets it. " +
+        "zorder: by all columns together. lexical: by the first column, then by the second.",
+      Set(Table))
+
+  val WriteAuto = "auto"
+  val WriteNone = "none"
+  val WriteSort = "sort"
+  val WriteCells = "cells"
+
+  val Write: Setting[String] =
+    oneOf(
+      "write",
+      Seq(WriteAuto, WriteNone, WriteSort, WriteCells),
+      "How rows are ordered when they are written into a table with a declared order. sort: each " +
+        "task sorts its rows. cells: one shuffle deals the rows to the cells of the grid that the " +
+        "last OPTIMIZE has left. auto: cells for a write of at least four files. none: rows are " +
+        "written as they come.",
+      Set(Session, Table))
+
   val all: Seq[Setting[_]] = Seq(
     Enabled,
     Columns,
+    Order,
+    Write,
     TargetFileSize,
     SampleRows,
     BatchSize,

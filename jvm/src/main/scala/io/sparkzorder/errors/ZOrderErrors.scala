@@ -176,6 +176,10 @@ object ZOrderErrors {
 
   def stateLost(target: String): ZOrderException = error("ZORDER_STATE_LOST", "target" -> target)
 
+  /** @param advice what to use instead */
+  def sortByUnsupported(target: String, kind: String, advice: String): ZOrderException =
+    error("ZORDER_SORT_BY_UNSUPPORTED", "target" -> target, "kind" -> kind, "advice" -> advice)
+
   def stateUnreadable(record: String, problem: String): ZOrderException =
     error("ZORDER_STATE_UNREADABLE", "record" -> record, "problem" -> problem)
 

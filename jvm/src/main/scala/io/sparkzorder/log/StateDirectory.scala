@@ -191,6 +191,7 @@ object StateDirectory {
     """This directory belongs to spark-zorder, which laid out the data files of this table.
       |
       |_index     min, max and null count of every data file, by which queries skip files
+      |_grid      the cells to which writes into a table with a declared order deal their rows
       |_commits   one record for each run: the files it replaced and added
       |_runs      runs that are under way, died, or keep replaced files
       |

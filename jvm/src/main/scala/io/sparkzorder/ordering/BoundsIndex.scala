@@ -29,6 +29,9 @@ sealed trait BoundsIndex extends Serializable {
    */
   private[sparkzorder] def key(i: Int): AnyRef
 
+  /** Some of the bounds, by their positions, which ascend. */
+  private[sparkzorder] def take(kept: Array[Int]): BoundsIndex
+
   /** The slot of a key. */
   private[sparkzorder] def slotOfKey(key: AnyRef): Int
 }
@@ -40,6 +43,8 @@ final class LongBounds(val order: FixedOrder, val sorted: Array[Long]) extends B
   def length: Int = sorted.length
   def slotOf(value: Any): Int = slot(order.toLong(value))
   private[sparkzorder] def key(i: Int): AnyRef = java.lang.Long.valueOf(sorted(i))
+  private[sparkzorder] def take(kept: Array[Int]): BoundsIndex =
+    new LongBounds(order, kept.map(sorted(_)))
   private[sparkzorder] def slotOfKey(key: AnyRef): Int = slot(key.asInstanceOf[java.lang.Long])
 
   /** The slot of a value by its ordered long ([[FixedOrder.toLong]]). */
@@ -81,6 +86,8 @@ final class WideBounds(val order: WideDecimalOrder, val sorted: Array[BigInteger
   def slotOf(value: Any): Int = slot(value.asInstanceOf[Decimal])
 
   private[sparkzorder] def key(i: Int): AnyRef = sorted(i)
+  private[sparkzorder] def take(kept: Array[Int]): BoundsIndex =
+    new WideBounds(order, kept.map(sorted(_)))
   private[sparkzorder] def slotOfKey(key: AnyRef): Int = slot(key.asInstanceOf[BigInteger])
 
   def slot(value: Decimal): Int = slot(order.unscaled(value))
@@ -97,6 +104,8 @@ final class StringBounds(val sorted: Array[UTF8String])
   def slotOf(value: Any): Int = slot(value.asInstanceOf[UTF8String])
 
   private[sparkzorder] def key(i: Int): AnyRef = sorted(i)
+  private[sparkzorder] def take(kept: Array[Int]): BoundsIndex =
+    new StringBounds(kept.map(sorted(_)))
   private[sparkzorder] def slotOfKey(key: AnyRef): Int = slotOf(key)
 
   def slot(value: UTF8String): Int = search(value.getPrefix ^ Long.MinValue, value)
@@ -112,6 +121,8 @@ final class BinaryBounds(val sorted: Array[Array[Byte]])
   def slotOf(value: Any): Int = slot(value.asInstanceOf[Array[Byte]])
 
   private[sparkzorder] def key(i: Int): AnyRef = sorted(i)
+  private[sparkzorder] def take(kept: Array[Int]): BoundsIndex =
+    new BinaryBounds(kept.map(sorted(_)))
   private[sparkzorder] def slotOfKey(key: AnyRef): Int = slotOf(key)
 
   def slot(value: Array[Byte]): Int = search(OrderedLongs.prefix(value), value)

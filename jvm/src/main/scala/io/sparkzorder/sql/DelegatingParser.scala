@@ -12,10 +12,10 @@ private[sql] trait DelegatingParser { self: ParserInterface =>
 
   /**
    * @param condition parses a predicate
-   * @param next parses the whole text when it is not ours
+   * @param next the next parser, which parses the whole text when it is not ours
    */
   protected def parse(
       sqlText: String,
       condition: StatementPart => Expression,
-      next: => LogicalPlan): LogicalPlan
+      next: String => LogicalPlan): LogicalPlan
 }

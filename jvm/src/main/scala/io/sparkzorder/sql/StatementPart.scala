@@ -25,6 +25,9 @@ private[sql] final case class StatementPart(first: Token, last: Token) {
   /** The text after white space that replaces everything before it. Line ends are kept. */
   def atItsPlace: String = blank(before) + text
 
+  /** White space of the same length; line ends are kept. */
+  def blank: String = blank(text)
+
   /** The whole statement. */
   def statement: String =
     if (source.size == 0) "" else source.getText(Interval.of(0, source.size - 1))

@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StringType
 
-import io.sparkzorder.commands.TargetAction
+import io.sparkzorder.commands.{AlterSortBy, TargetAction}
 import io.sparkzorder.commands.history.{RecoverLayout, ShowLayoutHistory, UndoLayout, VacuumLayout}
 import io.sparkzorder.commands.index.{
   CreateIndex,
@@ -33,6 +33,7 @@ import io.sparkzorder.commands.index.{
 }
 import io.sparkzorder.commands.layout.ShowLayout
 import io.sparkzorder.commands.optimize.OptimizeClauses
+import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
 import io.sparkzorder.table.{DataFormat, ParquetFiles}
@@ -91,6 +92,9 @@ private[sql] final class ZOrderAstBuilder(
   override def visitRecoverLayout(ctx: RecoverLayoutContext): LogicalPlan =
     onTarget(ctx.target(), RecoverLayout(abandon = ctx.ABANDON() != null))
 
+  override def visitAlterSortBy(ctx: AlterSortByContext): LogicalPlan =
+    onTarget(ctx.target(), AlterSortBy(sortBy(ctx.sortBy())))
+
   override def visitUndoLayout(ctx: UndoLayoutContext): LogicalPlan =
     onTarget(ctx.target(), UndoLayout)
 
@@ -136,6 +140,14 @@ private[sql] final class ZOrderAstBuilder(
           .fold(option.value.getText)(quoted => stringLiteral(quoted.getSymbol))
         before + (key -> value)
     }
+
+  /** The declared order; None for `SORT BY ()`. */
+  def sortBy(ctx: SortByContext): Option[DeclaredOrder] = {
+    val columns =
+      ctx.multipartName().asScala.toSeq.map(c => read(c)(names.parseMultipartIdentifier))
+    // without a word it is lexical, as in Impala
+    if (columns.isEmpty) None else Some(DeclaredOrder(columns, lexical = ctx.ZORDER() == null))
+  }
 
   /** @param ctx null if the statement names no columns */
   private def columns(ctx: ColumnsContext): Seq[Seq[String]] =

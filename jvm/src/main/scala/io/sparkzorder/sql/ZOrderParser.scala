@@ -42,13 +42,13 @@ class ZOrderParser(override val delegate: ParserInterface) extends ParserInterfa
     with ParserOfSparkLine {
 
   override def parsePlan(sqlText: String): LogicalPlan =
-    parse(sqlText, _.read(delegate.parseExpression), delegate.parsePlan(sqlText))
+    parse(sqlText, _.read(delegate.parseExpression), delegate.parsePlan)
 
   override protected def parse(
       sqlText: String,
       condition: StatementPart => Expression,
-      next: => LogicalPlan): LogicalPlan =
-    if (!ZOrderParser.mayBeOurs(sqlText) || !ZOrderParser.enabled) next
+      next: String => LogicalPlan): LogicalPlan =
+    if (!ZOrderParser.mayBeOurs(sqlText) || !ZOrderParser.enabled) next(sqlText)
     else {
       val substituted = ZOrderParser.substitute(sqlText)
       val tokens = ZOrderParser.tokens(substituted)
@@ -64,8 +64,8 @@ class ZOrderParser(override val delegate: ParserInterface) extends ParserInterfa
               t => Try(delegate.parsePlan(t)).toOption)
           builder.visitSingleStatement(tree)
         case Left(error) if ZOrderParser.beginsLikeOurs(tokens) =>
-          Try(next).getOrElse(throw error)
-        case Left(_) => next
+          Try(next(sqlText)).getOrElse(throw error)
+        case Left(_) => new CreateSortBy(substituted, tokens, delegate).parse(sqlText, next)
       }
     }
 
@@ -97,9 +97,10 @@ private object ZOrderParser {
     "DROP",
     "RECOVER",
     "UNDO",
-    "VACUUM")
+    "VACUUM",
+    "ALTER")
 
-  private val keyword = "(?i)optimize|layout|zorder|skipping".r.pattern
+  private val keyword = "(?i)optimize|layout|zorder|skipping|sort".r.pattern
 
   def enabled: Boolean = Settings.ofSession(Settings.Enabled)
 
@@ -137,20 +138,21 @@ private object ZOrderParser {
       case "EXPLAIN" :: rest => rest.take(2).contains("OPTIMIZE")
       case "SHOW" :: second :: _ => second == "LAYOUT" || second == "SKIPPING"
       case ("RECOVER" | "UNDO" | "VACUUM") :: "LAYOUT" :: _ => true
+      case "ALTER" :: "TABLE" :: rest => rest.containsSlice(Seq("SORT", "BY"))
       case ("CREATE" | "DROP" | "REFRESH") :: rest => rest.containsSlice(Seq("ZORDER", "INDEX"))
       case _ => false
     }
 
-  private def visible(tokens: CommonTokenStream): Seq[Token] =
+  def visible(tokens: CommonTokenStream): Seq[Token] =
     tokens.getTokens.asScala.toSeq
       .filter(t => t.getChannel == Token.DEFAULT_CHANNEL && t.getType != Token.EOF)
 
-  private def upper(t: Token): String = t.getText.toUpperCase(Locale.ROOT)
+  def upper(t: Token): String = t.getText.toUpperCase(Locale.ROOT)
 
-  private final class SyntaxError(val token: Token, message: String)
+  final class SyntaxError(val token: Token, message: String)
       extends ParseCancellationException(message)
 
-  private object FirstError extends BaseErrorListener {
+  object FirstError extends BaseErrorListener {
     override def syntaxError(
         recognizer: Recognizer[_, _],
         offendingSymbol: AnyRef,

@@ -22,6 +22,7 @@ import io.sparkzorder.index.{
   Relative
 }
 import io.sparkzorder.log.{RunHistory, StateDirectory}
+import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.table.{TableFiles, TableLister, Target, TargetChecks}
 
 /**
@@ -147,7 +148,7 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
   private def orderingColumns: Columns = {
     val texts =
       try OrderingColumns.inForce(RunHistory.read(state))
-          .orElse(target.properties.get(Settings.Columns.propertyKey).map(OrderingColumns.split))
+          .orElse(target.properties.get(Settings.Columns.propertyKey).map(DeclaredOrder.split))
           .getOrElse(Nil)
       catch { case NonFatal(_) => Nil }
     texts.map(session.sessionState.sqlParser.parseMultipartIdentifier)

@@ -6,8 +6,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import io.sparkzorder.commands.OrderingColumns
-import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.RunHistory
+import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.table.{CatalogTarget, ListedTable, OrderingColumn}
 
@@ -26,7 +26,7 @@ private[sparkzorder] final case class ChosenColumns(
 }
 
 /**
- * Chooses the columns of FOR, else of the last run, else of the table's property, else the first
+ * Chooses the columns of FOR, else of the last run, else of the declared order, else the first
  * columns of the table.
  */
 private[sparkzorder] final class LayoutColumns(
@@ -41,18 +41,17 @@ private[sparkzorder] final class LayoutColumns(
    * @param schema data columns
    */
   def choose(names: Seq[Seq[String]], schema: StructType): ChosenColumns = {
-    def found(texts: Seq[String]): Seq[OrderingColumn] =
+    def found(columns: Seq[Seq[String]]): Seq[OrderingColumn] =
       // columns may have been dropped since
-      texts.flatMap(t => Try(resolve(Seq(parser.parseMultipartIdentifier(t)), schema)).toOption)
-        .flatten
-    val ordering = found(lastLayout)
+      columns.flatMap(c => Try(resolve(Seq(c), schema)).toOption).flatten
+    val ordering = found(lastLayout.map(parser.parseMultipartIdentifier))
     if (names.nonEmpty) {
       // an empty directory has no schema to look columns up in
       val isEmpty = schema.isEmpty && table.files.files.isEmpty
       val columns = if (isEmpty) Nil else resolve(names, schema)
       ChosenColumns(columns, columns.size, ordering)
     } else {
-      Seq(ordering, found(property)).find(_.nonEmpty)
+      Seq(ordering, found(declared)).find(_.nonEmpty)
         .map(columns => ChosenColumns(columns, columns.size, ordering))
         .getOrElse(ChosenColumns(leaves(schema, Nil).take(LayoutColumns.MaxColumns), 1, Nil))
     }
@@ -64,9 +63,9 @@ private[sparkzorder] final class LayoutColumns(
   private def lastLayout: Seq[String] =
     history.flatMap(OrderingColumns.inForce).getOrElse(Nil)
 
-  private def property: Seq[String] = table.target match {
+  private def declared: Seq[Seq[String]] = table.target match {
     case Some(CatalogTarget(t)) =>
-      t.properties.get(Settings.Columns.propertyKey).toSeq.flatMap(OrderingColumns.split)
+      Try(DeclaredOrder.of(t)).toOption.flatten.toSeq.flatMap(_.columns)
     case _ => Nil
   }
 

@@ -21,6 +21,7 @@ import io.sparkzorder.log.{
   RunCost,
   RunFolder
 }
+import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.table.{FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.util.Paths
 
@@ -94,6 +95,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     hidden.sweep()
     phases("index") {
       IndexUpdate.after(state, record, output.footers, columns.map(_.parts), table.conf)
+      if (columns.nonEmpty) storeGrid(plan, output, writer.inputs)
     }
     BatchOutcome(
       output.footers.map(_.only(writer.inputs.kept)),
@@ -103,6 +105,27 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       // the retention starts when the files have been published, not when the record was made
       Some(System.currentTimeMillis() + record.retainMs))
   }
+
+  /** Leaves a grid for the writes that follow. They can do without, so a failure is only logged. */
+  private def storeGrid(plan: BatchPlan, output: BatchOutput, inputs: RewriteInputs): Unit =
+    try {
+      val store = new GridStore(table.root, table.conf)
+      val written = output.files.groupBy(_.footer.file.folder)
+      val folders = plan.samples.zip(plan.inputs.folders).map { case (sample, folder) =>
+        SampledFolder(
+          Paths.relative(table.root, folder.path),
+          sample,
+          plan.inputs.in(folder).map(_.rows).sum,
+          inputs.scanned.in(folder).map(_.rows).sum,
+          written.get(folder).fold(1)(_.size))
+      }
+      val bytes = output.footers.map(_.file.length).sum
+      val ratio = math.max(0.1, math.min(20.0, output.shuffleBytes.toDouble / math.max(1L, bytes)))
+      GridOfRun.update(store.read(), inputs.columns, folders, inputs.rows, ratio)
+        .foreach(store.write)
+    } catch {
+      case NonFatal(e) => logWarning(s"no grid was stored for writes to $name", e)
+    }
 
   override def finish(inputs: RewriteInputs, outcomes: Seq[BatchOutcome]): Unit = {
     if (stale) phases("refresh")(table.refresh())

@@ -6,7 +6,8 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.commands.{OrderingColumns, Phases, TableState, WhereClause}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.log.RunHistory
-import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
+import io.sparkzorder.ordered.DeclaredOrder
+import io.sparkzorder.table.{CatalogTarget, OrderingColumn, TableFiles, Target}
 import io.sparkzorder.table.schema.TableSchema
 import io.sparkzorder.table.stats.{ColumnNames, FooterReader, ScannedFile}
 import io.sparkzorder.write.OutputSpec
@@ -73,13 +74,18 @@ private[optimize] object RewriteInputs {
     RewriteInputs(session, table.target, table.settings, scanned, schema, columns, kept)
   }
 
-  /** The columns of ZORDER BY, else those of the table's layout, else those of `zorder.columns`. */
+  /** The columns of ZORDER BY, else those of the table's layout, else those of its declared order. */
   private def columnNames(table: TableState, names: Seq[Seq[String]]): Seq[Seq[String]] =
     if (names.nonEmpty) names
     else {
       OrderingColumns.inForce(RunHistory.read(table.state))
-        .orElse(table.settings.get(Settings.Columns).map(OrderingColumns.split))
+        .map(_.map(table.user.sessionState.sqlParser.parseMultipartIdentifier))
+        .orElse(declared(table.target))
         .getOrElse(Nil)
-        .map(table.user.sessionState.sqlParser.parseMultipartIdentifier)
     }
+
+  private def declared(target: Target): Option[Seq[Seq[String]]] = target match {
+    case CatalogTarget(t) => DeclaredOrder.of(t).map(_.columns)
+    case _ => None
+  }
 }

@@ -1,0 +1,68 @@
+package io.sparkzorder.commands
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.command.{
+  AlterTableSetPropertiesCommand,
+  AlterTableUnsetPropertiesCommand
+}
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.ordered.DeclaredOrder
+import io.sparkzorder.table.{CatalogTarget, Target}
+
+/**
+ * ALTER TABLE ... SORT BY: declares in which order rows are written from now on. Files that are there
+ * already stay as they are.
+ *
+ * @param order None for `SORT BY ()`, which takes the declaration back
+ */
+final case class AlterSortBy(order: Option[DeclaredOrder]) extends TableAction {
+  override def statement: String = "ALTER TABLE ... SORT BY"
+
+  override def schema: StructType = new StructType()
+
+  override def description(target: Target): String =
+    s"AlterSortBy ${target.name} ${order.fold("()")(_.clause)}"
+
+  override def commandOnOther(name: String, format: String): Option[LogicalPlan] =
+    SortByCheck.refuseFormat(name, format)
+
+  override def run(session: Session, target: Target): Seq[Row] = {
+    target match {
+      case CatalogTarget(table) => alter(session, table)
+      case path =>
+        throw ZOrderErrors.sortByUnsupported(
+          path.name,
+          "a directory, which has no properties",
+          """Write with .option("zorder.columns", "a, b"), or create a table on the directory.""")
+    }
+    Nil
+  }
+
+  private def alter(session: Session, table: CatalogTable): Unit = {
+    val columns = order.map { o =>
+      new SortByCheck(session.sessionState.conf.resolver).check(table, o, table.dataSchema)
+      o.properties
+    }.getOrElse(Map.empty)
+    if (order.isEmpty && table.properties.contains(DeclaredOrder.SparkClustering)) {
+      throw ZOrderErrors.sortByUnsupported(
+        table.identifier.quotedString,
+        "declared with CLUSTER BY",
+        "Use ALTER TABLE ... CLUSTER BY NONE.")
+    }
+    // Impala's two properties may be of another order
+    val old =
+      DeclaredOrder.propertyKeys.filter(k => table.properties.contains(k) && !columns.contains(k))
+    if (columns.nonEmpty) {
+      AlterTableSetPropertiesCommand(table.identifier, columns, isView = false).run(session)
+    }
+    if (old.nonEmpty) {
+      AlterTableUnsetPropertiesCommand(table.identifier, old, ifExists = true, isView = false)
+        .run(session)
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package io.sparkzorder.ordered
+
+import scala.collection.JavaConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+
+/**
+ * The order in which a table wants its rows written: what SORT BY declares.
+ *
+ * @param columns name parts of each ordering column, at least one
+ * @param lexical true: rows are sorted by the first column, then by the second; false: by all
+ *   columns together
+ */
+final case class DeclaredOrder(columns: Seq[Seq[String]], lexical: Boolean) {
+  import DeclaredOrder._
+
+  /** The columns as the property `zorder.columns` has them. */
+  def text: String = columns.map(quoted).mkString(", ")
+
+  /** As in the statement: `ZORDER (a, b)`. */
+  def clause: String = s"${word.toUpperCase(java.util.Locale.ROOT)} ($text)"
+
+  private def word: String = if (lexical) Lexical else ZOrder
+
+  /**
+   * The table properties that say the same. Impala and Hive know their own two. They separate
+   * names by commas without quotes, so a name with a comma and a nested field are not for them.
+   */
+  def properties: Map[String, String] = {
+    val own = Map(Settings.Columns.propertyKey -> text, Settings.Order.propertyKey -> word)
+    if (columns.exists(c => c.size > 1 || c.head.contains(","))) own
+    else {
+      // Impala refuses ZORDER of one column, which is the same order as LEXICAL
+      val order = if (lexical || columns.size == 1) "LEXICAL" else "ZORDER"
+      own ++ Map(ImpalaColumns -> columns.map(_.head).mkString(","), ImpalaOrder -> order)
+    }
+  }
+}
+
+object DeclaredOrder {
+  val Lexical = "lexical"
+  val ZOrder = "zorder"
+  val ImpalaColumns = "sort.columns"
+  val ImpalaOrder = "sort.order"
+
+  /** Where Spark 4 keeps the columns of CLUSTER BY. */
+  val SparkClustering = "clusteringColumns"
+
+  /** The properties that SORT BY sets and `SORT BY ()` removes. */
+  val propertyKeys: Seq[String] =
+    Seq(Settings.Columns.propertyKey, Settings.Order.propertyKey, ImpalaColumns, ImpalaOrder)
+
+  private val item = "(?:`(?:[^`]|``)*`|[^`,])+".r
+
+  /** The names in the property `zorder.columns`: separated by commas, quoted as in SQL. */
+  def split(text: String): Seq[String] =
+    item.findAllIn(text).map(_.trim).filter(_.nonEmpty).toSeq
+
+  /**
+   * The declared order of a table: ours, else Impala's, else that of Spark's CLUSTER BY. Options of
+   * the table count like properties, because `saveAsTable` keeps the writer's options there.
+   */
+  def of(table: CatalogTable): Option[DeclaredOrder] =
+    of(table.storage.properties ++ table.properties)
+
+  /**
+   * @param properties of a table, or the options of a write to a path
+   * @throws io.sparkzorder.errors.ZOrderException for a value that is not legal
+   */
+  def of(properties: Map[String, String]): Option[DeclaredOrder] = {
+    val (columns, lexical) =
+      properties.get(Settings.Columns.propertyKey)
+        .map(text => split(text).map(parts) -> (order(properties) == Lexical))
+        .orElse(properties.get(ImpalaColumns).map(impala(_, properties.get(ImpalaOrder))))
+        .orElse(properties.get(SparkClustering).map(spark(_) -> false))
+        .getOrElse(Nil -> false)
+    if (columns.isEmpty) None else Some(DeclaredOrder(columns, lexical))
+  }
+
+  private def order(properties: Map[String, String]): String =
+    properties.get(Settings.Order.propertyKey)
+      .fold(ZOrder)(Settings.Order.parse(_, Settings.Order.propertyKey))
+
+  private def parts(name: String): Seq[String] = CatalystSqlParser.parseMultipartIdentifier(name)
+
+  private def impala(names: String, order: Option[String]): (Seq[Seq[String]], Boolean) =
+    names.split(',').toSeq.map(_.trim).filter(_.nonEmpty).map(Seq(_)) ->
+      !order.exists(_.equalsIgnoreCase("ZORDER"))
+
+  /** A JSON array with an array of name parts for each column. */
+  private def spark(json: String): Seq[Seq[String]] =
+    try new ObjectMapper().readTree(json).asScala.toSeq.map(_.asScala.toSeq.map(_.asText))
+    catch {
+      case e: java.io.IOException =>
+        throw ZOrderErrors.invalidSetting(SparkClustering, json, e.getMessage)
+    }
+
+  private def quoted(parts: Seq[String]): String = parts.map { p =>
+    if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else quoteIdentifier(p)
+  }.mkString(".")
+}

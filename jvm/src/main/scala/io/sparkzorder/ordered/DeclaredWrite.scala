@@ -1,0 +1,73 @@
+package io.sparkzorder.ordered
+
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.Expression
+
+import io.sparkzorder.conf.{Setting, Settings}
+import io.sparkzorder.expressions.ZOrderByValue
+
+/**
+ * One write into a table with a declared order.
+ *
+ * @param order the declared order
+ * @param grade the setting `write`, never `none`
+ */
+private[ordered] final case class DeclaredWrite(
+    order: DeclaredOrder,
+    grade: String,
+    targetFileSize: Long) {
+
+  /** True if the rows are sorted by the columns themselves: one column has no other order. */
+  def isByColumns: Boolean = order.lexical || order.columns.size == 1
+
+  /**
+   * The expressions by which the rows are sorted without a grid, each marked.
+   *
+   * @param columns the ordering columns
+   */
+  def byValue(columns: Seq[Expression], why: String = "no grid is stored"): Seq[DeclaredKey] =
+    if (isByColumns)
+      columns.map(DeclaredKey(_, Settings.WriteSort, s"the order is ${order.clause}"))
+    else {
+      Seq(DeclaredKey(
+        ZOrderByValue(columns),
+        Settings.WriteSort,
+        s"the order is ${order.clause}, and $why"))
+    }
+}
+
+private[ordered] object DeclaredWrite {
+
+  /**
+   * None where no order is declared, and where the setting `write` is `none`.
+   *
+   * @param table the table of the catalog that is written to
+   * @param options of the writer; they take precedence over the table's properties
+   */
+  def of(table: Option[CatalogTable], options: Map[String, String]): Option[DeclaredWrite] = {
+    val own = options.map { case (key, value) => lowerCased(key) -> value }
+    val stored = table.fold(Map.empty[String, String])(t => t.storage.properties ++ t.properties)
+    val order = DeclaredOrder.of(own).orElse(DeclaredOrder.of(stored))
+    order.flatMap { o =>
+      val grade = setting(Settings.Write, own, stored)
+      if (grade == Settings.WriteNone) None
+      else Some(DeclaredWrite(o, grade, setting(Settings.TargetFileSize, own, stored)))
+    }
+  }
+
+  private def setting[T](
+      setting: Setting[T],
+      own: Map[String, String],
+      stored: Map[String, String]): T =
+    own.get(setting.propertyKey.toLowerCase(Locale.ROOT)).orElse(stored.get(setting.propertyKey))
+      .map(setting.parse(_, setting.propertyKey))
+      .getOrElse(Settings.ofSession(setting))
+
+  // the keys of a writer's options ignore case
+  private def lowerCased(key: String): String = {
+    val lower = key.toLowerCase(Locale.ROOT)
+    if (lower.startsWith(Setting.PropertyPrefix)) lower else key
+  }
+}

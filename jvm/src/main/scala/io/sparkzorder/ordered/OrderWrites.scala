@@ -1,0 +1,128 @@
+package io.sparkzorder.ordered
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.COMMAND
+import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand
+import org.apache.spark.sql.execution.datasources.{V1WriteCommand, WriteFiles}
+import org.apache.spark.sql.sparkzorder.SparkLine
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.ordered.grid.GridStore
+
+/**
+ * Sorts the rows of each write into a table with a declared order.
+ *
+ * Every V1 write of Spark ends in a [[V1WriteCommand]]: INSERT, `insertInto`, `saveAsTable`, `save`,
+ * also over Connect and for tables in Hive's format. The rule runs just before the batch in which
+ * Spark's own rule `V1Writes` sorts by the partition columns, and that rule is content with a sort
+ * by these columns and more.
+ *
+ * A write never fails because of its declared order. Where the order cannot be used, the rule warns
+ * and leaves the write as it is.
+ */
+final case class OrderWrites(session: SparkSession) extends Rule[LogicalPlan] with Logging {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!Settings.ofSession(Settings.Enabled)) plan
+    else {
+      plan.transformUpWithPruning(_.containsPattern(COMMAND)) {
+        case write: V1WriteCommand if !write.child.isInstanceOf[WriteFiles] => ordered(write)
+        case create: CreateDataSourceTableAsSelectCommand => ordered(create)
+      }
+    }
+
+  private def ordered(write: V1WriteCommand): LogicalPlan = {
+    val table = tableOf(write)
+    attempt(write, table) {
+      OrderedQuery.mark(write.query) match {
+        case Some(OrderedQuery.Complete) => write
+        // CREATE TABLE AS SELECT has put the key there
+        case Some(OrderedQuery.KeyOnly(keys, query)) =>
+          new OrderedQuery(write).by(OrderKey(keys, None), query)
+        case None =>
+          DeclaredWrite.of(table, write.options).flatMap { declared =>
+            known(table, KeyColumns.find(declared.order, write.outputColumns, dataOnly(write)))
+              .map(columns =>
+                new OrderedQuery(write).by(key(declared, columns, write), write.query))
+          }.getOrElse(write)
+      }
+    }
+  }
+
+  /**
+   * The nested write of a new table does not know the table, so the key is put on the query here. The
+   * nested write has a plan of its own; there the rule adds the partition columns.
+   */
+  private def ordered(create: CreateDataSourceTableAsSelectCommand): LogicalPlan =
+    attempt(create, Some(create.table)) {
+      if (OrderedQuery.mark(create.query).isDefined) create
+      else {
+        DeclaredWrite.of(Some(create.table), Map.empty).flatMap { declared =>
+          val columns =
+            create.query.output.zip(create.outputColumnNames).map { case (a, n) => a.withName(n) }
+          val partitions = create.table.partitionColumnNames
+          def isData(name: String) = !partitions.exists(conf.resolver(_, name))
+          known(Some(create.table), KeyColumns.find(declared.order, columns, isData))
+            .map(found =>
+              create.copy(query = OrderedQuery.keyOnly(declared.byValue(found), create.query)))
+        }.getOrElse(create)
+      }
+    }
+
+  private def key(
+      declared: DeclaredWrite,
+      columns: Seq[Expression],
+      write: V1WriteCommand): OrderKey = {
+    val conf = SparkLine.session(session).sessionState.newHadoopConf()
+    val directory = tableOf(write).flatMap(_.storage.locationUri).map(new Path(_))
+      .orElse(write.productIterator.collectFirst { case p: Path => p })
+    def grid = directory.flatMap { d =>
+      new GridStore(d.getFileSystem(conf).makeQualified(d), conf).read()
+    }
+    new KeyChoice(declared, columns, write).choose(grid)
+  }
+
+  private def dataOnly(write: V1WriteCommand): String => Boolean = {
+    val partitions = write.partitionColumns.map(_.name) ++ write.staticPartitions.keys
+    name => !partitions.exists(conf.resolver(_, name))
+  }
+
+  private def known[T](table: Option[CatalogTable], found: Either[String, T]): Option[T] =
+    found match {
+      case Right(columns) => Some(columns)
+      case Left(problem) =>
+        warn(table, problem)
+        None
+    }
+
+  private def attempt(command: LogicalPlan, table: Option[CatalogTable])(
+      body: => LogicalPlan): LogicalPlan =
+    try body
+    catch {
+      case NonFatal(e) =>
+        // messages of Spark's parser begin with an empty line
+        warn(table, String.valueOf(e.getMessage).trim.takeWhile(_ != '\n'))
+        command
+    }
+
+  private def warn(table: Option[CatalogTable], problem: String): Unit = {
+    val name = table.fold("a directory")(_.identifier.unquotedString)
+    logWarning(s"rows are written to $name without the declared order: $problem")
+  }
+
+  /** The table of the catalog. Hive's command has it as such, Spark's own in an Option. */
+  private def tableOf(write: V1WriteCommand): Option[CatalogTable] =
+    write.productIterator.collectFirst {
+      case t: CatalogTable => t
+      case Some(t: CatalogTable) => t
+    }
+}

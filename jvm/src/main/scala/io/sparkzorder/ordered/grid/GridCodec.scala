@@ -1,0 +1,228 @@
+package io.sparkzorder.ordered.grid
+
+import java.io.{
+  ByteArrayInputStream,
+  ByteArrayOutputStream,
+  DataInputStream,
+  DataOutputStream,
+  IOException
+}
+import java.math.BigInteger
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.zip.CRC32
+
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.cluster.{Box, Cell, CutTree, FolderGrid, GridColumn, Side}
+import io.sparkzorder.ordering._
+
+/**
+ * A [[StoredGrid]] as bytes: a magic number, a version, the length and checksum of the rest, and then
+ * the rest. Plain numbers, strings and byte strings; nothing in it is executed.
+ */
+private[sparkzorder] object GridCodec {
+  private val Magic = 0x5a4f4744
+  private val Version = 1
+
+  /** A larger grid is neither written nor read. */
+  val MaxBytes: Int = 64 << 20
+
+  /** None for a grid that is too large. */
+  def write(grid: StoredGrid): Option[Array[Byte]] = {
+    val body = new ByteArrayOutputStream
+    new GridWriter(new DataOutputStream(body)).write(grid)
+    if (body.size > MaxBytes) None
+    else {
+      val whole = new ByteArrayOutputStream
+      val out = new DataOutputStream(whole)
+      out.writeInt(Magic)
+      out.writeInt(Version)
+      out.writeInt(body.size)
+      out.writeLong(checksum(body.toByteArray))
+      body.writeTo(out)
+      out.flush()
+      Some(whole.toByteArray)
+    }
+  }
+
+  /** @throws java.io.IOException for bytes that are not a sound grid of a known version */
+  def read(bytes: Array[Byte]): StoredGrid = {
+    val in = new DataInputStream(new ByteArrayInputStream(bytes))
+    if (in.readInt() != Magic) throw new IOException("it is not a grid")
+    val version = in.readInt()
+    if (version != Version) throw new IOException(s"its version is $version, known is $Version")
+    val length = in.readInt()
+    val sum = in.readLong()
+    if (length < 0 || length != in.available()) throw new IOException("it is not complete")
+    val body = new Array[Byte](length)
+    in.readFully(body)
+    if (checksum(body) != sum) throw new IOException("its checksum is wrong")
+    try {
+      val reader = new GridReader(new DataInputStream(new ByteArrayInputStream(body)))
+      reader.read()
+    } catch {
+      case e: RuntimeException => throw new IOException(s"it is damaged: ${e.getMessage}", e)
+    }
+  }
+
+  private def checksum(bytes: Array[Byte]): Long = {
+    val crc = new CRC32
+    crc.update(bytes)
+    crc.getValue
+  }
+}
+
+private final class GridWriter(out: DataOutputStream) {
+
+  def write(grid: StoredGrid): Unit = {
+    out.writeInt(grid.columns.size)
+    grid.columns.zip(grid.types).foreach { case (name, dataType) =>
+      text(name)
+      text(dataType)
+    }
+    out.writeDouble(grid.shuffleRatio)
+    folder(grid.pooled)
+    out.writeInt(grid.folders.size)
+    grid.folders.toSeq.sortBy(_._1).foreach { case (path, own) =>
+      text(path)
+      folder(own)
+    }
+    out.flush()
+  }
+
+  private def folder(grid: FolderGrid): Unit = {
+    grid.columns.foreach(column)
+    val tree = grid.tree
+    out.writeInt(tree.column.length)
+    (tree.column ++ tree.slot ++ tree.children).foreach(out.writeInt)
+    out.writeInt(grid.cells.size)
+    grid.cells.foreach(c => out.writeDouble(c.rows))
+    grid.sides.flatten.foreach { s =>
+      out.writeInt(s.from)
+      out.writeInt(s.until)
+    }
+  }
+
+  private def column(column: GridColumn): Unit = {
+    out.writeInt(column.bounds.length)
+    (0 until column.bounds.length).foreach { i =>
+      column.bounds.key(i) match {
+        case long: java.lang.Long => out.writeLong(long)
+        case wide: BigInteger => bytes(wide.toByteArray)
+        case string: UTF8String => bytes(string.getBytes)
+        case binary: Array[Byte] => bytes(binary)
+      }
+    }
+    column.midRanks.foreach(out.writeInt)
+  }
+
+  private def text(text: String): Unit = bytes(text.getBytes(UTF_8))
+
+  private def bytes(bytes: Array[Byte]): Unit = {
+    out.writeInt(bytes.length)
+    out.write(bytes)
+  }
+}
+
+/** Reads what [[GridWriter]] wrote, and requires all that placing a row relies on. */
+private final class GridReader(in: DataInputStream) {
+  import io.sparkzorder.bits.ZValues
+
+  def read(): StoredGrid = {
+    val count = number(ZValues.MaxColumns, "columns")
+    require(count >= 1, "it has no columns")
+    val (names, types) = Seq.fill(count)((text(), text())).unzip
+    val orders = types.map(t => OrderedType.require(DataType.fromJson(t)))
+    val ratio = in.readDouble()
+    require(ratio > 0 && ratio < 1e6, "its ratio of shuffled bytes")
+    val pooled = folder(orders)
+    val folders = Seq.fill(number(StoredGrid.MaxFolders, "folders"))(text() -> folder(orders)).toMap
+    require(in.available() == 0, "there is more behind it")
+    StoredGrid(names, types, folders, pooled, ratio)
+  }
+
+  private def folder(orders: Seq[OrderedType]): FolderGrid = {
+    val columns = orders.map(column).toIndexedSeq
+    val nodes = number(StoredGrid.MaxCells, "cuts")
+    val tree = new CutTree(ints(nodes), ints(nodes), ints(2 * nodes))
+    val cells = number(StoredGrid.MaxCells, "cells")
+    require(cells == nodes + 1, "its cuts do not match its cells")
+    checkTree(tree, columns, cells)
+    val rows = IndexedSeq.fill(cells)(in.readDouble())
+    require(rows.forall(r => r >= 0 && !r.isInfinite), "its cells")
+    val sides = IndexedSeq.fill(cells)(columns.map(_ => Side(in.readInt(), in.readInt())))
+    require(
+      sides.forall(_.forall(s =>
+        s.from >= 0 && s.from <= s.until && s.until <= GridReader.MaxRank)),
+      "its sides")
+    val placed = rows.zipWithIndex.map { case (r, i) => Cell(r, i, 1, Box.empty(columns.size)) }
+    FolderGrid(columns, tree, placed, sides)
+  }
+
+  /** Each node and each cell is the child of exactly one node, which stands before the node. */
+  private def checkTree(tree: CutTree, columns: IndexedSeq[GridColumn], cells: Int): Unit = {
+    val nodes = tree.column.length
+    val seenNodes = new Array[Boolean](nodes)
+    val seenCells = new Array[Boolean](cells)
+    (0 until nodes).foreach { n =>
+      require(columns.indices.contains(tree.column(n)), "a cut of no column")
+      val slots = 2 * columns(tree.column(n)).bounds.length
+      require(tree.slot(n) >= 0 && tree.slot(n) <= slots, "a cut at no bound")
+      Seq(2 * n, 2 * n + 1).map(tree.children(_)).foreach { child =>
+        val seen = if (child < 0) seenCells else seenNodes
+        val at = if (child < 0) ~child else child
+        require(at < seen.length && !seen(at) && (child < 0 || child > n), "its tree")
+        seen(at) = true
+      }
+    }
+  }
+
+  private def column(order: OrderedType): GridColumn = {
+    val length = number(GridReader.MaxBounds, "bounds")
+    val bounds: BoundsIndex = order match {
+      case f: FixedOrder => new LongBounds(f, Array.fill(length)(in.readLong()))
+      case w: WideDecimalOrder => new WideBounds(w, Array.fill(length)(new BigInteger(bytes())))
+      case StringOrder => new StringBounds(Array.fill(length)(UTF8String.fromBytes(bytes())))
+      case BinaryOrder => new BinaryBounds(Array.fill(length)(bytes()))
+    }
+    // a bound that is found at its own place: the bounds ascend, and none is there twice
+    require(
+      (0 until length).forall(i => bounds.slotOfKey(bounds.key(i)) == 2 * i + 1),
+      "its bounds")
+    val ranks = ints(2 * length + 2)
+    require(
+      ranks.forall(r => r >= 0 && r <= GridReader.MaxRank) && ranks.indices.drop(1).forall(i =>
+        ranks(i - 1) <= ranks(i)),
+      "its ranks")
+    GridColumn(bounds, ranks)
+  }
+
+  private def ints(n: Int): Array[Int] = {
+    require(4L * n <= in.available(), "it is too short")
+    Array.fill(n)(in.readInt())
+  }
+
+  private def number(limit: Int, what: String): Int = {
+    val n = in.readInt()
+    // each of them takes a byte at least, so a wrong number cannot take much memory
+    require(n >= 0 && n <= limit && n <= in.available(), s"its number of $what")
+    n
+  }
+
+  private def text(): String = new String(bytes(), UTF_8)
+
+  private def bytes(): Array[Byte] = {
+    val bytes = new Array[Byte](number(Int.MaxValue, "bytes"))
+    in.readFully(bytes)
+    bytes
+  }
+}
+
+private object GridReader {
+  // the cuts of a column are bounds too
+  val MaxBounds: Int = StoredGrid.MaxBounds + StoredGrid.MaxCells
+
+  /** A share of 1 in the units of ranks. */
+  val MaxRank: Int = 1 << 30
+}

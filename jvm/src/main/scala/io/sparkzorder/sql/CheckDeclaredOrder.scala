@@ -1,0 +1,88 @@
+package io.sparkzorder.sql
+
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.command.{
+  CreateDataSourceTableAsSelectCommand,
+  CreateDataSourceTableCommand,
+  CreateTableCommand
+}
+import org.apache.spark.sql.execution.datasources.V1WriteCommand
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.commands.SortByCheck
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.ordered.DeclaredOrder
+
+/**
+ * Checks the declared order of a new table: of SORT BY, and of the same properties in TBLPROPERTIES.
+ * A table is not made with an order that its writes could not keep.
+ */
+object CheckDeclaredOrder extends (LogicalPlan => Unit) {
+
+  override def apply(plan: LogicalPlan): Unit =
+    if (Settings.ofSession(Settings.Enabled)) plan match {
+      case c: CreateDataSourceTableCommand => check(c.table, c.table.schema)
+      case c: CreateTableCommand => check(c.table, c.table.schema)
+      case c: CreateDataSourceTableAsSelectCommand =>
+        check(c.table, schema(c.query, c.outputColumnNames))
+      case _: V1WriteCommand =>
+      case hive: V2CreateTablePlan => other(hive)
+      // CREATE TABLE AS SELECT of a table in Hive's format; its class is in the module spark-hive
+      case hive if hive.nodeName.endsWith("HiveTableAsSelectCommand") =>
+        hive.productIterator.collectFirst { case t: CatalogTable => t }.foreach { table =>
+          val query = hive.productIterator.collectFirst { case q: LogicalPlan => q }
+          val names = hive.productIterator.collectFirst { case n: Seq[_] => n.map(_.toString) }
+          check(table, schema(query.get, names.get))
+        }
+      case _ =>
+    }
+
+  private def check(table: CatalogTable, schema: StructType): Unit =
+    // what Impala or Hive declared may be of columns that only they know
+    if (table.properties.contains(Settings.Columns.propertyKey)) {
+      DeclaredOrder.of(table).foreach { order =>
+        val partitions = table.partitionColumnNames
+        val data = StructType(schema.filterNot(f => partitions.exists(sameName(_, f.name))))
+        new SortByCheck(sameName).check(table, order, data)
+      }
+    }
+
+  /** A table of another catalog, such as Iceberg's. */
+  private def other(create: V2CreateTablePlan): Unit =
+    create match {
+      case c: CreateTable => refuse(c, c.tableSpec)
+      case c: CreateTableAsSelect => refuse(c, c.tableSpec)
+      case c: ReplaceTable => refuse(c, c.tableSpec)
+      case c: ReplaceTableAsSelect => refuse(c, c.tableSpec)
+      case _ =>
+    }
+
+  private def refuse(create: V2CreateTablePlan, spec: TableSpecBase): Unit = {
+    val (properties, provider) = spec match {
+      case s: UnresolvedTableSpec => (s.properties, s.provider)
+      case s: TableSpec => (s.properties, s.provider)
+      case _ => (Map.empty[String, String], None)
+    }
+    if (properties.contains(Settings.Columns.propertyKey)) {
+      SortByCheck.refuseFormat(
+        create.tableName.toString,
+        provider.orElse(ofCatalog(create)).getOrElse("of another catalog"))
+    }
+  }
+
+  private def ofCatalog(create: V2CreateTablePlan): Option[String] =
+    create.collectFirst { case r: ResolvedIdentifier =>
+      r.catalog.getClass.getName.toLowerCase(Locale.ROOT)
+    }
+      .flatMap(name => Seq("delta", "iceberg", "hudi").find(name.contains))
+
+  private def schema(query: LogicalPlan, names: Seq[String]): StructType =
+    StructType(query.schema.zip(names).map { case (f, name) => f.copy(name = name) })
+
+  private def sameName(a: String, b: String): Boolean = SQLConf.get.resolver(a, b)
+}

@@ -1,0 +1,182 @@
+package io.sparkzorder.ordered
+
+import java.io.File
+import java.nio.file.Files
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions.{max, min}
+
+/** Writes that are dealt to the cells of the grid that OPTIMIZE has left. */
+class CellsSuite extends DeclaredTables {
+  override protected def codegen: Boolean = true
+
+  /** `n` rows whose columns a and b are independent and of different ranges. */
+  private def points(n: Long, seed: Int): DataFrame =
+    spark.range(0, n, 1, 3).selectExpr(
+      s"cast(pmod(hash(id, $seed), 1000) as int) AS a",
+      s"pmod(xxhash64(id, $seed), 1000000000L) AS b",
+      "id AS v",
+      "cast(pmod(id, 3) as string) AS p")
+
+  private def create(clause: String = ""): Unit =
+    sql("CREATE TABLE t (a INT, b BIGINT, v BIGINT, p STRING) USING parquet " +
+      s"SORT BY ZORDER (a, b) $clause TBLPROPERTIES ('zorder.targetFileSize' = '64k')")
+
+  private def explained(n: Long, seed: Int): String = {
+    points(n, seed).createOrReplaceTempView("src")
+    sql("EXPLAIN INSERT INTO t SELECT * FROM src").head().getString(0)
+  }
+
+  private def insert(n: Long, seed: Int): Set[File] = {
+    val before = filesBelow(directory("t")).toSet
+    points(n, seed).write.insertInto("t")
+    filesBelow(directory("t")).toSet -- before
+  }
+
+  /** Mean share of the files that a point query on `column` reads, over the files' rows. */
+  private def share(files: Set[File], column: String): Double = {
+    val ranges = files.toSeq.map { f =>
+      val r = spark.read.parquet(f.toString).agg(min(column), max(column)).head()
+      (r.getAs[Number](0).longValue, r.getAs[Number](1).longValue)
+    }
+    val values = spark.read.parquet(files.toSeq.map(_.toString): _*).select(column)
+      .sample(0.05, 7L).collect().map(_.getAs[Number](0).longValue)
+    values.map(v => ranges.count { case (low, high) => low <= v && v <= high }).sum.toDouble /
+      values.length / files.size
+  }
+
+  private def excess(files: Set[File]): Double =
+    Seq("a", "b").map(share(files, _)).sum / 2 * math.sqrt(files.size.toDouble)
+
+  test("an insert is dealt to the cells: sizes, overlap, rows, and the plan says so") {
+    withTable("t") {
+      create()
+      insert(60000, 1)
+      assert(explained(60000, 2).contains("no grid is stored"))
+      sql("OPTIMIZE t")
+      val plan = explained(60000, 2)
+      assert(plan.contains("cells: the order is ZORDER (a, b), by the grid"), plan)
+      assert(plan.contains("cell_of_place"), plan)
+      for (settings <- Seq(
+          Seq.empty,
+          Seq("spark.sql.adaptive.coalescePartitions.minPartitionNum" -> "60"),
+          Seq("spark.sql.adaptive.coalescePartitions.enabled" -> "false"),
+          Seq("spark.sql.optimizer.plannedWrite.enabled" -> "false"))) {
+        inConf(settings: _*) {
+          val files = insert(60000, 2 + settings.size)
+          val wanted = files.toSeq.map(_.length).sum / (64.0 * 1024)
+          info(f"$settings: ${files.size} files, wanted $wanted%.1f, excess ${excess(files)}%.2f")
+          assert(files.size < 1.5 * wanted && files.size > wanted / 1.5, settings)
+          assert(excess(files) < 1.35, settings)
+        }
+      }
+      assert(spark.table("t").count() === 300000)
+      assert(bag(spark.table("t").where("v < 50")) === bag(
+        Seq(1, 2, 3, 3, 3).map(points(50, _)).reduce(_ union _)))
+    }
+  }
+
+  test("small inserts, and where the cells cannot be used, are sorted by the grid") {
+    withTable("t") {
+      create()
+      insert(60000, 1)
+      sql("OPTIMIZE t")
+      assert(explained(100, 2).contains("sort: the order is ZORDER (a, b), by the grid"))
+      assert(explained(100, 2).contains("less than 4 files"))
+      inConf("spark.sql.adaptive.enabled" -> "false") {
+        assert(explained(60000, 2).contains("spark.sql.adaptive.enabled is false"))
+        insert(60000, 2)
+      }
+      inConf("spark.zorder.write" -> "sort") {
+        assert(explained(60000, 2).contains("the setting write is sort"))
+        insert(60000, 3)
+      }
+      inConf("spark.zorder.write" -> "cells") {
+        assert(explained(100, 2).contains("cells: "))
+        assert(insert(100, 4).size === 1)
+      }
+      assert(spark.table("t").count() === 180100)
+    }
+  }
+
+  test("partitions with a grid, and new partitions by the pooled one") {
+    withTable("t") {
+      create("PARTITIONED BY (p)")
+      insert(120000, 1)
+      sql("OPTIMIZE t")
+      val known = insert(120000, 2)
+      assert(known.size < 60, known.size)
+      known.groupBy(_.getParent).values.foreach(f => assert(excess(f) < 1.6, f.size))
+      sql("ALTER TABLE t DROP PARTITION (p = '1')")
+      val before = filesBelow(directory("t")).toSet
+      points(120000, 3).selectExpr("a", "b", "v", "concat('n ', p) AS p").write.insertInto("t")
+      val fresh = filesBelow(directory("t")).toSet -- before
+      info(s"${fresh.size} files of new partitions")
+      assert(fresh.size < 60)
+      fresh.groupBy(_.getParent).values.foreach(f => assert(excess(f) < 1.6, f.size))
+      assert(spark.table("t").where("p LIKE 'n %'").count() === 120000)
+      // '' and NULL are one partition
+      points(120000, 4).selectExpr("a", "b", "v", "nullif(p, '1') AS p").write.insertInto("t")
+      assert(spark.table("t").where("p IS NULL").count() === 40000)
+    }
+  }
+
+  test("values outside of all bounds, NULLs, and one column") {
+    withTable("t") {
+      create()
+      insert(60000, 1)
+      sql("OPTIMIZE t")
+      points(60000, 2).selectExpr("a + 5000 AS a", "-b AS b", "v", "p").write.insertInto("t")
+      points(60000, 3).selectExpr(
+        "CASE WHEN v % 2 = 0 THEN a END AS a",
+        "CASE WHEN v % 3 = 0 THEN b END AS b",
+        "v",
+        "p").write.insertInto("t")
+      assert(spark.table("t").count() === 180000)
+      assert(spark.table("t").where("a IS NULL").count() === 30000)
+    }
+    withTable("t") {
+      sql("CREATE TABLE t (a INT, b BIGINT, v BIGINT, p STRING) USING parquet " +
+        "SORT BY ZORDER (b) TBLPROPERTIES ('zorder.targetFileSize' = '64k')")
+      insert(60000, 1)
+      sql("OPTIMIZE t")
+      val files = insert(60000, 2)
+      files.foreach { f =>
+        val b = spark.read.parquet(f.toString).select("b").coalesce(1).collect().map(_.getLong(0))
+        assert(b.toSeq === b.toSeq.sorted)
+      }
+      assert(share(files, "b") * files.size < 1.3)
+    }
+  }
+
+  test("a damaged grid, a grid of other columns and a grid of another type are not used") {
+    withTable("t") {
+      create()
+      insert(60000, 1)
+      sql("OPTIMIZE t")
+      val grid = new File(directory("t"), "_zorder/_grid/_cells").toPath
+      val bytes = Files.readAllBytes(grid)
+      Files.write(grid, bytes.dropRight(5))
+      assert(explained(60000, 2).contains("no grid is stored"))
+      insert(1000, 2)
+      Files.write(grid, bytes)
+      sql("ALTER TABLE t SORT BY ZORDER (b, a)")
+      assert(explained(60000, 2).contains("the stored grid has other columns or types"))
+      sql("ALTER TABLE t SORT BY ZORDER (A, B)")
+      assert(explained(60000, 2).contains("cells: "))
+      sql("ALTER TABLE t SORT BY LEXICAL (a, b)")
+      assert(!explained(60000, 2).contains("cell_of_place"))
+    }
+  }
+
+  test("a failed task does not lose or double rows") {
+    withTable("t") {
+      create()
+      insert(60000, 1)
+      sql("OPTIMIZE t")
+      insert(60000, 2)
+      val key = sql("SELECT sum(v), count(*), count(DISTINCT v) FROM t").head()
+      assert(key.getLong(1) === 120000 && key.getLong(2) === 60000)
+    }
+  }
+}

@@ -1,0 +1,191 @@
+package io.sparkzorder.ordered
+
+import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.parser.ParseException
+
+import io.sparkzorder.errors.ZOrderException
+
+/** CREATE TABLE ... SORT BY and ALTER TABLE ... SORT BY: what they declare and what they refuse. */
+class SortByStatementSuite extends DeclaredTables {
+
+  private def declared(table: String): Map[String, String] =
+    metadata(table).properties.filter { case (k, _) => DeclaredOrder.propertyKeys.contains(k) }
+
+  // Spark's analyzer wraps the error of a check in one of its own, with the same condition
+  private def refused(condition: String)(statement: String): String =
+    fails(condition)(sql(statement)).getMessage
+
+  private val zorderOfAB = Map(
+    "zorder.columns" -> "a, b",
+    "zorder.order" -> "zorder",
+    "sort.columns" -> "a,b",
+    "sort.order" -> "ZORDER")
+  private val lexicalOfAB =
+    zorderOfAB + ("zorder.order" -> "lexical") + ("sort.order" -> "LEXICAL")
+
+  test("CREATE TABLE takes the clause at any place before the query") {
+    for (statement <- Seq(
+        "CREATE TABLE t (a INT, b INT) USING parquet SORT BY ZORDER (a, b)",
+        "create table t (a INT, b INT) sort by zorder(a,b) using parquet",
+        "CREATE TABLE t (a INT, b INT) USING orc SORT /* here */ BY\n ZORDER (`a`, b) COMMENT 'SORT BY (c)'",
+        "CREATE TABLE t USING parquet SORT BY ZORDER (a, b) AS SELECT 1 AS a, 2 AS b",
+        "CREATE TABLE t USING parquet SORT BY ZORDER (a, b) SELECT 1 AS a, 2 AS b",
+        "CREATE TABLE t SORT BY ZORDER (a, b) USING parquet AS " +
+          "WITH x AS (SELECT 1 AS a, 2 AS b) SELECT * FROM x SORT BY zorder(a, b)",
+        "CREATE TABLE t (a INT, b INT, p INT) USING parquet SORT BY ZORDER (a, b) " +
+          "PARTITIONED BY (p) TBLPROPERTIES ('x' = '(')",
+        "CREATE TABLE t (a INT, b INT) USING parquet SORT BY ZORDER (a, b); ")) {
+      withTable("t") {
+        sql(statement)
+        assert(declared("t") === zorderOfAB, statement)
+      }
+    }
+  }
+
+  test("without a word the order is lexical, as in Impala; one column is LEXICAL for Impala") {
+    withTable("t", "u", "w") {
+      sql("CREATE TABLE t (a INT, b INT) USING parquet SORT BY (a, b)")
+      assert(declared("t") === lexicalOfAB)
+      sql("CREATE TABLE u (a INT, b INT) USING parquet SORT BY LEXICAL (a, b)")
+      assert(declared("u") === lexicalOfAB)
+      sql("CREATE TABLE w (a INT, `b,c` INT, n STRUCT<x: INT>) USING parquet SORT BY ZORDER (a)")
+      assert(declared("w") === Map(
+        "zorder.columns" -> "a",
+        "zorder.order" -> "zorder",
+        "sort.columns" -> "a",
+        "sort.order" -> "LEXICAL"))
+      // a name with a comma, or a field, is nothing that Impala could read
+      sql("ALTER TABLE w SORT BY ZORDER (`b,c`, n.x)")
+      assert(declared("w") === Map("zorder.columns" -> "`b,c`, n.x", "zorder.order" -> "zorder"))
+    }
+  }
+
+  test("ALTER TABLE declares anew and takes back") {
+    withTable("t") {
+      sql("CREATE TABLE t (a INT, b INT) USING parquet SORT BY LEXICAL (b)")
+      assert(sql("ALTER TABLE t SORT BY ZORDER (a, b)").collect() === Array.empty)
+      assert(declared("t") === zorderOfAB)
+      sql("alter table default.t sort by (a, b);")
+      assert(declared("t") === lexicalOfAB)
+      sql("ALTER TABLE t SORT BY ()")
+      assert(declared("t") === Map.empty)
+      sql("ALTER TABLE t SORT BY ()")
+      assert(declared("t") === Map.empty)
+    }
+  }
+
+  test("SHOW CREATE TABLE, DESCRIBE EXTENDED and SHOW LAYOUT tell the declared order") {
+    withTable("t", "u") {
+      sql("CREATE TABLE t (a INT, b INT, c INT) USING parquet SORT BY ZORDER (a, b)")
+      val create = sql("SHOW CREATE TABLE t").head().getString(0)
+      assert(create.contains("'zorder.columns' = 'a, b'"))
+      assert(create.contains("'zorder.order' = 'zorder'"))
+      // the text makes a table of the same order
+      sql(create.replace("default.t ", "default.u "))
+      assert(declared("u") === zorderOfAB)
+      val described = sql("DESCRIBE EXTENDED t").collect().map(_.toString).mkString
+      assert(described.contains("zorder.columns=a, b"))
+      sql("INSERT INTO t VALUES (1, 2, 3)")
+      assert(sql("SHOW LAYOUT t").collect().map(_.getAs[String]("column")) === Array("a", "b"))
+    }
+  }
+
+  test("CREATE TABLE LIKE takes a declaration of its own") {
+    withTable("t", "u") {
+      sql("CREATE TABLE t (a INT, b INT) USING parquet SORT BY LEXICAL (b)")
+      sql("CREATE TABLE u LIKE t SORT BY ZORDER (a, b)")
+      assert(declared("u") === zorderOfAB)
+    }
+  }
+
+  test("EXPLAIN of a CREATE TABLE with the clause") {
+    withTable("t") {
+      val plan = sql("EXPLAIN CREATE TABLE t USING parquet SORT BY (a) AS SELECT 1 AS a").head()
+      assert(plan.getString(0).contains("sort: the order is LEXICAL (a)"), plan)
+      assert(!spark.catalog.tableExists("t"))
+    }
+  }
+
+  test("columns that cannot be in a declared order") {
+    withTable("t") {
+      val create = "CREATE TABLE t (a INT, m MAP<INT, INT>, n STRUCT<x: INT>, p INT) USING parquet"
+      val by = "PARTITIONED BY (p)"
+      assert(
+        refused("ZORDER_COLUMN_IS_PARTITION_COLUMN")(s"$create SORT BY (a, p) $by").contains("p"))
+      refused("ZORDER_COLUMN_DUPLICATED")(s"$create SORT BY (a, A)")
+      refused("ZORDER_COLUMN_NOT_ORDERABLE")(s"$create SORT BY (m)")
+      refused("ZORDER_COLUMN_NOT_ORDERABLE")(s"$create SORT BY (n)")
+      refused("ZORDER_COLUMN_NOT_FOUND")(s"$create SORT BY (nope)")
+      refused("ZORDER_COLUMN_NOT_FOUND")(
+        "CREATE TABLE t USING parquet SORT BY (nope) AS SELECT 1 AS a")
+      refused("ZORDER_COLUMN_NOT_FOUND")(s"$create TBLPROPERTIES ('zorder.columns' = 'nope')")
+      assert(!spark.catalog.tableExists("t"))
+      sql(s"$create SORT BY (a, n.x) $by")
+      refused("ZORDER_COLUMN_IS_PARTITION_COLUMN")("ALTER TABLE t SORT BY (p)")
+      refused("ZORDER_COLUMN_DUPLICATED")("ALTER TABLE t SORT BY (a, a)")
+      refused("ZORDER_COLUMN_NOT_ORDERABLE")("ALTER TABLE t SORT BY (m)")
+      refused("ZORDER_COLUMN_NOT_FOUND")("ALTER TABLE t SORT BY (nope)")
+    }
+  }
+
+  test("tables that cannot have a declared order") {
+    withTable("t") {
+      refused("ZORDER_SORT_BY_UNSUPPORTED")("CREATE TABLE t (a INT) USING csv SORT BY (a)")
+      sql("CREATE TABLE t (a INT) USING json")
+      refused("ZORDER_SORT_BY_UNSUPPORTED")("ALTER TABLE t SORT BY (a)")
+    }
+    withTempDir { dir =>
+      refused("ZORDER_SORT_BY_UNSUPPORTED")(s"ALTER TABLE parquet.`$dir` SORT BY (a)")
+    }
+    withView("v") {
+      sql("CREATE VIEW v AS SELECT 1 AS a")
+      assert(intercept[AnalysisException](sql("ALTER TABLE v SORT BY (a)")) != null)
+    }
+    assert(intercept[ZOrderException](
+      io.sparkzorder.commands.SortByCheck.refuseFormat("t", "delta")).getMessage
+      .contains("CLUSTER BY"))
+    assert(intercept[ZOrderException](
+      io.sparkzorder.commands.SortByCheck.refuseFormat("t", "iceberg")).getMessage
+      .contains("WRITE ORDERED BY"))
+  }
+
+  test("syntax errors point to their place") {
+    def error(statement: String) = intercept[ParseException](sql(statement))
+    assert(error("CREATE TABLE t (a INT) SORT BY a").getMessage.contains("SORT BY a"))
+    assert(error("CREATE TABLE t (a INT) SORT BY (a) SORT BY (a)").getMessage.contains("twice"))
+    val e = error("CREATE TABLE t (a INT) SORT BY (a) USING parquet NONSENSE")
+    assert(e.getMessage.contains("NONSENSE") && e.getMessage.contains("SORT BY (a)"))
+    assert(error("ALTER TABLE t SORT BY").getMessage.contains("SORT BY"))
+    error("CREATE VIEW t SORT BY (a) AS SELECT 1 AS a")
+    error("CREATE TABLE t (a INT) USING parquet SORT BY ZORDER (a")
+  }
+
+  test("bound parameters and the query's own SORT BY") {
+    withTable("t") {
+      spark.sql(
+        "CREATE TABLE t USING parquet SORT BY ZORDER (a, b) AS SELECT :x AS a, 2 AS b SORT BY (a)",
+        Map("x" -> 1)).collect()
+      assert(declared("t") === zorderOfAB)
+      assert(sql("SELECT * FROM t").head().getInt(0) === 1)
+    }
+    withTable("t") {
+      sql("CREATE TABLE t USING parquet AS SELECT 1 AS a, 2 AS b SORT BY (a)")
+      assert(declared("t") === Map.empty)
+    }
+  }
+
+  test("properties of Impala and of Spark's CLUSTER BY are read") {
+    def of(properties: (String, String)*) = DeclaredOrder.of(properties.toMap)
+    assert(of("sort.columns" -> "a,b", "sort.order" -> "ZORDER") ===
+      Some(DeclaredOrder(Seq(Seq("a"), Seq("b")), lexical = false)))
+    assert(of("sort.columns" -> "a,b") ===
+      Some(DeclaredOrder(Seq(Seq("a"), Seq("b")), lexical = true)))
+    assert(of("clusteringColumns" -> """[["a"],["n","x"]]""") ===
+      Some(DeclaredOrder(Seq(Seq("a"), Seq("n", "x")), lexical = false)))
+    assert(of("sort.columns" -> "c", "zorder.columns" -> "a, `b.c`.d") ===
+      Some(DeclaredOrder(Seq(Seq("a"), Seq("b.c", "d")), lexical = false)))
+    assert(of("sort.columns" -> "") === None)
+    assert(of() === None)
+    assert(intercept[ZOrderException](of("clusteringColumns" -> "[")).getMessage.nonEmpty)
+  }
+}

@@ -1,0 +1,71 @@
+package io.sparkzorder.ordered
+
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Sort}
+
+import io.sparkzorder.JobCounter
+
+/** The plans of writes: one sort, at most one shuffle, and nothing that starts a job. */
+class WritePlansSuite extends DeclaredTables {
+
+  private def create(clause: String): Unit =
+    sql("CREATE TABLE t (a INT, b INT, v BIGINT, s STRING) USING parquet " +
+      s"$clause TBLPROPERTIES ('zorder.targetFileSize' = '1k')")
+
+  private def plan(query: String = "SELECT * FROM src"): LogicalPlan = {
+    rows.createOrReplaceTempView("src")
+    val parsed = spark.sessionState.sqlParser.parsePlan(s"INSERT INTO t $query")
+    spark.sessionState.optimizer.execute(spark.sessionState.analyzer.execute(parsed))
+  }
+
+  private def nodes(plan: LogicalPlan): Seq[String] =
+    plan.collect { case n => n.nodeName }
+
+  private def order(plan: LogicalPlan): Seq[String] =
+    plan.collectFirst { case s: Sort => s.order.map(_.sql.replaceAll("`|src\\.", "")) }.get
+
+  private val write = Seq("InsertIntoHadoopFsRelationCommand", "WriteFiles")
+
+  test("sort by values: the key is a column of its own") {
+    withTable("t") {
+      create("SORT BY ZORDER (a, b)")
+      val p = plan()
+      assert(nodes(p) === write ++ Seq("Project", "Sort", "Project", "Project", "Range"))
+      assert(order(p) === Seq("_zorder_key_0 ASC NULLS FIRST"))
+    }
+  }
+
+  test("lexical: the columns themselves, behind the partition") {
+    withTable("t") {
+      create("PARTITIONED BY (s) SORT BY LEXICAL (b, a)")
+      val p = plan("SELECT a, b, v, 'c' || v FROM src")
+      assert(nodes(p).count(_ == "Sort") === 1)
+      assert(order(p).tail ===
+        Seq("declared_order(b) ASC NULLS FIRST", "declared_order(a) ASC NULLS FIRST"))
+    }
+  }
+
+  test("a user's ORDER BY keeps its ranges, and a user's SORT BY gives way") {
+    withTable("t") {
+      create("SORT BY LEXICAL (a)")
+      assert(plan("SELECT * FROM src ORDER BY b").collect { case s: Sort => s.global } ===
+        Seq(false, true))
+      assert(plan("SELECT * FROM src SORT BY b").collect { case s: Sort => s.global } === Seq(false))
+    }
+  }
+
+  test("cells: one shuffle, one sort; EXPLAIN starts no job") {
+    withTable("t") {
+      create("SORT BY ZORDER (a, b)")
+      rows.write.insertInto("t")
+      sql("OPTIMIZE t")
+      val p = plan()
+      assert(nodes(p) ===
+        write ++ Seq("Project", "Sort", "RebalancePartitions", "Project", "Project", "Range"))
+      rows.createOrReplaceTempView("src")
+      val count = JobCounter.count(spark) {
+        val _ = sql("EXPLAIN INSERT INTO t SELECT * FROM src").collect()
+      }
+      assert(count.jobs === 0)
+    }
+  }
+}
