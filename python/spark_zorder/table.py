@@ -141,6 +141,33 @@ class ZOrderTable(LayoutRuns):
             return LayoutReport(self.detail())
         return LayoutReport(self._run(f"SHOW LAYOUT {self._target} FOR {column_list(cols)}"))
 
+    def sortBy(self, *cols: str, order: str = "zorder") -> "DataFrame":
+        """Declare the order in which rows are written from now on: ``ALTER TABLE ... SORT BY``.
+
+        Parameters
+        ----------
+        *cols : str
+            The ordering columns; without any, the declaration is taken back.
+        order : str
+            ``zorder``, by all columns together, or ``lexical``, by the first column, then by the
+            second.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A column is not a str, or not a name; `order` is neither of the two.
+
+        Examples
+        --------
+        >>> _ = points.sortBy("x", "y")
+        >>> spark.sql("SHOW TBLPROPERTIES points ('zorder.columns')").first().value
+        'x, y'
+        """
+        if require_str("order", order).lower() not in ("zorder", "lexical"):
+            raise ValueError(f"order must be zorder or lexical, but is {order}")
+        word = f"{order.upper()} " if cols else ""
+        return self._run(f"ALTER TABLE {self._target} SORT BY {word}{column_list(cols)}")
+
     def createIndex(self, *cols: str, progress: bool | None = None) -> "DataFrame":
         """Build the skipping index.
 

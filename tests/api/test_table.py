@@ -63,6 +63,15 @@ def table(session: Recorder) -> ZOrderTable:
         (lambda t: t.undo(), "UNDO LAYOUT `shop`.`sales`"),
         (lambda t: t.recover(), "RECOVER LAYOUT `shop`.`sales`"),
         (lambda t: t.recover(abandon=True), "RECOVER LAYOUT `shop`.`sales` ABANDON"),
+        (
+            lambda t: t.sortBy("a", "n.b"),
+            "ALTER TABLE `shop`.`sales` SORT BY ZORDER (`a`, `n`.`b`)",
+        ),
+        (
+            lambda t: t.sortBy("a", order="lexical"),
+            "ALTER TABLE `shop`.`sales` SORT BY LEXICAL (`a`)",
+        ),
+        (lambda t: t.sortBy(), "ALTER TABLE `shop`.`sales` SORT BY ()"),
         (lambda t: t.createIndex(), "CREATE ZORDER INDEX ON `shop`.`sales`"),
         (lambda t: t.createIndex("a"), "CREATE ZORDER INDEX ON `shop`.`sales` (`a`)"),
         (lambda t: t.optimize().executeCompaction(), "OPTIMIZE TABLE `shop`.`sales`"),
