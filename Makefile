@@ -98,6 +98,10 @@ demo: setup ## lay out TPC-DS data three ways and measure (about 2 GB of memory)
 bench: setup ## speed beside other layouts and table formats (SCALE=1 ROUNDS=5 BENCH='--cases sales-2')
 	$(python) -m benchmarks.speed --scale $(SCALE) --rounds $(ROUNDS) $(BENCH)
 
+.PHONY: bench-insert
+bench-insert: setup ## what an INSERT costs in a declared order, and what queries then read (SCALE=1 ROUNDS=3)
+	$(python) -m benchmarks.insert --scale $(SCALE) --rounds $(ROUNDS)
+
 .PHONY: bench-memory
 bench-memory: setup ## OPTIMIZE in 1 GB of heap: 100,000 files, and a file larger than memory (after bench)
 	$(python) -m benchmarks.memory

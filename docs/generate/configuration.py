@@ -34,7 +34,7 @@ an ordering column. All sessions of a driver share the memory of `skipping.cache
 
 Sizes are binary: `128m` is 128 MiB. Durations look like `90min`, `24h`, `7d`. Write the unit, because a bare number
 means bytes or milliseconds. In `zorder.columns`, put a name with a dot or another special character in backquotes,
-as in SQL.
+as in SQL. [Writes in order](ordered-writes.md) has `columns`, `order` and `write`.
 
 Two settings of Parquet matter here: `parquet.page.row.count.limit` and `parquet.block.size` limit the pages and row
 groups that OPTIMIZE writes. The new files keep the codec, the schema and the footer key-values of the files that are

@@ -1,0 +1,1 @@
+"""What the order of a table costs an INSERT, and what the files are worth."""
