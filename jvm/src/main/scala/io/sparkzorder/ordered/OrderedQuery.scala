@@ -53,7 +53,10 @@ private[ordered] final class OrderedQuery(write: V1WriteCommand) {
   private def withoutConstants(required: Seq[Expression], query: LogicalPlan): Seq[Expression] =
     if (required.isEmpty || !SQLConf.get.plannedWriteEnabled || !leavesOutConstants) required
     else {
-      FoldablePropagation(Sort(required.map(SortOrder(_, Ascending)), global = false, query)) match {
+      FoldablePropagation(Sort(
+        required.map(SortOrder(_, Ascending)),
+        global = false,
+        query)) match {
         case s: Sort => s.order.map(_.child).filterNot(_.foldable)
         case _ => required
       }

@@ -1,6 +1,7 @@
 package io.sparkzorder.ordered
 
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Sort}
+import org.apache.spark.sql.catalyst.expressions.SortOrder
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, RepartitionByExpression, Sort}
 
 import io.sparkzorder.JobCounter
 
@@ -47,9 +48,32 @@ class WritePlansSuite extends DeclaredTables {
   test("a user's ORDER BY keeps its ranges, and a user's SORT BY gives way") {
     withTable("t") {
       create("SORT BY LEXICAL (a)")
-      assert(plan("SELECT * FROM src ORDER BY b").collect { case s: Sort => s.global } ===
-        Seq(false, true))
-      assert(plan("SELECT * FROM src SORT BY b").collect { case s: Sort => s.global } === Seq(false))
+      val ordered = plan("SELECT * FROM src ORDER BY b")
+      assert(ordered.collect { case s: Sort if !s.global => s }.size === 1)
+      // Spark 4 keeps only the ranges of a sort of all rows that is below a local sort
+      assert(ordered.exists {
+        case s: Sort => s.global
+        case r: RepartitionByExpression => r.partitionExpressions.exists(_.isInstanceOf[SortOrder])
+        case _ => false
+      })
+      assert(
+        plan("SELECT * FROM src SORT BY b").collect { case s: Sort => s.global } === Seq(false))
+    }
+  }
+
+  test("files of an INSERT with ORDER BY have its ranges") {
+    withTable("t") {
+      create("SORT BY ZORDER (a, v)")
+      rows.createOrReplaceTempView("src")
+      inConf(
+        "spark.sql.shuffle.partitions" -> "3",
+        "spark.sql.adaptive.coalescePartitions.enabled" -> "false") {
+        sql("INSERT INTO t SELECT * FROM src ORDER BY b")
+      }
+      val ranges = byFile(directory("t")).values.map(_.map(_.getAs[Int]("b"))).toSeq
+        .map(b => b.min -> b.max).sorted
+      assert(ranges.size === 3)
+      assert(ranges.zip(ranges.tail).forall { case ((_, end), (start, _)) => end < start })
     }
   }
 
