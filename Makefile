@@ -101,6 +101,7 @@ bench: setup ## speed beside other layouts and table formats (SCALE=1 ROUNDS=5 B
 .PHONY: bench-insert
 bench-insert: setup ## what an INSERT costs in a declared order, and what queries then read (SCALE=1 ROUNDS=3)
 	$(python) -m benchmarks.insert --scale $(SCALE) --rounds $(ROUNDS)
+	$(python) -m benchmarks.insert.many
 
 .PHONY: bench-memory
 bench-memory: setup ## OPTIMIZE in 1 GB of heap: 100,000 files, and a file larger than memory (after bench)

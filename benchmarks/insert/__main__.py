@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from benchmarks.insert.tasks import task_seconds
 from benchmarks.shared.markdown import table
 from benchmarks.shared.minmax import MinMax
 from benchmarks.shared.ranges import Range, point
@@ -40,6 +41,7 @@ WAYS = (
     Way("sort, no grid", "ZORDER", "sort"),
     Way("sort, by the grid", "ZORDER", "sort", has_grid=True),
     Way("cells", "ZORDER", "cells", has_grid=True),
+    Way("sampled, no grid", "ZORDER", "sampled"),
     Way("plain and OPTIMIZE", "ZORDER", "none", optimizes=True),
 )
 
@@ -139,28 +141,18 @@ class Bench:
         self.spark.sql(f"INSERT INTO t SELECT * FROM parquet.`{self.source.path.absolute()}`")
 
     def run(self, way: Way, base: Path) -> tuple[float, float]:
-        """Insert into a new table; return seconds of the clock and of the processor."""
+        """Insert into a new table; return seconds of the clock and of the tasks' processors."""
         location = self.scratch / "t"
         shutil.rmtree(location, ignore_errors=True)
         if way.has_grid:
             (location / "_zorder").mkdir(parents=True)
             shutil.copytree(base / "_zorder" / "_grid", location / "_zorder" / "_grid")
         self.create(way.order, way.write, location)
-        wall, cpu = time.perf_counter(), _cpu(self.spark)
+        wall, cpu = time.perf_counter(), task_seconds(self.spark)
         self.insert()
         if way.optimizes:
             self.spark.sql("OPTIMIZE TABLE t").collect()
-        return time.perf_counter() - wall, _cpu(self.spark) - cpu
-
-
-def _cpu(spark: SparkSession) -> float:
-    management = spark._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
-    return (
-        management.getPlatformMXBean(
-            spark._jvm.java.lang.Class.forName("com.sun.management.OperatingSystemMXBean")  # type: ignore[union-attr]
-        ).getProcessCpuTime()
-        / 1e9
-    )
+        return time.perf_counter() - wall, task_seconds(self.spark) - cpu
 
 
 def _points(

@@ -118,15 +118,17 @@ object Settings {
   val WriteNone = "none"
   val WriteSort = "sort"
   val WriteCells = "cells"
+  val WriteSampled = "sampled"
 
   val Write: Setting[String] =
     oneOf(
       "write",
-      Seq(WriteAuto, WriteNone, WriteSort, WriteCells),
+      Seq(WriteAuto, WriteNone, WriteSort, WriteCells, WriteSampled),
       "How rows are ordered when they are written into a table with a declared order. sort: each " +
         "task sorts its rows. cells: one shuffle deals the rows to the cells of the grid that the " +
-        "last OPTIMIZE has left. auto: cells for a write of at least four files. none: rows are " +
-        "written as they come.",
+        "last OPTIMIZE has left. sampled: one shuffle deals the rows by a sample of themselves, for " +
+        "which the rows are read twice. auto: cells for a write of at least four files. none: rows " +
+        "are written as they come.",
       Set(Session, Table))
 
   val all: Seq[Setting[_]] = Seq(

@@ -1,9 +1,6 @@
 package io.sparkzorder.ordered
 
-import org.apache.spark.sql.catalyst.expressions.{BinaryExpression, Expression, UnaryExpression}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, Partitioning}
-import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.cluster.{Grid, Placement, ShufflePreimages}
@@ -17,15 +14,46 @@ import io.sparkzorder.ordered.grid.StoredGrid
  * Immutable and safe for threads.
  *
  * @param buckets number of buckets
- * @param units partitions of a bucket
+ * @param units partitions of a bucket, a power of two
  * @param targetBytes bytes of the shuffle that make one file
  */
-private[sparkzorder] final class DealtCells(
-    grid: StoredGrid,
+private[sparkzorder] sealed abstract class DealtCells(
     buckets: Int,
     units: Int,
     val targetBytes: Long)
     extends Serializable {
+
+  private val preimages = ShufflePreimages(partitions)
+
+  def partitions: Int = buckets * units
+
+  /** The shuffle key of a row: what hash partitioning maps to the partition of its cell. */
+  def key(place: Long, path: UTF8String): Long =
+    preimages(partition(place, path))
+
+  /** The partition of the shuffle to which a row goes. */
+  protected def partition(place: Long, path: UTF8String): Int
+
+  protected final def inBucket(bucket: Int, unit: Int): Int =
+    Math.floorMod(bucket, buckets) * units + unit
+}
+
+private[ordered] object DealtCells {
+
+  /** The cells to which a shuffle deals its rows. */
+  def of(shuffle: Partitioning): Option[DealtCells] = shuffle match {
+    case HashPartitioning(Seq(CellOfPlace(_, _, cells)), _) => Some(cells)
+    case _ => None
+  }
+}
+
+/** The cells of the grid that the last OPTIMIZE has left. */
+private[sparkzorder] final class CellsOfGrid(
+    grid: StoredGrid,
+    buckets: Int,
+    units: Int,
+    targetBytes: Long)
+    extends DealtCells(buckets, units, targetBytes) {
 
   private val paths = grid.folders.keys.toArray.sorted
   private val numbers = new java.util.HashMap[UTF8String, Integer]
@@ -39,9 +67,6 @@ private[sparkzorder] final class DealtCells(
 
   private val first: Array[Int] = placement.firstParts.toArray
   private val keyBits = placement.keyBits
-  private val preimages = ShufflePreimages(partitions)
-
-  def partitions: Int = buckets * units
 
   /** The number of a folder in `placement`. */
   def folder(path: UTF8String): Int = {
@@ -49,75 +74,41 @@ private[sparkzorder] final class DealtCells(
     if (number == null) pooled else number.intValue
   }
 
-  /** The shuffle key of a row: what hash partitioning maps to the partition of its cell. */
-  def key(place: Long, path: UTF8String): Long = {
+  override protected def partition(place: Long, path: UTF8String): Int = {
     val own = folder(path)
-    val bucket = Math.floorMod(if (own == pooled) path.hashCode else own, buckets)
-    preimages(bucket * units + unit(place, own))
+    inBucket(if (own == pooled) path.hashCode else own, unit(place, own))
   }
 
   /** The cells of a folder in equal parts; a cell is cut along its curve if there are more units. */
-  private def unit(place: Long, folder: Int): Int = {
-    val cells = first(folder + 1) - first(folder)
-    val cell = (place >>> keyBits) - first(folder)
-    val within = (place & ((1L << keyBits) - 1)) >>> math.max(0, keyBits - DealtCells.Fraction)
-    val position = (cell << DealtCells.Fraction) + within
-    math.min(units - 1L, position * units / (cells.toLong << DealtCells.Fraction)).toInt
+  private def unit(place: Long, own: Int): Int = {
+    val cells = first(own + 1) - first(own)
+    val cell = (place >>> keyBits) - first(own)
+    val within =
+      (place & ((1L << keyBits) - 1)) >>> math.max(0, keyBits - CellsOfGrid.Fraction)
+    val position = (cell << CellsOfGrid.Fraction) + within
+    math.min(units - 1L, position * units / (cells.toLong << CellsOfGrid.Fraction)).toInt
   }
 }
 
-private[ordered] object DealtCells {
-
-  /** The cells to which a shuffle deals its rows. */
-  def of(shuffle: Partitioning): Option[DealtCells] = shuffle match {
-    case HashPartitioning(Seq(CellOfPlace(_, _, cells)), _) => Some(cells)
-    case _ => None
-  }
-
+private object CellsOfGrid {
   // bits of the position inside of a cell
-  private val Fraction = 20
-}
-
-/** The number of the folder of a row, from its path below the table. */
-case class FolderOfPath(child: Expression, cells: DealtCells) extends UnaryExpression {
-  override def nullable: Boolean = false
-  override def dataType: DataType = IntegerType
-  override def prettyName: String = "folder_of_path"
-  override def stringArgs: Iterator[Any] = children.iterator
-
-  override protected def nullSafeEval(path: Any): Any = cells.folder(path.asInstanceOf[UTF8String])
-
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val all = ctx.addReferenceObj("cells", cells)
-    nullSafeCodeGen(ctx, ev, path => s"${ev.value} = $all.folder($path);")
-  }
-
-  override protected def withNewChildInternal(newChild: Expression): FolderOfPath =
-    copy(child = newChild)
+  val Fraction = 20
 }
 
 /**
- * The shuffle key of a row, see [[DealtCells.key]].
+ * Equal parts of a curve through the ranks of the ordering columns.
  *
- * @param left the place of the row
- * @param right the path of its folder below the table
+ * @param bits of a position on the curve
  */
-case class CellOfPlace(left: Expression, right: Expression, cells: DealtCells)
-    extends BinaryExpression {
-  override def nullable: Boolean = false
-  override def dataType: DataType = LongType
-  override def prettyName: String = "cell_of_place"
-  override def stringArgs: Iterator[Any] = children.iterator
+private[sparkzorder] final class CellsOfCurve(
+    bits: Int,
+    buckets: Int,
+    units: Int,
+    targetBytes: Long)
+    extends DealtCells(buckets, units, targetBytes) {
 
-  override protected def nullSafeEval(place: Any, path: Any): Any =
-    cells.key(place.asInstanceOf[Long], path.asInstanceOf[UTF8String])
+  private val shift = bits - Integer.numberOfTrailingZeros(units)
 
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val all = ctx.addReferenceObj("cells", cells)
-    nullSafeCodeGen(ctx, ev, (place, path) => s"${ev.value} = $all.key($place, $path);")
-  }
-
-  override protected def withNewChildrenInternal(
-      newLeft: Expression,
-      newRight: Expression): CellOfPlace = copy(left = newLeft, right = newRight)
+  override protected def partition(place: Long, path: UTF8String): Int =
+    inBucket(path.hashCode, (place >>> shift).toInt)
 }

@@ -11,10 +11,16 @@ import org.apache.spark.sql.types.DataType
  * The mark tells [[OrderWrites]] that a query is ordered already, and EXPLAIN shows the mark with
  * the way of ordering and its reason.
  *
- * @param grade `sort` or `cells`
+ * @param grade `sort`, `cells` or `sampled`
  * @param why why this way was chosen
+ * @param nested the declaration, where a nested write has to choose the key
  */
-case class DeclaredKey(child: Expression, grade: String, why: String) extends UnaryExpression {
+case class DeclaredKey(
+    child: Expression,
+    grade: String,
+    why: String,
+    nested: Option[DeclaredWrite] = None)
+    extends UnaryExpression {
   override def nullable: Boolean = child.nullable
   override def dataType: DataType = child.dataType
   // a constant column is sorted by like any other, so that the mark stays in the plan

@@ -14,7 +14,7 @@ import io.sparkzorder.expressions.ZOrderByValue
  * @param order the declared order
  * @param grade the setting `write`, never `none`
  */
-private[ordered] final case class DeclaredWrite(
+private[sparkzorder] final case class DeclaredWrite(
     order: DeclaredOrder,
     grade: String,
     targetFileSize: Long) {
@@ -36,9 +36,34 @@ private[ordered] final case class DeclaredWrite(
         Settings.WriteSort,
         s"the order is ${order.clause}, and $why"))
     }
+
+  /**
+   * The expressions for a write that is nested in another command: in the order of the values, until
+   * the nested write chooses.
+   */
+  def nested(columns: Seq[Expression]): Seq[DeclaredKey] =
+    if (order.lexical) byValue(columns)
+    else {
+      val keys = byValue(columns).map(_.copy(nested = Some(this)))
+      if (grade != Settings.WriteSampled) keys
+      else {
+        val why =
+          s"the order is ${order.clause}, by a sample of the rows where they can be read twice"
+        keys.map(_.copy(grade = grade, why = why))
+      }
+    }
 }
 
 private[ordered] object DeclaredWrite {
+
+  /** The declaration and the columns of a key that a nested write has to choose. */
+  def nestedIn(keys: Seq[DeclaredKey]): Option[(DeclaredWrite, Seq[Expression])] =
+    keys.head.nested.map { declared =>
+      declared -> (keys.head.child match {
+        case z: ZOrderByValue => z.children
+        case _ => keys.map(_.child)
+      })
+    }
 
   /**
    * None where no order is declared, and where the setting `write` is `none`.

@@ -1,10 +1,9 @@
 package io.sparkzorder.ordered
 
-import scala.util.Try
-
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 import org.apache.spark.sql.catalyst.expressions.{Cast, Concat, Expression, Literal, ScalaUDF}
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.V1WriteCommand
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StringType
@@ -14,14 +13,19 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.ordered.grid.StoredGrid
 
 /**
- * Chooses how the rows of one write are ordered: `sort` or `cells`, by the stored grid or by values.
+ * Chooses how the rows of one write are ordered: `sort`, `cells` or `sampled`; by the stored grid, by a
+ * sample or by values.
  *
  * @param columns the ordering columns of the write
+ * @param query the rows of the write
+ * @param optimize Spark's optimizer
  */
 private[ordered] final class KeyChoice(
     declared: DeclaredWrite,
     columns: Seq[Expression],
-    write: V1WriteCommand) {
+    write: V1WriteCommand,
+    query: LogicalPlan,
+    optimize: LogicalPlan => LogicalPlan) {
   import KeyChoice._
 
   private val conf = SQLConf.get
@@ -30,14 +34,30 @@ private[ordered] final class KeyChoice(
   /** @param stored the grid of the table, if it has one; read only if it may be used */
   def choose(stored: => Option[StoredGrid]): OrderKey =
     if (declared.order.lexical) OrderKey(declared.byValue(columns), None)
-    else {
-      stored match {
-        case None => OrderKey(declared.byValue(columns), None)
-        case Some(grid) if !fits(grid) =>
-          OrderKey(declared.byValue(columns, "the stored grid has other columns or types"), None)
-        case Some(grid) => byGrid(grid)
+    else if (declared.grade == Settings.WriteSampled) {
+      CurveOfInput.obstacle(query).orElse(noDealing) match {
+        case None => bySample(stored)
+        case Some(why) => unsampled(stored, s"$why; ")
       }
+    } else unsampled(stored, "")
+
+  private def unsampled(stored: Option[StoredGrid], note: String): OrderKey =
+    stored match {
+      case None => OrderKey(declared.byValue(columns, s"${note}no grid is stored"), None)
+      case Some(grid) if !fits(grid) =>
+        val why = s"${note}the stored grid has other columns or types"
+        OrderKey(declared.byValue(columns, why), None)
+      case Some(grid) => byGrid(grid, note)
     }
+
+  private def bySample(stored: Option[StoredGrid]): OrderKey = {
+    val why = s"$clause, by a sample of the rows, which are read twice"
+    val ratio = stored.fold(SampledRatio)(_.shuffleRatio)
+    val (buckets, units) = partitions(files.getOrElse(UnknownFiles))
+    val cells = new CellsOfCurve(CurveOfInput.bits(columns.size), buckets, units, target(ratio))
+    val place = CurveOfInput.of(columns, query, optimize)
+    key(place, Settings.WriteSampled, why, cells)
+  }
 
   private def fits(grid: StoredGrid): Boolean =
     grid.columns.size == columns.size &&
@@ -47,41 +67,60 @@ private[ordered] final class KeyChoice(
           a.size == b.size && a.zip(b).forall { case (x, y) => conf.resolver(x, y) }
         }
 
-  private def byGrid(grid: StoredGrid): OrderKey = {
-    val files = expectedFiles
+  private def byGrid(grid: StoredGrid, note: String): OrderKey = {
     val obstacle =
       if (declared.grade == Settings.WriteSort) Some("the setting write is sort")
-      else if (write.bucketSpec.isDefined) Some("the table is bucketed")
-      else if (!conf.adaptiveExecutionEnabled) Some("spark.sql.adaptive.enabled is false")
-      else if (declared.grade == Settings.WriteAuto && files.forall(_ < MinFiles)) {
-        Some(s"the rows fill less than $MinFiles files")
-      } else None
-    val cells = dealt(grid, files.getOrElse(MinFiles.toDouble))
+      else {
+        noDealing.orElse {
+          if (declared.grade == Settings.WriteCells) None
+          else if (ExpectedSize.hasOwnPartitions(query)) Some("the query deals its rows itself")
+          else if (files.isEmpty) Some("the size of the rows is not known")
+          else files.filter(_ < MinFiles).map(_ => s"the rows fill less than $MinFiles files")
+        }
+      }
+    val (buckets, units) = partitions(files.getOrElse(UnknownFiles))
+    val cells = new CellsOfGrid(grid, buckets, units, target(grid.shuffleRatio))
     val place =
       PlaceOfRow(columns, FolderOfPath(path, cells), Literal(0L), cells.placement)
     obstacle match {
       case Some(why) if declared.isByColumns =>
-        OrderKey(columns.map(DeclaredKey(_, Settings.WriteSort, s"$clause, and $why")), None)
+        val text = s"$clause, and $note$why"
+        OrderKey(columns.map(DeclaredKey(_, Settings.WriteSort, text)), None)
       case Some(why) =>
-        OrderKey(Seq(DeclaredKey(place, Settings.WriteSort, s"$clause, by the grid; $why")), None)
+        OrderKey(
+          Seq(DeclaredKey(place, Settings.WriteSort, s"$clause, by the grid; $note$why")),
+          None)
       case None =>
-        val why =
-          s"$clause, by the grid; ${files.fold("some")(f => f"about $f%.0f")} files expected"
-        val marked = DeclaredKey(place, Settings.WriteCells, why)
-        // equal places of one column are sorted by its values
-        val more =
-          if (declared.isByColumns) columns.map(DeclaredKey(_, Settings.WriteCells, why)) else Nil
-        OrderKey(marked +: more, Some(DealByCells(cells, path)))
+        val expected = files.fold("some")(f => f"about $f%.0f")
+        key(
+          place,
+          Settings.WriteCells,
+          s"$clause, by the grid; $note$expected files expected",
+          cells)
     }
   }
 
-  /** Files that the rows fill, by Spark's estimate of their size. */
-  private def expectedFiles: Option[Double] =
-    // Spark refuses to estimate some sources before it has planned their scans
-    Try(write.query.stats.sizeInBytes.toDouble / declared.targetFileSize).toOption
+  private def key(place: Expression, grade: String, why: String, cells: DealtCells): OrderKey = {
+    // equal places of one column are sorted by its values
+    val more = if (declared.isByColumns) columns.map(DeclaredKey(_, grade, why)) else Nil
+    OrderKey(DeclaredKey(place, grade, why) +: more, Some(DealByCells(cells, path)))
+  }
 
-  private def dealt(grid: StoredGrid, files: Double): DealtCells = {
-    val target = math.max(1L, (declared.targetFileSize * grid.shuffleRatio).toLong)
+  /** Why rows cannot be dealt by a shuffle. */
+  private def noDealing: Option[String] =
+    if (write.bucketSpec.isDefined) Some("the table is bucketed")
+    else if (!conf.adaptiveExecutionEnabled) Some("spark.sql.adaptive.enabled is false")
+    else None
+
+  /** Files that the rows fill, as far as it is known. */
+  private lazy val files: Option[Double] =
+    ExpectedSize.bytes(query).map(_ / declared.targetFileSize)
+
+  private def target(shuffleRatio: Double): Long =
+    math.max(1L, (declared.targetFileSize * shuffleRatio).toLong)
+
+  /** Buckets of the shuffle, and partitions of a bucket. */
+  private def partitions(files: Double): (Int, Int) = {
     // Several units a file, so that neighbours can be joined to the right size. Powers of two, so that
     // halves of them are halves of the grid.
     val wanted = math.ceil(UnitsPerFile * files)
@@ -89,7 +128,7 @@ private[ordered] final class KeyChoice(
     val buckets =
       if (write.partitionColumns.isEmpty) 1
       else math.max(1, math.min(MaxBuckets, MaxUnits / units))
-    new DealtCells(grid, buckets, units, target)
+    (buckets, units)
   }
 
   /** The directory of a row below the table, as Spark's writer makes it. */
@@ -116,4 +155,13 @@ private object KeyChoice {
   val MinUnits = 64
   val MaxUnits = 2048
   val MaxBuckets = 32
+
+  /** Where Spark does not know how many rows come. */
+  val UnknownFiles = 32.0
+
+  /**
+   * Bytes of the shuffle for each byte in the files, while no OPTIMIZE has measured it: a shuffle
+   * compresses rows, and Parquet and ORC compress columns.
+   */
+  val SampledRatio = 2.0
 }

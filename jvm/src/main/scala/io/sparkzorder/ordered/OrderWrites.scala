@@ -47,12 +47,15 @@ final case class OrderWrites(session: SparkSession) extends Rule[LogicalPlan] wi
         case Some(OrderedQuery.Complete) => write
         // CREATE TABLE AS SELECT has put the key there
         case Some(OrderedQuery.KeyOnly(keys, query)) =>
-          new OrderedQuery(write).by(OrderKey(keys, None), query)
+          val chosen = DeclaredWrite.nestedIn(keys).fold(OrderKey(keys, None)) {
+            case (declared, columns) => key(declared, columns, write, query)
+          }
+          new OrderedQuery(write).by(chosen, query)
         case None =>
           DeclaredWrite.of(table, write.options).flatMap { declared =>
             known(table, KeyColumns.find(declared.order, write.outputColumns, dataOnly(write)))
               .map(columns =>
-                new OrderedQuery(write).by(key(declared, columns, write), write.query))
+                new OrderedQuery(write).by(key(declared, columns, write, write.query), write.query))
           }.getOrElse(write)
       }
     }
@@ -73,7 +76,7 @@ final case class OrderWrites(session: SparkSession) extends Rule[LogicalPlan] wi
           def isData(name: String) = !partitions.exists(conf.resolver(_, name))
           known(Some(create.table), KeyColumns.find(declared.order, columns, isData))
             .map(found =>
-              create.copy(query = OrderedQuery.keyOnly(declared.byValue(found), create.query)))
+              create.copy(query = OrderedQuery.keyOnly(declared.nested(found), create.query)))
         }.getOrElse(create)
       }
     }
@@ -81,14 +84,16 @@ final case class OrderWrites(session: SparkSession) extends Rule[LogicalPlan] wi
   private def key(
       declared: DeclaredWrite,
       columns: Seq[Expression],
-      write: V1WriteCommand): OrderKey = {
-    val conf = SparkLine.session(session).sessionState.newHadoopConf()
+      write: V1WriteCommand,
+      query: LogicalPlan): OrderKey = {
+    val state = SparkLine.session(session).sessionState
+    val conf = state.newHadoopConf()
     val directory = tableOf(write).flatMap(_.storage.locationUri).map(new Path(_))
       .orElse(write.productIterator.collectFirst { case p: Path => p })
     def grid = directory.flatMap { d =>
       new GridStore(d.getFileSystem(conf).makeQualified(d), conf).read()
     }
-    new KeyChoice(declared, columns, write).choose(grid)
+    new KeyChoice(declared, columns, write, query, state.optimizer.execute).choose(grid)
   }
 
   private def dataOnly(write: V1WriteCommand): String => Boolean = {

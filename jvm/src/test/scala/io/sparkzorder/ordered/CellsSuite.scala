@@ -3,51 +3,8 @@ package io.sparkzorder.ordered
 import java.io.File
 import java.nio.file.Files
 
-import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.functions.{max, min}
-
 /** Writes that are dealt to the cells of the grid that OPTIMIZE has left. */
-class CellsSuite extends DeclaredTables {
-  override protected def codegen: Boolean = true
-
-  /** `n` rows whose columns a and b are independent and of different ranges. */
-  private def points(n: Long, seed: Int): DataFrame =
-    spark.range(0, n, 1, 3).selectExpr(
-      s"cast(pmod(hash(id, $seed), 1000) as int) AS a",
-      s"pmod(xxhash64(id, $seed), 1000000000L) AS b",
-      "id AS v",
-      "cast(pmod(id, 3) as string) AS p")
-
-  private def create(clause: String = ""): Unit =
-    sql("CREATE TABLE t (a INT, b BIGINT, v BIGINT, p STRING) USING parquet " +
-      s"SORT BY ZORDER (a, b) $clause TBLPROPERTIES ('zorder.targetFileSize' = '64k')")
-
-  private def explained(n: Long, seed: Int): String = {
-    points(n, seed).createOrReplaceTempView("src")
-    sql("EXPLAIN INSERT INTO t SELECT * FROM src").head().getString(0)
-  }
-
-  private def insert(n: Long, seed: Int): Set[File] = {
-    val before = filesBelow(directory("t")).toSet
-    points(n, seed).write.insertInto("t")
-    filesBelow(directory("t")).toSet -- before
-  }
-
-  /** Mean share of the files that a point query on `column` reads, over the files' rows. */
-  private def share(files: Set[File], column: String): Double = {
-    val ranges = files.toSeq.map { f =>
-      val r = spark.read.parquet(f.toString).agg(min(column), max(column)).head()
-      (r.getAs[Number](0).longValue, r.getAs[Number](1).longValue)
-    }
-    val values = spark.read.parquet(files.toSeq.map(_.toString): _*).select(column)
-      .sample(0.05, 7L).collect().map(_.getAs[Number](0).longValue)
-    values.map(v => ranges.count { case (low, high) => low <= v && v <= high }).sum.toDouble /
-      values.length / files.size
-  }
-
-  private def excess(files: Set[File]): Double =
-    Seq("a", "b").map(share(files, _)).sum / 2 * math.sqrt(files.size.toDouble)
-
+class CellsSuite extends DealtTables {
   test("an insert is dealt to the cells: sizes, overlap, rows, and the plan says so") {
     withTable("t") {
       create()
@@ -169,7 +126,7 @@ class CellsSuite extends DeclaredTables {
     }
   }
 
-  test("a failed task does not lose or double rows") {
+  test("rows are neither lost nor doubled") {
     withTable("t") {
       create()
       insert(60000, 1)

@@ -61,10 +61,18 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
     }
   }
 
-  /** The replacements of the calls over one input. All calls share one sample. */
-  private def bySample(input: LogicalPlan, calls: Seq[SampledCall]): Seq[Expression] = {
+  /**
+   * The replacements of the calls over one input. All calls share one sample.
+   *
+   * @param prepare what is done to the plan of the sample; a caller after Spark's optimizer has to
+   *   optimize it
+   */
+  private[sparkzorder] def bySample(
+      input: LogicalPlan,
+      calls: Seq[SampledCall],
+      prepare: LogicalPlan => LogicalPlan = identity): Seq[Expression] = {
     val columns = ExpressionSet(calls.flatMap(_.sampledColumns)).toSeq
-    val sample = ScalarSubquery(sampleOf(input, columns))
+    val sample = ScalarSubquery(prepare(sampleOf(input, columns)))
     calls.map { call =>
       call.bySample(sample, call.sampledColumns.map(c => columns.indexWhere(c.semanticEquals)))
     }

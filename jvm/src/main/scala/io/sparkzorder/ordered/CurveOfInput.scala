@@ -1,0 +1,57 @@
+package io.sparkzorder.ordered
+
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
+import org.apache.spark.sql.catalyst.expressions.{Expression, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+import io.sparkzorder.bits.{HilbertCurve, ZValues}
+import io.sparkzorder.expressions.{Hilbert, ZOrder}
+import io.sparkzorder.expressions.sampling.ResolveSampledCalls
+
+/**
+ * The position of a row on a curve through the ranks that the ordering columns have among the rows
+ * of the write itself. The ranks come from a sample, so the write reads its input twice: first the
+ * ordering columns only, then all rows.
+ */
+private[ordered] object CurveOfInput {
+
+  /** Bits of a position. */
+  def bits(columns: Int): Int = columns * ZValues.bitsPerColumn(columns)
+
+  /**
+   * Why the rows are not read twice: it would be slow above a join or an aggregate, and wrong where a
+   * second pass may see other rows.
+   */
+  def obstacle(query: LogicalPlan): Option[String] =
+    if (!query.deterministic) Some("the query is not deterministic")
+    else {
+      query.collectFirst {
+        case node if !isCheap(node) => s"the query has the operator ${node.nodeName}"
+        case node if node.expressions.exists(SubqueryExpression.hasSubquery) =>
+          "the query has a subquery"
+      }
+    }
+
+  private def isCheap(node: LogicalPlan): Boolean = node match {
+    case _: Project | _: Filter | _: Union | _: Sort | _: SubqueryAlias => true
+    case _: LocalRelation | _: Range | _: InMemoryRelation => true
+    case _: HiveTableRelation | _: DataSourceV2ScanRelation => true
+    case l: LogicalRelation => l.relation.isInstanceOf[HadoopFsRelation]
+    case _ => false
+  }
+
+  /**
+   * @param columns of `query`
+   * @param optimize Spark's optimizer; the rules for subqueries have run before writes are ordered
+   */
+  def of(
+      columns: Seq[Expression],
+      query: LogicalPlan,
+      optimize: LogicalPlan => LogicalPlan): Expression = {
+    val call = if (columns.size <= HilbertCurve.MaxColumns) Hilbert(columns) else ZOrder(columns)
+    ResolveSampledCalls.bySample(query, Seq(call), optimize).head
+  }
+}
