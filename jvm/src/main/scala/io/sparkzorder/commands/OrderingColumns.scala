@@ -5,7 +5,6 @@ import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 import io.sparkzorder.bits.ZValues
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.RunHistory
 import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.table.OrderingColumn
 
@@ -15,10 +14,6 @@ object OrderingColumns {
   /** The names in the property `zorder.columns`: separated by commas, quoted as in SQL. */
   def split(text: String): Seq[String] =
     item.findAllIn(text).map(_.trim).filter(_.nonEmpty).toSeq
-
-  /** Columns of the layout in force: that of the last OPTIMIZE with columns that was not undone. */
-  def inForce(history: RunHistory): Option[Seq[String]] =
-    history.inForce.map(_._2.columns).find(_.nonEmpty)
 }
 
 /** Finds and checks the columns of ZORDER BY. */

@@ -21,7 +21,7 @@ import io.sparkzorder.index.{
   LeafColumns,
   Relative
 }
-import io.sparkzorder.log.{RunHistory, StateDirectory}
+import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.table.{TableFiles, TableLister, Target, TargetChecks}
 
 /**
@@ -146,7 +146,7 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
 
   private def orderingColumns: Columns = {
     val texts =
-      try OrderingColumns.inForce(RunHistory.read(state))
+      try TableLog.read(state).columns
           .orElse(target.properties.get(Settings.Columns.propertyKey).map(OrderingColumns.split))
           .getOrElse(Nil)
       catch { case NonFatal(_) => Nil }

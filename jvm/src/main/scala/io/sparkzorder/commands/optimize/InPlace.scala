@@ -11,16 +11,8 @@ import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{
-  Added,
-  Committer,
-  FolderChange,
-  Publisher,
-  Record,
-  Replaced,
-  RunCost,
-  RunFolder
-}
+import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, RunCost, RunFolder}
+import io.sparkzorder.log.publish.{Committer, Publisher}
 import io.sparkzorder.table.{FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.util.Paths
 
