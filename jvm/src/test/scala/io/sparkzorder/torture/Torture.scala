@@ -107,7 +107,7 @@ private[torture] final class Torture(
     // a reader asks until its table is judged, so those tables come first
     orders.indices.sortBy(askers(_).isEmpty).map { i =>
       val (target, o) = (batch.targets(i), orders(i))
-      val isOptimize = target.scene == scenes.head
+      val isOptimize = target.scene.name == scenes.head.name
       val committed = TortureTable.commits(o.table).contains("_1")
       val phase =
         if (victim.hasEnded(i)) "done"
