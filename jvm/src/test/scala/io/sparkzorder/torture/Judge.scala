@@ -57,10 +57,11 @@ private[torture] final class Judge(
     check(records.forall(_ == now.size), s"records after the next OPTIMIZE: $now")
     check(TortureTable.unfinished(table).isEmpty, "the next OPTIMIZE is not done")
     rows(table, "after the next OPTIMIZE")
-    // the first one gives back what an undo had taken that died, and the second one removes that
-    (1 to 2).foreach { _ =>
+    def vacuum() =
       session.sql(s"VACUUM LAYOUT '${table.getAbsolutePath}' RETAIN 0 HOURS").collect()
-    }
+    vacuum()
+    // it has given back what an undo had taken that died, and removes that the next time
+    if (TortureTable.ofRuns(table).nonEmpty) vacuum()
     // what a conflict holds stays: an abandoned run may be published in some folders
     val conflicts = TortureTable.commits(table).exists(_.endsWith("_conflict"))
     check(

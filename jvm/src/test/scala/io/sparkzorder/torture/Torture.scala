@@ -183,5 +183,5 @@ private[torture] final class Torture(
 private[torture] object Torture {
 
   /** Statements of one child. */
-  val Orders = 8
+  val Orders = 12
 }

@@ -65,7 +65,7 @@ object TortureBenchmark {
     // one waits for its child while the other judges
     val classes = new ChildClasses(new File(base, "classes"))
     val lanes = (1 to 2).map { i =>
-      new Torture(new File(base, s"lane$i"), session, classes, folders = 3, files = 6)
+      new Torture(new File(base, s"lane$i"), session, classes, folders = 2, files = 4)
     }
     val source = new Random(seed)
     val batches = new Batches(lanes.head, source).all(statements)
@@ -80,7 +80,7 @@ object TortureBenchmark {
         val kills = lane.kill(batches(i), new Random(seed + i), batches.lift(i + lanes.size))
         for (k <- kills; f <- k.failure)
           println(s"FAILED: process $i, ${k.scene}, ${k.moment}, in ${k.phase}: $f")
-        println(s"${i + 1} of ${batches.size} processes killed")
+        println(s"${i + 1} of ${batches.size} processes killed, ${kills.size} statements")
         kills
       }.toList
       lane.end()
