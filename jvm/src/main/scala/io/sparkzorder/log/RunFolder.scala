@@ -111,14 +111,19 @@ private[sparkzorder] final class RunFolder(
     }
   }
 
-  /** Gives the new files their names, as long as the token is beside them. */
-  def reveal(): Option[String] = first(change.added) { a =>
-    if (!exists(token)) Some(overwritten)
-    else {
+  /**
+   * Gives the new files their names, as long as the token is beside them. The look at the token after a
+   * rename is also the one before the next rename of the same thread.
+   */
+  def reveal(): Option[String] = {
+    def gone = if (exists(token)) None else Some(overwritten)
+    def revealed(a: Added): Option[String] = {
       val problem = if (bringsBack) taken(a) else None
       if (problem.isEmpty) move(hidden(a), visible(a))
-      problem.orElse(if (exists(token)) None else Some(overwritten))
+      problem.orElse(gone)
     }
+    first(ManyFiles.shares(change.added))(own =>
+      gone.orElse(own.iterator.flatMap(revealed(_)).take(1).toList.headOption))
   }
 
   /**

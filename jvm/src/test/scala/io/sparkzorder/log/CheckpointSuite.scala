@@ -115,7 +115,9 @@ class CheckpointSuite extends CheckpointTestBase {
       runs(dir, 1L to 3L)
       put(commits(dir), "_checkpoint_20", old)
       assert(read(state).records.map(_._1) === Seq(1L, 2L, 3L))
-      assert(state.createRecord(4, optimize(99)) && TableLog.read(state).unfinished.map(_._1) === Seq(4L))
+      assert(state.createRecord(
+        4,
+        optimize(99)) && TableLog.read(state).unfinished.map(_._1) === Seq(4L))
       checkpoints(state)
       assert(recordFiles(dir) === (1L to 4L))
       // also when the numbers reach it

@@ -4,9 +4,6 @@ import java.io.File
 
 import io.sparkzorder.log.publish.{Cleanup, Leftovers, Publisher, RetainedFiles, Retention, Undo}
 
-
-
-
 /** Tables of the first version: its records had format 1, and its files were below `_zorder/`. */
 class Format1Suite extends StateTestBase {
 

@@ -8,9 +8,6 @@ import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.log.publish.{Publisher, UndoClaim}
 
-
-
-
 /** Which records a reader takes into account: old, undone, unreadable, of another table. */
 class OverlayRecordsSuite extends OverlayTableBase {
 

@@ -7,9 +7,6 @@ import scala.util.Try
 
 import io.sparkzorder.log.publish.{Publisher, Retention}
 
-
-
-
 /** A record is written by others: what it says is checked before anything is done by it. */
 class RecordCheckSuite extends StateTestBase {
   private val good = Record(

@@ -4,8 +4,6 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import io.sparkzorder.log.publish.{Publisher, Retention}
 
-
-
 class RecordSuite extends StateTestBase {
   private val record = Record(
     Record.Version,

@@ -44,7 +44,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
 
   override def checkRoom(batches: Seq[ScannedFiles]): Unit = {
     val check = new DestinationCheck(name, state.fs, table.root)
-    check.folders(batches.flatMap(_.files.map(_.file.folder.path)).distinct)
+    check.replaced(batches.flatMap(_.files.map(_.file)))
     check.space(batches)
   }
 

@@ -6,9 +6,6 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.log.{Record, RunCost}
 
-
-
-
 /**
  * The effort that DRY RUN predicts for a run: files, tasks, shuffled bytes and space on disk. The
  * prediction includes seconds if the costs of an earlier run on the table are known.

@@ -4,9 +4,6 @@ import scala.collection.mutable
 
 import io.sparkzorder.log.{CheckpointEntry, FolderChange, Runs}
 
-
-
-
 /**
  * What published records still tell: the files that they added and that no later one replaced. It keeps
  * a listing right that was made during an exchange, and tells OPTIMIZE which files it made.

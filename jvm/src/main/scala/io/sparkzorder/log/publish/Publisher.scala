@@ -46,12 +46,13 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
    * Abandons what is committed and not finished, and tells which runs these were. A record says so
    * first: whoever recovers the table after a crash goes on with it.
    */
-  def abandonAll(user: String): Seq[Record] = TableLog.read(state).unfinished.map { case (number, record) =>
-    requireFormat2(number, record)
-    declareAbandoned(record.run, user)
-    abandon(number, record)
-    record
-  }
+  def abandonAll(user: String): Seq[Record] =
+    TableLog.read(state).unfinished.map { case (number, record) =>
+      requireFormat2(number, record)
+      declareAbandoned(record.run, user)
+      abandon(number, record)
+      record
+    }
 
   @tailrec
   private def declareAbandoned(run: String, user: String): Unit = {

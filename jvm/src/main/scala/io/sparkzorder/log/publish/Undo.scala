@@ -18,7 +18,9 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
 
   private val inputs: Map[(String, String), FileStatus] =
     ManyFiles.map(record.changes) { c =>
-      keepers.flatMap(k => state.byName(state.own(c.folder, k))).map { case (n, s) => (c.folder, n) -> s }
+      keepers.flatMap(k => state.byName(state.own(c.folder, k))).map { case (n, s) =>
+        (c.folder, n) -> s
+      }
     }.flatten.toMap
 
   private val table: Map[String, Map[String, FileStatus]] =

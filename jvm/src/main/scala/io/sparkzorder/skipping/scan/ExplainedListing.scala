@@ -2,9 +2,6 @@ package io.sparkzorder.skipping.scan
 
 import io.sparkzorder.log.{FolderListing, StateDirectory, TableLog}
 
-
-
-
 /**
  * Remembers for a listing that Spark holds that it shows a table as the table's records leave it.
  * The records do not change while their ids stay the same, and no record is added without an id. So

@@ -4,8 +4,6 @@ import java.io.File
 
 import io.sparkzorder.log.{Record, StateTestBase}
 
-
-
 class CommitterSuite extends StateTestBase {
   private def one(name: String) = Map("" -> ((Seq(name), Seq(s"new-$name"))))
 

@@ -4,8 +4,6 @@ import java.io.File
 
 import io.sparkzorder.log.{Record, StateDirectory, StateTestBase}
 
-
-
 /** A committed run of two folders, and what publishing must have made of it. */
 abstract class PublisherTestBase extends StateTestBase {
 

@@ -6,8 +6,6 @@ import scala.util.Try
 
 import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, StateDirectory, StateTestBase}
 
-
-
 /** One committed run of two folders, and what everybody may see of it. */
 abstract class RunPublisherTestBase extends StateTestBase {
   protected val own = s"_zorder_$run"
