@@ -71,11 +71,11 @@ STEPS = [
     ("cluster", "sample the columns,", "cut them into cells"),
     ("cluster", "deal rows to files,", "sort inside each file"),
     ("write", "one file for each task,", "verify by footers"),
-    ("log", "commit one record,", "publish by renames"),
+    ("log.publish", "commit one record,", "publish by renames"),
 ]
 QUERY = [
     ("skipping.scan", "the scan of the table asks:", "which files?"),
-    ("log.snapshot", "which files do the committed", "records say are there?"),
+    ("log", "which files do the committed", "records say are there?"),
     ("index, skipping.predicate", "in which files may a row", "match, by min and max?"),
     ("Spark", "reads the files that are left,", "and skips row groups, pages"),
 ]

@@ -76,7 +76,7 @@ object LayersSuite {
     "cluster",
     "write",
     "log",
-    "log.snapshot",
+    "log.publish",
     "ordered.grid",
     "ordered",
     "index",

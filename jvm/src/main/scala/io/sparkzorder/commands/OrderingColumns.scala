@@ -5,16 +5,8 @@ import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 import io.sparkzorder.bits.ZValues
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.RunHistory
 import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.table.OrderingColumn
-
-object OrderingColumns {
-
-  /** Columns of the layout in force: that of the last OPTIMIZE with columns that was not undone. */
-  def inForce(history: RunHistory): Option[Seq[String]] =
-    history.inForce.map(_._2.columns).find(_.nonEmpty)
-}
 
 /** Finds and checks the columns of ZORDER BY. */
 final class OrderingColumns(target: String, sameName: Resolver) {

@@ -13,7 +13,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{Publisher, Record, RunHistory, StateDirectory}
+import io.sparkzorder.log.{Record, StateDirectory, TableLog}
+import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.table.{CatalogTarget, Target, TargetChecks}
 
 /**
@@ -49,7 +50,7 @@ private[sparkzorder] final class TableState(
   }
 
   /** All records as they are now, ascending; of old ones what they still tell. */
-  def records: Seq[Record] = RunHistory.read(state).all.map(_._2)
+  def records: Seq[Record] = TableLog.read(state).all.map(_._2)
 
   /** Publishes the runs that are committed and not published, and updates the index for them. */
   def rollForward(): Seq[Record] = {

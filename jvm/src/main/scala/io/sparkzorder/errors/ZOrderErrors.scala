@@ -44,6 +44,20 @@ object ZOrderErrors {
       "directory" -> directory,
       "user" -> user)
 
+  def directorySticky(
+      target: String,
+      directory: String,
+      file: String,
+      owner: String,
+      user: String): ZOrderException =
+    error(
+      "ZORDER_DIRECTORY_STICKY",
+      "target" -> target,
+      "directory" -> directory,
+      "file" -> file,
+      "owner" -> owner,
+      "user" -> user)
+
   def extensionMissing(statement: String): ZOrderException =
     error("ZORDER_EXTENSION_MISSING", "statement" -> statement)
 

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap
  * @param record null for a finished record that cannot be read
  * @param changes none for a record that ends a dead run, and for one that cannot be read
  */
-private[sparkzorder] final class KnownRecord(
+private[log] final class KnownRecord(
     val number: Long,
     val record: Record,
     val changes: Seq[FolderChange]) {
@@ -21,7 +21,7 @@ private[sparkzorder] final class KnownRecord(
   def markGone(folder: String, name: String): Unit = gone.add(folder -> name)
 }
 
-private[sparkzorder] object KnownRecord {
+private[log] object KnownRecord {
   def apply(number: Long, record: Record): KnownRecord =
     new KnownRecord(
       number,
@@ -35,7 +35,7 @@ private[sparkzorder] object KnownRecord {
 }
 
 /** A checkpoint as a reader knows it. */
-private[sparkzorder] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
+private[log] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
   private def known(entries: Seq[CheckpointEntry]) =
     entries.map(e => KnownRecord(e.number, e.record))
 
@@ -82,7 +82,7 @@ private[sparkzorder] object LogFiles {
  * @param isSettled true when it is done without a conflict. A listing of any age may lack files that a
  *   conflict took out and has given back since
  */
-private[sparkzorder] final case class OpenRecord(
+private[log] final case class OpenRecord(
     known: KnownRecord,
     isDone: Boolean,
     isSettled: Boolean)
@@ -92,7 +92,7 @@ private[sparkzorder] final case class OpenRecord(
  *
  * @param open the records that no checkpoint covers, ascending
  */
-private[sparkzorder] final case class CommitLog(
+private[log] final case class CommitLog(
     ids: LogFiles,
     checkpoint: Option[KnownCheckpoint],
     open: Seq[OpenRecord],
@@ -114,4 +114,7 @@ private[sparkzorder] final case class CommitLog(
   val pending: Seq[KnownRecord] =
     (checkpoint.toSeq.flatMap(_.conflicts) ++ open.filterNot(_.isSettled).map(_.known))
       .filter(_.changes.nonEmpty)
+
+  /** True when every run is published, without a conflict. */
+  def isSettled: Boolean = pending.isEmpty
 }

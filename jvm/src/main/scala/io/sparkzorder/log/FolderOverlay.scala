@@ -12,7 +12,7 @@ import io.sparkzorder.table.TokenFile
  * @param open the run while it is not published in this folder and will be: the new files count,
  *   wherever the listing says that the old ones are
  */
-private[sparkzorder] final case class Step(
+private[log] final case class Step(
     known: KnownRecord,
     change: FolderChange,
     open: Option[UnfinishedRun]) {
@@ -43,7 +43,7 @@ private[sparkzorder] final case class Step(
  * @param listed files of the folder by name, as they were listed
  * @param now where an added file is at present, if anywhere; asked only where the listing does not say
  */
-private[sparkzorder] final class FolderOverlay(
+private[log] final class FolderOverlay(
     steps: IndexedSeq[Step],
     listed: Map[String, FileStatus],
     now: (Step, Added) => Option[FileStatus]) {

@@ -17,7 +17,7 @@ import io.sparkzorder.util.{Paths, WeightedCache}
  * @param replaced identities (length, modification time) of files by name that were replaced and
  *   not put back since
  */
-private[sparkzorder] final class FolderHistory(
+private[log] final class FolderHistory(
     val path: Path,
     val steps: IndexedSeq[Step],
     live: Seq[(Added, Step)],
@@ -49,7 +49,7 @@ private[sparkzorder] final class FolderHistory(
  * @param root the table's directory
  * @param done their records in order of their numbers
  */
-private[sparkzorder] final class History(root: Path, done: Seq[KnownRecord]) {
+private[log] final class History(root: Path, done: Seq[KnownRecord]) {
 
   val folders: Map[String, FolderHistory] =
     done.flatMap(k => k.changes.map(c => Step(k, c, open = None))).groupBy(_.change.folder)

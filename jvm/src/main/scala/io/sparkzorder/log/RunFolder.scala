@@ -60,7 +60,7 @@ private[sparkzorder] final class RunFolder(
 
   /** What another program did to an input since the commit, if anything. */
   def changedInput: Option[String] = {
-    val here = names(folder)
+    val here = state.byName(folder)
     first(change.replaced) { r =>
       if (here.get(r.name).exists(r.is)) None
       else {
@@ -80,7 +80,7 @@ private[sparkzorder] final class RunFolder(
 
   /** A new file that is neither in the run's directory nor visible. */
   def missingNew: Option[String] = {
-    val here = names(own)
+    val here = state.byName(own)
     first(change.added)(a =>
       if (here.contains(a.staged) || find(a).isDefined) None
       else Some(s"the new file ${a.name} was removed"))
@@ -88,7 +88,7 @@ private[sparkzorder] final class RunFolder(
 
   /** True when a new file is visible; then all replaced ones were hidden before. */
   def isRevealing: Boolean = {
-    val here = names(folder)
+    val here = state.byName(folder)
     change.added.exists(a =>
       here.contains(a.name) && exists(visible(a)) && !(bringsBack && exists(hidden(a))))
   }
@@ -100,25 +100,30 @@ private[sparkzorder] final class RunFolder(
 
   /** Hides the replaced files, and looks at each where it arrives. */
   def retain(): Option[String] = {
-    val here = names(folder)
+    val here = state.byName(folder)
     ManyFiles.map(change.replaced.filter(r => here.get(r.name).exists(r.is))) { r =>
       move(original(r), new Path(own, r.retained))
       RawFiles.sweepChecksum(fs, original(r))
     }
-    val arrived = names(own)
+    val arrived = state.byName(own)
     first(change.replaced) { r =>
       if (arrived.get(r.retained).exists(r.is)) None else whereIs(r, here.contains(r.name))
     }
   }
 
-  /** Gives the new files their names, as long as the token is beside them. */
-  def reveal(): Option[String] = first(change.added) { a =>
-    if (!exists(token)) Some(overwritten)
-    else {
+  /**
+   * Gives the new files their names, as long as the token is beside them. The look at the token after a
+   * rename is also the one before the next rename of the same thread.
+   */
+  def reveal(): Option[String] = {
+    def gone = if (exists(token)) None else Some(overwritten)
+    def revealed(a: Added): Option[String] = {
       val problem = if (bringsBack) taken(a) else None
       if (problem.isEmpty) move(hidden(a), visible(a))
-      problem.orElse(if (exists(token)) None else Some(overwritten))
+      problem.orElse(gone)
     }
+    first(ManyFiles.shares(change.added))(own =>
+      gone.orElse(own.iterator.flatMap(revealed(_)).take(1).toList.headOption))
   }
 
   /**
@@ -126,7 +131,7 @@ private[sparkzorder] final class RunFolder(
    * old files that came back would double what that program wrote instead.
    */
   def lacksNew: Boolean = {
-    val here = names(folder)
+    val here = state.byName(folder)
     change.added.exists(a => !here.contains(a.name) && !exists(visible(a)))
   }
 
@@ -199,9 +204,6 @@ private[sparkzorder] final class RunFolder(
 
   private def isOurs(s: FileStatus, a: Added): Boolean =
     s.getLen == a.length && (a.modified <= 0 || s.getModificationTime == a.modified)
-
-  private def names(directory: Path): Map[String, FileStatus] =
-    state.files(directory).map(s => s.getPath.getName -> s).toMap
 
   private def exists(path: Path): Boolean = status(path).isDefined
 

@@ -1,8 +1,8 @@
 package io.sparkzorder.log
 
 /** How far a committed run is in one folder: where its token lies. */
-private[sparkzorder] sealed trait Stage
-private[sparkzorder] object Stage {
+private[log] sealed trait Stage
+private[log] object Stage {
 
   /** Committed, and nothing of it is visible. */
   case object Waiting extends Stage

@@ -117,9 +117,6 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
       Some(s.getLen -> s.getModificationTime)
     } catch { case _: FileNotFoundException => None }
 
-  /** Committed runs that are not marked done. */
-  def unfinished(): Seq[(Long, Record)] = RunHistory.read(this).unfinished
-
   /**
    * Creates record `number`, unless it is there or was there: exactly one of several creators succeeds.
    */
@@ -161,6 +158,10 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
       else if (fs.exists(path)) Some(fs.getFileStatus(path))
       else None
     } catch { case _: FileNotFoundException => None }
+
+  /** Files of a directory by name; none when it is not there. */
+  private[log] def byName(directory: Path): Map[String, FileStatus] =
+    files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
 
   /** What lies in a directory; nothing when it is not there. */
   def files(directory: Path): Seq[FileStatus] =

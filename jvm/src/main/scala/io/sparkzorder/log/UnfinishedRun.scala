@@ -4,11 +4,11 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 
 /** Where the publish of one folder stands, as a reader sees it. */
-private[sparkzorder] sealed trait Progress
-private[sparkzorder] object Progress {
+private[log] sealed trait Progress
+private[log] object Progress {
 
   /** Every new file was visible. */
   case object Over extends Progress
@@ -25,18 +25,16 @@ private[sparkzorder] object Progress {
 
 /**
  * A committed run that is not published, or that met a conflict, as a reader sees it: where its files
- * are, and whether another program has taken a folder over. What [[Publisher]] would find when it goes
+ * are, and whether another program has taken a folder over. What `Publisher` would find when it goes
  * on decides, by the same looks of [[RunFolder]].
  */
-private[sparkzorder] final class UnfinishedRun(
+private[log] final class UnfinishedRun(
     state: StateDirectory,
     val known: KnownRecord,
     present: PresentFiles) {
   private val record = known.record
   if (record.version < 2) {
-    throw ZOrderErrors.stateUnreadable(
-      state.record(known.number).toString,
-      Publisher.unfinishedFormat1(record))
+    throw UnfinishedRun.ofFormat1(state, known.number, record)
   }
 
   private def folder(change: FolderChange) = new RunFolder(state, record, change)
@@ -96,8 +94,18 @@ private[sparkzorder] final class UnfinishedRun(
   }
 }
 
+private[log] object UnfinishedRun {
+
+  /** The error for a run that the first version of spark-zorder has not published. */
+  def ofFormat1(state: StateDirectory, number: Long, record: Record): ZOrderException =
+    ZOrderErrors.stateUnreadable(
+      state.record(number).toString,
+      s"its run ${record.run} is committed in format ${record.version} and not published. Run " +
+        "RECOVER LAYOUT by the version of spark-zorder that wrote the record")
+}
+
 /** Directories of a table as they are now, each listed once and only when it is asked for. */
-private[sparkzorder] final class PresentFiles(state: StateDirectory) {
+private[log] final class PresentFiles(state: StateDirectory) {
   private val listings = mutable.Map.empty[Path, Map[String, FileStatus]]
 
   /** True when a directory was listed, so that what is known is of several moments. */
@@ -105,7 +113,5 @@ private[sparkzorder] final class PresentFiles(state: StateDirectory) {
 
   /** Files of a directory by name, empty when it is not there. */
   def in(directory: Path): Map[String, FileStatus] =
-    listings.getOrElseUpdate(
-      directory,
-      state.files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap)
+    listings.getOrElseUpdate(directory, state.byName(directory))
 }

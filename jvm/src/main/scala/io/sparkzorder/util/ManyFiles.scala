@@ -42,6 +42,11 @@ private[sparkzorder] object ManyFiles {
       items.indices.map(results.get(_).get)
     }
 
+  /** The items in parts, as many as keep all threads busy, for work that goes from item to item. */
+  def shares[A](items: Seq[A]): Seq[Seq[A]] =
+    if (items.size < Few) Seq(items).filter(_.nonEmpty)
+    else items.grouped(items.size / Threads).toSeq
+
   /**
    * Returns the first problem among those found. After a problem is found, no further item is
    * begun.

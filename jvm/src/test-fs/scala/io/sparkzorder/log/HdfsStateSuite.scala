@@ -12,6 +12,7 @@ import org.scalatest.{Args, Status}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.sparkzorder.filesystems.HdfsCluster
+import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.util.{ExclusiveFile, Paths}
 
 /** What the protocol takes for granted of a file system, asked of HDFS, many at once. */
@@ -181,7 +182,7 @@ class HdfsStateSuite extends AnyFunSuite {
       new Publisher(states.head).publish(1L, record)
       val after = states.map(s => Try(new Publisher(s).publish(1L, record)))
       after.foreach(_.get)
-      assert(states.last.unfinished().asJava.isEmpty)
+      assert(TableLog.read(states.last).unfinished.asJava.isEmpty)
     }
   }
 }

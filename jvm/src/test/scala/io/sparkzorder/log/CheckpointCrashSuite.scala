@@ -1,6 +1,7 @@
 package io.sparkzorder.log
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log.publish.{Committer, LiveFacts}
 
 /** Checkpoints between two of their steps: what a crash leaves, and what others see or commit. */
 class CheckpointCrashSuite extends CheckpointTestBase {
@@ -16,7 +17,7 @@ class CheckpointCrashSuite extends CheckpointTestBase {
         History.forget(state.root.toString)
         val now = read(state)
         assert(now.all.map { case (n, r) => n -> r.changes.map(_.added) } === expected, s"step $k")
-        assert(now.last === 35 && now.unfinished.isEmpty && state.unfinished().isEmpty)
+        assert(now.last === 35 && now.unfinished.isEmpty && TableLog.read(state).unfinished.isEmpty)
         checkpoints(state)
       }
       assert(recordFiles(dir) === (26L to 35L), s"step $k")
@@ -67,7 +68,7 @@ class CheckpointCrashSuite extends CheckpointTestBase {
       runs(dir, 1L to 30L)
       checkpoints(state)
       put(commits(dir), "_6", new String(Record.toJson(optimize(99)), "UTF-8"))
-      assert(state.unfinished().isEmpty && read(state).last === 30)
+      assert(TableLog.read(state).unfinished.isEmpty && read(state).last === 30)
       assert(read(state).commitOf(id("run 99")).isEmpty)
       assert(new CommitLogReader(state).read().pending.isEmpty)
       checkpoints(state)
@@ -94,7 +95,7 @@ class CheckpointCrashSuite extends CheckpointTestBase {
       val writers = Seq.fill(2)(thread(checkpoints(_)))
       val readers = Seq.fill(2)(thread { s =>
         val before = head
-        val now = RunHistory.read(s)
+        val now = TableLog.read(s)
         assert(now.last >= before)
         assert(now.unfinished.map(_._1).filter(_ <= before) === Nil)
         assert(now.all.map(_._2.run).distinct.size === now.all.size)

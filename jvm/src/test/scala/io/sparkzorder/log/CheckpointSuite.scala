@@ -15,7 +15,7 @@ class CheckpointSuite extends CheckpointTestBase {
         History.forget(state.root.toString)
         val query = count("open", "list")(new CommitLogReader(state).read())
         History.forget(state.root.toString)
-        counts = (query, count("open", "list")(state.unfinished()))
+        counts = (query, count("open", "list")(TableLog.read(state).unfinished))
       }
       counts
     }
@@ -88,7 +88,7 @@ class CheckpointSuite extends CheckpointTestBase {
       checkpoints(state)
       val now = new CommitLogReader(state).read()
       assert(before === Seq(7) && now.pending.map(_.number) === Seq(7))
-      assert(now.pending.head.record === optimize(7) && state.unfinished().isEmpty)
+      assert(now.pending.head.record === optimize(7) && TableLog.read(state).unfinished.isEmpty)
       assert(recordFiles(dir) === 7L +: (31L to 40L) && state.hasConflict(7))
     }
   }
@@ -99,10 +99,10 @@ class CheckpointSuite extends CheckpointTestBase {
       assert(new File(commits(dir), "_25_done").delete())
       checkpoints(state)
       assert(checkpointFiles(dir) === Seq(24))
-      assert(state.unfinished().map(_._1) === Seq(25))
+      assert(TableLog.read(state).unfinished.map(_._1) === Seq(25))
       runs(dir, Seq(25L))
       checkpoints(state)
-      assert(checkpointFiles(dir) === Seq(24, 50) && state.unfinished().isEmpty)
+      assert(checkpointFiles(dir) === Seq(24, 50) && TableLog.read(state).unfinished.isEmpty)
     }
   }
 
@@ -115,7 +115,9 @@ class CheckpointSuite extends CheckpointTestBase {
       runs(dir, 1L to 3L)
       put(commits(dir), "_checkpoint_20", old)
       assert(read(state).records.map(_._1) === Seq(1L, 2L, 3L))
-      assert(state.createRecord(4, optimize(99)) && state.unfinished().map(_._1) === Seq(4L))
+      assert(state.createRecord(
+        4,
+        optimize(99)) && TableLog.read(state).unfinished.map(_._1) === Seq(4L))
       checkpoints(state)
       assert(recordFiles(dir) === (1L to 4L))
       // also when the numbers reach it
@@ -150,7 +152,7 @@ class CheckpointSuite extends CheckpointTestBase {
       put(commits(dir), "_checkpoint_20", good.replace(from, to))
       val before = commits(dir).list().toSet
       fails("ZORDER_STATE_UNREADABLE", "_checkpoint_20")(read(state))
-      fails("ZORDER_STATE_UNREADABLE", "_checkpoint_20")(state.unfinished())
+      fails("ZORDER_STATE_UNREADABLE", "_checkpoint_20")(TableLog.read(state).unfinished)
       checkpoints(state)
       assert(commits(dir).list().toSet === before)
     }

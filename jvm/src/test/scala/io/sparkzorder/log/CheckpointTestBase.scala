@@ -4,6 +4,7 @@ import java.io.File
 import java.util.concurrent.atomic.AtomicInteger
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log.publish.Checkpoints
 
 /** Tables with many published runs. */
 abstract class CheckpointTestBase extends StateTestBase {
@@ -37,7 +38,7 @@ abstract class CheckpointTestBase extends StateTestBase {
   protected def runs(dir: File, numbers: Seq[Long]): Unit =
     published(dir, numbers.map(n => n -> optimize(n)))
 
-  protected def read(state: StateDirectory): RunHistory = RunHistory.read(state)
+  protected def read(state: StateDirectory): TableLog = TableLog.read(state)
 
   protected def checkpoints(state: StateDirectory): Unit =
     new Checkpoints(state, System.currentTimeMillis()).writeIfDue()

@@ -2,7 +2,7 @@ package io.sparkzorder.log
 
 import java.io.File
 
-import io.sparkzorder.log.snapshot.{FolderListing, Overlay}
+import io.sparkzorder.log.publish.{Cleanup, Leftovers, Publisher, RetainedFiles, Retention, Undo}
 
 /** Tables of the first version: its records had format 1, and its files were below `_zorder/`. */
 class Format1Suite extends StateTestBase {
@@ -19,7 +19,7 @@ class Format1Suite extends StateTestBase {
     put(dir, s"_zorder/_retained/_$run/_0", "old")
     put(dir, "_zorder/_commits/_1", record(dir, added))
     put(dir, "_zorder/_commits/_1_done", run)
-    assert(state.unfinished() === Nil)
+    assert(TableLog.read(state).unfinished === Nil)
   }
 
   private val all: FolderListing = _ => Some(Map.empty)
@@ -27,7 +27,7 @@ class Format1Suite extends StateTestBase {
   test("a run that is done: it is in the history, its files expire, and it is not undone") {
     withTable { (dir, state) =>
       published(dir, state)
-      val history = RunHistory.read(state)
+      val history = TableLog.read(state)
       assert(history.inForce.map(_._2.columns) === Seq(Seq("a")))
       assert(new Publisher(state).rollForward() === Nil)
       val undo = new Undo(state, 1, history.records.head._2, Seq(run))
@@ -76,7 +76,7 @@ class Format1Suite extends StateTestBase {
       val Seq(leftover) = new Leftovers(state, Long.MaxValue).uncommitted
       assert(new Cleanup(state, "me").remove(leftover))
       assert(!new File(dir, s"_zorder/_staged/_$run").exists())
-      assert(RunHistory.read(state).isAborted(run))
+      assert(TableLog.read(state).isAborted(run))
     }
   }
 }

@@ -5,7 +5,7 @@ import java.nio.file.Files
 
 import scala.util.Try
 
-import io.sparkzorder.log.snapshot.{FolderListing, Overlay}
+import io.sparkzorder.log.publish.{Publisher, Retention}
 
 /** A record is written by others: what it says is checked before anything is done by it. */
 class RecordCheckSuite extends StateTestBase {
@@ -97,7 +97,7 @@ class RecordCheckSuite extends StateTestBase {
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(home.read(1))
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(new Publisher(home).rollForward())
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(new Overlay(home).over(listing))
-      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(RunHistory.read(home))
+      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(TableLog.read(home))
       // the mark of another run's end is no leave to pass it over before deleting something
       put(table, "_zorder/_commits/_1_done", Option(record.run).getOrElse(""))
       Try(new Retention(home).removeExpired(Long.MaxValue))

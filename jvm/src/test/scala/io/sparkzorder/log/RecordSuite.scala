@@ -2,6 +2,8 @@ package io.sparkzorder.log
 
 import java.nio.charset.StandardCharsets.UTF_8
 
+import io.sparkzorder.log.publish.{Publisher, Retention}
+
 class RecordSuite extends StateTestBase {
   private val record = Record(
     Record.Version,
@@ -71,7 +73,7 @@ class RecordSuite extends StateTestBase {
 
   test("the directory: numbers, done, names") {
     withTable { (dir, state) =>
-      assert(state.numbers() === Nil && state.unfinished() === Nil)
+      assert(state.numbers() === Nil && TableLog.read(state).unfinished === Nil)
       assert(!new java.io.File(dir, "_zorder").exists())
       state.create()
       state.create()
@@ -84,7 +86,7 @@ class RecordSuite extends StateTestBase {
       state.markDone(1, id("another"))
       state.markDone(2, record.run)
       state.markDone(2, record.run)
-      assert(state.unfinished().map(_._1) === Seq(1L, 10L))
+      assert(TableLog.read(state).unfinished.map(_._1) === Seq(1L, 10L))
       assert(state.holds(10, record.run) && !state.holds(10, id("another")))
       assert(!state.holds(3, record.run) && state.isDone(2) && !state.isDone(1))
       assert(text(dir, "_zorder/_README").contains("spark-zorder"))

@@ -6,6 +6,8 @@ import java.util.jar.{JarEntry, JarOutputStream}
 
 import scala.collection.JavaConverters._
 
+import org.apache.spark.SPARK_VERSION
+
 /**
  * The class path of the children, and an archive of their loaded classes that the first child leaves at
  * its end (application class-data sharing of the JVM): the others then start in half of the time. The
@@ -14,12 +16,34 @@ import scala.collection.JavaConverters._
  * @param base directory for the jars and the archive
  */
 private[torture] final class ChildClasses(base: File) {
+  base.mkdirs()
   private val archive = new File(base, "classes.jsa")
+
+  /** The jars of a Spark with Hive, if the development environment has one of this version. */
+  private val hive: Seq[File] = {
+    val versions = Option(new File(".venv/lib").listFiles).toSeq.flatten
+    val jars = versions.map(new File(_, "site-packages/pyspark/jars"))
+      .flatMap(d => Option(d.listFiles).toSeq.flatten)
+    val isOurs = jars.exists { j =>
+      j.getName.startsWith("spark-hive_") && j.getName.endsWith(s"-$SPARK_VERSION.jar")
+    }
+    if (isOurs) jars.filter(_.getName.endsWith(".jar")).sortBy(_.getName) else Nil
+  }
+
+  def hasHive: Boolean = hive.nonEmpty
+
+  private val catalog = new File(base, "catalog")
+
+  /** A catalog of Hive takes long to make, so the others are copies of the first one. */
+  def keepCatalog(made: File): Unit = { val _ = TortureTable.copy(made, catalog) }
+
+  def copyCatalog(to: File): Unit =
+    if (catalog.exists) { val _ = TortureTable.copy(catalog, to) }
 
   private val classPath: String = {
     val parts = System.getProperty("java.class.path").split(File.pathSeparatorChar).toSeq
     val there = parts.map(new File(_)).filter(_.exists)
-    there.zipWithIndex
+    (there ++ hive.filterNot(h => there.exists(_.getName == h.getName))).zipWithIndex
       .map { case (f, i) => if (f.isDirectory) jar(f, new File(base, s"classes$i.jar")) else f }
       .mkString(File.pathSeparator)
   }

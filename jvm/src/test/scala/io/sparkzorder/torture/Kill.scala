@@ -3,21 +3,22 @@ package io.sparkzorder.torture
 /**
  * One kill and what came of it.
  *
- * @param scene what was killed
- * @param phase of OPTIMIZE in which it fell; `done` when the statement had ended
+ * @param phase of OPTIMIZE in which the kill fell; `done` when the statement had ended
  * @param answers of a reader that asked all the time
  * @param committed whether the record was there
  * @param recoveriesFailed recoveries that were made to fail before one went through
  * @param failure what did not hold, if anything
  */
 private[torture] final case class Kill(
-    scene: String,
+    target: Target,
     moment: Moment,
     phase: String,
     committed: Boolean,
     recoveriesFailed: Int,
     answers: Int,
-    failure: Option[String])
+    failure: Option[String]) {
+  def scene: String = target.scene.name + (if (target.hive) ", Hive's format" else "")
+}
 
 private[torture] object Kill {
 
@@ -38,14 +39,14 @@ private[torture] object Kill {
   def table(kills: Seq[Kill]): String = {
     val head = Seq(
       "statement, phase",
-      "kills",
+      "killed",
       "at a step",
-      "at a random moment",
+      "while it ran",
       "record there",
       "answers of readers meanwhile",
       "failed")
     val rows = kills.groupBy(_.scene).toSeq.sortBy(_._1).flatMap { case (scene, own) =>
-      (phases ++ own.map(_.phase)).distinct.flatMap { phase =>
+      (("under way" +: phases) ++ own.map(_.phase)).distinct.flatMap { phase =>
         val in = own.filter(_.phase == phase)
         if (in.isEmpty) None else Some(row(s"$scene, $phase", in))
       }

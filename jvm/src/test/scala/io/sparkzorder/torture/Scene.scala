@@ -2,7 +2,7 @@ package io.sparkzorder.torture
 
 import java.io.File
 
-import scala.util.{Random, Try}
+import scala.util.Try
 
 import org.apache.spark.sql.SparkSession
 
@@ -12,28 +12,53 @@ import io.sparkzorder.FaultyFileSystem
  * What is killed: a statement on a table in some state.
  *
  * @param name as the table of kills shows the scene
- * @param text the statement on a table
- * @param prepare brings a fresh table there
+ * @param text the statement on a table, which SQL names so
+ * @param states the states that the table may be in
  */
 private[torture] final case class Scene(
     name: String,
-    text: File => String,
-    prepare: (SparkSession, File, Random) => Unit)
+    text: String => String,
+    states: Seq[Scene.State])
 
 private[torture] object Scene {
-  private def path(table: File) = s"'faulty://${table.getAbsolutePath}'"
 
-  private def optimized(bytes: Long)(session: SparkSession, table: File): Unit = {
+  /** What has happened to a table before the statement. */
+  sealed trait State
+
+  /** Nothing: it has its first files. */
+  case object Fresh extends State
+
+  /** One run is published. */
+  case object Optimized extends State
+
+  /** A run died at a rename of its publishing, counted from 0. */
+  final case class Half(renames: Int) extends State
+
+  private val halves = (0 until 30).map(Half)
+
+  def all(bytes: Long): Seq[Scene] = Seq(
+    Scene("OPTIMIZE", TortureSession.optimize(_, "a, b", bytes), Seq(Fresh)),
+    Scene("RECOVER", t => s"RECOVER LAYOUT $t", halves),
+    Scene("RECOVER ABANDON", t => s"RECOVER LAYOUT $t ABANDON", halves),
+    Scene("UNDO", t => s"UNDO LAYOUT $t", Seq(Optimized)),
+    Scene("VACUUM", t => s"VACUUM LAYOUT $t RETAIN 0 HOURS", Seq.fill(30)(Optimized) ++ halves))
+
+  /** Brings a fresh table to a state. */
+  def prepare(session: SparkSession, table: File, bytes: Long, state: State): Unit = state match {
+    case Fresh => ()
+    case Optimized => optimized(session, table, bytes)
+    case Half(last) => half(session, table, bytes, last)
+  }
+
+  private def optimized(session: SparkSession, table: File, bytes: Long): Unit = {
     val _ = session.sql(TortureSession.statement(table, "a, b", bytes)).collect()
   }
 
-  /** A run that died at a random rename of its publishing. */
-  private def half(bytes: Long)(session: SparkSession, table: File, random: Random): Unit =
+  private def half(session: SparkSession, table: File, bytes: Long, last: Int): Unit =
     Torture.synchronized {
       var (seen, dead) = (0, false)
-      val last = random.nextInt(30)
       FaultyFileSystem.withHook { (operation, at) =>
-        if (at.toUri.getPath.startsWith(table.getAbsolutePath)) synchronized {
+        if (TortureTable.holds(table, at)) synchronized {
           val name = at.getName
           if (operation == "rename" && (name.startsWith("part-") || name.startsWith("_old_") ||
               name == "_finished")) {
@@ -42,17 +67,7 @@ private[torture] object Scene {
           }
           if (dead && StepLog.changes(operation)) throw new FaultyFileSystem.Injected(name)
         }
-      }(Try(optimized(bytes)(session, table)))
+      }(Try(optimized(session, table, bytes)))
       ()
     }
-
-  def all(bytes: Long): Seq[Scene] = Seq(
-    Scene("OPTIMIZE", TortureSession.statement(_, "a, b", bytes), (_, _, _) => ()),
-    Scene("RECOVER", t => s"RECOVER LAYOUT ${path(t)}", half(bytes)),
-    Scene("RECOVER ABANDON", t => s"RECOVER LAYOUT ${path(t)} ABANDON", half(bytes)),
-    Scene("UNDO", t => s"UNDO LAYOUT ${path(t)}", (s, t, _) => optimized(bytes)(s, t)),
-    Scene(
-      "VACUUM",
-      t => s"VACUUM LAYOUT ${path(t)} RETAIN 0 HOURS",
-      (s, t, r) => if (r.nextBoolean()) optimized(bytes)(s, t) else half(bytes)(s, t, r)))
 }

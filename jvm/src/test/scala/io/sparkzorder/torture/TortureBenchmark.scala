@@ -12,15 +12,15 @@ import io.sparkzorder.protocol.Explored
 import io.sparkzorder.protocol.folder.Case
 
 /**
- * `make torture`: the large scenarios of the interleaving explorer, then OPTIMIZE in children that are
- * killed by SIGKILL before each of their changes on disk and at random moments. Arguments: random
- * kills, seed, minutes after which no further kill is begun, and one of `kills` and `interleavings` for
+ * `make torture`: the large scenarios of the interleaving explorer, then statements in children that
+ * are killed by SIGKILL before each of their changes on disk and while they run. Arguments: killed
+ * statements, seed, minutes after which no further kill is begun, and one of `kills` and `interleavings` for
  * one half alone.
  */
 object TortureBenchmark {
 
   def main(args: Array[String]): Unit = {
-    val random = args.headOption.map(_.toInt).getOrElse(200)
+    val statements = args.headOption.map(_.toInt).getOrElse(1000)
     val seed = args.lift(1).map(_.toLong).getOrElse(System.currentTimeMillis())
     val minutes = args.lift(2).map(_.toInt).getOrElse(28)
     val deadline = System.nanoTime() + minutes * 60L * 1000000000L
@@ -32,7 +32,7 @@ object TortureBenchmark {
     val base = Files.createTempDirectory("torture").toFile
     val session = TortureSession.start(base)
     val failed =
-      try torture(base, session, random, seed, deadline)
+      try torture(base, session, statements, seed, deadline)
       finally session.stop()
     if (failed == 0) TortureTable.delete(base)
     // threads of Spark's may linger
@@ -59,53 +59,37 @@ object TortureBenchmark {
   private def torture(
       base: File,
       session: org.apache.spark.sql.SparkSession,
-      random: Int,
+      statements: Int,
       seed: Long,
       deadline: Long): Int = {
     // one waits for its child while the other judges
+    val classes = new ChildClasses(new File(base, "classes"))
     val lanes = (1 to 2).map { i =>
-      new Torture(new File(base, s"lane$i"), session, folders = 3, files = 6)
+      new Torture(new File(base, s"lane$i"), session, classes, folders = 2, files = 4)
     }
-    val steps = lanes.map(_.steps).head
-    println(
-      s"\n## Kills\n\nseed $seed; the statement makes ${steps.size} changes on disk and takes " +
-        s"${lanes.map(_.runMs).mkString(" and ")} ms in a new process")
     val source = new Random(seed)
-    // half of the random kills hit the other statements; mixed, so that a run that is cut short has
-    // killed everywhere
-    val others = lanes.head.scenes.tail.zipWithIndex.flatMap { case (scene, i) =>
-      val own = lanes.head.measure(scene)._1
-      val n = random / 2 / (lanes.head.scenes.size - 1)
-      val some = own.map(s => BeforeChange(s.change)) ++
-        Seq.fill(n)(RunningPast(source.nextInt(math.max(1, own.size))))
-      source.shuffle(some).take(n).map((i + 1) -> _)
-    }
-    val moments = source.shuffle(
-      (steps.map(s => BeforeChange(s.change)) ++
-        Moment.random(random - others.size, steps, source)).map(0 -> _) ++ others)
+    val batches = new Batches(lanes.head, source).all(statements)
+    println(s"\n## Kills\n\nseed $seed; ${batches.map(_.targets.size).sum} statements in " +
+      s"${batches.size} processes")
     val next = new AtomicInteger
     def work(lane: Torture): Seq[Kill] = {
       val numbers = Iterator.continually(next.getAndIncrement())
-        .takeWhile(i => i < moments.size && System.nanoTime() < deadline)
-      val done = numbers.map { i =>
-        val (scene, moment) = moments(i)
-        val kill = lane.kill(moment, new Random(seed + i), lane.scenes(scene))
-        kill.failure.foreach(f =>
-          println(s"FAILED: kill $i, ${kill.scene}, $moment, in ${kill.phase}: $f"))
-        if (i % 20 == 19) println(s"${i + 1} of ${moments.size} kills")
-        kill
+        .takeWhile(i => i < batches.size && System.nanoTime() < deadline)
+      val done = numbers.flatMap { i =>
+        // likely the one after the next, since the other lane takes one
+        val kills = lane.kill(batches(i), new Random(seed + i), batches.lift(i + lanes.size))
+        for (k <- kills; f <- k.failure)
+          println(s"FAILED: process $i, ${k.scene}, ${k.moment}, in ${k.phase}: $f")
+        println(s"${i + 1} of ${batches.size} processes killed, ${kills.size} statements")
+        kills
       }.toList
       lane.end()
       done
     }
     val working = lanes.map(lane => Future(blocking(work(lane)))(ExecutionContext.global))
     val kills = working.flatMap(Await.result(_, Duration.Inf))
-    if (kills.size < moments.size)
-      println(s"out of time after ${kills.size} of ${moments.size} kills")
     println(s"\n${Kill.table(kills)}\n")
     println(s"recoveries that were made to fail on the way: ${kills.map(_.recoveriesFailed).sum}")
-    println(
-      s"read with the extension before recovery: ${if (Torture.hasOverlay) "yes" else "not yet"}")
     kills.count(_.failure.isDefined)
   }
 }

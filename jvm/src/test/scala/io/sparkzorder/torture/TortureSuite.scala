@@ -10,22 +10,26 @@ import org.scalatest.tagobjects.Slow
 /** The short version of `make torture`: a few kills around the commit and while files are exchanged. */
 class TortureSuite extends AnyFunSuite {
 
-  test("killed by SIGKILL before some changes and at random moments: old rows or new rows", Slow) {
+  test("killed by SIGKILL before some changes and while running: old rows or new rows", Slow) {
     val base = Files.createTempDirectory("torture").toFile
     val session = TortureSession.start(base)
     val seed = System.currentTimeMillis()
     try {
-      val torture = new Torture(base, session, folders = 2, files = 3)
+      val torture = new Torture(base, session, new ChildClasses(base), folders = 2, files = 3)
       val random = new Random(seed)
-      val phases = torture.steps.groupBy(_.phase)
-      def pick(phase: String): Moment = {
-        val steps = phases(phase)
-        BeforeChange(steps(random.nextInt(steps.size)).change)
+      val scene = torture.scenes.head
+      val steps = torture.measure(hive = false)(scene.name)
+      val phases = steps.groupBy(_.phase)
+      def target(change: Int) = Target(scene, hive = false, Scene.Fresh, change)
+      def pick(phase: String): Target = {
+        val some = phases(phase)
+        target(some(random.nextInt(some.size)).change)
       }
-      val last = BeforeChange(torture.steps.last.change)
-      val moments = Seq(pick("write"), pick("commit"), pick("publish"), last) ++
-        Moment.random(1, torture.steps, random)
-      val kills = moments.zipWithIndex.map { case (m, i) => torture.kill(m, new Random(seed + i)) }
+      val stops =
+        Seq(pick("write"), pick("commit"), pick("publish"), target(steps.last.change))
+      val running = Seq.fill(2)(target(Moment.random(steps, random)))
+      val kills = torture.kill(Batch(stops, stops = true), random, None) ++
+        torture.kill(Batch(running, stops = false), random, None)
       torture.end()
       info(s"seed $seed\n${Kill.table(kills)}")
       assert(kills.flatMap(k => k.failure.map(f => s"$k: $f")) === Nil, s"seed $seed")

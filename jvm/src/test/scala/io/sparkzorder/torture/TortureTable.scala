@@ -37,6 +37,22 @@ private[torture] object TortureTable {
     to
   }
 
+  /** A copy as Spark's writer of tables in Hive's format would have named the files. */
+  def inHivesNames(from: File, to: File): File = {
+    copy(from, to)
+    visible(to).filter(_.endsWith(".parquet")).foreach { name =>
+      val file = new File(to, name).toPath
+      Files.move(file, file.resolveSibling(file.getFileName.toString.takeWhile(_ != '.')))
+    }
+    to
+  }
+
+  /** True for the table and what lies in it. */
+  def holds(table: File, path: Path): Boolean = {
+    val (inside, at) = (path.toUri.getPath, table.getAbsolutePath)
+    inside == at || inside.startsWith(s"$at/")
+  }
+
   private def isHidden(name: String) = name.startsWith("_") || name.startsWith(".")
 
   /** Data files that any engine sees, relative to the table. */

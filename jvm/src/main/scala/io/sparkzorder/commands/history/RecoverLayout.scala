@@ -5,7 +5,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{LongType, StringType, StructType}
 
 import io.sparkzorder.commands.{TableAction, TableState}
-import io.sparkzorder.log.{Publisher, Record}
+import io.sparkzorder.log.Record
+import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.table.Target
 
 /**

@@ -7,7 +7,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.commands.{TableAction, TableState}
-import io.sparkzorder.log.{Intents, Record, RetainedFiles, RunHistory, StateDirectory, Undo}
+import io.sparkzorder.log.{Intents, Record, StateDirectory, TableLog}
+import io.sparkzorder.log.publish.{RetainedFiles, Undo}
 import io.sparkzorder.table.Target
 
 /** SHOW LAYOUT HISTORY: the records of a table, the newest first. It changes nothing. */
@@ -35,16 +36,16 @@ case object ShowLayoutHistory extends TableAction {
   override def run(session: Session, target: Target): Seq[Row] = {
     val table = new TableState(session, target)
     table.check()
-    val history = RunHistory.read(table.state)
-    val rows = new HistoryRows(table.state, history)
-    history.records.reverse.map { case (number, record) => rows.of(number, record) }
+    val log = TableLog.read(table.state)
+    val rows = new HistoryRows(table.state, log)
+    log.records.reverse.map { case (number, record) => rows.of(number, record) }
   }
 }
 
 /** What the records, and the files beside them, tell about each run. */
-private[sparkzorder] final class HistoryRows(state: StateDirectory, history: RunHistory) {
+private[sparkzorder] final class HistoryRows(state: StateDirectory, log: TableLog) {
   private val noted = new Intents(state).runs()
-  private val nextToUndo = history.inForce.headOption.map(_._1)
+  private val nextToUndo = log.inForce.headOption.map(_._1)
 
   def of(number: Long, r: Record): Row = {
     val removed = r.changes.flatMap(_.replaced)
@@ -76,10 +77,10 @@ private[sparkzorder] final class HistoryRows(state: StateDirectory, history: Run
   private def statusOf(number: Long, r: Record): String =
     if (r.kind == Record.Abandon) "abandoned"
     else if (!r.exchangesFiles) "aborted"
-    else if (history.isAbandoned(r.run) && state.isDone(number)) "abandoned"
+    else if (log.isAbandoned(r.run) && state.isDone(number)) "abandoned"
     else if (!state.isDone(number)) "committed, not published"
     else if (state.hasConflict(number)) "conflict"
-    else if (history.isUndone(r.run)) "undone"
+    else if (log.isUndone(r.run)) "undone"
     else "published"
 
 }

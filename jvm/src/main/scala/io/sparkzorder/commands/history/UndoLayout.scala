@@ -15,7 +15,8 @@ import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{Committer, Publisher, Record, RunHistory, Undo, UndoClaim}
+import io.sparkzorder.log.{Record, TableLog}
+import io.sparkzorder.log.publish.{Committer, Publisher, Undo, UndoClaim}
 import io.sparkzorder.table.{DataFile, Target}
 import io.sparkzorder.table.stats.FooterReader
 
@@ -72,18 +73,18 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
 
   private def undo(retainMs: Long): Row = {
     table.rollForward()
-    val history = RunHistory.read(state)
+    val log = TableLog.read(state)
     val (number, undone) =
-      history.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
+      log.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
     obstacle(number, undone).foreach(refuse(undone, _))
     val folders = undone.changes.map(_.folder)
     val claim = new UndoClaim(state, undone.run, runId, user)
     try {
       def isComplete = new Undo(state, number, undone, Seq(runId)).obstacle.isEmpty
       if (!claim.take(folders, () => isComplete)) throw conflict(undone)
-      val record = recordOf(history, number, undone, retainMs)
+      val record = recordOf(log, number, undone, retainMs)
       val committed = new Committer(state, target.name)
-        .commit(record, () => recheck(number, undone), history.last)
+        .commit(record, () => recheck(number, undone), log.last)
       logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")
       new Publisher(state).publish(committed, record)
       IndexUpdate.recovered(session, state, Seq(record), target.format)
@@ -111,7 +112,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   }
 
   private def recordOf(
-      history: RunHistory,
+      log: TableLog,
       number: Long,
       undone: Record,
       retainMs: Long): Record = {
@@ -131,7 +132,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       runId,
       System.currentTimeMillis(),
       user,
-      history.inForce.tail.map(_._2.columns).find(_.nonEmpty).getOrElse(Nil),
+      log.columnsBelow.getOrElse(Nil),
       retainMs,
       undo.changes(rows),
       undone = Some(undone.run),
@@ -155,7 +156,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   /** Refuses the undo. If another undo of the same run was quicker, reports a conflict instead. */
   private def refuse(undone: Record, problem: String): Nothing =
     throw (
-      if (RunHistory.read(state).isUndone(undone.run)) conflict(undone)
+      if (TableLog.read(state).isUndone(undone.run)) conflict(undone)
       else ZOrderErrors.undoRefused(target.name, undone.run, problem)
     )
 
@@ -166,7 +167,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
    * Tests the records as they are now. If the records cannot be read, returns true, so that the
    * claimed files are not given back.
    */
-  private def holds(condition: RunHistory => Boolean): Boolean =
-    try condition(RunHistory.read(state))
+  private def holds(condition: TableLog => Boolean): Boolean =
+    try condition(TableLog.read(state))
     catch { case NonFatal(_) => true }
 }

@@ -9,7 +9,8 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.log.{Cleanup, Leftover, Leftovers}
+import io.sparkzorder.log.TableLog
+import io.sparkzorder.log.publish.{Cleanup, Leftover, Leftovers}
 import io.sparkzorder.table.Target
 
 /**
@@ -31,7 +32,7 @@ final case class VacuumLayout(hours: Option[Long], dryRun: Boolean) extends Tabl
     table.checkInPlace()
     val nowMs = System.currentTimeMillis()
     // publishing these runs retains files; such files are kept, however short the retention is
-    val unfinished = table.state.unfinished().map(_._2.run).toSet
+    val unfinished = TableLog.read(table.state).unfinished.map(_._2.run).toSet
     if (!dryRun && unfinished.nonEmpty) {
       table.exchanging(table.rollForward())
     }

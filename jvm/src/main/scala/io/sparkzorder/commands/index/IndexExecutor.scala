@@ -7,7 +7,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.commands.{OrderingColumns, Phases}
+import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.{
@@ -21,7 +21,7 @@ import io.sparkzorder.index.{
   LeafColumns,
   Relative
 }
-import io.sparkzorder.log.{RunHistory, StateDirectory}
+import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.table.{TableFiles, TableLister, Target, TargetChecks}
 
@@ -147,7 +147,7 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
 
   private def orderingColumns: Columns = {
     val texts =
-      try OrderingColumns.inForce(RunHistory.read(state))
+      try TableLog.read(state).columns
           .orElse(target.properties.get(Settings.Columns.propertyKey).map(DeclaredOrder.split))
           .getOrElse(Nil)
       catch { case NonFatal(_) => Nil }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import io.sparkzorder.commands.OrderingColumns
-import io.sparkzorder.log.RunHistory
+import io.sparkzorder.log.TableLog
 import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.table.{CatalogTarget, ListedTable, OrderingColumn}
@@ -32,7 +32,7 @@ private[sparkzorder] final case class ChosenColumns(
 private[sparkzorder] final class LayoutColumns(
     session: Session,
     table: ListedTable,
-    history: Option[RunHistory]) {
+    log: Option[TableLog]) {
   private val resolver = new OrderingColumns(table.name, session.sessionState.conf.resolver)
   private val parser = session.sessionState.sqlParser
 
@@ -60,8 +60,7 @@ private[sparkzorder] final class LayoutColumns(
   private def resolve(names: Seq[Seq[String]], schema: StructType): Seq[OrderingColumn] =
     resolver.resolve(names, schema, table.files.partitionSchema)
 
-  private def lastLayout: Seq[String] =
-    history.flatMap(OrderingColumns.inForce).getOrElse(Nil)
+  private def lastLayout: Seq[String] = log.flatMap(_.columns).getOrElse(Nil)
 
   private def declared: Seq[Seq[String]] = table.target match {
     case Some(CatalogTarget(t)) =>

@@ -8,8 +8,7 @@ import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
-import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.log.snapshot.CommittedFiles
+import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.table.{
   CatalogTarget,
   DataFormat,
@@ -48,7 +47,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
   private def own(target: Target): ListedTable = {
     val lister = new TableLister(session, target)
     val state = new StateDirectory(target.root(conf), conf)
-    val files = new CommittedFiles(state).over(lister.list())
+    val files = TableLog.files(state, lister.list(), whole = true)
     ListedTable(target.name, files, files.catalogSchema, Some(target), target.format)
   }
 

@@ -13,7 +13,8 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.commands.TargetAction
 import io.sparkzorder.errors.ZOrderException
-import io.sparkzorder.log.{RetainedFiles, RunHistory, StateDirectory}
+import io.sparkzorder.log.{StateDirectory, TableLog}
+import io.sparkzorder.log.publish.RetainedFiles
 import io.sparkzorder.report.ColumnLayout
 import io.sparkzorder.table.{ListedTable, OrderingColumn, Target}
 import io.sparkzorder.table.schema.TableSchema
@@ -93,11 +94,11 @@ final class ShowLayoutExecutor(session: Session, source: LayoutSource, names: Se
   private def rows(): Seq[Row] = {
     val table = new LayoutSources(session, conf).list(source)
     val state = table.target.map(t => new StateDirectory(t.root(conf), conf))
-    val history = state.map(RunHistory.read)
+    val log = state.map(TableLog.read)
     val schema = schemaOf(table)
-    val chosen = new LayoutColumns(session, table, history).choose(names, schema)
+    val chosen = new LayoutColumns(session, table, log).choose(names, schema)
     val files = read(table, chosen.columns, schema)
-    val retained = for { s <- state; h <- history } yield RetainedFiles.of(s, h)
+    val retained = for { s <- state; l <- log } yield RetainedFiles.of(s, l)
     val zone = session.sessionState.conf.sessionLocalTimeZone
     chosen.columns.zipWithIndex.map { case (column, i) =>
       val layout =

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, Hex}
 import org.apache.spark.sql.types._
 
-import io.sparkzorder.log.RetainedFiles
+import io.sparkzorder.log.publish.RetainedFiles
 import io.sparkzorder.report.{ColumnLayout, UnitReads}
 import io.sparkzorder.table.stats.FileRange
 

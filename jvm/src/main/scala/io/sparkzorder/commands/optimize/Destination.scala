@@ -6,8 +6,8 @@ import org.apache.spark.internal.Logging
 
 import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.log.{Checkpoints, Leftovers, Retention}
-import io.sparkzorder.log.snapshot.CommittedFiles
+import io.sparkzorder.log.TableLog
+import io.sparkzorder.log.publish.{Checkpoints, Leftovers, Retention}
 import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.table.stats.ScannedFile
 
@@ -98,7 +98,7 @@ private[optimize] final class DryRun(real: Destination, table: TableState) exten
   override def check(): Unit = real.check()
   override def recover(): Unit = ()
   override def committed(files: TableFiles, whole: Boolean): TableFiles =
-    new CommittedFiles(table.state).over(files, whole)
+    TableLog.files(table.state, files, whole)
   override def checkWhere(where: WhereClause, files: TableFiles): Unit =
     real.checkWhere(where, files)
   override def checkListed(files: TableFiles): Unit = real.checkListed(files)
@@ -119,10 +119,10 @@ private[optimize] final class Recovery(table: TableState, startMs: Long)
    * @return number of the last record that was published; 0 without any
    */
   def publish(): Long = {
-    val last = table.state.numbers().lastOption.getOrElse(0L)
-    if (table.state.unfinished().nonEmpty) table.exchanging(table.rollForward())
+    val log = TableLog.read(table.state)
+    if (log.unfinished.nonEmpty) table.exchanging(table.rollForward())
     else table.rollForward()
-    last
+    log.last
   }
 
   /** Deletes retained files whose time is over, and records that nothing needs any more. */

@@ -11,8 +11,8 @@ import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.table.TargetChecks
-import io.sparkzorder.util.RawFiles
+import io.sparkzorder.table.{DataFile, TargetChecks}
+import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /**
  * Asks, before anything is written, whether this user may change every directory that a run will
@@ -26,13 +26,22 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
   /**
    * For a run in place: the folders of the files that it replaces, and where its own state lies.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE, or
-   *   ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE,
+   *   ZORDER_DIRECTORY_STICKY, or ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
    */
-  def folders(replaced: Seq[Path]): Unit = if (replaced.nonEmpty) {
+  def replaced(files: Seq[DataFile]): Unit = if (files.nonEmpty) {
+    val folders = files.map(_.folder.path).distinct
     val state = new Path(root, StateDirectory.Name)
-    check((if (fs.exists(state)) state else root) +: replaced)
-    TargetChecks.checkNested(target, fs, root, replaced)
+    check((if (fs.exists(state)) state else root) +: folders)
+    new StickyDirectories(fs, user).foreign(files).headOption.foreach { case (file, owner) =>
+      throw ZOrderErrors.directorySticky(
+        target,
+        file.getParent.toString,
+        file.getName,
+        owner,
+        user)
+    }
+    TargetChecks.checkNested(target, fs, root, folders)
   }
 
   /**
@@ -61,12 +70,13 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
     }
   }
 
+  private def user: String = UserGroupInformation.getCurrentUser.getShortUserName
+
   private def nearest: Option[Path] =
     Iterator.iterate(root)(_.getParent).takeWhile(_ != null).find(fs.exists(_))
 
   private def check(directories: Seq[Path]): Unit =
-    directories.find(!isWritable(_)).foreach { d =>
-      val user = UserGroupInformation.getCurrentUser.getShortUserName
+    ManyFiles.map(directories)(d => d -> isWritable(d)).find(!_._2).foreach { case (d, _) =>
       throw ZOrderErrors.directoryNotWritable(target, d.toString, user)
     }
 

@@ -9,7 +9,8 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.commands.TableState
-import io.sparkzorder.log.{Cleanup, Intent, Intents, RunFolder}
+import io.sparkzorder.log.{Intent, Intents, RunFolder}
+import io.sparkzorder.log.publish.Cleanup
 import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles, Paths}

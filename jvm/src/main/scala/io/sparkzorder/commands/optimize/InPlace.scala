@@ -11,16 +11,8 @@ import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{
-  Added,
-  Committer,
-  FolderChange,
-  Publisher,
-  Record,
-  Replaced,
-  RunCost,
-  RunFolder
-}
+import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, RunCost, RunFolder}
+import io.sparkzorder.log.publish.{Committer, Publisher}
 import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.table.{FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.util.Paths
@@ -53,7 +45,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
 
   override def checkRoom(batches: Seq[ScannedFiles]): Unit = {
     val check = new DestinationCheck(name, state.fs, table.root)
-    check.folders(batches.flatMap(_.files.map(_.file.folder.path)).distinct)
+    check.replaced(batches.flatMap(_.files.map(_.file)))
     check.space(batches)
   }
 

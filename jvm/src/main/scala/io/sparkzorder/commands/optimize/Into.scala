@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.Path
 import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.table.{TableFiles, TargetChecks}
 import io.sparkzorder.util.Paths
 import io.sparkzorder.write.{IntoDirectory, IntoPlaces}
@@ -110,12 +110,15 @@ private[optimize] final class Into(
   private def requireUntouched(): Unit =
     // looks at the records of all folders: a folder whose files were all moved out for a moment was
     // not listed
-    table.state.numbers().filter(_ > lastPublished).map(table.state.read).find(_.exchangesFiles)
-      .foreach { r =>
-        throw ZOrderErrors.conflict(
-          table.target.name,
-          s"run ${r.run} exchanged files while they were being copied")
-      }
+    TableLog.read(table.state).after(lastPublished) match {
+      case Some(newer) => newer.map(_._2).find(_.exchangesFiles).foreach { r =>
+          conflict(s"run ${r.run} exchanged files while they were being copied")
+        }
+      case None => conflict("many runs exchanged files while they were being copied")
+    }
+
+  private def conflict(problem: String): Nothing =
+    throw ZOrderErrors.conflict(table.target.name, problem)
 
   override def abandon(cause: Throwable): Unit =
     if (runIds.nonEmpty) {

@@ -5,7 +5,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.commands.{OrderingColumns, Phases, TableState, WhereClause}
 import io.sparkzorder.conf.{PinnedSession, Settings}
-import io.sparkzorder.log.RunHistory
+import io.sparkzorder.log.TableLog
 import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.table.{CatalogTarget, OrderingColumn, TableFiles, Target}
 import io.sparkzorder.table.schema.TableSchema
@@ -78,7 +78,7 @@ private[optimize] object RewriteInputs {
   private def columnNames(table: TableState, names: Seq[Seq[String]]): Seq[Seq[String]] =
     if (names.nonEmpty) names
     else {
-      OrderingColumns.inForce(RunHistory.read(table.state))
+      TableLog.read(table.state).columns
         .map(_.map(table.user.sessionState.sqlParser.parseMultipartIdentifier))
         .orElse(declared(table.target))
         .getOrElse(Nil)

@@ -34,6 +34,15 @@ private[sparkzorder] final class ScannedFiles(
     new ScannedFiles(table.copy(folders = kept), files.filter(f => isKept(f.file.folder)))
   }
 
+  /** The files of each group of folders, in one pass over all files. */
+  def divided(groups: Seq[Seq[Folder]]): Seq[ScannedFiles] = {
+    val groupOf = groups.zipWithIndex.flatMap { case (g, i) => g.map(_ -> i) }.toMap
+    val own = files.groupBy(f => groupOf.getOrElse(f.file.folder, -1))
+    groups.zipWithIndex.map { case (g, i) =>
+      new ScannedFiles(table.copy(folders = g.toIndexedSeq), own.getOrElse(i, IndexedSeq.empty))
+    }
+  }
+
   /** Some of the files; the folders stay. */
   def onlyFiles(keep: ScannedFile => Boolean): ScannedFiles =
     new ScannedFiles(table, files.filter(keep))
@@ -71,6 +80,6 @@ private[optimize] object Batches {
       groups.last += folder
       sum += size
     }
-    groups.toSeq.filter(_.nonEmpty).map(g => chosen.onlyFolders(g.toSet))
+    chosen.divided(groups.toSeq.filter(_.nonEmpty).map(_.toSeq))
   }
 }

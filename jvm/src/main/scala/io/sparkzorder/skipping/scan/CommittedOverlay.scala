@@ -13,8 +13,7 @@ import org.apache.spark.sql.execution.datasources._
 
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.log.snapshot.{FolderListing, Overlay}
+import io.sparkzorder.log.{FolderListing, StateDirectory, TableLog}
 
 /**
  * Spark's own listing of a relation, changed to show the result of every committed run of OPTIMIZE.
@@ -153,7 +152,7 @@ private final class OverlaidListing(
 
   /** The listing with the runs of one table applied; None if the runs change nothing. */
   def over(state: StateDirectory): Option[Seq[PartitionDirectory]] = {
-    val changed = new Overlay(state).over(this)
+    val changed = TableLog.files(state, this)
     if (changed.isEmpty) None
     else {
       val kept = if (partitioned) {

@@ -1,7 +1,6 @@
 package io.sparkzorder.skipping.scan
 
-import io.sparkzorder.log.{CommitLogReader, StateDirectory}
-import io.sparkzorder.log.snapshot.FolderListing
+import io.sparkzorder.log.{FolderListing, StateDirectory, TableLog}
 
 /**
  * Remembers for a listing that Spark holds that it shows a table as the table's records leave it.
@@ -12,9 +11,8 @@ private[scan] object ExplainedListing {
 
   /** True if no run changes the listing. */
   def isKnown(held: HeldListing, state: StateDirectory): Boolean = {
-    val log = new CommitLogReader(state).read()
-    log.pending.isEmpty &&
-    (log.history.folders.isEmpty || held.isExplained(state.root, log.ids))
+    val log = TableLog.read(state)
+    log.isEmpty || (log.isSettled && held.isExplained(state.root, log.ids))
   }
 
   /**
@@ -23,13 +21,7 @@ private[scan] object ExplainedListing {
    * @param listing all files that `held` has
    */
   def mark(held: HeldListing, state: StateDirectory, listing: => FolderListing): Unit = {
-    val log = new CommitLogReader(state).read()
-    if (log.pending.isEmpty) {
-      val files = listing
-      val explains = log.history.folders.values.forall { folder =>
-        files.files(folder.path).forall(folder.explains)
-      }
-      if (explains) held.markExplained(state.root, log.ids)
-    }
+    val log = TableLog.read(state)
+    if (log.explains(listing)) held.markExplained(state.root, log.ids)
   }
 }

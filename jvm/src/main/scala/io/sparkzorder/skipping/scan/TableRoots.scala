@@ -8,8 +8,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.execution.datasources.{FileIndex, InMemoryFileIndex}
 
 import io.sparkzorder.conf.{RelationConf, Settings}
-import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.log.snapshot.StateSearch
+import io.sparkzorder.log.{StateDirectory, StateSearch}
 
 /**
  * Where the tables lie whose files a scan reads. A scan may name a table, its partitions, folders

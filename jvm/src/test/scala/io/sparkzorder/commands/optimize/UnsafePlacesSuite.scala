@@ -8,7 +8,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{CommonPathCapabilities, Path, RawLocalFileSystem}
 
 import io.sparkzorder.commands.FaultyTables
-import io.sparkzorder.log.{Publisher, StateDirectory}
+import io.sparkzorder.log.{StateDirectory, TableLog}
+import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.table.{ParquetFiles, PathTarget, TargetChecks}
 
 /** Places in which files are not what a plain listing makes of them. */
@@ -92,7 +93,7 @@ class UnsafePlacesSuite extends FaultyTables {
             FileUtils.moveDirectory(hidden, new File(zorder, "_commits"))
             val state = new StateDirectory(new Path(dir.toURI), new Configuration())
             // finished by the other one, a little later
-            val _ = state.unfinished()
+            val _ = TableLog.read(state).unfinished
           }(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY b INTO '$into'").collect())
         }
         assert(Option(into.list()).forall(_.isEmpty))

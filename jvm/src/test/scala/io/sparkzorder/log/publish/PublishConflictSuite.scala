@@ -1,10 +1,11 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import java.io.File
 
 import scala.util.Try
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log.StateDirectory
 
 /** Other programs change a folder between the commit of a run and the end of its publishing. */
 class PublishConflictSuite extends PublisherTestBase {

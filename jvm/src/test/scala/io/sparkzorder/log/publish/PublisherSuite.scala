@@ -1,4 +1,4 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import java.io.File
 import java.util.concurrent.{Callable, CountDownLatch, Executors}
@@ -6,6 +6,7 @@ import java.util.concurrent.{Callable, CountDownLatch, Executors}
 import scala.util.Try
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log.Record
 import io.sparkzorder.util.Paths
 
 /** Publishing a committed run, again after any interruption, and by several at once. */

@@ -1,6 +1,8 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import java.io.File
+
+import io.sparkzorder.log.{Record, StateTestBase}
 
 class CommitterSuite extends StateTestBase {
   private def one(name: String) = Map("" -> ((Seq(name), Seq(s"new-$name"))))

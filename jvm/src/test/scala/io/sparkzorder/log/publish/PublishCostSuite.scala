@@ -1,8 +1,9 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log.StateTestBase
 
 /** What publishing costs where each call to the file system takes a while. */
 class PublishCostSuite extends StateTestBase {

@@ -1,14 +1,15 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import java.io.FileNotFoundException
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import io.sparkzorder.log.{Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.util.ManyFiles
 
 /** Finds what runs left for a while only, and when its time has come; changes nothing. */
 final class Leftovers(state: StateDirectory, nowMs: Long) {
-  private lazy val history = RunHistory.read(state)
+  private lazy val history = TableLog.read(state)
 
   private lazy val notes: Seq[(FileStatus, Intent)] = new Intents(state).all()
 

@@ -1,8 +1,10 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import java.io.File
 
 import scala.util.Try
+
+import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, StateDirectory, StateTestBase}
 
 /** One committed run of two folders, and what everybody may see of it. */
 abstract class RunPublisherTestBase extends StateTestBase {

@@ -1,4 +1,4 @@
-package io.sparkzorder.log.snapshot
+package io.sparkzorder.log
 
 import java.io.File
 
@@ -8,7 +8,7 @@ import scala.util.{Random, Try}
 import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.FaultyFileSystem
-import io.sparkzorder.log.Publisher
+import io.sparkzorder.log.publish.Publisher
 
 /** The overlay without Spark: listings of every moment, laid over by readers of every later one. */
 class OverlaySuite extends OverlayTableBase {

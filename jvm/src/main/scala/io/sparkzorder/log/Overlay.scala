@@ -1,23 +1,10 @@
-package io.sparkzorder.log.snapshot
+package io.sparkzorder.log
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{
-  Added,
-  CommitLogReader,
-  FolderChange,
-  FolderHistory,
-  FolderOverlay,
-  KnownRecord,
-  PresentFiles,
-  Progress,
-  StateDirectory,
-  Step,
-  UnfinishedRun
-}
 import io.sparkzorder.table.TokenFile
 
 /** A listing of data files by folder, of any age. */
@@ -36,6 +23,12 @@ trait FolderListing {
   }
 }
 
+object FolderListing {
+
+  /** Files of some folders by name. */
+  type Files = Map[Path, Map[String, FileStatus]]
+}
+
 /**
  * What readers with the extension see: a listing with the committed runs of a table laid over it, so
  * that each run's old files count until its commit and its new files from then on, however far the
@@ -46,7 +39,7 @@ trait FolderListing {
  * several moments; if the records have changed by the end, all is done again. [[FolderOverlay]] has
  * the argument for one folder.
  */
-final class Overlay(state: StateDirectory) extends Logging {
+private[log] final class Overlay(state: StateDirectory) extends Logging {
   private val reader = new CommitLogReader(state)
 
   /**
@@ -56,7 +49,7 @@ final class Overlay(state: StateDirectory) extends Logging {
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
    *   not published, and its record cannot be read: what the table holds is not known then
    */
-  def over(listing: FolderListing): Overlay.Files = {
+  def over(listing: FolderListing): FolderListing.Files = {
     var tries = 0
     var result = attempt(listing)
     while (result.isEmpty) {
@@ -70,7 +63,7 @@ final class Overlay(state: StateDirectory) extends Logging {
   }
 
   /** None when the records changed meanwhile. */
-  private def attempt(listing: FolderListing): Option[Overlay.Files] = {
+  private def attempt(listing: FolderListing): Option[FolderListing.Files] = {
     val log = reader.read()
     val present = new PresentFiles(state)
     val open = underWay(log.pending, listing, present)
@@ -179,10 +172,7 @@ final class Overlay(state: StateDirectory) extends Logging {
   private def path(folder: String): Path = state.folder(folder)
 }
 
-object Overlay {
-
-  /** Files of some folders by name. */
-  type Files = Map[Path, Map[String, FileStatus]]
+private object Overlay {
 
   // each further one means that a run was committed or published in between
   private val MaxTries = 1000

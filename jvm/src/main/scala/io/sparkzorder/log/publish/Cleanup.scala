@@ -1,4 +1,4 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import scala.annotation.tailrec
 
@@ -7,6 +7,7 @@ import org.apache.hadoop.security.UserGroupInformation
 
 import org.apache.spark.internal.Logging
 
+import io.sparkzorder.log.{Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.util.{Directories, ManyFiles}
 
 /**
@@ -21,7 +22,7 @@ final class Cleanup(state: StateDirectory, user: String) extends Logging {
   def remove(leftover: Leftover): Boolean = leftover.kind match {
     case Leftover.Conflict => false
     case Leftover.Staged =>
-      val history = RunHistory.read(state)
+      val history = TableLog.read(state)
       val isDone = history.commitOf(leftover.run).exists(state.isDone)
       val isOurs = isDone || new DeadRuns(state, user).abort(leftover.run)
       isOurs && {
@@ -86,7 +87,7 @@ final class DeadRuns(state: StateDirectory, user: String) {
    */
   @tailrec
   def abort(run: String, by: Option[String] = None): Boolean = {
-    val history = RunHistory.read(state)
+    val history = TableLog.read(state)
     val next = history.last + 1
     if (history.commitOf(run).isDefined || by.exists(history.isAborted)) false
     else if (history.isAborted(run)) true

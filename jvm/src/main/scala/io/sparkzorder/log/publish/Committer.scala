@@ -1,8 +1,9 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.{Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.util.ManyFiles
 
 /** Commits a run: the exclusive appearance of the next numbered record. */
@@ -20,7 +21,7 @@ final class Committer(state: StateDirectory, target: String) extends Logging {
   def commit(record: Record, recheck: () => Unit, after: Long = 0L): Long = {
     val ours = inputs(record)
     def attempt(checkedTo: Long): Long = {
-      val newer = RunHistory.read(state).after(checkedTo).getOrElse(throw ZOrderErrors.conflict(
+      val newer = TableLog.read(state).after(checkedTo).getOrElse(throw ZOrderErrors.conflict(
         target,
         s"so many runs were committed since that the records after number $checkedTo are gone"))
       newer.foreach { case (_, other) => check(other, record.run, ours) }

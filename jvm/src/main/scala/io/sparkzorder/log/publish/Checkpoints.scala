@@ -1,4 +1,4 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import java.util.UUID
 import java.util.concurrent.TimeUnit
@@ -9,6 +9,16 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 
+import io.sparkzorder.log.{
+  Checkpoint,
+  CheckpointEntry,
+  CommitLog,
+  CommitLogReader,
+  Intents,
+  Record,
+  Runs,
+  StateDirectory
+}
 import io.sparkzorder.util.{ExclusiveFile, FileMove, ManyFiles}
 
 /**
@@ -76,7 +86,7 @@ final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
     val old = Seq("_retained", "_staged").flatMap(state.ofFormat1)
       .map(_.getPath.getName.stripPrefix("_"))
     val runs = new Intents(state).runs() ++ old
-    val newest = new RunHistory(all(log)).inForce.headOption.map(_._1)
+    val newest = new Runs(all(log)).inForce.headOption.map(_._1)
     e =>
       e.whole && (e.conflict || runs(e.record.run) || newest.contains(e.number) ||
         (e.record.kind == Record.Abort && e.record.createdMs + Checkpoints.AbortMs > nowMs))

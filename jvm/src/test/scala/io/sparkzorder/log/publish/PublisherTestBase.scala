@@ -1,6 +1,8 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import java.io.File
+
+import io.sparkzorder.log.{Record, StateDirectory, StateTestBase}
 
 /** A committed run of two folders, and what publishing must have made of it. */
 abstract class PublisherTestBase extends StateTestBase {

@@ -1,4 +1,4 @@
-package io.sparkzorder.log.snapshot
+package io.sparkzorder.log
 
 import java.io.File
 
@@ -7,7 +7,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.RandomInputs
-import io.sparkzorder.log.{PresentFiles, Publisher, Record, StateDirectory, StateTestBase}
+import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.util.Paths
 
 /** Tables with runs that are published in part, and what readers with the extension see of them. */

@@ -1,9 +1,10 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import scala.annotation.tailrec
 
 import org.apache.hadoop.fs.Path
 
+import io.sparkzorder.log.{Intent, Intents, RunFolder, StateDirectory}
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
 
 /**

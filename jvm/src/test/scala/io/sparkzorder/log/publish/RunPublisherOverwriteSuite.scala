@@ -1,4 +1,4 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import java.io.File
 

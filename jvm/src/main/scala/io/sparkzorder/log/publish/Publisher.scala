@@ -1,10 +1,20 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import scala.annotation.tailrec
 
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.log.{
+  FolderChange,
+  Intents,
+  Record,
+  RunFolder,
+  Stage,
+  StateDirectory,
+  TableLog,
+  UnfinishedRun
+}
 import io.sparkzorder.util.ManyFiles
 
 /** Publishes committed runs, or abandons them, folder by folder; see [[RunFolder]]. */
@@ -26,7 +36,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   def abandon(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
     ManyFiles.map(record.changes)(run.abandon)
-    RunHistory.read(state).records.foreach { case (n, r) =>
+    TableLog.read(state).records.foreach { case (n, r) =>
       if (r.kind == Record.Abandon && r.run == record.run) state.markDone(n, r.run)
     }
     run.end(Nil)
@@ -36,16 +46,17 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
    * Abandons what is committed and not finished, and tells which runs these were. A record says so
    * first: whoever recovers the table after a crash goes on with it.
    */
-  def abandonAll(user: String): Seq[Record] = state.unfinished().map { case (number, record) =>
-    requireFormat2(number, record)
-    declareAbandoned(record.run, user)
-    abandon(number, record)
-    record
-  }
+  def abandonAll(user: String): Seq[Record] =
+    TableLog.read(state).unfinished.map { case (number, record) =>
+      requireFormat2(number, record)
+      declareAbandoned(record.run, user)
+      abandon(number, record)
+      record
+    }
 
   @tailrec
   private def declareAbandoned(run: String, user: String): Unit = {
-    val history = RunHistory.read(state)
+    val history = TableLog.read(state)
     val next = history.last + 1
     if (!history.isAbandoned(run)) {
       if (!state.createRecord(next, Record.note(Record.Abandon, run, user))) {
@@ -55,16 +66,12 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   }
 
   private def requireFormat2(number: Long, record: Record): Unit =
-    if (record.version < 2) {
-      throw ZOrderErrors.stateUnreadable(
-        state.record(number).toString,
-        Publisher.unfinishedFormat1(record))
-    }
+    if (record.version < 2) throw UnfinishedRun.ofFormat1(state, number, record)
 
   /** Finishes what earlier runs committed and did not finish, and tells which these were. */
   def rollForward(): Seq[Record] = {
-    val open = state.unfinished()
-    lazy val history = RunHistory.read(state)
+    val open = TableLog.read(state).unfinished
+    lazy val history = TableLog.read(state)
     open.map { case (number, record) =>
       requireFormat2(number, record)
       if (history.isAbandoned(record.run)) abandon(number, record)
@@ -150,12 +157,4 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       }
     }
   }
-}
-
-private[sparkzorder] object Publisher {
-
-  /** The end of a sentence about a record of the first version of spark-zorder. */
-  def unfinishedFormat1(record: Record): String =
-    s"its run ${record.run} is committed in format ${record.version} and not published. Run RECOVER " +
-      "LAYOUT by the version of spark-zorder that wrote the record"
 }

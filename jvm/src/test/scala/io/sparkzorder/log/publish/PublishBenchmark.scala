@@ -1,4 +1,4 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import java.io.{File, PrintWriter}
 import java.nio.file.Files
@@ -11,6 +11,7 @@ import org.apache.hadoop.fs.{FileStatus, FSDataInputStream, Path}
 import org.scalatest.DoNotDiscover
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log.StateTestBase
 
 /** The test file system, which besides sees each look at the status of one file. */
 class CountingFileSystem extends FaultyFileSystem {

@@ -1,7 +1,8 @@
-package io.sparkzorder.log
+package io.sparkzorder.log.publish
 
 import org.apache.hadoop.fs.FileStatus
 
+import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, RunFolder, StateDirectory}
 import io.sparkzorder.util.ManyFiles
 
 /**
@@ -17,11 +18,13 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
 
   private val inputs: Map[(String, String), FileStatus] =
     ManyFiles.map(record.changes) { c =>
-      keepers.flatMap(k => byName(state.own(c.folder, k))).map { case (n, s) => (c.folder, n) -> s }
+      keepers.flatMap(k => state.byName(state.own(c.folder, k))).map { case (n, s) =>
+        (c.folder, n) -> s
+      }
     }.flatten.toMap
 
   private val table: Map[String, Map[String, FileStatus]] =
-    ManyFiles.map(record.changes)(c => c.folder -> byName(state.folder(c.folder)).toMap).toMap
+    ManyFiles.map(record.changes)(c => c.folder -> state.byName(state.folder(c.folder))).toMap
 
   /** Why the run cannot be undone, as the end of a sentence; None when it can. */
   def obstacle: Option[String] =
@@ -99,9 +102,6 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
           Added(r.retained, r.name, r.length, rows((c.folder, r.retained)), r.modified)
         })
     }
-
-  private def byName(directory: org.apache.hadoop.fs.Path): Seq[(String, FileStatus)] =
-    state.files(directory).filter(_.isFile).map(s => s.getPath.getName -> s)
 }
 
 object Undo {

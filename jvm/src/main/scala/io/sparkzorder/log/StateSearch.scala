@@ -1,4 +1,4 @@
-package io.sparkzorder.log.snapshot
+package io.sparkzorder.log
 
 import java.io.FileNotFoundException
 
@@ -8,7 +8,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, ParentNotDirectoryException, Path}
 import org.apache.hadoop.security.AccessControlException
 
-import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /** Finds the state that a read of some directories has to look at. */

@@ -1,4 +1,4 @@
-package io.sparkzorder.log.snapshot
+package io.sparkzorder.log
 
 import java.io.File
 
@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.Path
 
-import io.sparkzorder.log.{Added, FolderChange, Publisher, Record, Replaced, UndoClaim}
+import io.sparkzorder.log.publish.{Publisher, UndoClaim}
 
 /** Which records a reader takes into account: old, undone, unreadable, of another table. */
 class OverlayRecordsSuite extends OverlayTableBase {

@@ -1,0 +1,162 @@
+package io.sparkzorder.log
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.catalyst.InternalRow
+
+import io.sparkzorder.table.{DataFile, Folder, TableFiles}
+
+/**
+ * What the records of a table tell, at the moment when they were read. Whoever asks which runs count,
+ * or which files a folder holds, asks here: writers, readers, reports and the index alike.
+ *
+ * A run that exchanges files has a numbered record. Its new files count from the moment when the record
+ * appears, also while they still have hidden names. The record says nothing any more when a later one
+ * undoes or abandons the run.
+ */
+final class TableLog private (state: StateDirectory, seen: CommitLog) {
+  private def numbered(entries: Seq[CheckpointEntry]) = entries.map(e => e.number -> e.record)
+  private lazy val (whole, reduced) =
+    seen.checkpoint.toSeq.flatMap(_.content.records).partition(_.whole)
+
+  // a reader passes over a finished record that cannot be read, and nobody else
+  private def recordOf(o: OpenRecord): (Long, Record) =
+    o.known.number -> Option(o.known.record).getOrElse(state.read(o.known.number))
+
+  /** The records whose files are there, with their numbers, ascending. */
+  lazy val records: Seq[(Long, Record)] = numbered(whole) ++ seen.open.map(recordOf)
+
+  /** With what older ones still tell: added files that no later run has replaced. */
+  lazy val all: Seq[(Long, Record)] =
+    if (reduced.isEmpty) records else (records ++ numbered(reduced)).sortBy(_._1)
+
+  private lazy val runs = new Runs(all)
+
+  /** Number of the newest record, 0 when there is none. */
+  def last: Long = seen.last
+
+  /** All records after a number; None when some of them are not there any more. */
+  def after(number: Long): Option[Seq[(Long, Record)]] = {
+    val newer = records.filter(_._1 > number)
+    if (newer.map(_._1) == (number + 1 to math.max(number, last))) Some(newer) else None
+  }
+
+  // --- runs ---
+
+  /** The OPTIMIZE runs that were not undone, newest first: the first one made the last layout. */
+  def inForce: Seq[(Long, Record)] = runs.inForce
+
+  /** Columns of the layout in force: that of the last OPTIMIZE with columns that was not undone. */
+  def columns: Option[Seq[String]] = Runs.columns(inForce)
+
+  /** The same after an undo of the last run. */
+  def columnsBelow: Option[Seq[String]] = Runs.columns(inForce.drop(1))
+
+  /** The runs that are committed and not published everywhere. */
+  lazy val unfinished: Seq[(Long, Record)] =
+    seen.open.filterNot(_.isDone).map(recordOf).filter(_._2.exchangesFiles)
+
+  /** Number of the record by which a run changes the table, if it has committed. */
+  def commitOf(run: String): Option[Long] = runs.commitOf(run)
+
+  def isUndone(run: String): Boolean = runs.isUndone(run)
+
+  /** True for a run that was put back to its inputs, or will be. */
+  def isAbandoned(run: String): Boolean = runs.isAbandoned(run)
+
+  /** True when the run must not commit any more. */
+  def isAborted(run: String): Boolean =
+    records.exists { case (_, r) => r.kind == Record.Abort && r.run == run }
+
+  // --- files ---
+
+  /** True when no record says anything of a file. */
+  private[sparkzorder] def isEmpty: Boolean = isSettled && seen.history.folders.isEmpty
+
+  /** True when every run is published, without a conflict. */
+  private[sparkzorder] def isSettled: Boolean = seen.isSettled
+
+  /** True when a listing shows the files of the log; looks at nothing on disk. */
+  private[sparkzorder] def explains(listing: => FolderListing): Boolean = isSettled && {
+    val files = listing
+    seen.history.folders.values.forall(f => files.files(f.path).forall(f.explains))
+  }
+
+  /** By these a log is known again: two with equal ones say the same. */
+  private[sparkzorder] def ids: LogFiles = seen.ids
+}
+
+object TableLog {
+
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE */
+  def read(state: StateDirectory): TableLog =
+    new TableLog(state, new CommitLogReader(state).read())
+
+  /**
+   * What the folders of a listing hold, where that is not what was listed; by the final names of the
+   * files, as a file that is still hidden lies elsewhere. The listing may be of any age. It is made
+   * before the records are read, and they are read here.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
+   *   not published, and its record cannot be read: what the table holds is not known then
+   */
+  def files(state: StateDirectory, listing: FolderListing): FolderListing.Files =
+    new Overlay(state).over(listing)
+
+  /**
+   * A listing of a table as the records have it: replaced files out, new ones in, wherever they are.
+   *
+   * @param whole false when only the folders of `listed` were listed
+   */
+  def files(state: StateDirectory, listed: TableFiles, whole: Boolean): TableFiles = {
+    val folders = listed.folders.map(f => f.path -> f).toMap
+    val byFolder = listed.files.groupBy(_.folder.path)
+      .map { case (folder, own) => folder -> own.map(f => f.path.getName -> f.status).toMap }
+    val changed = files(
+      state,
+      new FolderListing {
+        override def files(folder: Path) =
+          if (whole || folders.contains(folder)) Some(byFolder.getOrElse(folder, Map.empty))
+          else None
+      })
+    if (changed.isEmpty) listed
+    else {
+      // a folder whose files are all hidden is no folder to Spark
+      def known(path: Path) = folders.getOrElse(path, new Folder(path, InternalRow.empty))
+      val others = listed.files.filterNot(f => changed.contains(f.folder.path))
+      val now = changed.toSeq.sortBy(_._1.toString).flatMap { case (path, own) =>
+        val folder = known(path)
+        own.toSeq.sortBy(_._1).map { case (_, s) => DataFile(folder, s) }
+      }
+      listed.copy(
+        folders = listed.folders ++
+          now.map(_.folder).distinct.filterNot(f => folders.contains(f.path)),
+        files = others ++ now)
+    }
+  }
+}
+
+/** Which runs count among some records, ascending by their numbers. */
+private[log] final class Runs(all: Seq[(Long, Record)]) {
+  private val undone: Set[String] = all.flatMap(_._2.undone).toSet
+  private val abandoned: Set[String] =
+    all.collect { case (_, r) if r.kind == Record.Abandon => r.run }.toSet
+
+  def isUndone(run: String): Boolean = undone(run)
+  def isAbandoned(run: String): Boolean = abandoned(run)
+
+  /** The OPTIMIZE runs that are neither undone nor abandoned, newest first. */
+  def inForce: Seq[(Long, Record)] = all.reverse.filter { case (_, r) =>
+    r.kind == Record.Optimize && !undone(r.run) && !abandoned(r.run)
+  }
+
+  def commitOf(run: String): Option[Long] =
+    all.collectFirst { case (n, r) if r.exchangesFiles && r.run == run => n }
+}
+
+private[log] object Runs {
+
+  /** Columns of the first run that has some: one without keeps the layout that it finds. */
+  def columns(newestFirst: Seq[(Long, Record)]): Option[Seq[String]] =
+    newestFirst.map(_._2.columns).find(_.nonEmpty)
+}
