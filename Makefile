@@ -64,7 +64,7 @@ TPC_ROWS := spark35 spark40 spark41 spark42
 TPC_SCALE := 0.1
 
 # what `make torture` does; a seed of its own for each run
-KILLS := 200
+KILLS := 1000
 PAIRS := 100000
 SEED := $(shell date +%s)
 
@@ -123,7 +123,7 @@ bench-tpcds: setup ## all queries of TPC-DS and TPC-H beside date partitions (SC
 
 .PHONY: bench-publish
 bench-publish: $(environment) ## what publishing up to 100,000 files in 10,000 folders takes (15 minutes)
-	build/sbt 'spark41/Test/runMain io.sparkzorder.log.PublishBenchmark $(CURDIR)/target/publish.md'
+	build/sbt 'spark41/Test/runMain io.sparkzorder.log.publish.PublishBenchmark $(CURDIR)/target/publish.md'
 
 .PHONY: bench-quality
 bench-quality: $(environment) ## how near layouts are to the best that min/max allow, on full sizes
@@ -204,11 +204,11 @@ test-fs: $(environment) ## OPTIMIZE on HDFS, INTO on S3, both in the test's own 
 	build/sbt fsTest/test
 
 .PHONY: torture
-torture: torture-kills torture-interleavings torture-skipping ## all three below (two hours; KILLS=200 SEED= PAIRS=)
+torture: torture-kills torture-interleavings torture-skipping ## all three below (two hours; KILLS=1000 SEED= PAIRS=)
 
 .PHONY: torture-kills
-torture-kills: $(environment) ## kill OPTIMIZE before every change on disk and at random moments (half an hour)
-	build/sbt 'spark41/Test/runMain io.sparkzorder.torture.TortureBenchmark $(KILLS) $(SEED) 30 kills'
+torture-kills: $(environment) ## kill statements before every change on disk and while they run (an hour)
+	build/sbt 'spark41/Test/runMain io.sparkzorder.torture.TortureBenchmark $(KILLS) $(SEED) 120 kills'
 
 .PHONY: torture-interleavings
 torture-interleavings: $(environment) ## explore every interleaving of larger scenarios (20 minutes)

@@ -34,14 +34,14 @@ private[torture] object Scene {
   /** A run died at a rename of its publishing, counted from 0. */
   final case class Half(renames: Int) extends State
 
-  private val halves = (0 until 30).map(Half)
+  private val halves = (0 until 20 by 2).map(Half)
 
   def all(bytes: Long): Seq[Scene] = Seq(
     Scene("OPTIMIZE", TortureSession.optimize(_, "a, b", bytes), Seq(Fresh)),
     Scene("RECOVER", t => s"RECOVER LAYOUT $t", halves),
     Scene("RECOVER ABANDON", t => s"RECOVER LAYOUT $t ABANDON", halves),
     Scene("UNDO", t => s"UNDO LAYOUT $t", Seq(Optimized)),
-    Scene("VACUUM", t => s"VACUUM LAYOUT $t RETAIN 0 HOURS", Seq.fill(30)(Optimized) ++ halves))
+    Scene("VACUUM", t => s"VACUUM LAYOUT $t RETAIN 0 HOURS", Seq.fill(10)(Optimized) ++ halves))
 
   /** Brings a fresh table to a state. */
   def prepare(session: SparkSession, table: File, bytes: Long, state: State): Unit = state match {

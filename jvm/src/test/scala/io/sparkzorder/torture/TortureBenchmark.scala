@@ -2,8 +2,10 @@ package io.sparkzorder.torture
 
 import java.io.File
 import java.nio.file.Files
+import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 
+import scala.collection.JavaConverters._
 import scala.concurrent.{blocking, Await, ExecutionContext, Future}
 import scala.concurrent.duration.Duration
 import scala.util.Random
@@ -72,6 +74,7 @@ object TortureBenchmark {
     println(s"\n## Kills\n\nseed $seed; ${batches.map(_.targets.size).sum} statements in " +
       s"${batches.size} processes")
     val next = new AtomicInteger
+    val sofar = new ConcurrentLinkedQueue[Kill]
     def work(lane: Torture): Seq[Kill] = {
       val numbers = Iterator.continually(next.getAndIncrement())
         .takeWhile(i => i < batches.size && System.nanoTime() < deadline)
@@ -80,7 +83,10 @@ object TortureBenchmark {
         val kills = lane.kill(batches(i), new Random(seed + i), batches.lift(i + lanes.size))
         for (k <- kills; f <- k.failure)
           println(s"FAILED: process $i, ${k.scene}, ${k.moment}, in ${k.phase}: $f")
-        println(s"${i + 1} of ${batches.size} processes killed, ${kills.size} statements")
+        kills.foreach(sofar.add)
+        println(s"process ${i + 1} of ${batches.size} killed, ${sofar.size} statements so far")
+        // a run of hours can be read before its end
+        if (i % 10 == 9) println(s"\n${Kill.table(sofar.asScala.toSeq)}\n")
         kills
       }.toList
       lane.end()
