@@ -1,5 +1,7 @@
 package io.sparkzorder.commands.optimize
 
+import java.io.FileNotFoundException
+import java.nio.file.NoSuchFileException
 import java.util.UUID
 
 import scala.util.control.NonFatal
@@ -9,6 +11,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.commands.TableState
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Intent, Intents, RunFolder}
 import io.sparkzorder.log.publish.Cleanup
 import io.sparkzorder.table.{DataFile, TableFiles}
@@ -53,8 +56,18 @@ private[optimize] final class HiddenFiles(
    * Makes the written files ready for the commit: they get the protection that the inputs of their
    * folder have in common, each folder gets a token, and the directories are opened to those who may
    * enter their folders, since readers look there from the commit on.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_CONFLICT when a file is gone: another program
+   *   has removed an input, or taken the run for a dead one
    */
-  def complete(written: Seq[ScannedFile]): Unit = {
+  def complete(written: Seq[ScannedFile]): Unit =
+    try makeReady(written)
+    catch {
+      case e @ (_: FileNotFoundException | _: NoSuchFileException) =>
+        throw ZOrderErrors.conflict(table.target.name, s"a file is gone: ${e.getMessage}")
+    }
+
+  private def makeReady(written: Seq[ScannedFile]): Unit = {
     val model = written.headOption.map(_.file).getOrElse(inputs.files.head)
     val bytes =
       EmptyDataFile.bytes(model.path, token(folders.head), table.target.format, table.conf)

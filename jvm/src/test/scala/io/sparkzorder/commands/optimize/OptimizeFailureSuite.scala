@@ -73,6 +73,19 @@ class OptimizeFailureSuite extends FaultyTables {
     }
   }
 
+  test("an input that is gone while the new files are made ready is a conflict") {
+    withTableDir { dir =>
+      write(shuffled(400, 4), dir)
+      val victim = new File(dir, dataFiles(dir).head.name)
+      meanwhile((o, path) => o == "create" && path.getName == "_canary")(
+        Files.delete(victim.toPath)) {
+        fails("ZORDER_CONFLICT", victim.getName)(sql(statement(dir)))
+      }
+      assert(!victim.exists)
+      checkState(dir)
+    }
+  }
+
   test("INTO is emptied again after a failure") {
     withTempDir { base =>
       val dir = new File(base, "table")
