@@ -123,15 +123,15 @@ class HdfsOptimizeSuite extends HdfsTestBase {
     }
   }
 
-  /** Runs statements at once, which meet when they list their inputs for the second time. */
-  private def atOnce(dir: Path, statements: Seq[String]): Seq[Try[Any]] = {
+  /** Runs statements at once, which meet when their files are ready, before they look at the inputs. */
+  private def atOnce(statements: Seq[String]): Seq[Try[Any]] = {
     val barrier = new CyclicBarrier(statements.size)
-    val listings = ThreadLocal.withInitial[Int](() => 0)
+    val trials = ThreadLocal.withInitial[Int](() => 0)
     val results = Array.fill[Try[Any]](statements.size)(Failure(new Exception("did not run")))
     FaultyFileSystem.withHook { (operation, path) =>
-      if (operation == "list" && path.toUri.getPath == dir.toUri.getPath) {
-        listings.set(listings.get + 1)
-        if (listings.get == 2) barrier.await(60, TimeUnit.SECONDS)
+      if (operation == "rename" && path.getName.endsWith("_trial")) {
+        trials.set(trials.get + 1)
+        if (trials.get == 1) barrier.await(180, TimeUnit.SECONDS)
       }
     } {
       val threads = statements.zipWithIndex.map { case (text, i) =>
@@ -151,7 +151,7 @@ class HdfsOptimizeSuite extends HdfsTestBase {
     for (round <- 0 until 3) withHdfsTable { dir =>
       writePartitioned(dir)
       val rows = bag(readFrom(dir))
-      val (won, lost) = atOnce(dir, Seq("a", "b").map(c => s"OPTIMIZE '$dir' ZORDER BY ($c)"))
+      val (won, lost) = atOnce(Seq("a", "b").map(c => s"OPTIMIZE '$dir' ZORDER BY ($c)"))
         .partition(_.isSuccess)
       assert(won.size === 1, s"round $round: $won $lost")
       assert(lost.map(l => condition(l.failed.get)) === Seq("ZORDER_CONFLICT"))
@@ -162,7 +162,7 @@ class HdfsOptimizeSuite extends HdfsTestBase {
       writePartitioned(dir)
       val rows = bag(readFrom(dir))
       val results =
-        atOnce(dir, Seq(0, 1).map(p => s"OPTIMIZE '$dir' WHERE p = $p ZORDER BY (a)"))
+        atOnce(Seq(0, 1).map(p => s"OPTIMIZE '$dir' WHERE p = $p ZORDER BY (a)"))
       results.foreach(r => assert(r.isSuccess, r))
       assert(bag(readFrom(dir)) === rows)
       assert(statuses(dir).contains("_zorder/_commits/_2_done"))

@@ -89,6 +89,19 @@ class HdfsPermissionsSuite extends HdfsTestBase {
     }
   }
 
+  test("files of somebody else in a partition with the sticky bit") {
+    withHdfsTable { dir =>
+      writePartitioned(dir)
+      give(new Path(dir, "p=1"), "bob", "sales", "1777")
+      refused(dir) {
+        fails("ZORDER_DIRECTORY_STICKY", "p=1", "bob", "alice")(
+          sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)").collect())
+      }
+      assert(statuses(dir).keys.forall(!_.startsWith("_zorder")))
+      optimized(dir, "WHERE p <> 1 ZORDER BY (a, b)")
+    }
+  }
+
   test("a file that may not be read") {
     withHdfsTable { dir =>
       writeTo(dir, shuffled(300, 3))

@@ -1,6 +1,6 @@
 package io.sparkzorder.filesystems
 
-import org.apache.hadoop.fs.{LocatedFileStatus, Path, PathFilter, RemoteIterator}
+import org.apache.hadoop.fs.{FileStatus, LocatedFileStatus, Path, PathFilter, RemoteIterator}
 import org.apache.hadoop.hdfs.DistributedFileSystem
 
 import io.sparkzorder.FaultyFileSystem
@@ -18,5 +18,11 @@ class HookedHdfs extends DistributedFileSystem {
       filter: PathFilter): RemoteIterator[LocatedFileStatus] = {
     FaultyFileSystem.before("list", path)
     super.listLocatedStatus(path, filter)
+  }
+
+  // the way in which a run lists its folders again
+  override def listStatus(path: Path): Array[FileStatus] = {
+    FaultyFileSystem.before("list", path)
+    super.listStatus(path)
   }
 }

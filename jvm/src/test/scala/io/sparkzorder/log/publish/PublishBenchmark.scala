@@ -15,6 +15,8 @@ import io.sparkzorder.log.StateTestBase
 
 /** The test file system, which besides sees each look at the status of one file. */
 class CountingFileSystem extends FaultyFileSystem {
+  override protected def hasOwners: Boolean = false
+
   // Hadoop's local file system looks at each file that it lists
   private val inside = ThreadLocal.withInitial[java.lang.Boolean](() => false)
 
@@ -132,19 +134,22 @@ private object PublishCost {
 /**
  * What publishing a run takes, by the number of files that it replaces and of their folders: on local
  * disk, and where each call to the file system takes 5 ms. The new files are a tenth. Prints a table;
- * `make bench-publish` runs it. Arguments: a file for the table, and the largest number of files.
+ * `make bench-publish` runs it. Arguments: a file for the table, the largest and the smallest number of
+ * files, and `file` for local disk alone.
  */
 object PublishBenchmark {
   def main(args: Array[String]): Unit = {
     val most = args.lift(1).fold(100000)(_.toInt)
+    val least = args.lift(2).fold(0)(_.toInt)
+    val places = Seq("file" -> 0L, "faulty" -> 0L, "faulty" -> 5L)
     val sizes = for {
-      files <- Seq(1000, 10000, 100000) if files <= most
+      files <- Seq(1000, 10000, 100000) if files >= least && files <= most
       folders <- Seq(1, 1000, 10000) if folders <= files
     } yield (files, folders)
     val table = new PublishedTable
     table.measure("file", 0L, 1000, 10)
     val rows = for {
-      (scheme, pauseMs) <- Seq("file" -> 0L, "faulty" -> 0L, "faulty" -> 5L)
+      (scheme, pauseMs) <- places if args.lift(3).forall(_ == scheme)
       (files, folders) <- sizes
     } yield {
       val cost = table.measure(scheme, pauseMs, files, folders)
