@@ -43,6 +43,17 @@ final case class AlterSortBy(order: Option[DeclaredOrder]) extends TableAction {
     Nil
   }
 
+  /** Removes what `saveAsTable` has kept of a writer's options. */
+  private def removeOptions(session: Session, table: CatalogTable): Unit = {
+    val catalog = session.sessionState.catalog
+    val now = catalog.getTableMetadata(table.identifier)
+    val kept = now.storage.properties.filterNot { case (key, _) => isDeclaration(key) }
+    catalog.alterTable(now.copy(storage = now.storage.copy(properties = kept)))
+  }
+
+  private def isDeclaration(key: String): Boolean =
+    DeclaredOrder.propertyKeys.exists(_.equalsIgnoreCase(key))
+
   private def alter(session: Session, table: CatalogTable): Unit = {
     val columns = order.map { o =>
       new SortByCheck(session.sessionState.conf.resolver).check(table, o, table.dataSchema)
@@ -64,5 +75,6 @@ final case class AlterSortBy(order: Option[DeclaredOrder]) extends TableAction {
       AlterTableUnsetPropertiesCommand(table.identifier, old, ifExists = true, isView = false)
         .run(session)
     }
+    if (table.storage.properties.keys.exists(isDeclaration)) removeOptions(session, table)
   }
 }

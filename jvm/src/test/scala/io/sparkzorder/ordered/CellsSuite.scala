@@ -3,6 +3,8 @@ package io.sparkzorder.ordered
 import java.io.File
 import java.nio.file.Files
 
+import org.apache.spark.sql.Row
+
 /** Writes that are dealt to the cells of the grid that OPTIMIZE has left. */
 class CellsSuite extends DealtTables {
   test("an insert is dealt to the cells: sizes, overlap, rows, and the plan says so") {
@@ -30,6 +32,29 @@ class CellsSuite extends DealtTables {
       assert(spark.table("t").count() === 300000)
       assert(bag(spark.table("t").where("v < 50")) === bag(
         Seq(1, 2, 3, 3, 3).map(points(50, _)).reduce(_ union _)))
+    }
+  }
+
+  test("OPTIMIZE takes well dealt inserts as runs, and merges them when the excess asks for it") {
+    withTable("t") {
+      create()
+      insert(60000, 1)
+      sql("OPTIMIZE t")
+      def run(): Row = sql("OPTIMIZE t").head()
+      def removed(row: Row): Long = row.getAs[Row]("metrics").getAs[Long]("numFilesRemoved")
+      val dealt = insert(60000, 2)
+      val first = run()
+      assert(removed(first) === 0)
+      assert(first.getAs[String]("reason").contains(
+        s"${dealt.size} of them as their writers have laid them out"))
+      assert(dealt.forall(_.exists))
+      // a run, an insert of the same size and a plain insert
+      inConf("spark.zorder.write" -> "none")(insert(60000, 3))
+      assert(removed(run()) > 0)
+      (4 to 8).foreach(insert(60000, _))
+      assert(removed(run()) > 0)
+      assert(excess(filesBelow(directory("t")).toSet) < 2.1)
+      assert(spark.table("t").count() === 480000)
     }
   }
 

@@ -74,6 +74,17 @@ class SortByStatementSuite extends DeclaredTables {
     }
   }
 
+  test("ALTER TABLE takes back what saveAsTable has kept of the writer's options") {
+    withTable("t") {
+      rows.write.option("zorder.columns", "a").option("compression", "zstd").saveAsTable("t")
+      assert(DeclaredOrder.of(metadata("t")).isDefined)
+      sql("ALTER TABLE t SORT BY ()")
+      assert(DeclaredOrder.of(metadata("t")) === None)
+      assert(metadata("t").storage.properties.get("compression") === Some("zstd"))
+      assert(spark.table("t").count() === 500)
+    }
+  }
+
   test("SHOW CREATE TABLE, DESCRIBE EXTENDED and SHOW LAYOUT tell the declared order") {
     withTable("t", "u") {
       sql("CREATE TABLE t (a INT, b INT, c INT) USING parquet SORT BY ZORDER (a, b)")

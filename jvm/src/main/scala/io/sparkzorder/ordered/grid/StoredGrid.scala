@@ -6,7 +6,7 @@ import io.sparkzorder.cluster.FolderGrid
  * The grid that OPTIMIZE leaves for the writes that follow.
  *
  * @param columns names of the ordering columns
- * @param types of the ordering columns, as SQL writes them
+ * @param types of the ordering columns, as JSON
  * @param folders grid of each folder, by its path below the table
  * @param pooled the grid of a folder that is not among `folders`, from all rows together
  * @param shuffleRatio bytes of a row in the shuffle for each byte in the data files
