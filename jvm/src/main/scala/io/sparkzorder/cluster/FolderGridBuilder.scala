@@ -9,13 +9,15 @@ import io.sparkzorder.ordering.ColumnRanks
  *
  * @param files wanted
  * @param firstFile number of the folder's first file
+ * @param goal the queries for which the cuts should be good
  */
 private[sparkzorder] final class FolderGridBuilder(
     types: Seq[DataType],
     sample: FolderSample,
     rows: Long,
     files: Int,
-    firstFile: Int) {
+    firstFile: Int,
+    goal: CutGoal = CutGoal.even) {
   def build(): FolderGrid = if (sample.rows == 0) oneFile else byCuts
 
   private def oneFile: FolderGrid = {
@@ -31,7 +33,7 @@ private[sparkzorder] final class FolderGridBuilder(
   }
 
   private def byCuts: FolderGrid = {
-    val cuts = new KdCuts(sample.ranked, sample.sizes.of(sample.ranked), files).build()
+    val cuts = new KdCuts(sample.ranked, sample.sizes.of(sample.ranked), files, goal).build()
     val columns = types.indices.map { c =>
       new BoundedColumn(sample.ranked(c), cuts.nodes.filter(_.column == c).map(_.rank), files)
     }

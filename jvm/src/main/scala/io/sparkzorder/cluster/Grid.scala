@@ -72,19 +72,21 @@ object Grid {
    * @param rows rows of each folder
    * @param targetRows rows of a file in each folder
    * @param samples sample of each folder; an empty sample puts its folder into one file
+   * @param goal the queries for which the cuts should be good
    */
   def build(
       columns: Seq[(String, DataType)],
       rows: IndexedSeq[Long],
       targetRows: IndexedSeq[Double],
-      samples: IndexedSeq[FolderSample]): Grid = {
+      samples: IndexedSeq[FolderSample],
+      goal: CutGoal = CutGoal.even): Grid = {
     var next = 0
     val folders = rows.indices.map { f =>
       if (rows(f) == 0) None
       else {
         val files = filesFor(rows(f), targetRows(f))
         val grid =
-          new FolderGridBuilder(columns.map(_._2), samples(f), rows(f), files, next).build()
+          new FolderGridBuilder(columns.map(_._2), samples(f), rows(f), files, next, goal).build()
         next += grid.files
         Some(grid)
       }

@@ -14,14 +14,20 @@ import scala.collection.mutable.ArrayBuffer
  * the side. The sum does not depend on where the cut lies, which is why a small sample is enough. A
  * cut never separates equal values.
  *
+ * If there are more point queries on some columns than on others, the width of a side counts as
+ * often as the goal says. If the goal has recorded queries, the cut of a cell is the cut by which
+ * they skip the most rows ([[QueryCuts]]).
+ *
  * @param columns the sample; all of the same number of rows, at least one
  * @param sizes sizes of the sampled rows, in any unit
  * @param files number of files wanted, at least 1
+ * @param goal the queries for which the cuts should be good
  */
 private[sparkzorder] final class KdCuts(
     columns: IndexedSeq[RankedColumn],
     sizes: Array[Int],
-    files: Int) {
+    files: Int,
+    goal: CutGoal = CutGoal.even) {
   import KdCuts._
 
   private val n = columns.head.rows
@@ -31,9 +37,10 @@ private[sparkzorder] final class KdCuts(
   private val spare = new Array[Int](n)
   private val nodes = ArrayBuffer.empty[Node]
   private val leaves = ArrayBuffer.empty[Leaf]
+  private val queries = new QueryCuts(columns, goal)
 
   def build(): Cuts = {
-    grow(0, n, files, 0)
+    grow(0, n, files, 0, queries.boxes)
     Cuts(nodes.toIndexedSeq, leaves.toIndexedSeq)
   }
 
@@ -42,11 +49,17 @@ private[sparkzorder] final class KdCuts(
    *
    * @param turns number of turns to the right on the path from the root to this node; sibling cells
    *   differ in this number
+   * @param boxes the recorded queries that meet the cell
    * @return the number of the new node, or the bitwise complement of the number of the new leaf
    */
-  private def grow(from: Int, until: Int, wanted: Int, turns: Int): Int = {
+  private def grow(
+      from: Int,
+      until: Int,
+      wanted: Int,
+      turns: Int,
+      boxes: Array[RankedBox]): Int = {
     val box = boxOf(from, until)
-    choose(from, until, wanted, box, turns) match {
+    choose(from, until, wanted, box, turns, boxes) match {
       case None =>
         leaves += Leaf(until - from, sizeOf(from, until), wanted, box)
         ~(leaves.length - 1)
@@ -54,49 +67,86 @@ private[sparkzorder] final class KdCuts(
         val node = nodes.length
         nodes += null
         val middle = partition(from, until, split.column, split.rank)
-        val left = grow(from, middle, split.filesLeft, turns)
-        val right = grow(middle, until, wanted - split.filesLeft, turns + 1)
+        def side(lowest: Int, highest: Int) = queries.on(boxes, split.column, lowest, highest)
+        val (lowest, highest) = (box.lowest(split.column), box.highest(split.column))
+        val left = grow(from, middle, split.filesLeft, turns, side(lowest, split.rank - 1))
+        val right =
+          grow(middle, until, wanted - split.filesLeft, turns + 1, side(split.rank, highest))
         nodes(node) = Node(split.column, split.rank, left, right)
         node
     }
   }
 
-  private def choose(from: Int, until: Int, wanted: Int, box: Box, turns: Int): Option[Split] = {
+  private def choose(
+      from: Int,
+      until: Int,
+      wanted: Int,
+      box: Box,
+      turns: Int,
+      boxes: Array[RankedBox]): Option[Split] = {
     val open = columns.indices.filter(c => box.lowest(c) < box.highest(c))
     if (wanted == 1 || open.isEmpty) None
     else {
-      val widths = columns.indices.map(c => columns(c).share(box.lowest(c), box.highest(c)))
-      val widest = open.map(widths).max
-      // If several sides are about equally wide, the choice among them changes from cell to cell.
-      // So no column is preferred.
-      val equal = open.filter(widths(_) >= AboutEqual * widest)
-      val first = splitOf(equal(turns % equal.length), from, until, wanted)
-      if (first.imbalance <= Balanced) Some(first)
-      else {
-        // If one value has many rows, a column may have no balanced cut. A narrower side may then
-        // be the better choice.
-        Some((first +: open.filter(_ != first.column).map(splitOf(_, from, until, wanted)))
-          .maxBy(s => widths(s.column) / (s.imbalance * s.imbalance)))
+      (if (boxes.isEmpty) None else byQueries(from, until, wanted, box, open, boxes))
+        .orElse(bySides(from, until, wanted, box, turns, open))
+    }
+  }
+
+  /** The cut of the widest side. */
+  private def bySides(
+      from: Int,
+      until: Int,
+      wanted: Int,
+      box: Box,
+      turns: Int,
+      open: IndexedSeq[Int]): Option[Split] = {
+    val widths = columns.indices.map(c =>
+      goal.weight(c) * columns(c).share(box.lowest(c), box.highest(c)))
+    val widest = open.map(widths).max
+    // If several sides are about equally wide, the choice among them changes from cell to cell.
+    // So no column is preferred.
+    val equal = open.filter(widths(_) >= AboutEqual * widest)
+    val first = splitOf(equal(turns % equal.length), from, until, wanted)
+    if (first.imbalance <= Balanced) Some(first)
+    else {
+      // If one value has many rows, a column may have no balanced cut. A narrower side may then
+      // be the better choice.
+      Some((first +: open.filter(_ != first.column).map(splitOf(_, from, until, wanted)))
+        .maxBy(s => widths(s.column) / (s.imbalance * s.imbalance)))
+    }
+  }
+
+  /** The cut by which the recorded queries skip the most rows; None if they skip none. */
+  private def byQueries(
+      from: Int,
+      until: Int,
+      wanted: Int,
+      box: Box,
+      open: IndexedSeq[Int],
+      boxes: Array[RankedBox]): Option[Split] = {
+    val judged = open.flatMap { c =>
+      val sorted = sortedBy(c, from, until)
+      val below = sorted.scanLeft(0.0)((sum, row) => sum + sizeIn(row))
+      val balanced = splitOf(c, from, until, wanted)
+      // the ends of the queries' intervals, unless a file would be much larger than another
+      val ends = queries.ends(boxes, c, box.lowest(c) + 1, box.highest(c)).toSeq.map { rank =>
+        splitAt(c, rank, below(firstOf(sorted, rank)), below.last, wanted)
+      }.filter(s => s.imbalance <= Balanced && s.share >= LeastShare && s.share <= 1 - LeastShare)
+      (balanced +: ends).map { s =>
+        val left = firstOf(sorted, s.rank)
+        val (own, all) = queries.gain(boxes, box, c, s.rank, left, until - from)
+        (s, own, if (s.imbalance <= Balanced) all else all / (s.imbalance * s.imbalance))
       }
     }
+    if (judged.forall(_._2 <= 0)) None else Some(judged.maxBy(_._3)._1)
   }
 
   /**
    * The most balanced cut of a column. It lies between two values, near half of the wanted files.
    */
   private def splitOf(column: Int, from: Int, until: Int, wanted: Int): Split = {
-    val ranks = columns(column).ranks
     val count = until - from
-    // Each long holds the rank in its upper half and the size in its lower half. So the sort needs
-    // no objects.
-    val sorted = new Array[Long](count)
-    var i = 0
-    while (i < count) {
-      val row = rows(from + i)
-      sorted(i) = (ranks(row).toLong << 32) | sizes(row)
-      i += 1
-    }
-    java.util.Arrays.sort(sorted)
+    val sorted = sortedBy(column, from, until)
     val whole = sizeOf(from, until)
     val half = whole * (wanted / 2) / wanted
     var below = 0.0
@@ -122,12 +172,33 @@ private[sparkzorder] final class KdCuts(
     }
     val cuts = (if (first > 0) Seq((first, belowFirst)) else Nil) ++
       (if (next < count) Seq((next, belowNext)) else Nil)
-    cuts.map { case (k, left) =>
-      val filesLeft = math.max(1, math.min(wanted - 1, math.round(left / whole * wanted).toInt))
-      val filled =
-        Seq(left / filesLeft, (whole - left) / (wanted - filesLeft)).map(_ / target)
-      Split(column, rankIn(sorted(k)), filesLeft, filled.map(s => math.max(s, 1 / s)).max)
-    }.minBy(_.imbalance)
+    cuts.map { case (k, left) => splitAt(column, rankIn(sorted(k)), left, whole, wanted) }
+      .minBy(_.imbalance)
+  }
+
+  /** @param left size of the rows to the left, of `whole` */
+  private def splitAt(column: Int, rank: Int, left: Double, whole: Double, wanted: Int): Split = {
+    val filesLeft = math.max(1, math.min(wanted - 1, math.round(left / whole * wanted).toInt))
+    val filled =
+      Seq(left / filesLeft, (whole - left) / (wanted - filesLeft)).map(_ / target)
+    Split(column, rank, filesLeft, filled.map(s => math.max(s, 1 / s)).max, left / whole)
+  }
+
+  /**
+   * Ranks and sizes of some rows, by rank. Each long holds the rank in its upper half and the size
+   * in its lower half. So the sort needs no objects.
+   */
+  private def sortedBy(column: Int, from: Int, until: Int): Array[Long] = {
+    val ranks = columns(column).ranks
+    val sorted = new Array[Long](until - from)
+    var i = 0
+    while (i < sorted.length) {
+      val row = rows(from + i)
+      sorted(i) = (ranks(row).toLong << 32) | sizes(row)
+      i += 1
+    }
+    java.util.Arrays.sort(sorted)
+    sorted
   }
 
   private def sizeOf(from: Int, until: Int): Double = {
@@ -192,6 +263,8 @@ private[sparkzorder] final class KdCuts(
 private[sparkzorder] object KdCuts {
   private val AboutEqual = 0.9
   private val Balanced = 1.2
+  // a cut at the end of a query's interval leaves at least a third of the rows on either side
+  private val LeastShare = 1.0 / 3
 
   /**
    * An inner node. Rows whose rank in `column` is at least `rank` go to the right, all others to
@@ -209,9 +282,21 @@ private[sparkzorder] object KdCuts {
 
   /**
    * @param imbalance factor between the target and the file size of the worse side; 1 is the best
+   * @param share of the cell that lies to the left
    */
-  private final case class Split(column: Int, rank: Int, filesLeft: Int, imbalance: Double)
+  private final case class Split(
+      column: Int,
+      rank: Int,
+      filesLeft: Int,
+      imbalance: Double,
+      share: Double)
 
   private def rankIn(sorted: Long): Int = (sorted >>> 32).toInt
   private def sizeIn(sorted: Long): Int = sorted.toInt
+
+  /** Position of the first row whose rank is at least `rank`. */
+  private def firstOf(sorted: Array[Long], rank: Int): Int = {
+    val at = java.util.Arrays.binarySearch(sorted, (rank.toLong << 32) - 1)
+    if (at >= 0) at + 1 else -at - 1
+  }
 }

@@ -147,4 +147,23 @@ final class RankedColumn(
   /** The share of the sampled rows whose rank lies in `lowest .. highest`. */
   def share(lowest: Int, highest: Int): Double =
     (below(highest + 1) - below(lowest)).toDouble / math.max(1, rows)
+
+  /** The rank of the value below which a share of all values lies; 1 at least. */
+  def rankAt(share: Double): Int = {
+    val wanted = nulls + share * (rows - nulls)
+    var (low, high) = (1, math.max(1, sorted.weights.length))
+    // the least rank such that the rows up to it are more than wanted
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (below(middle + 1) > wanted) high = middle else low = middle + 1
+    }
+    low
+  }
+
+  /** The greatest rank of an interval of shares that does not hold its upper end. */
+  def rankUntil(from: Double, until: Double): Int = {
+    val last = rankAt(until)
+    val isPast = until > from && below(last) >= nulls + until * (rows - nulls)
+    math.max(rankAt(from), if (isPast) last - 1 else last)
+  }
 }

@@ -26,11 +26,16 @@ import io.sparkzorder.table.stats.{FileSpan, ScannedFile}
  *
  * @param columns ordering columns
  * @param targetBytes of a file
+ * @param weights how many point queries there are on each column; empty if equally many
  */
 final class MergeRule(
     columns: Seq[OrderingColumn],
     targetBytes: Long,
-    sameName: (String, String) => Boolean) {
+    sameName: (String, String) => Boolean,
+    weights: Seq[Double] = Nil) {
+
+  private val ofColumns: IndexedSeq[Double] =
+    if (weights.isEmpty) columns.map(_ => 1.0).toIndexedSeq else weights.toIndexedSeq
 
   /**
    * @param footers of all files of a folder
@@ -98,7 +103,7 @@ final class MergeRule(
 
   /** The files that a point query reads of a run of this size in an ideal layout. */
   private def ideal(bytes: Double): Double =
-    math.pow(filesOf(bytes), 1.0 - 1.0 / columns.size)
+    IdealSides.meanFiles(filesOf(bytes), ofColumns)
 
   private final class Overlap(spans: Seq[FileSpan], footers: IndexedSeq[ScannedFile]) {
     private val idealOfAll = ideal(bytes(footers, footers.indices))
@@ -111,7 +116,7 @@ final class MergeRule(
      */
     def meanFiles(rewritten: Set[Int]): Double = {
       val run = ideal(bytes(footers, rewritten))
-      spans.map { span =>
+      spans.zip(ofColumns).map { case (span, weight) =>
         val kept = span.filesAt(!rewritten(_))
         val inRun = span.spanOf(rewritten)
         def at(rank: Int): Double =
@@ -119,8 +124,11 @@ final class MergeRule(
         val withValues = footers.indices.filter(span.low(_) >= 0)
         val rows = withValues.map(footers(_).rows.toDouble).sum
         if (rows == 0) 0.0
-        else withValues.map(f => footers(f).rows * at((span.low(f) + span.high(f)) / 2)).sum / rows
-      }.sum / spans.size
+        else {
+          val files = withValues.map(f => footers(f).rows * at((span.low(f) + span.high(f)) / 2))
+          weight * files.sum / rows
+        }
+      }.sum / ofColumns.sum
     }
   }
 }

@@ -5,8 +5,16 @@ import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 import io.sparkzorder.bits.ZValues
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.table.OrderingColumn
+
+object OrderingColumns {
+
+  /** The record of the layout in force: of the last OPTIMIZE with columns that was not undone. */
+  def recordInForce(log: TableLog): Option[Record] =
+    log.inForce.map(_._2).find(_.columns.nonEmpty)
+}
 
 /** Finds and checks the columns of ZORDER BY. */
 final class OrderingColumns(target: String, sameName: Resolver) {

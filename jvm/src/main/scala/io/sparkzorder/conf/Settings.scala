@@ -24,6 +24,14 @@ object Settings {
         "columns of OPTIMIZE without ZORDER BY.",
       Set(Table))
 
+  val Weights: Setting[String] =
+    text(
+      "weights",
+      None,
+      "How many point queries there are on each ordering column, compared with the others, as in " +
+        "a:3,b:1. A column that is not named has the weight 1.",
+      Set(Statement))
+
   val TargetFileSize: Setting[Long] =
     bytes("targetFileSize", "128m", "Size of the data files that OPTIMIZE writes.", Everywhere)
 
@@ -136,6 +144,7 @@ object Settings {
     Columns,
     Order,
     Write,
+    Weights,
     TargetFileSize,
     SampleRows,
     BatchSize,

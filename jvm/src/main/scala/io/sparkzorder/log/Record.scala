@@ -54,6 +54,7 @@ final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
  * @param undone the run that an `undo` undoes
  * @param targetFileSize bytes of a file that the run aimed at; 0 in a record that does not say
  * @param cost None in a record that does not say
+ * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
  * @param suffix of the table's data files, such as `.parquet`; empty in format 1
  */
 final case class Record(
@@ -68,7 +69,11 @@ final case class Record(
     undone: Option[String] = None,
     targetFileSize: Long = 0L,
     cost: Option[RunCost] = None,
-    suffix: String = "") {
+    suffix: String = "",
+    weights: Seq[java.lang.Double] = Nil) {
+
+  /** The weights of the columns; empty if all are equal. */
+  def columnWeights: Seq[Double] = weights.map(_.doubleValue)
 
   /** True when the record replaces files of the table by others. */
   def exchangesFiles: Boolean = kind == Record.Optimize || kind == Record.Undo

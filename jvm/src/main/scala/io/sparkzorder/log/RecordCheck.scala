@@ -28,6 +28,10 @@ private[sparkzorder] object RecordCheck {
     if (!Kinds.contains(record.kind)) wrong(s"its kind is ${record.kind}")
     if (!isRun(record.run)) wrong(s"its run ${record.run} is no id of a run")
     if (record.columns == null || record.columns.contains(null)) wrong("it has no columns")
+    if (record.weights == null || !record.weights.forall(isWeight) ||
+      record.weights.nonEmpty && record.weights.size != record.columns.size) {
+      wrong("its weights are not those of its columns")
+    }
     if (record.retainMs < 0) wrong(s"its retention is ${record.retainMs}")
     if (record.changes == null || record.changes.contains(null)) wrong("it has no changes")
     if (record.undone == null || !record.undone.forall(isRun)) {
@@ -50,6 +54,9 @@ private[sparkzorder] object RecordCheck {
     if (intent.undone == null || !intent.undone.forall(isRun)) wrong("it undoes no run")
     intent
   }
+
+  private def isWeight(w: java.lang.Double): Boolean =
+    w != null && w > 0 && !w.isInfinite
 
   /** True for an id as runs have it: a UUID in its usual form. */
   def isRun(id: String): Boolean =

@@ -50,26 +50,26 @@ object ColumnLayout {
   /**
    * @param files all files of the table
    * @param position of the column in [[FileColumns.columns]]
-   * @param dimensions number of columns that the ideal is for
+   * @param weights of the columns that the ideal is for, with the column's own first
    * @param isOrdered true for a column that the table is ordered by on purpose
    */
   def of(
       column: OrderingColumn,
       files: IndexedSeq[FileColumns],
       position: Int,
-      dimensions: Int,
+      weights: IndexedSeq[Double],
       isOrdered: Boolean): ColumnLayout = {
     val units = new ColumnStorageUnits(column, files.filter(_.rows > 0), position)
     val plain = ColumnLayout(
       column,
       units.rows,
-      units.reads(units.files, dimensions),
+      units.reads(units.files, weights),
       units.depth,
       units.distinctAtLeast,
       units.nulls,
       units.sortedness,
-      units.reads(units.rowGroups, dimensions),
-      units.pages.map(units.reads(_, dimensions)),
+      units.reads(units.rowGroups, weights),
+      units.pages.map(units.reads(_, weights)),
       units.files.map(u => (u.rows, u.stats.range)),
       Nil)
     plain.copy(warnings = new ColumnWarnings(plain, units, isOrdered).all)

@@ -53,9 +53,9 @@ private[sparkzorder] final class ColumnStorageUnits(
    * How many of `units` a point query reads on average, and the bound of that number.
    *
    * @param units [[files]], [[rowGroups]] or the [[pages]]
-   * @param dimensions number of columns that the bound is for
+   * @param weights of the columns that the bound is for, with the column's own first
    */
-  def reads(units: IndexedSeq[StorageUnit], dimensions: Int): UnitReads = {
+  def reads(units: IndexedSeq[StorageUnit], weights: IndexedSeq[Double]): UnitReads = {
     val from = if (units eq files) 0
     else if (units eq rowGroups) files.size
     else files.size + rowGroups.size
@@ -66,7 +66,7 @@ private[sparkzorder] final class ColumnStorageUnits(
       else spread.share(span.low(from + i), span.high(from + i))
     }.sum
     val inFolder = units.groupBy(_.folder).values.map(_.size).toSeq
-    UnitReads(units.size.toLong, mean, PointQueries.ideal(inFolder, dimensions))
+    UnitReads(units.size.toLong, mean, PointQueries.ideal(inFolder, weights, 0))
   }
 
   def depth: OverlapDepth =

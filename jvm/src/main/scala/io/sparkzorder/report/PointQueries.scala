@@ -1,6 +1,6 @@
 package io.sparkzorder.report
 
-import io.sparkzorder.cluster.{FolderGrid, RankedColumn}
+import io.sparkzorder.cluster.{FolderGrid, IdealSides, RankedColumn}
 import io.sparkzorder.ordering.{BoundsIndex, ColumnRanks, SortedSample}
 import io.sparkzorder.table.stats.FileRange
 
@@ -53,6 +53,19 @@ object PointQueries {
    */
   def ideal(filesOfFolders: Seq[Int], columns: Int): Double =
     filesOfFolders.filter(_ > 0).map(n => math.pow(n.toDouble, 1.0 - 1.0 / columns)).sum
+
+  /**
+   * The ideal number of files of a column whose layout has weights, see [[IdealSides]].
+   *
+   * @param weights of all ordering columns
+   * @param column position of the column
+   */
+  def ideal(filesOfFolders: Seq[Int], weights: IndexedSeq[Double], column: Int): Double =
+    if (weights.distinct.size <= 1) ideal(filesOfFolders, weights.size)
+    else {
+      filesOfFolders.filter(_ > 0)
+        .map(n => n * IdealSides.of(n.toDouble, weights)(column)).sum
+    }
 }
 
 /**

@@ -17,11 +17,18 @@ import io.sparkzorder.table.{CatalogTarget, ListedTable, OrderingColumn}
  * @param dimensions number of columns for which the ideal is computed together; 1 if each column is
  *   judged alone
  * @param ordering columns of the table's layout, by the records
+ * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
  */
 private[sparkzorder] final case class ChosenColumns(
     columns: Seq[OrderingColumn],
     dimensions: Int,
-    ordering: Seq[OrderingColumn]) {
+    ordering: Seq[OrderingColumn],
+    weights: Seq[Double] = Nil) {
+
+  /** The weights of the columns for which the ideal is computed together, one column's own first. */
+  def weightsFor(column: Int): IndexedSeq[Double] =
+    if (weights.isEmpty) IndexedSeq.fill(dimensions)(1.0)
+    else (weights(column) +: weights.patch(column, Nil, 1)).toIndexedSeq
   def isOrderedBy(column: OrderingColumn): Boolean = ordering.exists(_.parts == column.parts)
 }
 
@@ -52,10 +59,18 @@ private[sparkzorder] final class LayoutColumns(
       ChosenColumns(columns, columns.size, ordering)
     } else {
       Seq(ordering, found(declared)).find(_.nonEmpty)
-        .map(columns => ChosenColumns(columns, columns.size, ordering))
+        .map(columns =>
+          ChosenColumns(columns, columns.size, ordering, weightsOf(columns, ordering)))
         .getOrElse(ChosenColumns(leaves(schema, Nil).take(LayoutColumns.MaxColumns), 1, Nil))
     }
   }
+
+  /** The weights of the layout, if all of its columns are still there. */
+  private def weightsOf(
+      columns: Seq[OrderingColumn],
+      ordering: Seq[OrderingColumn]): Seq[Double] =
+    history.flatMap(OrderingColumns.recordInForce).map(_.columnWeights)
+      .filter(w => columns == ordering && w.size == columns.size).getOrElse(Nil)
 
   private def resolve(names: Seq[Seq[String]], schema: StructType): Seq[OrderingColumn] =
     resolver.resolve(names, schema, table.files.partitionSchema)

@@ -102,7 +102,7 @@ final class ShowLayoutExecutor(session: Session, source: LayoutSource, names: Se
     val zone = session.sessionState.conf.sessionLocalTimeZone
     chosen.columns.zipWithIndex.map { case (column, i) =>
       val layout =
-        ColumnLayout.of(column, files, i, chosen.dimensions, chosen.isOrderedBy(column))
+        ColumnLayout.of(column, files, i, chosen.weightsFor(i), chosen.isOrderedBy(column))
       new ShowLayoutResult(layout, retained.getOrElse(RetainedFiles(0L, None)), zone).toRow
     }
   }

@@ -7,7 +7,7 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
 
 import org.apache.spark.sql.types.BinaryType
 
-import io.sparkzorder.cluster.{Grid, InputFrame, Layout, RowSizes, Sampler}
+import io.sparkzorder.cluster.{CutGoal, Grid, InputFrame, Layout, RowSizes, Sampler}
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
@@ -74,7 +74,10 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
         .map { case (sample, folder) => sample.copy(sizes = sizes(batch, folder)) }
     }
     val grid = phases("cuts") {
-      Grid.build(columns.map(c => (c.name, c.dataType)), rows, targets, samples)
+      // a recorded query is a box of the whole table, so that it suits a single folder only
+      val queries = if (batch.folders.size == 1) inputs.queries else IndexedSeq.empty
+      val goal = CutGoal(inputs.weights.toIndexedSeq, queries)
+      Grid.build(columns.map(c => (c.name, c.dataType)), rows, targets, samples, goal)
     }
     BatchPlan(
       batch,

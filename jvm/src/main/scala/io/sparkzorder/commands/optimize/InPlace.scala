@@ -77,6 +77,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       plan.planMillis + (System.nanoTime() - begun) / 1000000L)
     val columns = writer.inputs.columns
     val record = recordOf(plan, output, runId, columns.map(_.name), cost)
+      .copy(weights = writer.inputs.weights.map(Double.box))
     val number = phases("commit") {
       new Committer(state, name).commit(record, () => recheck(plan), lastPublished)
     }

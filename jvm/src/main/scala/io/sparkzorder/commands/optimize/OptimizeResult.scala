@@ -174,7 +174,7 @@ private[optimize] final class ResultRow(
         else mean(outcomes.flatMap(_.added))
       val stays = mean(kept)
       val before = mean(plans.flatMap(_.inputs.files)) + stays
-      ColumnGain(c.name, rounded(before), rounded(rewritten + stays), rounded(ideal))
+      ColumnGain(c.name, rounded(before), rounded(rewritten + stays), rounded(ideal(i)))
     }
 
   /**
@@ -190,12 +190,12 @@ private[optimize] final class ResultRow(
   // the numbers are sums of many fractions: users should not see the digits of rounding errors
   private def rounded(files: Double): Double = math.rint(files * 1e6) / 1e6
 
-  private def ideal: Double = {
+  private def ideal(column: Int): Double = {
     val stay = kept.groupBy(_.file.folder).map { case (f, files) => f -> files.size }
     val perFolder = done.flatMap { case (plan, outcome) =>
       val folders = outcome.fold(plan.outputs)(_.added.map(_.file.folder))
       folders.groupBy(identity).map { case (f, own) => own.size + stay.getOrElse(f, 0) }
     }
-    PointQueries.ideal(perFolder, inputs.columns.size)
+    PointQueries.ideal(perFolder, inputs.evenOrWeights, column)
   }
 }

@@ -3,11 +3,10 @@ package io.sparkzorder.commands.optimize
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.cluster.QueryBox
 import io.sparkzorder.commands.{OrderingColumns, Phases, TableState, WhereClause}
 import io.sparkzorder.conf.{PinnedSession, Settings}
-import io.sparkzorder.log.TableLog
-import io.sparkzorder.ordered.DeclaredOrder
-import io.sparkzorder.table.{CatalogTarget, OrderingColumn, TableFiles, Target}
+import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
 import io.sparkzorder.table.schema.TableSchema
 import io.sparkzorder.table.stats.{ColumnNames, FooterReader, ScannedFile}
 import io.sparkzorder.write.OutputSpec
@@ -18,6 +17,9 @@ import io.sparkzorder.write.OutputSpec
  * @param session the session whose settings are pinned ([[io.sparkzorder.conf.PinnedSession]])
  * @param schema data columns of all inputs
  * @param columns ordering columns; empty for a compaction
+ * @param weights how many point queries the layout should expect on each column; empty if equally
+ *   many
+ * @param queries recorded queries for which the files should be cut
  * @param kept columns whose statistics are known: those by which files are chosen and laid out
  */
 private[sparkzorder] final case class RewriteInputs(
@@ -27,11 +29,16 @@ private[sparkzorder] final case class RewriteInputs(
     scanned: ScannedFiles,
     schema: StructType,
     columns: Seq[OrderingColumn],
-    kept: ColumnNames = ColumnNames.all) {
+    kept: ColumnNames = ColumnNames.all,
+    weights: Seq[Double] = Nil,
+    queries: IndexedSeq[QueryBox] = IndexedSeq.empty) {
 
   def listed: TableFiles = scanned.listed
   def files: IndexedSeq[ScannedFile] = scanned.files
   def rows: Long = scanned.rows
+
+  def evenOrWeights: IndexedSeq[Double] =
+    if (weights.isEmpty) columns.map(_ => 1.0).toIndexedSeq else weights.toIndexedSeq
 
   /**
    * Format and schema of the files to write; None if there is no input file.
@@ -49,19 +56,19 @@ private[sparkzorder] final case class RewriteInputs(
 private[optimize] object RewriteInputs {
 
   /**
-   * @param names name parts of the columns in ZORDER BY; empty if the statement has no ZORDER BY
+   * @param order the columns to order by
    * @param where the clause that chooses files
    */
   def read(
       table: TableState,
       listed: TableFiles,
-      names: Seq[Seq[String]],
+      order: WantedOrder,
       where: Option[WhereClause],
       phases: Phases): RewriteInputs = {
     val session = PinnedSession.of(table.user)
     val conf = session.sessionState.conf
     val format = table.target.format
-    val named = columnNames(table, names)
+    val named = order.names
     val kept = ColumnNames.of(named.map(_.head) ++ where.toSeq.flatMap(_.dataColumns))
     val footers = phases("footers")(FooterReader.read(listed.files, table.conf, format, kept))
     val schema =
@@ -71,21 +78,15 @@ private[optimize] object RewriteInputs {
     val columns = new OrderingColumns(table.target.name, conf.resolver)
       .resolve(wanted, schema, listed.partitionSchema)
     val scanned = new ScannedFiles(listed, footers)
-    RewriteInputs(session, table.target, table.settings, scanned, schema, columns, kept)
-  }
-
-  /** The columns of ZORDER BY, else those of the table's layout, else those of its declared order. */
-  private def columnNames(table: TableState, names: Seq[Seq[String]]): Seq[Seq[String]] =
-    if (names.nonEmpty) names
-    else {
-      TableLog.read(table.state).columns
-        .map(_.map(table.user.sessionState.sqlParser.parseMultipartIdentifier))
-        .orElse(declared(table.target))
-        .getOrElse(Nil)
-    }
-
-  private def declared(target: Target): Option[Seq[Seq[String]]] = target match {
-    case CatalogTarget(t) => DeclaredOrder.of(t).map(_.columns)
-    case _ => None
+    RewriteInputs(
+      session,
+      table.target,
+      table.settings,
+      scanned,
+      schema,
+      columns,
+      kept,
+      new WeightsOption(table).of(columns).getOrElse(if (columns.isEmpty) Nil else order.weights),
+      order.queries)
   }
 }

@@ -25,7 +25,8 @@ private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Se
   /** @param chosen paths that the statement chooses, at least one */
   def select(chosen: Set[Path]): RewriteSelection = {
     val (same, others) = records.filter(_.kind == Record.Optimize)
-      .partition(r => r.columns == names && r.targetFileSize == size)
+      .partition(r =>
+        r.columns == names && r.targetFileSize == size && r.columnWeights == inputs.weights)
     val made = new MadeFiles(same)
     val runOf = inputs.files.flatMap(f => made.runOf(f.file).map(f.file.path -> _)).toMap
     if (chosen.exists(runOf.contains)) merged(chosen, runOf)
@@ -36,7 +37,8 @@ private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Se
   }
 
   private def merged(chosen: Set[Path], runOf: Map[Path, String]): RewriteSelection = {
-    val rule = new MergeRule(inputs.columns, size, inputs.session.sessionState.conf.resolver)
+    val sameName = inputs.session.sessionState.conf.resolver
+    val rule = new MergeRule(inputs.columns, size, sameName, inputs.weights)
     val candidates = inputs.files.filter(f => chosen(f.file.path))
     val folders = candidates.groupBy(_.file.folder).values.map { own =>
       val inserts = dealtInserts(rule, own.filterNot(f => runOf.contains(f.file.path)))
@@ -75,6 +77,7 @@ private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Se
       .find(_.changes.exists(c => c.added.exists(a => present((c.folder, a.name)))))
       .map { r =>
         if (r.columns != names) s"its layout was by (${r.columns.mkString(", ")})"
+        else if (r.columnWeights != inputs.weights) "its layout had other weights"
         else s"its layout was for files of ${r.targetFileSize} bytes"
       }
   }

@@ -1,0 +1,97 @@
+package io.sparkzorder.commands.optimize
+
+import scala.util.Try
+
+import io.sparkzorder.cluster.QueryBox
+import io.sparkzorder.commands.{OrderingColumns, TableState}
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.TableLog
+import io.sparkzorder.ordered.DeclaredOrder
+import io.sparkzorder.table.{CatalogTarget, OrderingColumn, Target}
+
+/**
+ * The order that a statement asks for, before its columns are looked up.
+ *
+ * @param names name parts of the ordering columns; empty for a compaction
+ * @param weights of these columns; empty if all are equal, or if OPTIONS tell them
+ * @param queries recorded queries, as boxes of these columns
+ * @param reason why AUTO has chosen this order
+ */
+private[optimize] final case class WantedOrder(
+    names: Seq[Seq[String]],
+    weights: Seq[Double] = Nil,
+    queries: IndexedSeq[QueryBox] = IndexedSeq.empty,
+    reason: Option[String] = None)
+
+private[optimize] object WantedOrder {
+
+  /** The columns of ZORDER BY, else the table's layout, else its declared order. */
+  def of(table: TableState, names: Seq[Seq[String]]): WantedOrder =
+    if (names.nonEmpty) WantedOrder(names)
+    else {
+      val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
+      OrderingColumns.recordInForce(TableLog.read(table.state))
+        .map(r => WantedOrder(r.columns.map(parse), r.columnWeights))
+        .orElse(declared(table.target).map(WantedOrder(_)))
+        .getOrElse(WantedOrder(Nil))
+    }
+
+  private def declared(target: Target): Option[Seq[Seq[String]]] = target match {
+    case CatalogTarget(t) => DeclaredOrder.of(t).map(_.columns)
+    case _ => None
+  }
+}
+
+/** Reads the option `weights`. */
+private[optimize] final class WeightsOption(table: TableState) {
+  private val key = Settings.Weights.key
+  private val sameName = table.user.sessionState.conf.resolver
+
+  /**
+   * @param columns the ordering columns, none of which may lack in the table
+   * @return the weight of each column, the least of them 1; empty if all are equal. None without the
+   *   option
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_INVALID_SETTING
+   */
+  def of(columns: Seq[OrderingColumn]): Option[Seq[Double]] =
+    table.settings.get(Settings.Weights).map { text =>
+      val named = DeclaredOrder.split(text).map(entry(_, text))
+      val twice = named.map(_._1.map(_.toLowerCase(java.util.Locale.ROOT)))
+      if (twice.distinct.size < twice.size) wrong(text, "it names a column twice")
+      named.find { case (parts, _) => !columns.exists(isNamed(_, parts)) }.foreach { case (p, _) =>
+        wrong(text, s"${p.mkString(".")} is not one of the ordering columns")
+      }
+      WeightsOption.relative(columns.map { c =>
+        named.collectFirst { case (parts, w) if isNamed(c, parts) => w }.getOrElse(1.0)
+      })
+    }
+
+  private def entry(item: String, text: String): (Seq[String], Double) = {
+    val colon = item.lastIndexOf(':')
+    val parsed = for {
+      parts <- Try(table.user.sessionState.sqlParser
+        .parseMultipartIdentifier(item.take(math.max(0, colon)).trim)).toOption
+      weight <- Try(item.drop(colon + 1).trim.toDouble).toOption
+      if weight > 0 && weight <= WeightsOption.Most && weight >= 1 / WeightsOption.Most
+    } yield (parts, weight)
+    parsed.getOrElse(wrong(
+      text,
+      "it must be column:weight, separated by commas, with weights from 0.000001 to 1000000"))
+  }
+
+  private def isNamed(column: OrderingColumn, parts: Seq[String]): Boolean =
+    column.parts.size == parts.size &&
+      column.parts.zip(parts).forall { case (a, b) => sameName(a, b) }
+
+  private def wrong(text: String, problem: String): Nothing =
+    throw ZOrderErrors.invalidSetting(key, text, problem)
+}
+
+private[optimize] object WeightsOption {
+  val Most = 1e6
+
+  /** Weights of which the least is 1; empty if all are equal. */
+  def relative(weights: Seq[Double]): Seq[Double] =
+    if (weights.distinct.size <= 1) Nil else weights.map(_ / weights.min)
+}
