@@ -11,6 +11,7 @@ statement
     | EXPLAIN explainMode? optimize                                        #explainOptimize
     | SHOW LAYOUT HISTORY target                                           #showLayoutHistory
     | SHOW LAYOUT target (FOR columns)?                                    #showLayout
+    | SHOW WORKLOAD target                                                 #showWorkload
     | CREATE IF NOT EXISTS ZORDER INDEX ON target columns? settings?       #createIndex
     | CREATE ZORDER INDEX (IF NOT EXISTS)? ON target columns? settings?    #createIndex
     | REFRESH ZORDER INDEX ON target columns?                              #refreshIndex
@@ -28,7 +29,7 @@ statement
 optimize
     : OPTIMIZE TABLE? target FULL?
       (WHERE predicate=anything)?
-      (ZORDER BY columns)?
+      (ZORDER BY (AUTO | columns))?
       (INTO into=STRING)?
       settings?
       dryRun?
@@ -92,14 +93,15 @@ anything
     ;
 
 nonReserved
-    : ABANDON | ALTER | BY | CODEGEN | COST | CREATE | DROP | DRY | EXISTS | EXPLAIN | EXTENDED | FOR
+    : ABANDON | ALTER | AUTO | BY | CODEGEN | COST | CREATE | DROP | DRY | EXISTS | EXPLAIN | EXTENDED | FOR
     | FORMATTED | FULL | HISTORY | HOURS | IF | INDEX | INTO | LAYOUT | LEXICAL | LOGICAL | NOT | ON
     | OPTIMIZE | OPTIONS | RECOVER | REFRESH | RETAIN | RUN | SHOW | SKIPPING | SORT | TABLE | UNDO
-    | VACUUM | WHERE | ZORDER
+    | VACUUM | WHERE | WORKLOAD | ZORDER
     ;
 
 ABANDON: 'ABANDON';
 ALTER: 'ALTER';
+AUTO: 'AUTO';
 BY: 'BY';
 CODEGEN: 'CODEGEN';
 COST: 'COST';
@@ -135,6 +137,7 @@ TABLE: 'TABLE';
 UNDO: 'UNDO';
 VACUUM: 'VACUUM';
 WHERE: 'WHERE';
+WORKLOAD: 'WORKLOAD';
 ZORDER: 'ZORDER';
 
 COMMA: ',';

@@ -29,6 +29,7 @@ private[sparkzorder] final class KdCuts(
     files: Int,
     goal: CutGoal = CutGoal.even) {
   import KdCuts._
+  import SideSplits._
 
   private val n = columns.head.rows
   // the total size of sampled rows that each file should get
@@ -37,6 +38,7 @@ private[sparkzorder] final class KdCuts(
   private val spare = new Array[Int](n)
   private val nodes = ArrayBuffer.empty[Node]
   private val leaves = ArrayBuffer.empty[Leaf]
+  private val splits = new SideSplits(columns, sizes, target)
   private val queries = new QueryCuts(columns, goal)
 
   def build(): Cuts = {
@@ -106,12 +108,12 @@ private[sparkzorder] final class KdCuts(
     // If several sides are about equally wide, the choice among them changes from cell to cell.
     // So no column is preferred.
     val equal = open.filter(widths(_) >= AboutEqual * widest)
-    val first = splitOf(equal(turns % equal.length), from, until, wanted)
+    val first = splits.balanced(rows, equal(turns % equal.length), from, until, wanted)
     if (first.imbalance <= Balanced) Some(first)
     else {
       // If one value has many rows, a column may have no balanced cut. A narrower side may then
       // be the better choice.
-      Some((first +: open.filter(_ != first.column).map(splitOf(_, from, until, wanted)))
+      Some((first +: open.filter(_ != first.column).map(splits.balanced(rows, _, from, until, wanted)))
         .maxBy(s => widths(s.column) / (s.imbalance * s.imbalance)))
     }
   }
@@ -125,12 +127,12 @@ private[sparkzorder] final class KdCuts(
       open: IndexedSeq[Int],
       boxes: Array[RankedBox]): Option[Split] = {
     val judged = open.flatMap { c =>
-      val sorted = sortedBy(c, from, until)
+      val sorted = splits.sortedBy(rows, c, from, until)
       val below = sorted.scanLeft(0.0)((sum, row) => sum + sizeIn(row))
-      val balanced = splitOf(c, from, until, wanted)
+      val balanced = splits.balanced(rows, c, from, until, wanted)
       // the ends of the queries' intervals, unless a file would be much larger than another
       val ends = queries.ends(boxes, c, box.lowest(c) + 1, box.highest(c)).toSeq.map { rank =>
-        splitAt(c, rank, below(firstOf(sorted, rank)), below.last, wanted)
+        splits.cutAt(c, rank, below(firstOf(sorted, rank)), below.last, wanted)
       }.filter(s => s.imbalance <= Balanced && s.share >= LeastShare && s.share <= 1 - LeastShare)
       (balanced +: ends).map { s =>
         val left = firstOf(sorted, s.rank)
@@ -139,66 +141,6 @@ private[sparkzorder] final class KdCuts(
       }
     }
     if (judged.forall(_._2 <= 0)) None else Some(judged.maxBy(_._3)._1)
-  }
-
-  /**
-   * The most balanced cut of a column. It lies between two values, near half of the wanted files.
-   */
-  private def splitOf(column: Int, from: Int, until: Int, wanted: Int): Split = {
-    val count = until - from
-    val sorted = sortedBy(column, from, until)
-    val whole = sizeOf(from, until)
-    val half = whole * (wanted / 2) / wanted
-    var below = 0.0
-    var at = 0
-    while (at < count - 1 && below + sizeIn(sorted(at)) <= half) {
-      below += sizeIn(sorted(at))
-      at += 1
-    }
-    // Row `at` reaches the half. Equal values stay together: all rows with the value of this row go
-    // to the left, or all go to the right.
-    val value = rankIn(sorted(at))
-    var first = at
-    var belowFirst = below
-    while (first > 0 && rankIn(sorted(first - 1)) == value) {
-      first -= 1
-      belowFirst -= sizeIn(sorted(first))
-    }
-    var next = at
-    var belowNext = below
-    while (next < count && rankIn(sorted(next)) == value) {
-      belowNext += sizeIn(sorted(next))
-      next += 1
-    }
-    val cuts = (if (first > 0) Seq((first, belowFirst)) else Nil) ++
-      (if (next < count) Seq((next, belowNext)) else Nil)
-    cuts.map { case (k, left) => splitAt(column, rankIn(sorted(k)), left, whole, wanted) }
-      .minBy(_.imbalance)
-  }
-
-  /** @param left size of the rows to the left, of `whole` */
-  private def splitAt(column: Int, rank: Int, left: Double, whole: Double, wanted: Int): Split = {
-    val filesLeft = math.max(1, math.min(wanted - 1, math.round(left / whole * wanted).toInt))
-    val filled =
-      Seq(left / filesLeft, (whole - left) / (wanted - filesLeft)).map(_ / target)
-    Split(column, rank, filesLeft, filled.map(s => math.max(s, 1 / s)).max, left / whole)
-  }
-
-  /**
-   * Ranks and sizes of some rows, by rank. Each long holds the rank in its upper half and the size
-   * in its lower half. So the sort needs no objects.
-   */
-  private def sortedBy(column: Int, from: Int, until: Int): Array[Long] = {
-    val ranks = columns(column).ranks
-    val sorted = new Array[Long](until - from)
-    var i = 0
-    while (i < sorted.length) {
-      val row = rows(from + i)
-      sorted(i) = (ranks(row).toLong << 32) | sizes(row)
-      i += 1
-    }
-    java.util.Arrays.sort(sorted)
-    sorted
   }
 
   private def sizeOf(from: Int, until: Int): Double = {
@@ -279,24 +221,4 @@ private[sparkzorder] object KdCuts {
   final case class Leaf(rows: Int, size: Double, files: Int, box: Box)
 
   final case class Cuts(nodes: IndexedSeq[Node], leaves: IndexedSeq[Leaf])
-
-  /**
-   * @param imbalance factor between the target and the file size of the worse side; 1 is the best
-   * @param share of the cell that lies to the left
-   */
-  private final case class Split(
-      column: Int,
-      rank: Int,
-      filesLeft: Int,
-      imbalance: Double,
-      share: Double)
-
-  private def rankIn(sorted: Long): Int = (sorted >>> 32).toInt
-  private def sizeIn(sorted: Long): Int = sorted.toInt
-
-  /** Position of the first row whose rank is at least `rank`. */
-  private def firstOf(sorted: Array[Long], rank: Int): Int = {
-    val at = java.util.Arrays.binarySearch(sorted, (rank.toLong << 32) - 1)
-    if (at >= 0) at + 1 else -at - 1
-  }
 }

@@ -39,6 +39,8 @@ object PinnedSession {
     "spark.sql.variant.inferShreddingSchema" -> "false",
     "spark.sql.variant.forceShreddingSchemaForTest" -> "",
     "spark.sql.legacy.allowHashOnMapType" -> "true",
+    // reads of our own statements are not part of the table's workload
+    "spark.zorder.workload.enabled" -> "false",
     // one task writes one file, so AQE must not split or merge partitions
     "spark.sql.adaptive.enabled" -> "false",
     "spark.sql.parquet.enableVectorizedReader" -> "true",

@@ -139,6 +139,20 @@ object Settings {
         "are written as they come.",
       Set(Session, Table))
 
+  val WorkloadEnabled: Setting[Boolean] =
+    boolean(
+      "workload.enabled",
+      default = false,
+      "Whether scans of the table are noted, without values, for ZORDER BY AUTO.",
+      Set(Session, Table))
+
+  val WorkloadExclude: Setting[String] =
+    text(
+      "workload.exclude",
+      None,
+      "Columns, separated by commas, of which the record of the workload notes nothing.",
+      Set(Table))
+
   val all: Seq[Setting[_]] = Seq(
     Enabled,
     Columns,
@@ -156,7 +170,9 @@ object Settings {
     SkippingEnabled,
     SkippingDynamic,
     SkippingMetricsScan,
-    SkippingCacheSize)
+    SkippingCacheSize,
+    WorkloadEnabled,
+    WorkloadExclude)
 
   /** The current session's value of a setting that has a default. */
   def ofSession[T](setting: Setting[T]): T =

@@ -195,6 +195,7 @@ object StateDirectory {
       |_grid      the cells to which writes into a table with a declared order deal their rows
       |_commits   one record for each run: the files it replaced and added
       |_runs      runs that are under way, died, or keep replaced files
+      |_workload  which columns queries filtered by, without values, if spark.zorder.workload.enabled is on
       |
       |In the folders of the table a run has a directory _zorder_<run>, with files that are not visible
       |yet, and with replaced files, kept for a while for undo and for running queries.

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.NameList
 
 /**
  * The order in which a table wants its rows written: what SORT BY declares.
@@ -57,11 +58,8 @@ object DeclaredOrder {
   val propertyKeys: Seq[String] =
     Seq(Settings.Columns.propertyKey, Settings.Order.propertyKey, ImpalaColumns, ImpalaOrder)
 
-  private val item = "(?:`(?:[^`]|``)*`|[^`,])+".r
-
   /** The names in the property `zorder.columns`: separated by commas, quoted as in SQL. */
-  def split(text: String): Seq[String] =
-    item.findAllIn(text).map(_.trim).filter(_.nonEmpty).toSeq
+  def split(text: String): Seq[String] = NameList.split(text)
 
   /**
    * The declared order of a table: ours, else Impala's, else that of Spark's CLUSTER BY. Options of

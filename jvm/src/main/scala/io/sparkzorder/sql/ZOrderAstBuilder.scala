@@ -23,6 +23,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StringType
 
 import io.sparkzorder.commands.{AlterSortBy, TargetAction}
+import io.sparkzorder.commands.auto.ShowWorkload
 import io.sparkzorder.commands.history.{RecoverLayout, ShowLayoutHistory, UndoLayout, VacuumLayout}
 import io.sparkzorder.commands.index.{
   CreateIndex,
@@ -69,6 +70,9 @@ private[sql] final class ZOrderAstBuilder(
 
   override def visitShowLayoutHistory(ctx: ShowLayoutHistoryContext): LogicalPlan =
     onTarget(ctx.target(), ShowLayoutHistory)
+
+  override def visitShowWorkload(ctx: ShowWorkloadContext): LogicalPlan =
+    onTarget(ctx.target(), ShowWorkload)
 
   override def visitCreateIndex(ctx: CreateIndexContext): LogicalPlan =
     onTarget(
@@ -121,7 +125,8 @@ private[sql] final class ZOrderAstBuilder(
         columns = columns(ctx.columns()),
         into = Option(ctx.into).map(stringLiteral),
         options = options(ctx.settings()),
-        dryRun = ctx.dryRun() != null),
+        dryRun = ctx.dryRun() != null,
+        auto = ctx.AUTO() != null),
       forOthers(ctx, where.flatMap(_.full)))
   }
 

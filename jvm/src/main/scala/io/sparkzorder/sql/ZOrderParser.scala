@@ -100,7 +100,7 @@ private object ZOrderParser {
     "VACUUM",
     "ALTER")
 
-  private val keyword = "(?i)optimize|layout|zorder|skipping|sort".r.pattern
+  private val keyword = "(?i)optimize|layout|zorder|skipping|sort|workload".r.pattern
 
   def enabled: Boolean = Settings.ofSession(Settings.Enabled)
 
@@ -136,7 +136,7 @@ private object ZOrderParser {
     visible(tokens).take(8).map(upper).toList match {
       case "OPTIMIZE" :: _ => true
       case "EXPLAIN" :: rest => rest.take(2).contains("OPTIMIZE")
-      case "SHOW" :: second :: _ => second == "LAYOUT" || second == "SKIPPING"
+      case "SHOW" :: second :: _ => Set("LAYOUT", "SKIPPING", "WORKLOAD")(second)
       case ("RECOVER" | "UNDO" | "VACUUM") :: "LAYOUT" :: _ => true
       case "ALTER" :: "TABLE" :: rest => rest.containsSlice(Seq("SORT", "BY"))
       case ("CREATE" | "DROP" | "REFRESH") :: rest => rest.containsSlice(Seq("ZORDER", "INDEX"))

@@ -17,13 +17,15 @@ import io.sparkzorder.table.Target
  * @param into the directory of INTO
  * @param options the keys and values of OPTIONS
  * @param dryRun true if the statement has DRY RUN
+ * @param auto true if the statement has ZORDER BY AUTO
  */
 final case class OptimizeClauses(
     full: Boolean = false,
     columns: Seq[Seq[String]] = Nil,
     into: Option[String] = None,
     options: Map[String, String] = Map.empty,
-    dryRun: Boolean = false)
+    dryRun: Boolean = false,
+    auto: Boolean = false)
 
 /** A WHERE predicate in a wrapper, so that the analyzer does not try to resolve its columns. */
 final case class WherePredicate(condition: Expression) {
@@ -47,7 +49,8 @@ final case class OptimizeCommand(
   override def simpleString(maxFields: Int): String = {
     val filter = where.map(w => s" WHERE $w").getOrElse("")
     val by =
-      if (clauses.columns.isEmpty) ""
+      if (clauses.auto) " ZORDER BY AUTO"
+      else if (clauses.columns.isEmpty) ""
       else clauses.columns.map(_.mkString(".")).mkString(" ZORDER BY (", ", ", ")")
     val into = clauses.into.map(d => s" INTO '$d'").getOrElse("")
     val full = if (clauses.full) " FULL" else ""

@@ -37,12 +37,14 @@ private[sparkzorder] final class OptimizeExecutor(
     phases("check")(destination.check())
     phases("list")(destination.recover())
     val listed = phases("list")(new FileListing(table, whereOver, destination).list())
-    val order = WantedOrder.of(table, clauses.columns)
+    val order =
+      if (clauses.auto) WantedOrder.auto(table, listed, phases)
+      else WantedOrder.of(table, clauses.columns)
     val inputs = RewriteInputs.read(table, listed, order, whereOver(listed), phases)
     val output = inputs.output()
     val strategy = RewriteStrategy.of(inputs, destination.takesAllFiles, phases)
     output.foreach(strategy.check)
-    val selection = select(inputs, strategy)
+    val selection = select(inputs, strategy, order)
     val batches =
       Batches.of(inputs, selection, limited = !destination.takesAllFiles, clauses.options)
     destination.checkRoom(batches)
@@ -66,15 +68,21 @@ private[sparkzorder] final class OptimizeExecutor(
   }
 
   /** The files that WHERE chooses, and of these the files that are worth rewriting. */
-  private def select(inputs: RewriteInputs, strategy: RewriteStrategy): RewriteSelection = {
+  private def select(
+      inputs: RewriteInputs,
+      strategy: RewriteStrategy,
+      order: WantedOrder): RewriteSelection = {
     val matching = whereOver(inputs.listed).flatMap(DataPredicatePruning.prune(inputs, _))
     val all = inputs.files.map(_.file.path).toSet
     val chosen = matching.getOrElse(all)
-    val everything = clauses.full || destination.takesAllFiles || chosen.isEmpty
+    val everything =
+      clauses.full || order.rewritesAll || destination.takesAllFiles || chosen.isEmpty
     val selection =
-      if (everything) RewriteSelection(chosen, None) else strategy.select(chosen, records)
+      if (order.isLeft && !destination.takesAllFiles) RewriteSelection(Set.empty, None)
+      else if (everything) RewriteSelection(chosen, None) else strategy.select(chosen, records)
     val byWhere = matching.map(m => s"WHERE chooses ${m.size} of ${all.size} files")
-    selection.copy(reason = (byWhere ++ selection.reason).reduceOption(_ + "; " + _))
+    selection.copy(reason =
+      (order.reason ++ byWhere ++ selection.reason).reduceOption(_ + "; " + _))
   }
 
   private def report(

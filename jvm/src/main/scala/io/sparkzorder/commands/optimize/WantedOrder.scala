@@ -3,12 +3,13 @@ package io.sparkzorder.commands.optimize
 import scala.util.Try
 
 import io.sparkzorder.cluster.QueryBox
-import io.sparkzorder.commands.{OrderingColumns, TableState}
+import io.sparkzorder.commands.{OrderingColumns, Phases, TableState}
+import io.sparkzorder.commands.auto.AutoChoice
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.TableLog
 import io.sparkzorder.ordered.DeclaredOrder
-import io.sparkzorder.table.{CatalogTarget, OrderingColumn, Target}
+import io.sparkzorder.table.{CatalogTarget, OrderingColumn, TableFiles, Target}
 
 /**
  * The order that a statement asks for, before its columns are looked up.
@@ -17,14 +18,36 @@ import io.sparkzorder.table.{CatalogTarget, OrderingColumn, Target}
  * @param weights of these columns; empty if all are equal, or if OPTIONS tell them
  * @param queries recorded queries, as boxes of these columns
  * @param reason why AUTO has chosen this order
+ * @param rewritesAll true if files that have this order already are rewritten
+ * @param isLeft true if the files are left as they are
  */
 private[optimize] final case class WantedOrder(
     names: Seq[Seq[String]],
     weights: Seq[Double] = Nil,
     queries: IndexedSeq[QueryBox] = IndexedSeq.empty,
-    reason: Option[String] = None)
+    reason: Option[String] = None,
+    rewritesAll: Boolean = false,
+    isLeft: Boolean = false)
 
 private[optimize] object WantedOrder {
+
+  /** The order that the recorded workload asks for. */
+  def auto(table: TableState, listed: TableFiles, phases: Phases): WantedOrder = {
+    if (table.settings.get(Settings.Weights).isDefined) {
+      throw ZOrderErrors.invalidSetting(
+        Settings.Weights.key,
+        table.settings(Settings.Weights),
+        "AUTO chooses the weights")
+    }
+    val auto = new AutoChoice(table, phases).choose(listed)
+    WantedOrder(
+      auto.names,
+      auto.weights,
+      auto.queries,
+      Some(auto.reason),
+      auto.rewritesAll,
+      isLeft = auto.names.isEmpty)
+  }
 
   /** The columns of ZORDER BY, else the table's layout, else its declared order. */
   def of(table: TableState, names: Seq[Seq[String]]): WantedOrder =

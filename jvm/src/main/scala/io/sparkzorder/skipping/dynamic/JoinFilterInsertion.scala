@@ -138,7 +138,9 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
     }
 
   private def insert(r: LogicalRelation, filters: Seq[KeyFilter]): LogicalPlan = {
-    val useful = filters.filter(f => columns.share(f.key, r).exists(f.source.isWorth(_, r)))
+    val useful = filters.filter(f =>
+      columns.share(f.key, r).exists(f.source.isWorth(_, r)) ||
+        f.source.onlyInBroadcast && columns.isNoted(f.key, r))
       .take(JoinFilterInsertion.MaxFilters)
     useful.foreach(_.source.isUsed = true)
     useful.map(_.expression).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))

@@ -7,7 +7,13 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 import io.sparkzorder.conf.RelationConf
-import io.sparkzorder.skipping.scan.{IndexPruning, ScanFilters, ScanStrategy, TableRoots}
+import io.sparkzorder.skipping.scan.{
+  IndexPruning,
+  ScanFilters,
+  ScanNote,
+  ScanStrategy,
+  TableRoots
+}
 
 /**
  * Asks the indexes of relations whether the keys of a join can let files go. One object serves the
@@ -23,8 +29,19 @@ private[dynamic] final class PrunableColumns {
    *   or nearly every file covers nearly the whole range of the column's values
    */
   def share(key: Expression, relation: LogicalRelation): Option[Double] =
+    known(key, relation).filter(_ <= PrunableColumns.MaxShare)
+
+  /**
+   * True if the scans of a relation are noted ([[io.sparkzorder.workload]]), and its index knows the
+   * key. The scan then gets the keys although they let no file go, because they could do so in
+   * another layout.
+   */
+  def isNoted(key: Expression, relation: LogicalRelation): Boolean =
+    ScanNote.isOn(relation.catalogTable.fold(Map.empty[String, String])(_.properties)) &&
+      known(key, relation).isDefined
+
+  private def known(key: Expression, relation: LogicalRelation): Option[Double] =
     shares.getOrElseUpdate((relation, key.canonicalized), ask(key, relation))
-      .filter(_ <= PrunableColumns.MaxShare)
 
   private def ask(key: Expression, relation: LogicalRelation): Option[Double] =
     relation.relation match {

@@ -11,7 +11,14 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Predica
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.index.{ColumnChoice, FooterEntries, IndexContent, LeafColumns, LoadedIndex}
+import io.sparkzorder.index.{
+  ColumnChoice,
+  FileTable,
+  FooterEntries,
+  IndexContent,
+  LeafColumns,
+  LoadedIndex
+}
 import io.sparkzorder.table.stats.ScannedFile
 
 /**
@@ -38,6 +45,11 @@ final class FilterOnFiles private (
 
   /** The share of the files that one value of `key` keeps on average; None if it is not known. */
   private[skipping] def shareKeptBy(key: Expression): Option[Double] = share(key)
+
+  /** Each conjunct with its test, and the files of the index, for the record of the workload. */
+  private[sparkzorder] def tested: Seq[(ConjunctUse, FileTest)] = conjuncts.zip(tests)
+  private[sparkzorder] def indexedFiles: FileTable = index.table
+  private[sparkzorder] def indexIdentity: AnyRef = index.identity
 
   /** False when every file is kept. */
   val isUseful: Boolean = tests.exists(!_.isInstanceOf[Unknown])

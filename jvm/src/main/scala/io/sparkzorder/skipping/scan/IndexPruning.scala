@@ -52,8 +52,42 @@ final class IndexPruning private[sparkzorder] (
   def this(relation: HadoopFsRelation, output: Seq[Attribute]) =
     this(relation, output, new TableRoots(None, new RelationConf(relation)))
 
+  // what was asked last: the filters known while planning, and those known at run time
+  @volatile private var answered: List[(Seq[Expression], Seq[IndexUse])] = Nil
+
+  private[scan] def properties: Map[String, String] = roots.properties
+  private[scan] def hadoop: Configuration = settings.hadoop
+
   /** @return a pruner of the files; None when every file must be read */
-  override def apply(filters: Seq[Expression]): Option[FilePruner] = prunerOf(ask(filters))
+  override def apply(filters: Seq[Expression]): Option[FilePruner] = {
+    val uses = ask(filters)
+    answered = (filters, uses) :: answered.take(1)
+    prunerOf(uses)
+  }
+
+  /**
+   * The answers of the one index of a scan to groups of filters, with the table's directory. None if
+   * there is no index, or several.
+   */
+  private[scan] def answersFor(filters: Seq[Seq[Expression]]): Option[(Path, Seq[FilterOnFiles])] = {
+    val uses = filters.map(f =>
+      answered.find(_._1 == f).map(_._2).filter(_.nonEmpty).getOrElse(askAlsoWithout(f)))
+    val answers = uses.map(_.filter(_.filter.isDefined))
+    if (answers.exists(_.size != 1)) None
+    else Some(answers.head.head.root -> answers.map(_.head.filter.get))
+  }
+
+  private def askAlsoWithout(filters: Seq[Expression]): Seq[IndexUse] =
+    if (!Settings.ofSession(Settings.SkippingEnabled)) Nil
+    else {
+      val size = Settings.ofSession(Settings.SkippingCacheSize)
+      roots.ofIndexes(plainLocation).map(ask(_, filters, size))
+    }
+
+  private def plainLocation: FileIndex = relation.location match {
+    case ours: ZOrderFileIndex => ours.delegate
+    case other => other
+  }
 
   /** Makes a pruner from the answers of indexes; None when every file must be read. */
   def prunerOf(uses: Seq[IndexUse]): Option[FilePruner] =
@@ -101,10 +135,7 @@ final class IndexPruning private[sparkzorder] (
       if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled)) Nil
       else {
         val size = Settings.ofSession(Settings.SkippingCacheSize)
-        val location = relation.location match {
-          case ours: ZOrderFileIndex => ours.delegate
-          case other => other
-        }
+        val location = plainLocation
         val uses = ManyFiles.map(roots.ofIndexes(location))(ask(_, filters, size))
         // an index says more than a table without one
         val found = uses.filter(_.filter.isDefined)

@@ -70,8 +70,12 @@ trait MetricsScan extends FileSourceScanExec {
 
   override protected def sendDriverMetrics(): Unit = {
     super.sendDriverMetrics()
-    index.flatMap(_.knownMetrics(partitionFilters, dataFilters)).foreach(
-      sendSkipping(_, selectedValues))
+    index.foreach { files =>
+      val known = files.knownMetrics(partitionFilters, dataFilters)
+      known.foreach(sendSkipping(_, selectedValues))
+      val planned = dataFilters.filterNot(ZOrderFileIndex.holdsSubquery)
+      ScanNote.of(this, files, Seq(planned), known.map(_.total))
+    }
   }
 
   /** @param chosen values of the partitions that remain after the dynamic partition filters */

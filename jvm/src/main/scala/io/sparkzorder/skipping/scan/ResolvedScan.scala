@@ -26,6 +26,7 @@ trait ResolvedScan extends FileSourceScanExec {
     relation.location match {
       case files: RuntimeFileIndex =>
         files.lastMetrics.foreach(shown.sendSkipping(_, selectedValues))
+        ScanNote.of(this, files.delegate, files.filters, files.lastMetrics.map(_.total))
       case _ =>
     }
   }
@@ -48,6 +49,10 @@ private[scan] final class RuntimeFileIndex(
     extends DelegatingFileIndex {
 
   @volatile private var last: Option[SkippingMetrics] = None
+
+  /** The filters known while planning, and those known at run time. */
+  def filters: Seq[Seq[Expression]] =
+    Seq(planned.filterNot(ZOrderFileIndex.holdsSubquery), resolved)
 
   /** The metrics of the latest listing. */
   def lastMetrics: Option[SkippingMetrics] = last

@@ -20,6 +20,9 @@ import io.sparkzorder.log.{StateDirectory, StateSearch}
 private[sparkzorder] final class TableRoots(table: Option[CatalogTable], settings: RelationConf) {
   private lazy val conf = settings.hadoop
 
+  /** The properties of the table in the catalog. */
+  def properties: Map[String, String] = table.fold(Map.empty[String, String])(_.properties)
+
   /** The state of each table that may hold files of `index`. */
   def states(index: FileIndex): Seq[StateDirectory] =
     StateSearch.above(searchFrom(index).filter(mayHaveState), conf)

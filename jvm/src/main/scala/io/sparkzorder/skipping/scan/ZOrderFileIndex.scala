@@ -31,6 +31,11 @@ final class ZOrderFileIndex private[sparkzorder] (
 
   private lazy val session = settings.session
 
+  private[scan] def indexPruning: Option[IndexPruning] = pruning match {
+    case p: IndexPruning => Some(p)
+    case _ => None
+  }
+
   override def listFiles(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] =

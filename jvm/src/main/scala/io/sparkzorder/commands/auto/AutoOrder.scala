@@ -1,0 +1,152 @@
+package io.sparkzorder.commands.auto
+
+import org.apache.commons.io.FileUtils.byteCountToDisplaySize
+
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
+
+import io.sparkzorder.cluster.QueryBox
+import io.sparkzorder.commands.{OrderingColumns, Phases, TableState}
+import io.sparkzorder.log.RunHistory
+import io.sparkzorder.table.TableFiles
+import io.sparkzorder.workload.{Workload, WorkloadStore}
+
+/**
+ * What ZORDER BY AUTO has decided.
+ *
+ * @param names name parts of the ordering columns; empty if the table is left as it is and has no
+ *   layout
+ * @param weights of these columns; empty if all are equal
+ * @param queries recorded queries, as boxes of these columns
+ * @param rewritesAll true if files that have this layout already are cut anew
+ */
+private[commands] final case class AutoOrder(
+    names: Seq[Seq[String]],
+    weights: Seq[Double],
+    queries: IndexedSeq[QueryBox],
+    rewritesAll: Boolean,
+    reason: String)
+
+/** Chooses the ordering columns of a table by its recorded workload. */
+private[commands] final class AutoChoice(table: TableState, phases: Phases) {
+  import AutoChoice._
+
+  private val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
+  private val sameName = table.user.sessionState.conf.resolver
+  private lazy val inForce = OrderingColumns.recordInForce(RunHistory.read(table.state))
+
+  /** @param listed files of the statement */
+  def choose(listed: TableFiles): AutoOrder = {
+    val workload = phases("workload") {
+      Workload.read(table.state, table.conf, WorkloadStore.today)
+    }
+    if (workload.count < MinScans) {
+      keep(s"${workload.count} scans are recorded, and fewer than $MinScans do not tell enough")
+    } else if (workload.usableCount == 0) {
+      keep(s"none of the ${workload.count} recorded scans can skip files in any layout")
+    } else {
+      phases("choose")(new SampledTable(table, listed).of(workload)) match {
+        case None => keep("no recorded scan is on a column that files can be ordered by")
+        case Some(sampled) => decide(workload, sampled)
+      }
+    }
+  }
+
+  private def decide(workload: Workload, sampled: Sampled): AutoOrder = {
+    val reads = sampled.reads
+    val judged = Candidates.of(sampled.queries, sampled.values, sampled.files)
+      .map(c => (c, reads.of(c))).sortBy(_._2)
+    // the boxes are a part of the workload, whose scans they stand for
+    val bytes = workload.usableWeight / math.max(1e-9, sampled.queries.weight)
+    def text(share: Double) = byteCountToDisplaySize((share * bytes).toLong)
+    val listing = judged.take(MaxListed).map { case (c, w) => s"${nameOf(c, sampled)} ${text(w)}" }
+    val about = s"${workload.usableCount} of ${workload.count} recorded scans can skip files; of " +
+      s"${text(sampled.queries.weight)} they read ${text(reads.today)} as the files are (leave it)" +
+      listing.mkString(", and by ", ", ", "")
+    judged.headOption match {
+      case None => keep(s"$about; no column has two values")
+      case Some((best, read)) =>
+        val saved = reads.today - read
+        if (saved < LeastSaving * reads.today) {
+          keep(s"$about; no other layout saves a fifth", sampled)
+        } else if (saved * bytes < RewriteFactor * sampled.bytes) {
+          keep(
+            s"$about; ${text(saved)} saved are not worth a rewrite of " +
+              byteCountToDisplaySize(sampled.bytes),
+            sampled)
+        } else chosen(best, s"$about", sampled)
+    }
+  }
+
+  private def chosen(c: Candidate, about: String, sampled: Sampled): AutoOrder = {
+    val names = c.columns.map(sampled.columns(_).parts)
+    val weights = if (c.weights.distinct.size <= 1) Nil else c.weights
+    val order = AutoOrder(
+      names,
+      weights,
+      sampled.queries.boxesOf(c.columns),
+      rewritesAll = false,
+      s"AUTO chooses ${nameOf(c, sampled)}: $about")
+    // the same layout, but cut for other queries
+    inForce.filter { r =>
+      val was = r.columns.map(parse).zip(weightsOf(r.columnWeights, r.columns.size))
+      val is = names.zip(weightsOf(weights, names.size))
+      was.size == is.size && was.forall { case (n, w) =>
+        is.exists { case (m, v) => isSame(n, m) && v == w }
+      }
+    }.fold(order)(r => kept(sampled, r.columns.map(parse), r.columnWeights, order.reason)
+      .copy(rewritesAll = true))
+  }
+
+  private def weightsOf(weights: Seq[Double], n: Int): Seq[Double] =
+    if (weights.isEmpty) Seq.fill(n)(1.0) else weights
+
+  /** The layout stays as it is; new files get it, too. */
+  private def keep(why: String): AutoOrder = AutoOrder(
+    inForce.toSeq.flatMap(_.columns).map(parse),
+    inForce.toSeq.flatMap(_.columnWeights),
+    IndexedSeq.empty,
+    rewritesAll = false,
+    s"AUTO keeps ${inForceText}: $why")
+
+  private def keep(why: String, sampled: Sampled): AutoOrder = {
+    val plain = keep(why)
+    kept(sampled, plain.names, plain.weights, plain.reason)
+  }
+
+  private def kept(
+      sampled: Sampled,
+      names: Seq[Seq[String]],
+      weights: Seq[Double],
+      reason: String): AutoOrder = {
+    val numbers = names.map(n => sampled.columns.indexWhere(c => isSame(c.parts, n)))
+    val queries =
+      if (numbers.isEmpty || numbers.contains(-1)) IndexedSeq.empty
+      else sampled.queries.boxesOf(numbers)
+    AutoOrder(names, weights, queries, rewritesAll = false, reason)
+  }
+
+  private def inForceText: String = inForce match {
+    case Some(r) => s"the layout by (${r.columns.mkString(", ")})"
+    case None => "the files as they are"
+  }
+
+  private def isSame(a: Seq[String], b: Seq[String]): Boolean =
+    a.size == b.size && a.zip(b).forall { case (x, y) => sameName(x, y) }
+
+  private def nameOf(c: Candidate, sampled: Sampled): String =
+    c.columns.zip(c.weights).map { case (n, w) =>
+      val name = sampled.columns(n).parts.map(quoteIfNeeded).mkString(".")
+      if (w == 1 || c.columns.size == 1) name else s"$name:${w.toLong}"
+    }.mkString("(", ", ", ")")
+}
+
+private[auto] object AutoChoice {
+
+  /** Recorded scans that are needed before a layout is changed. */
+  val MinScans = 100L
+  // a change must save so much of what the recorded scans read
+  private val LeastSaving = 0.2
+  // and so many times the bytes of the table
+  private val RewriteFactor = 3.0
+  private val MaxListed = 8
+}

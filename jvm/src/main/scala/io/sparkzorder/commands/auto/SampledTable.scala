@@ -1,0 +1,86 @@
+package io.sparkzorder.commands.auto
+
+import scala.util.Try
+
+import io.sparkzorder.cluster.{InputFrame, Sampler}
+import io.sparkzorder.commands.{OrderingColumns, TableState}
+import io.sparkzorder.conf.{PinnedSession, Settings}
+import io.sparkzorder.table.{OrderingColumn, TableFiles}
+import io.sparkzorder.table.schema.TableSchema
+import io.sparkzorder.table.stats.{ColumnNames, FileRange, FooterReader, ScannedFile}
+import io.sparkzorder.workload.Workload
+
+/**
+ * A sample of the columns by which recorded scans can skip files.
+ *
+ * @param values number of distinct values of each column in the sample
+ * @param files number of files that a layout of the whole table would have
+ * @param bytes of all files
+ */
+private[auto] final case class Sampled(
+    columns: IndexedSeq[OrderingColumn],
+    values: IndexedSeq[Int],
+    files: Int,
+    bytes: Long,
+    queries: RecordedQueries,
+    reads: PredictedReads)
+
+/** Samples a table, to judge layouts by the sample. */
+private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
+  import SampledTable._
+
+  private val session = PinnedSession.of(table.user)
+  private val sameName = session.sessionState.conf.resolver
+
+  /** None if there is no file, or no column that files can be ordered by. */
+  def of(workload: Workload): Option[Sampled] = {
+    val names = workload.columns.map(_._1)
+    val format = table.target.format
+    val footers = FooterReader.read(listed.files, table.conf, format, ColumnNames.of(names))
+    val schema = new TableSchema(table.target.name, session.sessionState.conf, format)
+      .union(listed.catalogSchema, footers)
+    val resolver = new OrderingColumns(table.target.name, sameName)
+    val columns = names
+      .flatMap(n => Try(resolver.resolve(Seq(Seq(n)), schema, listed.partitionSchema)).toOption)
+      .flatten.filter(hasBounds(_, footers)).take(MaxColumns).toIndexedSeq
+    if (columns.isEmpty || footers.forall(_.rows == 0)) None
+    else {
+      val rows = listed.folders.map(f => footers.filter(_.file.folder == f).map(_.rows).sum)
+      val targets = listed.folders.map { f =>
+        val own = footers.filter(_.file.folder == f)
+        math.max(
+          1.0,
+          table.settings(Settings.TargetFileSize).toDouble * own.map(_.rows).sum /
+            math.max(1L, own.map(_.file.length).sum))
+      }
+      val files = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
+      val input = new InputFrame(session, listed, schema, format)
+      val wanted = math.max(MinSample, RowsPerFile * files)
+      val samples = Sampler.sample(input, listed, columns, rows, wanted)
+      val folders = listed.folders.indices.map { i =>
+        SampledFolder(
+          footers.filter(_.file.folder == listed.folders(i)),
+          samples(i),
+          targets(i))
+      }
+      val queries = new RecordedQueries(workload, columns.map(_.parts.head))
+      Some(Sampled(
+        columns,
+        columns.indices.map(c => folders.map(_.ranked(c).sorted.weights.length).max),
+        math.max(1L, files).toInt,
+        footers.map(_.file.length).sum,
+        queries,
+        new PredictedReads(columns, folders, queries, sameName)))
+    }
+  }
+
+  private def hasBounds(column: OrderingColumn, footers: Seq[ScannedFile]): Boolean =
+    FileRange.ofFooters(column, footers, sameName).exists(_.isDefined)
+}
+
+private[auto] object SampledTable {
+  // sets of more columns are too many to be judged
+  private val MaxColumns = 8
+  private val MinSample = 20000L
+  private val RowsPerFile = 100L
+}

@@ -1,0 +1,47 @@
+package io.sparkzorder.commands.auto
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.commands.{TableAction, TableState}
+import io.sparkzorder.table.Target
+import io.sparkzorder.workload.{Workload, WorkloadStore}
+
+/** SHOW WORKLOAD: the recorded scans of a table, those that read the most first. */
+case object ShowWorkload extends TableAction {
+  override def statement: String = "SHOW WORKLOAD"
+  override def description(target: Target): String = s"ShowWorkload ${target.name}"
+
+  private val use = new StructType()
+    .add("name", StringType, nullable = false)
+    .add("kind", StringType, nullable = false)
+
+  /** A row for each template. */
+  override val schema: StructType = new StructType()
+    .add("columns", ArrayType(use, containsNull = false), nullable = false)
+    .add("usable", BooleanType, nullable = false)
+    .add("scans", LongType, nullable = false)
+    .add("bytes", LongType, nullable = false)
+    .add("share", DoubleType, nullable = false)
+    .add("boxes", LongType, nullable = false)
+    .add("unusedPredicates", LongType, nullable = false)
+
+  override def run(session: Session, target: Target): Seq[Row] = {
+    val table = new TableState(session, target)
+    table.check()
+    val workload = Workload.read(table.state, table.conf, WorkloadStore.today)
+    val all = math.max(1e-9, workload.weight)
+    workload.templates.toSeq.sortBy { case (t, u) => (-u.weight, t.columns.mkString(",")) }
+      .map { case (t, u) =>
+        Row(
+          t.uses.map(c => Row(c.column, c.kind.name)),
+          t.uses.nonEmpty,
+          u.count,
+          u.weight.toLong,
+          math.rint(u.weight / all * 1e6) / 1e6,
+          u.boxes.size.toLong,
+          u.unused)
+      }
+  }
+}

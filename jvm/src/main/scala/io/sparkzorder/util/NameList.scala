@@ -1,0 +1,9 @@
+package io.sparkzorder.util
+
+/** Names in a setting: separated by commas, quoted as in SQL. */
+private[sparkzorder] object NameList {
+  private val item = "(?:`(?:[^`]|``)*`|[^`,])+".r
+
+  def split(text: String): Seq[String] =
+    item.findAllIn(text).map(_.trim).filter(_.nonEmpty).toSeq
+}

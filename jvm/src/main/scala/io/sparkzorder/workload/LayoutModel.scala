@@ -1,0 +1,102 @@
+package io.sparkzorder.workload
+
+import scala.annotation.tailrec
+
+/**
+ * What one recorded scan asks for, as the model of a layout sees it.
+ *
+ * @param sides for each column that the scan restricts, by the column's number: the widths of the
+ *   intervals that match, as shares of the column's rows. The width of a single value is 0
+ */
+private[sparkzorder] final case class ModelQuery(weight: Double, sides: Map[Int, Seq[Double]])
+
+/**
+ * Predicts how much recorded scans read of a layout that cuts each column `c` into `2^b(c)` parts. The
+ * model takes the columns as independent of each other, and places of intervals as random. It is used
+ * to find a few sets of columns; a sample decides among them.
+ *
+ * @param most the greatest number of bits of each column: a column cannot be cut into more parts than
+ *   it has values
+ */
+private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], most: IndexedSeq[Int]) {
+  import LayoutModel._
+
+  private val limit = if (most.isEmpty) 0 else most.max
+  private val weights = queries.map(_.weight).toArray
+  private val columnsOf = queries.map(_.sides.keys.toArray).toArray
+  // for each query, column of the query, and number of bits: the share of the parts that it meets
+  private val shares: Array[Array[Array[Double]]] = queries.zip(columnsOf).map { case (q, columns) =>
+    columns.map(c => Array.tabulate(limit + 1)(b => share(math.pow(2, b), q.sides(c))))
+  }.toArray
+
+  /** The share of all bytes that the scans read, weighted. */
+  def cost(bits: IndexedSeq[Int]): Double = {
+    val of = bits.toArray
+    var sum = 0.0
+    var q = 0
+    while (q < weights.length) {
+      var product = weights(q)
+      var i = 0
+      while (i < columnsOf(q).length) {
+        product *= shares(q)(i)(of(columnsOf(q)(i)))
+        i += 1
+      }
+      sum += product
+      q += 1
+    }
+    sum
+  }
+
+  /**
+   * The bits of the columns, `total` together, or fewer if the columns have too few values. One bit
+   * after the other goes to the column by which the cost falls most. Then bits move from one column
+   * to another as long as the cost falls: the first bit of a column for which scans ask by wide
+   * intervals gains little, and the next bits more.
+   *
+   * @param columns the columns that may get bits
+   */
+  def greedy(total: Int, columns: Seq[Int]): IndexedSeq[Int] = {
+    var bits: IndexedSeq[Int] = most.map(_ => 0)
+    def open = columns.filter(c => bits(c) < most(c))
+    while (bits.sum < total && open.nonEmpty) {
+      bits = open.map(c => bits.updated(c, bits(c) + 1)).minBy(b => (cost(b), b.mkString(",")))
+    }
+    improved(bits, columns)
+  }
+
+  @tailrec
+  private def improved(bits: IndexedSeq[Int], columns: Seq[Int]): IndexedSeq[Int] = {
+    val moved = for {
+      from <- columns
+      to <- columns if to != from
+      n <- 1 to math.min(bits(from), most(to) - bits(to))
+    } yield bits.updated(from, bits(from) - n).updated(to, bits(to) + n)
+    if (moved.isEmpty) bits
+    else {
+      val best = moved.minBy(cost)
+      if (cost(best) < cost(bits) * (1 - 1e-9)) improved(best, columns) else bits
+    }
+  }
+
+  /** Every way to give `total` bits to the columns, for tests. */
+  def exhaustive(total: Int): IndexedSeq[Int] = {
+    def ways(c: Int, left: Int): Seq[List[Int]] =
+      if (c == most.size - 1) { if (left <= most(c)) Seq(List(left)) else Nil }
+      else (0 to math.min(left, most(c))).flatMap(b => ways(c + 1, left - b).map(b :: _))
+    ways(0, total).map(_.toIndexedSeq).minBy(cost)
+  }
+}
+
+private[sparkzorder] object LayoutModel {
+
+  /**
+   * The share of the parts that a scan meets, if a column is cut into `parts` equal parts. An interval
+   * of width w meets w + (1 - w) / parts of them on average.
+   */
+  def share(parts: Double, widths: Seq[Double]): Double =
+    1 - widths.map { w => 1 - math.min(1.0, w + (1 - w) / parts) }.product
+
+  /** The number of bits that tell so many values apart. */
+  def bitsOf(values: Int): Int =
+    if (values <= 1) 0 else 32 - Integer.numberOfLeadingZeros(values - 1)
+}

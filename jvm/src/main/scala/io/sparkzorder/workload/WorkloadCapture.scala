@@ -1,0 +1,143 @@
+package io.sparkzorder.workload
+
+import java.util.UUID
+import java.util.concurrent.{ConcurrentHashMap, Executors, ThreadFactory, TimeUnit}
+
+import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.util.ShutdownHookManager
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.skipping.predicate.{ColumnDomains, FilterOnFiles}
+
+/**
+ * Notes what scans ask for, in the memory of the driver. Every five minutes, at the end of the
+ * driver, and before a statement of this driver needs it, the notes are written to the tables.
+ *
+ * An error in here does not reach a query. A table that cannot be written gets one log line, and its
+ * scans are not noted any more.
+ */
+private[sparkzorder] object WorkloadCapture extends Logging {
+  private val MaxTables = 1000
+  private val MinutesBetweenWrites = 5L
+  private val tables = new ConcurrentHashMap[Path, NotedTable]
+
+  /**
+   * Notes a scan.
+   *
+   * @param root directory of the table
+   * @param filters the filters of the scan, as the index of the table understands them; at least one
+   * @param excluded columns that must not be noted
+   * @param share the share of the table's bytes that the scan would read without any skipping
+   */
+  def note(
+      root: Path,
+      conf: => Configuration,
+      filters: Seq[FilterOnFiles],
+      excluded: String => Boolean,
+      share: Double): Unit =
+    try {
+      start
+      tableOf(root, conf).foreach(_.note(filters, excluded, share))
+    } catch { case NonFatal(e) => logDebug(s"a scan of $root was not noted", e) }
+
+  private def tableOf(root: Path, conf: => Configuration): Option[NotedTable] =
+    Option(tables.get(root)).orElse {
+      if (tables.size >= MaxTables) None
+      else Some(tables.computeIfAbsent(root, r => new NotedTable(r, conf)))
+    }
+
+  /** Writes what was noted since the last time. */
+  def flush(): Unit = tables.values.asScala.foreach(_.flush(WorkloadStore.today))
+
+  /** Forgets everything that was not written; for tests. */
+  private[sparkzorder] def clear(): Unit = tables.clear()
+
+  // runs once, when the first scan is noted
+  private lazy val start: Unit = {
+    val timer = Executors.newSingleThreadScheduledExecutor(new ThreadFactory {
+      override def newThread(body: Runnable): Thread = {
+        val thread = new Thread(body, "zorder-workload")
+        thread.setDaemon(true)
+        thread
+      }
+    })
+    val write: Runnable = () => flush()
+    timer.scheduleWithFixedDelay(
+      write,
+      MinutesBetweenWrites,
+      MinutesBetweenWrites,
+      TimeUnit.MINUTES)
+    // before Hadoop closes its file systems
+    ShutdownHookManager.get().addShutdownHook(write, FileSystem.SHUTDOWN_HOOK_PRIORITY + 10)
+  }
+}
+
+/** The notes of this driver about one table. */
+private[workload] final class NotedTable(root: Path, conf: Configuration) extends Logging {
+  // made by the thread of a query, because it belongs to the user of the query
+  private val store = new WorkloadStore(new StateDirectory(root, conf), conf)
+  @volatile private var isOff = false
+  private var id = UUID.randomUUID().toString
+  private var day = WorkloadStore.today
+  private var sketch = newSketch
+  private var changed = false
+  private var written: Option[Path] = None
+  // of the index that the last scan has used
+  private var curves = Curves(null, 0.0)
+
+  private def newSketch = new Sketch(new scala.util.Random().nextLong())
+
+  def note(filters: Seq[FilterOnFiles], excluded: String => Boolean, share: Double): Unit =
+    if (!isOff) synchronized {
+      val now = WorkloadStore.today
+      if (now != day) nextDay(now)
+      val files = filters.head.indexedFiles
+      if (curves.identity != filters.head.indexIdentity) {
+        curves = Curves(filters.head.indexIdentity, files.lengths.foldLeft(0.0)((sum, n) => sum + math.max(0L, n)))
+      }
+      val use = ScanUse.of(filters.flatMap(_.tested), excluded, curves.of(_, _, files.rows))
+      sketch.add(use, curves.bytes * share)
+      changed = true
+    }
+
+  private def nextDay(now: Long): Unit = {
+    flush(day)
+    day = now
+    id = UUID.randomUUID().toString
+    sketch = newSketch
+    written = None
+  }
+
+  def flush(now: Long): Unit = synchronized {
+    if (changed && !isOff) {
+      try {
+        written = Some(store.write(StoredSketch(id, day, sketch.content), written))
+        changed = false
+        if (now != day) nextDay(now)
+      } catch {
+        case NonFatal(e) =>
+          isOff = true
+          logWarning(s"the workload of $root is not recorded any more by this driver: $e")
+      }
+    }
+  }
+}
+
+/**
+ * The distributions of columns by one index.
+ *
+ * @param identity of the index
+ * @param bytes of all files
+ */
+private[workload] final case class Curves(identity: AnyRef, bytes: Double) {
+  private val known = scala.collection.mutable.HashMap.empty[String, Option[RankCurve]]
+
+  def of(name: String, column: ColumnDomains, rows: Array[Long]): Option[RankCurve] =
+    known.getOrElseUpdate(name, RankCurve.of(column, rows))
+}

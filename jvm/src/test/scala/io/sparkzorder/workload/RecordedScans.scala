@@ -1,0 +1,37 @@
+package io.sparkzorder.workload
+
+import java.io.File
+import java.util.UUID
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import io.sparkzorder.log.StateDirectory
+
+/** Writes a workload beside a table, as a driver would after many queries. */
+object RecordedScans {
+
+  /**
+   * @param scans for each scan the kind of filter on each column, as in `a -> Point`, and where it is
+   *   among the rows, as shares
+   * @param bytes of each scan
+   */
+  def write(dir: File, bytes: Double, daysAgo: Int = 0)(
+      scans: Seq[(String, (Double, Double))]*): Unit = {
+    val sketch = new Sketch(1)
+    scans.foreach { scan =>
+      val sorted = scan.sortBy(_._1)
+      val sides = sorted.map { case (_, (from, until)) => Seq(RankInterval.of(from, until)) }
+      val uses = sorted.map { case (c, (from, until)) =>
+        ColumnUse(c, if (from == until) UseKind.Point else UseKind.Range)
+      }
+      sketch.add(ScanUse(Template(uses), RankBox(sides), 0), bytes)
+    }
+    val conf = new Configuration()
+    val store = new WorkloadStore(new StateDirectory(new Path(dir.toURI), conf), conf)
+    store.write(
+      StoredSketch(UUID.randomUUID().toString, WorkloadStore.today - daysAgo, sketch.content),
+      None)
+    ()
+  }
+}
