@@ -182,6 +182,26 @@ class OptimizeBuilder:
             raise ValueError("executeZOrderBy requires > 0 parameters but the actual number is 0")
         return self._execute(self._statement(f"ZORDER BY {column_list(cols)}"), progress)
 
+    def executeZOrderByAuto(self, *, progress: bool | None = None) -> "DataFrame":
+        """Run the statement with ``ZORDER BY AUTO``: the recorded workload chooses the columns.
+
+        Parameters
+        ----------
+        progress : bool, optional
+            As for `executeZOrderBy`.
+
+        Returns
+        -------
+        DataFrame
+            The one row of the statement. The column ``reason`` says what was chosen, and why.
+
+        Examples
+        --------
+        >>> points.optimize().executeZOrderByAuto().first().reason.split(":")[0]
+        'AUTO keeps the files as they are'
+        """
+        return self._execute(self._statement("ZORDER BY AUTO"), progress)
+
     def _execute(self, statement: str, progress: bool | None) -> "DataFrame":
         with shown(self._spark, f"OPTIMIZE {self._target}", progress):
             return run(self._spark, statement)

@@ -114,6 +114,16 @@ class ZOrderTable(LayoutRuns):
         """
         return self._run(f"SHOW LAYOUT {self._target}")
 
+    def workload(self) -> "DataFrame":
+        """Show the recorded workload of the table: ``SHOW WORKLOAD``.
+
+        Examples
+        --------
+        >>> points.workload().count()
+        0
+        """
+        return self._run(f"SHOW WORKLOAD {self._target}")
+
     def layout(self, *cols: str) -> LayoutReport:
         """Report how many files queries on `cols` read: ``SHOW LAYOUT ... FOR``.
 

@@ -72,6 +72,11 @@ def table(session: Recorder) -> ZOrderTable:
             "ALTER TABLE `shop`.`sales` SORT BY LEXICAL (`a`)",
         ),
         (lambda t: t.sortBy(), "ALTER TABLE `shop`.`sales` SORT BY ()"),
+        (lambda t: t.workload(), "SHOW WORKLOAD `shop`.`sales`"),
+        (
+            lambda t: t.optimize().full().executeZOrderByAuto(),
+            "OPTIMIZE TABLE `shop`.`sales` FULL ZORDER BY AUTO",
+        ),
         (lambda t: t.createIndex(), "CREATE ZORDER INDEX ON `shop`.`sales`"),
         (lambda t: t.createIndex("a"), "CREATE ZORDER INDEX ON `shop`.`sales` (`a`)"),
         (lambda t: t.optimize().executeCompaction(), "OPTIMIZE TABLE `shop`.`sales`"),

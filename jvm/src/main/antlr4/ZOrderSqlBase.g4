@@ -42,6 +42,7 @@ settings
 // also read on its own, from the middle of a CREATE TABLE
 sortBy
     : SORT BY (LEXICAL | ZORDER)? LEFT_PAREN (multipartName (COMMA multipartName)*)? RIGHT_PAREN
+    | SORT BY ZORDER AUTO
     ;
 
 explainMode

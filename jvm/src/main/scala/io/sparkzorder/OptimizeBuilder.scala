@@ -10,7 +10,8 @@ import io.sparkzorder.util.StatementText
  * Builds an OPTIMIZE statement. `ZOrderTable.optimize` returns a new builder. A builder is
  * immutable: each method that adds a clause returns a new builder.
  *
- * `executeCompaction` and `executeZOrderBy` run the statement and return its result row. `toString`
+ * `executeCompaction`, `executeZOrderBy` and `executeZOrderByAuto` run the statement and return its
+ * result row. `toString`
  * returns the statement so far.
  *
  * @since 0.1.0
@@ -84,6 +85,9 @@ final class OptimizeBuilder private (
       "executeZOrderBy requires > 0 parameters but the actual number is 0")
     run(statement(Some(s"ZORDER BY ${StatementText.columns(columns)}")))
   }
+
+  /** Runs the statement with `ZORDER BY AUTO`: the recorded workload chooses the columns. */
+  def executeZOrderByAuto(): DataFrame = run(statement(Some("ZORDER BY AUTO")))
 
   override def toString: String = statement(None)
 

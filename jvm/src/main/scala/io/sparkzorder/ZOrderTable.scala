@@ -83,6 +83,9 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
     run(s"VACUUM LAYOUT $target$retain${if (dryRun) " DRY RUN" else ""}")
   }
 
+  /** The recorded workload of the table: a row for each form of filters. */
+  def workload(): DataFrame = run(s"SHOW WORKLOAD $target")
+
   /**
    * Restores the files that the last run replaced. A second call undoes the run before that one.
    * Fails without any change if files of that run were removed or changed after the run.

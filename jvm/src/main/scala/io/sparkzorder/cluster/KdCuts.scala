@@ -113,7 +113,12 @@ private[sparkzorder] final class KdCuts(
     else {
       // If one value has many rows, a column may have no balanced cut. A narrower side may then
       // be the better choice.
-      Some((first +: open.filter(_ != first.column).map(splits.balanced(rows, _, from, until, wanted)))
+      Some((first +: open.filter(_ != first.column).map(splits.balanced(
+        rows,
+        _,
+        from,
+        until,
+        wanted)))
         .maxBy(s => widths(s.column) / (s.imbalance * s.imbalance)))
     }
   }

@@ -78,6 +78,7 @@ private[cluster] final class SideSplits(
 }
 
 private[cluster] object SideSplits {
+
   /**
    * @param imbalance factor between the target and the file size of the worse side; 1 is the best
    * @param share of the cell that lies to the left

@@ -117,9 +117,10 @@ object Settings {
   val Order: Setting[String] =
     oneOf(
       "order",
-      Seq("zorder", "lexical"),
+      Seq("zorder", "lexical", "auto"),
       "The declared order of writes into a table with ordering columns, as SORT BY sets it. " +
-        "zorder: by all columns together. lexical: by the first column, then by the second.",
+        "zorder: by all columns together. lexical: by the first column, then by the second. auto, " +
+        "without columns: OPTIMIZE chooses them by the recorded workload.",
       Set(Table))
 
   val WriteAuto = "auto"

@@ -15,7 +15,7 @@ import io.sparkzorder.util.NameList
 /**
  * The order in which a table wants its rows written: what SORT BY declares.
  *
- * @param columns name parts of each ordering column, at least one
+ * @param columns name parts of each ordering column; none for [[DeclaredOrder.auto]] alone
  * @param lexical true: rows are sorted by the first column, then by the second; false: by all
  *   columns together
  */
@@ -26,7 +26,8 @@ final case class DeclaredOrder(columns: Seq[Seq[String]], lexical: Boolean) {
   def text: String = columns.map(quoted).mkString(", ")
 
   /** As in the statement: `ZORDER (a, b)`. */
-  def clause: String = s"${word.toUpperCase(java.util.Locale.ROOT)} ($text)"
+  def clause: String =
+    if (columns.isEmpty) "ZORDER AUTO" else s"${word.toUpperCase(java.util.Locale.ROOT)} ($text)"
 
   private def word: String = if (lexical) Lexical else ZOrder
 
@@ -36,7 +37,9 @@ final case class DeclaredOrder(columns: Seq[Seq[String]], lexical: Boolean) {
    */
   def properties: Map[String, String] = {
     val own = Map(Settings.Columns.propertyKey -> text, Settings.Order.propertyKey -> word)
-    if (columns.exists(c => c.size > 1 || c.head.contains(","))) own
+    if (columns.isEmpty) {
+      Map(Settings.Order.propertyKey -> Auto, Settings.WorkloadEnabled.propertyKey -> "true")
+    } else if (columns.exists(c => c.size > 1 || c.head.contains(","))) own
     else {
       // Impala refuses ZORDER of one column, which is the same order as LEXICAL
       val order = if (lexical || columns.size == 1) "LEXICAL" else "ZORDER"
@@ -48,6 +51,14 @@ final case class DeclaredOrder(columns: Seq[Seq[String]], lexical: Boolean) {
 object DeclaredOrder {
   val Lexical = "lexical"
   val ZOrder = "zorder"
+  val Auto = "auto"
+
+  /** OPTIMIZE chooses the columns by the recorded workload; writes have no order. */
+  val auto: DeclaredOrder = DeclaredOrder(Nil, lexical = false)
+
+  def isAuto(table: CatalogTable): Boolean =
+    table.properties.get(Settings.Order.propertyKey).exists(_.equalsIgnoreCase(Auto)) &&
+      !table.properties.contains(Settings.Columns.propertyKey)
   val ImpalaColumns = "sort.columns"
   val ImpalaOrder = "sort.order"
 

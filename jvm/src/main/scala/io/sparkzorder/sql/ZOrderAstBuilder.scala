@@ -151,7 +151,9 @@ private[sql] final class ZOrderAstBuilder(
     val columns =
       ctx.multipartName().asScala.toSeq.map(c => read(c)(names.parseMultipartIdentifier))
     // without a word it is lexical, as in Impala
-    if (columns.isEmpty) None else Some(DeclaredOrder(columns, lexical = ctx.ZORDER() == null))
+    if (ctx.AUTO() != null) Some(DeclaredOrder.auto)
+    else if (columns.isEmpty) None
+    else Some(DeclaredOrder(columns, lexical = ctx.ZORDER() == null))
   }
 
   /** @param ctx null if the statement names no columns */

@@ -25,8 +25,9 @@ private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], most: Ind
   private val weights = queries.map(_.weight).toArray
   private val columnsOf = queries.map(_.sides.keys.toArray).toArray
   // for each query, column of the query, and number of bits: the share of the parts that it meets
-  private val shares: Array[Array[Array[Double]]] = queries.zip(columnsOf).map { case (q, columns) =>
-    columns.map(c => Array.tabulate(limit + 1)(b => share(math.pow(2, b), q.sides(c))))
+  private val shares: Array[Array[Array[Double]]] = queries.zip(columnsOf).map {
+    case (q, columns) =>
+      columns.map(c => Array.tabulate(limit + 1)(b => share(math.pow(2, b), q.sides(c))))
   }.toArray
 
   /** The share of all bytes that the scans read, weighted. */

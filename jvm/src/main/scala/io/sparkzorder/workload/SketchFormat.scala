@@ -89,9 +89,12 @@ private[workload] object SketchFormat {
     if (Try(UUID.fromString(id).toString == id).toOption.forall(!_)) wrong("it has no id")
     val templates = elements(root, "templates").map(template)
     if (templates.size > Sketch.MaxTemplates + 1) wrong("it has too many templates")
-    StoredSketch(id, whole(root, "day"), templates.groupBy(_._1).map { case (t, same) =>
-      t -> same.map(_._2).reduce(_ + _)
-    })
+    StoredSketch(
+      id,
+      whole(root, "day"),
+      templates.groupBy(_._1).map { case (t, same) =>
+        t -> same.map(_._2).reduce(_ + _)
+      })
   }
 
   private def template(node: JsonNode): (Template, TemplateUse) = {

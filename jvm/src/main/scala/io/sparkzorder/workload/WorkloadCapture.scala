@@ -99,7 +99,9 @@ private[workload] final class NotedTable(root: Path, conf: Configuration) extend
       if (now != day) nextDay(now)
       val files = filters.head.indexedFiles
       if (curves.identity != filters.head.indexIdentity) {
-        curves = Curves(filters.head.indexIdentity, files.lengths.foldLeft(0.0)((sum, n) => sum + math.max(0L, n)))
+        curves = Curves(
+          filters.head.indexIdentity,
+          files.lengths.foldLeft(0.0)((sum, n) => sum + math.max(0L, n)))
       }
       val use = ScanUse.of(filters.flatMap(_.tested), excluded, curves.of(_, _, files.rows))
       sketch.add(use, curves.bytes * share)

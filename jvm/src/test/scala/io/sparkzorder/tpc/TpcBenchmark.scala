@@ -82,7 +82,7 @@ object TpcBenchmark {
     System.exit(0)
   }
 
-  private def start(): SparkSession = {
+  private[tpc] def start(): SparkSession = {
     val spark = SparkSession.builder().master("local[2]").appName("TPC")
       .config("spark.sql.extensions", classOf[ZOrderExtensions].getName)
       .config("spark.sql.shuffle.partitions", "8")

@@ -45,7 +45,8 @@ class LayoutModelSuite extends AnyFunSuite with RandomInputs {
     val queries = (0 until 4).map(c => ModelQuery(1.0, Map(c -> Seq(0.0))))
     val model = new LayoutModel(queries, IndexedSeq.fill(4)(20))
     assert(model.greedy(12, 0 until 4) === IndexedSeq(3, 3, 3, 3))
-    val skewed = new LayoutModel(queries.updated(0, queries.head.copy(weight = 16)), IndexedSeq.fill(4)(20))
+    val skewed =
+      new LayoutModel(queries.updated(0, queries.head.copy(weight = 16)), IndexedSeq.fill(4)(20))
     assert(skewed.greedy(12, 0 until 4) === IndexedSeq(6, 2, 2, 2))
   }
 

@@ -93,8 +93,9 @@ private[commands] final class AutoChoice(table: TableState, phases: Phases) {
       was.size == is.size && was.forall { case (n, w) =>
         is.exists { case (m, v) => isSame(n, m) && v == w }
       }
-    }.fold(order)(r => kept(sampled, r.columns.map(parse), r.columnWeights, order.reason)
-      .copy(rewritesAll = true))
+    }.fold(order)(r =>
+      kept(sampled, r.columns.map(parse), r.columnWeights, order.reason)
+        .copy(rewritesAll = true))
   }
 
   private def weightsOf(weights: Seq[Double], n: Int): Seq[Double] =

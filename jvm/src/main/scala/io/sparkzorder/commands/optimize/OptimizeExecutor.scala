@@ -39,7 +39,10 @@ private[sparkzorder] final class OptimizeExecutor(
     val listed = phases("list")(new FileListing(table, whereOver, destination).list())
     val order =
       if (clauses.auto) WantedOrder.auto(table, listed, phases)
-      else WantedOrder.of(table, clauses.columns)
+      else if (clauses.columns.isEmpty && WantedOrder.isAuto(table.target)) {
+        // a table without a layout is at least compacted
+        WantedOrder.auto(table, listed, phases).copy(isLeft = false)
+      } else WantedOrder.of(table, clauses.columns)
     val inputs = RewriteInputs.read(table, listed, order, whereOver(listed), phases)
     val output = inputs.output()
     val strategy = RewriteStrategy.of(inputs, destination.takesAllFiles, phases)

@@ -60,6 +60,12 @@ private[optimize] object WantedOrder {
         .getOrElse(WantedOrder(Nil))
     }
 
+  /** True for a table that was declared with SORT BY ZORDER AUTO. */
+  def isAuto(target: Target): Boolean = target match {
+    case CatalogTarget(t) => DeclaredOrder.isAuto(t)
+    case _ => false
+  }
+
   private def declared(target: Target): Option[Seq[Seq[String]]] = target match {
     case CatalogTarget(t) => DeclaredOrder.of(t).map(_.columns)
     case _ => None

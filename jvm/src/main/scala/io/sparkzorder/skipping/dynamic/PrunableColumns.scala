@@ -7,13 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 import io.sparkzorder.conf.RelationConf
-import io.sparkzorder.skipping.scan.{
-  IndexPruning,
-  ScanFilters,
-  ScanNote,
-  ScanStrategy,
-  TableRoots
-}
+import io.sparkzorder.skipping.scan.{IndexPruning, ScanFilters, ScanNote, ScanStrategy, TableRoots}
 
 /**
  * Asks the indexes of relations whether the keys of a join can let files go. One object serves the

@@ -69,7 +69,8 @@ final class IndexPruning private[sparkzorder] (
    * The answers of the one index of a scan to groups of filters, with the table's directory. None if
    * there is no index, or several.
    */
-  private[scan] def answersFor(filters: Seq[Seq[Expression]]): Option[(Path, Seq[FilterOnFiles])] = {
+  private[scan] def answersFor(filters: Seq[Seq[Expression]])
+      : Option[(Path, Seq[FilterOnFiles])] = {
     val uses = filters.map(f =>
       answered.find(_._1 == f).map(_._2).filter(_.nonEmpty).getOrElse(askAlsoWithout(f)))
     val answers = uses.map(_.filter(_.filter.isDefined))

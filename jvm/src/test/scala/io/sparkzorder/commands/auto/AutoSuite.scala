@@ -89,8 +89,10 @@ class AutoSuite extends OptimizeTestBase {
         sql(s"OPTIMIZE '$dir' ZORDER BY (a) OPTIONS (${sizeFor(dir, 16)}) DRY RUN").collect()
         sql(s"SHOW LAYOUT '$dir'").collect()
         val rows = workload(dir)
-        assert(rows.map(columnsOf).toSet.subsetOf(
-          Set(Seq("a" -> "values"), Seq("a" -> "range"), Nil)), rows)
+        assert(
+          rows.map(columnsOf).toSet.subsetOf(
+            Set(Seq("a" -> "values"), Seq("a" -> "range"), Nil)),
+          rows)
         assert(rows.exists(_.getBoolean(1)), rows)
         assert(rows.map(_.getLong(2)).sum === 1)
       }
@@ -136,7 +138,9 @@ class AutoSuite extends OptimizeTestBase {
       nothing("0 scans are recorded")
       RecordedScans.write(dir, bytesOf(dir))(Seq.fill(110)(Nil): _*)
       nothing("none of the 110 recorded scans can skip files")
-      RecordedScans.write(dir, bytesOf(dir))(Seq.fill(10)(Seq("no_such_column" -> ((0.1, 0.1)))): _*)
+      RecordedScans.write(
+        dir,
+        bytesOf(dir))(Seq.fill(10)(Seq("no_such_column" -> ((0.1, 0.1)))): _*)
       nothing("no recorded scan is on a column")
       RecordedScans.write(dir, bytesOf(dir))(Seq.fill(90)(Seq("a" -> ((0.02, 1.0)))): _*)
       nothing("saves a fifth")
@@ -206,6 +210,30 @@ class AutoSuite extends OptimizeTestBase {
         assert(gains(row).map(_.getString(0)).contains("auto"), by)
       }
       assert(gains(sql(s"OPTIMIZE '$other' ZORDER BY auto DRY RUN").head()).isEmpty)
+    }
+  }
+
+  test("SORT BY ZORDER AUTO: declared at CREATE or later, kept by OPTIMIZE, taken back") {
+    def properties(table: String) =
+      sql(s"SHOW TBLPROPERTIES $table").collect().map(r => r.getString(0) -> r.getString(1)).toMap
+    withTable("x", "y") {
+      sql("CREATE TABLE x (id BIGINT, a INT) USING parquet SORT BY ZORDER AUTO")
+      assert(properties("x").get("zorder.order") === Some("auto"))
+      spark.range(0, 1000, 1, 4).selectExpr("id", "hash(id) a").write.insertInto("x")
+      sql("CREATE ZORDER INDEX ON x")
+      sql("SELECT * FROM x WHERE a = 5").collect()
+      assert(sql("SHOW WORKLOAD x").count() === 1)
+      val row = sql("OPTIMIZE x").head()
+      assert(reason(row).contains("AUTO keeps the files as they are: 1 scans"), row)
+      assert(metric(row, "numFilesAdded") === 1, "small files are put together")
+      sql("ALTER TABLE x SORT BY (a)")
+      assert(properties("x").get("zorder.columns") === Some("a"))
+      assert(gains(sql("OPTIMIZE x").head()).map(_.getString(0)) === Seq("a"))
+      sql("ALTER TABLE x SORT BY ZORDER AUTO")
+      assert(properties("x").get("zorder.columns") === None)
+      assert(reason(sql("OPTIMIZE x").head()).contains("AUTO keeps the layout by (a)"))
+      sql("ALTER TABLE x SORT BY ()")
+      assert(properties("x").get("zorder.order") === None)
     }
   }
 
