@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
 
 import io.sparkzorder.cluster.QueryBox
 import io.sparkzorder.commands.{OrderingColumns, Phases, TableState}
-import io.sparkzorder.log.RunHistory
+import io.sparkzorder.log.TableLog
 import io.sparkzorder.table.TableFiles
 import io.sparkzorder.workload.{Workload, WorkloadStore}
 
@@ -32,7 +32,7 @@ private[commands] final class AutoChoice(table: TableState, phases: Phases) {
 
   private val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
   private val sameName = table.user.sessionState.conf.resolver
-  private lazy val inForce = OrderingColumns.recordInForce(RunHistory.read(table.state))
+  private lazy val inForce = OrderingColumns.recordInForce(TableLog.read(table.state))
 
   /** @param listed files of the statement */
   def choose(listed: TableFiles): AutoOrder = {

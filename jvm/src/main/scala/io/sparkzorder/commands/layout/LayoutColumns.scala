@@ -69,7 +69,7 @@ private[sparkzorder] final class LayoutColumns(
   private def weightsOf(
       columns: Seq[OrderingColumn],
       ordering: Seq[OrderingColumn]): Seq[Double] =
-    history.flatMap(OrderingColumns.recordInForce).map(_.columnWeights)
+    log.flatMap(OrderingColumns.recordInForce).map(_.columnWeights)
       .filter(w => columns == ordering && w.size == columns.size).getOrElse(Nil)
 
   private def resolve(names: Seq[Seq[String]], schema: StructType): Seq[OrderingColumn] =

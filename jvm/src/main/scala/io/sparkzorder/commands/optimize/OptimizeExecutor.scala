@@ -4,6 +4,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.Expression
 
 import io.sparkzorder.commands.{Phases, TableState, WhereClause}
+import io.sparkzorder.commands.auto.WantedOrder
 import io.sparkzorder.table.TableFiles
 
 /**

@@ -5,6 +5,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.cluster.QueryBox
 import io.sparkzorder.commands.{OrderingColumns, Phases, TableState, WhereClause}
+import io.sparkzorder.commands.auto.{WantedOrder, WeightsOption}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
 import io.sparkzorder.table.schema.TableSchema

@@ -1,10 +1,9 @@
-package io.sparkzorder.commands.optimize
+package io.sparkzorder.commands.auto
 
 import scala.util.Try
 
 import io.sparkzorder.cluster.QueryBox
 import io.sparkzorder.commands.{OrderingColumns, Phases, TableState}
-import io.sparkzorder.commands.auto.AutoChoice
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.TableLog
@@ -21,7 +20,7 @@ import io.sparkzorder.table.{CatalogTarget, OrderingColumn, TableFiles, Target}
  * @param rewritesAll true if files that have this order already are rewritten
  * @param isLeft true if the files are left as they are
  */
-private[optimize] final case class WantedOrder(
+private[commands] final case class WantedOrder(
     names: Seq[Seq[String]],
     weights: Seq[Double] = Nil,
     queries: IndexedSeq[QueryBox] = IndexedSeq.empty,
@@ -29,7 +28,7 @@ private[optimize] final case class WantedOrder(
     rewritesAll: Boolean = false,
     isLeft: Boolean = false)
 
-private[optimize] object WantedOrder {
+private[commands] object WantedOrder {
 
   /** The order that the recorded workload asks for. */
   def auto(table: TableState, listed: TableFiles, phases: Phases): WantedOrder = {
@@ -73,7 +72,7 @@ private[optimize] object WantedOrder {
 }
 
 /** Reads the option `weights`. */
-private[optimize] final class WeightsOption(table: TableState) {
+private[commands] final class WeightsOption(table: TableState) {
   private val key = Settings.Weights.key
   private val sameName = table.user.sessionState.conf.resolver
 
@@ -117,7 +116,7 @@ private[optimize] final class WeightsOption(table: TableState) {
     throw ZOrderErrors.invalidSetting(key, text, problem)
 }
 
-private[optimize] object WeightsOption {
+private[commands] object WeightsOption {
   val Most = 1e6
 
   /** Weights of which the least is 1; empty if all are equal. */
