@@ -72,8 +72,10 @@ private[sparkzorder] object IndexParts {
           val parts = b.parts.parts
           val kept = keptOf(parts, change.added.files.size + change.gone.size)
           val content = merged(new PartsReader(parts.drop(kept)), change, kept > 0)
-          PartToWrite(content, parts.take(kept).map(p =>
-            HeaderPart(p.file.getPath.getName, p.header.id.get, p.size)))
+          PartToWrite(
+            content,
+            parts.take(kept).map(p =>
+              HeaderPart(p.file.getPath.getName, p.header.id.get, p.size)))
         }
       case _ => PartToWrite(change.added, Nil)
     }

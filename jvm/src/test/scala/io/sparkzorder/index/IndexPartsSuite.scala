@@ -35,7 +35,8 @@ class IndexPartsSuite extends AnyFunSuite with RandomInputs {
     val leaves = there.map { case (name, t) =>
       val (min, max): (Any, Any) = t match {
         case _: DecimalLeaf =>
-          (IndexValue.wide(java.math.BigInteger.valueOf(-random.nextInt(9).toLong)).get,
+          (
+            IndexValue.wide(java.math.BigInteger.valueOf(-random.nextInt(9).toLong)).get,
             IndexValue.wide(java.math.BigInteger.valueOf(random.nextInt(9).toLong)).get)
         case DoubleLeaf =>
           val low = random.nextInt(100).toDouble
@@ -89,7 +90,8 @@ class IndexPartsSuite extends AnyFunSuite with RandomInputs {
   private def names(dir: File): Seq[String] =
     new File(dir, "_zorder/_index").list.toSeq.filterNot(_.startsWith("_id_")).sorted
 
-  private def sizes(file: FileStatus): Seq[Int] = new IndexReader(file, conf).reader.parts.map(_.size)
+  private def sizes(file: FileStatus): Seq[Int] =
+    new IndexReader(file, conf).reader.parts.map(_.size)
 
   test("random changes: equal to an index that is written at once, for readers and for lookups") {
     withRandom { random =>
@@ -117,7 +119,10 @@ class IndexPartsSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
-  private def check(store: IndexStore, model: Map[String, FileEntry], ever: Seq[FileEntry]): Unit = {
+  private def check(
+      store: IndexStore,
+      model: Map[String, FileEntry],
+      ever: Seq[FileEntry]): Unit = {
     val fresh = IndexContent.of(model.values.toSeq)
     assert(plain(read(store)) === plain(fresh))
     val index = new LoadedIndex(store.root, store.newest.get, conf, 1L << 20)
@@ -172,7 +177,10 @@ class IndexPartsSuite extends AnyFunSuite with RandomInputs {
           apply(store, b)
           val reader = store.newest.get
           val (result, failed) =
-            FaultyFileSystem.failing(k)((o, _) => o != "list" && o != "open")(Try(apply(store, c, Set(a.head.path))))
+            FaultyFileSystem.failing(k)((o, _) => o != "list" && o != "open")(Try(apply(
+              store,
+              c,
+              Set(a.head.path))))
           more = failed
           val before = plain(IndexContent.of(a ++ b))
           val after = plain(IndexContent.of(a.tail ++ b ++ c))

@@ -81,10 +81,14 @@ class ReuseSuite extends StarTestBase {
         val three = ofMonth("d.month = 3", "a")
         val five = ofMonth("d.month = 5", "b")
         readsOnce(s"$x SELECT * FROM $three JOIN $five ON a.item = b.item", 2)
-        readsOnce(s"$x SELECT * FROM $three JOIN $five USING (item) JOIN " +
-          s"${ofMonth("d.month IN (7, 8)", "c")} USING (item)", 4)
-        readsOnce(s"$x SELECT * FROM ${ofMonth("d.month = 3", "a")} UNION ALL " +
-          s"SELECT * FROM ${ofMonth("d.month < 0", "b")}", 1)
+        readsOnce(
+          s"$x SELECT * FROM $three JOIN $five USING (item) JOIN " +
+            s"${ofMonth("d.month IN (7, 8)", "c")} USING (item)",
+          4)
+        readsOnce(
+          s"$x SELECT * FROM ${ofMonth("d.month = 3", "a")} UNION ALL " +
+            s"SELECT * FROM ${ofMonth("d.month < 0", "b")}",
+          1)
       }
     }
   }
@@ -122,7 +126,8 @@ class ReuseSuite extends StarTestBase {
       bothWays {
         val items = "(SELECT x.item, x.s FROM x JOIN items i ON x.item = i.item " +
           "WHERE i.category = 2) b"
-        keepsReuse(s"$x SELECT * FROM ${ofMonth("d.month = 3", "a")} JOIN $items ON a.item = b.item")
+        keepsReuse(
+          s"$x SELECT * FROM ${ofMonth("d.month = 3", "a")} JOIN $items ON a.item = b.item")
         keepsReuse(s"$x SELECT * FROM (SELECT x.* FROM x JOIN days d ON x.day = d.day " +
           "JOIN items i ON x.item = i.item WHERE d.month = 3 AND i.category = 2) a JOIN " +
           s"${ofMonth("d.month = 5", "b")} ON a.item = b.item")
