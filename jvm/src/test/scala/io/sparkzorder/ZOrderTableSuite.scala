@@ -83,7 +83,7 @@ class ZOrderTableSuite extends OptimizeTestBase {
         table(dir).sortBy("sideways", Seq("a"))).getMessage.contains("zorder or lexical"))
       sql(s"DROP ZORDER INDEX ON '$dir'")
       val readsInt96 = table(dir).createIndex(Seq("a"), Map("int96" -> "read"))
-      assert(readsInt96.head().getAs[Seq[String]]("columns").contains("a"))
+      assert(readsInt96.head().getAs[scala.collection.Seq[String]]("columns").contains("a"))
       intercept[AnalysisException](table(dir).createIndex(Nil, Map("int97" -> "read")))
       assert(table(dir).recover().head().getAs[Long]("runsRecovered") === 0)
 
