@@ -43,10 +43,11 @@ def sums(measured: Measured) -> str:
                 f"{measured.pruned(name)} of {len(runs)}",
                 f"{sum(r.scanned_bytes for r in runs) / 1e6:,.0f}",
                 f"{measured.seconds(name):.1f}",
+                f"{measured.cpu_seconds(name):.1f}",
             ]
         )
     head = ["", "files read", "share", "MB of them", "share", "geometric mean"]
-    return table([*head, "queries that skip files", "MB scanned", "seconds"], rows)
+    return table([*head, "queries that skip files", "MB scanned", "seconds", "processor s"], rows)
 
 
 def queries(measured: Measured, chosen: Sequence[Query]) -> str:

@@ -32,6 +32,12 @@ class Run:
     all_bytes: int
     exchanges: int
     subqueries: int
+    cpu_rounds: Sequence[float] = ()
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Return the median of the rounds, in processor time of the whole process."""
+        return median(self.cpu_rounds) if self.cpu_rounds else 0.0
 
     @property
     def seconds(self) -> float:
@@ -125,6 +131,10 @@ class Measured:
         """Return the sum of the queries' medians."""
         return sum(r.seconds for r in self.runs(contender))
 
+    def cpu_seconds(self, contender: str) -> float:
+        """Return the sum of the queries' medians of processor time."""
+        return sum(r.cpu_seconds for r in self.runs(contender))
+
     def pruned(self, contender: str) -> int:
         """Return how many queries did not read all files."""
         wholes = self.wholes(contender)
@@ -178,4 +188,6 @@ def _run(read: dict[str, Any]) -> Run:
         total("allBytes"),
         read["plan"]["exchanges"],
         read["plan"]["subqueries"],
+        # earlier runs did not measure it
+        read.get("cpuSeconds", ()),
     )

@@ -4,7 +4,7 @@ The errors of a check name the argument, and its type or its value.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 # a part in back-quotes, with inner back-quotes doubled, or a part without dots and back-quotes
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
@@ -50,6 +50,12 @@ def columns(names: list[str]) -> str:
 def string(text: str) -> str:
     """Return a string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def options(values: Mapping[str, str]) -> str:
+    """Return the clause OPTIONS; the values are string literals."""
+    pairs = ", ".join(f"{string(key)} {string(value)}" for key, value in values.items())
+    return f"OPTIONS ({pairs})"
 
 
 def column_list(cols: Sequence[object]) -> str:

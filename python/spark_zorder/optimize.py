@@ -210,14 +210,13 @@ class OptimizeBuilder:
         return self._statement()
 
     def _statement(self, order: str | None = None) -> str:
-        options = ", ".join(f"{_sql.string(k)} {_sql.string(v)}" for k, v in self._options.items())
         clauses = [
             f"OPTIMIZE TABLE {self._target}",
             "FULL" if self._full else None,
             None if self._predicate is None else f"WHERE {self._predicate}",
             order,
             None if self._directory is None else f"INTO {_sql.string(self._directory)}",
-            f"OPTIONS ({options})" if options else None,
+            _sql.options(self._options) if self._options else None,
             "DRY RUN" if self._dry_run else None,
         ]
         return " ".join(clause for clause in clauses if clause)

@@ -1,5 +1,6 @@
 """A table as an object, with the method names of ``DeltaTable``."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from spark_zorder import _sql
@@ -179,19 +180,28 @@ class ZOrderTable(LayoutRuns):
         return self._run(f"ALTER TABLE {self._target} SORT BY {word}{column_list(cols)}")
 
     def createIndex(self, *cols: str, progress: bool | None = None) -> "DataFrame":
+    def createIndex(
+        self,
+        *cols: str,
+        options: Mapping[str, str] | None = None,
+        progress: bool | None = None,
+    ) -> "DataFrame":
         """Build the skipping index.
 
         Parameters
         ----------
         *cols : str
             The columns; by default the first 32 leaf columns of each file and the ordering columns.
+        options : mapping of str to str, optional
+            Options of the index: ``{"int96": "read"}`` reads the values of INT96 columns, whose
+            bounds footers do not have.
         progress : bool, optional
             As for `OptimizeBuilder.executeZOrderBy`.
 
         Raises
         ------
         TypeError, ValueError
-            A column is not a str, or not a name.
+            A column is not a str, or not a name; a key or value of an option is not a str.
 
         Examples
         --------
@@ -200,5 +210,9 @@ class ZOrderTable(LayoutRuns):
         2
         """
         columns = f" {column_list(cols)}" if cols else ""
+        for key, value in (options or {}).items():
+            require_str("key", key)
+            require_str("value", value)
+        more = f" {_sql.options(options)}" if options else ""
         with shown(self._spark, f"INDEX {self._target}", progress):
-            return self._run(f"CREATE ZORDER INDEX ON {self._target}{columns}")
+            return self._run(f"CREATE ZORDER INDEX ON {self._target}{columns}{more}")

@@ -79,6 +79,10 @@ def table(session: Recorder) -> ZOrderTable:
         ),
         (lambda t: t.createIndex(), "CREATE ZORDER INDEX ON `shop`.`sales`"),
         (lambda t: t.createIndex("a"), "CREATE ZORDER INDEX ON `shop`.`sales` (`a`)"),
+        (
+            lambda t: t.createIndex("a", options={"int96": "read"}),
+            "CREATE ZORDER INDEX ON `shop`.`sales` (`a`) OPTIONS ('int96' 'read')",
+        ),
         (lambda t: t.optimize().executeCompaction(), "OPTIMIZE TABLE `shop`.`sales`"),
         (
             lambda t: t.optimize().where("p = 1 -- one").dryRun().executeCompaction(),
@@ -167,6 +171,8 @@ NOT_A_STR = cast(Any, 7)
         (lambda t: t.optimize().option("k", cast(Any, None)), "value must be .* is NoneType"),
         (lambda t: t.optimize().executeZOrderBy("a", NOT_A_STR), "column 2 must be a str"),
         (lambda t: t.layout(NOT_A_STR), "column 1 must be a str, but is int"),
+        (lambda t: t.createIndex(options={"k": NOT_A_STR}), "value must be a str, but is int"),
+        (lambda t: t.createIndex(options={NOT_A_STR: "v"}), "key must be a str, but is int"),
         (lambda t: t.createIndex(cast(Any, ["a"])), "column 1 must be a str, but is list"),
         (lambda t: t.history(cast(Any, "3")), "limit must be an int, but is str"),
         (lambda t: t.vacuum(cast(Any, True)), "hours must be an int, but is bool"),

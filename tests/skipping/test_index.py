@@ -105,6 +105,14 @@ def test_the_table_object(spark: SparkSession, table: Path) -> None:
     assert row.columns == ["id", "point.x"]
 
 
+def test_an_option_by_the_table_object(spark: SparkSession, table: Path) -> None:
+    made = ZOrderTable.forPath(spark, str(table)).createIndex("id", options={"int96": "read"})
+    assert made.collect()[0].columns == ["id"]
+    with pytest.raises(PySparkException) as error:
+        ZOrderTable.forPath(spark, str(table)).createIndex(options={"int97": "read"}).collect()
+    assert "int97" in str(error.value)
+
+
 def entries(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {row["path"]: row["bounds"] for row in rows}
 

@@ -92,16 +92,13 @@ final class OptimizeBuilder private (
   override def toString: String = statement(None)
 
   private def statement(order: Option[String]): String = {
-    val written = options.map { case (k, v) =>
-      s"${StatementText.string(k)} ${StatementText.string(v)}"
-    }
     val clauses = Seq(
       Some(s"OPTIMIZE TABLE $target"),
       if (isFull) Some("FULL") else None,
       predicate.map(p => s"WHERE $p"),
       order,
       directory.map(d => s"INTO ${StatementText.string(d)}"),
-      if (written.isEmpty) None else Some(written.mkString("OPTIONS (", ", ", ")")),
+      if (options.isEmpty) None else Some(StatementText.options(options)),
       if (isDryRun) Some("DRY RUN") else None)
     clauses.flatten.mkString(" ")
   }

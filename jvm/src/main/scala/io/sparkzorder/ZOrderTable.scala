@@ -110,9 +110,20 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
    *   columns to index; if empty, the first 32 leaf columns of each file and the ordering columns
    */
   @varargs
-  def createIndex(columns: String*): DataFrame = {
+  def createIndex(columns: String*): DataFrame = createIndex(columns, Map.empty[String, String])
+
+  /**
+   * Builds the skipping index.
+   *
+   * @param columns
+   *   columns to index; if empty, the first 32 leaf columns of each file and the ordering columns
+   * @param options
+   *   options of the index, such as `int96` with the value `read`
+   */
+  def createIndex(columns: Seq[String], options: Map[String, String]): DataFrame = {
     val list = if (columns.isEmpty) "" else s" ${StatementText.columns(columns)}"
-    run(s"CREATE ZORDER INDEX ON $target$list")
+    val more = if (options.isEmpty) "" else s" ${StatementText.options(options)}"
+    run(s"CREATE ZORDER INDEX ON $target$list$more")
   }
 
   /**

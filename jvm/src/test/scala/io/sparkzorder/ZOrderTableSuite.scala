@@ -81,6 +81,10 @@ class ZOrderTableSuite extends OptimizeTestBase {
       assert(table(dir).createIndex("a").head().getAs[Long]("files") === dataFiles(dir).size)
       assert(intercept[IllegalArgumentException](
         table(dir).sortBy("sideways", Seq("a"))).getMessage.contains("zorder or lexical"))
+      sql(s"DROP ZORDER INDEX ON '$dir'")
+      val readsInt96 = table(dir).createIndex(Seq("a"), Map("int96" -> "read"))
+      assert(readsInt96.head().getAs[scala.collection.Seq[String]]("columns").contains("a"))
+      intercept[AnalysisException](table(dir).createIndex(Nil, Map("int97" -> "read")))
       assert(table(dir).recover().head().getAs[Long]("runsRecovered") === 0)
 
       val compacted = table(dir).optimize().dryRun().executeCompaction().head()

@@ -27,7 +27,16 @@ final case class FileTable(
     shapeOf: Array[Int]) {
   def size: Int = lengths.length
   def path(i: Int): String = new String(paths(i), UTF_8)
+
+  /** False for an entry that says that a file is gone, and for one that a later part replaces. */
+  def isLive(i: Int): Boolean = lengths(i) != FileTable.Gone
   def bytes: Long = paths.bytes + 28L * size
+}
+
+object FileTable {
+
+  /** The length of a file that the index no longer knows. No listed file has this length. */
+  val Gone: Long = -1L
 }
 
 /** The bounds of one column in all files, either least or greatest ones. */
@@ -140,31 +149,54 @@ object IndexContent {
     case _ =>
       val columns = parts.flatMap(_.columns.map(_._1)).distinct.toIndexedSeq
       val shapes = parts.flatMap(_.shapes).distinct.toIndexedSeq
-      val number = shapes.zipWithIndex.toMap
-      val paths = new ByteValues.Builder(parts.map(_.files.size).sum)
-      for (p <- parts; i <- 0 until p.files.size) {
-        paths.add(p.files.paths.data, p.files.paths.start(i), length(p.files.paths, i))
+      val files = concatFiles(parts.map(p => (p.files, p.shapes)), shapes)
+      val values = columns.map { c =>
+        val found = parts.map(p => (p.files.size, p.columns.find(_._1 == c).map(_._2)))
+        c -> concatColumn(c.leafType, found)
       }
-      val files = FileTable(
-        paths.result(),
-        parts.flatMap(_.files.lengths).toArray,
-        parts.flatMap(_.files.modified).toArray,
-        parts.flatMap(_.files.rows).toArray,
-        parts.flatMap { p =>
-          val map = p.shapes.map(number)
-          // an index names at most `IndexFormat.MaxShapes` shapes
-          p.files.shapeOf.map(s => if (s < 0 || s >= map.size) -1 else map(s))
-        }.toArray)
-      IndexContent(files, columns.map(c => c -> concatColumn(c, parts)), shapes)
+      IndexContent(files, values, shapes)
   }
 
-  private def concatColumn(column: IndexedColumn, parts: Seq[IndexContent]): ColumnValues = {
-    val builder = new ColumnBuilder(column.leafType, parts.map(_.files.size).sum)
-    parts.foreach { p =>
-      p.columns.find(_._1 == column) match {
-        case Some((_, values)) => (0 until p.files.size).foreach(builder.copy(values, _))
-        case None => (0 until p.files.size).foreach(_ => builder.add(ColumnStats.unknown))
-      }
+  /** Entries that say that files are gone. */
+  def gone(paths: Iterable[String]): IndexContent = {
+    val builder = new ByteValues.Builder(paths.size)
+    paths.foreach(p => builder.add(p.getBytes(UTF_8)))
+    def all(value: Long) = Array.fill(paths.size)(value)
+    val files =
+      FileTable(builder.result(), all(FileTable.Gone), all(0), all(0), all(-1).map(_.toInt))
+    IndexContent(files, IndexedSeq.empty, IndexedSeq.empty)
+  }
+
+  /** @param shapes all shapes of the parts, each once */
+  private[index] def concatFiles(
+      parts: Seq[(FileTable, IndexedSeq[LeafColumns])],
+      shapes: IndexedSeq[LeafColumns]): FileTable = {
+    val number = shapes.zipWithIndex.toMap
+    val tables = parts.map(_._1)
+    val paths = new ByteValues.Builder(tables.map(_.size).sum)
+    for (t <- tables; i <- 0 until t.size) {
+      paths.add(t.paths.data, t.paths.start(i), length(t.paths, i))
+    }
+    FileTable(
+      paths.result(),
+      tables.flatMap(_.lengths).toArray,
+      tables.flatMap(_.modified).toArray,
+      tables.flatMap(_.rows).toArray,
+      parts.flatMap { case (table, own) =>
+        val map = own.map(number)
+        // an index names at most `IndexFormat.MaxShapes` shapes
+        table.shapeOf.map(s => if (s < 0 || s >= map.size) -1 else map(s))
+      }.toArray)
+  }
+
+  /** @param parts the number of files of each part, and the column if the part has it */
+  private[index] def concatColumn(
+      leafType: LeafType,
+      parts: Seq[(Int, Option[ColumnValues])]): ColumnValues = {
+    val builder = new ColumnBuilder(leafType, parts.map(_._1).sum)
+    parts.foreach {
+      case (size, Some(values)) => (0 until size).foreach(builder.copy(values, _))
+      case (size, None) => (0 until size).foreach(_ => builder.add(ColumnStats.unknown))
     }
     builder.result()
   }

@@ -18,6 +18,15 @@ import org.apache.parquet.schema.Type.Repetition
 final case class HeaderColumn(path: Seq[String], kind: String)
 
 /**
+ * An earlier file of an index that a generation stands on.
+ *
+ * @param name of the file, in the same directory
+ * @param id the id in the file's header
+ * @param files number of its entries
+ */
+final case class HeaderPart(name: String, id: String, files: Int)
+
+/**
  * The header of an index: JSON in the key-values of its footer.
  *
  * @param version version of the format
@@ -27,6 +36,8 @@ final case class HeaderColumn(path: Seq[String], kind: String)
  * @param shapes the different lists of leaf columns of the files; the field `schema` of a row is a
  *   position in `shapes`
  * @param int96 `read` if the values of INT96 columns are read for their bounds, else None
+ * @param parts the files whose entries come before those of this file, the oldest first; None if
+ *   this file holds all entries
  */
 final case class IndexHeader(
     version: Int,
@@ -34,7 +45,8 @@ final case class IndexHeader(
     chosen: Option[Seq[Seq[String]]],
     columns: Seq[HeaderColumn],
     shapes: Seq[Seq[Seq[String]]],
-    int96: Option[String] = None) {
+    int96: Option[String] = None,
+    parts: Option[Seq[HeaderPart]] = None) {
 
   def readsInt96: Boolean = int96.contains(IndexHeader.Read)
 
@@ -56,8 +68,11 @@ object IndexHeader {
 /** The index as a Parquet file with one row for each data file; see `docs/skipping-index.md`. */
 object IndexFormat {
 
-  /** An index of a newer version is not read. Version 2 adds `id` and [[IndexHeader.knowsNaN]]. */
+  /** The version of a file that holds all entries. It adds `id` and [[IndexHeader.knowsNaN]]. */
   val Version = 2
+
+  /** The version of a file that stands on parts. An index of a newer version is not read. */
+  val PartsVersion = 3
 
   /** Key of the header in the footer's key-values. */
   val HeaderKey = "spark.zorder.index"
@@ -75,13 +90,15 @@ object IndexFormat {
   def header(
       content: IndexContent,
       chosen: Option[Seq[Seq[String]]],
-      readsInt96: Boolean = false): IndexHeader = IndexHeader(
-    Version,
+      readsInt96: Boolean = false,
+      parts: Seq[HeaderPart] = Nil): IndexHeader = IndexHeader(
+    if (parts.isEmpty) Version else PartsVersion,
     Some(UUID.randomUUID().toString),
     chosen,
     content.columns.map(c => HeaderColumn(c._1.path, c._1.leafType.text)),
     content.shapes.take(MaxShapes).map(_.leaves),
-    if (readsInt96) Some(IndexHeader.Read) else None)
+    if (readsInt96) Some(IndexHeader.Read) else None,
+    if (parts.isEmpty) None else Some(parts))
 
   def toJson(header: IndexHeader): String = mapper.writeValueAsString(header)
 
@@ -89,7 +106,7 @@ object IndexFormat {
   def parse(json: String): IndexHeader = {
     if (json == null) throw new java.io.IOException("it has no header, so it is not an index")
     val version = mapper.readTree(json).path("version").asInt(-1)
-    if (version < 1 || version > Version) throw new NewerIndexException(version)
+    if (version < 1 || version > PartsVersion) throw new NewerIndexException(version)
     mapper.readValue(json, classOf[IndexHeader])
   }
 
@@ -157,4 +174,4 @@ object IndexFormat {
  */
 final class NewerIndexException(version: Int)
     extends java.io.IOException(
-      s"its format version is $version, known is 1 to ${IndexFormat.Version}")
+      s"its format version is $version, known is 1 to ${IndexFormat.PartsVersion}")

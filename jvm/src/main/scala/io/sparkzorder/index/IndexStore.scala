@@ -25,7 +25,8 @@ final case class Generation(file: FileStatus, identity: String)
 /**
  * Where a table's index lies: numbered generations `_zorder/_index/_<n>`, each complete from the moment
  * it appears, beside an empty file whose name is the identity of the index. Readers take the newest
- * generation; only writers remove old ones.
+ * generation; only writers remove old ones. The file of a generation may hold only what has changed.
+ * Its header then names the earlier files that hold the rest.
  */
 final class IndexStore(val root: Path, conf: Configuration) extends Logging {
   private val fs: FileSystem = RawFiles.of(root, conf)
@@ -57,54 +58,86 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
   def exists: Boolean = generations().nonEmpty
 
   /**
-   * Writes a generation made from the newest one. If another writer adds a generation meanwhile,
-   * the new one is made again, from that generation.
+   * Writes a generation with all entries, made from the newest one. See [[change]].
    *
-   * @param readsInt96 whether the values of INT96 columns are read; None to keep what the newest
-   *   generation says
    * @param make the new content from the header and content of the newest generation that can be read
-   * @return the new generation; None when the newest generation has a newer format version and is
-   *   therefore left alone
    */
   def update(
       make: Option[(IndexHeader, IndexContent)] => (IndexContent, Option[Seq[Seq[String]]]),
+      readsInt96: Option[Boolean] = None): Option[FileStatus] = change(
+    { before =>
+      val (content, chosen) = make(before.map(b => (b.header, b.content())))
+      IndexChange(content, Set.empty, keepsOthers = false, chosen)
+    },
+    readsInt96)
+
+  /**
+   * Writes a generation made from the newest one. If another writer adds a generation meanwhile,
+   * the new one is made again, from that generation. A change that changes nothing writes nothing.
+   *
+   * @param make the change of the newest generation that can be read
+   * @param readsInt96 whether the values of INT96 columns are read; None to keep what the newest
+   *   generation says
+   * @return the new generation; None when the newest generation has a newer format version and is
+   *   therefore left alone
+   */
+  def change(
+      make: Option[IndexBefore] => IndexChange,
       readsInt96: Option[Boolean] = None): Option[FileStatus] = {
     def attempt(left: Int): Option[FileStatus] = {
       val there = generations()
-      read(there) match {
-        case Left(_: NewerIndexException) => None
-        case before =>
-          val newest = before.toOption.flatten
-          val (content, chosen) = make(newest)
-          val int96 = readsInt96.getOrElse(newest.exists(_._1.readsInt96))
-          val next = new Path(
-            directory,
-            s"_${there.headOption.flatMap(IndexStore.number).getOrElse(0L) + 1}")
-          if (write(content, IndexFormat.header(content, chosen, int96), next)) {
-            removeBefore(there.headOption)
+      val last = there.headOption
+      val next = new Path(directory, s"_${last.flatMap(IndexStore.number).getOrElse(0L) + 1}")
+
+      def from(before: Option[IndexBefore]): Option[FileStatus] = {
+        val change = make(before)
+        val was = before.map(_.header)
+        val int96 = readsInt96.getOrElse(was.exists(_.readsInt96))
+        if (was.exists(IndexStore.isSame(_, change, int96))) last
+        else {
+          val part = IndexParts.toWrite(before, change)
+          val header = IndexFormat.header(part.content, change.chosen, int96, part.parts)
+          val written = write(part.content, header, next)
+          // a slow writer can find the number of a generation that came and went meanwhile
+          if (written && newestNumber == IndexStore.number(next.getName)) {
+            removeBefore(last, before.toSeq.flatMap(_.partNames) ++ part.parts.map(_.name))
             Some(fs.getFileStatus(next))
           } else if (left > 0) attempt(left - 1)
           else throw new java.io.IOException(s"others kept writing the index in $directory")
+        }
+      }
+
+      try {
+        opened(last) match {
+          case Left(_: NewerIndexException) => None
+          case before => from(before.toOption.flatten)
+        }
+      } catch {
+        case e: UnreadableIndexException =>
+          last.foreach(unreadable(_, e.getCause))
+          from(None)
       }
     }
     attempt(IndexStore.Attempts)
   }
 
-  /** The newest generation's content; an error when it cannot be read. */
-  private def read(there: Seq[FileStatus])
-      : Either[Throwable, Option[(IndexHeader, IndexContent)]] =
-    there.headOption match {
-      case None => Right(None)
-      case Some(newest) =>
-        try {
-          val reader = new IndexReader(newest, conf)
-          Right(Some((reader.header, reader.content())))
-        } catch {
-          case NonFatal(e) =>
-            logWarning(s"the index ${newest.getPath} cannot be read and is not used", e)
-            Left(e)
-        }
+  private def newestNumber: Option[Long] = generations().headOption.flatMap(IndexStore.number)
+
+  /** The newest generation; an error when its header cannot be read. */
+  private def opened(last: Option[FileStatus]): Either[Throwable, Option[IndexBefore]] =
+    try Right(last.map { file =>
+        val reader = new IndexReader(file, conf)
+        val _ = reader.header
+        new IndexBefore(reader)
+      })
+    catch {
+      case NonFatal(e) =>
+        last.foreach(unreadable(_, e))
+        Left(e)
     }
+
+  private def unreadable(generation: FileStatus, e: Throwable): Unit =
+    logWarning(s"the index ${generation.getPath} cannot be read and is not used", e)
 
   private def write(
       content: IndexContent,
@@ -124,11 +157,20 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
     } finally fs.delete(temporary, false)
   }
 
-  /** The generation before the new one stays for queries that are reading it. */
-  private def removeBefore(last: Option[FileStatus]): Unit = {
+  /**
+   * Removes what neither the new generation nor the one before it stands on. The generation before
+   * stays for queries that are reading it. All later generations descend from these two, so no
+   * later one needs a file that is removed here, whatever other writers do meanwhile.
+   *
+   * @param last the generation before the new one
+   * @param parts names of the files that the two generations stand on
+   */
+  private def removeBefore(last: Option[FileStatus], parts: Seq[String]): Unit = {
     val keepFrom = last.flatMap(IndexStore.number).getOrElse(0L)
-    generations().filter(IndexStore.number(_).exists(_ < keepFrom)).foreach(s =>
-      Try(fs.delete(s.getPath, false)))
+    val used = parts.toSet
+    generations()
+      .filter(s => IndexStore.number(s).exists(_ < keepFrom) && !used(s.getPath.getName))
+      .foreach(s => Try(fs.delete(s.getPath, false)))
     // temporary files of writers that were killed
     val old = System.currentTimeMillis() - IndexStore.AbandonedMs
     Try(fs.listStatus(directory).filter(s =>
@@ -149,18 +191,23 @@ object IndexStore {
   private val AbandonedMs = 24L * 3600 * 1000
 
   /** The number of a generation, by the name of its file. */
-  private[index] def number(file: FileStatus): Option[Long] = {
-    val name = file.getPath.getName
+  private[index] def number(file: FileStatus): Option[Long] = number(file.getPath.getName)
+
+  private def number(name: String): Option[Long] =
     if (name.startsWith("_")) Try(name.substring(1).toLong).toOption else None
-  }
+
+  private def isSame(before: IndexHeader, change: IndexChange, readsInt96: Boolean): Boolean =
+    change.keepsOthers && change.added.files.size == 0 && change.gone.isEmpty &&
+      change.chosen == before.chosen && readsInt96 == before.readsInt96
 }
 
 /**
  * What an index holds, in numbers.
  *
  * @param columns names of the indexed columns, each once
+ * @param bytes on disk
  */
-final case class IndexSummary(files: Long, rows: Long, columns: Seq[String])
+final case class IndexSummary(files: Long, rows: Long, columns: Seq[String], bytes: Long)
 
 object IndexSummary {
 
@@ -168,10 +215,12 @@ object IndexSummary {
   def of(file: FileStatus, conf: Configuration): IndexSummary = {
     val reader = new IndexReader(file, conf)
     val files = reader.files()
+    val live = (0 until files.size).filter(files.isLive)
     IndexSummary(
-      files.size.toLong,
-      files.rows.sum,
-      reader.header.indexed.map(_.name).distinct)
+      live.size.toLong,
+      live.map(files.rows(_)).sum,
+      reader.header.indexed.map(_.name).distinct,
+      reader.bytes)
   }
 }
 

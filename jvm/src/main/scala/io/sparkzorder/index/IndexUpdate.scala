@@ -105,12 +105,9 @@ object IndexUpdate extends Logging {
       gone: Set[String])(added: ColumnChoice => IndexContent): Unit =
     // a state directory that vanished means that the table was overwritten
     if (state.fs.exists(state.home)) {
-      new IndexStore(state.root, conf).update { before =>
-        val chosen = before.flatMap(_._1.chosen)
-        val kept = before.map { case (_, content) =>
-          IndexContent.select(content, i => !gone(content.files.path(i)))
-        }
-        (IndexContent.concat(kept.toSeq :+ added(ColumnChoice(chosen, ordering))), chosen)
+      new IndexStore(state.root, conf).change { before =>
+        val chosen = before.flatMap(_.header.chosen)
+        IndexChange(added(ColumnChoice(chosen, ordering)), gone, keepsOthers = true, chosen)
       }
     }
 

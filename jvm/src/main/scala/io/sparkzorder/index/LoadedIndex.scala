@@ -41,7 +41,7 @@ final class LoadedIndex(
   lazy val files: PathLookup =
     IndexCache(
       CacheKey.of(generation, IndexCache.Files),
-      cacheSize)(new PathLookup(root, reader.files()))
+      cacheSize)(new PathLookup(root, reader.slots()))
 
   override def table: FileTable = files.table
 

@@ -10,28 +10,80 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
 
 /**
- * Finds files of an index by their paths: a hash table with open addressing over the bytes of the
- * relative paths.
+ * A hash table with open addressing over the paths of an index. Where a later part of the index has
+ * an entry for the same path, the earlier entry is marked as gone in `table`.
+ *
+ * @param later the first entry that may have the path of an earlier entry
  */
-final class PathLookup(root: Path, val table: FileTable) extends Sized {
+private[index] final class PathSlots(val table: FileTable, later: Int) {
+  private val slots = {
+    val size = Integer.highestOneBit(math.max(4, table.size)) * 4
+    val made = Array.fill(size)(-1)
+    var i = 0
+    while (i < table.size) {
+      val (from, to) = (table.paths.start(i), table.paths.ends(i))
+      var at = hash(table.paths.data, from, to - from) & (size - 1)
+      while (made(at) >= 0 &&
+        !(i >= later && isPath(made(at), table.paths.data, from, to - from))) {
+        at = (at + 1) & (size - 1)
+      }
+      if (made(at) >= 0) table.lengths(made(at)) = FileTable.Gone
+      made(at) = i
+      i += 1
+    }
+    made
+  }
+
+  def bytes: Long = table.bytes + 4L * slots.length
+
+  /** The entry of a path; -1 if there is none. */
+  def find(path: Array[Byte], from: Int, length: Int): Int = {
+    val mask = slots.length - 1
+    var at = hash(path, from, length) & mask
+    var i = slots(at)
+    while (i >= 0 && !isPath(i, path, from, length)) {
+      at = (at + 1) & mask
+      i = slots(at)
+    }
+    i
+  }
+
+  def isPath(i: Int, path: Array[Byte], from: Int, length: Int): Boolean = {
+    val start = table.paths.start(i)
+    table.paths.ends(i) - start == length &&
+    PathSlots.same(path, from, table.paths.data, start, length)
+  }
+
+  private def hash(bytes: Array[Byte], from: Int, length: Int): Int = {
+    val h = XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + from, length, 42L)
+    (h ^ (h >>> 32)).toInt
+  }
+}
+
+private[index] object PathSlots {
+  def same(a: Array[Byte], aFrom: Int, b: Array[Byte], bFrom: Int, length: Int): Boolean =
+    ByteArrayMethods.arrayEquals(
+      a,
+      Platform.BYTE_ARRAY_OFFSET.toLong + aFrom,
+      b,
+      Platform.BYTE_ARRAY_OFFSET.toLong + bFrom,
+      length.toLong)
+}
+
+/** Finds files of an index by their paths. */
+final class PathLookup private[index] (root: Path, slots: PathSlots) extends Sized {
+
+  /** @param table without two entries for one path */
+  def this(root: Path, table: FileTable) = this(root, new PathSlots(table, table.size))
+
+  val table: FileTable = slots.table
   private val (scheme, authority) = (root.toUri.getScheme, root.toUri.getAuthority)
   private val prefix = {
     val path = root.toUri.getPath
     (if (path.endsWith("/")) path else path + "/").getBytes(UTF_8)
   }
-  private val slots = {
-    val size = Integer.highestOneBit(math.max(4, table.size)) * 4
-    val made = Array.fill(size)(-1)
-    (0 until table.size).foreach { i =>
-      val (from, to) = (table.paths.start(i), table.paths.ends(i))
-      var at = hash(table.paths.data, from, to - from) & (size - 1)
-      while (made(at) >= 0) at = (at + 1) & (size - 1)
-      made(at) = i
-    }
-    made
-  }
 
-  override def bytes: Long = table.bytes + 4L * slots.length
+  override def bytes: Long = slots.bytes
 
   /** A walk through one listing, from file to file; for one thread. */
   final class Walk private[PathLookup] () {
@@ -59,10 +111,11 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
     else {
       val path = uri.getPath.getBytes(UTF_8)
       val length = path.length - prefix.length
-      if (length <= 0 || !same(path, 0, prefix, 0, prefix.length)) -1
+      if (length <= 0 || !PathSlots.same(path, 0, prefix, 0, prefix.length)) -1
       else {
-        val guessed = guess < table.size && isPath(guess, path, prefix.length, length)
-        val i = if (guessed) guess else find(path, prefix.length, length)
+        val guessed = guess < table.size && table.isLive(guess) &&
+          slots.isPath(guess, path, prefix.length, length)
+        val i = if (guessed) guess else slots.find(path, prefix.length, length)
         if (i >= 0 && isFresh(i, status)) i else -1
       }
     }
@@ -73,33 +126,4 @@ final class PathLookup(root: Path, val table: FileTable) extends Sized {
       // without modification times, a changed file could look unchanged, so such a file is never
       // found
       status.getModificationTime != 0
-
-  private def find(path: Array[Byte], from: Int, length: Int): Int = {
-    val mask = slots.length - 1
-    var at = hash(path, from, length) & mask
-    var i = slots(at)
-    while (i >= 0 && !isPath(i, path, from, length)) {
-      at = (at + 1) & mask
-      i = slots(at)
-    }
-    i
-  }
-
-  private def isPath(i: Int, path: Array[Byte], from: Int, length: Int): Boolean = {
-    val start = table.paths.start(i)
-    table.paths.ends(i) - start == length && same(path, from, table.paths.data, start, length)
-  }
-
-  private def same(a: Array[Byte], aFrom: Int, b: Array[Byte], bFrom: Int, length: Int): Boolean =
-    ByteArrayMethods.arrayEquals(
-      a,
-      Platform.BYTE_ARRAY_OFFSET.toLong + aFrom,
-      b,
-      Platform.BYTE_ARRAY_OFFSET.toLong + bFrom,
-      length.toLong)
-
-  private def hash(bytes: Array[Byte], from: Int, length: Int): Int = {
-    val h = XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + from, length, 42L)
-    (h ^ (h >>> 32)).toInt
-  }
 }

@@ -23,6 +23,11 @@ private[sparkzorder] object StatementText {
   /** A parenthesised list of columns, which may be nested fields. */
   def columns(names: Seq[String]): String = names.map(identifier).mkString("(", ", ", ")")
 
+  /** The clause `OPTIONS`, with its values as string literals. */
+  def options(values: Iterable[(String, String)]): String = values.map { case (key, value) =>
+    s"${string(key)} ${string(value)}"
+  }.mkString("OPTIONS (", ", ", ")")
+
   /** A string literal. */
   def string(text: String): String =
     "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

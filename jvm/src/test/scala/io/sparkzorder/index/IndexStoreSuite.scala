@@ -202,11 +202,11 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
   test("an index of a newer version is neither read nor replaced by an update") {
     withRoot { (_, store) =>
       assert(IndexFormat.parse("""{"version":1,"columns":[],"shapes":[],"more":1}""").version === 1)
-      intercept[NewerIndexException](IndexFormat.parse("""{"version":3}"""))
+      intercept[NewerIndexException](IndexFormat.parse("""{"version":4}"""))
       intercept[java.io.IOException](IndexFormat.parse(null))
       val content = IndexContent.of(entries(new Random(1), 2))
       write(store, content)
-      val newer = IndexFormat.header(content, None).copy(version = 3)
+      val newer = IndexFormat.header(content, None).copy(version = 4)
       IndexWriter.write(
         content,
         newer,

@@ -17,6 +17,7 @@ import io.sparkzorder.index.{
   FileEntry,
   Generation,
   IndexCache,
+  IndexChange,
   IndexContent,
   IndexedColumn,
   IndexStore,
@@ -90,8 +91,22 @@ object SkippingBenchmark {
         "disk" -> Seq(file.getLen.toDouble / files),
         "load" -> (1 to 5).map(_ => load(file, files)),
         "heap" -> Seq(IndexCache.bytes.toDouble / files),
-        "heap of paths" -> Seq(loaded(file).files.bytes.toDouble / files)) ++ filter(file, files)
+        "heap of paths" -> Seq(loaded(file).files.bytes.toDouble / files)) ++
+        filter(file, files) ++ append(store, files)
     } finally org.apache.commons.io.FileUtils.deleteDirectory(dir)
+  }
+
+  /** What an update after an append of a hundred files costs. */
+  private def append(store: IndexStore, files: Int): Seq[(String, Seq[Double])] = {
+    val rounds = (1 to 5).map { round =>
+      val added = IndexContent.of((0 until 100).map(i => entry(files + 100 * round + i)))
+      time(store.change(_ => IndexChange(added, Set.empty, keepsOthers = true, None)).get)
+    }
+    val newest = rounds.last._1
+    Seq(
+      "append" -> rounds.map(_._2),
+      "append disk" -> rounds.map(_._1.getLen.toDouble),
+      "load of parts" -> (1 to 5).map(_ => load(newest, files)))
   }
 
   private def loaded(file: FileStatus): LoadedIndex =

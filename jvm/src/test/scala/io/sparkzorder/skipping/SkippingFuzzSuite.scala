@@ -8,6 +8,8 @@ import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.index.IndexParts
+
 /**
  * Schemas, values, zones, writers' settings and predicates are random; the index is complete, stale,
  * partial or missing; ANSI is on in half of the rounds. The system property `sparkzorder.test.pairs` asks
@@ -42,6 +44,7 @@ class SkippingFuzzSuite extends SkippingFuzzBase {
         table.frame(session, 2).drop(pick(random, "c0", "c1"), pick(random, "c2", "s"))
           .write.mode("append").parquet(dir.getPath)
         sql(s"CREATE ZORDER INDEX ON '$dir'").collect()
+        if (random.nextInt(3) == 0) refreshed(random, dir, table)
         spoil(random, dir, table)
         val df = spark.read.schema(table.schema).parquet(dir.getPath)
         val some = predicates(random, table, perTable)
@@ -49,6 +52,16 @@ class SkippingFuzzSuite extends SkippingFuzzBase {
         some.take(wholeQueries).foreach(sameRows(df, _))
       }
     }
+  }
+
+  /** Makes an index of two parts: some files are new, and one may be another file now. */
+  private def refreshed(random: Random, dir: File, table: RandomTable): Unit = {
+    table.frame(SparkLine.session(spark), 1).write.mode("append").parquet(dir.getPath)
+    if (random.nextBoolean()) {
+      val from = dataFiles(dir)
+      overwrite(dir, from.head.name, by = from(1).name)
+    }
+    IndexParts.withoutSmall(sql(s"REFRESH ZORDER INDEX ON '$dir'").collect())
   }
 
   /** Makes the index stale or partial, removes it, or leaves it as it is. */

@@ -1,7 +1,10 @@
 package io.sparkzorder.tpc
 
+import java.lang.management.ManagementFactory
+
 import scala.collection.JavaConverters._
 
+import com.sun.management.OperatingSystemMXBean
 import org.apache.hadoop.fs.FileSystem
 
 import org.apache.spark.sql.SparkSession
@@ -9,26 +12,33 @@ import org.apache.spark.sql.SparkSession
 /**
  * One run of a query.
  *
+ * @param cpuSeconds processor time of the whole process, which other programs change less than `seconds`
  * @param scannedBytes bytes that were read of all files, dimensions included
  */
 final case class QueryRun(
     rows: Seq[String],
     seconds: Double,
+    cpuSeconds: Double,
     scannedBytes: Long,
     plan: PlanCounts)
 
 object QueryRun {
   def of(open: OpenContender, query: String): QueryRun = {
     val before = bytesRead()
-    val ((df, rows, seconds), scans) = ExecutedScans.during(open.session, open.sizes) {
-      val start = System.nanoTime()
+    val ((df, rows, seconds, cpu), scans) = ExecutedScans.during(open.session, open.sizes) {
+      val (start, cpuStart) = (System.nanoTime(), cpuNanos)
       val df = open.session.sql(query)
       val rows = df.collect()
-      (df, rows, (System.nanoTime() - start) / 1e9)
+      (df, rows, (System.nanoTime() - start) / 1e9, (cpuNanos - cpuStart) / 1e9)
     }
     val bytes = bytesRead() - before
     val plan = PlanCounts.of(df.queryExecution.executedPlan, scans)
-    QueryRun(ResultRows.normalized(rows.toSeq), seconds, bytes, plan)
+    QueryRun(ResultRows.normalized(rows.toSeq), seconds, cpu, bytes, plan)
+  }
+
+  private def cpuNanos: Long = ManagementFactory.getOperatingSystemMXBean match {
+    case system: OperatingSystemMXBean => system.getProcessCpuTime
+    case other => throw new IllegalStateException(s"no processor time in $other")
   }
 
   /**

@@ -12,12 +12,13 @@ import org.apache.spark.sql.SparkSession
 
 import io.sparkzorder.ZOrderExtensions
 
-/** What one contender did in one query; `seconds` has the rounds. */
+/** What one contender did in one query; `seconds` and `cpuSeconds` have the rounds. */
 final case class Measured(
     contender: String,
     rows: Int,
     difference: Option[String],
     seconds: Seq[Double],
+    cpuSeconds: Seq[Double],
     scannedBytes: Long,
     plan: PlanCounts)
 
@@ -114,13 +115,15 @@ object TpcBenchmark {
   private def run(query: TpcQuery, open: Seq[OpenContender], rounds: Int): Seq[Measured] = {
     val first = open.map(o => o -> QueryRun.of(o, query.text))
     val differences = first.map(QueryRun.difference(query, first.head, _))
-    val seconds = (1 to rounds).map(_ => open.map(QueryRun.of(_, query.text).seconds)).transpose
+    val further = (1 to rounds).map(_ => open.map(QueryRun.of(_, query.text))).transpose
     first.zip(differences).zipWithIndex.map { case (((o, run), difference), i) =>
+      val timed = if (rounds > 0) further(i) else Seq(run)
       Measured(
         o.contender.name,
         run.rows.size,
         difference,
-        if (rounds > 0) seconds(i) else Seq(run.seconds),
+        timed.map(_.seconds),
+        timed.map(_.cpuSeconds),
         run.scannedBytes,
         run.plan)
     }
@@ -128,7 +131,7 @@ object TpcBenchmark {
 
   private def planned(query: TpcQuery, open: Seq[OpenContender]): Seq[Measured] =
     open.map(o =>
-      Measured(o.contender.name, 0, None, Seq(0), 0, PlannedFiles.of(o, query.text)))
+      Measured(o.contender.name, 0, None, Seq(0), Seq(0), 0, PlannedFiles.of(o, query.text)))
 
   private def line(q: MeasuredQuery): String = {
     val cells = q.measured.map { m =>

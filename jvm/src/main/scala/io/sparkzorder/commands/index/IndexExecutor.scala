@@ -12,7 +12,9 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.{
   ColumnChoice,
+  IndexBefore,
   IndexBuild,
+  IndexChange,
   IndexContent,
   IndexHeader,
   IndexStore,
@@ -90,24 +92,22 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
     named.foreach(_.foreach(checkNoPartitionColumn(_, listed)))
     state.create()
     var (read, unreadable) = (0L, Seq.empty[String])
-    def make(before: Option[(IndexHeader, IndexContent)]) = {
-      val readsInt96 = int96.getOrElse(before.exists(_._1.readsInt96))
-      val chosen = named.orElse(before.flatMap(_._1.chosen))
+    def make(before: Option[IndexBefore]) = {
+      val readsInt96 = int96.getOrElse(before.exists(_.header.readsInt96))
+      val chosen = named.orElse(before.flatMap(_.header.chosen))
       val choice = ColumnChoice(chosen, orderingColumns)
-      val kept = before
-        .filter(b => !fromScratch && b._1.knowsNaN && covers(b, choice.always))
-        .map { case (_, c) => unchanged(c, listed) }
-        .map(c => if (readsInt96) withoutUnread(c) else c)
-      val known = kept.toSeq.flatMap(c => (0 until c.files.size).map(c.files.path)).toSet
+      val usable = before
+        .filter(b => !fromScratch && b.header.knowsNaN && covers(b.header, choice.always))
+      val (known, gone) =
+        usable.map(paths(_, listed, readsInt96)).getOrElse((Set.empty[String], Set.empty[String]))
       val missing = listed.files.filterNot(f => known(Relative.path(root, f.path)))
       val built = phases("footers")(indexBuild(choice, readsInt96).of(missing))
       read = missing.size.toLong
       unreadable = built.unreadable
-      val content = IndexContent.concat(kept.toSeq :+ built.content)
-      named.foreach(_.foreach(checkColumn(_, content, listed)))
-      (content, chosen)
+      named.foreach(_.foreach(checkColumn(_, built.content, listed)))
+      IndexChange(built.content, gone, usable.isDefined, chosen)
     }
-    val written = store.update(make, int96)
+    val written = store.change(make, int96)
     val generation = written.getOrElse {
       throw ZOrderErrors.stateUnreadable(
         store.generations().head.getPath.toString,
@@ -119,29 +119,34 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
   private def indexBuild(choice: ColumnChoice, readsInt96: Boolean) =
     new IndexBuild(session, root, choice, format = target.format, readsInt96 = readsInt96)
 
-  /** Without the files whose INT96 columns were not read: OPTIMIZE takes entries from footers. */
-  private def withoutUnread(content: IndexContent): IndexContent = {
-    val unread = content.columns.collect { case (c, v) if c.leafType == Int96Leaf => v.nulls }
-    IndexContent.select(content, i => unread.forall(nulls => nulls(i) < 0))
-  }
-
   private def reasonOf(unreadable: Seq[String]): Option[String] =
     unreadable.headOption.map(f =>
       s"${unreadable.size} files could not be read and are not in the index, such as $f")
 
-  /** The entries of files that are in the table with unchanged length and modification time. */
-  private def unchanged(content: IndexContent, listed: TableFiles): IndexContent = {
+  /**
+   * The paths whose entries stay, and the paths whose entries go. An entry stays if the table has
+   * the file with unchanged length and modification time. OPTIMIZE takes entries from footers, so
+   * values of INT96 columns may still have to be read.
+   */
+  private def paths(
+      index: IndexBefore,
+      listed: TableFiles,
+      readsInt96: Boolean): (Set[String], Set[String]) = {
     val now = listed.files.map(f => Relative.path(root, f.path) -> f).toMap
-    IndexContent.select(
-      content,
-      i =>
-        now.get(content.files.path(i)).exists(f =>
-          f.length == content.files.lengths(i) && f.modified == content.files.modified(i)))
+    val files = index.files
+    val unread = index.header.indexed.zipWithIndex.collect {
+      case (c, i) if readsInt96 && c.leafType == Int96Leaf => index.column(i).nulls
+    }
+    val (known, gone) = (0 until files.size).filter(files.isLive).partition { i =>
+      unread.forall(nulls => nulls(i) < 0) && now.get(files.path(i)).exists(f =>
+        f.length == files.lengths(i) && f.modified == files.modified(i))
+    }
+    (known.map(files.path).toSet, gone.map(files.path).toSet)
   }
 
   /** False if the index lacks an ordering column: its bounds must be read from every footer. */
-  private def covers(index: (IndexHeader, IndexContent), always: Columns): Boolean = {
-    val has = index._1.columns.map(c => LeafColumns.fold(c.path)).toSet
+  private def covers(index: IndexHeader, always: Columns): Boolean = {
+    val has = index.columns.map(c => LeafColumns.fold(c.path)).toSet
     always.forall(c => has(LeafColumns.fold(c)))
   }
 
@@ -190,7 +195,7 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
       summary.files,
       summary.columns,
       summary.rows,
-      file.getLen,
+      summary.bytes,
       filesRead,
       reason)
   }

@@ -24,7 +24,7 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
     reuse.protect(plan)
     var result = wholly(plan)
     var rounds = 0
-    while (reuse.closesMore(plan) && rounds < JoinFilterInsertion.MaxRounds) {
+    while (reuse.closesMore(plan, result) && rounds < JoinFilterInsertion.MaxRounds) {
       result = wholly(plan)
       rounds += 1
     }
@@ -64,8 +64,8 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
   private def reusable(plan: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan =
     if (filters.isEmpty || reuse.isClosed(plan)) rewrite(plan, Nil)
     else {
-      val changed = rewrite(plan, filters)
-      reuse.note(plan, changed)
+      val changed = rewrite(plan, reuse.forAllCopies(plan, filters))
+      reuse.note(plan, changed, filters)
       changed
     }
 
@@ -105,7 +105,7 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
     val own = keysFor(stream, build, unfiltered, onlyInBroadcast = true)
     val newStream = rewrite(stream.plan, stream.filters ++ own)
     val newBuild =
-      if (build.filters.isEmpty || own.exists(_.source.isUsed)) unfiltered
+      if (build.filters.isEmpty || own.exists(_.isUsed)) unfiltered
       else reusable(build.plan, build.filters)
     (newStream, newBuild)
   }
@@ -133,16 +133,16 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
         case ((key, ofBuild), i)
             if key.deterministic && key.references.nonEmpty && ofBuild.references.nonEmpty &&
               key.dataType == ofBuild.dataType =>
-          KeyFilter(key, new KeySource(rewritten, build.keys, i, onlyInBroadcast))
+          KeyFilter(key, Seq(new KeySource(rewritten, build.keys, i, onlyInBroadcast)))
       }
     }
 
   private def insert(r: LogicalRelation, filters: Seq[KeyFilter]): LogicalPlan = {
     val useful = filters.filter(f =>
-      columns.share(f.key, r).exists(f.source.isWorth(_, r)) ||
-        f.source.onlyInBroadcast && columns.isNoted(f.key, r))
+      columns.share(f.key, r).exists(f.isWorth(_, r)) ||
+        f.onlyInBroadcast && columns.isNoted(f.key, r))
       .take(JoinFilterInsertion.MaxFilters)
-    useful.foreach(_.source.isUsed = true)
+    useful.foreach(_.markUsed())
     useful.map(_.expression).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))
   }
 

@@ -1,6 +1,7 @@
 package io.sparkzorder.skipping.dynamic
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, Or}
+import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
@@ -10,15 +11,24 @@ import io.sparkzorder.skipping.scan.RuntimeFilterBridge
  * The keys that one side of a join has, on their way down the other side.
  *
  * @param key what must be one of the keys, in terms of the plan that the filter has reached
- * @param source where the keys come from
+ * @param sources where the keys come from: one side of a join, or several if equal parts of a plan
+ *   get one filter
  */
-private[dynamic] final case class KeyFilter(key: Expression, source: KeySource) {
-  def expression: Expression = RuntimeFilterBridge.pruning(
-    key,
-    source.build,
-    source.keys,
-    source.position,
-    source.onlyInBroadcast)
+private[dynamic] final case class KeyFilter(key: Expression, sources: Seq[KeySource]) {
+  def expression: Expression = sources.map(s =>
+    RuntimeFilterBridge.pruning(key, s.build, s.keys, s.position, s.onlyInBroadcast): Expression)
+    .reduce(Or)
+
+  def isWorth(share: Double, relation: LogicalRelation): Boolean =
+    sources.forall(_.isWorth(share, relation))
+
+  /** True if the keys come from broadcasts that the joins make anyway, so that they cost no run. */
+  def onlyInBroadcast: Boolean = sources.forall(_.onlyInBroadcast)
+
+  /** True once the filter has reached a relation. */
+  def isUsed: Boolean = sources.exists(_.isUsed)
+
+  def markUsed(): Unit = sources.foreach(_.isUsed = true)
 }
 
 /**
@@ -43,6 +53,15 @@ private[dynamic] final class KeySource(
     BigDecimal(cost) < BigDecimal(relation.stats.sizeInBytes) * (1 - share)
   }
 
-  /** True once the filter has reached a relation. */
-  var isUsed: Boolean = false
+  private[dynamic] var isUsed: Boolean = false
+
+  /** The same source, not used yet. */
+  def fresh: KeySource = new KeySource(build, keys, position, onlyInBroadcast)
+
+  /** Equal for two sources of the same keys. */
+  lazy val form: Any = (
+    build.canonicalized,
+    keys.map(QueryPlan.normalizeExpressions(_, build.output)),
+    position,
+    onlyInBroadcast)
 }

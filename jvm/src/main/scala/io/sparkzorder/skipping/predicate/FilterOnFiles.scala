@@ -76,8 +76,8 @@ final class FilterOnFiles private (
   /** For each used conjunct the number of files of the index that it prunes alone. */
   def dropped: Seq[(ConjunctUse, Int)] = conjuncts.zip(tests).collect {
     case (use, test) if use.used =>
-      val count = index.table.size
-      use -> (count - test.files(count).cardinality)
+      val (table, kept) = (index.table, test.files(index.table.size))
+      use -> (0 until table.size).count(i => table.isLive(i) && !kept.get(i))
   }
 }
 

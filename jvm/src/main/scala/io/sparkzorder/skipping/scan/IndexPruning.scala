@@ -3,8 +3,6 @@ package io.sparkzorder.skipping.scan
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.LongAdder
 
-import scala.util.control.NonFatal
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
@@ -199,20 +197,6 @@ final class IndexPruning private[sparkzorder] (
     } else if (DataFormat.readBy(relation.fileFormat).exists(!_.readsByName(conf))) {
       Left("columns are found by positions")
     } else Right(())
-  }
-}
-
-/**
- * Matches errors of an index that must not fail the query, which then reads all files. Besides
- * errors of reading, these are a heap too small for the index, a filter too deep for the stack, and
- * a class or method that another version of a library lacks. Other errors, such as the cancellation
- * of the query or a broken JVM, still stop the query.
- */
-private[sparkzorder] object PruningFailure {
-  def unapply(e: Throwable): Option[Throwable] = e match {
-    case _: OutOfMemoryError | _: StackOverflowError | _: LinkageError => Some(e)
-    case NonFatal(_) => Some(e)
-    case _ => None
   }
 }
 

@@ -21,12 +21,12 @@ private[sparkzorder] final case class ResolvedFilter(onFiles: Expression, onRows
  * Filters of a scan that hold a subquery. Spark runs the subqueries of a node before it runs the
  * node, so their values are known when the scan lists its files.
  */
-private[sparkzorder] object RuntimeFilters {
+private[sparkzorder] object RuntimeFilters extends PredicateHelper {
 
   /** What Spark makes of a filter from a join if it finds no broadcast to take the keys from. */
   private val Unused: Expression = DynamicPruningExpression(Literal.TrueLiteral)
 
-  def isUnused(filter: Expression): Boolean = filter == Unused
+  def isUnused(filter: Expression): Boolean = splitDisjunctivePredicates(filter).contains(Unused)
 
   /** True when a filter needs the result of a subquery. */
   def isRuntime(filter: Expression): Boolean =
@@ -49,6 +49,8 @@ private[sparkzorder] object RuntimeFilters {
   def probe(filter: Expression): (String, Expression) = filter match {
     case d: DynamicPruningSubquery =>
       (s"${d.pruningKey.sql} IN (keys of a join)", EqualTo(d.pruningKey, some(d.pruningKey)))
+    case Or(d: DynamicPruningSubquery, _) => probe(d)
+    case Or(more: Or, _) if more.exists(_.isInstanceOf[DynamicPruningSubquery]) => probe(more)
     case other =>
       val valued = Try(folded(other.transformUp {
         case s: expressions.ScalarSubquery => some(s)
@@ -68,6 +70,14 @@ private[sparkzorder] object RuntimeFilters {
   def resolve(filter: Expression): Option[ResolvedFilter] = filter match {
     case DynamicPruningExpression(in: InSubqueryExec) =>
       in.values().map(values => ofKeys(in.child, values))
+    case keys: Or if keys.exists(_.isInstanceOf[DynamicPruning]) =>
+      val joins = splitDisjunctivePredicates(keys).map {
+        case DynamicPruningExpression(in: InSubqueryExec) => in.values().map(in.child -> _)
+        case _ => None
+      }
+      // the keys of several joins, of which each row has one
+      if (joins.contains(None)) None
+      else Some(ofKeys(joins.flatten.head._1, joins.flatten.flatMap(_._2).toArray))
     case other =>
       // an error of a constant, such as 1 / 0, is for the filter after the scan to report
       Try(folded(other)).toOption.filterNot(isRuntime).map(known =>

@@ -42,7 +42,8 @@ private[skipping] object ScanFilters extends PredicateHelper {
     }
 
   private def isOfJoin(filter: Expression, r: LogicalRelation): Boolean =
-    filter.isInstanceOf[DynamicPruningSubquery] && isOnData(filter, r)
+    splitDisjunctivePredicates(filter).forall(_.isInstanceOf[DynamicPruningSubquery]) &&
+      isOnData(filter, r)
 
   /** Spark 3.5 hands no filter with a scalar subquery to a scan. */
   private def isToCopy(filter: Expression, r: LogicalRelation): Boolean =

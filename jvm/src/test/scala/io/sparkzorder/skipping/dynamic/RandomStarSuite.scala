@@ -48,7 +48,10 @@ class RandomStarSuite extends StarTestBase {
       "JOIN d ON x.k = d.k",
     "SELECT * FROM f LEFT JOIN f g ON f.k = g.k AND g.v > 50 JOIN d ON f.k = d.k",
     "SELECT * FROM f FULL JOIN f g ON f.v = g.v JOIN d ON f.k = d.k",
-    "SELECT f.v, d.w FROM f, d WHERE f.k = d.k AND d.w = (SELECT max(w) FROM d)")
+    "SELECT f.v, d.w FROM f, d WHERE f.k = d.k AND d.w = (SELECT max(w) FROM d)",
+    "WITH x AS (SELECT k, count(*) n FROM f GROUP BY k) SELECT * FROM (SELECT x.* FROM x JOIN d " +
+      "ON x.k = d.k AND d.w < 2) a JOIN (SELECT x.* FROM x JOIN d ON x.k = d.k AND d.w > 0) b " +
+      "ON a.n = b.n")
 
   private def table(dir: File, name: String, query: String): Unit = {
     val path = new File(dir, name)

@@ -61,4 +61,77 @@ class ReuseSuite extends StarTestBase {
       }
     }
   }
+
+  private val x = "WITH x AS (SELECT item, day, sum(amount) s FROM fact GROUP BY item, day) "
+
+  private def ofMonth(condition: String, name: String) =
+    s"(SELECT x.item, x.day, x.s FROM x JOIN days d ON x.day = d.day WHERE $condition) $name"
+
+  /** Each scan of fact that runs reads so many files, and the exchange above it is reused. */
+  private def readsOnce(query: String, files: Long): Unit = {
+    keepsReuse(query)
+    val df = sql(query)
+    df.collect()
+    assert(filesRead(df, "fact").distinct === Seq(files), s"$query\n${text(df)}")
+  }
+
+  test("copies with filters of their own read the files of all, once") {
+    withStar { _ =>
+      bothWays {
+        val three = ofMonth("d.month = 3", "a")
+        val five = ofMonth("d.month = 5", "b")
+        readsOnce(s"$x SELECT * FROM $three JOIN $five ON a.item = b.item", 2)
+        readsOnce(
+          s"$x SELECT * FROM $three JOIN $five USING (item) JOIN " +
+            s"${ofMonth("d.month IN (7, 8)", "c")} USING (item)",
+          4)
+        readsOnce(
+          s"$x SELECT * FROM ${ofMonth("d.month = 3", "a")} UNION ALL " +
+            s"SELECT * FROM ${ofMonth("d.month < 0", "b")}",
+          1)
+      }
+    }
+  }
+
+  test("copies without a filter, in subqueries, or among their own keys stay as they are") {
+    withStar { _ =>
+      bothWays {
+        val three = ofMonth("d.month = 3", "a")
+        keepsReuse(s"$x SELECT * FROM $three JOIN x b ON a.item = b.item")
+        keepsReuse(s"$x SELECT * FROM $three WHERE s > " +
+          s"(SELECT avg(s) FROM ${ofMonth("d.month = 5", "b")})")
+        // the keys of one copy come from another copy
+        val ofCopy = "d.month = 5 AND d.dom IN " +
+          s"(SELECT e.item FROM ${ofMonth("d.month = 7", "e")})"
+        keepsReuse(s"$x SELECT * FROM $three JOIN ${ofMonth(ofCopy, "b")} ON a.item = b.item")
+        keepsReuse(s"$x SELECT * FROM $three JOIN ${ofMonth("d.month = 5", "b")} " +
+          s"ON a.item = b.item WHERE a.day IN (SELECT day FROM x WHERE s > 100)")
+      }
+    }
+  }
+
+  test("a copy whose side of a join is rewritten twice, beside one without a filter") {
+    withStar { _ =>
+      bothWays {
+        withoutBroadcast {
+          keepsReuse(s"$x SELECT * FROM ${ofMonth("d.month = 3", "a")} JOIN " +
+            "(SELECT item, sum(s) FROM x GROUP BY item) b ON a.item = b.item")
+        }
+      }
+    }
+  }
+
+  test("copies that different columns filter, and two filters of one copy") {
+    withStar { _ =>
+      bothWays {
+        val items = "(SELECT x.item, x.s FROM x JOIN items i ON x.item = i.item " +
+          "WHERE i.category = 2) b"
+        keepsReuse(
+          s"$x SELECT * FROM ${ofMonth("d.month = 3", "a")} JOIN $items ON a.item = b.item")
+        keepsReuse(s"$x SELECT * FROM (SELECT x.* FROM x JOIN days d ON x.day = d.day " +
+          "JOIN items i ON x.item = i.item WHERE d.month = 3 AND i.category = 2) a JOIN " +
+          s"${ofMonth("d.month = 5", "b")} ON a.item = b.item")
+      }
+    }
+  }
 }

@@ -1,0 +1,123 @@
+package io.sparkzorder.index
+
+import scala.util.control.NonFatal
+
+/**
+ * How an update changes an index.
+ *
+ * @param added entries of files that are new or changed
+ * @param gone relative paths of files that the index shall no longer know
+ * @param keepsOthers false if the entries of all other files go too
+ * @param chosen the columns that the user named; None if the first columns of each file are indexed
+ */
+final case class IndexChange(
+    added: IndexContent,
+    gone: Set[String],
+    keepsOthers: Boolean,
+    chosen: Option[Seq[Seq[String]]])
+
+/** The index before an update. Only what the update asks for is read. */
+final class IndexBefore private[index] (reader: IndexReader) {
+  def header: IndexHeader = guarded(reader.header)
+  def column(number: Int): ColumnValues = guarded(reader.column(number))
+  def content(): IndexContent = guarded(reader.content())
+
+  /** The entries, also those that are gone. */
+  lazy val files: FileTable = guarded(reader.files())
+
+  private[index] def partNames: Seq[String] = guarded(reader.partNames)
+  private[index] def parts: PartsReader = guarded(reader.reader)
+
+  private[index] def guarded[T](body: => T): T =
+    try body
+    catch { case NonFatal(e) => throw new UnreadableIndexException(e) }
+}
+
+/** The index before an update cannot be read, so the update makes a new one. */
+private[index] final class UnreadableIndexException(cause: Throwable)
+    extends RuntimeException(cause)
+
+/**
+ * Decides which parts of an index an update writes again. A part stays if it has at least
+ * [[IndexParts.Ratio]] times as many entries as all that is written after it. So the parts of an
+ * index grow by that factor from the newest to the oldest, and there are few of them.
+ *
+ * @param content entries of the new file
+ * @param parts the files that it stands on
+ */
+private[index] final case class PartToWrite(content: IndexContent, parts: Seq[HeaderPart])
+
+private[sparkzorder] object IndexParts {
+
+  /** A part with fewer entries than this many times those after it is merged with them. */
+  private[index] val Ratio = 4
+
+  /** An index of so many entries is always written as a whole, which takes milliseconds. */
+  private[index] val Small = 4096
+
+  // tests make parts of a few entries
+  @volatile private var small = Small
+
+  /** Runs a test with parts in indexes of any size. */
+  private[sparkzorder] def withoutSmall[T](body: => T): T = {
+    small = 0
+    try body
+    finally small = Small
+  }
+
+  private[index] def toWrite(before: Option[IndexBefore], change: IndexChange): PartToWrite =
+    before match {
+      case Some(b) if change.keepsOthers =>
+        b.guarded {
+          val parts = b.parts.parts
+          val kept = keptOf(parts, change.added.files.size + change.gone.size)
+          val content = merged(new PartsReader(parts.drop(kept)), change, kept > 0)
+          PartToWrite(
+            content,
+            parts.take(kept).map(p =>
+              HeaderPart(p.file.getPath.getName, p.header.id.get, p.size)))
+        }
+      case _ => PartToWrite(change.added, Nil)
+    }
+
+  /** How many parts stay as they are. */
+  private def keptOf(parts: IndexedSeq[PartReader], changed: Int): Int = {
+    val isSmall = parts.map(_.size).sum + changed <= small
+    // a part of version 1 has no id
+    var kept = if (isSmall) 0 else parts.takeWhile(_.header.id.isDefined).size
+    var after = changed.toLong + parts.drop(kept).map(_.size.toLong).sum
+    while (kept > 0 && parts(kept - 1).size < Ratio * after) {
+      kept -= 1
+      after += parts(kept).size
+    }
+    kept
+  }
+
+  /** @param standsOnParts true if the new file must say which files are gone */
+  private def merged(
+      again: PartsReader,
+      change: IndexChange,
+      standsOnParts: Boolean): IndexContent = {
+    val added = pathsOf(change.added.files, _ => true)
+    val before = again.all()
+    val live = IndexContent.select(
+      before,
+      i =>
+        before.files.isLive(i) && {
+          val path = before.files.path(i)
+          !added(path) && !change.gone(path)
+        })
+    val gone =
+      if (!standsOnParts) Set.empty[String]
+      else pathsOf(before.files, !before.files.isLive(_)) ++ change.gone -- added --
+        pathsOf(live.files, _ => true)
+    val tombstones = if (gone.isEmpty) None else Some(IndexContent.gone(gone.toSeq.sorted))
+    IndexContent.concat((Seq(live, change.added) ++ tombstones).filter(_.files.size > 0) match {
+      case Nil => Seq(change.added)
+      case some => some
+    })
+  }
+
+  private def pathsOf(files: FileTable, which: Int => Boolean): Set[String] =
+    (0 until files.size).iterator.filter(which).map(files.path).toSet
+}

@@ -1,0 +1,57 @@
+"""Files that a query skips by the keys of a join, on classic sessions and over Spark Connect."""
+
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+QUERIES = {
+    "join": "SELECT f.id FROM fact f JOIN days d ON f.day = d.day WHERE d.month = 0",
+    "in": "SELECT id FROM fact WHERE day IN (SELECT day FROM days WHERE month = 0)",
+    "scalar": "SELECT id FROM fact WHERE day < (SELECT min(day) FROM days WHERE month = 1)",
+}
+
+
+@pytest.fixture(scope="module")
+def star(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fact table of which all files but the first hold no Parquet: who opens one, fails."""
+    path = tmp_path_factory.mktemp("star")
+    spark.range(0, 800, 1, 8).selectExpr("id", "int(id) day").write.parquet(str(path / "fact"))
+    spark.range(800).selectExpr("int(id) day", "int(id / 100) month").coalesce(1).write.parquet(
+        str(path / "days")
+    )
+    spark.sql(f"CREATE ZORDER INDEX ON '{path / 'fact'}'").collect()
+    for file in sorted((path / "fact").glob("*.parquet"))[1:]:
+        status = file.stat()
+        file.write_bytes(b"x" * status.st_size)
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    schema = "id BIGINT, day INT"
+    spark.read.schema(schema).parquet(str(path / "fact")).createOrReplaceTempView("fact")
+    spark.read.parquet(str(path / "days")).createOrReplaceTempView("days")
+    return path
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+@pytest.mark.parametrize("query", QUERIES)
+def test_only_files_with_keys_are_opened(
+    spark: SparkSession, star: Path, query: str, adaptive: str
+) -> None:
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    try:
+        rows = spark.sql(QUERIES[query]).collect()
+        assert sorted(row.id for row in rows) == list(range(100))
+        spark.conf.set("spark.zorder.skipping.dynamic", "false")
+        with pytest.raises(PySparkException):
+            spark.sql(QUERIES[query]).collect()
+    finally:
+        spark.conf.unset("spark.zorder.skipping.dynamic")
+        spark.conf.unset("spark.sql.adaptive.enabled")
+
+
+def test_the_plan_names_the_columns(spark: SparkSession, star: Path) -> None:
+    plan = spark.sql(f"EXPLAIN {QUERIES['join']}").collect()[0][0]
+    assert "ZOrderFilesAtRunTime: by day" in plan
+    shown = spark.sql(f"SHOW SKIPPING FOR {QUERIES['join']}").collect()
+    assert any("keys of a join" in (row.predicate or "") for row in shown)
