@@ -179,7 +179,6 @@ class ZOrderTable(LayoutRuns):
         word = f"{order.upper()} " if cols else ""
         return self._run(f"ALTER TABLE {self._target} SORT BY {word}{column_list(cols)}")
 
-    def createIndex(self, *cols: str, progress: bool | None = None) -> "DataFrame":
     def createIndex(
         self,
         *cols: str,
