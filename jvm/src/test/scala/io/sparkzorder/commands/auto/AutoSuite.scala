@@ -2,102 +2,10 @@ package io.sparkzorder.commands.auto
 
 import java.io.File
 
-import org.apache.spark.sql.Row
+import io.sparkzorder.workload.RecordedScans
 
-import io.sparkzorder.commands.OptimizeTestBase
-import io.sparkzorder.workload.{RecordedScans, WorkloadCapture}
-
-/** From the capture of scans to ZORDER BY AUTO and back. */
-class AutoSuite extends OptimizeTestBase {
-  private val on = "spark.zorder.workload.enabled" -> "true"
-
-  override def withTableDir(body: File => Unit): Unit = super.withTableDir { dir =>
-    WorkloadCapture.clear()
-    write(
-      spark.range(0, 40000, 1, 8).selectExpr(
-        "id",
-        "pmod(hash(id), 10000) a",
-        "pmod(hash(id, 1), 10000) b",
-        "concat('name', pmod(hash(id, 2), 5000)) s",
-        "cast(id as string) as other"),
-      dir)
-    sql(s"CREATE ZORDER INDEX ON '$dir'")
-    body(dir)
-  }
-
-  private def workload(dir: File): Seq[Row] = sql(s"SHOW WORKLOAD '$dir'").collect().toSeq
-
-  private def columnsOf(row: Row): Seq[(String, String)] =
-    row.getSeq[Row](0).map(r => (r.getString(0), r.getString(1)))
-
-  private def ask(dir: File, filters: String*): Unit = withSQLConf(on) {
-    filters.foreach(f => read(dir).where(f).collect())
-  }
-
-  private def bytesOf(dir: File): Double = dataFiles(dir).map(_.length.toDouble).sum
-
-  /** As if so many point queries had been run. */
-  private def record(dir: File, of: (String, Int)*): Unit =
-    RecordedScans.write(dir, bytesOf(dir))(of.flatMap { case (column, n) =>
-      (0 until n).map { i =>
-        val at = (i * 97 % 256 + 0.5) / 256
-        Seq(column -> ((at, at)))
-      }
-    }: _*)
-
-  private def size(dir: File): String = sizeFor(dir, 64)
-
-  private def auto(dir: File, size: String, clauses: String = ""): Row =
-    sql(s"OPTIMIZE '$dir' ZORDER BY AUTO OPTIONS ($size) $clauses").head()
-
-  private def reason(row: Row): String = row.getAs[String]("reason")
-
-  test("what is noted of scans: columns, kinds, ranks, and nothing while it is off") {
-    withTableDir { dir =>
-      read(dir).where("a = 5").collect()
-      assert(workload(dir).isEmpty)
-      ask(
-        dir,
-        "a = 5",
-        "a = 7",
-        "a IN (1, 5000) AND b < 100",
-        "s LIKE 'name1%'",
-        "other LIKE '%x' AND a > 9000",
-        "length(other) = 3",
-        "a IS NOT NULL")
-      val rows = workload(dir).map(r =>
-        (columnsOf(r), (r.getBoolean(1), r.getLong(2), r.getLong(6)))).toMap
-      assert(rows === Map(
-        Seq("a" -> "point") -> ((true, 2L, 0L)),
-        Seq("a" -> "values", "b" -> "range") -> ((true, 1L, 0L)),
-        Seq("s" -> "range") -> ((true, 1L, 0L)),
-        Seq("a" -> "range") -> ((true, 1L, 1L)),
-        Nil -> ((false, 2L, 1L))))
-      assert(math.abs(workload(dir).map(_.getDouble(4)).sum - 1) < 1e-3)
-    }
-  }
-
-  test("joins and subqueries count as the keys that they let through; statements of ours do not") {
-    withTableDir { dir =>
-      withSQLConf(on) {
-        read(dir).createOrReplaceTempView("fact")
-        spark.range(50).selectExpr("id", "id * 7 k").write.mode("overwrite")
-          .parquet(new File(dir.getParentFile, "dim").toString)
-        spark.read.parquet(new File(dir.getParentFile, "dim").toString)
-          .createOrReplaceTempView("dim")
-        sql("SELECT * FROM fact JOIN dim ON a = k WHERE dim.id < 3").collect()
-        sql(s"OPTIMIZE '$dir' ZORDER BY (a) OPTIONS (${sizeFor(dir, 16)}) DRY RUN").collect()
-        sql(s"SHOW LAYOUT '$dir'").collect()
-        val rows = workload(dir)
-        assert(
-          rows.map(columnsOf).toSet.subsetOf(
-            Set(Seq("a" -> "values"), Seq("a" -> "range"), Nil)),
-          rows)
-        assert(rows.exists(_.getBoolean(1)), rows)
-        assert(rows.map(_.getLong(2)).sum === 1)
-      }
-    }
-  }
+/** ZORDER BY AUTO: what it chooses, when it leaves the layout, and SORT BY ZORDER AUTO. */
+class AutoSuite extends AutoTestBase {
 
   test("AUTO chooses the columns, DRY RUN tells it before, a second run does nothing") {
     withTableDir { dir =>
@@ -234,37 +142,6 @@ class AutoSuite extends OptimizeTestBase {
       assert(reason(sql("OPTIMIZE x").head()).contains("AUTO keeps the layout by (a)"))
       sql("ALTER TABLE x SORT BY ()")
       assert(properties("x").get("zorder.order") === None)
-    }
-  }
-
-  test("a property turns it on and off for a table, columns can be excluded, VACUUM removes") {
-    withTable("w") {
-      WorkloadCapture.clear()
-      spark.range(0, 1000, 1, 4).selectExpr("id", "hash(id) a").write.format("parquet")
-        .saveAsTable("w")
-      sql("CREATE ZORDER INDEX ON w")
-      sql("ALTER TABLE w SET TBLPROPERTIES ('zorder.workload.enabled' = 'true')")
-      sql("SELECT * FROM w WHERE a = 5").collect()
-      assert(sql("SHOW WORKLOAD w").collect().map(_.getLong(2)).toSeq === Seq(1L))
-      withSQLConf(on) {
-        sql("ALTER TABLE w SET TBLPROPERTIES ('zorder.workload.enabled' = 'false')")
-        sql("SELECT * FROM w WHERE a = 6").collect()
-        assert(sql("SHOW WORKLOAD w").collect().map(_.getLong(2)).toSeq === Seq(1L))
-        sql("ALTER TABLE w SET TBLPROPERTIES ('zorder.workload.enabled' = 'true', " +
-          "'zorder.workload.exclude' = 'A')")
-        sql("SELECT * FROM w WHERE a = 7 AND id < 10").collect()
-        assert(sql("SHOW WORKLOAD w").collect().map(columnsOf).toSet ===
-          Set(Seq("a" -> "point"), Seq("id" -> "range")))
-      }
-      val files = new File(locationOf("w"), "_zorder/_workload").listFiles()
-      assert(files.length === 1 && files.head.getName.startsWith("_") && files.head.length < 65536)
-      assert(!new String(java.nio.file.Files.readAllBytes(files.head.toPath)).contains("SELECT"))
-      assert(sql("VACUUM LAYOUT w").collect().isEmpty)
-      assert(sql("VACUUM LAYOUT w RETAIN 0 HOURS DRY RUN").collect().map(_.getString(1)).toSeq ===
-        Seq("workload"))
-      sql("VACUUM LAYOUT w RETAIN 0 HOURS").collect()
-      WorkloadCapture.clear()
-      assert(sql("SHOW WORKLOAD w").collect().isEmpty)
     }
   }
 }

@@ -1,9 +1,9 @@
-package io.sparkzorder.commands.optimize
+package io.sparkzorder.commands.auto
 
 import io.sparkzorder.commands.OptimizeTestBase
 
 /** OPTIONS ('weights' ..): the layout, the record of the run, later runs, SHOW LAYOUT. */
-class OptimizeWeightsSuite extends OptimizeTestBase {
+class WeightsSuite extends OptimizeTestBase {
 
   private def files(row: org.apache.spark.sql.Row): Seq[Double] = gains(row).map(_.getDouble(2))
   private def ideals(row: org.apache.spark.sql.Row): Seq[Double] = gains(row).map(_.getDouble(3))

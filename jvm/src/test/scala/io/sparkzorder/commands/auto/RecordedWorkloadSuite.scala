@@ -1,0 +1,87 @@
+package io.sparkzorder.commands.auto
+
+import java.io.File
+
+import io.sparkzorder.workload.WorkloadCapture
+
+/** What is noted of scans, and who may switch that on and off. */
+class RecordedWorkloadSuite extends AutoTestBase {
+
+  test("what is noted of scans: columns, kinds, ranks, and nothing while it is off") {
+    withTableDir { dir =>
+      read(dir).where("a = 5").collect()
+      assert(workload(dir).isEmpty)
+      ask(
+        dir,
+        "a = 5",
+        "a = 7",
+        "a IN (1, 5000) AND b < 100",
+        "s LIKE 'name1%'",
+        "other LIKE '%x' AND a > 9000",
+        "length(other) = 3",
+        "a IS NOT NULL")
+      val rows = workload(dir).map(r =>
+        (columnsOf(r), (r.getBoolean(1), r.getLong(2), r.getLong(6)))).toMap
+      assert(rows === Map(
+        Seq("a" -> "point") -> ((true, 2L, 0L)),
+        Seq("a" -> "values", "b" -> "range") -> ((true, 1L, 0L)),
+        Seq("s" -> "range") -> ((true, 1L, 0L)),
+        Seq("a" -> "range") -> ((true, 1L, 1L)),
+        Nil -> ((false, 2L, 1L))))
+      assert(math.abs(workload(dir).map(_.getDouble(4)).sum - 1) < 1e-3)
+    }
+  }
+
+  test("joins and subqueries count as the keys that they let through; statements of ours do not") {
+    withTableDir { dir =>
+      withSQLConf(on) {
+        read(dir).createOrReplaceTempView("fact")
+        spark.range(50).selectExpr("id", "id * 7 k").write.mode("overwrite")
+          .parquet(new File(dir.getParentFile, "dim").toString)
+        spark.read.parquet(new File(dir.getParentFile, "dim").toString)
+          .createOrReplaceTempView("dim")
+        sql("SELECT * FROM fact JOIN dim ON a = k WHERE dim.id < 3").collect()
+        sql(s"OPTIMIZE '$dir' ZORDER BY (a) OPTIONS (${sizeFor(dir, 16)}) DRY RUN").collect()
+        sql(s"SHOW LAYOUT '$dir'").collect()
+        val rows = workload(dir)
+        assert(
+          rows.map(columnsOf).toSet.subsetOf(
+            Set(Seq("a" -> "values"), Seq("a" -> "range"), Nil)),
+          rows)
+        assert(rows.exists(_.getBoolean(1)), rows)
+        assert(rows.map(_.getLong(2)).sum === 1)
+      }
+    }
+  }
+
+  test("a property turns it on and off for a table, columns can be excluded, VACUUM removes") {
+    withTable("w") {
+      WorkloadCapture.clear()
+      spark.range(0, 1000, 1, 4).selectExpr("id", "hash(id) a").write.format("parquet")
+        .saveAsTable("w")
+      sql("CREATE ZORDER INDEX ON w")
+      sql("ALTER TABLE w SET TBLPROPERTIES ('zorder.workload.enabled' = 'true')")
+      sql("SELECT * FROM w WHERE a = 5").collect()
+      assert(sql("SHOW WORKLOAD w").collect().map(_.getLong(2)).toSeq === Seq(1L))
+      withSQLConf(on) {
+        sql("ALTER TABLE w SET TBLPROPERTIES ('zorder.workload.enabled' = 'false')")
+        sql("SELECT * FROM w WHERE a = 6").collect()
+        assert(sql("SHOW WORKLOAD w").collect().map(_.getLong(2)).toSeq === Seq(1L))
+        sql("ALTER TABLE w SET TBLPROPERTIES ('zorder.workload.enabled' = 'true', " +
+          "'zorder.workload.exclude' = 'A')")
+        sql("SELECT * FROM w WHERE a = 7 AND id < 10").collect()
+        assert(sql("SHOW WORKLOAD w").collect().map(columnsOf).toSet ===
+          Set(Seq("a" -> "point"), Seq("id" -> "range")))
+      }
+      val files = new File(locationOf("w"), "_zorder/_workload").listFiles()
+      assert(files.length === 1 && files.head.getName.startsWith("_") && files.head.length < 65536)
+      assert(!new String(java.nio.file.Files.readAllBytes(files.head.toPath)).contains("SELECT"))
+      assert(sql("VACUUM LAYOUT w").collect().isEmpty)
+      assert(sql("VACUUM LAYOUT w RETAIN 0 HOURS DRY RUN").collect().map(_.getString(1)).toSeq ===
+        Seq("workload"))
+      sql("VACUUM LAYOUT w RETAIN 0 HOURS").collect()
+      WorkloadCapture.clear()
+      assert(sql("SHOW WORKLOAD w").collect().isEmpty)
+    }
+  }
+}
