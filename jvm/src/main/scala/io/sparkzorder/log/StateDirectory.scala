@@ -35,6 +35,10 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
   private[sparkzorder] def closed(folder: String, run: String): Path =
     links.require(Paths.child(this.folder(folder), s"${RunFolder.directory(run)}_closed"))
 
+  /** Where the token of a run is for a moment before the commit, to see whether renames are allowed. */
+  private[sparkzorder] def trial(folder: String, run: String): Path =
+    links.require(Paths.child(this.folder(folder), s"${RunFolder.directory(run)}_trial"))
+
   /**
    * A folder of the table by its relative name.
    *

@@ -31,7 +31,7 @@ private[torture] final class Asker(
         if (rows != expected) wrong = Some(s"a reader got ${rows.values.sum} rows")
       // its files were moved between its planning and their opening: it says so
       case Failure(e) if Asker.isGone(e) => ()
-      case Failure(e) => wrong = Some(s"a reader failed: $e")
+      case Failure(e) => wrong = Some(s"a reader failed: ${Asker.causes(e).mkString("; by ")}")
     }
 
   /** Answers that were right, or what was wrong. */
@@ -49,9 +49,11 @@ private object Asker {
     "does not exist",
     "LISTING_INCOMPLETE",
     "UNABLE_TO_INFER_SCHEMA",
+    "NoSuchFile",
     "No such file")
 
-  def isGone(e: Throwable): Boolean =
-    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).exists(c =>
-      Gone.exists(c.toString.contains))
+  def causes(e: Throwable): Seq[Throwable] =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).toList
+
+  def isGone(e: Throwable): Boolean = causes(e).exists(c => Gone.exists(c.toString.contains))
 }

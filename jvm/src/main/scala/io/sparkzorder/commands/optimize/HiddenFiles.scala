@@ -87,7 +87,7 @@ private[optimize] final class HiddenFiles(
 
   /** A rename that is denied after the commit would leave the table half published. */
   private def tryRename(folder: Path): Unit = {
-    val there = Paths.child(folder, s"${RunFolder.directory(run)}_trial")
+    val there = state.trial(Paths.relative(table.root, folder), run)
     if (!FileMove.rename(fs, token(folder), there) ||
       !FileMove.rename(fs, there, token(folder))) {
       throw new java.io.IOException(s"files of $folder cannot be renamed")
@@ -115,8 +115,6 @@ private[optimize] final class HiddenFiles(
   def discard(): Unit =
     try {
       val cleanup = new Cleanup(state, table.user.sparkContext.sparkUser)
-      ManyFiles.map(folders)(f =>
-        fs.delete(Paths.child(f, s"${RunFolder.directory(run)}_trial"), false))
       if (fs.exists(state.home)) {
         cleanup.discard(intent)
         Thread.sleep(HiddenFiles.KilledTasksMs)

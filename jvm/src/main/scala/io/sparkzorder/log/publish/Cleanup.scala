@@ -52,7 +52,10 @@ final class Cleanup(state: StateDirectory, user: String) extends Logging {
   def discard(intent: Intent): Unit = {
     intent.undone match {
       case Some(undone) => new UndoClaim(state, undone, intent.run, user).giveBack(intent.folders)
-      case None => ManyFiles.map(intent.folders)(f => discardIn(state.own(f, intent.run)))
+      case None => ManyFiles.map(intent.folders) { f =>
+          discardIn(state.own(f, intent.run))
+          state.fs.delete(state.trial(f, intent.run), false)
+        }
     }
     intents.remove(intent.run)
   }

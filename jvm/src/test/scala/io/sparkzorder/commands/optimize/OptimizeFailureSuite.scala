@@ -73,6 +73,20 @@ class OptimizeFailureSuite extends FaultyTables {
     }
   }
 
+  test("killed while it tries a rename: VACUUM leaves nothing of it") {
+    withTableDir { dir =>
+      write(shuffled(400, 4), dir)
+      val before = userFiles(dir)
+      val (_, killed) =
+        killedAt(0)((o, path) => o == "rename" && path.getName == "_canary")(
+          sql(statement(dir)).collect())
+      def ofRun = dir.list().filter(_.startsWith("_zorder_")).toSeq
+      assert(killed && ofRun.exists(_.endsWith("_trial")))
+      sql(s"VACUUM LAYOUT ${faulty(dir)} RETAIN 0 HOURS").collect()
+      assert(ofRun === Nil && userFiles(dir) === before)
+    }
+  }
+
   test("an input that is gone while the new files are made ready is a conflict") {
     withTableDir { dir =>
       write(shuffled(400, 4), dir)
