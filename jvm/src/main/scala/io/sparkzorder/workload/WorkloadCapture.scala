@@ -1,5 +1,6 @@
 package io.sparkzorder.workload
 
+import java.io.FileNotFoundException
 import java.util.UUID
 import java.util.concurrent.{ConcurrentHashMap, Executors, ThreadFactory, TimeUnit}
 
@@ -87,7 +88,8 @@ private[workload] final class NotedTable(root: Path, conf: Configuration) extend
   private var day = WorkloadStore.today
   private var sketch = newSketch
   private var changed = false
-  private var written: Option[Path] = None
+  @volatile private var written: Option[Path] = None
+  private val writing = new Object
   // of the index that the last scan has used
   private var curves = Curves(null, 0.0)
 
@@ -109,26 +111,36 @@ private[workload] final class NotedTable(root: Path, conf: Configuration) extend
     }
 
   private def nextDay(now: Long): Unit = {
-    flush(day)
+    // what was not written until now goes with the notes of the old day
+    write(take())
     day = now
     id = UUID.randomUUID().toString
     sketch = newSketch
     written = None
   }
 
-  def flush(now: Long): Unit = synchronized {
-    if (changed && !isOff) {
-      try {
-        written = Some(store.write(StoredSketch(id, day, sketch.content), written))
-        changed = false
-        if (now != day) nextDay(now)
-      } catch {
-        case NonFatal(e) =>
-          isOff = true
-          logWarning(s"the workload of $root is not recorded any more by this driver: $e")
-      }
-    }
+  /** Writes what was noted. A scan that is noted meanwhile does not wait for the file. */
+  def flush(now: Long): Unit = writing.synchronized {
+    write(take())
+    synchronized(if (now != day && !isOff) nextDay(now))
   }
+
+  private def take(): Option[StoredSketch] = synchronized {
+    val taken = if (changed && !isOff) Some(StoredSketch(id, day, sketch.content)) else None
+    changed = false
+    taken
+  }
+
+  private def write(notes: Option[StoredSketch]): Unit =
+    try {
+      notes.foreach(n => written = Some(store.write(n, written)))
+    } catch {
+      // the table was dropped or overwritten, and has no index any more
+      case _: FileNotFoundException => written = None
+      case NonFatal(e) =>
+        isOff = true
+        logWarning(s"the workload of $root is not recorded any more by this driver: $e")
+    }
 }
 
 /**

@@ -44,7 +44,7 @@ object AutoBenchmark {
     val auto = layOut(spark, data, base, workload, files, queries, seeds("train"), say)
     val contenders = Seq(
       Contender("AUTO", Map.empty, (_, _, fact) => auto(fact.name)),
-      Contender("(date, item)", Map.empty, _.optimized(_, _)),
+      Contender("date and item", Map.empty, _.optimized(_, _)),
       Contender.Partitioned,
       Contender.GeneratedOrder)
       .filter(c => options.get("contenders").forall(_.split(',').contains(c.name)))

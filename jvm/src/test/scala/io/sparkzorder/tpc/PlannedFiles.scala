@@ -1,5 +1,6 @@
 package io.sparkzorder.tpc
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 
@@ -12,10 +13,16 @@ object PlannedFiles extends AdaptiveSparkPlanHelper {
 
   def of(open: OpenContender, query: String): PlanCounts = {
     open.session.conf.set("spark.sql.adaptive.enabled", "false")
+    val before = SparkSession.getActiveSession
+    // scans look at the settings of the active session
+    SparkSession.setActiveSession(open.session)
     try {
       val plan = open.session.sql(query).queryExecution.executedPlan
       PlanCounts.of(plan, scans(plan).flatMap(choose(_, open.sizes)))
-    } finally open.session.conf.unset("spark.sql.adaptive.enabled")
+    } finally {
+      before.fold(SparkSession.clearActiveSession())(SparkSession.setActiveSession)
+      open.session.conf.unset("spark.sql.adaptive.enabled")
+    }
   }
 
   private def choose(

@@ -7,8 +7,12 @@ import io.sparkzorder.workload.{ModelQuery, RankInterval, Template, TemplateUse,
  * The recorded scans of a table that can skip files by some columns.
  *
  * @param columns names of the columns, as the workload has them
+ * @param files number of files in which the boxes will be counted
  */
-private[auto] final class RecordedQueries(workload: Workload, columns: IndexedSeq[String]) {
+private[auto] final class RecordedQueries(
+    workload: Workload,
+    columns: IndexedSeq[String],
+    files: Int) {
   import RecordedQueries._
 
   private val known: Seq[(Template, TemplateUse)] =
@@ -25,7 +29,8 @@ private[auto] final class RecordedQueries(workload: Workload, columns: IndexedSe
           .collect { case (c, side) if columns.contains(c) => columns.indexOf(c) -> side }
         (weight * factor, sides.toMap)
       }
-    }.filter(_._1 > 0).sortBy { case (w, sides) => (-w, sides.toString) }.take(MaxBoxes)
+    }.filter(_._1 > 0).sortBy { case (w, sides) => (-w, sides.toString) }
+      .take(math.max(LeastBoxes, math.min(MaxBoxes, MaxTests / math.max(1, files))))
 
   /** The weight of the boxes, of which candidates are judged. */
   val weight: Double = boxes.map(_._1).sum
@@ -47,4 +52,7 @@ private[auto] object RecordedQueries {
   // one dashboard must not decide alone
   private val MaxShareOfTemplate = 0.3
   private val MaxBoxes = 512
+  private val LeastBoxes = 32
+  // boxes times files that are compared for each candidate
+  private val MaxTests = 10000000
 }

@@ -45,9 +45,10 @@ private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
       .flatten.filter(hasBounds(_, footers)).take(MaxColumns).toIndexedSeq
     if (columns.isEmpty || footers.forall(_.rows == 0)) None
     else {
-      val rows = listed.folders.map(f => footers.filter(_.file.folder == f).map(_.rows).sum)
-      val targets = listed.folders.map { f =>
-        val own = footers.filter(_.file.folder == f)
+      val byFolder = footers.groupBy(_.file.folder)
+      val ownOf = listed.folders.map(byFolder.getOrElse(_, IndexedSeq.empty))
+      val rows = ownOf.map(_.map(_.rows).sum)
+      val targets = ownOf.map { own =>
         math.max(
           1.0,
           table.settings(Settings.TargetFileSize).toDouble * own.map(_.rows).sum /
@@ -58,12 +59,9 @@ private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
       val wanted = math.max(MinSample, RowsPerFile * files)
       val samples = Sampler.sample(input, listed, columns, rows, wanted)
       val folders = listed.folders.indices.map { i =>
-        SampledFolder(
-          footers.filter(_.file.folder == listed.folders(i)),
-          samples(i),
-          targets(i))
+        SampledFolder(ownOf(i), samples(i), targets(i))
       }
-      val queries = new RecordedQueries(workload, columns.map(_.parts.head))
+      val queries = new RecordedQueries(workload, columns.map(_.parts.head), footers.size)
       Some(Sampled(
         columns,
         columns.indices.map(c => folders.map(_.ranked(c).sorted.weights.length).max),

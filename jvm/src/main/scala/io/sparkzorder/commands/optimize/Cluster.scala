@@ -75,7 +75,9 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
     }
     val grid = phases("cuts") {
       // a recorded query is a box of the whole table, so that it suits a single folder only
-      val queries = if (batch.folders.size == 1) inputs.queries else IndexedSeq.empty
+      val isSmall = samples.map(_.rows.toLong).sum <= Cluster.MaxRowsForQueries
+      val queries =
+        if (batch.folders.size == 1 && isSmall) inputs.queries else IndexedSeq.empty
       val goal = CutGoal(inputs.weights.toIndexedSeq, queries)
       Grid.build(columns.map(c => (c.name, c.dataType)), rows, targets, samples, goal)
     }
@@ -103,4 +105,10 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
     val rest = own.map(_.file.length).sum - ofColumns.map(_._1).sum
     RowSizes(math.max(0.0, rest) / math.max(1.0, rows), ofColumns.map(_._2).toIndexedSeq)
   }
+}
+
+private object Cluster {
+
+  /** A larger sample would take minutes to be cut by recorded queries, and is cut by weights. */
+  val MaxRowsForQueries = 4000000L
 }
