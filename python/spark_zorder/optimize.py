@@ -198,7 +198,7 @@ class OptimizeBuilder:
         Examples
         --------
         >>> points.optimize().executeZOrderByAuto().first().reason.split(":")[0]
-        'AUTO keeps the files as they are'
+        'AUTO keeps the layout by (x, y)'
         """
         return self._execute(self._statement("ZORDER BY AUTO"), progress)
 

@@ -68,6 +68,7 @@ BAD = {
         "parquet.columnindex.truncate.length": "1",
     },
     "plan": {
+        "spark.zorder.workload.enabled": "true",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.adaptive.forceApply": "true",

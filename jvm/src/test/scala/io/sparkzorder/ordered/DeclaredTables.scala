@@ -24,11 +24,17 @@ abstract class DeclaredTables extends OptimizeTestBase {
 
   protected def directory(table: String): File = new File(metadata(table).location)
 
-  /** Rows of each data file in the order in which they stand, by reading one file at a time. */
+  /**
+   * Rows of each data file in the order in which they stand. One task reads a file, as the files are
+   * small, and one file after the other.
+   */
   protected def byFile(dir: File, format: String = "parquet"): Map[String, Seq[Row]] =
-    filesBelow(dir).map { f =>
-      f.toString -> spark.read.format(format).load(f.toString).coalesce(1).collect().toSeq
-    }.toMap
+    filesBelow(dir).map(_.toString) match {
+      case Nil => Map.empty
+      case files =>
+        spark.read.format(format).load(files: _*).selectExpr("*", "_metadata.file_path AS file")
+          .collect().toSeq.groupBy(_.getAs[String]("file"))
+    }
 
   protected def filesBelow(dir: File): Seq[File] =
     Option(dir.listFiles).toSeq.flatten.filterNot(f =>

@@ -1,5 +1,7 @@
 package io.sparkzorder.ordered
 
+import org.scalatest.exceptions.TestFailedException
+
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Sort}
 
 /** Which declarations a write follows: another engine's, none, and none that no longer fits. */
@@ -22,6 +24,9 @@ class FollowedDeclarationsSuite extends DeclaredTables {
       assert(sorts(insert("t")).size === 1)
       sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.write' = 'none')")
       assert(sorts(insert("t")).isEmpty)
+      rows.write.insertInto("t")
+      val e = intercept[TestFailedException](assertZOrdered(directory("t")))
+      assert(e.getMessage.contains("is not in order"))
     }
   }
 
