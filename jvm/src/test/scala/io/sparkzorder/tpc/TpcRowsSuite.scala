@@ -9,12 +9,14 @@ import org.apache.spark.SparkConf
 import io.sparkzorder.ZOrderSessionSuite
 
 /**
- * All queries of TPC-DS and TPC-H with the skipping index and without: equal rows, no more files,
- * and no exchange that is reused without us and computed twice with us.
- * `-Dsparkzorder.test.tpcScale=0.1` in `javaOptions` takes more data.
+ * All queries of TPC-DS and TPC-H with the skipping index and without: equal rows, no more files a
+ * scan, and no exchange that is reused without us and computed twice with us.
+ * `-Dsparkzorder.test.tpcScale=0.1` in `javaOptions` takes more data, and
+ * `-Dsparkzorder.test.tpcQueries=q14a,q64` fewer queries.
  */
 class TpcRowsSuite extends ZOrderSessionSuite {
   private val scale = sys.props.getOrElse("sparkzorder.test.tpcScale", "0.01")
+  private val chosen = sys.props.get("sparkzorder.test.tpcQueries").map(_.split(',').toSet)
   private val files = 8
 
   override protected def sparkConf: SparkConf =
@@ -29,7 +31,7 @@ class TpcRowsSuite extends ZOrderSessionSuite {
         val compared = new Compared(
           Contender.open(Contender.WithoutIndex, workload, data, spark),
           Contender.open(Contender.WithIndex, workload, data, spark))
-        val problems = workload.queries.flatMap { q =>
+        val problems = workload.queries.filter(q => chosen.forall(_(q.name))).flatMap { q =>
           compared.problems(q).map(p => s"${q.name}: $p")
         }
         info(s"scale $scale: ${compared.summary}")
@@ -43,12 +45,14 @@ class TpcRowsSuite extends ZOrderSessionSuite {
 private final class Compared(without: OpenContender, withIndex: OpenContender) {
   private var queries = 0
   private var refused = Seq.empty[String]
+  private var moreScans = Seq.empty[String]
   private var read = 0L
   private var total = 0L
 
   def summary: String =
     s"$queries queries, $read of $total files read with the index; " +
-      s"queries that Spark fails: ${refused.mkString(", ")}"
+      s"queries that Spark fails: ${refused.mkString(", ")}; " +
+      s"adaptive runs with more scans: ${moreScans.mkString(", ")}"
 
   /** A query may divide by zero where there are few rows, and the types of a column may not fit. */
   def problems(query: TpcQuery): Seq[String] =
@@ -79,11 +83,17 @@ private final class Compared(without: OpenContender, withIndex: OpenContender) {
     QueryRun.of(open, query.text)
   }
 
+  /**
+   * Compares the files of a scan on average. How often adaptive execution runs equal stages depends on
+   * the moment at which it makes them, once a scan waits for keys: q14a has 9 scans or 11.
+   */
   private def moreFiles(expected: PlanCounts, found: PlanCounts): Option[String] = {
-    def files(p: PlanCounts) = (p.scans.size, p.scans.map(_.files).sum)
+    def files(p: PlanCounts) = (p.scans.size, p.scans.map(_.files.toLong).sum)
     val (scans, read) = files(expected)
     val (foundScans, foundRead) = files(found)
-    if (foundRead > read) Some(s"$foundRead files in $foundScans scans, $read in $scans without")
+    if (foundScans > scans) moreScans :+= s"$foundScans instead of $scans scans"
+    if (foundRead * scans > read * foundScans)
+      Some(s"$foundRead files in $foundScans scans, $read in $scans without")
     else None
   }
 
