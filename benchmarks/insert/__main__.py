@@ -13,13 +13,13 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from benchmarks.insert.session import start
 from benchmarks.insert.tasks import task_seconds
 from benchmarks.shared.markdown import table
 from benchmarks.shared.minmax import MinMax
 from benchmarks.shared.ranges import Range, point
 from benchmarks.speed.cases import CASES
 from benchmarks.speed.tables import Table, of, unordered
-from spark_zorder import configure
 
 VALUES = 50
 
@@ -54,28 +54,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cases", nargs="*", default=["sales-2", "lines-2"])
     options = parser.parse_args()
-    spark = _session(options.data)
+    spark = start("inserts", "4g", options.data)
     for name in options.cases:
         case = next(c for c in CASES if c.name == name)
         source = unordered(spark, case.source, options.scale, options.data)
         print(f"\n{name}: {source.rows:,} rows, {source.bytes / 1e6:,.0f} MB\n")
         scratch = options.data.absolute() / "insert"
         print(_compare(Bench(spark, source, case.columns, scratch), options.rounds))
-
-
-def _session(data: Path) -> SparkSession:
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("spark-zorder inserts")
-        .config("spark.driver.memory", "4g")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.local.dir", str(data / "local"))
-        .config("spark.sql.warehouse.dir", str(data / "warehouse"))
-    )
-    spark = configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
 
 
 def _compare(bench: Bench, rounds: int) -> str:

@@ -12,10 +12,10 @@ from statistics import mean
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from benchmarks.insert.session import start
 from benchmarks.shared.markdown import table
 from benchmarks.shared.minmax import MinMax
 from benchmarks.shared.ranges import point
-from spark_zorder import configure
 
 VALUES = 40
 COLUMNS = ("a", "b")
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=50_000, help="rows of an insert")
     parser.add_argument("--ways", nargs="*", default=["cells", "none"])
     options = parser.parse_args()
-    spark = _session(options.data)
+    spark = start("many inserts", "2g", options.data)
     location = options.data.absolute() / "many"
     lines = []
     for write in options.ways:
@@ -81,21 +81,6 @@ def main() -> None:
         outcome = run(spark, location, write, series)
         lines.append(outcome.line(write))
         print(table(HEAD, lines), flush=True)
-
-
-def _session(data: Path) -> SparkSession:
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("spark-zorder many inserts")
-        .config("spark.driver.memory", "2g")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.local.dir", str(data / "local"))
-        .config("spark.sql.warehouse.dir", str(data / "warehouse"))
-    )
-    spark = configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
 
 
 def run(spark: SparkSession, location: Path, write: str, series: Series) -> Outcome:

@@ -4,18 +4,20 @@ import java.io.File
 import java.nio.file.Files
 import java.util.UUID
 
+import scala.util.Try
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.SparkThrowable
 
-import io.sparkzorder.TestConditions
+import io.sparkzorder.{FaultyFileSystem, TestConditions}
 
 /** A table directory with small files of known content, without Spark. */
 abstract class StateTestBase extends AnyFunSuite {
   val conf: Configuration = new Configuration()
-  conf.set("fs.faulty.impl", classOf[io.sparkzorder.FaultyFileSystem].getName)
+  conf.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
   conf.set(
     "fs.AbstractFileSystem.faulty.impl",
     classOf[io.sparkzorder.FaultyAbstractFileSystem].getName)
@@ -36,6 +38,21 @@ abstract class StateTestBase extends AnyFunSuite {
 
   def stateOf(dir: File, scheme: String = "file"): StateDirectory =
     new StateDirectory(new Path(s"$scheme:${dir.getAbsolutePath}"), conf)
+
+  /** True for an operation of `FaultyFileSystem` that changes something. */
+  protected def isChange(operation: String): Boolean = operation != "list" && operation != "open"
+
+  /** Runs `body` with `change` before its `k`-th change. False if `body` makes fewer changes. */
+  protected def withChangeBefore(k: Int)(change: => Unit)(body: => Unit): Boolean = {
+    var n = 0
+    FaultyFileSystem.withHook { (operation, _) =>
+      if (isChange(operation)) {
+        if (n == k) change
+        n += 1
+      }
+    }(Try(body))
+    n > k
+  }
 
   private def delete(f: File): Unit = {
     Option(f.listFiles).toSeq.flatten.foreach(delete)

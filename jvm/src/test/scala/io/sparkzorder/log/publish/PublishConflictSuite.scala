@@ -70,14 +70,7 @@ class PublishConflictSuite extends PublisherTestBase {
     var more = true
     while (more) withScheme("faulty") { (dir, state) =>
       val record = committed(dir, state)
-      var n = 0
-      FaultyFileSystem.withHook { (operation, _) =>
-        if (isChange(operation)) {
-          if (n == k) change(dir)
-          n += 1
-        }
-      }(Try(new Publisher(state).publish(1, record)))
-      more = n > k
+      more = withChangeBefore(k)(change(dir))(new Publisher(state).publish(1, record))
       if (more) body(dir, stateOf(dir), k)
       k += 1
     }

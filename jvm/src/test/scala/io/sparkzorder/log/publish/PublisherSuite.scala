@@ -67,14 +67,16 @@ class PublisherSuite extends PublisherTestBase {
     assert(k > 10)
   }
 
+  // the renames of a publish, in their order
+  private val steps: Seq[(String, String)] = Seq(
+    s"$own/_canary" -> s"part-zorder-$run.parquet",
+    "a" -> s"$own/_old_0",
+    "b" -> s"$own/_old_1",
+    s"$own/_new_3" -> "n1",
+    s"$own/_new_4" -> "n2",
+    s"part-zorder-$run.parquet" -> s"$own/_finished")
+
   test("every prefix of the sequence of renames") {
-    val steps: Seq[(String, String)] = Seq(
-      s"$own/_canary" -> s"part-zorder-$run.parquet",
-      "a" -> s"$own/_old_0",
-      "b" -> s"$own/_old_1",
-      s"$own/_new_3" -> "n1",
-      s"$own/_new_4" -> "n2",
-      s"part-zorder-$run.parquet" -> s"$own/_finished")
     for (n <- 0 to steps.size) withTable { (dir, state) =>
       val record = committed(dir, state)
       assert(record.changes.head.added.map(a => a.staged -> a.name) ===
@@ -86,13 +88,6 @@ class PublisherSuite extends PublisherTestBase {
   }
 
   test("a half-published table that was copied without times recovers: its rows are all there") {
-    val steps: Seq[(String, String)] = Seq(
-      s"$own/_canary" -> s"part-zorder-$run.parquet",
-      "a" -> s"$own/_old_0",
-      "b" -> s"$own/_old_1",
-      s"$own/_new_3" -> "n1",
-      s"$own/_new_4" -> "n2",
-      s"part-zorder-$run.parquet" -> s"$own/_finished")
     def touch(f: File): Unit = {
       Option(f.listFiles).toSeq.flatten.foreach(touch)
       assert(f.setLastModified(5000000L))

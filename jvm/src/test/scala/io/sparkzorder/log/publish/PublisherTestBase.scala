@@ -11,8 +11,6 @@ abstract class PublisherTestBase extends StateTestBase {
     "" -> ((Seq("a", "b"), Seq("n1", "n2"))),
     "p=1" -> ((Seq("a", "c"), Seq("n1"))))
 
-  protected def isChange(operation: String) = operation != "list" && operation != "open"
-
   /** A committed run that is not published. */
   protected def committed(dir: File, state: StateDirectory): Record = {
     val record = stage(dir, state, "run", folders)

@@ -2,10 +2,6 @@ package io.sparkzorder.log.publish
 
 import java.io.File
 
-import scala.util.Try
-
-import io.sparkzorder.FaultyFileSystem
-
 /** Others overwrite, drop and remove between any two steps of publishing a run. */
 class RunPublisherOverwriteSuite extends RunPublisherTestBase {
 
@@ -14,14 +10,7 @@ class RunPublisherOverwriteSuite extends RunPublisherTestBase {
     var (k, more) = (0, true)
     while (more) withScheme("faulty") { (dir, state) =>
       val record = committed(dir, state)
-      var n = 0
-      FaultyFileSystem.withHook { (operation, _) =>
-        if (isChange(operation)) {
-          if (n == k) change(dir)
-          n += 1
-        }
-      }(Try(publisher(state, record).publish()))
-      more = n > k
+      more = withChangeBefore(k)(change(dir))(publisher(state, record).publish())
       if (more) {
         recover(dir, record)
         check(dir, k)

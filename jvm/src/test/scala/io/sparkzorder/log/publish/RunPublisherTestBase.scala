@@ -14,8 +14,6 @@ abstract class RunPublisherTestBase extends StateTestBase {
     "p=1" -> ((Seq("a", "b", "c", "d"), Seq("n1", "n2"))))
   protected val (old, fresh) = (Set("a", "b", "c", "d"), Set("n1", "n2"))
 
-  protected def isChange(operation: String) = operation != "list" && operation != "open"
-
   /** A committed run whose files wait in their folders. */
   protected def committed(dir: File, state: StateDirectory): Record = {
     state.create()
