@@ -59,7 +59,7 @@ def overwrite(kind):
 
 
 kind = {kind!r}
-for step in [(False, 0, 0), (True, 0, 0), (True, 2, 0), (True, 4, 0), (True, 4, 1)]:
+for step in {steps!r}:
     fill()
     others = Counter(spark.table({table!r}).where(where).collect()) if where else Counter()
     sized = "OPTIONS ('targetFileSize' '2k')"
@@ -94,9 +94,17 @@ for step in [(False, 0, 0), (True, 0, 0), (True, 2, 0), (True, 4, 0), (True, 4, 
 """
 
 
+# whether the token is visible, how many inputs are hidden, how many new files are visible
+STEPS = [(False, 0, 0), (True, 0, 0), (True, 2, 0), (True, 4, 0), (True, 4, 1)]
+
+
 @pytest.mark.parametrize("kind", ["INSERT", "LOAD"])
-@pytest.mark.parametrize(("table", "where"), [("flat", "")])
+@pytest.mark.parametrize(
+    ("table", "where", "steps"), [("flat", "", STEPS), ("parted", "p = 0", [STEPS[2], STEPS[4]])]
+)
 def test_hive_overwrites_while_a_run_is_published(
-    tmp_path: Path, table: str, where: str, kind: str
+    tmp_path: Path, table: str, where: str, steps: list[tuple[bool, int, int]], kind: str
 ) -> None:
-    hive.script(tmp_path, "Parquet", SCRIPT.format(table=table, where=where, kind=kind))
+    hive.script(
+        tmp_path, "Parquet", SCRIPT.format(table=table, where=where, steps=steps, kind=kind)
+    )

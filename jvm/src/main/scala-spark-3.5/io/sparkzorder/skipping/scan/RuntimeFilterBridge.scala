@@ -14,6 +14,8 @@ private[sparkzorder] object RuntimeFilterBridge {
       onlyInBroadcast: Boolean): DynamicPruningSubquery =
     DynamicPruningSubquery(key, build, buildKeys, position, onlyInBroadcast)
 
+  def positions(filter: DynamicPruningSubquery): Seq[Int] = Seq(filter.broadcastKeyIndex)
+
   /** Spark 3.5 hands no filter with a subquery to scans (SPARK-43402 is in 4.0). */
   val scansGetScalarSubqueries: Boolean = false
 }

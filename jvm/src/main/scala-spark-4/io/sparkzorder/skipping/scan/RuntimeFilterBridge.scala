@@ -14,6 +14,8 @@ private[sparkzorder] object RuntimeFilterBridge {
       onlyInBroadcast: Boolean): DynamicPruningSubquery =
     DynamicPruningSubquery(key, build, buildKeys, Seq(position), onlyInBroadcast)
 
+  def positions(filter: DynamicPruningSubquery): Seq[Int] = filter.broadcastKeyIndices
+
   /** Spark 4 itself hands filters with scalar subqueries to scans. */
   val scansGetScalarSubqueries: Boolean = true
 }

@@ -1,11 +1,10 @@
 package io.sparkzorder.skipping.dynamic
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Or}
-import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
-import io.sparkzorder.skipping.scan.RuntimeFilterBridge
+import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
 
 /**
  * The keys that one side of a join has, on their way down the other side.
@@ -59,9 +58,5 @@ private[dynamic] final class KeySource(
   def fresh: KeySource = new KeySource(build, keys, position, onlyInBroadcast)
 
   /** Equal for two sources of the same keys. */
-  lazy val form: Any = (
-    build.canonicalized,
-    keys.map(QueryPlan.normalizeExpressions(_, build.output)),
-    position,
-    onlyInBroadcast)
+  lazy val form: Any = (SideOfKeys.of(build, keys, Seq(position)), onlyInBroadcast)
 }

@@ -127,11 +127,16 @@ trait MetricsScan extends FileSourceScanExec {
   override protected def doExecuteColumnar(): RDD[ColumnarBatch] =
     resolved.fold(super.doExecuteColumnar())(_.batches)
 
-  /** Spark's own scan drops unused dynamic filters in the same way, but only of partitions. */
+  /**
+   * Adaptive execution makes of a join's filter what it can when it makes a stage: the filter gets the
+   * keys of a broadcast, or is dropped. Two equal parts of a query may differ in that. Their scans are
+   * equal all the same, by the keys that the index of files names, because each part may read
+   * the rows that the other one reads.
+   */
   override def doCanonicalize(): FileSourceScanExec = {
-    val used = dataFilters.filterNot(RuntimeFilters.isUnused)
-    if (used.size == dataFilters.size) withMetrics(super.doCanonicalize())
-    else copy(dataFilters = used).canonicalized.asInstanceOf[FileSourceScanExec]
+    val planned = dataFilters.filterNot(RuntimeFilters.isOfJoin)
+    if (planned.size == dataFilters.size) withMetrics(super.doCanonicalize())
+    else copy(dataFilters = planned).canonicalized.asInstanceOf[FileSourceScanExec]
   }
 
   override def canEqual(other: Any): Boolean = other.isInstanceOf[MetricsScan]

@@ -28,6 +28,10 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
 
   def isUnused(filter: Expression): Boolean = splitDisjunctivePredicates(filter).contains(Unused)
 
+  /** True for a filter by the keys of joins, in each of the forms that Spark gives it. */
+  def isOfJoin(filter: Expression): Boolean =
+    splitDisjunctivePredicates(filter).forall(_.isInstanceOf[DynamicPruning])
+
   /** True when a filter needs the result of a subquery. */
   def isRuntime(filter: Expression): Boolean =
     !isUnused(filter) && (filter.isInstanceOf[DynamicPruning] ||

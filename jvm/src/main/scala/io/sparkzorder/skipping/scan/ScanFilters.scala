@@ -20,7 +20,7 @@ private[skipping] object ScanFilters extends PredicateHelper {
   def split(plan: LogicalPlan): (LogicalPlan, Seq[Expression]) = plan match {
     case ScanOperation(_, _, filters, r: LogicalRelation) =>
       val conjuncts = filters.flatMap(splitConjunctivePredicates)
-      val ofJoins = conjuncts.filter(isOfJoin(_, r))
+      val ofJoins = filtersOfJoins(filters, r)
       val rest = if (ofJoins.isEmpty) plan else without(plan, ofJoins)
       val onFiles =
         if (!RuntimeFilters.isOn) Nil
@@ -28,6 +28,13 @@ private[skipping] object ScanFilters extends PredicateHelper {
       (rest, onFiles.map(asNamed(_, r)))
     case _ => (plan, Nil)
   }
+
+  /** The keys of joins by which the scan of a relation can prune files. */
+  def keys(filters: Seq[Expression], r: LogicalRelation): Seq[KeysOfJoin] =
+    filtersOfJoins(filters, r).map(KeysOfJoin.of(_, r))
+
+  private def filtersOfJoins(filters: Seq[Expression], r: LogicalRelation): Seq[Expression] =
+    filters.flatMap(splitConjunctivePredicates).filter(isOfJoin(_, r))
 
   /** Readers find columns by the names that the relation gives them. */
   private def asNamed(filter: Expression, r: LogicalRelation): Expression = filter.transform {

@@ -21,9 +21,10 @@ import io.sparkzorder.table.DataFormat
 object ScanStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case ScanOperation(_, _, _, scan: LogicalRelation)
+    case ScanOperation(_, _, filters, scan: LogicalRelation)
         if Settings.ofSession(Settings.Enabled) =>
-      indexed(scan).map(copy => plan.transformUp { case r if r eq scan => copy }) match {
+      indexed(scan, ScanFilters.keys(filters, scan)).map(copy =>
+        plan.transformUp { case r if r eq scan => copy }) match {
         case Some(copy) =>
           val (rest, onFiles) = ScanFilters.split(copy)
           val planned = FileSourceStrategy(rest)
@@ -41,15 +42,16 @@ object ScanStrategy extends SparkStrategy {
     case _ => false
   }
 
-  private def indexed(scan: LogicalRelation): Option[LogicalRelation] = scan.relation match {
-    case r: HadoopFsRelation if !scan.isStreaming && isPlain(r) =>
-      val settings = new RelationConf(r)
-      val roots = new TableRoots(scan.catalogTable, settings)
-      val pruning = new IndexPruning(r, scan.output, settings, roots)
-      val index = new ZOrderFileIndex(r.location, r, roots, settings, pruning)
-      Some(scan.copy(relation = r.copy(location = index)(r.sparkSession)))
-    case _ => None
-  }
+  private def indexed(scan: LogicalRelation, keys: Seq[KeysOfJoin]): Option[LogicalRelation] =
+    scan.relation match {
+      case r: HadoopFsRelation if !scan.isStreaming && isPlain(r) =>
+        val settings = new RelationConf(r)
+        val roots = new TableRoots(scan.catalogTable, settings)
+        val pruning = new IndexPruning(r, scan.output, settings, roots)
+        val index = new ZOrderFileIndex(r.location, r, roots, settings, pruning, keys)
+        Some(scan.copy(relation = r.copy(location = index)(r.sparkSession)))
+      case _ => None
+    }
 
   private def withMetrics(plan: SparkPlan, onFiles: Seq[Expression]): SparkPlan =
     plan.transformUp {

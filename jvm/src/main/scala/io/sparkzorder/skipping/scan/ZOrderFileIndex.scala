@@ -20,16 +20,19 @@ import io.sparkzorder.util.WeakIdentityMap
  * @param roots finds the tables whose files the relation reads
  * @param pruning makes a pruner of files from data filters, if the skipping index has one. A pruner
  *   must not prune a file that the index does not know
+ * @param keys of joins, by which the scan prunes when it runs
  */
 final class ZOrderFileIndex private[sparkzorder] (
     val delegate: FileIndex,
     relation: HadoopFsRelation,
     private[sparkzorder] val roots: TableRoots,
     settings: RelationConf,
-    pruning: Seq[Expression] => Option[FilePruner] = _ => None)
+    pruning: Seq[Expression] => Option[FilePruner] = _ => None,
+    keys: Seq[KeysOfJoin] = Nil)
     extends DelegatingFileIndex {
 
   private lazy val session = settings.session
+  private def keysOfJoins: Seq[KeysOfJoin] = keys
 
   private[scan] def indexPruning: Option[IndexPruning] = pruning match {
     case p: IndexPruning => Some(p)
@@ -122,9 +125,9 @@ final class ZOrderFileIndex private[sparkzorder] (
       dataFilters: Seq[Expression]): ScanListing =
     overlay.listing(partitionFilters, dataFilters)
 
-  // equal for two scans of one relation, so that Spark reuses the exchange
+  // equal for two scans of one relation by the same keys, so that Spark reuses the exchange
   override def equals(other: Any): Boolean = other match {
-    case that: ZOrderFileIndex => delegate == that.delegate
+    case that: ZOrderFileIndex => delegate == that.delegate && keys == that.keysOfJoins
     case _ => false
   }
   override def hashCode(): Int = delegate.hashCode()

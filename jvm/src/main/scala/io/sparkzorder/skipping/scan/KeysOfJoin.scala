@@ -1,0 +1,45 @@
+package io.sparkzorder.skipping.scan
+
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruningSubquery, Expression}
+import org.apache.spark.sql.catalyst.plans.QueryPlan
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+
+/**
+ * What a filter of joins says, apart from any plan that computes it. Two of these are equal if they
+ * filter the same column by the same keys.
+ *
+ * @param key of the scan, in terms of the positions of the relation's columns
+ * @param sources the sides of joins that give the keys
+ */
+private[skipping] final case class KeysOfJoin(key: Expression, sources: Seq[SideOfKeys])
+
+/**
+ * The side of a join that gives keys.
+ *
+ * @param build canonical plan of the side
+ * @param keys of the join, in terms of the positions of the side's columns
+ * @param positions of the filter's key among `keys`
+ */
+private[skipping] final case class SideOfKeys(
+    build: LogicalPlan,
+    keys: Seq[Expression],
+    positions: Seq[Int])
+
+private[skipping] object SideOfKeys {
+  def of(build: LogicalPlan, keys: Seq[Expression], positions: Seq[Int]): SideOfKeys =
+    SideOfKeys(
+      build.canonicalized,
+      keys.map(QueryPlan.normalizeExpressions(_, build.output).canonicalized),
+      positions)
+}
+
+private[scan] object KeysOfJoin {
+  def of(filter: Expression, r: LogicalRelation): KeysOfJoin = {
+    val parts = filter.collect { case d: DynamicPruningSubquery => d }
+    KeysOfJoin(
+      QueryPlan.normalizeExpressions(parts.head.pruningKey, r.output).canonicalized,
+      parts.map(d =>
+        SideOfKeys.of(d.buildQuery, d.buildKeys, RuntimeFilterBridge.positions(d))))
+  }
+}
