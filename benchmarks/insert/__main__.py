@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -76,13 +77,19 @@ def _compare(bench: Bench, rounds: int) -> str:
         for way in WAYS:
             times[way].append(bench.run(way, base))
             lines[way] = _quality(bench.scratch / "t", ranges, columns)
-    plain = min(wall for wall, _ in times[WAYS[0]])
-    plain_cpu = min(cpu for _, cpu in times[WAYS[0]])
+    plain, plain_cpu = (median(t[i] for t in times[WAYS[0]]) for i in (0, 1))
     rows = []
     for way in WAYS:
-        wall, cpu = (min(t[i] for t in times[way]) for i in (0, 1))
+        walls, cpus = (sorted(t[i] for t in times[way]) for i in (0, 1))
+        wall, cpu = median(walls), median(cpus)
         rows.append(
-            [way.name, f"{wall:.1f}", f"{wall / plain:.2f}", f"{cpu:.1f}", f"{cpu / plain_cpu:.2f}"]
+            [
+                way.name,
+                _spread(walls),
+                f"{wall / plain:.2f}",
+                _spread(cpus),
+                f"{cpu / plain_cpu:.2f}",
+            ]
             + lines[way]
         )
     return table(
@@ -90,6 +97,10 @@ def _compare(bench: Bench, rounds: int) -> str:
          "row groups read", "pages read"],
         rows,
     )  # fmt: skip
+
+
+def _spread(seconds: Sequence[float]) -> str:
+    return f"{median(seconds):.1f} ({seconds[0]:.1f} to {seconds[-1]:.1f})"
 
 
 @dataclass(frozen=True)
