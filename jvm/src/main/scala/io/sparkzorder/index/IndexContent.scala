@@ -30,6 +30,13 @@ final case class FileTable(
 
   /** False for an entry that says that a file is gone, and for one that a later part replaces. */
   def isLive(i: Int): Boolean = lengths(i) != FileTable.Gone
+
+  /** Live entries that lie evenly among all, about `most` of them; all of them if they are fewer. */
+  def sample(most: Int): IndexedSeq[Int] = {
+    val step = math.max(1, size / most)
+    (0 until size by step).flatMap(i => (i until math.min(size, i + step)).find(isLive))
+  }
+
   def bytes: Long = paths.bytes + 28L * size
 }
 

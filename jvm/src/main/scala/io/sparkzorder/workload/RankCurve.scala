@@ -3,7 +3,7 @@ package io.sparkzorder.workload
 import java.nio.ByteBuffer
 import java.util.Arrays
 
-import io.sparkzorder.index.{ByteStats, ByteValues, LongStats}
+import io.sparkzorder.index.{ByteStats, ByteValues, FileTable, LongStats}
 import io.sparkzorder.skipping.predicate.ColumnDomains
 import io.sparkzorder.skipping.values.{ByteEnd, ByteIntervals, Intervals, LongIntervals}
 
@@ -59,12 +59,11 @@ private[workload] object RankCurve {
   private val PrefixUnit = math.pow(2, 24)
 
   /**
-   * @param rows number of rows of each file
+   * @param table the files of the index
    * @return None if no file has bounds
    */
-  def of(column: ColumnDomains, rows: Array[Long]): Option[RankCurve] = {
-    val step = math.max(1, column.count / MaxFiles)
-    val files = (0 until column.count by step).filter(i =>
+  def of(column: ColumnDomains, table: FileTable): Option[RankCurve] = {
+    val files = table.sample(MaxFiles).filter(i =>
       (column.info(i) & (ColumnDomains.Bounded | ColumnDomains.NoValues)) == ColumnDomains.Bounded)
     val ends: Option[(Int => Double, Int => Double, Array[Byte] => Double)] =
       (column.min, column.max) match {
@@ -78,7 +77,7 @@ private[workload] object RankCurve {
       }
     ends.filter(_ => files.nonEmpty).map { case (min, max, placeOf) =>
       val (at, below) =
-        curve(files.map(i => (min(i) - 0.5, max(i) + 0.5, math.max(1L, rows(i)).toDouble)))
+        curve(files.map(i => (min(i) - 0.5, max(i) + 0.5, math.max(1L, table.rows(i)).toDouble)))
       new RankCurve(at, below, placeOf)
     }
   }

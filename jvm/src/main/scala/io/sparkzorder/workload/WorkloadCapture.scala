@@ -13,6 +13,7 @@ import org.apache.hadoop.util.ShutdownHookManager
 
 import org.apache.spark.internal.Logging
 
+import io.sparkzorder.index.FileTable
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.skipping.predicate.{ColumnDomains, FilterOnFiles}
 
@@ -34,17 +35,19 @@ private[sparkzorder] object WorkloadCapture extends Logging {
    * @param root directory of the table
    * @param filters the filters of the scan, as the index of the table understands them; at least one
    * @param excluded columns that must not be noted
-   * @param share the share of the table's bytes that the scan would read without any skipping
+   * @param listed number of files before skipping, if it is known
+   * @param share the share of the files' bytes that the columns have which the scan reads
    */
   def note(
       root: Path,
       conf: => Configuration,
       filters: Seq[FilterOnFiles],
       excluded: String => Boolean,
+      listed: Option[Long],
       share: Double): Unit =
     try {
       start
-      tableOf(root, conf).foreach(_.note(filters, excluded, share))
+      tableOf(root, conf).foreach(_.note(filters, excluded, listed, share))
     } catch { case NonFatal(e) => logDebug(s"a scan of $root was not noted", e) }
 
   private def tableOf(root: Path, conf: => Configuration): Option[NotedTable] =
@@ -91,22 +94,25 @@ private[workload] final class NotedTable(root: Path, conf: Configuration) extend
   @volatile private var written: Option[Path] = None
   private val writing = new Object
   // of the index that the last scan has used
-  private var curves = Curves(null, 0.0)
+  private var curves = Curves(null, 0, 0.0)
 
   private def newSketch = new Sketch(new scala.util.Random().nextLong())
 
-  def note(filters: Seq[FilterOnFiles], excluded: String => Boolean, share: Double): Unit =
+  def note(
+      filters: Seq[FilterOnFiles],
+      excluded: String => Boolean,
+      listed: Option[Long],
+      share: Double): Unit =
     if (!isOff) synchronized {
       val now = WorkloadStore.today
       if (now != day) nextDay(now)
       val files = filters.head.indexedFiles
       if (curves.identity != filters.head.indexIdentity) {
-        curves = Curves(
-          filters.head.indexIdentity,
-          files.lengths.foldLeft(0.0)((sum, n) => sum + math.max(0L, n)))
+        curves = Curves.of(filters.head.indexIdentity, files)
       }
-      val use = ScanUse.of(filters.flatMap(_.tested), excluded, curves.of(_, _, files.rows))
-      sketch.add(use, curves.bytes * share)
+      val use = ScanUse.of(filters.flatMap(_.tested), excluded, curves.of(_, _, files))
+      val ofFiles = listed.fold(1.0)(n => math.min(1.0, n.toDouble / math.max(1, curves.files)))
+      sketch.add(use, curves.bytes * ofFiles * share)
       changed = true
     }
 
@@ -147,11 +153,28 @@ private[workload] final class NotedTable(root: Path, conf: Configuration) extend
  * The distributions of columns by one index.
  *
  * @param identity of the index
- * @param bytes of all files
+ * @param files number of files that the index knows
+ * @param bytes of all these files
  */
-private[workload] final case class Curves(identity: AnyRef, bytes: Double) {
+private[workload] final case class Curves(identity: AnyRef, files: Int, bytes: Double) {
   private val known = scala.collection.mutable.HashMap.empty[String, Option[RankCurve]]
 
-  def of(name: String, column: ColumnDomains, rows: Array[Long]): Option[RankCurve] =
-    known.getOrElseUpdate(name, RankCurve.of(column, rows))
+  def of(name: String, column: ColumnDomains, table: FileTable): Option[RankCurve] =
+    known.getOrElseUpdate(name, RankCurve.of(column, table))
+}
+
+private[workload] object Curves {
+  def of(identity: AnyRef, table: FileTable): Curves = {
+    // entries of files that are gone do not count
+    var (files, bytes) = (0, 0.0)
+    var i = 0
+    while (i < table.size) {
+      if (table.isLive(i)) {
+        files += 1
+        bytes += table.lengths(i)
+      }
+      i += 1
+    }
+    Curves(identity, files, bytes)
+  }
 }

@@ -146,6 +146,31 @@ class SketchSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
+  test("files: drivers that write at the same time lose nothing, and readers see whole files") {
+    withStore { (store, dir) =>
+      val (drivers, writes) = (4, 25)
+      val writers = (0 until drivers).map { d =>
+        val thread = new Thread(() => {
+          val (id, sketch) = (UUID.randomUUID().toString, new Sketch(d))
+          (1 to writes).foldLeft(Option.empty[Path]) { (before, i) =>
+            sketch.add(use("a", i), 1.0)
+            Some(store.write(StoredSketch(id, 5, sketch.content), before))
+          }
+        })
+        thread.start()
+        thread
+      }
+      // a reader may miss a file that is just replaced, but never fails
+      val most = Iterator.continually(store.read(5).map(_.count))
+        .takeWhile(_ => writers.exists(_.isAlive)).flatten
+      val greatest = most.foldLeft(0L)(math.max)
+      writers.foreach(_.join())
+      assert(greatest <= writes)
+      assert(Workload.of(store.read(5), 5).count === drivers * writes)
+      assert(dir.list().count(_.startsWith("_5_")) === drivers)
+    }
+  }
+
   test("intervals: rounding, points, and fewer intervals that hold the same values") {
     assert(RankInterval.of(0.5, 0.5) === RankInterval(128, 128))
     assert(RankInterval.of(1.0, 1.0) === RankInterval(255, 255))

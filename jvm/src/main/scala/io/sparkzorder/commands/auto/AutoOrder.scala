@@ -5,7 +5,7 @@ import org.apache.commons.io.FileUtils.byteCountToDisplaySize
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
 
 import io.sparkzorder.cluster.QueryBox
-import io.sparkzorder.commands.{OrderingColumns, Phases, TableState}
+import io.sparkzorder.commands.{Phases, TableState}
 import io.sparkzorder.log.TableLog
 import io.sparkzorder.table.TableFiles
 import io.sparkzorder.workload.{Workload, WorkloadStore}
@@ -32,7 +32,9 @@ private[commands] final class AutoChoice(table: TableState, phases: Phases) {
 
   private val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
   private val sameName = table.user.sessionState.conf.resolver
-  private lazy val inForce = OrderingColumns.recordInForce(TableLog.read(table.state))
+  // newest first
+  private lazy val runs = TableLog.read(table.state).inForce.map(_._2).filter(_.columns.nonEmpty)
+  private lazy val inForce = runs.headOption
 
   /** @param listed files of the statement */
   def choose(listed: TableFiles): AutoOrder = {
@@ -73,7 +75,16 @@ private[commands] final class AutoChoice(table: TableState, phases: Phases) {
             s"$about; ${text(saved)} saved are not worth a rewrite of " +
               byteCountToDisplaySize(sampled.bytes),
             sampled)
-        } else chosen(best, s"$about", sampled)
+        } else {
+          RecentChange.of(runs, sampled.bytes, System.currentTimeMillis()) match {
+            case Some(days) =>
+              keep(
+                s"$about; the layout was changed $days days ago, and AUTO changes it once in " +
+                  s"${RecentChange.Days} days",
+                sampled)
+            case None => chosen(best, about, sampled)
+          }
+        }
     }
   }
 

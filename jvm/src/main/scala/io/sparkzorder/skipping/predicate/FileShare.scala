@@ -28,11 +28,10 @@ private[sparkzorder] object FileShare {
       .filter(_ => index.table.size > 1)
       .flatMap(_.toOption)
       .flatMap(new ColumnDomainsReader(index, caseSensitive)(_).toOption)
-      .map(of)
+      .map(of(_, index.table.sample(MaxSample)))
 
-  private[predicate] def of(column: ColumnDomains): Double = {
-    val count = column.count
-    val files = 0 until count by math.max(1, count / MaxSample)
+  /** @param files numbers of the files that are looked at */
+  private def of(column: ColumnDomains, files: Seq[Int]): Double = {
     val bounded = files.filter(has(column, _, ColumnDomains.Bounded))
     val (min, max) = positions(column.min, column.max, bounded)
     if (bounded.isEmpty) 1.0

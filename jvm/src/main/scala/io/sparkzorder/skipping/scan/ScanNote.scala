@@ -27,14 +27,13 @@ private[skipping] object ScanNote extends Logging {
     try {
       index.indexPruning.filter(p => isOn(p.properties)).foreach { pruning =>
         pruning.answersFor(filters).foreach { case (root, answers) =>
-          val files = answers.head.indexedFiles.size
-          val share = listed.fold(1.0)(n => math.min(1.0, n.toDouble / math.max(1, files)))
           WorkloadCapture.note(
             root,
             pruning.hadoop,
             answers,
             excluded(pruning.properties, scan),
-            share * columnsShare(scan))
+            listed,
+            columnsShare(scan))
         }
       }
     } catch { case NonFatal(e) => logDebug("a scan was not noted", e) }

@@ -1,0 +1,60 @@
+package io.sparkzorder.workload
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.sparkzorder.index.{ByteValues, FileTable, LongStats}
+import io.sparkzorder.skipping.predicate.ColumnDomains
+import io.sparkzorder.skipping.values.Intervals
+
+/** The distribution of a column as the index of a table tells it. */
+class RankCurveSuite extends AnyFunSuite {
+
+  /** Files of the values 10 i until 10 i + 10, some of which the index no longer knows. */
+  private def files(rows: Seq[Long], isGone: Int => Boolean): (FileTable, ColumnDomains) = {
+    val n = rows.size
+    val paths = new ByteValues.Builder(n)
+    (0 until n).foreach(i => paths.add(s"part-$i".getBytes(UTF_8)))
+    val lengths = Array.tabulate(n)(i => if (isGone(i)) FileTable.Gone else 100L + i)
+    val table =
+      FileTable(paths.result(), lengths, Array.fill(n)(1L), rows.toArray, Array.fill(n)(-1))
+    val info = Array.fill(n)((ColumnDomains.Bounded | ColumnDomains.NoNulls).toByte)
+    val column = ColumnDomains.of(
+      info,
+      LongStats(Array.tabulate(n)(_ * 10L)),
+      LongStats(Array.tabulate(n)(_ * 10L + 9)))
+    (table, column)
+  }
+
+  private def shares(
+      rows: Seq[Long],
+      isGone: Int => Boolean,
+      low: Long,
+      high: Long): Option[(Double, Double)] = {
+    val (table, column) = files(rows, isGone)
+    RankCurve.of(column, table).map(_.shares(Intervals.between(low, high)).head)
+  }
+
+  test("files count by their rows") {
+    assert(shares(Seq(1, 1, 2), _ => false, 10, 19) === Some((0.25, 0.5)))
+  }
+
+  test("entries of files that are gone tell nothing") {
+    // as if the first half of the table had been deleted
+    val Some((low, high)) = shares(Seq.fill(8)(5L), _ < 4, 40, 49)
+    assert(low === 0.0 && math.abs(high - 0.25) < 1e-9)
+    assert(shares(Seq.fill(8)(5L), _ => true, 40, 49).isEmpty)
+    val (table, _) = files(Seq.fill(8)(5L), _ < 4)
+    val curves = Curves.of(new Object, table)
+    assert(curves.files === 4 && curves.bytes === 104.0 + 105 + 106 + 107)
+  }
+
+  test("a sample of many entries holds live ones from everywhere") {
+    val (table, _) = files(Seq.fill(10000)(1L), _ % 10 != 7)
+    val some = table.sample(100)
+    assert(some.size === 100 && some.forall(table.isLive))
+    assert(some.head < 100 && some.last >= 9900)
+    assert(files(Seq(1L, 1L, 1L), _ == 1)._1.sample(100) === Seq(0, 2))
+  }
+}
