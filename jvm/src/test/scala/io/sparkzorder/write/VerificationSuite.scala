@@ -1,13 +1,15 @@
 package io.sparkzorder.write
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 import org.apache.spark.sql.catalyst.InternalRow
 
+import io.sparkzorder.ParquetTestFiles
 import io.sparkzorder.log.StateTestBase
-import io.sparkzorder.table.{DataFile, Folder}
-import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
+import io.sparkzorder.table.{DataFile, Folder, ParquetFiles}
+import io.sparkzorder.table.stats.{ColumnNames, ColumnStats, FooterReader, ScannedFile}
 
 class VerificationSuite extends StateTestBase {
   private val schema = MessageTypeParser.parseMessageType(
@@ -132,5 +134,26 @@ class VerificationSuite extends StateTestBase {
       in.iterator.map(Seq(_)),
       Seq(footer(20, Seq(bounds(1, 0, 10), b))),
       _ => false))
+  }
+}
+
+/**
+ * What the comparison of footers costs, beside reading them. Arguments: files on each side, columns. One
+ * footer stands for all files.
+ */
+object VerificationCost {
+  def main(args: Array[String]): Unit = {
+    val (files, columns) = (args(0).toInt, args(1).toInt)
+    ParquetTestFiles.withWideFile(columns) { one =>
+      val footer =
+        FooterReader.read(Seq(one), new Configuration(), ParquetFiles, ColumnNames.all).head
+      val begun = System.nanoTime()
+      val unchecked = new Verification("the table", _ equalsIgnoreCase _).checkAll(
+        Iterator.fill(files)(Seq(footer)),
+        Seq.fill(files)(footer),
+        _ => false)
+      val seconds = (System.nanoTime() - begun) / 1e9
+      println(f"$files%,d files of $columns%,d columns: $seconds%.1f s, $unchecked not compared")
+    }
   }
 }

@@ -1,8 +1,13 @@
 package io.sparkzorder.skipping.scan
 
-import org.apache.spark.sql.catalyst.expressions.{DynamicPruningSubquery, Expression}
+import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  DynamicPruningSubquery,
+  Expression,
+  PredicateHelper
+}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 /**
@@ -17,7 +22,7 @@ private[skipping] final case class KeysOfJoin(key: Expression, sources: Seq[Side
 /**
  * The side of a join that gives keys.
  *
- * @param build canonical plan of the side
+ * @param build canonical plan of the side, without filters by keys of its own joins
  * @param keys of the join, in terms of the positions of the side's columns
  * @param positions of the filter's key among `keys`
  */
@@ -26,12 +31,19 @@ private[skipping] final case class SideOfKeys(
     keys: Seq[Expression],
     positions: Seq[Int])
 
-private[skipping] object SideOfKeys {
+private[skipping] object SideOfKeys extends PredicateHelper {
   def of(build: LogicalPlan, keys: Seq[Expression], positions: Seq[Int]): SideOfKeys =
     SideOfKeys(
-      build.canonicalized,
+      withoutKeys(build).canonicalized,
       keys.map(QueryPlan.normalizeExpressions(_, build.output).canonicalized),
       positions)
+
+  /** The side has the same rows with filters by the keys of its own joins, and without. */
+  private def withoutKeys(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
+    case Filter(condition, child) =>
+      splitConjunctivePredicates(condition).filterNot(RuntimeFilters.isOfJoin)
+        .reduceOption(And).fold(child)(Filter(_, child))
+  }
 }
 
 private[scan] object KeysOfJoin {
