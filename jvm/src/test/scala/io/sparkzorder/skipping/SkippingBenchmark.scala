@@ -32,6 +32,7 @@ import io.sparkzorder.index.{
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
 import io.sparkzorder.skipping.scan.{HeldListing, ListedDirectory, PrunedListing, ScanListing}
 import io.sparkzorder.table.stats.ColumnStats
+import io.sparkzorder.workload.WorkloadCapture
 
 /**
  * How long an index of many files takes to write, load and filter, and its memory, as plain numbers of this
@@ -92,7 +93,7 @@ object SkippingBenchmark {
         "load" -> (1 to 5).map(_ => load(file, files)),
         "heap" -> Seq(IndexCache.bytes.toDouble / files),
         "heap of paths" -> Seq(loaded(file).files.bytes.toDouble / files)) ++
-        filter(file, files) ++ append(store, files)
+        filter(file, files) ++ note(file, files) ++ append(store, files)
     } finally org.apache.commons.io.FileUtils.deleteDirectory(dir)
   }
 
@@ -199,6 +200,21 @@ object SkippingBenchmark {
       } ++
       rounds("1000 ranges", 5)(query(file, one, ranges, files)) ++
       Seq("heap of a held listing" -> Seq(entries.bytes.toDouble / files))
+  }
+
+  /** What the record of the workload adds to a scan: the first one of an index, and further ones. */
+  private def note(file: FileStatus, files: Int): Seq[(String, Seq[Double])] = {
+    val filter =
+      FilterOnFiles.compile(predicates(files), table, loaded(file), caseSensitive = false)
+    def one = time(WorkloadCapture.note(root, conf, Seq(filter), _ => false, None, 1.0))._2
+    val first = (1 to 20).map { _ =>
+      WorkloadCapture.clear()
+      one
+    }.drop(15)
+    for (_ <- 1 to 2000) one
+    val further = (1 to 15).map(_ => one)
+    WorkloadCapture.clear()
+    Seq("first note" -> first, "note" -> further)
   }
 
   /** 1,000 ranges of the column whose values have no order in the files. */

@@ -6,18 +6,18 @@ import scala.util.Try
 
 import org.apache.commons.io.FileUtils
 
-import org.apache.spark.sql.SparkSession
-
-import io.sparkzorder.workload.{RepeatedWorkload, WorkloadCapture}
+import io.sparkzorder.workload.{QueryNotes, WorkloadCapture}
 
 /**
- * `make bench-auto`: ZORDER BY AUTO on the fact tables of TPC-DS without partitions, beside other
- * layouts. The queries of the training seeds are recorded, AUTO chooses, and the queries of the test
- * seeds are counted: files and bytes that their scans choose. No task reads the fact tables then, so
- * all numbers are the same on every machine.
+ * `make bench-auto`: ZORDER BY AUTO on the fact tables of TPC-DS or TPC-H without partitions, beside
+ * other layouts. The queries of the training seeds are recorded, AUTO chooses, and the queries of the
+ * test seeds are counted: files and bytes that their scans choose. No task reads the fact tables then,
+ * so all numbers are the same on every machine.
  *
  * Arguments are `name=value`: `results`, `data`, `scale`, `files`, `train` and `test` (seeds,
- * separated by commas), and if wanted `queries` and `contenders`.
+ * separated by commas), and if wanted `workload`, `queries`, `contenders` (none: `contenders=`) and
+ * `rivals=`, with which layouts are simulated on samples. Notes of the queries are kept beside the
+ * results for the next run.
  */
 object AutoBenchmark {
   // a driver would have seen each query several times before somebody asks for AUTO
@@ -25,13 +25,14 @@ object AutoBenchmark {
 
   def main(args: Array[String]): Unit = {
     val options = args.map(_.split("=", 2)).map { case Array(k, v) => k -> v }.toMap
+    def list(key: String) = options.get(key).map(_.split(',').toSet)
     def seeds(key: String) = options(key).split(',').map(_.toInt).toSeq
     val (files, scale) = (options("files").toInt, options("scale"))
-    val workload = Workload.tpcds
-    val base = new File(options("data"), s"${workload.name}-$scale")
-    val data = new TpcData(workload, scale, base, files)
-    val queries = workload.queries.filter(q =>
-      options.get("queries").forall(_.split(',').contains(q.name)))
+    val workload =
+      Workload.all.find(_.name == options.getOrElse("workload", Workload.tpcds.name)).get
+    val data =
+      new TpcData(workload, scale, new File(options("data"), s"${workload.name}-$scale"), files)
+    val queries = workload.queries.filter(q => list("queries").forall(_(q.name)))
     val target = new File(options("results")).getAbsoluteFile
     target.getParentFile.mkdirs()
     val out = new PrintWriter(target, "UTF-8")
@@ -40,89 +41,117 @@ object AutoBenchmark {
       out.println(line)
       out.flush()
     }
-    val spark = TpcBenchmark.start()
-    val auto = layOut(spark, data, base, workload, files, queries, seeds("train"), say)
-    val contenders = Seq(
-      Contender("AUTO", Map.empty, (_, _, fact) => auto(fact.name)),
-      Contender("date and item", Map.empty, _.optimized(_, _)),
-      Contender.Partitioned,
-      Contender.GeneratedOrder)
-      .filter(c => options.get("contenders").forall(_.split(',').contains(c.name)))
-    val open = contenders.map(Contender.open(_, workload, data, spark))
-    val counted = for (seed <- seeds("test"); q <- queries) yield {
-      val query = QueryVariants.of(q, seed)
-      val plans = open.map(o => Try(PlannedFiles.of(o, query.text)).toOption)
-      plans.find(_.isEmpty).foreach(_ => say(s"${q.name} of seed $seed could not be planned"))
-      if (plans.exists(_.isEmpty)) None else Some((s"${q.name}.$seed", plans.flatten))
+    val run = new AutoRun(TpcBenchmark.start(), workload, data, files, target, say)
+    val train = for (seed <- seeds("train"); q <- queries) yield QueryVariants.of(q, seed) -> seed
+    val test = for (seed <- seeds("test"); q <- queries) yield QueryVariants.of(q, seed) -> seed
+    if (options.contains("rivals")) {
+      run.record(train ++ test)
+      new AutoRivals(run, workload, data, files, say).report(queries, seeds("train"), seeds("test"))
     }
-    report(open, counted.flatten, say)
+    val contenders = Seq(
+      Contender("AUTO", Map.empty, (_, _, fact) => run.folder(fact)),
+      Contender.Partitioned,
+      Contender("date and item", Map.empty, _.optimized(_, _)),
+      Contender.GeneratedOrder).filter(c => list("contenders").forall(_(c.name)))
+    if (contenders.nonEmpty) {
+      run.record(train)
+      if (contenders.exists(_.name == "AUTO")) run.layOut(train, Repeated)
+      run.count(contenders, test)
+    }
     out.close()
-    spark.stop()
     System.exit(0)
   }
+}
 
-  /** Copies of the tables in the order of the generator, recorded and then laid out by AUTO. */
-  private def layOut(
-      spark: SparkSession,
-      data: TpcData,
-      base: File,
-      workload: Workload,
-      files: Int,
-      queries: Seq[TpcQuery],
-      seeds: Seq[Int],
-      say: String => Unit): Map[String, File] = {
-    val folders = workload.facts.map { fact =>
-      val folder = new File(base, s"auto-$files/${fact.name}").getAbsoluteFile
-      FileUtils.deleteDirectory(folder)
-      folder.mkdirs()
-      data.inGeneratedOrder(spark, fact).listFiles().filter(_.getName.endsWith(".parquet"))
-        .foreach(FileUtils.copyFileToDirectory(_, folder))
-      spark.sql(s"CREATE ZORDER INDEX ON '$folder'").collect()
-      fact.name -> folder
-    }.toMap
-    WorkloadCapture.clear()
-    val recorded = Contender(
-      "recorded",
-      Map("spark.zorder.workload.enabled" -> "true"),
-      (_, _, fact) => folders(fact.name))
-    val open = Contender.open(recorded, workload, data, spark)
-    for (seed <- seeds; q <- queries) Try(PlannedFiles.of(open, QueryVariants.of(q, seed).text))
-    folders.toSeq.sortBy(_._1).foreach { case (table, folder) =>
-      RepeatedWorkload.of(folder, Repeated)
-      spark.sql(s"SHOW WORKLOAD '$folder'").collect().take(6).foreach(r => say(s"  $table: $r"))
-      val size = folder.listFiles().filter(_.getName.endsWith(".parquet")).map(_.length).sum / files
-      val row = spark.sql(
-        s"OPTIMIZE '$folder' ZORDER BY AUTO OPTIONS ('targetFileSize' '${size}b')").head()
-      say(s"$table: ${row.getAs[String]("reason")}")
-    }
-    folders
+/** The tables of one benchmark, and what queries leave in their records. */
+final class AutoRun(
+    val spark: org.apache.spark.sql.SparkSession,
+    workload: Workload,
+    data: TpcData,
+    files: Int,
+    target: File,
+    say: String => Unit) {
+  private val notes = new File(s"$target.notes")
+
+  def folder(fact: FactTable): File = new File(s"$target.tables", fact.name)
+
+  def notesOf(fact: FactTable, query: String, seed: Int): Option[File] =
+    Some(new File(notes, s"${fact.name}/$query.$seed.json")).filter(_.exists())
+
+  /** A copy of each table in the order of the generator. */
+  private def copyTables(): Unit = workload.facts.foreach { fact =>
+    val to = folder(fact)
+    FileUtils.deleteDirectory(to)
+    to.mkdirs()
+    data.inGeneratedOrder(spark, fact).listFiles().filter(_.getName.endsWith(".parquet"))
+      .foreach(FileUtils.copyFileToDirectory(_, to))
+    spark.sql(s"CREATE ZORDER INDEX ON '$to'").collect()
   }
 
-  private def report(
-      open: Seq[OpenContender],
-      counted: Seq[(String, Seq[PlanCounts])],
-      say: String => Unit): Unit = {
-    def share(bytes: Double, all: Double) = if (all > 0) bytes / all else 1.0
-    for ((query, plans) <- counted if plans.head.scans.nonEmpty) {
-      val cells = plans.map { p =>
-        f"${100 * share(p.scans.map(_.bytes.toDouble).sum, p.scans.map(_.allBytes.toDouble).sum)}%.1f %%"
+  /** Notes the scans of the queries, unless an earlier run has done it. */
+  def record(queries: Seq[(TpcQuery, Int)]): Unit = {
+    def done(q: TpcQuery, seed: Int) = new File(notes, s"${q.name}.$seed.done")
+    val missing = queries.filterNot { case (q, seed) => done(q, seed).exists() }
+    if (missing.nonEmpty) {
+      copyTables()
+      WorkloadCapture.clear()
+      val on = Map("spark.zorder.workload.enabled" -> "true")
+      val recorded = Contender("recorded", on, (_, _, fact) => folder(fact))
+      val open = Contender.open(recorded, workload, data, spark)
+      missing.foreach { case (q, seed) =>
+        if (Try(PlannedFiles.of(open, q.text)).isFailure) say(s"${q.name}.$seed: no plan")
+        workload.facts.foreach { fact =>
+          QueryNotes.take(folder(fact), new File(notes, s"${fact.name}/${q.name}.$seed.json"))
+        }
+        WorkloadCapture.clear()
+        FileUtils.touch(done(q, seed))
       }
-      say(s"$query: ${cells.mkString(", ")}")
+    }
+  }
+
+  /** Lays the tables out by the notes of some queries. */
+  def layOut(queries: Seq[(TpcQuery, Int)], times: Int): Unit = {
+    copyTables()
+    workload.facts.foreach { fact =>
+      val to = folder(fact)
+      val own = queries.flatMap { case (q, seed) => notesOf(fact, q.name, seed) }
+      QueryNotes.put(to, own, times)
+      val size = to.listFiles().filter(_.getName.endsWith(".parquet")).map(_.length).sum / files
+      val row = spark.sql(
+        s"OPTIMIZE '$to' ZORDER BY AUTO OPTIONS ('targetFileSize' '${size}b')").head()
+      say(s"${fact.name}: ${row.getAs[String]("reason")}")
+    }
+  }
+
+  /** Counts what scans choose. */
+  def count(contenders: Seq[Contender], queries: Seq[(TpcQuery, Int)]): Unit = {
+    val open = contenders.map(Contender.open(_, workload, data, spark))
+    val counted = queries.flatMap { case (q, seed) =>
+      val plans = open.map(o => Try(PlannedFiles.of(o, q.text)).toOption)
+      if (plans.exists(_.isEmpty)) say(s"${q.name}.$seed: no plan")
+      else if (plans.head.get.scans.nonEmpty) {
+        say(s"${q.name}.$seed: ${plans.flatten.map(p => share(p.scans)).mkString(", ")}")
+      }
+      if (plans.exists(_.isEmpty)) None else Some(plans.flatten)
     }
     say(s"${counted.size} queries")
     open.zipWithIndex.foreach { case (o, i) =>
-      val scans = counted.flatMap(_._2(i).scans)
-      val (bytes, all) =
-        (scans.map(_.bytes.toDouble).sum, scans.map(_.allBytes.toDouble).sum)
-      val logs = counted.map(_._2(i).scans).filter(_.nonEmpty)
-        .map(s =>
-          math.log(share(s.map(_.bytes.toDouble).sum max 1, s.map(_.allBytes.toDouble).sum)))
-      say(f"${o.contender.name}: ${scans.map(_.files.toLong).sum} of ${scans.map(_.allFiles.toLong).sum} files, " +
-        f"${bytes / 1e6}%.0f of ${all / 1e6}%.0f MB, ${100 * share(bytes, all)}%.1f %%, geometric mean " +
-        f"${100 * math.exp(logs.sum / math.max(1, logs.size))}%.1f %%; tables of ${o.sizes.values.map(_._1).sum} files")
+      val scans = counted.flatMap(_(i).scans)
+      val logs = counted.map(_(i).scans).filter(_.nonEmpty).map(s => math.log(ratio(s)))
+      say(
+        f"${o.contender.name}: ${scans.map(_.files).sum} of ${scans.map(_.allFiles.toLong).sum} files, " +
+          f"${scans.map(_.bytes).sum / 1e6}%.0f of ${scans.map(_.allBytes).sum / 1e6}%.0f MB, ${share(
+              scans)}, geometric mean " +
+          f"${100 * math.exp(logs.sum / math.max(1, logs.size))}%.1f %%; tables of " +
+          s"${o.sizes.values.map(_._1).sum} files and ${o.sizes.values.map(_._2).sum / 1000000} MB")
       scans.groupBy(_.table).toSeq.sortBy(_._1).foreach { case (t, s) =>
-        say(f"    $t: ${100 * share(s.map(_.bytes.toDouble).sum, s.map(_.allBytes.toDouble).sum)}%.1f %% of ${s.size} scans")
+        say(s"    $t: ${share(s)} of ${s.size} scans, ${s.map(_.bytes).sum / 1000000} MB")
       }
     }
   }
+
+  private def ratio(scans: Seq[ScanCounts]): Double =
+    scans.map(_.bytes).sum.toDouble.max(1) / scans.map(_.allBytes).sum.toDouble.max(1)
+
+  private def share(scans: Seq[ScanCounts]): String = f"${100 * ratio(scans)}%.1f %%"
 }

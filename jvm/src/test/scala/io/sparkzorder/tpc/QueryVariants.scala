@@ -6,7 +6,8 @@ import scala.util.matching.Regex
 /**
  * The queries of TPC-DS with other parameters. The artifact of Spark has one set of parameters, so a
  * seed changes those that decide which rows of a fact table a query needs: years, months, and numbers
- * of manufacturers and managers, within the ranges of the specification. Seed 0 is the text as it is.
+ * of manufacturers and managers, within the ranges of the specification. Of TPC-H, the years of all
+ * dates are moved together. Seed 0 is the text as it is.
  */
 object QueryVariants {
   private val year = "\\b(1998|1999|2000|2001|2002)\\b".r
@@ -14,10 +15,21 @@ object QueryVariants {
   private val month = "(?i)(d_moy\\s*=\\s*)(\\d+)".r
   private val number = "(?i)(i_manufact_id|i_manager_id)(\\s*=\\s*)(\\d+)".r
   private val FirstMonth = 1176
+  private val yearOfOrders = "\\b(199[2-8])\\b".r
+  private val orders = "(?i)\\b(o_orderdate|l_\\w+date)\\b".r
 
   def of(query: TpcQuery, seed: Int): TpcQuery =
     if (seed == 0) query
-    else {
+    else if (orders.findFirstIn(query.text).isDefined) {
+      val random = new Random(seed * 1000003L + query.name.hashCode)
+      val years = yearOfOrders.findAllIn(query.text).map(_.toInt).toSeq
+      if (years.isEmpty || years.max > 1997) query
+      else {
+        val least = 1993 - years.min
+        val by = least + random.nextInt(math.max(1, 1997 - years.max - least + 1))
+        query.copy(text = replaced(yearOfOrders, query.text)(m => s"${m.group(1).toInt + by}"))
+      }
+    } else {
       val random = new Random(seed * 1000003L + query.name.hashCode)
       // the 29th of February has no counterpart in other years
       val years = if (query.text.contains("02-29")) 0 else random.nextInt(5)
