@@ -130,6 +130,7 @@ bench-auto: setup ## ZORDER BY AUTO without partitions (SCALE=1 FILES=64 TRAIN=1
 	  'set spark41 / Test / javaOptions += "-Xmx6g"' 'set spark41 / Test / envVars -= "SPARK_TESTING"' \
 	  "spark41/Test/runMain io.sparkzorder.tpc.AutoBenchmark results=target/bench-auto/results.txt \
 	    data=benchmarks/data scale=$(SCALE) files=$(FILES) train=$(TRAIN) test=$(TEST) $(TPC)"
+	$(python) -m benchmarks.tpc.auto target/bench-auto/results.json --picture target/bench-auto/auto.png
 
 .PHONY: bench-publish
 bench-publish: $(environment) ## what publishing up to 100,000 files in 10,000 folders takes (15 minutes)

@@ -8,10 +8,12 @@ from matplotlib import pyplot
 
 from benchmarks.shared import png
 from benchmarks.tpc.report import TITLES
-from benchmarks.tpc.results import GENERATED, OURS, PARTITIONED, PLAIN, Results
+from benchmarks.tpc.results import AUTO, BY_HAND, GENERATED, OURS, PARTITIONED, PLAIN, Results
 
 STYLES = {
+    AUTO: ("#ea580c", "OPTIMIZE ... ZORDER BY AUTO, no partitions"),
     OURS: ("#ea580c", "OPTIMIZE ... ZORDER BY and the skipping index"),
+    BY_HAND: ("#fdba74", "OPTIMIZE ... ZORDER BY (date, item), no partitions"),
     GENERATED: ("#93c5fd", "order of the generator and the skipping index"),
     PARTITIONED: ("#4b5563", "partitioned by date, Spark's dynamic partition pruning"),
 }

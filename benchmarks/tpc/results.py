@@ -12,6 +12,8 @@ from typing import Any
 
 PLAIN, OURS = "without index", "with index"
 GENERATED, PARTITIONED = "generated order", "partitioned by date"
+# of `make bench-auto`
+AUTO, BY_HAND = "AUTO", "date and item"
 
 # a query that reads nothing counts as this share in geometric means
 LEAST_SHARE = 0.001

@@ -71,6 +71,8 @@ final class AutoRun(
     files: Int,
     target: File,
     say: String => Unit) {
+  // a query that reads nothing counts as this share in geometric means
+  private val LeastShare = 0.001
   private val notes = new File(s"$target.notes")
 
   def folder(fact: FactTable): File = new File(s"$target.tables", fact.name)
@@ -132,12 +134,21 @@ final class AutoRun(
       else if (plans.head.get.scans.nonEmpty) {
         say(s"${q.name}.$seed: ${plans.flatten.map(p => share(p.scans)).mkString(", ")}")
       }
-      if (plans.exists(_.isEmpty)) None else Some(plans.flatten)
+      if (plans.exists(_.isEmpty)) None else Some(s"${q.name}.$seed" -> plans.flatten)
     }
+    val measured = counted.map { case (name, plans) =>
+      val of = open.zip(plans).map { case (o, p) => TpcBenchmark.counted(o, p) }
+      MeasuredQuery(workload.name, name, None, of)
+    }
+    // for the picture
+    TpcBenchmark.save(
+      Results(Map("scale" -> data.scale), measured),
+      new File(s"$target".stripSuffix(".txt") + ".json"))
     say(s"${counted.size} queries")
     open.zipWithIndex.foreach { case (o, i) =>
-      val scans = counted.flatMap(_(i).scans)
-      val logs = counted.map(_(i).scans).filter(_.nonEmpty).map(s => math.log(ratio(s)))
+      val scans = counted.flatMap(_._2(i).scans)
+      val logs = counted.map(_._2(i).scans).filter(_.nonEmpty).map(s =>
+        math.log(math.max(LeastShare, ratio(s))))
       say(
         f"${o.contender.name}: ${scans.map(_.files).sum} of ${scans.map(_.allFiles.toLong).sum} files, " +
           f"${scans.map(_.bytes).sum / 1e6}%.0f of ${scans.map(_.allBytes).sum / 1e6}%.0f MB, ${share(
@@ -151,7 +162,7 @@ final class AutoRun(
   }
 
   private def ratio(scans: Seq[ScanCounts]): Double =
-    scans.map(_.bytes).sum.toDouble.max(1) / scans.map(_.allBytes).sum.toDouble.max(1)
+    scans.map(_.bytes).sum / scans.map(_.allBytes).sum.toDouble.max(1)
 
   private def share(scans: Seq[ScanCounts]): String = f"${100 * ratio(scans)}%.1f %%"
 }

@@ -130,8 +130,11 @@ object TpcBenchmark {
   }
 
   private def planned(query: TpcQuery, open: Seq[OpenContender]): Seq[Measured] =
-    open.map(o =>
-      Measured(o.contender.name, 0, None, Seq(0), Seq(0), 0, PlannedFiles.of(o, query.text)))
+    open.map(o => counted(o, PlannedFiles.of(o, query.text)))
+
+  /** Of a query that was not run. */
+  private[tpc] def counted(open: OpenContender, plan: PlanCounts): Measured =
+    Measured(open.contender.name, 0, None, Seq(0), Seq(0), 0, plan)
 
   private def line(q: MeasuredQuery): String = {
     val cells = q.measured.map { m =>
@@ -151,7 +154,7 @@ object TpcBenchmark {
   private val json = new ObjectMapper().registerModule(DefaultScalaModule)
     .enable(SerializationFeature.INDENT_OUTPUT)
 
-  private def save(results: Results, target: File): Unit = {
+  private[tpc] def save(results: Results, target: File): Unit = {
     target.getParentFile.mkdirs()
     json.writeValue(target, results)
   }

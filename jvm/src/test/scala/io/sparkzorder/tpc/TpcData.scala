@@ -13,7 +13,7 @@ import org.apache.spark.sql.functions.col
  * @param base the folder of all data of this workload and scale
  * @param files how many files each fact table has, unless it is partitioned
  */
-final class TpcData(workload: Workload, scale: String, base: File, files: Int) {
+final class TpcData(workload: Workload, val scale: String, base: File, files: Int) {
 
   /** One file for each table, as tpcgen-cli writes it. */
   lazy val generated: File = made("generated") { folder =>
