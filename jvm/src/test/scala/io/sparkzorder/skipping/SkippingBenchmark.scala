@@ -202,19 +202,27 @@ object SkippingBenchmark {
       Seq("heap of a held listing" -> Seq(entries.bytes.toDouble / files))
   }
 
-  /** What the record of the workload adds to a scan: the first one of an index, and further ones. */
+  /**
+   * What the record of the workload adds to a scan: the first one of an index, further ones, and those
+   * with many keys of a join.
+   */
   private def note(file: FileStatus, files: Int): Seq[(String, Seq[Double])] = {
-    val filter =
-      FilterOnFiles.compile(predicates(files), table, loaded(file), caseSensitive = false)
-    def one = time(WorkloadCapture.note(root, conf, Seq(filter), _ => false, None, 1.0))._2
+    def one(filters: Seq[Expression]): () => Double = {
+      val filter = FilterOnFiles.compile(filters, table, loaded(file), caseSensitive = false)
+      () => time(WorkloadCapture.note(root, conf, Seq(filter), _ => false, None, 1.0))._2
+    }
+    val four = one(predicates(files))
     val first = (1 to 20).map { _ =>
       WorkloadCapture.clear()
-      one
+      four()
     }.drop(15)
-    for (_ <- 1 to 2000) one
-    val further = (1 to 15).map(_ => one)
+    val keys = one(Seq(InSet(attributes.head, (0 until 10000).map(_ * 97L).toSet[Any])))
+    for (_ <- 1 to 2000) four()
+    val further = (1 to 15).map(_ => four())
+    for (_ <- 1 to 300) keys()
+    val ofKeys = (1 to 15).map(_ => keys())
     WorkloadCapture.clear()
-    Seq("first note" -> first, "note" -> further)
+    Seq("first note" -> first, "note" -> further, "note of 10000 keys" -> ofKeys)
   }
 
   /** 1,000 ranges of the column whose values have no order in the files. */

@@ -78,7 +78,8 @@ final class AutoRivals(
         "AUTO" -> table.reads(auto, wanted),
         "AUTO, on training" -> table.reads(auto, learnt),
         "equal bits" -> table.reads(even, wanted),
-        "best single sort" -> table.reads(table.singleSort(wanted), wanted),
+        "best single sort" -> table.reads(table.singleSort(learnt), wanted),
+        "the same, by test" -> table.reads(table.singleSort(wanted), wanted),
         "greedy Qd-tree" -> table.reads(table.qdTree(learnt), wanted),
         "bound" -> table.bound(wanted))
       val text = numbers.map { case (n, v) => f"$n ${100 * v}%.1f %%" }.mkString(", ")
