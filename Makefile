@@ -60,7 +60,7 @@ PLANNING :=
 FILES := 64
 TPC :=
 # seeds of the queries that `make bench-auto` records, and of the queries that it counts
-TRAIN := 1
+TRAIN := 1,2
 TEST := 11
 # of `make test-tpcds`
 TPC_ROWS := spark35 spark40 spark41 spark42
@@ -125,7 +125,7 @@ bench-tpcds: setup ## all queries of TPC-DS and TPC-H beside date partitions (SC
 	$(python) -m benchmarks.tpc $(tpc_results) --picture docs/images/tpc.png
 
 .PHONY: bench-auto
-bench-auto: setup ## ZORDER BY AUTO without partitions (SCALE=1 FILES=64 TRAIN=1 TEST=11 TPC='workload=tpch rivals='; 1 hour)
+bench-auto: setup ## ZORDER BY AUTO without partitions (SCALE=1 FILES=64 TRAIN=1,2 TEST=11 TPC='workload=tpch rivals='; 1 hour)
 	build/sbt 'set spark41 / Test / javaOptions --= Seq("-XX:TieredStopAtLevel=1", "-Xmx3g")' \
 	  'set spark41 / Test / javaOptions += "-Xmx6g"' 'set spark41 / Test / envVars -= "SPARK_TESTING"' \
 	  "spark41/Test/runMain io.sparkzorder.tpc.AutoBenchmark results=target/bench-auto/results.txt \
