@@ -37,6 +37,13 @@ object ZOrderErrors {
   def conflict(target: String, change: String): ZOrderException =
     error("ZORDER_CONFLICT", "target" -> target, "change" -> change)
 
+  /** @param cause why another writer's commit excludes this one */
+  def conflict(target: String, cause: Throwable): ZOrderException =
+    new ZOrderException(
+      "ZORDER_CONFLICT",
+      Map("target" -> target, "change" -> firstLine(cause)),
+      Some(cause))
+
   def directoryNotWritable(target: String, directory: String, user: String): ZOrderException =
     error(
       "ZORDER_DIRECTORY_NOT_WRITABLE",
@@ -172,6 +179,15 @@ object ZOrderErrors {
       "columns" -> list(columns),
       "target" -> target,
       "partitionColumns" -> (if (partitionColumns.isEmpty) "none" else list(partitionColumns)))
+
+  def predicateNotTranslatable(
+      predicate: String,
+      target: String,
+      cause: Throwable): ZOrderException =
+    new ZOrderException(
+      "ZORDER_PREDICATE_NOT_TRANSLATABLE",
+      Map("predicate" -> predicate, "target" -> target, "problem" -> firstLine(cause)),
+      Some(cause))
 
   def publishConflict(
       directory: String,

@@ -1,5 +1,6 @@
 package io.sparkzorder.sql
 
+import scala.collection.JavaConverters._
 import scala.util.Try
 import scala.util.control.NonFatal
 
@@ -15,8 +16,11 @@ import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
 import io.sparkzorder.commands.TargetAction
+import io.sparkzorder.commands.formats.OptimizeFormatCommand
 import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.formats.TableFormats
 import io.sparkzorder.table.{
   CatalogTarget,
   DataFormat,
@@ -40,7 +44,8 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
         case Some(table) => command(s, CatalogTarget(table))
         case None =>
           val known = format(r.table)
-          (if (known == "delta") deltas(other) else None).getOrElse(refuse(s, r, known))
+          (if (known == "delta") deltas(other) else ownLayout(s, r, known))
+            .getOrElse(refuse(s, r, known))
       }
     case s @ TargetStatement(PathOrTable(parts), action) =>
       s.copy(child = pathOrTable(parts, action.statement))
@@ -55,6 +60,26 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
             .getOrElse(TargetChecks.refuseFormat(r.identifier.toString, known))
       }
   }
+
+  /** Our command, if we know the table's format and nothing tells to leave the table to it. */
+  private def ownLayout(
+      s: OptimizeTable,
+      r: ResolvedTable,
+      format: String): Option[LogicalPlan] =
+    if (format != "iceberg") None
+    else {
+      val properties = r.table.properties.asScala.toMap
+      val own = new Settings(Map.empty, properties, SparkLine.session(session).conf.getAll)
+        .apply(Settings.FormatsIceberg) == Settings.FormatOwn
+      val opened =
+        if (own) TableFormats.of(r.table, fullName(r), r.identifier.name, format) else None
+      opened.map(
+        OptimizeFormatCommand(
+          _,
+          s.where.map(WherePredicate(_)),
+          s.clauses,
+          RewriteDataFiles.call(s, r)))
+    }
 
   private def refuse(s: OptimizeTable, r: ResolvedTable, format: String): Nothing =
     if (format == "iceberg") {
