@@ -34,6 +34,12 @@ trait TableFormat {
   /** Name parts of the columns of the latest layout; empty if the table's history knows of none. */
   def lastColumns: Seq[Seq[String]]
 
+  /**
+   * The statement of the format that takes the last run of OPTIMIZE back; None if there is none to
+   * take back.
+   */
+  def rollback: Option[String]
+
   /** Refuses a table that must not be rewritten. */
   def check(): Unit
 

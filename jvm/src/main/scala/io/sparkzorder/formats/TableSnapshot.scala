@@ -60,12 +60,16 @@ final case class FileColumnInfo(range: Option[Option[FileRange]], bytes: Long, v
  * @param columns names of the ordering columns, for messages
  * @param key the same columns as [[TableSnapshot.layoutKey]]
  * @param weights of the columns; empty if all are equal
+ * @param run id of the statement, which may make several commits
  */
 final case class LayoutTag(
     columns: String,
     key: String,
     targetFileSize: Long,
-    weights: Seq[Double]) {
+    weights: Seq[Double],
+    run: String) {
 
-  def isSame(other: LayoutTag): Boolean = copy(columns = "") == other.copy(columns = "")
+  /** True if files of both fit together. Names of columns may have changed in between. */
+  def isSame(other: LayoutTag): Boolean =
+    key == other.key && targetFileSize == other.targetFileSize && weights == other.weights
 }

@@ -1,6 +1,5 @@
 package io.sparkzorder.sql
 
-import scala.collection.JavaConverters._
 import scala.util.Try
 import scala.util.control.NonFatal
 
@@ -12,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.PARAMETER
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
@@ -20,7 +20,7 @@ import io.sparkzorder.commands.formats.OptimizeFormatCommand
 import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.TableFormats
+import io.sparkzorder.formats.{TableFormat, TableFormats}
 import io.sparkzorder.table.{
   CatalogTarget,
   DataFormat,
@@ -56,8 +56,12 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
         case Some(table) => action.command(CatalogTarget(table))
         case None =>
           val known = format(r.table)
-          action.commandOnOther(fullName(r), known)
-            .getOrElse(TargetChecks.refuseFormat(r.identifier.toString, known))
+          action.commandOnOther(fullName(r), known).getOrElse {
+            for { f <- opened(r, known); advice <- action.adviceOn(f) } {
+              throw ZOrderErrors.unsupportedTable(f.name, s"a table of the format $known", advice)
+            }
+            TargetChecks.refuseFormat(r.identifier.toString, known)
+          }
       }
   }
 
@@ -66,20 +70,22 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
       s: OptimizeTable,
       r: ResolvedTable,
       format: String): Option[LogicalPlan] =
-    if (format != "iceberg") None
-    else {
-      val properties = r.table.properties.asScala.toMap
-      val own = new Settings(Map.empty, properties, SparkLine.session(session).conf.getAll)
-        .apply(Settings.FormatsIceberg) == Settings.FormatOwn
-      val opened =
-        if (own) TableFormats.of(r.table, fullName(r), r.identifier.name, format) else None
-      opened.map(
-        OptimizeFormatCommand(
-          _,
-          s.where.map(WherePredicate(_)),
-          s.clauses,
-          RewriteDataFiles.call(s, r)))
-    }
+    opened(r, format).filter { f =>
+      val conf = SparkLine.session(session).conf.getAll
+      new Settings(Map.empty, f.properties, conf)(Settings.FormatsIceberg) == Settings.FormatOwn
+    }.map(
+      OptimizeFormatCommand(
+        _,
+        s.where.map(WherePredicate(_)),
+        s.clauses,
+        RewriteDataFiles.call(s, r)))
+
+  private def opened(r: ResolvedTable, format: String): Option[TableFormat] =
+    TableFormats.of(
+      r.table,
+      (r.catalog.name +: r.identifier.namespace :+ r.identifier.name).map(quoteIfNeeded).mkString("."),
+      r.identifier.name,
+      format)
 
   private def refuse(s: OptimizeTable, r: ResolvedTable, format: String): Nothing =
     if (format == "iceberg") {

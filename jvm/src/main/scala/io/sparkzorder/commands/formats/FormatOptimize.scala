@@ -1,5 +1,7 @@
 package io.sparkzorder.commands.formats
 
+import java.util.UUID
+
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -11,6 +13,7 @@ import io.sparkzorder.commands.optimize.{OptimizeClauses, OptimizeResult}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.formats.{LayoutTag, TableFormat}
+import io.sparkzorder.ordered.DeclaredOrder
 
 /**
  * Executes one OPTIMIZE statement on a table of another format: check, snapshot, select, then for
@@ -50,7 +53,8 @@ private[sparkzorder] final class FormatOptimize(
       columns.map(_.name).mkString(", "),
       snapshot.layoutKey,
       settings(Settings.TargetFileSize),
-      new WeightsOption(user, settings).of(columns).getOrElse(Nil))
+      new WeightsOption(user, settings).of(columns).getOrElse(Nil),
+      UUID.randomUUID().toString)
     val selection =
       if (clauses.full || snapshot.files.isEmpty) FormatSelection(snapshot.files, None)
       else new FormatSelector(columns, layout).select(snapshot.files)
@@ -87,8 +91,7 @@ private[sparkzorder] final class FormatOptimize(
   /** The columns of ZORDER BY, else those of the last layout, else the declared ones. */
   private def names: Seq[Seq[String]] = {
     val parse = user.sessionState.sqlParser.parseMultipartIdentifier _
-    def declared = settings.get(Settings.Columns).toSeq
-      .flatMap(_.split(',')).map(_.trim).filter(_.nonEmpty).map(parse)
+    def declared = settings.get(Settings.Columns).toSeq.flatMap(DeclaredOrder.split).map(parse)
     val found = Seq(clauses.columns, format.lastColumns, declared).find(_.nonEmpty)
     found.getOrElse(throw ZOrderErrors.unsupportedTable(
       format.name,

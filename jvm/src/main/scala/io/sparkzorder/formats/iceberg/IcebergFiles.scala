@@ -47,10 +47,10 @@ private[iceberg] final class IcebergFiles(table: BaseTable, columns: Seq[Iceberg
   private val values = columns.map(c => new IcebergValues(c.id, c.dataType, c.column.dataType))
   private val layouts = new IcebergLayouts(table)
 
-  /** The files of a snapshot that may hold rows that match the filter, by their partitions. */
-  def planned(snapshot: Long, filter: Option[IcebergExpression]): IndexedSeq[IcebergFile] = {
+  /** The files of the current snapshot that may hold rows that match the filter. */
+  def planned(filter: Option[IcebergExpression]): IndexedSeq[IcebergFile] = {
     val folders = PartitionMap.create[FormatFolder](table.specs)
-    val all = table.newScan().useSnapshot(snapshot).ignoreResiduals()
+    val all = table.newScan().ignoreResiduals()
       .includeColumnStats(columns.map(_.path).asJava)
     val tasks = filter.fold(all)(all.filter).planFiles()
     try {

@@ -1,11 +1,16 @@
 package io.sparkzorder.formats.iceberg
 
+import scala.annotation.tailrec
 import scala.collection.JavaConverters._
 
 import org.apache.iceberg.{BaseTable, PartitionSpec, TableProperties, TableUtil}
+import org.apache.iceberg.expressions.{Expression => IcebergExpression}
 import org.apache.iceberg.spark.SparkSchemaUtil
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
+import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
@@ -13,6 +18,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.formats._
 import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.util.StatementText
 
 /**
  * An Iceberg table: Iceberg's scan reads, Iceberg's writer writes, and one `RewriteFiles` replaces
@@ -46,6 +52,19 @@ private[iceberg] final class IcebergFormat(table: BaseTable, override val name: 
 
   override def lastColumns: Seq[Seq[String]] = new IcebergLayouts(table).lastColumns
 
+  override def rollback: Option[String] = {
+    table.refresh()
+    new IcebergLayouts(table).beforeLastRun.map { case (snapshot, later) =>
+      val parts =
+        SparkLine.session(SparkSession.active).sessionState.sqlParser.parseMultipartIdentifier(name)
+      val catalog = quoteIfNeeded(parts.head)
+      val own = StatementText.string(parts.tail.map(quoteIfNeeded).mkString("."))
+      s"CALL $catalog.system.rollback_to_snapshot($own, $snapshot)" +
+        (if (later == 0) ""
+         else s", which takes back $later later commits of other writers as well")
+    }
+  }
+
   override def check(): Unit = {
     table.refresh()
     val version = TableUtil.formatVersion(table)
@@ -62,24 +81,42 @@ private[iceberg] final class IcebergFormat(table: BaseTable, override val name: 
       where: Option[Expression]): IcebergSnapshot = {
     table.refresh()
     val fields = columns.map(c => IcebergColumn(c, fieldId(c), typeOf(c)))
-    Option(table.currentSnapshot) match {
-      case None => new IcebergSnapshot(None, fields, IndexedSeq.empty)
-      case Some(current) =>
-        val filter = where.map(new IcebergFilter(table, name).of(_))
-        new IcebergSnapshot(Some(current), fields, new IcebergFiles(table, fields)
-          .planned(current.snapshotId, filter))
-    }
+    val filter = where.map(new IcebergFilter(table, name).of(_))
+    planned(fields, filter, Attempts)
+  }
+
+  /**
+   * A scan of the current snapshot has the table's current schema; a scan of a named snapshot would
+   * have that of its time. So it is planned again if another thread has moved the table meanwhile.
+   */
+  @tailrec
+  private def planned(
+      fields: Seq[IcebergColumn],
+      filter: Option[IcebergExpression],
+      attempts: Int): IcebergSnapshot = {
+    val current = Option(table.currentSnapshot)
+    val files =
+      if (current.isEmpty) IndexedSeq.empty else new IcebergFiles(table, fields).planned(filter)
+    if (Option(table.currentSnapshot).map(_.snapshotId) == current.map(_.snapshotId)) {
+      new IcebergSnapshot(current, fields, files)
+    } else if (attempts > 1) planned(fields, filter, attempts - 1)
+    else throw ZOrderErrors.conflict(name, "its state changed whenever it was read")
   }
 
   override def frame(
       snapshot: TableSnapshot,
       session: Session,
-      files: Seq[FormatFile]): FormatRows =
-    new IcebergRows(
-      table,
-      snapshot.asInstanceOf[IcebergSnapshot],
-      session,
-      files.map(_.asInstanceOf[IcebergFile]))
+      files: Seq[FormatFile]): FormatRows = {
+    val own = snapshot.asInstanceOf[IcebergSnapshot]
+    val staged = files.map(_.asInstanceOf[IcebergFile])
+    val staging = new Staging(table, own.columns, staged)
+    try new IcebergRows(table, own, session, staged, staging)
+    catch {
+      case e: Throwable =>
+        staging.close()
+        throw e
+    }
+  }
 
   override def write(rows: FormatRows, frame: Frame): StagedFiles =
     rows.asInstanceOf[IcebergRows].write(frame)
@@ -103,6 +140,7 @@ private[iceberg] final class IcebergFormat(table: BaseTable, override val name: 
 
 private[iceberg] object IcebergFormat {
   val MaxFormatVersion = 3
+  private val Attempts = 5
 
   /** True if rows can still be written into partitions of the spec. */
   def isWritable(spec: PartitionSpec): Boolean =

@@ -53,13 +53,28 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
     if (found.forall(_.isDefined)) found.flatten else Nil
   }
 
+  /**
+   * The state before the last run that is in the history of the current snapshot, and the number of
+   * commits of others that came since. None without such a run, or if that state has expired.
+   */
+  def beforeLastRun: Option[(Long, Int)] = {
+    val history = SnapshotUtil.currentAncestors(table).asScala.toSeq
+    val tags = history.map(read(_))
+    for {
+      run <- tags.flatten.headOption.map(_.run)
+      first = tags.lastIndexWhere(_.exists(_.run == run))
+      before <- history.lift(first + 1)
+    } yield (before.snapshotId, tags.take(first).count(!_.exists(_.run == run)))
+  }
+
   /** The summary of a commit. */
   def summary(tag: LayoutTag): Map[String, String] = {
     val runs = if (isNumbered) bySequence.collect { case (n, t) if t.isSame(tag) => n } else Nil
     Map(
       Columns -> tag.columns,
       Fields -> tag.key,
-      Size -> tag.targetFileSize.toString) ++
+      Size -> tag.targetFileSize.toString,
+      Run -> tag.run) ++
       (if (tag.weights.isEmpty) None else Some(Weights -> tag.weights.mkString(","))) ++
       (if (runs.isEmpty) None
        else Some(Runs -> runs.toSeq.sorted.takeRight(MostRuns).mkString(",")))
@@ -71,6 +86,7 @@ private[iceberg] object IcebergLayouts {
   private val Fields = "zorder-field-ids"
   private val Size = "zorder-target-file-size"
   private val Weights = "zorder-weights"
+  private val Run = "zorder-run"
   private val Runs = "zorder-earlier-runs"
 
   /** A summary should stay small; of more runs the first are forgotten. */
@@ -90,7 +106,7 @@ private[iceberg] object IcebergLayouts {
       fields <- summary.get(Fields)
       size <- summary.get(Size).flatMap(t => Try(t.toLong).toOption)
       weights <- Try(numbers(summary.get(Weights)).map(_.toDouble)).toOption
-    } yield LayoutTag(columns, fields, size, weights)
+    } yield LayoutTag(columns, fields, size, weights, summary.getOrElse(Run, ""))
   }
 
   private def earlier(s: Snapshot): Seq[Long] =

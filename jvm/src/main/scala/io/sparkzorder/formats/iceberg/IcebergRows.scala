@@ -14,14 +14,16 @@ import org.apache.iceberg.spark.{
 import org.apache.iceberg.util.PartitionMap
 
 import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, CommandResult}
+import org.apache.spark.sql.catalyst.util.METADATA_COL_ATTR_KEY
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.functions.{col, lit, xxhash64}
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.sparkzorder.cluster.InputFrame
@@ -35,15 +37,43 @@ private[iceberg] final class IcebergStaged(
     extends StagedFiles
 
 /**
- * The rows of some files, read by Iceberg's scan of staged tasks and written by its writer for
- * rewrites. Three registries of Iceberg, one each for the table, the tasks and the new files, are
- * keyed by an id of ours.
+ * Files in the registries of Iceberg that its scan of staged tasks and its writer for rewrites look
+ * into: one each for the table, the tasks and the new files. They are keyed by an id of ours.
  */
+private[iceberg] final class Staging(
+    table: BaseTable,
+    columns: Seq[IcebergColumn],
+    files: Seq[IcebergFile])
+    extends AutoCloseable {
+  val id: String = UUID.randomUUID().toString
+  private val staged = new RewrittenTable(table, columns)
+
+  try {
+    SparkTableCache.get.add(id, staged)
+    ScanTaskSetManager.get.stageTasks(staged, id, files.map(_.task).asJava)
+  } catch {
+    case e: Throwable =>
+      close()
+      throw e
+  }
+
+  def newFiles: IndexedSeq[DataFile] =
+    FileRewriteCoordinator.get.fetchNewFiles(staged, id).asScala.toIndexedSeq
+
+  override def close(): Unit = {
+    SparkTableCache.get.remove(id)
+    ScanTaskSetManager.get.removeTasks(staged, id)
+    FileRewriteCoordinator.get.clearRewrite(staged, id)
+  }
+}
+
+/** The rows of staged files. */
 private[iceberg] final class IcebergRows(
     table: BaseTable,
     val snapshot: IcebergSnapshot,
     session: Session,
-    override val files: Seq[IcebergFile])
+    override val files: Seq[IcebergFile],
+    staging: Staging)
     extends FormatRows {
 
   override val folders: IndexedSeq[FormatFolder] = files.map(_.folder).distinct.toIndexedSeq
@@ -51,19 +81,14 @@ private[iceberg] final class IcebergRows(
     case Seq(one) => one
     case several => throw new IllegalArgumentException(s"files of the specs $several in one job")
   }
-  private val id = UUID.randomUUID().toString
-  private val staged = new RewrittenTable(table, snapshot.columns)
 
-  SparkTableCache.get.add(id, staged)
-  ScanTaskSetManager.get.stageTasks(staged, id, files.map(_.task).asJava)
+  private val relation: DataSourceV2Relation =
+    session.read.format("iceberg").option(IcebergRows.TaskSet, staging.id).load(staging.id)
+      .queryExecution.analyzed.collectFirst { case r: DataSourceV2Relation => r }.get
 
+  // Iceberg marks the columns of row lineage as metadata columns, and Spark then finds no others
   private val loaded: Frame =
-    try session.read.format("iceberg").option(IcebergRows.TaskSet, id).load(id)
-    catch {
-      case e: Throwable =>
-        close()
-        throw e
-    }
+    SparkLine.frame(session, relation.copy(output = relation.output.map(IcebergRows.unmarked)))
 
   /** The table's columns, and those of row lineage in a table that has them. */
   override def schema: StructType = loaded.schema
@@ -73,9 +98,8 @@ private[iceberg] final class IcebergRows(
   override val frame: Frame = {
     val path = InputFrame.unused("_zorder_path", loaded.schema, session)
     val columns = loaded.schema.fieldNames.map(n => col(quoteIdentifier(n))).toSeq
-    val hash = xxhash64(loaded.metadataColumn("_file"), loaded.metadataColumn("_pos"))
-    val placed = loaded
-      .select((columns :+ hash.as(hashColumn) :+ loaded.metadataColumn("_file").as(path)): _*)
+    val hash = xxhash64(col("_file"), col("_pos"))
+    val placed = loaded.select((columns :+ hash.as(hashColumn) :+ col("_file").as(path)): _*)
     val folder =
       if (folders.size == 1) lit(0)
       else {
@@ -90,22 +114,19 @@ private[iceberg] final class IcebergRows(
   override def rowHash: Column = col(quoteIdentifier(hashColumn))
 
   def write(laidOut: Frame): IcebergStaged = {
-    val relation = loaded.queryExecution.analyzed.collectFirst {
-      // Spark does not mix options of the relation with those of the write
-      case r: DataSourceV2Relation => r.copy(options = CaseInsensitiveStringMap.empty)
-    }.get
-    val plan = AppendData.byName(relation, laidOut.queryExecution.analyzed, options)
+    // Spark does not mix options of the relation with those of the write
+    val target = relation.copy(options = CaseInsensitiveStringMap.empty)
+    val plan = AppendData.byName(target, laidOut.queryExecution.analyzed, options)
     // a command runs as soon as its frame is made
     val done = SparkLine.frame(session, plan).queryExecution.commandExecuted
     val shuffled = done.collect { case c: CommandResult => c.commandPhysicalPlan }.flatMap(
       _.collect { case s: ShuffleExchangeExec => s.metrics("shuffleBytesWritten").value }).sum
-    val written = FileRewriteCoordinator.get.fetchNewFiles(staged, id).asScala.toIndexedSeq
-    new IcebergStaged(written.map(fileOf), shuffled)
+    new IcebergStaged(staging.newFiles.map(fileOf), shuffled)
   }
 
   // every task writes the rows of one file, so that Iceberg must not cut, sort or shuffle them
   private def options: Map[String, String] = Map(
-    IcebergRows.RewrittenTaskSet -> id,
+    IcebergRows.RewrittenTaskSet -> staging.id,
     SparkWriteOptions.USE_TABLE_DISTRIBUTION_AND_ORDERING -> "false",
     SparkWriteOptions.FANOUT_ENABLED -> "false",
     SparkWriteOptions.TARGET_FILE_SIZE_BYTES -> Long.MaxValue.toString,
@@ -127,17 +148,17 @@ private[iceberg] final class IcebergRows(
     map
   }
 
-  override def close(): Unit = {
-    SparkTableCache.get.remove(id)
-    ScanTaskSetManager.get.removeTasks(staged, id)
-    FileRewriteCoordinator.get.clearRewrite(staged, id)
-  }
+  override def close(): Unit = staging.close()
 }
 
 private object IcebergRows {
   // Iceberg for Spark 3.5 and 4.0 reads these options; on 4.1 the id is enough, and nothing reads them
   val TaskSet = "scan-task-set-id"
   val RewrittenTaskSet = "rewritten-file-scan-task-set-id"
+
+  def unmarked(a: AttributeReference): AttributeReference =
+    a.withMetadata(
+      new MetadataBuilder().withMetadata(a.metadata).remove(METADATA_COL_ATTR_KEY).build())
 }
 
 /** The table with properties that hold for this write alone: bounds for all ordering columns. */

@@ -6,12 +6,27 @@ import java.nio.file.Files
 import scala.collection.JavaConverters._
 
 import org.apache.iceberg.{BaseTable, DataFile, Snapshot}
+import org.apache.iceberg.data.{GenericFileWriterFactory, GenericRecord}
 import org.apache.iceberg.hadoop.HadoopTables
-import org.apache.iceberg.spark.SparkCatalog
+import org.apache.iceberg.io.OutputFileFactory
+import org.apache.iceberg.spark.{
+  FileRewriteCoordinator,
+  ScanTaskSetManager,
+  SparkCatalog,
+  SparkTableCache
+}
 
 import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.commands.formats.FormatOptimize
+import io.sparkzorder.commands.optimize.{OptimizeClauses, OptimizeResult}
+import io.sparkzorder.formats._
+import io.sparkzorder.table.OrderingColumn
 
 /** What the suites of Iceberg tables share: a catalog `ice` in a temporary directory. */
 abstract class IcebergTestBase extends OptimizeTestBase {
@@ -33,8 +48,8 @@ abstract class IcebergTestBase extends OptimizeTestBase {
     } finally super.afterAll()
 
   /** Runs `body` with an empty database `ice.db`. */
-  protected def withDatabase(body: => Unit): Unit =
-    try body
+  protected def inDatabase(body: => Any): Unit =
+    try { val _ = body }
     finally {
       sql("SHOW TABLES IN ice.db").collect().foreach { r =>
         sql(s"DROP TABLE ice.db.`${r.getAs[String]("tableName")}` PURGE")
@@ -80,6 +95,49 @@ abstract class IcebergTestBase extends OptimizeTestBase {
     finally stream.close()
   }
 
+  /** Deletes the rows whose column has the value, by a file of equality deletes. */
+  protected def deleteWhereEqual(name: String, column: String, value: Any): Unit = {
+    val t = table(name)
+    val schema = t.schema.select(column)
+    val id = schema.findField(column).fieldId
+    val writer = new GenericFileWriterFactory.Builder(t)
+      .equalityFieldIds(Array(id)).equalityDeleteRowSchema(schema).build()
+      .newEqualityDeleteWriter(
+        OutputFileFactory.builderFor(t, 0, 0).build().newOutputFile(),
+        t.spec,
+        null)
+    try {
+      val row = GenericRecord.create(schema)
+      row.setField(column, value)
+      writer.write(row)
+    } finally writer.close()
+    t.newRowDelta().addDeletes(writer.toDeleteFile).commit()
+  }
+
+  /**
+   * Runs OPTIMIZE of two columns, and `before` just before its commit.
+   *
+   * @param on the table, or one whose commits fail
+   */
+  protected def optimizeWith(name: String, on: BaseTable, options: Map[String, String] = Map.empty)(
+      before: => Unit): OptimizeResult = {
+    val inner = new IcebergFormat(on, s"ice.db.$name")
+    val clauses = OptimizeClauses(
+      full = true,
+      columns = Seq(Seq("a"), Seq("b")),
+      options = Map("targetFileSize" -> "4k") ++ options)
+    val format = new LatchedFormat(inner, () => before)
+    try new FormatOptimize(SparkLine.session(spark), format, None, clauses, "").run()
+    finally assertNothingStaged(on)
+  }
+
+  /** Iceberg's registries are empty: what is left there stays until the driver ends. */
+  private def assertNothingStaged(on: BaseTable): Unit = {
+    assert(SparkTableCache.get.size === 0)
+    assert(ScanTaskSetManager.get.fetchSetIds(on).isEmpty)
+    assert(FileRewriteCoordinator.get.fetchSetIds(on).isEmpty)
+  }
+
   /** Runs OPTIMIZE and checks that the table has the same rows as before. */
   protected def optimized(name: String, clauses: String = "ZORDER BY (a, b)"): Row = {
     val before = bag(spark.table(s"ice.db.$name"))
@@ -88,4 +146,29 @@ abstract class IcebergTestBase extends OptimizeTestBase {
     row
   }
 
+}
+
+/** A table that runs `before` when all files are written and nothing is committed yet. */
+private[iceberg] final class LatchedFormat(inner: TableFormat, before: () => Unit)
+    extends TableFormat {
+  override def name: String = inner.name
+  override def format: String = inner.format
+  override def location: String = inner.location
+  override def properties: Map[String, String] = inner.properties
+  override def defaults: Map[String, String] = inner.defaults
+  override def schema: StructType = inner.schema
+  override def partitionSchema: StructType = inner.partitionSchema
+  override def lastColumns: Seq[Seq[String]] = inner.lastColumns
+  override def rollback: Option[String] = inner.rollback
+  override def check(): Unit = inner.check()
+  override def snapshot(c: Seq[OrderingColumn], where: Option[Expression]): TableSnapshot =
+    inner.snapshot(c, where)
+  override def frame(s: TableSnapshot, session: Session, files: Seq[FormatFile]): FormatRows =
+    inner.frame(s, session, files)
+  override def write(rows: FormatRows, frame: Frame): StagedFiles = inner.write(rows, frame)
+  override def commit(rows: FormatRows, staged: StagedFiles, layout: LayoutTag): Unit = {
+    before()
+    inner.commit(rows, staged, layout)
+  }
+  override def abort(staged: StagedFiles): Unit = inner.abort(staged)
 }
