@@ -17,6 +17,9 @@ trait TableFormat {
   /** Full name with its catalog, quoted for SQL. */
   def name: String
 
+  /** True for a table of a catalog, false for a directory. */
+  def isNamed: Boolean
+
   /** Such as `iceberg`. */
   def format: String
 

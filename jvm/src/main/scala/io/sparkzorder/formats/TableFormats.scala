@@ -1,5 +1,7 @@
 package io.sparkzorder.formats
 
+import org.apache.hadoop.conf.Configuration
+
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.connector.catalog.Table
 
@@ -16,8 +18,20 @@ object TableFormats extends Logging {
    *   log tells the version
    */
   def of(table: Table, name: String, identifier: String, format: String): Option[TableFormat] =
+    tried(name, format)(_.open(table, name, identifier))
+
+  /**
+   * @param path of a directory
+   * @return None if the directory is no table of the format, or as above
+   */
+  def ofPath(path: String, name: String, conf: Configuration, format: String)
+      : Option[TableFormat] =
+    tried(name, format)(_.openPath(path, name, conf))
+
+  private def tried(name: String, format: String)(
+      open: FormatOpener => Option[TableFormat]): Option[TableFormat] =
     implementations.get(format).flatMap { className =>
-      try load(className).open(table, name, identifier)
+      try open(load(className))
       catch {
         // the jars of the format are of a version that we do not know, or of a class loader that
         // ours does not see
@@ -41,4 +55,7 @@ trait FormatOpener {
 
   /** None, after a line in the log, if the version of the format is unknown. */
   def open(table: Table, name: String, identifier: String): Option[TableFormat]
+
+  /** None, besides, if the directory is no table. */
+  def openPath(path: String, name: String, conf: Configuration): Option[TableFormat]
 }

@@ -10,6 +10,9 @@ import io.sparkzorder.table.stats.FileRange
 trait TableSnapshot {
   def files: IndexedSeq[FormatFile]
   def layoutKey: String
+
+  /** Which files of the table cannot be rewritten, and why. */
+  def leftOut: Option[String]
 }
 
 /**

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.PARAMETER
-import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
+import org.apache.spark.sql.catalyst.util.QuotingUtils.{quoteIdentifier, quoteNameParts}
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
@@ -38,7 +38,8 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
       s.copy(child = pathOrTable(parts, "OPTIMIZE"))
     case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
       val target = PathTarget(path, format)
-      (if (isDelta(target)) deltas(other) else None).getOrElse(command(s, target))
+      (if (isDelta(target)) deltas(other) else icebergPath(s, target))
+        .getOrElse(command(s, target))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => command(s, CatalogTarget(table))
@@ -70,15 +71,32 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
       s: OptimizeTable,
       r: ResolvedTable,
       format: String): Option[LogicalPlan] =
-    opened(r, format).filter { f =>
-      val conf = SparkLine.session(session).conf.getAll
-      new Settings(Map.empty, f.properties, conf)(Settings.FormatsIceberg) == Settings.FormatOwn
-    }.map(
-      OptimizeFormatCommand(
-        _,
-        s.where.map(WherePredicate(_)),
-        s.clauses,
-        RewriteDataFiles.call(s, r)))
+    opened(r, format).flatMap(ownLayout(s, _, RewriteDataFiles.call(s, r)))
+
+  private def ownLayout(
+      s: OptimizeTable,
+      format: TableFormat,
+      ownStatement: String): Option[LogicalPlan] = {
+    val conf = SparkLine.session(session).conf.getAll
+    val choice = new Settings(Map.empty, format.properties, conf)(Settings.FormatsIceberg)
+    if (choice != Settings.FormatOwn) None
+    else {
+      val where = s.where.map(WherePredicate(_))
+      Some(OptimizeFormatCommand(format, where, s.clauses, ownStatement))
+    }
+  }
+
+  /** The same for a directory that is an Iceberg table. */
+  private def icebergPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
+    val conf = SparkLine.session(session).sessionState.newHadoopConf()
+    val found =
+      if (!target.isIceberg(conf)) None
+      else {
+        val name = s"iceberg.${quoteIdentifier(target.path)}"
+        TableFormats.ofPath(target.location.toString, name, conf, "iceberg")
+      }
+    found.flatMap(ownLayout(s, _, "CALL catalog.system.rewrite_data_files of its catalog"))
+  }
 
   private def opened(r: ResolvedTable, format: String): Option[TableFormat] =
     TableFormats.of(

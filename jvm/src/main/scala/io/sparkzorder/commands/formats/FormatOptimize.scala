@@ -2,6 +2,8 @@ package io.sparkzorder.commands.formats
 
 import java.util.UUID
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -65,14 +67,15 @@ private[sparkzorder] final class FormatOptimize(
       logInfo(s"OPTIMIZE ${format.name}: batch ${i + 1} of ${batches.size}, ${files.size} files")
       batch.rewrite(files)
     }
-    if (done.nonEmpty && !clauses.dryRun) phases("refresh")(refresh())
+    if (done.nonEmpty && !clauses.dryRun && format.isNamed) phases("refresh")(refresh())
     val reason =
       if (snapshot.files.isEmpty) {
         Some(if (where.isEmpty) "there are no data files" else "WHERE chooses no data files")
       } else if (selection.files.nonEmpty && done.isEmpty) Some("there are no rows")
       else selection.reason
+    val reasons = reason.toSeq ++ snapshot.leftOut
     new FormatReport(snapshot, columns, layout.weights, done, clauses.dryRun)
-      .result(format.location, startMs, phases.millis, reason)
+      .result(format.location, startMs, phases.millis, reasons)
   }
 
   private def check(): Unit = {
@@ -111,5 +114,10 @@ private[sparkzorder] final class FormatOptimize(
   }
 
   /** Queries of the session that are cached read the new files; the rows are the same. */
-  private def refresh(): Unit = user.sql(s"REFRESH TABLE ${format.name}")
+  private def refresh(): Unit =
+    try { val _ = user.sql(s"REFRESH TABLE ${format.name}") }
+    catch {
+      // the run has committed, and what is cached holds the same rows
+      case NonFatal(e) => logWarning(s"${format.name} could not be refreshed in the session", e)
+    }
 }

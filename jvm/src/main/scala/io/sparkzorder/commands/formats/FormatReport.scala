@@ -29,7 +29,7 @@ private[formats] final class FormatReport(
       path: String,
       startMs: Long,
       phases: => Map[String, Long],
-      reason: Option[String]): OptimizeResult = {
+      reasons: Seq[String]): OptimizeResult = {
     val gains = columns.indices.map(gain)
     OptimizeResult(
       path = path,
@@ -51,7 +51,7 @@ private[formats] final class FormatReport(
       columns = gains,
       phases = phases,
       dryRun = dryRun,
-      reason = (reason.toSeq ++ effort).reduceOption(_ + "; " + _))
+      reason = (reasons ++ effort).reduceOption(_ + "; " + _))
   }
 
   private def effort: Option[String] = {

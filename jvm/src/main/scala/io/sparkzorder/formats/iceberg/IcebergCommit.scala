@@ -5,6 +5,7 @@ import scala.util.control.NonFatal
 
 import org.apache.iceberg.{BaseTable, FileFormat}
 import org.apache.iceberg.exceptions.{CleanableFailure, CommitFailedException, ValidationException}
+import org.apache.iceberg.io.FileIO
 
 import org.apache.spark.internal.Logging
 
@@ -12,7 +13,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.formats.LayoutTag
 
 /** Replaces files of an Iceberg table by one `RewriteFiles`. */
-private[iceberg] final class IcebergCommit(table: BaseTable, name: String) extends Logging {
+private[iceberg] final class IcebergCommit(table: BaseTable, name: String) {
 
   def commit(rows: IcebergRows, staged: IcebergStaged, layout: LayoutTag): Unit = {
     val start = rows.snapshot.current.get
@@ -41,9 +42,15 @@ private[iceberg] final class IcebergCommit(table: BaseTable, name: String) exten
     }
   }
 
+  def delete(staged: IcebergStaged): Unit =
+    IcebergCommit.delete(table.io, staged.files.map(_.path))
+}
+
+private[iceberg] object IcebergCommit extends Logging {
+
   /** Deletes written files. What cannot be deleted is an orphan file of the table. */
-  def delete(staged: IcebergStaged): Unit = staged.files.foreach { f =>
-    try table.io.deleteFile(f.path)
-    catch { case NonFatal(e) => logWarning(s"${f.path} was written and could not be deleted", e) }
+  def delete(io: FileIO, files: Seq[String]): Unit = files.foreach { f =>
+    try io.deleteFile(f)
+    catch { case NonFatal(e) => logWarning(s"$f was written and could not be deleted", e) }
   }
 }

@@ -21,8 +21,15 @@ private[iceberg] final case class IcebergColumn(column: OrderingColumn, id: Int,
 private[iceberg] final class IcebergSnapshot(
     val current: Option[Snapshot],
     val columns: Seq[IcebergColumn],
-    override val files: IndexedSeq[IcebergFile])
+    planned: IndexedSeq[IcebergFile])
     extends TableSnapshot {
+  private val (own, left) = planned.partition(f => IcebergFormat.isWritable(f.task.spec))
+  override def files: IndexedSeq[IcebergFile] = own
+
+  override def leftOut: Option[String] =
+    if (left.isEmpty) None
+    else Some(s"${left.size} files of partitions by a dropped column are left as they are")
+
   override def layoutKey: String = columns.map(_.id).mkString(",")
 }
 
@@ -39,7 +46,11 @@ private[iceberg] final class IcebergFile(
   override def bytes: Long = file.fileSizeInBytes
   override def records: Long = file.recordCount
   override def hasDeletes: Boolean = task != null && !task.deletes.isEmpty
-  override def commit: Long = Option(file.fileSequenceNumber).fold(0L)(_.longValue)
+
+  // in format version 1 all sequence numbers are 0
+  override def commit: Long =
+    Option(file.fileSequenceNumber).map(_.longValue).filter(_ > 0)
+      .getOrElse(layout.fold(0L)(_.run.hashCode.toLong))
 }
 
 /** Lists the files of a table by its manifests. */

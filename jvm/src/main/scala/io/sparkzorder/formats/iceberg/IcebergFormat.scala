@@ -26,7 +26,10 @@ import io.sparkzorder.util.StatementText
  *
  * @param name full name, quoted for SQL
  */
-private[iceberg] final class IcebergFormat(table: BaseTable, override val name: String)
+private[iceberg] final class IcebergFormat(
+    table: BaseTable,
+    override val name: String,
+    override val isNamed: Boolean)
     extends TableFormat {
   import IcebergFormat._
 

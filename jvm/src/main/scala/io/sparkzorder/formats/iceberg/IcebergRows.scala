@@ -121,7 +121,13 @@ private[iceberg] final class IcebergRows(
     val done = SparkLine.frame(session, plan).queryExecution.commandExecuted
     val shuffled = done.collect { case c: CommandResult => c.commandPhysicalPlan }.flatMap(
       _.collect { case s: ShuffleExchangeExec => s.metrics("shuffleBytesWritten").value }).sum
-    new IcebergStaged(staging.newFiles.map(fileOf), shuffled)
+    val written = staging.newFiles
+    try new IcebergStaged(written.map(fileOf), shuffled)
+    catch {
+      case e: Throwable =>
+        IcebergCommit.delete(table.io, written.map(_.location))
+        throw e
+    }
   }
 
   // every task writes the rows of one file, so that Iceberg must not cut, sort or shuffle them

@@ -1,6 +1,9 @@
 package io.sparkzorder.formats.iceberg
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.iceberg.{BaseTable, IcebergBuild, SnapshotRef}
+import org.apache.iceberg.exceptions.NoSuchTableException
+import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.spark.source.SparkTable
 
 import org.apache.spark.internal.Logging
@@ -13,13 +16,27 @@ import io.sparkzorder.formats.{FormatOpener, TableFormat}
 final class IcebergTables extends FormatOpener with Logging {
   import IcebergTables._
 
-  override def open(table: Table, name: String, identifier: String): Option[TableFormat] = {
+  override def open(table: Table, name: String, identifier: String): Option[TableFormat] =
+    if (isFit(name)) Some(own(table, name, identifier)) else None
+
+  // only tables that no catalog manages have the names of files by which this finds them
+  override def openPath(path: String, name: String, conf: Configuration): Option[TableFormat] =
+    if (!isFit(name)) None
+    else {
+      try new HadoopTables(conf).load(path) match {
+          case t: BaseTable => Some(new IcebergFormat(t, name, isNamed = false))
+          case _ => None
+        }
+      catch { case _: NoSuchTableException => None }
+    }
+
+  private def isFit(name: String): Boolean = {
     val version = IcebergBuild.version()
     if (!isKnown(version)) {
       logWarning(s"$name is left to Iceberg's own statements: its version is $version, and " +
         s"spark-zorder knows ${known.mkString(", ")}")
-      None
-    } else Some(own(table, name, identifier))
+    }
+    isKnown(version)
   }
 
   private def own(table: Table, name: String, identifier: String): TableFormat = table match {
@@ -35,7 +52,7 @@ final class IcebergTables extends FormatOpener with Logging {
       if (selector.findFirstIn(identifier).isDefined && !inner.name.endsWith(s".$identifier")) {
         refuse(name, "an older state or a branch of an Iceberg table", OnlyMain)
       }
-      new IcebergFormat(inner, name)
+      new IcebergFormat(inner, name, isNamed = true)
     case _ => refuse(name, "a view of an Iceberg table's changes", "Name the table itself.")
   }
 

@@ -158,6 +158,11 @@ class IcebergOptimizeSuite extends IcebergTestBase {
       fails("ZORDER_COLUMN_IS_PARTITION_COLUMN", "`p`") {
         sql("OPTIMIZE TABLE ice.db.t ZORDER BY (a, p)")
       }
+      // a directory that no catalog manages is a table, too
+      val before = bag(spark.table("ice.db.t"))
+      sql(s"OPTIMIZE '$warehouse/db/t' WHERE p = 2 ZORDER BY (a, b) $small").collect()
+      assert(table("t").currentSnapshot.operation === "replace")
+      assert(bag(spark.table("ice.db.t")) === before)
       val plan = sql(s"EXPLAIN OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) DRY RUN").head().getString(0)
       assert(plan.contains("Optimize ice.db.t ZORDER BY (a, b) DRY RUN"))
     }
@@ -171,12 +176,26 @@ class IcebergOptimizeSuite extends IcebergTestBase {
       for (name <- Seq("v1", "orc")) {
         assert(metric(optimized(name, s"ZORDER BY (a, b) $small"), "numRows") === 8000)
         assert(metric(optimized(name, s"ZORDER BY (a, b) $small"), "numFilesRemoved") === 0)
+        numbers(8000, 8100, 1).writeTo(s"ice.db.$name").append()
+        assert(metric(optimized(name, s"ZORDER BY (a, b) $small"), "numFilesRemoved") === 1)
       }
       assert(optimized("empty").getAs[String]("reason") === "there are no data files")
       sql("INSERT INTO ice.db.empty VALUES (1, 2)")
       sql("ALTER TABLE ice.db.empty SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
       deleteWhereEqual("empty", "a", 1)
       assert(optimized("empty").getAs[String]("reason") === "there are no rows")
+    }
+  }
+
+  test("files whose partition column was dropped are left as they are") {
+    inDatabase {
+      create("t", "PARTITIONED BY (p)", files = 1, rows = 100)
+      table("t").updateSpec().removeField("p").commit()
+      sql("ALTER TABLE ice.db.t DROP COLUMN p")
+      numbers(100, 200, 2).drop("p").writeTo("ice.db.t").append()
+      val row = optimized("t")
+      assert(metric(row, "numFilesRemoved") === 2)
+      assert(row.getAs[String]("reason").contains("4 files of partitions by a dropped column"))
     }
   }
 

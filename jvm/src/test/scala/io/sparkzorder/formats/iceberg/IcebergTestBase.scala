@@ -121,7 +121,7 @@ abstract class IcebergTestBase extends OptimizeTestBase {
    */
   protected def optimizeWith(name: String, on: BaseTable, options: Map[String, String] = Map.empty)(
       before: => Unit): OptimizeResult = {
-    val inner = new IcebergFormat(on, s"ice.db.$name")
+    val inner = new IcebergFormat(on, s"ice.db.$name", isNamed = true)
     val clauses = OptimizeClauses(
       full = true,
       columns = Seq(Seq("a"), Seq("b")),
@@ -152,6 +152,7 @@ abstract class IcebergTestBase extends OptimizeTestBase {
 private[iceberg] final class LatchedFormat(inner: TableFormat, before: () => Unit)
     extends TableFormat {
   override def name: String = inner.name
+  override def isNamed: Boolean = inner.isNamed
   override def format: String = inner.format
   override def location: String = inner.location
   override def properties: Map[String, String] = inner.properties
