@@ -67,7 +67,8 @@ final class FoldersByPath(positions: Map[String, Int]) extends Serializable {
     else {
       val found = byPath.get(path)
       // a row of a file that was not asked for must never be written
-      if (found == null) throw new IllegalStateException(s"a row of the unknown file $path was read")
+      if (found == null)
+        throw new IllegalStateException(s"a row of the unknown file $path was read")
       last = (path.clone(), found.intValue)
       found
     }

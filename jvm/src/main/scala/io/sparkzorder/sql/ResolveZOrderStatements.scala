@@ -101,7 +101,8 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
   private def opened(r: ResolvedTable, format: String): Option[TableFormat] =
     TableFormats.of(
       r.table,
-      (r.catalog.name +: r.identifier.namespace :+ r.identifier.name).map(quoteIfNeeded).mkString("."),
+      (r.catalog.name +: r.identifier.namespace :+ r.identifier.name).map(
+        quoteIfNeeded).mkString("."),
       r.identifier.name,
       format)
 

@@ -87,7 +87,9 @@ private[formats] final class FormatBatch(
 
   /** Refuses a commit unless every folder has as many rows as before. */
   private def guard(input: FormatRows, rows: IndexedSeq[Long], staged: StagedFiles): Unit = {
-    val written = staged.files.groupBy(_.folder).map { case (f, own) => f -> own.map(_.records).sum }
+    val written = staged.files.groupBy(_.folder).map { case (f, own) =>
+      f -> own.map(_.records).sum
+    }
     input.folders.zip(rows).foreach { case (folder, expected) =>
       val found = written.getOrElse(folder, 0L)
       if (found != expected) {

@@ -62,7 +62,14 @@ private[sparkzorder] final class FormatOptimize(
       else new FormatSelector(columns, layout).select(snapshot.files)
     val batches = FormatBatches.of(selection.files, settings(Settings.BatchSize), tooLarge)
     val batch = new FormatBatch(
-      session, format, snapshot, columns, layout, settings, phases, clauses.dryRun)
+      session,
+      format,
+      snapshot,
+      columns,
+      layout,
+      settings,
+      phases,
+      clauses.dryRun)
     val done = batches.zipWithIndex.flatMap { case (files, i) =>
       logInfo(s"OPTIMIZE ${format.name}: batch ${i + 1} of ${batches.size}, ${files.size} files")
       batch.rewrite(files)

@@ -12,8 +12,8 @@ private[formats] final case class FormatSelection(
 
 /**
  * Selects new files, and files that are worth merging with them. The layout that the commit of a
- * file recorded tells which run wrote it. If the history has forgotten the commit, the ranges of its
- * files tell whether they are well laid out.
+ * file recorded tells which run wrote it. If the history has forgotten the commit, the ranges of
+ * its files tell whether they are well laid out.
  */
 private[formats] final class FormatSelector(columns: Seq[OrderingColumn], wanted: LayoutTag) {
   private val rule =
@@ -23,7 +23,9 @@ private[formats] final class FormatSelector(columns: Seq[OrderingColumn], wanted
   def select(chosen: IndexedSeq[FormatFile]): FormatSelection = {
     val folders = chosen.groupBy(_.folder).values.map(new Runs(_)).toSeq
     if (!folders.exists(_.hasLayout)) {
-      FormatSelection(chosen, otherLayout(chosen).map(_ + s": all ${chosen.size} files are rewritten"))
+      FormatSelection(
+        chosen,
+        otherLayout(chosen).map(_ + s": all ${chosen.size} files are rewritten"))
     } else {
       val files = folders.flatMap(_.worthwhile)
       val fresh = folders.map(_.added).sum
@@ -53,8 +55,9 @@ private[formats] final class FormatSelector(columns: Seq[OrderingColumn], wanted
 
     private val runs: Set[Long] = byCommit.collect {
       case (commit, own) if own.forall(_.layout.exists(_.isSame(wanted))) => commit
-      case (commit, own) if own.size > 1 && own.forall(_.isForgotten) &&
-          rule.isOneLayout(ruled(own)) => commit
+      case (commit, own)
+          if own.size > 1 && own.forall(_.isForgotten) &&
+            rule.isOneLayout(ruled(own)) => commit
     }.toSet
 
     /** Writes of others whose files are as good as those of a run. */

@@ -35,7 +35,8 @@ final case class OptimizeClauses(
       else if (columns.isEmpty) ""
       else columns.map(_.mkString(".")).mkString(" ZORDER BY (", ", ", ")")
     val intoText = into.map(d => s" INTO '$d'").getOrElse("")
-    s"Optimize $target${if (full) " FULL" else ""}$filter$by$intoText${if (dryRun) " DRY RUN" else ""}"
+    s"Optimize $target${if (full) " FULL" else ""}$filter$by$intoText${if (dryRun) " DRY RUN"
+      else ""}"
   }
 }
 

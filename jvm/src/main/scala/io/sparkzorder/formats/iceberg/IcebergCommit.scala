@@ -36,7 +36,7 @@ private[iceberg] final class IcebergCommit(table: BaseTable, name: String) {
         delete(staged)
         e match {
           case _: ValidationException | _: CommitFailedException =>
-            throw ZOrderErrors.conflict(name, e)
+            throw ZOrderErrors.conflict(name, e.getMessage.stripSuffix("."), Some(e))
           case _ => throw e
         }
     }

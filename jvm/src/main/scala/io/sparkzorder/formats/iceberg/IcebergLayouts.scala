@@ -47,7 +47,8 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
    * as the columns are named now. Empty if one of them was dropped.
    */
   def lastColumns: Seq[Seq[String]] = {
-    val last = SnapshotUtil.currentAncestors(table).asScala.iterator.flatMap(read(_)).toSeq.headOption
+    val last =
+      SnapshotUtil.currentAncestors(table).asScala.iterator.flatMap(read(_)).toSeq.headOption
     val found = last.toSeq.flatMap(tag => numbers(Some(tag.key))).map(id =>
       partsOf(id.toInt, table.schema.asStruct))
     if (found.forall(_.isDefined)) found.flatten else Nil

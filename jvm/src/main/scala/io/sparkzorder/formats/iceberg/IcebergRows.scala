@@ -144,8 +144,13 @@ private[iceberg] final class IcebergRows(
         table.name,
         s"${file.location} has the partition ${file.partition}, which no input has")
     }
-    new IcebergFile(file, null, folder, new IcebergFiles(table, snapshot.columns).infos(file),
-      None, isForgotten = false)
+    new IcebergFile(
+      file,
+      null,
+      folder,
+      new IcebergFiles(table, snapshot.columns).infos(file),
+      None,
+      isForgotten = false)
   }
 
   private lazy val byPartition: PartitionMap[FormatFolder] = {
@@ -158,7 +163,7 @@ private[iceberg] final class IcebergRows(
 }
 
 private object IcebergRows {
-  // Iceberg for Spark 3.5 and 4.0 reads these options; on 4.1 the id is enough, and nothing reads them
+  // Iceberg for Spark 3.5 and 4.0 reads these options. On 4.1 the id is enough
   val TaskSet = "scan-task-set-id"
   val RewrittenTaskSet = "rewritten-file-scan-task-set-id"
 
@@ -175,7 +180,8 @@ private[iceberg] final class RewrittenTable(table: BaseTable, columns: Seq[Icebe
     val own = super.properties.asScala
     val modes = org.apache.iceberg.MetricsConfig.forTable(table)
     val weak = columns.map(_.path).filter(c => Set("none", "counts")(modes.columnMode(c).toString))
-    (own.toMap ++ weak.map(c => TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX + c -> "truncate(16)"))
+    (own.toMap ++ weak.map(c =>
+      TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX + c -> "truncate(16)"))
       .asJava
   }
 }

@@ -1,8 +1,9 @@
 package io.sparkzorder.formats.iceberg
 
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.iceberg.{BaseTable, IcebergBuild, SnapshotRef}
-import org.apache.iceberg.exceptions.NoSuchTableException
 import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.spark.source.SparkTable
 
@@ -27,7 +28,8 @@ final class IcebergTables extends FormatOpener with Logging {
           case t: BaseTable => Some(new IcebergFormat(t, name, isNamed = false))
           case _ => None
         }
-      catch { case _: NoSuchTableException => None }
+      // whatever is there is refused like any directory with a table's metadata in it
+      catch { case NonFatal(_) => None }
     }
 
   private def isFit(name: String): Boolean = {

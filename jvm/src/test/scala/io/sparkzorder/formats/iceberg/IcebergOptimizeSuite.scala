@@ -81,8 +81,9 @@ class IcebergOptimizeSuite extends IcebergTestBase {
             "CASE WHEN id % 5 = 0 THEN float('NaN') WHEN id % 5 = 1 THEN null ELSE float(id) END") ++
             columns.split(";"): _*)
         .createOrReplaceTempView("more")
-      val rest = "if(id % 3 = 0, null, named_struct('x', int(id), 'y', string(id)));array(int(id), null);" +
-        "map('k', int(id));cast(id as decimal(9, 2));timestamp_micros(id);cast(string(id) as binary)"
+      val rest =
+        "if(id % 3 = 0, null, named_struct('x', int(id), 'y', string(id)));array(int(id), null);" +
+          "map('k', int(id));cast(id as decimal(9, 2));timestamp_micros(id);cast(string(id) as binary)"
       insert(0, "int(id)", s"string(id);$rest")
       sql("INSERT INTO ice.db.t SELECT * FROM more")
       sql("ALTER TABLE ice.db.t DROP COLUMN gone")
@@ -91,7 +92,9 @@ class IcebergOptimizeSuite extends IcebergTestBase {
       sql("ALTER TABLE ice.db.t ALTER COLUMN d TYPE DECIMAL(12, 2)")
       sql("ALTER TABLE ice.db.t ADD COLUMN `new col` STRING")
       sql("ALTER TABLE ice.db.t ADD COLUMN n.z INT AFTER x")
-      insert(200, "bigint(id) << 40",
+      insert(
+        200,
+        "bigint(id) << 40",
         "if(id % 3 = 0, null, named_struct('x', int(id), 'z', 1, 'y', string(id)));" +
           rest.split(";").drop(1).mkString(";") + ";string(id)")
       sql("INSERT INTO ice.db.t SELECT * FROM more")
@@ -112,7 +115,9 @@ class IcebergOptimizeSuite extends IcebergTestBase {
         PARTITIONED BY (p, bucket(2, a))""")
       val parts = Seq("null", "'x/y=z %'", "'null'", "'é'").mkString("array(", ", ", ")")
       def insert(from: Int): Unit = spark.range(from, from + 1000, 1, 2).selectExpr(
-        "id", "int(pmod(hash(id), 100)) a", "int(pmod(hash(id, 7), 100)) b",
+        "id",
+        "int(pmod(hash(id), 100)) a",
+        "int(pmod(hash(id, 7), 100)) b",
         s"element_at($parts, int(id % 4) + 1) p").sortWithinPartitions("p")
         .createOrReplaceTempView("more")
       insert(0)
@@ -126,7 +131,8 @@ class IcebergOptimizeSuite extends IcebergTestBase {
       def byPartition = files("t").groupBy(f => (f.specId, values(f)))
         .map { case (p, own) => p -> own.map(_.recordCount).sum }
       val before = byPartition
-      val row = optimized("t", "ZORDER BY (a, b) OPTIONS (targetFileSize = '2k', batchSize = '12k')")
+      val row =
+        optimized("t", "ZORDER BY (a, b) OPTIONS (targetFileSize = '2k', batchSize = '12k')")
       assert(byPartition === before)
       assert(metric(row, "numRows") === 2000)
       assert(metric(row, "partitionsOptimized") === before.size)
@@ -134,7 +140,8 @@ class IcebergOptimizeSuite extends IcebergTestBase {
       assert(metric(row, "numBatches") === made.size)
       assert(made.size > 2)
       assert(made.map(_.summary.get("zorder-run")).distinct.size === 1)
-      assert(metric(optimized("t", "ZORDER BY (a, b) OPTIONS (targetFileSize = '2k')"),
+      assert(metric(
+        optimized("t", "ZORDER BY (a, b) OPTIONS (targetFileSize = '2k')"),
         "numFilesRemoved") === 0)
     }
   }
@@ -163,7 +170,8 @@ class IcebergOptimizeSuite extends IcebergTestBase {
       sql(s"OPTIMIZE '$warehouse/db/t' WHERE p = 2 ZORDER BY (a, b) $small").collect()
       assert(table("t").currentSnapshot.operation === "replace")
       assert(bag(spark.table("ice.db.t")) === before)
-      val plan = sql(s"EXPLAIN OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) DRY RUN").head().getString(0)
+      val plan =
+        sql(s"EXPLAIN OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) DRY RUN").head().getString(0)
       assert(plan.contains("Optimize ice.db.t ZORDER BY (a, b) DRY RUN"))
     }
   }
@@ -201,7 +209,9 @@ class IcebergOptimizeSuite extends IcebergTestBase {
 
   test("row ids and their sequence numbers stay in a table of format version 3") {
     inDatabase {
-      create("t", "TBLPROPERTIES ('format-version' = '3', 'write.delete.mode' = 'merge-on-read')",
+      create(
+        "t",
+        "TBLPROPERTIES ('format-version' = '3', 'write.delete.mode' = 'merge-on-read')",
         files = 2)
       sql("DELETE FROM ice.db.t WHERE id % 10 = 3")
       assert(files("t").size === 2, "the rows were deleted beside the files")

@@ -25,7 +25,8 @@ class IcebergRefusalsSuite extends IcebergTestBase {
       fails("ZORDER_UNSUPPORTED_TABLE", "CALL ice.system.rewrite_data_files(table => 'db.t')")(
         sql("OPTIMIZE TABLE ice.db.t"))
       fails("ZORDER_PARTITION_TOO_LARGE") {
-        withSQLConf("spark.zorder.batchSize" -> "1b")(sql("OPTIMIZE TABLE ice.db.t ZORDER BY (a, b)"))
+        withSQLConf(
+          "spark.zorder.batchSize" -> "1b")(sql("OPTIMIZE TABLE ice.db.t ZORDER BY (a, b)"))
       }
       sql("ALTER TABLE ice.db.t SET TBLPROPERTIES ('zorder.columns' = 'a, b')")
       assert(metric(optimized("t", ""), "numRows") === 10)
@@ -40,8 +41,10 @@ class IcebergRefusalsSuite extends IcebergTestBase {
           sql("OPTIMIZE TABLE ice.db.t ZORDER BY (a, b)"))
       }
       assert(snapshots("t").size === 1)
-      Seq("1.10.0", "1.11.2", "1.12.0", "1.12.0-SNAPSHOT").foreach(v => assert(IcebergTables.isKnown(v)))
-      Seq("1.9.2", "1.1.0", "1.13.0", "2.0.0", "unknown").foreach(v => assert(!IcebergTables.isKnown(v)))
+      Seq("1.10.0", "1.11.2", "1.12.0", "1.12.0-SNAPSHOT").foreach(v =>
+        assert(IcebergTables.isKnown(v)))
+      Seq("1.9.2", "1.1.0", "1.13.0", "2.0.0", "unknown").foreach(v =>
+        assert(!IcebergTables.isKnown(v)))
     }
   }
 

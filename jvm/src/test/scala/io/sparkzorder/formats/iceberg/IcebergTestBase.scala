@@ -57,14 +57,21 @@ abstract class IcebergTestBase extends OptimizeTestBase {
     }
 
   /** A table with `files` files of mixed rows. */
-  protected def create(name: String, clauses: String = "", files: Int = 8, rows: Int = 8000): Unit = {
+  protected def create(
+      name: String,
+      clauses: String = "",
+      files: Int = 8,
+      rows: Int = 8000): Unit = {
     numbers(0, rows, files).createOrReplaceTempView("numbers")
     sql(s"CREATE TABLE ice.db.$name USING iceberg $clauses AS SELECT * FROM numbers")
   }
 
   protected def numbers(from: Int, until: Int, files: Int): DataFrame =
     spark.range(from, until, 1, files).selectExpr(
-      "id", "pmod(hash(id), 1000) a", "pmod(hash(id, 7), 1000) b", "id % 4 p",
+      "id",
+      "pmod(hash(id), 1000) a",
+      "pmod(hash(id, 7), 1000) b",
+      "id % 4 p",
       "concat('s', id % 13) s")
 
   protected def table(name: String): BaseTable =
