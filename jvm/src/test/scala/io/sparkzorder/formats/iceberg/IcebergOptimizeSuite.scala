@@ -94,7 +94,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
       sql("ALTER TABLE ice.db.t ADD COLUMN n.z INT AFTER x")
       insert(
         200,
-        "bigint(id) << 40",
+        "shiftleft(bigint(id), 40)",
         "if(id % 3 = 0, null, named_struct('x', int(id), 'z', 1, 'y', string(id)));" +
           rest.split(";").drop(1).mkString(";") + ";string(id)")
       sql("INSERT INTO ice.db.t SELECT * FROM more")
