@@ -6,6 +6,9 @@
  * Folders of bridges are named after the lines that have them: `scala-spark-4.0` is of 4.0 alone,
  * `scala-spark-3.5-4.0` of those two and `scala-spark-4` of all of them. The latest one,
  * `scala-spark-4.1`, is also of the lines that come after it, until one differs.
+ *
+ * @param iceberg Spark line and version of the Iceberg runtime that the row is compiled and tested
+ *   with; a user brings another version
  */
 final case class SparkRow(
     spark: String,
@@ -14,7 +17,8 @@ final case class SparkRow(
     scalaTest: String,
     scalaCheckPlus: (String, String),
     javaRelease: Int,
-    bridges: Seq[String]) {
+    bridges: Seq[String],
+    iceberg: (String, String)) {
 
   /** `4.1`, the line of [[spark]]: a jar serves every bug-fix version of its line. */
   val line: String = spark.split('.').take(2).mkString(".")
@@ -39,14 +43,17 @@ object SparkRow {
     scalaTest = "3.2.19",
     scalaCheckPlus = "scalacheck-1-18" -> "3.2.19.0",
     javaRelease = 17,
-    bridges = Seq("scala-spark-4", "scala-spark-4.1"))
+    bridges = Seq("scala-spark-4", "scala-spark-4.1"),
+    iceberg = "4.1" -> "1.12.0")
 
+  // Iceberg has no release for Spark 4.2; the row compiles with the latest one
   val spark42: SparkRow = spark41.copy(spark = "4.2.0", scala = "2.13.18")
 
   val spark40: SparkRow = spark41.copy(
     spark = "4.0.2",
     scala = "2.13.16",
-    bridges = Seq("scala-spark-4", "scala-spark-4.0", "scala-spark-3.5-4.0"))
+    bridges = Seq("scala-spark-4", "scala-spark-4.0", "scala-spark-3.5-4.0"),
+    iceberg = "4.0" -> "1.11.0")
 
   val spark35: SparkRow = SparkRow(
     spark = "3.5.8",
@@ -55,7 +62,8 @@ object SparkRow {
     scalaTest = "3.2.16",
     scalaCheckPlus = "scalacheck-1-17" -> "3.2.16.0",
     javaRelease = 8,
-    bridges = Seq("scala-spark-3.5", "scala-spark-3.5-4.0"))
+    bridges = Seq("scala-spark-3.5", "scala-spark-3.5-4.0"),
+    iceberg = "3.5" -> "1.12.0")
 
   val spark35on213: SparkRow = spark35.copy(scala = "2.13.8")
 

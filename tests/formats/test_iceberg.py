@@ -10,6 +10,7 @@ pytestmark = pytest.mark.slow
 
 SCRIPT = """
 import re
+from spark_zorder import ZOrderTable
 rows = spark.range(0, 2000, 1, 8).selectExpr(
     "id", "pmod(hash(id), 100) a", "pmod(hash(id, 7), 100) b", "id % 2 p")
 rows.createOrReplaceTempView("numbers")
@@ -29,7 +30,20 @@ for table in ["plain", "parts", f"parquet.`{folder}/plain`"]:
 shown = spark.sql("SHOW SKIPPING FOR SELECT * FROM plain WHERE a = 5").collect()
 assert any(r.used for r in shown), shown
 
-# on Iceberg tables the error names the procedure of Iceberg
+# our layout, by a commit of Iceberg
+spark.sql("CREATE TABLE ice.db.own USING iceberg PARTITIONED BY (p) AS SELECT * FROM numbers")
+for word in ["OPTIMIZE", "OPTIMIZE TABLE"]:
+    table = ZOrderTable.forName(spark, "ice.db.own")
+    (row,) = spark.sql(f"{word} ice.db.own FULL ZORDER BY (a, b)").collect()
+    answers[word] = [row.metrics.numRows, row.metrics.partitionsOptimized]
+    assert Counter(spark.table("ice.db.own").collect()) == before
+(row,) = table.optimize().executeZOrderBy("a", "b").collect()
+answers["again"] = row.metrics.numFilesRemoved
+summaries = spark.table("ice.db.own.snapshots").select("operation", "summary").collect()
+answers["commits"] = [[r.operation, r.summary.get("zorder-columns")] for r in summaries]
+
+# where Iceberg's tables are left to it, the error names its procedure
+spark.sql("SET spark.zorder.formats.iceberg = delegate")
 spark.sql("CREATE TABLE lake USING iceberg AS SELECT * FROM numbers")
 spark.sql("CREATE TABLE ice.db.`odd name` USING iceberg AS SELECT * FROM numbers")
 calls = {}
@@ -75,6 +89,9 @@ def test_each_table_gets_its_own_command(tmp_path: Path, iceberg_is_outermost: b
     for target in ("plain", "spark_catalog.default.parts", "'/plain'"):
         assert answers[f"OPTIMIZE {target}"] == 2000
         assert answers[f"OPTIMIZE TABLE {target}"] == 2000
+    assert answers["OPTIMIZE"] == answers["OPTIMIZE TABLE"] == [2000, 2]
+    assert answers["again"] == 0
+    assert answers["commits"] == [["append", None], ["replace", "a, b"], ["replace", "a, b"]]
     assert answers["lake ZORDER BY (a, b)"] == (
         "CALL spark_catalog.system.rewrite_data_files(table => 'default.lake', "
         "strategy => 'sort', sort_order => 'zorder(a, b)')"

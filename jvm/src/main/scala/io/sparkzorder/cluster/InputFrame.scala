@@ -26,15 +26,15 @@ final class InputFrame(
     session: Session,
     files: TableFiles,
     schema: StructType,
-    format: DataFormat) {
+    format: DataFormat)
+    extends InputRows {
 
-  /** Name of the folder column. No data column has this name. */
-  val folderColumn: String = InputFrame.unused("_zorder_folder", schema, session)
+  override val folderColumn: String = InputFrame.unused("_zorder_folder", schema, session)
 
   /** Name of the file column. No data column has this name. */
   val fileColumn: String = InputFrame.unused("_zorder_file", schema, session)
 
-  val frame: Frame = session.baseRelationToDataFrame(
+  override val frame: Frame = session.baseRelationToDataFrame(
     HadoopFsRelation(
       new ListedFiles(files, places),
       places,
@@ -46,11 +46,7 @@ final class InputFrame(
   private def places: StructType =
     new StructType().add(folderColumn, IntegerType, false).add(fileColumn, IntegerType, false)
 
-  def folder: Attribute = attribute(folderColumn)
   def file: Attribute = attribute(fileColumn)
-
-  def attribute(name: String): Attribute =
-    frame.queryExecution.analyzed.output.find(_.name == name).get
 
   /**
    * A BIGINT that tells the rows of a file apart: the position of the row in its file, if Spark
@@ -73,17 +69,7 @@ final class InputFrame(
 
   private def metadata(field: String): Column = frame.metadataColumn("_metadata").getField(field)
 
-  /**
-   * A hash of the file and the index of a row. The hash is the same in every attempt of a task,
-   * unlike a random number.
-   */
-  def rowHash: Column = xxhash64(col(quoteIdentifier(fileColumn)), rowIndex)
-
-  /** An ordering column by its name parts. */
-  def resolve(parts: Seq[String]): Expression =
-    frame.queryExecution.analyzed
-      .resolve(parts, session.sessionState.conf.resolver)
-      .getOrElse(throw new NoSuchElementException(parts.mkString(".")))
+  override def rowHash: Column = xxhash64(col(quoteIdentifier(fileColumn)), rowIndex)
 }
 
 object InputFrame {

@@ -18,7 +18,7 @@ object Layout {
    */
   def byGrid(
       session: Session,
-      input: InputFrame,
+      input: InputRows,
       schema: StructType,
       columns: Seq[OrderingColumn],
       grid: Grid): Frame = {

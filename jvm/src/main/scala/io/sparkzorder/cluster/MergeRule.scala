@@ -4,6 +4,22 @@ import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.{FileSpan, ScannedFile}
 
 /**
+ * What the merge rule needs to know of the files of a folder.
+ *
+ * @param spansOf the ranges of the files in each ordering column; computed when they are needed
+ */
+private[sparkzorder] final class RuledFiles(
+    val bytes: IndexedSeq[Long],
+    val rows: IndexedSeq[Long],
+    spansOf: => Seq[FileSpan]) {
+  lazy val spans: Seq[FileSpan] = spansOf
+
+  def size: Int = bytes.size
+  def indices: Range = bytes.indices
+  def bytesOf(files: Iterable[Int]): Double = files.iterator.map(bytes(_).toDouble).sum
+}
+
+/**
  * Chooses the files of a folder that a run rewrites: the new files, which came since the last
  * layout, and some older files.
  *
@@ -37,33 +53,40 @@ final class MergeRule(
   private val ofColumns: IndexedSeq[Double] =
     if (weights.isEmpty) columns.map(_ => 1.0).toIndexedSeq else weights.toIndexedSeq
 
+  /** As below, by the footers of all files of a folder. */
+  def choose(
+      footers: IndexedSeq[ScannedFile],
+      runOf: IndexedSeq[Option[String]],
+      dealt: Set[String] = Set.empty): Set[Int] =
+    choose(ruled(footers), runOf, dealt)
+
   /**
-   * @param footers of all files of a folder
+   * @param files all files of a folder
    * @param runOf the run that wrote each file; None for a new file
    * @param dealt the runs that are inserts whose files are [[isDealt well dealt]]
    * @return positions of the files to rewrite; empty when no file is new
    */
   def choose(
-      footers: IndexedSeq[ScannedFile],
+      files: RuledFiles,
       runOf: IndexedSeq[Option[String]],
-      dealt: Set[String] = Set.empty): Set[Int] = {
-    val added = footers.indices.filter(runOf(_).isEmpty)
+      dealt: Set[String]): Set[Int] = {
+    val added = files.indices.filter(runOf(_).isEmpty)
     if (added.isEmpty && !runOf.flatten.exists(dealt)) Set.empty
     else {
-      val bySize = footers.indices.filter(runOf(_).isDefined).groupBy(runOf(_)).values.toSeq
-        .sortBy(files => (bytes(footers, files), files.head))
+      val bySize = files.indices.filter(runOf(_).isDefined).groupBy(runOf(_)).values.toSeq
+        .sortBy(own => (files.bytesOf(own), own.head))
       // of more than MaxRuns earlier runs, the smallest are always merged until MaxRuns are left
       val (small, runs) = bySize.splitAt(bySize.size - MergeRule.MaxRuns)
       val first = added.toSet ++ small.flatten
-      val choices = affordable(footers, first, runs).scanLeft(first)(_ ++ _)
-      val overlap = new Overlap(columns.map(FileSpan.of(_, footers, sameName)), footers)
+      val choices = affordable(files, first, runs).scanLeft(first)(_ ++ _)
+      val overlap = new Overlap(files)
       val plain = overlap.meanFiles(choices.head)
       if (overlap.excess(plain) <= MergeRule.ExcessLimit) choices.head
       else {
         val judged = choices.tail.map(c => (c, overlap.meanFiles(c)))
         val good = judged.filter { case (_, mean) => overlap.excess(mean) <= MergeRule.ExcessLimit }
         if (good.isEmpty) choices.last
-        else good.maxBy { case (c, mean) => (plain - mean) / bytes(footers, c) }._1
+        else good.maxBy { case (c, mean) => (plain - mean) / files.bytesOf(c) }._1
       }
     }
   }
@@ -72,12 +95,26 @@ final class MergeRule(
    * True if the files of one insert into a folder are as good as those of a run of OPTIMIZE: several
    * files, of about the target size, that overlap little. To rewrite them would gain nothing.
    */
-  def isDealt(files: IndexedSeq[ScannedFile]): Boolean =
-    columns.size > 1 && files.size >= MergeRule.MinDealtFiles &&
-      bytes(files, files.indices) >= MergeRule.MinDealtFill * files.size * targetBytes && {
-        val overlap = new Overlap(columns.map(FileSpan.of(_, files, sameName)), files)
-        overlap.excess(overlap.meanFiles(Set.empty)) <= MergeRule.DealtExcess
-      }
+  def isDealt(footers: IndexedSeq[ScannedFile]): Boolean = isDealt(ruled(footers))
+
+  def isDealt(files: RuledFiles): Boolean =
+    columns.size > 1 && files.size >= MergeRule.MinDealtFiles && isOneLayout(files)
+
+  /**
+   * True if several files of about the target size overlap as little as those of one run, whoever
+   * has written them.
+   */
+  def isOneLayout(files: RuledFiles): Boolean =
+    files.bytesOf(files.indices) >= MergeRule.MinDealtFill * files.size * targetBytes && {
+      val overlap = new Overlap(files)
+      overlap.excess(overlap.meanFiles(Set.empty)) <= MergeRule.DealtExcess
+    }
+
+  private def ruled(footers: IndexedSeq[ScannedFile]): RuledFiles =
+    new RuledFiles(
+      footers.map(_.file.length),
+      footers.map(_.rows),
+      columns.map(FileSpan.of(_, footers, sameName)))
 
   /**
    * The runs that may be merged. With one ordering column every run adds a whole file to each
@@ -86,17 +123,14 @@ final class MergeRule(
    * counter carries in the same way.
    */
   private def affordable(
-      footers: IndexedSeq[ScannedFile],
+      files: RuledFiles,
       first: Set[Int],
       runs: Seq[Seq[Int]]): Seq[Seq[Int]] =
     if (columns.size > 1) runs
     else {
-      val gathered = runs.scanLeft(bytes(footers, first))((sum, r) => sum + bytes(footers, r))
-      runs.zip(gathered).takeWhile { case (r, sum) => bytes(footers, r) <= sum }.map(_._1)
+      val gathered = runs.scanLeft(files.bytesOf(first))((sum, r) => sum + files.bytesOf(r))
+      runs.zip(gathered).takeWhile { case (r, sum) => files.bytesOf(r) <= sum }.map(_._1)
     }
-
-  private def bytes(footers: IndexedSeq[ScannedFile], files: Iterable[Int]): Double =
-    files.iterator.map(footers(_).file.length.toDouble).sum
 
   private def filesOf(bytes: Double): Double =
     math.max(1.0, math.rint(bytes / targetBytes))
@@ -105,8 +139,8 @@ final class MergeRule(
   private def ideal(bytes: Double): Double =
     IdealSides.meanFiles(filesOf(bytes), ofColumns)
 
-  private final class Overlap(spans: Seq[FileSpan], footers: IndexedSeq[ScannedFile]) {
-    private val idealOfAll = ideal(bytes(footers, footers.indices))
+  private final class Overlap(files: RuledFiles) {
+    private val idealOfAll = ideal(files.bytesOf(files.indices))
 
     def excess(meanFiles: Double): Double = meanFiles / idealOfAll
 
@@ -115,18 +149,19 @@ final class MergeRule(
      * become one new run.
      */
     def meanFiles(rewritten: Set[Int]): Double = {
-      val run = ideal(bytes(footers, rewritten))
-      spans.zip(ofColumns).map { case (span, weight) =>
+      val run = ideal(files.bytesOf(rewritten))
+      files.spans.zip(ofColumns).map { case (span, weight) =>
         val kept = span.filesAt(!rewritten(_))
         val inRun = span.spanOf(rewritten)
         def at(rank: Int): Double =
           kept(rank) + (if (inRun.exists(r => r._1 <= rank && rank <= r._2)) run else 0.0)
-        val withValues = footers.indices.filter(span.low(_) >= 0)
-        val rows = withValues.map(footers(_).rows.toDouble).sum
+        val withValues = files.indices.filter(span.low(_) >= 0)
+        val rows = withValues.map(files.rows(_).toDouble).sum
         if (rows == 0) 0.0
         else {
-          val files = withValues.map(f => footers(f).rows * at((span.low(f) + span.high(f)) / 2))
-          weight * files.sum / rows
+          val read =
+            withValues.map(f => files.rows(f) * at((span.low(f) + span.high(f)) / 2))
+          weight * read.sum / rows
         }
       }.sum / ofColumns.sum
     }

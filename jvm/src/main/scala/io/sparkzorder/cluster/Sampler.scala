@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.functions.{col, element_at, lit, typedLit}
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
-import io.sparkzorder.table.{OrderingColumn, TableFiles}
+import io.sparkzorder.table.OrderingColumn
 
 /** One pass over the ordering columns that takes a share of the key rows of every folder. */
 object Sampler {
@@ -25,8 +25,7 @@ object Sampler {
    * @param rows rows of each folder
    */
   def sample(
-      input: InputFrame,
-      files: TableFiles,
+      input: InputRows,
       columns: Seq[OrderingColumn],
       rows: IndexedSeq[Long],
       wanted: Long): IndexedSeq[FolderSample] = {
@@ -48,7 +47,7 @@ object Sampler {
         input.frame.where(position < threshold)
       }
     val builders =
-      files.folders.map(_ => columns.map(c => KeyColumn.newBuilder(c.dataType)).toArray)
+      rows.map(_ => columns.map(c => KeyColumn.newBuilder(c.dataType)).toArray)
     SparkPrivate.foreachInternal(chosen.select(folder +: keys: _*)) { row =>
       val ofFolder = builders(row.getInt(0))
       var c = 0

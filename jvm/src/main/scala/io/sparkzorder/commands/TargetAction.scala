@@ -9,6 +9,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.formats.TableFormat
 import io.sparkzorder.table.Target
 
 /**
@@ -31,6 +32,12 @@ trait TargetAction {
    * @param format such as `delta` or `iceberg`
    */
   def commandOnOther(name: String, format: String): Option[LogicalPlan] = None
+
+  /** What to do instead on a table of another format; None if there is nothing special to say. */
+  def adviceOn(format: TableFormat): Option[String] = {
+    val _ = format
+    None
+  }
 }
 
 /** An action that takes tables of the session catalog and paths only. */

@@ -47,9 +47,34 @@ object PinnedSession {
     "spark.sql.orc.enableVectorizedReader" -> "true",
     "spark.sql.optimizer.excludedRules" -> "")
 
+  /**
+   * The settings that are pinned while a table of another format is rewritten. The format's own
+   * reader and writer see to it that values stay as they are.
+   */
+  val pinsOfFormats: Seq[(String, String)] = Seq(
+    "spark.zorder.workload.enabled" -> "false",
+    "spark.sql.adaptive.enabled" -> "false",
+    "spark.sql.optimizer.excludedRules" -> "",
+    // Iceberg: rows must fit the table's schema; a file of deletes is read once for each partition
+    "spark.sql.iceberg.check-nullability" -> "true",
+    "spark.sql.iceberg.check-ordering" -> "true",
+    "spark.sql.iceberg.merge-schema" -> "false",
+    "spark.sql.iceberg.executor-cache.delete-files.enabled" -> "false")
+
+  /** Settings by which a session sends its writes elsewhere, or reads another state. */
+  private val unset = Seq("spark.wap.id", "spark.wap.branch")
+
   def of(user: Session): Session = {
     val session = SparkLine.clone(user)
     pins.foreach { case (key, value) => session.conf.set(key, value) }
+    session
+  }
+
+  /** The session in which OPTIMIZE rewrites a table of another format. */
+  def ofFormat(user: Session): Session = {
+    val session = SparkLine.clone(user)
+    pinsOfFormats.foreach { case (key, value) => session.conf.set(key, value) }
+    unset.foreach(session.conf.unset)
     session
   }
 }

@@ -154,6 +154,16 @@ object Settings {
       "Columns, separated by commas, of which the record of the workload notes nothing.",
       Set(Table))
 
+  val FormatOwn = "own"
+
+  val FormatsIceberg: Setting[String] =
+    oneOf(
+      "formats.iceberg",
+      Seq(FormatOwn, "delegate"),
+      "How OPTIMIZE rewrites Iceberg tables. own: with the layout of spark-zorder, by a commit of " +
+        "Iceberg. delegate: not at all; the error names the procedure of Iceberg.",
+      Set(Session, Table))
+
   val all: Seq[Setting[_]] = Seq(
     Enabled,
     Columns,
@@ -173,7 +183,8 @@ object Settings {
     SkippingMetricsScan,
     SkippingCacheSize,
     WorkloadEnabled,
-    WorkloadExclude)
+    WorkloadExclude,
+    FormatsIceberg)
 
   /** The current session's value of a setting that has a default. */
   def ofSession[T](setting: Setting[T]): T =

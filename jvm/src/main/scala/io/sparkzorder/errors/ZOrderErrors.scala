@@ -34,8 +34,9 @@ object ZOrderErrors {
       "type" -> dataType,
       "reason" -> reason)
 
-  def conflict(target: String, change: String): ZOrderException =
-    error("ZORDER_CONFLICT", "target" -> target, "change" -> change)
+  /** @param cause the error of a table format that found the conflict */
+  def conflict(target: String, change: String, cause: Option[Throwable] = None): ZOrderException =
+    new ZOrderException("ZORDER_CONFLICT", Map("target" -> target, "change" -> change), cause)
 
   def directoryNotWritable(target: String, directory: String, user: String): ZOrderException =
     error(
@@ -133,14 +134,11 @@ object ZOrderErrors {
   def nothingToUndo(target: String): ZOrderException =
     error("ZORDER_NOTHING_TO_UNDO", "target" -> target)
 
-  def partitionOutsideTable(
-      target: String,
-      partition: String,
-      location: String): ZOrderException =
+  def partitionOutsideTable(target: String, spec: String, location: String): ZOrderException =
     error(
       "ZORDER_PARTITION_OUTSIDE_TABLE",
       "target" -> target,
-      "partition" -> partition,
+      "partition" -> spec,
       "location" -> location)
 
   def partitionTooLarge(
@@ -172,6 +170,13 @@ object ZOrderErrors {
       "columns" -> list(columns),
       "target" -> target,
       "partitionColumns" -> (if (partitionColumns.isEmpty) "none" else list(partitionColumns)))
+
+  def predicateNotTranslatable(where: String, target: String, cause: Throwable): ZOrderException =
+    error(
+      "ZORDER_PREDICATE_NOT_TRANSLATABLE",
+      "predicate" -> where,
+      "target" -> target,
+      "problem" -> firstLine(cause))
 
   def publishConflict(
       directory: String,

@@ -10,13 +10,17 @@ import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.PARAMETER
-import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteNameParts
+import org.apache.spark.sql.catalyst.util.QuotingUtils.{quoteIdentifier, quoteNameParts}
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
 import io.sparkzorder.commands.TargetAction
+import io.sparkzorder.commands.formats.OptimizeFormatCommand
 import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.formats.{TableFormat, TableFormats}
 import io.sparkzorder.table.{
   CatalogTarget,
   DataFormat,
@@ -34,13 +38,15 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
       s.copy(child = pathOrTable(parts, "OPTIMIZE"))
     case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
       val target = PathTarget(path, format)
-      (if (isDelta(target)) deltas(other) else None).getOrElse(command(s, target))
+      (if (isDelta(target)) deltas(other) else icebergPath(s, target))
+        .getOrElse(command(s, target))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => command(s, CatalogTarget(table))
         case None =>
           val known = format(r.table)
-          (if (known == "delta") deltas(other) else None).getOrElse(refuse(s, r, known))
+          (if (known == "delta") deltas(other) else ownLayout(s, r, known))
+            .getOrElse(refuse(s, r, known))
       }
     case s @ TargetStatement(PathOrTable(parts), action) =>
       s.copy(child = pathOrTable(parts, action.statement))
@@ -51,10 +57,54 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
         case Some(table) => action.command(CatalogTarget(table))
         case None =>
           val known = format(r.table)
-          action.commandOnOther(fullName(r), known)
-            .getOrElse(TargetChecks.refuseFormat(r.identifier.toString, known))
+          action.commandOnOther(fullName(r), known).getOrElse {
+            for { f <- opened(r, known); advice <- action.adviceOn(f) } {
+              throw ZOrderErrors.unsupportedTable(f.name, s"a table of the format $known", advice)
+            }
+            TargetChecks.refuseFormat(r.identifier.toString, known)
+          }
       }
   }
+
+  /** Our command, if we know the table's format and nothing tells to leave the table to it. */
+  private def ownLayout(
+      s: OptimizeTable,
+      r: ResolvedTable,
+      format: String): Option[LogicalPlan] =
+    opened(r, format).flatMap(ownLayout(s, _, RewriteDataFiles.call(s, r)))
+
+  private def ownLayout(
+      s: OptimizeTable,
+      format: TableFormat,
+      ownStatement: String): Option[LogicalPlan] = {
+    val conf = SparkLine.session(session).conf.getAll
+    val choice = new Settings(Map.empty, format.properties, conf)(Settings.FormatsIceberg)
+    if (choice != Settings.FormatOwn) None
+    else {
+      val where = s.where.map(WherePredicate(_))
+      Some(OptimizeFormatCommand(format, where, s.clauses, ownStatement))
+    }
+  }
+
+  /** The same for a directory that is an Iceberg table. */
+  private def icebergPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
+    val conf = SparkLine.session(session).sessionState.newHadoopConf()
+    val found =
+      if (!target.isIceberg(conf)) None
+      else {
+        val name = s"iceberg.${quoteIdentifier(target.path)}"
+        TableFormats.ofPath(target.location.toString, name, conf, "iceberg")
+      }
+    found.flatMap(ownLayout(s, _, "CALL catalog.system.rewrite_data_files of its catalog"))
+  }
+
+  private def opened(r: ResolvedTable, format: String): Option[TableFormat] =
+    TableFormats.of(
+      r.table,
+      (r.catalog.name +: r.identifier.namespace :+ r.identifier.name).map(
+        quoteIfNeeded).mkString("."),
+      r.identifier.name,
+      format)
 
   private def refuse(s: OptimizeTable, r: ResolvedTable, format: String): Nothing =
     if (format == "iceberg") {

@@ -20,13 +20,15 @@ import io.sparkzorder.errors.ZOrderErrors
  * @param target the target, whose `_zorder/` may say more about the layout; None for a table that
  *   only Spark or Iceberg can list
  * @param format of the data files
+ * @param ordering columns of the last layout, if the table's own history tells them
  */
 final case class ListedTable(
     name: String,
     files: TableFiles,
     schema: Option[StructType],
     target: Option[Target],
-    format: DataFormat)
+    format: DataFormat,
+    ordering: Option[String] = None)
 
 object ListedTable {
 
@@ -112,8 +114,15 @@ object IcebergLister {
       ListedTable.filesOf(root, new StructType(), partitions),
       Some(session.table(quoted).schema),
       None,
-      ParquetFiles)
+      ParquetFiles,
+      ordering(session, quoted))
   }
+
+  /** What the last commit of OPTIMIZE says of its layout. */
+  private def ordering(session: Session, quoted: String): Option[String] =
+    session.table(s"$quoted.snapshots").where("summary['zorder-columns'] IS NOT NULL")
+      .selectExpr("max_by(summary['zorder-columns'], committed_at)").collect().headOption
+      .flatMap(r => Option(r.getString(0)))
 
   private def status(row: Row): FileStatus =
     new FileStatus(row.getLong(1), false, 0, 0L, 0L, new Path(row.getString(0)))

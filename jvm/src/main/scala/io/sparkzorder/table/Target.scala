@@ -1,5 +1,7 @@
 package io.sparkzorder.table
 
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
@@ -37,6 +39,15 @@ final case class PathTarget(path: String, format: DataFormat) extends Target {
       case e: IllegalArgumentException => throw ZOrderErrors.pathNotATable(path, e.getMessage)
     }
   override def properties: Map[String, String] = Map.empty
+
+  /** True when the directory may be an Iceberg table. */
+  def isIceberg(conf: Configuration): Boolean =
+    try {
+      val metadata = new Path(location, "metadata")
+      val fs = metadata.getFileSystem(conf)
+      fs.exists(metadata) &&
+      fs.listStatus(metadata).exists(_.getPath.getName.endsWith(".metadata.json"))
+    } catch { case NonFatal(_) => false }
 
   /** True when the directory is a Delta table. */
   def isDelta(conf: Configuration): Boolean = {

@@ -66,7 +66,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
     withFiles { (files, schema) =>
       val input = new InputFrame(spark, files, schema, ParquetFiles)
       val rows = IndexedSeq(2500L, 500L)
-      def sample(wanted: Long) = Sampler.sample(input, files, columns, rows, wanted)
+      def sample(wanted: Long) = Sampler.sample(input, columns, rows, wanted)
       def rowsOf(sample: IndexedSeq[FolderSample]) = sample.map { f =>
         val Seq(a, b) = f.ranked
         a.ranks.zip(b.ranks).toSeq.map { case (ra, rb) =>
@@ -79,7 +79,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
       assert(keys(600) === keys(600))
       withSQLConf("spark.sql.files.maxPartitionBytes" -> "2000") {
         val split = new InputFrame(spark, files, schema, ParquetFiles)
-        val again = Sampler.sample(split, files, columns, rows, 600)
+        val again = Sampler.sample(split, columns, rows, 600)
         assert(rowsOf(again) === keys(600))
       }
       assert(sample(3000).map(_.rows) === Seq(2500, 500))
@@ -108,7 +108,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
     withFiles { (files, schema) =>
       val input = new InputFrame(spark, files, schema, ParquetFiles)
       val rows = IndexedSeq(2500L, 500L)
-      val samples = Sampler.sample(input, files, columns, rows, 1000)
+      val samples = Sampler.sample(input, columns, rows, 1000)
       for (by <- Seq(columns, columns.take(1))) {
         val sampled = samples.map(s => s.copy(columns = s.columns.take(by.size)))
         val grid = Grid.build(

@@ -57,7 +57,7 @@ private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
       val files = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
       val input = new InputFrame(session, listed, schema, format)
       val wanted = math.max(MinSample, RowsPerFile * files)
-      val samples = Sampler.sample(input, listed, columns, rows, wanted)
+      val samples = Sampler.sample(input, columns, rows, wanted)
       val folders = listed.folders.indices.map { i =>
         SampledFolder(ownOf(i), samples(i), targets(i))
       }

@@ -2,6 +2,8 @@ package io.sparkzorder.commands.auto
 
 import scala.util.Try
 
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
 import io.sparkzorder.cluster.QueryBox
 import io.sparkzorder.commands.{OrderingColumns, Phases, TableState}
 import io.sparkzorder.conf.Settings
@@ -72,9 +74,9 @@ private[commands] object WantedOrder {
 }
 
 /** Reads the option `weights`. */
-private[commands] final class WeightsOption(table: TableState) {
+private[commands] final class WeightsOption(user: Session, settings: Settings) {
   private val key = Settings.Weights.key
-  private val sameName = table.user.sessionState.conf.resolver
+  private val sameName = user.sessionState.conf.resolver
 
   /**
    * @param columns the ordering columns, none of which may lack in the table
@@ -83,7 +85,7 @@ private[commands] final class WeightsOption(table: TableState) {
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INVALID_SETTING
    */
   def of(columns: Seq[OrderingColumn]): Option[Seq[Double]] =
-    table.settings.get(Settings.Weights).map { text =>
+    settings.get(Settings.Weights).map { text =>
       val named = DeclaredOrder.split(text).map(entry(_, text))
       val twice = named.map(_._1.map(_.toLowerCase(java.util.Locale.ROOT)))
       if (twice.distinct.size < twice.size) wrong(text, "it names a column twice")
@@ -98,7 +100,7 @@ private[commands] final class WeightsOption(table: TableState) {
   private def entry(item: String, text: String): (Seq[String], Double) = {
     val colon = item.lastIndexOf(':')
     val parsed = for {
-      parts <- Try(table.user.sessionState.sqlParser
+      parts <- Try(user.sessionState.sqlParser
         .parseMultipartIdentifier(item.take(math.max(0, colon)).trim)).toOption
       weight <- Try(item.drop(colon + 1).trim.toDouble).toOption
       if weight > 0 && weight <= WeightsOption.Most && weight >= 1 / WeightsOption.Most

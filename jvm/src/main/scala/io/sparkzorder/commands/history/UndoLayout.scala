@@ -14,6 +14,7 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampTy
 import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.formats.TableFormat
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.log.publish.{Committer, Publisher, Undo, UndoClaim}
@@ -49,6 +50,10 @@ case object UndoLayout extends TableAction {
       added.map(_.rows).sum,
       new Timestamp(retainedUntilMs))
   }
+
+  override def adviceOn(format: TableFormat): Option[String] = Some(
+    format.rollback.fold("Its history has no run of OPTIMIZE that could be taken back.")(
+      statement => s"Take the last run back by $statement"))
 
   override def run(session: Session, target: Target): Seq[Row] =
     Seq(new UndoExecutor(session, target).run())

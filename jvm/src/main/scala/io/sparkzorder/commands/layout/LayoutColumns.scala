@@ -75,7 +75,8 @@ private[sparkzorder] final class LayoutColumns(
   private def resolve(names: Seq[Seq[String]], schema: StructType): Seq[OrderingColumn] =
     resolver.resolve(names, schema, table.files.partitionSchema)
 
-  private def lastLayout: Seq[String] = log.flatMap(_.columns).getOrElse(Nil)
+  private def lastLayout: Seq[String] =
+    log.flatMap(_.columns).orElse(table.ordering.map(DeclaredOrder.split)).getOrElse(Nil)
 
   private def declared: Seq[Seq[String]] = table.target match {
     case Some(CatalogTarget(t)) =>

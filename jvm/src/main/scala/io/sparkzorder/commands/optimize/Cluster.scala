@@ -70,7 +70,7 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
     val wanted = inputs.settings.get(Settings.SampleRows).getOrElse(Sampler.rowsFor(expected))
     val input = new InputFrame(inputs.session, batch.listed, inputs.schema, inputs.target.format)
     val samples = phases("sample") {
-      Sampler.sample(input, batch.listed, columns, rows, wanted).zip(batch.folders)
+      Sampler.sample(input, columns, rows, wanted).zip(batch.folders)
         .map { case (sample, folder) => sample.copy(sizes = sizes(batch, folder)) }
     }
     val grid = phases("cuts") {

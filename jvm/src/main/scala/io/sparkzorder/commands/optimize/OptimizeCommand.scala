@@ -25,7 +25,20 @@ final case class OptimizeClauses(
     into: Option[String] = None,
     options: Map[String, String] = Map.empty,
     dryRun: Boolean = false,
-    auto: Boolean = false)
+    auto: Boolean = false) {
+
+  /** What EXPLAIN shows of the statement. */
+  def describe(target: String, where: Option[WherePredicate]): String = {
+    val filter = where.map(w => s" WHERE $w").getOrElse("")
+    val by =
+      if (auto) " ZORDER BY AUTO"
+      else if (columns.isEmpty) ""
+      else columns.map(_.mkString(".")).mkString(" ZORDER BY (", ", ", ")")
+    val intoText = into.map(d => s" INTO '$d'").getOrElse("")
+    s"Optimize $target${if (full) " FULL" else ""}$filter$by$intoText${if (dryRun) " DRY RUN"
+      else ""}"
+  }
+}
 
 /** A WHERE predicate in a wrapper, so that the analyzer does not try to resolve its columns. */
 final case class WherePredicate(condition: Expression) {
@@ -46,17 +59,7 @@ final case class OptimizeCommand(
 
   override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(OptimizeResult.schema)
 
-  override def simpleString(maxFields: Int): String = {
-    val filter = where.map(w => s" WHERE $w").getOrElse("")
-    val by =
-      if (clauses.auto) " ZORDER BY AUTO"
-      else if (clauses.columns.isEmpty) ""
-      else clauses.columns.map(_.mkString(".")).mkString(" ZORDER BY (", ", ", ")")
-    val into = clauses.into.map(d => s" INTO '$d'").getOrElse("")
-    val full = if (clauses.full) " FULL" else ""
-    val dryRun = if (clauses.dryRun) " DRY RUN" else ""
-    s"Optimize ${target.name}$full$filter$by$into$dryRun"
-  }
+  override def simpleString(maxFields: Int): String = clauses.describe(target.name, where)
 
   override def run(session: SparkSession): Seq[Row] = {
     val table = new TableState(SparkLine.session(session), target, clauses.options)

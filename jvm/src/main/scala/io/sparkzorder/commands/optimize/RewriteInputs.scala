@@ -87,7 +87,8 @@ private[optimize] object RewriteInputs {
       schema,
       columns,
       kept,
-      new WeightsOption(table).of(columns).getOrElse(if (columns.isEmpty) Nil else order.weights),
+      new WeightsOption(table.user, table.settings).of(columns).getOrElse(if (columns.isEmpty) Nil
+      else order.weights),
       order.queries)
   }
 }

@@ -1,0 +1,132 @@
+package io.sparkzorder.commands.formats
+
+import org.apache.spark.sql.functions.{col, count => rowCount, lit}
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
+import io.sparkzorder.cluster.{CutGoal, FolderSample, Grid, Layout, RowSizes, Sampler}
+import io.sparkzorder.commands.Phases
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.formats._
+import io.sparkzorder.table.OrderingColumn
+
+/**
+ * What a batch did, or will do.
+ *
+ * @param inputs the files that are replaced
+ * @param rows of each folder, without those that are deleted
+ * @param added the new files; None in a DRY RUN
+ */
+private[formats] final case class BatchDone(
+    inputs: IndexedSeq[FormatFile],
+    folders: IndexedSeq[FormatFolder],
+    rows: IndexedSeq[Long],
+    grid: Grid,
+    samples: IndexedSeq[FolderSample],
+    added: Option[StagedFiles])
+
+/** Samples, cuts, writes and commits one batch. */
+private[formats] final class FormatBatch(
+    session: Session,
+    format: TableFormat,
+    snapshot: TableSnapshot,
+    columns: Seq[OrderingColumn],
+    layout: LayoutTag,
+    settings: Settings,
+    phases: Phases,
+    dryRun: Boolean) {
+
+  /** None if the files hold no row. */
+  def rewrite(chosen: IndexedSeq[FormatFile]): Option[BatchDone] = {
+    val counted = phases("count")(count(chosen))
+    // a folder without any row is left as it is: there is nothing to write in its place
+    val files = chosen.filter(f => counted(f.folder) > 0)
+    if (files.isEmpty) None
+    else {
+      val input = format.frame(snapshot, session, files)
+      try Some(rewrite(input, input.folders.map(counted)))
+      finally input.close()
+    }
+  }
+
+  private def rewrite(input: FormatRows, rows: IndexedSeq[Long]): BatchDone = {
+    val byFolder = input.files.groupBy(_.folder)
+    val own = input.folders.map(byFolder(_))
+    val targets = own.map { files =>
+      val perRow = files.map(_.bytes).sum.toDouble / math.max(1L, files.map(_.records).sum)
+      math.max(1.0, layout.targetFileSize / math.max(1e-9, perRow))
+    }
+    val expected = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
+    val wanted = settings.get(Settings.SampleRows).getOrElse(Sampler.rowsFor(expected))
+    val samples = phases("sample") {
+      Sampler.sample(input, columns, rows, wanted).zip(own)
+        .map { case (sample, files) => sample.copy(sizes = sizes(files)) }
+    }
+    val grid = phases("cuts") {
+      val goal = CutGoal(layout.weights.toIndexedSeq)
+      Grid.build(columns.map(c => (c.name, c.dataType)), rows, targets, samples, goal)
+    }
+    val added =
+      if (dryRun) None
+      else {
+        val frame = Layout.byGrid(session, input, input.schema, columns, grid)
+        val staged = phases("write")(format.write(input, frame))
+        phases("commit") {
+          try guard(input, rows, staged)
+          catch {
+            case e: Throwable =>
+              format.abort(staged)
+              throw e
+          }
+          format.commit(input, staged, layout)
+        }
+        Some(staged)
+      }
+    BatchDone(input.files.toIndexedSeq, input.folders, rows, grid, samples, added)
+  }
+
+  /** Refuses a commit unless every folder has as many rows as before. */
+  private def guard(input: FormatRows, rows: IndexedSeq[Long], staged: StagedFiles): Unit = {
+    val written = staged.files.groupBy(_.folder).map { case (f, own) =>
+      f -> own.map(_.records).sum
+    }
+    input.folders.zip(rows).foreach { case (folder, expected) =>
+      val found = written.getOrElse(folder, 0L)
+      if (found != expected) {
+        throw ZOrderErrors.verificationFailed(
+          format.name,
+          s"$found rows were written for $expected of the partition '$folder'")
+      }
+    }
+  }
+
+  /**
+   * Rows of each folder: by the format's own counts, or by a pass over the files if some of their
+   * rows may be deleted.
+   */
+  private def count(files: IndexedSeq[FormatFile]): Map[FormatFolder, Long] = {
+    val (deleted, whole) = files.partition(_.hasDeletes)
+    val counts = whole.groupBy(_.folder).map { case (f, own) => f -> own.map(_.records).sum }
+    val read = if (deleted.isEmpty) Map.empty[FormatFolder, Long] else readCounts(deleted)
+    files.map(_.folder).distinct.map(f => f -> (counts.getOrElse(f, 0L) + read.getOrElse(f, 0L)))
+      .toMap
+  }
+
+  private def readCounts(files: IndexedSeq[FormatFile]): Map[FormatFolder, Long] = {
+    val input = format.frame(snapshot, session, files)
+    try {
+      input.frame.groupBy(col(input.folderColumn)).agg(rowCount(lit(1))).collect()
+        .map(r => input.folders(r.getInt(0)) -> r.getLong(1)).toMap
+    } finally input.close()
+  }
+
+  private def sizes(files: Seq[FormatFile]): RowSizes = {
+    val rows = math.max(1L, files.map(_.records).sum)
+    val ofColumns = columns.indices.map { c =>
+      val infos = files.map(_.columns(c))
+      (infos.map(_.bytes).sum.toDouble, math.max(1L, infos.map(_.values).sum))
+    }
+    val rest = files.map(_.bytes).sum - ofColumns.map(_._1).sum
+    RowSizes(math.max(0.0, rest) / rows, ofColumns.map { case (bytes, n) => bytes / n })
+  }
+}

@@ -1,0 +1,130 @@
+package io.sparkzorder.commands.formats
+
+import java.util.UUID
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
+import io.sparkzorder.commands.{OrderingColumns, Phases, WhereClause}
+import io.sparkzorder.commands.auto.WeightsOption
+import io.sparkzorder.commands.optimize.{OptimizeClauses, OptimizeResult}
+import io.sparkzorder.conf.{PinnedSession, Settings}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.formats.{LayoutTag, TableFormat}
+import io.sparkzorder.ordered.DeclaredOrder
+
+/**
+ * Executes one OPTIMIZE statement on a table of another format: check, snapshot, select, then for
+ * each batch sample, cut, write and commit.
+ *
+ * @param ownStatement the format's own statement for the same purpose
+ */
+private[sparkzorder] final class FormatOptimize(
+    user: Session,
+    format: TableFormat,
+    where: Option[Expression],
+    clauses: OptimizeClauses,
+    ownStatement: String)
+    extends Logging {
+
+  private val startMs = System.currentTimeMillis()
+  private val phases = new Phases(user.sparkContext, s"OPTIMIZE ${format.name}")
+  private lazy val settings =
+    new Settings(clauses.options, format.properties, user.conf.getAll, format.defaults).validate()
+
+  def run(): OptimizeResult = {
+    val session = PinnedSession.ofFormat(user)
+    // classes of the format look for the active session
+    val before = SparkSession.getActiveSession
+    SparkSession.setActiveSession(session)
+    try steps(session)
+    finally before.fold(SparkSession.clearActiveSession())(SparkSession.setActiveSession)
+  }
+
+  private def steps(session: Session): OptimizeResult = {
+    phases("check")(check())
+    val columns = new OrderingColumns(format.name, session.sessionState.conf.resolver)
+      .resolve(names, format.schema, format.partitionSchema)
+    val snapshot =
+      phases("list")(format.snapshot(columns, where.map(WhereClause.byName)))
+    val layout = LayoutTag(
+      columns.map(_.name).mkString(", "),
+      snapshot.layoutKey,
+      settings(Settings.TargetFileSize),
+      new WeightsOption(user, settings).of(columns).getOrElse(Nil),
+      UUID.randomUUID().toString)
+    val selection =
+      if (clauses.full || snapshot.files.isEmpty) FormatSelection(snapshot.files, None)
+      else new FormatSelector(columns, layout).select(snapshot.files)
+    val batches = FormatBatches.of(selection.files, settings(Settings.BatchSize), tooLarge)
+    val batch = new FormatBatch(
+      session,
+      format,
+      snapshot,
+      columns,
+      layout,
+      settings,
+      phases,
+      clauses.dryRun)
+    val done = batches.zipWithIndex.flatMap { case (files, i) =>
+      logInfo(s"OPTIMIZE ${format.name}: batch ${i + 1} of ${batches.size}, ${files.size} files")
+      batch.rewrite(files)
+    }
+    if (done.nonEmpty && !clauses.dryRun && format.isNamed) phases("refresh")(refresh())
+    val reason =
+      if (snapshot.files.isEmpty) {
+        Some(if (where.isEmpty) "there are no data files" else "WHERE chooses no data files")
+      } else if (selection.files.nonEmpty && done.isEmpty) Some("there are no rows")
+      else selection.reason
+    val reasons = reason.toSeq ++ snapshot.leftOut
+    new FormatReport(snapshot, columns, layout.weights, done, clauses.dryRun)
+      .result(format.location, startMs, phases.millis, reasons)
+  }
+
+  private def check(): Unit = {
+    val _ = settings
+    format.check()
+    if (clauses.into.isDefined) refuse("INTO")
+    if (clauses.auto) refuse("ZORDER BY AUTO")
+  }
+
+  private def refuse(clause: String): Nothing =
+    throw ZOrderErrors.unsupportedTable(
+      format.name,
+      s"a table of the format ${format.format}, which $clause does not take",
+      s"Leave $clause out and name the columns.")
+
+  /** The columns of ZORDER BY, else those of the last layout, else the declared ones. */
+  private def names: Seq[Seq[String]] = {
+    val parse = user.sessionState.sqlParser.parseMultipartIdentifier _
+    def declared = settings.get(Settings.Columns).toSeq.flatMap(DeclaredOrder.split).map(parse)
+    val found = Seq(clauses.columns, format.lastColumns, declared).find(_.nonEmpty)
+    found.getOrElse(throw ZOrderErrors.unsupportedTable(
+      format.name,
+      s"a table of the format ${format.format} without ordering columns",
+      s"Add ZORDER BY, or use the format's own way: $ownStatement"))
+  }
+
+  private def tooLarge(folder: Any, bytes: Long): Unit = {
+    val asked = clauses.options.keys.exists(_.equalsIgnoreCase(Settings.BatchSize.key))
+    if (!asked) {
+      throw ZOrderErrors.partitionTooLarge(
+        format.name,
+        folder.toString,
+        bytes,
+        settings(Settings.BatchSize))
+    }
+  }
+
+  /** Queries of the session that are cached read the new files; the rows are the same. */
+  private def refresh(): Unit =
+    try { val _ = user.sql(s"REFRESH TABLE ${format.name}") }
+    catch {
+      // the run has committed, and what is cached holds the same rows
+      case NonFatal(e) => logWarning(s"${format.name} could not be refreshed in the session", e)
+    }
+}

@@ -1,0 +1,120 @@
+package io.sparkzorder.commands.formats
+
+import io.sparkzorder.cluster.{MergeRule, RuledFiles}
+import io.sparkzorder.formats.{FormatFile, FormatFolder, LayoutTag}
+import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.table.stats.FileSpan
+
+/** The files that a run rewrites, and the reason for the choice. */
+private[formats] final case class FormatSelection(
+    files: IndexedSeq[FormatFile],
+    reason: Option[String])
+
+/**
+ * Selects new files, and files that are worth merging with them. The layout that the commit of a
+ * file recorded tells which run wrote it. If the history has forgotten the commit, the ranges of
+ * its files tell whether they are well laid out.
+ */
+private[formats] final class FormatSelector(columns: Seq[OrderingColumn], wanted: LayoutTag) {
+  private val rule =
+    new MergeRule(columns, wanted.targetFileSize, (a, b) => a == b, wanted.weights)
+
+  /** @param chosen at least one file */
+  def select(chosen: IndexedSeq[FormatFile]): FormatSelection = {
+    val folders = chosen.groupBy(_.folder).values.map(new Runs(_)).toSeq
+    if (!folders.exists(_.hasLayout)) {
+      FormatSelection(
+        chosen,
+        otherLayout(chosen).map(_ + s": all ${chosen.size} files are rewritten"))
+    } else {
+      val files = folders.flatMap(_.worthwhile)
+      val fresh = folders.map(_.added).sum
+      val earlier = files.size - folders.map(_.addedOf).sum
+      val names = columns.map(_.name).mkString(", ")
+      val reason =
+        if (files.isEmpty) {
+          s"all ${chosen.size} files are laid out by ($names) already; FULL rewrites them"
+        } else {
+          s"of ${chosen.size} files $fresh are new, $earlier of earlier runs are merged with " +
+            s"them, and ${chosen.size - files.size} stay as they are"
+        }
+      FormatSelection(files.sortBy(_.path).toIndexedSeq, Some(reason))
+    }
+  }
+
+  private def otherLayout(chosen: IndexedSeq[FormatFile]): Option[String] =
+    chosen.flatMap(_.layout).lastOption.map { tag =>
+      if (tag.key != wanted.key) s"its layout was by (${tag.columns})"
+      else if (tag.weights != wanted.weights) "its layout had other weights"
+      else s"its layout was for files of ${tag.targetFileSize} bytes"
+    }
+
+  /** The files of one folder, by the runs that wrote them. */
+  private final class Runs(files: IndexedSeq[FormatFile]) {
+    private val byCommit: Map[Long, IndexedSeq[FormatFile]] = files.groupBy(_.commit)
+
+    private val runs: Set[Long] = byCommit.collect {
+      case (commit, own) if own.forall(_.layout.exists(_.isSame(wanted))) => commit
+      case (commit, own)
+          if own.size > 1 && own.forall(_.isForgotten) &&
+            rule.isOneLayout(ruled(own)) => commit
+    }.toSet
+
+    /** Writes of others whose files are as good as those of a run. */
+    private lazy val inserts: Set[Long] =
+      byCommit.collect { case (c, own) if !runs(c) && rule.isDealt(ruled(own)) => c }.toSet
+
+    def hasLayout: Boolean = runs.nonEmpty
+
+    lazy val worthwhile: IndexedSeq[FormatFile] = {
+      val runOf = files.map(f =>
+        if (runs(f.commit)) Some(s"run ${f.commit}")
+        else if (inserts(f.commit)) Some(s"insert ${f.commit}")
+        else None)
+      rule.choose(ruled(files), runOf, inserts.map(c => s"insert $c")).toIndexedSeq.sorted
+        .map(files(_))
+    }
+
+    def added: Int = files.count(f => !runs(f.commit))
+    def addedOf: Int = worthwhile.count(f => !runs(f.commit))
+  }
+
+  private def ruled(files: IndexedSeq[FormatFile]): RuledFiles =
+    new RuledFiles(
+      files.map(_.bytes),
+      files.map(_.records),
+      columns.indices.map(c =>
+        FileSpan.ofRanges(columns(c).dataType, files.map(_.columns(c).range))))
+}
+
+/** Divides the chosen files into batches, each of which is rewritten by one commit. */
+private[formats] object FormatBatches {
+
+  /**
+   * Whole folders of one group, in the order of their files, up to `limit` bytes.
+   *
+   * @param tooLarge what happens for a folder above the limit
+   */
+  def of(
+      files: IndexedSeq[FormatFile],
+      limit: Long,
+      tooLarge: (FormatFolder, Long) => Unit): Seq[IndexedSeq[FormatFile]] = {
+    val byFolder = files.groupBy(_.folder)
+    files.map(_.folder).distinct.groupBy(_.group).toSeq.sortBy(_._1).flatMap { case (_, folders) =>
+      val batches = Seq.newBuilder[IndexedSeq[FormatFile]]
+      var open = IndexedSeq.empty[FormatFile]
+      folders.foreach { folder =>
+        val own = byFolder(folder)
+        val bytes = own.map(_.bytes).sum
+        if (bytes > limit) tooLarge(folder, bytes)
+        if (open.nonEmpty && open.map(_.bytes).sum + bytes > limit) {
+          batches += open
+          open = IndexedSeq.empty
+        }
+        open ++= own
+      }
+      if (open.nonEmpty) batches += open
+      batches.result()
+    }
+  }
+}

@@ -1,0 +1,61 @@
+package io.sparkzorder.formats
+
+import org.apache.hadoop.conf.Configuration
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.connector.catalog.Table
+
+/**
+ * Finds the implementation of a table's format. No class of the format is loaded before a table of
+ * that format is met, since its jars need not be there.
+ */
+object TableFormats extends Logging {
+
+  /**
+   * @param name full name of the table, quoted for SQL
+   * @param identifier its last name part, as the statement has it
+   * @return None if we have no implementation for the table's format or its version; a line of the
+   *   log tells the version
+   */
+  def of(table: Table, name: String, identifier: String, format: String): Option[TableFormat] =
+    tried(name, format)(_.open(table, name, identifier))
+
+  /**
+   * @param path of a directory
+   * @return None if the directory is no table of the format, or as above
+   */
+  def ofPath(path: String, name: String, conf: Configuration, format: String)
+      : Option[TableFormat] =
+    tried(name, format)(_.openPath(path, name, conf))
+
+  private def tried(name: String, format: String)(
+      open: FormatOpener => Option[TableFormat]): Option[TableFormat] =
+    implementations.get(format).flatMap { className =>
+      try open(load(className))
+      catch {
+        // the jars of the format are of a version that we do not know, or of a class loader that
+        // ours does not see
+        case e @ (_: LinkageError | _: ReflectiveOperationException) =>
+          warn(name, format, e)
+          None
+      }
+    }
+
+  private def warn(name: String, format: String, e: Throwable): Unit =
+    logWarning(s"$name is left to the statements of $format, whose classes do not fit: $e")
+
+  private val implementations = Map("iceberg" -> "io.sparkzorder.formats.iceberg.IcebergTables")
+
+  private def load(className: String): FormatOpener =
+    Class.forName(className).getDeclaredConstructor().newInstance().asInstanceOf[FormatOpener]
+}
+
+/** Makes the [[TableFormat]] of a table; has a constructor without parameters. */
+trait FormatOpener {
+
+  /** None, after a line in the log, if the version of the format is unknown. */
+  def open(table: Table, name: String, identifier: String): Option[TableFormat]
+
+  /** None, besides, if the directory is no table. */
+  def openPath(path: String, name: String, conf: Configuration): Option[TableFormat]
+}

@@ -1,0 +1,78 @@
+package io.sparkzorder.formats
+
+import io.sparkzorder.table.stats.FileRange
+
+/**
+ * The files of a table at one moment.
+ *
+ * @param layoutKey names the ordering columns in a way that a rename does not change
+ */
+trait TableSnapshot {
+  def files: IndexedSeq[FormatFile]
+  def layoutKey: String
+
+  /** Which files of the table cannot be rewritten, and why. */
+  def leftOut: Option[String]
+}
+
+/**
+ * One partition of a table. Two folders are never equal.
+ *
+ * @param name as messages show it
+ * @param group folders of one group can be rewritten by one job
+ */
+final class FormatFolder(val name: String, val group: Int) {
+  override def toString: String = name
+}
+
+/** A data file as the format's own metadata describes it. */
+trait FormatFile {
+  def path: String
+  def folder: FormatFolder
+  def bytes: Long
+
+  /** Number of rows in the file, with those that are deleted beside the file. */
+  def records: Long
+
+  /** True if some rows of the file may be deleted beside the file. */
+  def hasDeletes: Boolean
+
+  /** What is known of each ordering column. */
+  def columns: IndexedSeq[FileColumnInfo]
+
+  /** The commit that added the file. */
+  def commit: Long
+
+  /** The layout that this commit made; None for files of other writers. */
+  def layout: Option[LayoutTag]
+
+  /** True if the table's history no longer tells what this commit was. */
+  def isForgotten: Boolean
+}
+
+/**
+ * @param range None if all values are NULL; Some(None) if the range is not known
+ * @param bytes of the column in the file
+ * @param values number of values that are not NULL
+ */
+final case class FileColumnInfo(range: Option[Option[FileRange]], bytes: Long, values: Long)
+
+/**
+ * What a commit of OPTIMIZE says of the layout of its files.
+ *
+ * @param columns names of the ordering columns, for messages
+ * @param key the same columns as [[TableSnapshot.layoutKey]]
+ * @param weights of the columns; empty if all are equal
+ * @param run id of the statement, which may make several commits
+ */
+final case class LayoutTag(
+    columns: String,
+    key: String,
+    targetFileSize: Long,
+    weights: Seq[Double],
+    run: String) {
+
+  /** True if files of both fit together. Names of columns may have changed in between. */
+  def isSame(other: LayoutTag): Boolean =
+    key == other.key && targetFileSize == other.targetFileSize && weights == other.weights
+}

@@ -1,0 +1,76 @@
+package io.sparkzorder.formats.iceberg
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.iceberg.{BaseTable, IcebergBuild, SnapshotRef}
+import org.apache.iceberg.hadoop.HadoopTables
+import org.apache.iceberg.spark.source.SparkTable
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.connector.catalog.Table
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.formats.{FormatOpener, TableFormat}
+
+/** Opens Iceberg tables. Loaded by its name, when a session meets an Iceberg table. */
+final class IcebergTables extends FormatOpener with Logging {
+  import IcebergTables._
+
+  override def open(table: Table, name: String, identifier: String): Option[TableFormat] =
+    if (isFit(name)) Some(own(table, name, identifier)) else None
+
+  // only tables that no catalog manages have the names of files by which this finds them
+  override def openPath(path: String, name: String, conf: Configuration): Option[TableFormat] =
+    if (!isFit(name)) None
+    else {
+      try new HadoopTables(conf).load(path) match {
+          case t: BaseTable => Some(new IcebergFormat(t, name, isNamed = false))
+          case _ => None
+        }
+      // whatever is there is refused like any directory with a table's metadata in it
+      catch { case NonFatal(_) => None }
+    }
+
+  private def isFit(name: String): Boolean = {
+    val version = IcebergBuild.version()
+    if (!isKnown(version)) {
+      logWarning(s"$name is left to Iceberg's own statements: its version is $version, and " +
+        s"spark-zorder knows ${known.mkString(", ")}")
+    }
+    isKnown(version)
+  }
+
+  private def own(table: Table, name: String, identifier: String): TableFormat = table match {
+    case t: SparkTable =>
+      val inner = t.table match {
+        case base: BaseTable => base
+        case _ => refuse(name, "a metadata table of Iceberg", "Name the table itself.")
+      }
+      if (Option(t.branch).exists(_ != SnapshotRef.MAIN_BRANCH)) {
+        refuse(name, s"the branch ${t.branch} of an Iceberg table", OnlyMain)
+      }
+      // such a name is a table's own name only if Iceberg knows the table by it
+      if (selector.findFirstIn(identifier).isDefined && !inner.name.endsWith(s".$identifier")) {
+        refuse(name, "an older state or a branch of an Iceberg table", OnlyMain)
+      }
+      new IcebergFormat(inner, name, isNamed = true)
+    case _ => refuse(name, "a view of an Iceberg table's changes", "Name the table itself.")
+  }
+
+  private def refuse(name: String, kind: String, advice: String): Nothing =
+    throw ZOrderErrors.unsupportedTable(name, kind, advice)
+}
+
+private object IcebergTables {
+  private val OnlyMain = "OPTIMIZE rewrites the current state of the branch main only."
+
+  // the forms in which a name part of Iceberg's catalogs chooses a branch or an older state
+  private val selector = "^(branch_|tag_|snapshot_id_|at_timestamp_)".r
+
+  /** Versions whose classes the code is known to fit. */
+  val known: Seq[String] = Seq("1.10", "1.11", "1.12")
+
+  def isKnown(version: String): Boolean =
+    known.exists(k => version == k || version.startsWith(s"$k.") || version.startsWith(s"$k-"))
+}

@@ -1,0 +1,182 @@
+package io.sparkzorder.formats.iceberg
+
+import java.io.File
+import java.nio.file.Files
+
+import scala.collection.JavaConverters._
+
+import org.apache.iceberg.{BaseTable, DataFile, Snapshot}
+import org.apache.iceberg.data.{GenericFileWriterFactory, GenericRecord}
+import org.apache.iceberg.hadoop.HadoopTables
+import org.apache.iceberg.io.OutputFileFactory
+import org.apache.iceberg.spark.{
+  FileRewriteCoordinator,
+  ScanTaskSetManager,
+  SparkCatalog,
+  SparkTableCache
+}
+
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.commands.formats.FormatOptimize
+import io.sparkzorder.commands.optimize.{OptimizeClauses, OptimizeResult}
+import io.sparkzorder.formats._
+import io.sparkzorder.table.OrderingColumn
+
+/** What the suites of Iceberg tables share: a catalog `ice` in a temporary directory. */
+abstract class IcebergTestBase extends OptimizeTestBase {
+  protected var warehouse: File = _
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    warehouse = Files.createTempDirectory("iceberg").toFile
+    spark.conf.set("spark.sql.catalog.ice", classOf[SparkCatalog].getName)
+    spark.conf.set("spark.sql.catalog.ice.type", "hadoop")
+    spark.conf.set("spark.sql.catalog.ice.warehouse", warehouse.toString)
+    // a table that another session of the test changes is seen at once
+    spark.conf.set("spark.sql.catalog.ice.cache-enabled", "false")
+  }
+
+  override def afterAll(): Unit =
+    try {
+      org.apache.commons.io.FileUtils.deleteDirectory(warehouse)
+    } finally super.afterAll()
+
+  /** Runs `body` with an empty database `ice.db`. */
+  protected def inDatabase(body: => Any): Unit =
+    try { val _ = body }
+    finally {
+      sql("SHOW TABLES IN ice.db").collect().foreach { r =>
+        sql(s"DROP TABLE ice.db.`${r.getAs[String]("tableName")}` PURGE")
+      }
+    }
+
+  /** A table with `files` files of mixed rows. */
+  protected def create(
+      name: String,
+      clauses: String = "",
+      files: Int = 8,
+      rows: Int = 8000): Unit = {
+    numbers(0, rows, files).createOrReplaceTempView("numbers")
+    sql(s"CREATE TABLE ice.db.$name USING iceberg $clauses AS SELECT * FROM numbers")
+  }
+
+  protected def numbers(from: Int, until: Int, files: Int): DataFrame =
+    spark.range(from, until, 1, files).selectExpr(
+      "id",
+      "pmod(hash(id), 1000) a",
+      "pmod(hash(id, 7), 1000) b",
+      "id % 4 p",
+      "concat('s', id % 13) s")
+
+  protected def table(name: String): BaseTable =
+    new HadoopTables(spark.sessionState.newHadoopConf()).load(s"$warehouse/db/$name") match {
+      case t: BaseTable => t
+    }
+
+  protected def snapshots(name: String): Seq[Snapshot] =
+    table(name).snapshots.asScala.toSeq
+
+  protected def files(name: String): Seq[DataFile] = {
+    val tasks = table(name).newScan().includeColumnStats().planFiles()
+    try tasks.asScala.map(_.file).toList
+    finally tasks.close()
+  }
+
+  /** The files of the table's directory of data that no snapshot has. */
+  protected def orphans(name: String): Set[String] = {
+    val known = snapshots(name).flatMap { s =>
+      val scan = table(name).newScan().useSnapshot(s.snapshotId).planFiles()
+      try scan.asScala.flatMap(t => t.file.location +: t.deletes.asScala.map(_.location)).toList
+      finally scan.close()
+    }.map(p => new File(p.stripPrefix("file:")).getName).toSet
+    val data = new File(warehouse, s"db/$name/data").toPath
+    val stream = Files.walk(data)
+    try stream.iterator.asScala.map(_.toFile).filter(f => f.isFile && !f.getName.startsWith("."))
+        .map(_.getName).filterNot(known).toSet
+    finally stream.close()
+  }
+
+  /** Deletes the rows whose column has the value, by a file of equality deletes. */
+  protected def deleteWhereEqual(name: String, column: String, value: Any): Unit = {
+    val t = table(name)
+    val schema = t.schema.select(column)
+    val id = schema.findField(column).fieldId
+    val writer = new GenericFileWriterFactory.Builder(t)
+      .equalityFieldIds(Array(id)).equalityDeleteRowSchema(schema).build()
+      .newEqualityDeleteWriter(
+        OutputFileFactory.builderFor(t, 0, 0).build().newOutputFile(),
+        t.spec,
+        null)
+    try {
+      val row = GenericRecord.create(schema)
+      row.setField(column, value)
+      writer.write(row)
+    } finally writer.close()
+    t.newRowDelta().addDeletes(writer.toDeleteFile).commit()
+  }
+
+  /**
+   * Runs OPTIMIZE of two columns, and `before` just before its commit.
+   *
+   * @param on the table, or one whose commits fail
+   */
+  protected def optimizeWith(name: String, on: BaseTable, options: Map[String, String] = Map.empty)(
+      before: => Unit): OptimizeResult = {
+    val inner = new IcebergFormat(on, s"ice.db.$name", isNamed = true)
+    val clauses = OptimizeClauses(
+      full = true,
+      columns = Seq(Seq("a"), Seq("b")),
+      options = Map("targetFileSize" -> "4k") ++ options)
+    val format = new LatchedFormat(inner, () => before)
+    try new FormatOptimize(SparkLine.session(spark), format, None, clauses, "").run()
+    finally assertNothingStaged(on)
+  }
+
+  /** Iceberg's registries are empty: what is left there stays until the driver ends. */
+  private def assertNothingStaged(on: BaseTable): Unit = {
+    assert(SparkTableCache.get.size === 0)
+    assert(ScanTaskSetManager.get.fetchSetIds(on).isEmpty)
+    assert(FileRewriteCoordinator.get.fetchSetIds(on).isEmpty)
+  }
+
+  /** Runs OPTIMIZE and checks that the table has the same rows as before. */
+  protected def optimized(name: String, clauses: String = "ZORDER BY (a, b)"): Row = {
+    val before = bag(spark.table(s"ice.db.$name"))
+    val row = sql(s"OPTIMIZE TABLE ice.db.$name $clauses").head()
+    assert(bag(spark.table(s"ice.db.$name")) === before)
+    row
+  }
+
+}
+
+/** A table that runs `before` when all files are written and nothing is committed yet. */
+private[iceberg] final class LatchedFormat(inner: TableFormat, before: () => Unit)
+    extends TableFormat {
+  override def name: String = inner.name
+  override def isNamed: Boolean = inner.isNamed
+  override def format: String = inner.format
+  override def location: String = inner.location
+  override def properties: Map[String, String] = inner.properties
+  override def defaults: Map[String, String] = inner.defaults
+  override def schema: StructType = inner.schema
+  override def partitionSchema: StructType = inner.partitionSchema
+  override def lastColumns: Seq[Seq[String]] = inner.lastColumns
+  override def rollback: Option[String] = inner.rollback
+  override def check(): Unit = inner.check()
+  override def snapshot(c: Seq[OrderingColumn], where: Option[Expression]): TableSnapshot =
+    inner.snapshot(c, where)
+  override def frame(s: TableSnapshot, session: Session, files: Seq[FormatFile]): FormatRows =
+    inner.frame(s, session, files)
+  override def write(rows: FormatRows, frame: Frame): StagedFiles = inner.write(rows, frame)
+  override def commit(rows: FormatRows, staged: StagedFiles, layout: LayoutTag): Unit = {
+    before()
+    inner.commit(rows, staged, layout)
+  }
+  override def abort(staged: StagedFiles): Unit = inner.abort(staged)
+}
