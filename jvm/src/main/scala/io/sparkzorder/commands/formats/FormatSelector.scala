@@ -1,5 +1,7 @@
 package io.sparkzorder.commands.formats
 
+import scala.collection.mutable.ArrayBuffer
+
 import io.sparkzorder.cluster.{MergeRule, RuledFiles}
 import io.sparkzorder.formats.{FormatFile, FormatFolder, LayoutTag}
 import io.sparkzorder.table.OrderingColumn
@@ -101,20 +103,20 @@ private[formats] object FormatBatches {
       tooLarge: (FormatFolder, Long) => Unit): Seq[IndexedSeq[FormatFile]] = {
     val byFolder = files.groupBy(_.folder)
     files.map(_.folder).distinct.groupBy(_.group).toSeq.sortBy(_._1).flatMap { case (_, folders) =>
-      val batches = Seq.newBuilder[IndexedSeq[FormatFile]]
-      var open = IndexedSeq.empty[FormatFile]
+      val batches = ArrayBuffer(ArrayBuffer.empty[FormatFile])
+      var sum = 0L
       folders.foreach { folder =>
         val own = byFolder(folder)
         val bytes = own.map(_.bytes).sum
         if (bytes > limit) tooLarge(folder, bytes)
-        if (open.nonEmpty && open.map(_.bytes).sum + bytes > limit) {
-          batches += open
-          open = IndexedSeq.empty
+        if (batches.last.nonEmpty && sum + bytes > limit) {
+          batches += ArrayBuffer.empty
+          sum = 0L
         }
-        open ++= own
+        batches.last ++= own
+        sum += bytes
       }
-      if (open.nonEmpty) batches += open
-      batches.result()
+      batches.filter(_.nonEmpty).map(_.toIndexedSeq).toSeq
     }
   }
 }
