@@ -18,9 +18,10 @@ private[iceberg] final class IcebergCommit(table: BaseTable, name: String) {
   def commit(rows: IcebergRows, staged: IcebergStaged, layout: LayoutTag): Unit = {
     val start = rows.snapshot.current.get
     try {
+      // The new files do not get the sequence number of the start. Equality deletes that came since then
+      // would apply to them, but Iceberg may drop such deletes in the same commit: it looks for the least
+      // number among the files that stay. Without a number they are a conflict.
       val rewrite = table.newRewrite().validateFromSnapshot(start.snapshotId)
-        // equality deletes that came since the start apply to the new files, too
-        .dataSequenceNumber(start.sequenceNumber)
       rows.files.foreach { f =>
         rewrite.deleteFile(f.file)
         // a deletion vector is of one file; other files of deletes may be of more

@@ -1,5 +1,6 @@
 package io.sparkzorder.formats.iceberg
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.BaseTable
@@ -7,7 +8,7 @@ import org.apache.iceberg.expressions.{Expression => IcebergExpression, Expressi
 import org.apache.iceberg.spark.SparkSchemaUtil
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, SubqueryAlias}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.datasources.SparkExpressionConverter
@@ -21,6 +22,10 @@ private[iceberg] final class IcebergFilter(table: BaseTable, name: String) {
 
   /** @param where with unresolved columns */
   def of(where: Expression): IcebergExpression = {
+    // the optimizer makes a join of it, whose filters are of two tables
+    if (where.exists(_.isInstanceOf[SubqueryExpression])) {
+      throw untranslatable(where, new UnsupportedOperationException("it has a subquery"))
+    }
     val session = SparkLine.session(SparkSession.active)
     val columns = DataTypeUtils.toAttributes(SparkSchemaUtil.convert(table.schema))
     val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name)
@@ -37,9 +42,15 @@ private[iceberg] final class IcebergFilter(table: BaseTable, name: String) {
       case Some(c) =>
         try SparkExpressionConverter.convertToIcebergExpression(c)
         catch {
-          case NonFatal(e) => throw ZOrderErrors.predicateNotTranslatable(where.sql, name, e)
+          case NonFatal(e) => throw untranslatable(where, e)
         }
       case None => throw new IllegalStateException(s"no filter in $optimized")
     }
   }
+
+  private def untranslatable(where: Expression, cause: Throwable): Throwable =
+    ZOrderErrors.predicateNotTranslatable(
+      Try(where.sql).getOrElse(where.toString),
+      name,
+      cause)
 }

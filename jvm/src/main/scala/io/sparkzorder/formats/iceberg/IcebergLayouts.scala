@@ -4,7 +4,7 @@ import scala.annotation.nowarn
 import scala.collection.JavaConverters._
 import scala.util.Try
 
-import org.apache.iceberg.{BaseTable, DataFile, Snapshot, TableUtil}
+import org.apache.iceberg.{BaseTable, DataFile, Snapshot}
 import org.apache.iceberg.types.Types.StructType
 import org.apache.iceberg.util.SnapshotUtil
 
@@ -21,11 +21,13 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
   private lazy val tagged: Seq[(Snapshot, LayoutTag)] =
     table.snapshots.asScala.toSeq.flatMap(s => read(s).map(s -> _))
 
-  // files of format version 1 have no sequence numbers
-  private lazy val isNumbered = TableUtil.formatVersion(table) > 1
+  // files of format version 1 have the number 0 or none, also after an upgrade of the table
+  private def number(file: DataFile): Option[Long] =
+    Option(file.fileSequenceNumber).map(_.longValue).filter(_ > 0)
 
   private lazy val bySequence: Map[Long, LayoutTag] =
-    tagged.flatMap { case (s, tag) => earlier(s).map(_ -> tag) :+ (s.sequenceNumber -> tag) }.toMap
+    tagged.flatMap { case (s, tag) => earlier(s).map(_ -> tag) :+ (s.sequenceNumber -> tag) }
+      .filter(_._1 > 0).toMap
 
   // what takes the place of `addedDataFiles` is not in Iceberg 1.10
   @nowarn("cat=deprecation")
@@ -36,11 +38,9 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
   private lazy val sequences: Set[Long] = table.snapshots.asScala.map(_.sequenceNumber).toSet
 
   def of(file: DataFile): Option[LayoutTag] =
-    if (isNumbered) Option(file.fileSequenceNumber).flatMap(n => bySequence.get(n))
-    else byPath.get(file.location)
+    number(file).fold(byPath.get(file.location))(bySequence.get(_))
 
-  def isForgotten(file: DataFile): Boolean =
-    isNumbered && Option(file.fileSequenceNumber).exists(n => !sequences(n.longValue))
+  def isForgotten(file: DataFile): Boolean = number(file).exists(!sequences(_))
 
   /**
    * Name parts of the columns of the last run whose snapshot is in the history of the current one,
@@ -70,7 +70,7 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
 
   /** The summary of a commit. */
   def summary(tag: LayoutTag): Map[String, String] = {
-    val runs = if (isNumbered) bySequence.collect { case (n, t) if t.isSame(tag) => n } else Nil
+    val runs = bySequence.collect { case (n, t) if t.isSame(tag) => n }
     Map(
       Columns -> tag.columns,
       Fields -> tag.key,

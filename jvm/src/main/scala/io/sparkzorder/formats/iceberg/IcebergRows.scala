@@ -3,6 +3,7 @@ package io.sparkzorder.formats.iceberg
 import java.util.UUID
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
 import org.apache.iceberg.{BaseTable, DataFile, TableProperties}
 import org.apache.iceberg.spark.{
@@ -117,15 +118,15 @@ private[iceberg] final class IcebergRows(
     // Spark does not mix options of the relation with those of the write
     val target = relation.copy(options = CaseInsensitiveStringMap.empty)
     val plan = AppendData.byName(target, laidOut.queryExecution.analyzed, options)
-    // a command runs as soon as its frame is made
-    val done = SparkLine.frame(session, plan).queryExecution.commandExecuted
-    val shuffled = done.collect { case c: CommandResult => c.commandPhysicalPlan }.flatMap(
-      _.collect { case s: ShuffleExchangeExec => s.metrics("shuffleBytesWritten").value }).sum
-    val written = staging.newFiles
-    try new IcebergStaged(written.map(fileOf), shuffled)
-    catch {
+    try {
+      // a command runs as soon as its frame is made
+      val done = SparkLine.frame(session, plan).queryExecution.commandExecuted
+      val shuffled = done.collect { case c: CommandResult => c.commandPhysicalPlan }.flatMap(
+        _.collect { case s: ShuffleExchangeExec => s.metrics("shuffleBytesWritten").value }).sum
+      new IcebergStaged(staging.newFiles.map(fileOf), shuffled)
+    } catch {
       case e: Throwable =>
-        IcebergCommit.delete(table.io, written.map(_.location))
+        IcebergCommit.delete(table.io, Try(staging.newFiles).getOrElse(Nil).map(_.location))
         throw e
     }
   }

@@ -3,6 +3,7 @@ package io.sparkzorder.formats.iceberg
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.apache.iceberg.{BaseTable, IcebergBuild, SnapshotRef}
 import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.spark.source.SparkTable
@@ -22,7 +23,7 @@ final class IcebergTables extends FormatOpener with Logging {
 
   // only tables that no catalog manages have the names of files by which this finds them
   override def openPath(path: String, name: String, conf: Configuration): Option[TableFormat] =
-    if (!isFit(name)) None
+    if (!isFit(name) || !hasAtomicRename(path, conf)) None
     else {
       try new HadoopTables(conf).load(path) match {
           case t: BaseTable => Some(new IcebergFormat(t, name, isNamed = false))
@@ -31,6 +32,10 @@ final class IcebergTables extends FormatOpener with Logging {
       // whatever is there is refused like any directory with a table's metadata in it
       catch { case NonFatal(_) => None }
     }
+
+  // elsewhere a commit needs the lock that the table's catalog is set up with
+  private def hasAtomicRename(path: String, conf: Configuration): Boolean =
+    Set("file", "hdfs")(new Path(path).getFileSystem(conf).getUri.getScheme)
 
   private def isFit(name: String): Boolean = {
     val version = IcebergBuild.version()
