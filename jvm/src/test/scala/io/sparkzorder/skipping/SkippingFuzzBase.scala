@@ -79,14 +79,22 @@ abstract class SkippingFuzzBase extends SkippingTestBase with RandomInputs {
     assert(IndexPruning.failureCount === errors)
   }
 
-  /** None where the optimizer knows that no row can match. */
-  private def keptByFilter(df: DataFrame, predicate: Column): Option[Set[String]] = {
-    val plan = df.where(predicate).queryExecution.optimizedPlan
-    if (plan.exists(_.isInstanceOf[LogicalRelation])) Some(scanOf(plan).kept()) else None
-  }
+  /** None where the optimizer knows that no row can match, or computes what ANSI does not allow. */
+  private def keptByFilter(df: DataFrame, predicate: Column): Option[Set[String]] =
+    Try(df.where(predicate).queryExecution.optimizedPlan) match {
+      case Failure(e) if isAnsi && isDataError(e) => None
+      case planned =>
+        Some(planned.get).filter(_.exists(_.isInstanceOf[LogicalRelation])).map(scanOf(_).kept())
+    }
 
-  /** Does rounds until so many pairs were judged; each gets random values of its own. */
-  protected def judgeUntil(pairs: Int)(round: (Int, Random) => Unit): Unit = withRandom { random =>
+  /**
+   * Does rounds until so many pairs were judged; each gets random values of its own.
+   *
+   * @param part each part of a suite has other rounds
+   */
+  protected def judgeUntil(pairs: Int, part: Int = 1)(
+      round: (Int, Random) => Unit): Unit = withRandom { first =>
+    val random = if (part == 1) first else new Random(first.nextLong() + part)
     var r = 0
     while (judged < pairs) {
       r += 1

@@ -40,6 +40,9 @@ private[iceberg] final class IcebergCommit(table: BaseTable, name: String) {
             throw ZOrderErrors.conflict(name, e.getMessage.stripSuffix("."), Some(e))
           case _ => throw e
         }
+      case e: Exception =>
+        IcebergCommit.unknown(name, layout)
+        throw e
     }
   }
 
@@ -48,6 +51,11 @@ private[iceberg] final class IcebergCommit(table: BaseTable, name: String) {
 }
 
 private[iceberg] object IcebergCommit extends Logging {
+
+  def unknown(table: String, layout: LayoutTag): Unit =
+    logWarning(
+      s"it is not known whether OPTIMIZE on $table was committed, so its new files stay. It was " +
+        s"if a snapshot has zorder-run=${layout.run} in its summary")
 
   /** Deletes written files. What cannot be deleted is an orphan file of the table. */
   def delete(io: FileIO, files: Seq[String]): Unit = files.foreach { f =>
