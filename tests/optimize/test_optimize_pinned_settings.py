@@ -156,7 +156,7 @@ def test_bad_settings_for_orc(spark: SparkSession, tmp_path: Path) -> None:
 def test_every_pinned_setting_is_in_this_table() -> None:
     """A new pinned setting needs a bad value in this file."""
     sources = ROOT / "jvm/src/main/scala/io/sparkzorder/conf"
-    # tables of other formats have a list of their own, since the format reads and writes their values
+    # table formats have a list of their own, since they read and write the values themselves
     text = (sources / "PinnedSession.scala").read_text().split("val pinsOfFormats")[0]
     pinned = {line.split('"')[1] for line in text.splitlines() if '" -> "' in line}
     # Spark allows these two for VARIANT only, which pyarrow does not write
