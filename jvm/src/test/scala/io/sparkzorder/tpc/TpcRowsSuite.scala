@@ -84,9 +84,8 @@ private final class Compared(without: OpenContender, withIndex: OpenContender) {
   }
 
   /**
-   * Compares the files of a scan on average. What adaptive execution finds when it makes a stage decides
-   * whether a scan takes keys from a broadcast or from a second run of a small side: q95 has 3
-   * scans or, seldom, 5.
+   * Compares the files of a scan on average. A side that gives keys and scans a fact table itself may be
+   * planned apart from its join by adaptive execution, and run twice: q95 has 3 to 5 scans.
    */
   private def moreFiles(expected: PlanCounts, found: PlanCounts): Option[String] = {
     def files(p: PlanCounts) = (p.scans.size, p.scans.map(_.files.toLong).sum)
