@@ -2,13 +2,17 @@ package io.sparkzorder.formats.iceberg
 
 import java.io.File
 import java.nio.file.Files
+import java.util.function.BiFunction
 
 import scala.collection.JavaConverters._
 
-import org.apache.iceberg.{BaseTable, DataFile, Snapshot}
-import org.apache.iceberg.data.{GenericFileWriterFactory, GenericRecord}
+import org.apache.iceberg.{BaseTable, DataFile, Schema, Snapshot}
+import org.apache.iceberg.data.GenericRecord
+import org.apache.iceberg.data.parquet.GenericParquetWriter
 import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.io.OutputFileFactory
+import org.apache.iceberg.parquet.{Parquet, ParquetValueWriter}
+import org.apache.iceberg.shaded.org.apache.parquet.schema.MessageType
 import org.apache.iceberg.spark.{
   FileRewriteCoordinator,
   ScanTaskSetManager,
@@ -107,12 +111,14 @@ abstract class IcebergTestBase extends OptimizeTestBase {
     val t = table(name)
     val schema = t.schema.select(column)
     val id = schema.findField(column).fieldId
-    val writer = new GenericFileWriterFactory.Builder(t)
-      .equalityFieldIds(Array(id)).equalityDeleteRowSchema(schema).build()
-      .newEqualityDeleteWriter(
-        OutputFileFactory.builderFor(t, 0, 0).build().newOutputFile(),
-        t.spec,
-        null)
+    // the factories of such writers have other names in each version
+    val writer = Parquet.writeDeletes(OutputFileFactory.builderFor(t, 0, 0).build().newOutputFile())
+      .forTable(t).rowSchema(schema).withSpec(t.spec).equalityFieldIds(id)
+      .createWriterFunc(new BiFunction[Schema, MessageType, ParquetValueWriter[_]] {
+        override def apply(s: Schema, m: MessageType): ParquetValueWriter[_] =
+          GenericParquetWriter.create(s, m)
+      })
+      .buildEqualityWriter[GenericRecord]()
     try {
       val row = GenericRecord.create(schema)
       row.setField(column, value)
