@@ -30,8 +30,11 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
   def take(folders: Seq[String], isComplete: () => Boolean): Boolean = {
     intents.write(Intent(run, folders, Some(undone)))
     val dead = new DeadRuns(state, user)
+    // An undo that was declared dead may take files later: its note is gone then, its directories are not.
+    var known = Set.empty[String]
     def attempt(): Boolean = {
-      val others = UndoClaim.holders(state, undone).filter(_ != run)
+      known ++= UndoClaim.holders(state, undone).filter(_ != run)
+      val others = known.toSeq
       val taken = others.forall(dead.abort(_, by = Some(run)))
       if (taken) {
         ManyFiles.map(folders) { f =>

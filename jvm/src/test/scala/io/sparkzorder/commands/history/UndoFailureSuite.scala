@@ -2,17 +2,22 @@ package io.sparkzorder.commands.history
 
 import java.io.File
 import java.nio.file.Files
+import java.util.UUID
 import java.util.concurrent.{Callable, Executors}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.{Failure, Success, Try}
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.Row
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log.{StateDirectory, TableLog}
+import io.sparkzorder.log.publish.UndoClaim
+import io.sparkzorder.util.Directories
 
 /** UNDO LAYOUT that is killed, fails, or runs beside other statements. */
 class UndoFailureSuite extends UndoTestBase {
@@ -109,6 +114,29 @@ class UndoFailureSuite extends UndoTestBase {
           }
         }
       finally pool.shutdown()
+    }
+  }
+
+  test("files that an undo takes after it was declared dead are found with it") {
+    withOptimized { (table, _, _) =>
+      val conf = new Configuration()
+      val state = new StateDirectory(new Path(table.toURI), conf)
+      val undone = TableLog.read(state).inForce.head._2
+      val folders = undone.changes.map(_.folder)
+      val Seq(late, run) = Seq.fill(2)(UUID.randomUUID().toString)
+      def kept(of: String) = folders.map(f => state.files(state.own(f, of)).size).sum
+      val all = kept(undone.run)
+      assert(new UndoClaim(state, undone.run, late, "me").take(folders, () => true))
+      assert(kept(late) === all)
+      val asked = new AtomicInteger
+      def isComplete = {
+        if (asked.incrementAndGet() == 1) folders.foreach { f =>
+          Directories.drain(state.fs, state.own(f, run), state.own(f, late), conf)
+        }
+        kept(run) == all
+      }
+      assert(new UndoClaim(state, undone.run, run, "me").take(folders, () => isComplete))
+      assert(asked.get === 2 && kept(run) === all && kept(late) === 0)
     }
   }
 
