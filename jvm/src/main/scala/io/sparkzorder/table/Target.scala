@@ -42,12 +42,8 @@ final case class PathTarget(path: String, format: DataFormat) extends Target {
 
   /** True when the directory may be an Iceberg table. */
   def isIceberg(conf: Configuration): Boolean =
-    try {
-      val metadata = new Path(location, "metadata")
-      val fs = metadata.getFileSystem(conf)
-      fs.exists(metadata) &&
-      fs.listStatus(metadata).exists(_.getPath.getName.endsWith(".metadata.json"))
-    } catch { case NonFatal(_) => false }
+    try TargetChecks.isIcebergRoot(location.getFileSystem(conf), location)
+    catch { case NonFatal(_) => false }
 
   /** True when the directory is a Delta table. */
   def isDelta(conf: Configuration): Boolean = {

@@ -219,7 +219,8 @@ object TargetChecks {
     }
   }
 
-  private def isIcebergRoot(fs: FileSystem, dir: Path): Boolean = {
+  /** True when the directory may be an Iceberg table. */
+  private[table] def isIcebergRoot(fs: FileSystem, dir: Path): Boolean = {
     val metadata = new Path(dir, "metadata")
     exists(fs, metadata) && {
       try fs.listStatus(metadata).exists { s =>

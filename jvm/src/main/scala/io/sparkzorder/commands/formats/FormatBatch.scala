@@ -3,8 +3,8 @@ package io.sparkzorder.commands.formats
 import org.apache.spark.sql.functions.{col, count => rowCount, lit}
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.cluster.{CutGoal, FolderSample, Grid, Layout, RowSizes, Sampler}
-import io.sparkzorder.commands.Phases
+import io.sparkzorder.cluster.{CutGoal, FolderSample, Grid, Layout, RowSizes}
+import io.sparkzorder.commands.{Phases, SampledCuts}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.formats._
@@ -52,20 +52,10 @@ private[formats] final class FormatBatch(
   private def rewrite(input: FormatRows, rows: IndexedSeq[Long]): BatchDone = {
     val byFolder = input.files.groupBy(_.folder)
     val own = input.folders.map(byFolder(_))
-    val targets = own.map { files =>
-      val perRow = files.map(_.bytes).sum.toDouble / math.max(1L, files.map(_.records).sum)
-      math.max(1.0, layout.targetFileSize / math.max(1e-9, perRow))
-    }
-    val expected = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
-    val wanted = settings.get(Settings.SampleRows).getOrElse(Sampler.rowsFor(expected))
-    val samples = phases("sample") {
-      Sampler.sample(input, columns, rows, wanted).zip(own)
-        .map { case (sample, files) => sample.copy(sizes = sizes(files)) }
-    }
-    val grid = phases("cuts") {
-      val goal = CutGoal(layout.weights.toIndexedSeq)
-      Grid.build(columns.map(c => (c.name, c.dataType)), rows, targets, samples, goal)
-    }
+    val targets = own.map(files =>
+      SampledCuts.targetRows(settings, files.map(_.records).sum, files.map(_.bytes).sum))
+    val (samples, grid) = new SampledCuts(columns, settings, phases)
+      .of(input, rows, targets, i => sizes(own(i)))(_ => CutGoal(layout.weights.toIndexedSeq))
     val added =
       if (dryRun) None
       else {

@@ -9,12 +9,12 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.commands.{OrderingColumns, Phases, WhereClause}
+import io.sparkzorder.commands.{FolderBatches, OrderingColumns, Phases, WhereClause}
 import io.sparkzorder.commands.auto.WeightsOption
 import io.sparkzorder.commands.optimize.{OptimizeClauses, OptimizeResult}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.{LayoutTag, TableFormat}
+import io.sparkzorder.formats.{FormatFile, LayoutTag, TableFormat}
 import io.sparkzorder.ordered.DeclaredOrder
 
 /**
@@ -60,7 +60,7 @@ private[sparkzorder] final class FormatOptimize(
     val selection =
       if (clauses.full || snapshot.files.isEmpty) FormatSelection(snapshot.files, None)
       else new FormatSelector(columns, layout).select(snapshot.files)
-    val batches = FormatBatches.of(selection.files, settings(Settings.BatchSize), tooLarge)
+    val batches = inBatches(selection.files)
     val batch = new FormatBatch(
       session,
       format,
@@ -109,14 +109,13 @@ private[sparkzorder] final class FormatOptimize(
       s"Add ZORDER BY, or use the format's own way: $ownStatement"))
   }
 
-  private def tooLarge(folder: Any, bytes: Long): Unit = {
-    val asked = clauses.options.keys.exists(_.equalsIgnoreCase(Settings.BatchSize.key))
-    if (!asked) {
-      throw ZOrderErrors.partitionTooLarge(
-        format.name,
-        folder.toString,
-        bytes,
-        settings(Settings.BatchSize))
+  /** One job writes the files of one group of folders. */
+  private def inBatches(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] = {
+    val byFolder = files.groupBy(_.folder)
+    val batches = new FolderBatches(format.name, settings, clauses.options)
+    files.map(_.folder).distinct.groupBy(_.group).toSeq.sortBy(_._1).flatMap { case (_, folders) =>
+      batches.of(folders)(_.toString, byFolder(_).map(_.bytes).sum)
+        .map(_.flatMap(byFolder).toIndexedSeq)
     }
   }
 

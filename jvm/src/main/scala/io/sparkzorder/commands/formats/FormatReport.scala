@@ -84,11 +84,7 @@ private[formats] final class FormatReport(
     val stays = mean(kept)
     val after =
       if (dryRun) PointQueries.predicted(cells(c), c, values) else mean(added)
-    ColumnGain(
-      columns(c).name,
-      rounded(mean(rewritten) + stays),
-      rounded(after + stays),
-      rounded(ideal(c)))
+    ColumnGain.rounded(columns(c).name, mean(rewritten) + stays, after + stays, ideal(c))
   }
 
   private def cells(c: Int) = for {
@@ -110,7 +106,4 @@ private[formats] final class FormatReport(
     val all = if (weights.isEmpty) columns.map(_ => 1.0) else weights
     PointQueries.ideal(perFolder, all.toIndexedSeq, c)
   }
-
-  // the numbers are sums of many fractions: users should not see the digits of rounding errors
-  private def rounded(files: Double): Double = math.rint(files * 1e6) / 1e6
 }

@@ -1,9 +1,7 @@
 package io.sparkzorder.commands.formats
 
-import scala.collection.mutable.ArrayBuffer
-
 import io.sparkzorder.cluster.{MergeRule, RuledFiles}
-import io.sparkzorder.formats.{FormatFile, FormatFolder, LayoutTag}
+import io.sparkzorder.formats.{FormatFile, LayoutTag}
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.FileSpan
 
@@ -87,36 +85,4 @@ private[formats] final class FormatSelector(columns: Seq[OrderingColumn], wanted
       files.map(_.records),
       columns.indices.map(c =>
         FileSpan.ofRanges(columns(c).dataType, files.map(_.columns(c).range))))
-}
-
-/** Divides the chosen files into batches, each of which is rewritten by one commit. */
-private[formats] object FormatBatches {
-
-  /**
-   * Whole folders of one group, in the order of their files, up to `limit` bytes.
-   *
-   * @param tooLarge what happens for a folder above the limit
-   */
-  def of(
-      files: IndexedSeq[FormatFile],
-      limit: Long,
-      tooLarge: (FormatFolder, Long) => Unit): Seq[IndexedSeq[FormatFile]] = {
-    val byFolder = files.groupBy(_.folder)
-    files.map(_.folder).distinct.groupBy(_.group).toSeq.sortBy(_._1).flatMap { case (_, folders) =>
-      val batches = ArrayBuffer(ArrayBuffer.empty[FormatFile])
-      var sum = 0L
-      folders.foreach { folder =>
-        val own = byFolder(folder)
-        val bytes = own.map(_.bytes).sum
-        if (bytes > limit) tooLarge(folder, bytes)
-        if (batches.last.nonEmpty && sum + bytes > limit) {
-          batches += ArrayBuffer.empty
-          sum = 0L
-        }
-        batches.last ++= own
-        sum += bytes
-      }
-      batches.filter(_.nonEmpty).map(_.toIndexedSeq).toSeq
-    }
-  }
 }

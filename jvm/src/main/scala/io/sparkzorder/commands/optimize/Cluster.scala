@@ -7,9 +7,8 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
 
 import org.apache.spark.sql.types.BinaryType
 
-import io.sparkzorder.cluster.{CutGoal, Grid, InputFrame, Layout, RowSizes, Sampler}
-import io.sparkzorder.commands.Phases
-import io.sparkzorder.conf.Settings
+import io.sparkzorder.cluster.{CutGoal, InputFrame, Layout, RowSizes}
+import io.sparkzorder.commands.{Phases, SampledCuts}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.Record
 import io.sparkzorder.table.{Folder, OrcFiles, OrderingColumn}
@@ -66,21 +65,15 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
     val targets = batch.folders.zip(rows).map { case (f, r) =>
       inputs.targetRows(r, batch.in(f).map(_.file.length).sum)
     }
-    val expected = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
-    val wanted = inputs.settings.get(Settings.SampleRows).getOrElse(Sampler.rowsFor(expected))
     val input = new InputFrame(inputs.session, batch.listed, inputs.schema, inputs.target.format)
-    val samples = phases("sample") {
-      Sampler.sample(input, columns, rows, wanted).zip(batch.folders)
-        .map { case (sample, folder) => sample.copy(sizes = sizes(batch, folder)) }
-    }
-    val grid = phases("cuts") {
-      // a recorded query is a box of the whole table, so that it suits a single folder only
-      val isSmall = samples.map(_.rows.toLong).sum <= Cluster.MaxRowsForQueries
-      val queries =
-        if (batch.folders.size == 1 && isSmall) inputs.queries else IndexedSeq.empty
-      val goal = CutGoal(inputs.weights.toIndexedSeq, queries)
-      Grid.build(columns.map(c => (c.name, c.dataType)), rows, targets, samples, goal)
-    }
+    val (samples, grid) = new SampledCuts(columns, inputs.settings, phases)
+      .of(input, rows, targets, i => sizes(batch, batch.folders(i))) { samples =>
+        // a recorded query is a box of the whole table, so that it suits a single folder only
+        val isSmall = samples.map(_.rows.toLong).sum <= Cluster.MaxRowsForQueries
+        val queries =
+          if (batch.folders.size == 1 && isSmall) inputs.queries else IndexedSeq.empty
+        CutGoal(inputs.weights.toIndexedSeq, queries)
+      }
     BatchPlan(
       batch,
       grid.folderOfFile.map(batch.folders(_)),

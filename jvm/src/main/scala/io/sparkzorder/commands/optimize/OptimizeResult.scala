@@ -27,6 +27,15 @@ final case class FileSizes(lengths: Seq[Long]) {
  */
 final case class ColumnGain(name: String, before: Double, after: Double, ideal: Double)
 
+object ColumnGain {
+
+  /** The numbers are sums of many fractions. Users should not see the digits of rounding errors. */
+  def rounded(name: String, before: Double, after: Double, ideal: Double): ColumnGain = {
+    def short(files: Double): Double = math.rint(files * 1e6) / 1e6
+    ColumnGain(name, short(before), short(after), short(ideal))
+  }
+}
+
 /** The one row that OPTIMIZE returns. */
 final case class OptimizeResult(
     path: String,
@@ -174,7 +183,7 @@ private[optimize] final class ResultRow(
         else mean(outcomes.flatMap(_.added))
       val stays = mean(kept)
       val before = mean(plans.flatMap(_.inputs.files)) + stays
-      ColumnGain(c.name, rounded(before), rounded(rewritten + stays), rounded(ideal(i)))
+      ColumnGain.rounded(c.name, before, rewritten + stays, ideal(i))
     }
 
   /**
@@ -186,9 +195,6 @@ private[optimize] final class ResultRow(
     val (paths, folders) = (rewritten.map(_.path).toSet, rewritten.map(_.folder).toSet)
     inputs.files.filter(f => folders(f.file.folder) && !paths(f.file.path))
   }
-
-  // the numbers are sums of many fractions: users should not see the digits of rounding errors
-  private def rounded(files: Double): Double = math.rint(files * 1e6) / 1e6
 
   private def ideal(column: Int): Double = {
     val stay = kept.groupBy(_.file.folder).map { case (f, files) => f -> files.size }

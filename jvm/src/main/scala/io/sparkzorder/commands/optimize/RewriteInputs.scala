@@ -4,7 +4,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.cluster.QueryBox
-import io.sparkzorder.commands.{OrderingColumns, Phases, TableState, WhereClause}
+import io.sparkzorder.commands.{OrderingColumns, Phases, SampledCuts, TableState, WhereClause}
 import io.sparkzorder.commands.auto.{WantedOrder, WeightsOption}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
@@ -51,7 +51,7 @@ private[sparkzorder] final case class RewriteInputs(
 
   /** The number of rows in a file of the target size, if `rows` rows take `bytes` bytes. */
   def targetRows(rows: Long, bytes: Long): Double =
-    math.max(1.0, settings(Settings.TargetFileSize).toDouble * rows / math.max(1L, bytes))
+    SampledCuts.targetRows(settings, rows, bytes)
 }
 
 private[optimize] object RewriteInputs {
@@ -78,6 +78,8 @@ private[optimize] object RewriteInputs {
     val wanted = if (schema.isEmpty && footers.isEmpty) Nil else named
     val columns = new OrderingColumns(table.target.name, conf.resolver)
       .resolve(wanted, schema, listed.partitionSchema)
+    val weights = new WeightsOption(table.user, table.settings).of(columns)
+      .getOrElse(if (columns.isEmpty) Nil else order.weights)
     val scanned = new ScannedFiles(listed, footers)
     RewriteInputs(
       session,
@@ -87,8 +89,7 @@ private[optimize] object RewriteInputs {
       schema,
       columns,
       kept,
-      new WeightsOption(table.user, table.settings).of(columns).getOrElse(if (columns.isEmpty) Nil
-      else order.weights),
+      weights,
       order.queries)
   }
 }

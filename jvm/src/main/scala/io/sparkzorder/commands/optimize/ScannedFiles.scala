@@ -1,9 +1,6 @@
 package io.sparkzorder.commands.optimize
 
-import scala.collection.mutable.ArrayBuffer
-
-import io.sparkzorder.conf.Settings
-import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.commands.FolderBatches
 import io.sparkzorder.table.{Folder, TableFiles}
 import io.sparkzorder.table.stats.ScannedFile
 
@@ -64,22 +61,10 @@ private[optimize] object Batches {
       limited: Boolean,
       options: Map[String, String]): Seq[ScannedFiles] = {
     val chosen = inputs.scanned.onlyFiles(f => selection.files(f.file.path))
-    val limit = inputs.settings(Settings.BatchSize)
-    val asked = options.keys.exists(_.equalsIgnoreCase(Settings.BatchSize.key))
-    val groups = ArrayBuffer(ArrayBuffer.empty[Folder])
-    var sum = 0L
-    chosen.folders.filter(chosen.in(_).nonEmpty).foreach { folder =>
-      val size = chosen.in(folder).map(_.file.length).sum
-      if (size > limit && limited && !asked) {
-        throw ZOrderErrors.partitionTooLarge(inputs.target.name, folder.path.toString, size, limit)
-      }
-      if (groups.last.nonEmpty && sum + size > limit) {
-        groups += ArrayBuffer.empty
-        sum = 0L
-      }
-      groups.last += folder
-      sum += size
-    }
-    chosen.divided(groups.toSeq.filter(_.nonEmpty).map(_.toSeq))
+    val groups = new FolderBatches(inputs.target.name, inputs.settings, options)
+      .of(chosen.folders.filter(chosen.in(_).nonEmpty), limited)(
+        _.path.toString,
+        chosen.in(_).map(_.file.length).sum)
+    chosen.divided(groups)
   }
 }

@@ -149,10 +149,12 @@ private[iceberg] final class IcebergRows(
       file,
       null,
       folder,
-      new IcebergFiles(table, snapshot.columns).infos(file),
+      described.infos(file),
       None,
       isForgotten = false)
   }
+
+  private lazy val described = new IcebergFiles(table, snapshot.columns)
 
   private lazy val byPartition: PartitionMap[FormatFolder] = {
     val map = PartitionMap.create[FormatFolder](table.specs)

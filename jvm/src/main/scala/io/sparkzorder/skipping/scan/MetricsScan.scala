@@ -128,10 +128,10 @@ trait MetricsScan extends FileSourceScanExec {
     resolved.fold(super.doExecuteColumnar())(_.batches)
 
   /**
-   * Adaptive execution makes of a join's filter what it can when it makes a stage: the filter gets the
-   * keys of a broadcast, or is dropped. Two equal parts of a query may differ in that. Their scans are
-   * equal all the same, by the keys that the index of files names, because each part may read
-   * the rows that the other one reads.
+   * When adaptive execution makes a stage, a filter of a join gets the keys of a broadcast. Spark drops
+   * the filter if there is no broadcast at that moment. So two equal parts of a query may have different
+   * filters. Their scans are equal here if their listings name the same keys: each part may
+   * read the rows that the other part reads.
    */
   override def doCanonicalize(): FileSourceScanExec = {
     val planned = dataFilters.filterNot(RuntimeFilters.isOfJoin)

@@ -28,11 +28,10 @@ final class ZOrderFileIndex private[sparkzorder] (
     private[sparkzorder] val roots: TableRoots,
     settings: RelationConf,
     pruning: Seq[Expression] => Option[FilePruner] = _ => None,
-    keys: Seq[KeysOfJoin] = Nil)
+    private val keys: Seq[KeysOfJoin] = Nil)
     extends DelegatingFileIndex {
 
   private lazy val session = settings.session
-  private def keysOfJoins: Seq[KeysOfJoin] = keys
 
   private[scan] def indexPruning: Option[IndexPruning] = pruning match {
     case p: IndexPruning => Some(p)
@@ -127,7 +126,7 @@ final class ZOrderFileIndex private[sparkzorder] (
 
   // equal for two scans of one relation by the same keys, so that Spark reuses the exchange
   override def equals(other: Any): Boolean = other match {
-    case that: ZOrderFileIndex => delegate == that.delegate && keys == that.keysOfJoins
+    case that: ZOrderFileIndex => delegate == that.delegate && keys == that.keys
     case _ => false
   }
   override def hashCode(): Int = delegate.hashCode()

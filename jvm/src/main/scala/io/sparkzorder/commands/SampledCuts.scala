@@ -1,0 +1,43 @@
+package io.sparkzorder.commands
+
+import io.sparkzorder.cluster.{CutGoal, FolderSample, Grid, InputRows, RowSizes, Sampler}
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.table.OrderingColumn
+
+/** Samples the ordering columns of some folders, and cuts each folder into files by its sample. */
+private[commands] final class SampledCuts(
+    columns: Seq[OrderingColumn],
+    settings: Settings,
+    phases: Phases) {
+
+  /**
+   * @param rows of each folder
+   * @param targets rows of a new file of each folder
+   * @param sizes of the rows of a folder, by its position
+   * @param goal what the cuts of these samples are to be good for
+   */
+  def of(
+      input: InputRows,
+      rows: IndexedSeq[Long],
+      targets: IndexedSeq[Double],
+      sizes: Int => RowSizes)(
+      goal: IndexedSeq[FolderSample] => CutGoal): (IndexedSeq[FolderSample], Grid) = {
+    val expected = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
+    val wanted = settings.get(Settings.SampleRows).getOrElse(Sampler.rowsFor(expected))
+    val samples = phases("sample") {
+      Sampler.sample(input, columns, rows, wanted).zipWithIndex
+        .map { case (sample, i) => sample.copy(sizes = sizes(i)) }
+    }
+    val grid = phases("cuts") {
+      Grid.build(columns.map(c => (c.name, c.dataType)), rows, targets, samples, goal(samples))
+    }
+    (samples, grid)
+  }
+}
+
+private[commands] object SampledCuts {
+
+  /** The number of rows in a file of the target size, if `rows` rows take `bytes` bytes. */
+  def targetRows(settings: Settings, rows: Long, bytes: Long): Double =
+    math.max(1.0, settings(Settings.TargetFileSize).toDouble * rows / math.max(1L, bytes))
+}
