@@ -1,8 +1,8 @@
 package io.sparkzorder
 
-import java.io.{FileNotFoundException, FileOutputStream}
+import java.io.{File, FileNotFoundException, FileOutputStream}
 import java.net.URI
-import java.nio.file.{Files, NoSuchFileException}
+import java.nio.file.{FileAlreadyExistsException => NioFileExists, Files, NoSuchFileException}
 import java.nio.file.attribute.{PosixFileAttributes, PosixFilePermissions}
 import java.nio.file.attribute.PosixFilePermission.OWNER_WRITE
 import java.util.concurrent.atomic.AtomicInteger
@@ -10,6 +10,7 @@ import java.util.concurrent.atomic.AtomicInteger
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{
   DelegateToFileSystem,
+  FileAlreadyExistsException,
   FileStatus,
   FSDataInputStream,
   FSDataOutputStream,
@@ -139,7 +140,21 @@ class FaultyFileSystem extends RawLocalFileSystem {
  * The same for `AbstractFileSystem`, Hadoop's interface with the rename that does not overwrite.
  */
 class FaultyAbstractFileSystem(uri: URI, conf: Configuration)
-    extends DelegateToFileSystem(uri, new FaultyFileSystem, conf, "faulty", false)
+    extends DelegateToFileSystem(uri, new FaultyFileSystem, conf, "faulty", false) {
+
+  /** Exclusive like HDFS: Hadoop looks whether the name is free before this call only. */
+  override def renameInternal(from: Path, to: Path): Unit = {
+    FaultyFileSystem.before("rename", to)
+    def nio(path: Path) = new File(path.toUri.getPath).toPath
+    try {
+      val _ = Files.createLink(nio(to), nio(from))
+      Files.delete(nio(from))
+    } catch {
+      case _: NioFileExists => throw new FileAlreadyExistsException(to.toString)
+      case _: NoSuchFileException => throw new FileNotFoundException(s"$from or the directory of $to")
+    }
+  }
+}
 
 object FaultyFileSystem {
   val uri: URI = URI.create("faulty:///")
