@@ -10,6 +10,7 @@ import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions.col
 
 /** What tests of dealt writes share: a table of small files, rows for it, and how its files overlap. */
 abstract class DealtTables extends DeclaredTables {
@@ -38,17 +39,29 @@ abstract class DealtTables extends DeclaredTables {
     filesBelow(directory("t")).toSet -- before
   }
 
-  /** Mean share of the files that a point query on `column` reads, over the files' rows. */
-  protected def share(files: Set[File], column: String): Double = {
-    val ranges = files.toSeq.map(range(_, column))
-    val values = spark.read.parquet(files.toSeq.map(_.toString): _*).select(column)
-      .sample(0.05, 7L).collect().map(_.getAs[Number](0).longValue)
-    values.map(v => ranges.count { case (low, high) => low <= v && v <= high }).sum.toDouble /
-      values.length / files.size
+  /** Fails unless the table has these rows, each as often: by their number and a sum of hashes. */
+  protected def assertRows(table: String, expected: DataFrame): Unit = {
+    def digest(df: DataFrame) =
+      df.selectExpr("count(*)", "sum(cast(xxhash64(a, b, v, p) AS DECIMAL(38)))").head()
+    assert(digest(spark.table(table)) === digest(expected))
   }
 
+  /** Mean share of the files that a point query on `column` reads, over the files' rows. */
+  protected def share(files: Set[File], column: String): Double = shares(files, column).head
+
   protected def excess(files: Set[File]): Double =
-    Seq("a", "b").map(share(files, _)).sum / 2 * math.sqrt(files.size.toDouble)
+    shares(files, "a", "b").sum / 2 * math.sqrt(files.size.toDouble)
+
+  private def shares(files: Set[File], columns: String*): Seq[Double] = {
+    val some = spark.read.schema("a INT, b BIGINT").parquet(files.toSeq.map(_.toString): _*)
+      .select(columns.map(col): _*).sample(0.05, 7L).collect().toSeq
+    columns.indices.map { c =>
+      val ranges = files.toSeq.map(range(_, columns(c)))
+      val values = some.map(_.getAs[Number](c).longValue)
+      values.map(v => ranges.count { case (low, high) => low <= v && v <= high }).sum.toDouble /
+        values.length / files.size
+    }
+  }
 
   /** Least and greatest value of a column of whole numbers, by the footer of the file. */
   private def range(file: File, column: String): (Long, Long) = {

@@ -18,7 +18,7 @@ class HostileWritesSuite extends DealtTables {
       sql("REFRESH TABLE t")
       insert(60000, 3)
       sql("OPTIMIZE t")
-      assert(bag(spark.table("t")) === bag(Seq(1, 2, 3).map(points(60000, _)).reduce(_ union _)))
+      assertRows("t", Seq(1, 2, 3).map(points(60000, _)).reduce(_ union _))
     }
   }
 
@@ -113,8 +113,7 @@ class HostileWritesSuite extends DealtTables {
       inConf("spark.sql.sources.partitionOverwriteMode" -> "dynamic") {
         sql("INSERT OVERWRITE t SELECT a, b, v + 1, p FROM t WHERE p = '1'")
       }
-      assert(bag(spark.table("t")) ===
-        bag(points(60000, 1).selectExpr("a", "b", "v + int(p = '1') AS v", "p")))
+      assertRows("t", points(60000, 1).selectExpr("a", "b", "v + int(p = '1') AS v", "p"))
     }
   }
 }

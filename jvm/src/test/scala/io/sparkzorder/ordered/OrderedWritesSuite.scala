@@ -2,11 +2,16 @@ package io.sparkzorder.ordered
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.{DataFrame, SaveMode}
 
 /**
  * Each way to write into a table with a declared order, for each kind of table and with each
  * planner: every file is in the order of the key, and the rows are those of the query.
+ *
+ * The quick tests have each way into each kind of table, each way with each planner and each kind with
+ * each planner. The slow tests have the rest of the combinations.
  */
 class OrderedWritesSuite extends DeclaredTables {
 
@@ -53,119 +58,125 @@ class OrderedWritesSuite extends DeclaredTables {
     "spark.sql.optimizer.plannedWrite.enabled" -> planned,
     "spark.sql.adaptive.enabled" -> adaptive)
 
-  for ((kind, clause) <- kinds; way <- ways) {
-    test(s"${way.name} into a $kind table") {
-      // what a dynamic overwrite does without partitions is an overwrite
-      for (planner <- planners) withTable("t") {
-        sql("CREATE TABLE t (a INT, b INT, v BIGINT, s STRING) USING parquet " +
-          s"SORT BY ZORDER (a, b) $clause")
-        inConf(planner: _*) {
-          way.write(rows)
-          if (way.twice) way.write(rows.where("v < 250"))
+  for (((kind, clause), k) <- kinds.zipWithIndex; (way, w) <- ways.zipWithIndex) {
+    val planner = planners((k + w) % planners.size)
+    test(s"${way.name} into a $kind table")(check(way, clause, planner))
+    test(s"${way.name} into a $kind table, other planners", Slow) {
+      planners.filterNot(_ == planner).foreach(check(way, clause, _))
+    }
+  }
+
+  private def check(way: Way, clause: String, planner: Seq[(String, String)]): Unit =
+    withTable("t") {
+      sql("CREATE TABLE t (a INT, b INT, v BIGINT, s STRING) USING parquet " +
+        s"SORT BY ZORDER (a, b) $clause")
+      inConf(planner: _*) {
+        way.write(rows)
+        // what a dynamic overwrite does without partitions is an overwrite
+        if (way.twice) way.write(rows.where("v < 250"))
+      }
+      val once = if (clause.startsWith("PARTITIONED")) inPartitions else unpartitioned
+      val expected =
+        if (way.twice) once.map { case (row, n) => row -> n * (if (number(row) < 250) 2 else 1) }
+        else once
+      assert(bag(spark.table("t")) === expected, planner)
+      if (clause.contains("SORTED BY")) assertOrdered(directory("t"))(_.getAs[Long]("v"))
+      else assertZOrdered(directory("t"))
+    }
+
+  private lazy val unpartitioned = bag(rows)
+  // a partition column cannot tell '' from NULL
+  private lazy val inPartitions = bag(rows.selectExpr("a", "b", "v", "nullif(s, '') AS s"))
+
+  private def number(row: Any): Long = row.asInstanceOf[Seq[Any]](2).asInstanceOf[Long]
+
+  /** A test with both values of both settings, and a slow test with their other combinations. */
+  private def testPlanners(name: String)(body: => Unit): Unit = {
+    val some = Seq(planners.head, planners.last)
+    test(name)(some.foreach(inConf(_: _*)(body)))
+    test(s"$name, other planners", Slow)(planners.diff(some).foreach(inConf(_: _*)(body)))
+  }
+
+  testPlanners("a static partition") {
+    withTable("t") {
+      sql("CREATE TABLE t (a INT, b INT, v BIGINT, s STRING, p INT) USING parquet " +
+        "PARTITIONED BY (p, s) SORT BY ZORDER (a, b)")
+      rows.createOrReplaceTempView("src")
+      sql("INSERT INTO t PARTITION (p = 1, s = 'q') SELECT a, b, v FROM src")
+      sql("INSERT INTO t PARTITION (p = 2, s) SELECT a, b, v, s FROM src")
+      sql("INSERT OVERWRITE t PARTITION (p = 3, s) SELECT a, b, v, 'c' AS s FROM src")
+      assert(spark.table("t").count() === 1500)
+      assertZOrdered(directory("t"))
+    }
+  }
+
+  testPlanners("CREATE TABLE AS SELECT, and saveAsTable that creates, appends and overwrites") {
+    for (clause <- Seq("", "PARTITIONED BY (s)")) withTable("t") {
+      rows.createOrReplaceTempView("src")
+      sql(s"CREATE TABLE t USING parquet SORT BY ZORDER (a, b) $clause AS SELECT * FROM src")
+      assertZOrdered(directory("t"))
+      assert(metadata("t").storage.properties.keys.forall(!_.startsWith("zorder")))
+      val append = rows.write.mode(SaveMode.Append).format("parquet")
+      (if (clause.isEmpty) append else append.partitionBy("s")).saveAsTable("t")
+      assertZOrdered(directory("t"))
+      assert(spark.table("t").count() === 1000)
+    }
+    withTable("t") {
+      def writer = rows.write.option("zorder.columns", "a,b").format("parquet")
+      writer.saveAsTable("t")
+      assertZOrdered(directory("t"))
+      writer.mode("overwrite").partitionBy("s").saveAsTable("t")
+      assertZOrdered(directory("t"))
+      rows.write.insertInto("t")
+      assertZOrdered(directory("t"))
+      assert(spark.table("t").count() === 1000)
+    }
+    withTable("t") {
+      rows.writeTo("t").using("parquet").tableProperty("zorder.columns", "a, b").create()
+      assertZOrdered(directory("t"))
+      assert(spark.table("t").count() === 500)
+    }
+  }
+
+  testPlanners("a partition value that is a constant") {
+    withTable("t", "u") {
+      rows.createOrReplaceTempView("src")
+      sql("CREATE TABLE t USING parquet SORT BY ZORDER (a, b) PARTITIONED BY (p, s) " +
+        "AS SELECT a, b, v, 1 AS p, s FROM src")
+      withClue("CTAS")(assertZOrdered(directory("t")))
+      for (query <- Seq("a, b, v, 1, s", "a, b, v, cast(v % 2 as int), 'x'")) {
+        val insert = s"INSERT INTO t SELECT $query FROM src"
+        sql(insert)
+        withClue(sql(s"EXPLAIN EXTENDED $insert").head().getString(0)) {
+          assertZOrdered(directory("t"))
         }
-        val expected = rows.selectExpr("a", "b", "v", partitionValue(clause))
-        val all = if (way.twice) expected.union(expected.where("v < 250")) else expected
-        assert(bag(spark.table("t")) === bag(all), planner)
-        if (clause.contains("SORTED BY")) assertOrdered(directory("t"))(_.getAs[Long]("v"))
-        else assertZOrdered(directory("t"))
       }
+      assert(spark.table("t").count() === 1500)
+      sql("CREATE TABLE u USING parquet SORT BY ZORDER (a, b) PARTITIONED BY (s) " +
+        "AS SELECT a, b, v, '' AS s FROM src")
+      sql("INSERT INTO u SELECT a, 5, v, s FROM src")
+      sql("INSERT INTO u SELECT 4, 5, v, s FROM src")
+      assertZOrdered(directory("u"))
+      assert(spark.table("u").count() === 1500)
     }
   }
 
-  /** A partition column cannot tell '' from NULL. */
-  private def partitionValue(clause: String): String =
-    if (clause.startsWith("PARTITIONED")) "nullif(s, '') AS s" else "s"
-
-  private def inEachPlanner(body: => Unit): Unit = planners.foreach(inConf(_: _*)(body))
-
-  test("a static partition") {
-    inEachPlanner {
-      withTable("t") {
-        sql("CREATE TABLE t (a INT, b INT, v BIGINT, s STRING, p INT) USING parquet " +
-          "PARTITIONED BY (p, s) SORT BY ZORDER (a, b)")
-        rows.createOrReplaceTempView("src")
-        sql("INSERT INTO t PARTITION (p = 1, s = 'q') SELECT a, b, v FROM src")
-        sql("INSERT INTO t PARTITION (p = 2, s) SELECT a, b, v, s FROM src")
-        sql("INSERT OVERWRITE t PARTITION (p = 3, s) SELECT a, b, v, 'c' AS s FROM src")
-        assert(spark.table("t").count() === 1500)
-        assertZOrdered(directory("t"))
-      }
-    }
-  }
-
-  test("CREATE TABLE AS SELECT, and saveAsTable that creates, appends and overwrites") {
-    inEachPlanner {
-      for (clause <- Seq("", "PARTITIONED BY (s)")) withTable("t") {
-        rows.createOrReplaceTempView("src")
-        sql(s"CREATE TABLE t USING parquet SORT BY ZORDER (a, b) $clause AS SELECT * FROM src")
-        assertZOrdered(directory("t"))
-        assert(metadata("t").storage.properties.keys.forall(!_.startsWith("zorder")))
-        val append = rows.write.mode(SaveMode.Append).format("parquet")
-        (if (clause.isEmpty) append else append.partitionBy("s")).saveAsTable("t")
-        assertZOrdered(directory("t"))
-        assert(spark.table("t").count() === 1000)
-      }
-      withTable("t") {
-        def writer = rows.write.option("zorder.columns", "a,b").format("parquet")
-        writer.saveAsTable("t")
-        assertZOrdered(directory("t"))
-        writer.mode("overwrite").partitionBy("s").saveAsTable("t")
-        assertZOrdered(directory("t"))
-        rows.write.insertInto("t")
-        assertZOrdered(directory("t"))
-        assert(spark.table("t").count() === 1000)
-      }
-      withTable("t") {
-        rows.writeTo("t").using("parquet").tableProperty("zorder.columns", "a, b").create()
-        assertZOrdered(directory("t"))
-        assert(spark.table("t").count() === 500)
-      }
-    }
-  }
-
-  test("a partition value that is a constant") {
-    inEachPlanner {
-      withTable("t", "u") {
-        rows.createOrReplaceTempView("src")
-        sql("CREATE TABLE t USING parquet SORT BY ZORDER (a, b) PARTITIONED BY (p, s) " +
-          "AS SELECT a, b, v, 1 AS p, s FROM src")
-        withClue("CTAS")(assertZOrdered(directory("t")))
-        for (query <- Seq("a, b, v, 1, s", "a, b, v, cast(v % 2 as int), 'x'")) {
-          val insert = s"INSERT INTO t SELECT $query FROM src"
-          sql(insert)
-          withClue(sql(s"EXPLAIN EXTENDED $insert").head().getString(0)) {
-            assertZOrdered(directory("t"))
-          }
-        }
-        assert(spark.table("t").count() === 1500)
-        sql("CREATE TABLE u USING parquet SORT BY ZORDER (a, b) PARTITIONED BY (s) " +
-          "AS SELECT a, b, v, '' AS s FROM src")
-        sql("INSERT INTO u SELECT a, 5, v, s FROM src")
-        sql("INSERT INTO u SELECT 4, 5, v, s FROM src")
-        assertZOrdered(directory("u"))
-        assert(spark.table("u").count() === 1500)
-      }
-    }
-  }
-
-  test("save to a path, by option, and INSERT OVERWRITE DIRECTORY with it") {
-    inEachPlanner {
-      withTempDir { dir =>
-        def writer = rows.write.mode("append").option("zorder.columns", "a, b")
-        val (p, q) = (new File(dir, "p"), new File(dir, "q"))
-        writer.parquet(p.toString)
-        writer.parquet(p.toString)
-        assertZOrdered(p)
-        writer.partitionBy("s").orc(q.toString)
-        assertZOrdered(q, "orc")
-        writer.option("zorder.order", "lexical").parquet(new File(dir, "l").toString)
-        assertOrdered(new File(dir, "l"))(r => (r.getAs[Int]("a"), r.getAs[Int]("b")))
-        rows.createOrReplaceTempView("src")
-        sql(s"INSERT OVERWRITE DIRECTORY '$dir/d' USING parquet " +
-          "OPTIONS ('zorder.columns' 'a, b') SELECT * FROM src")
-        assertZOrdered(new File(dir, "d"))
-        assert(spark.read.parquet(p.toString).count() === 1000)
-      }
+  testPlanners("save to a path, by option, and INSERT OVERWRITE DIRECTORY with it") {
+    withTempDir { dir =>
+      def writer = rows.write.mode("append").option("zorder.columns", "a, b")
+      val (p, q) = (new File(dir, "p"), new File(dir, "q"))
+      writer.parquet(p.toString)
+      writer.parquet(p.toString)
+      assertZOrdered(p)
+      writer.partitionBy("s").orc(q.toString)
+      assertZOrdered(q, "orc")
+      writer.option("zorder.order", "lexical").parquet(new File(dir, "l").toString)
+      assertOrdered(new File(dir, "l"))(r => (r.getAs[Int]("a"), r.getAs[Int]("b")))
+      rows.createOrReplaceTempView("src")
+      sql(s"INSERT OVERWRITE DIRECTORY '$dir/d' USING parquet " +
+        "OPTIONS ('zorder.columns' 'a, b') SELECT * FROM src")
+      assertZOrdered(new File(dir, "d"))
+      assert(spark.read.parquet(p.toString).count() === 1000)
     }
   }
 
@@ -203,16 +214,14 @@ class OrderedWritesSuite extends DeclaredTables {
     }
   }
 
-  test("several writers open at once") {
-    inEachPlanner {
-      inConf("spark.sql.maxConcurrentOutputFileWriters" -> "2") {
-        withTable("t") {
-          sql("CREATE TABLE t (a INT, b INT, v BIGINT, s STRING) USING parquet " +
-            "PARTITIONED BY (s) SORT BY ZORDER (a, b)")
-          rows.write.insertInto("t")
-          assertZOrdered(directory("t"))
-          assert(spark.table("t").count() === 500)
-        }
+  testPlanners("several writers open at once") {
+    inConf("spark.sql.maxConcurrentOutputFileWriters" -> "2") {
+      withTable("t") {
+        sql("CREATE TABLE t (a INT, b INT, v BIGINT, s STRING) USING parquet " +
+          "PARTITIONED BY (s) SORT BY ZORDER (a, b)")
+        rows.write.insertInto("t")
+        assertZOrdered(directory("t"))
+        assert(spark.table("t").count() === 500)
       }
     }
   }
