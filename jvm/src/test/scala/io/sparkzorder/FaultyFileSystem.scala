@@ -151,7 +151,8 @@ class FaultyAbstractFileSystem(uri: URI, conf: Configuration)
       Files.delete(nio(from))
     } catch {
       case _: NioFileExists => throw new FileAlreadyExistsException(to.toString)
-      case _: NoSuchFileException => throw new FileNotFoundException(s"$from or the directory of $to")
+      case _: NoSuchFileException =>
+        throw new FileNotFoundException(s"$from or the directory of $to")
     }
   }
 }

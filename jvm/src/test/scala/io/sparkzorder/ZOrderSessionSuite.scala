@@ -16,6 +16,7 @@ abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
       .set("spark.sql.extensions", classOf[ZOrderExtensions].getName)
       .set("spark.sql.shuffle.partitions", "3")
       .set("spark.ui.enabled", "false")
+      .set("spark.hadoop.fs.file.impl", classOf[LocalFiles].getName)
 
   /** A run that was killed left its tables in the suite's warehouse, where this run makes its own. */
   override protected def beforeAll(): Unit = {

@@ -3,6 +3,7 @@ package io.sparkzorder.quality
 import java.nio.file.Files
 
 import org.scalactic.source.Position
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.SparkConf
 
@@ -27,10 +28,6 @@ class QualitySuite extends ZOrderSessionSuite {
     try lab.delete(base)
     finally super.afterAll()
 
-  private lazy val uniform: Seq[Outcome] = (2 to 5).flatMap { d =>
-    lab.outcomes(QualityData.uniform(d, 80000), Seq(64, 100))
-  }
-
   private def threshold(name: String)(body: => Unit)(implicit pos: Position): Unit =
     test(name)(body)
 
@@ -49,30 +46,37 @@ class QualitySuite extends ZOrderSessionSuite {
     atMost(Threshold.SmallFiles.toDouble, outcomes)(_.sizes.small.toDouble)
   }
 
-  threshold("uniform columns: point queries are near the ideal") {
-    report(uniform)
-    val mean = QualityReport.geometricMean(uniform.map(_.files.pointExcess))
-    assert(mean <= Threshold.MeanExcess)
-    atMost(Threshold.WorstExcess, uniform)(_.files.pointExcess)
-  }
+  for ((columns, tags) <- Seq((2 to 3) -> Nil, (4 to 5) -> Seq(Slow))) {
+    lazy val uniform =
+      columns.flatMap(d => lab.outcomes(QualityData.uniform(d, 80000), Seq(64, 100)))
+    def threshold(name: String)(body: => Unit)(implicit pos: Position): Unit =
+      test(s"${columns.head} and ${columns.last} uniform columns: $name", tags: _*)(body)
 
-  threshold("uniform columns: no column pays for another") {
-    uniform.foreach { o =>
-      atMost(Threshold.columnExcess(o.columns.size), Seq(o))(_.files.columnExcess.max)
-    }
-  }
-
-  for (share <- Seq(0.01, 0.1)) {
-    threshold(s"uniform columns: ranges of $share of the rows") {
-      atMost(Threshold.RangeExcess, uniform)(_.files.rangeExcess(share))
+    threshold("point queries are near the ideal") {
+      report(uniform)
+      val mean = QualityReport.geometricMean(uniform.map(_.files.pointExcess))
+      assert(mean <= Threshold.MeanExcess)
+      atMost(Threshold.WorstExcess, uniform)(_.files.pointExcess)
     }
 
-    threshold(s"uniform columns: boxes of $share of the rows in two columns") {
-      atMost(Threshold.RangeExcess, uniform)(_.files.boxExcess(share))
+    threshold("no column pays for another") {
+      uniform.foreach { o =>
+        atMost(Threshold.columnExcess(o.columns.size), Seq(o))(_.files.columnExcess.max)
+      }
     }
-  }
 
-  threshold("uniform columns: files of one size")(evenFiles(uniform))
+    for (share <- Seq(0.01, 0.1)) {
+      threshold(s"ranges of $share of the rows") {
+        atMost(Threshold.RangeExcess, uniform)(_.files.rangeExcess(share))
+      }
+
+      threshold(s"boxes of $share of the rows in two columns") {
+        atMost(Threshold.RangeExcess, uniform)(_.files.boxExcess(share))
+      }
+    }
+
+    threshold("files of one size")(evenFiles(uniform))
+  }
 
   // a power of four, so that both columns get the same number of cuts
   for (data <- QualityData.skewed(60000)) {

@@ -2,6 +2,8 @@ package io.sparkzorder.skipping
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.errors.ZOrderException
 import io.sparkzorder.index.{IndexReader, Int96Leaf}
 
@@ -84,7 +86,7 @@ class Int96IndexSuite extends SkippingTestBase {
     }
   }
 
-  test("in each mode of rebasing and each zone the rows are those without the index") {
+  test("in each mode of rebasing and each zone the rows are those without the index", Slow) {
     for {
       write <- Seq("CORRECTED", "LEGACY")
       zone <- Seq("UTC", "America/Los_Angeles")

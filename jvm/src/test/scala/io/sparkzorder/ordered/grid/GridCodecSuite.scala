@@ -122,7 +122,7 @@ class GridCodecSuite extends AnyFunSuite {
     intercept[IOException](GridCodec.read(good.updated(7, 2.toByte)))
     val seed = System.nanoTime()
     val dice = new Random(seed)
-    for (_ <- 1 to 3000) {
+    for (_ <- 1 to 300) {
       val at = dice.nextInt(body.length)
       val damaged = dice.nextInt(3) match {
         case 0 => body.updated(at, dice.nextInt(256).toByte)

@@ -1,10 +1,23 @@
 package io.sparkzorder.protocol.folder
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 class FolderProtocolSuite extends AnyFunSuite {
 
-  for (c <- Case.quick) test(c.name) {
+  import Case._
+
+  /** Each takes some seconds. */
+  private val slower =
+    Set(
+      abandonedAfterCrash,
+      vacuumed,
+      overwrittenPartition,
+      sparedRecovered,
+      fileOverwrittenRecovered,
+      fileRemovedRecovered)
+
+  for (c <- quick) test(c.name, (if (slower(c)) Seq(Slow) else Nil): _*) {
     val found = c.explore()
     info(s"${found.states} states, ${found.transitions} transitions, ${found.ends} ends")
     found.violation.foreach(v => fail(v.toString))
@@ -18,8 +31,6 @@ class FolderProtocolSuite extends AnyFunSuite {
       assert(violation.isDefined)
       assert(words.exists(violation.get.message.contains), violation.get.message)
     }
-
-  import Case._
 
   catches(Fault.NoCanary, spared, "is back")
   catches(Fault.NothingBack, fileOverwritten, "missing")

@@ -4,6 +4,8 @@ import java.io.{File, FileNotFoundException}
 
 import scala.util.{Failure, Success, Try}
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 
 /** Plans in which a filter by the keys of a join could lose rows. */
@@ -12,10 +14,30 @@ class DynamicTrapsSuite extends StarTestBase {
   private val ofMonth = "SELECT f.*, d.month FROM fact f JOIN days d ON f.day = d.day " +
     "WHERE d.month = 3"
 
-  /** With a broadcast of the dimension and with a shuffle, adaptively and not. */
-  private def everyWay(body: => Unit): Unit = bothWays {
-    body
-    withClue("without broadcast: ")(withoutBroadcast(body))
+  private case class Way(adaptive: Boolean, broadcast: Boolean)
+
+  /** Each choice of the adaptive execution and of the join once, and the other pairs. */
+  private val (usual, others) = (
+    Seq(Way(adaptive = true, broadcast = true), Way(adaptive = false, broadcast = false)),
+    Seq(Way(adaptive = true, broadcast = false), Way(adaptive = false, broadcast = true)))
+
+  private var ways = usual
+
+  private def trap(name: String)(body: => Unit): Unit = {
+    def in(chosen: Seq[Way]): Unit = {
+      ways = chosen
+      body
+    }
+    test(name)(in(usual))
+    test(s"$name: other ways", Slow)(in(others))
+  }
+
+  private def everyWay(body: => Unit): Unit = ways.foreach { way =>
+    withClue(s"$way: ") {
+      inConf("spark.sql.adaptive.enabled" -> way.adaptive.toString) {
+        if (way.broadcast) body else withoutBroadcast(body)
+      }
+    }
   }
 
   private def same(queries: String*): Unit =
@@ -28,7 +50,7 @@ class DynamicTrapsSuite extends StarTestBase {
     spark.read.parquet(path.getPath).createOrReplaceTempView(name)
   }
 
-  test("a cached dimension") {
+  trap("a cached dimension") {
     withStar { _ =>
       sql("CACHE TABLE month3 AS SELECT day, month FROM days WHERE month = 3")
       try everyWay(same(
@@ -39,7 +61,7 @@ class DynamicTrapsSuite extends StarTestBase {
     }
   }
 
-  test("a cached result of a join stays what it was") {
+  trap("a cached result of a join stays what it was") {
     withStar { _ =>
       everyWay {
         val df = sql(ofMonth).cache()
@@ -52,7 +74,7 @@ class DynamicTrapsSuite extends StarTestBase {
     }
   }
 
-  test("partition pruning of Spark and keys of ours in one scan") {
+  trap("partition pruning of Spark and keys of ours in one scan") {
     withTable("parts") {
       withStar { _ =>
         sql("CREATE TABLE parts USING parquet PARTITIONED BY (p) AS " +
@@ -69,7 +91,7 @@ class DynamicTrapsSuite extends StarTestBase {
     }
   }
 
-  test("a bucketed table") {
+  trap("a bucketed table") {
     withTable("buckets") {
       withStar { _ =>
         sql("CREATE TABLE buckets USING parquet CLUSTERED BY (item) SORTED BY (day) " +
@@ -84,7 +106,7 @@ class DynamicTrapsSuite extends StarTestBase {
     }
   }
 
-  test("files that came after the index") {
+  trap("files that came after the index") {
     withStar { fact =>
       sql(s"REFRESH ZORDER INDEX ON '$fact'").collect()
       sql("SELECT * FROM fact WHERE day = 350").write.mode("append").parquet(fact.getPath)
@@ -96,7 +118,7 @@ class DynamicTrapsSuite extends StarTestBase {
     }
   }
 
-  test("OPTIMIZE and UNDO between planning and run") {
+  trap("OPTIMIZE and UNDO between planning and run") {
     withStar { fact =>
       val scalar = "SELECT * FROM fact WHERE day > (SELECT max(day) - 150 FROM days)"
       def planned(): Seq[DataFrame] = Seq(ofMonth, scalar).map { q =>
@@ -127,7 +149,7 @@ class DynamicTrapsSuite extends StarTestBase {
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(9)
       .exists(c => c.isInstanceOf[FileNotFoundException] || s"$c".contains("NOT_EXIST"))
 
-  test("CHAR keys, keys in structs, decimals of other scale, zeros with signs") {
+  trap("CHAR keys, keys in structs, decimals of other scale, zeros with signs") {
     withTable("typed") {
       withStar { fact =>
         sql("CREATE TABLE typed (c CHAR(9), s STRUCT<k: INT, c: STRING>, d DECIMAL(12, 2), " +
@@ -161,7 +183,7 @@ class DynamicTrapsSuite extends StarTestBase {
     }
   }
 
-  test("ORC tables") {
+  trap("ORC tables") {
     withTable("orcs") {
       withStar { _ =>
         sql("CREATE TABLE orcs USING orc AS SELECT * FROM fact")
@@ -174,7 +196,7 @@ class DynamicTrapsSuite extends StarTestBase {
     }
   }
 
-  test("NULL keys on both sides") {
+  trap("NULL keys on both sides") {
     withStar { fact =>
       withTempView("f", "d") {
         val dir = new File(fact.getParentFile, "f")
@@ -203,7 +225,7 @@ class DynamicTrapsSuite extends StarTestBase {
     }
   }
 
-  test("correlated subqueries, limits, and operators between the scan and the join") {
+  trap("correlated subqueries, limits, and operators between the scan and the join") {
     withStar { _ =>
       everyWay(same(
         "SELECT * FROM fact f WHERE amount > (SELECT avg(month) FROM days d WHERE d.day = f.day)",
