@@ -21,32 +21,50 @@ private[workload] final class RankCurve private (
     placeOf: Array[Byte] => Double) {
 
   /**
-   * The intervals of some values as shares from 0 to 1, ascending. Intervals between which lie no
-   * rows are joined.
+   * Calls `take` with each interval of some values as shares from 0 to 1, ascending. A join may bring
+   * thousands of values, so nothing is made for a value.
    */
-  def shares(values: Intervals): Seq[(Double, Double)] = values match {
-    case longs: LongIntervals =>
-      longs.lows.zip(longs.highs).toSeq.map { case (low, high) =>
-        // the value v stands for the places from v - 0.5 to v + 0.5
-        (
-          if (low == Long.MinValue) 0.0 else share(low - 0.5),
-          if (high == Long.MaxValue) 1.0 else share(high + 0.5))
-      }
-    case bytes: ByteIntervals =>
-      def end(e: ByteEnd, endless: Double) = if (e.isEndless) endless else share(placeOf(e.value))
-      bytes.lows.zip(bytes.highs).toSeq.map { case (low, high) => (end(low, 0.0), end(high, 1.0)) }
+  def foreachShare(values: Intervals)(take: (Double, Double) => Unit): Unit = {
+    val shares = new AscendingShares
+    values match {
+      case longs: LongIntervals =>
+        val (lows, highs) = (longs.lows, longs.highs)
+        var i = 0
+        while (i < lows.length) {
+          // the value v stands for the places from v - 0.5 to v + 0.5
+          val low = if (lows(i) == Long.MinValue) 0.0 else shares.of(lows(i) - 0.5)
+          take(low, if (highs(i) == Long.MaxValue) 1.0 else shares.of(highs(i) + 0.5))
+          i += 1
+        }
+      case bytes: ByteIntervals =>
+        def of(e: ByteEnd, endless: Double) =
+          if (e.isEndless) endless else shares.of(placeOf(e.value))
+        bytes.lows.indices.foreach(i => take(of(bytes.lows(i), 0.0), of(bytes.highs(i), 1.0)))
+    }
   }
 
-  private def share(place: Double): Double = {
-    val i = Arrays.binarySearch(at, place)
-    if (i >= 0) below(i)
-    else {
-      val next = -i - 1
-      if (next == 0) 0.0
-      else if (next == at.length) 1.0
-      else {
-        val width = at(next) - at(next - 1)
-        below(next - 1) + (below(next) - below(next - 1)) * (place - at(next - 1)) / width
+  /** Looks up places that ascend: each search begins where the last one ended. */
+  private final class AscendingShares {
+    private var from = 0
+
+    def of(place: Double): Double = {
+      // a place that descends, by the rounding of a long to a double
+      if (from > 0 && at(from - 1) > place) from = 0
+      var step = 1
+      while (from + step < at.length && at(from + step) < place) step *= 2
+      val i = Arrays.binarySearch(at, from, math.min(at.length, from + step + 1), place)
+      if (i >= 0) {
+        from = i
+        below(i)
+      } else {
+        val next = -i - 1
+        from = math.max(0, next - 1)
+        if (next == 0) 0.0
+        else if (next == at.length) 1.0
+        else {
+          val width = at(next) - at(next - 1)
+          below(next - 1) + (below(next) - below(next - 1)) * (place - at(next - 1)) / width
+        }
       }
     }
   }

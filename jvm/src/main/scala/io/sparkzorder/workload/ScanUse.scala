@@ -71,8 +71,14 @@ private[workload] object ScanUse {
 
   private def single(values: Int): UseKind = if (values == 1) UseKind.Point else UseKind.Values
 
-  private def intervals(curve: RankCurve, values: Intervals): Seq[RankInterval] =
-    RankInterval.some(
-      curve.shares(values).map { case (a, b) => RankInterval.of(a, math.max(a, b)) },
-      MaxIntervals)
+  private def intervals(curve: RankCurve, values: Intervals): Seq[RankInterval] = {
+    val found = Vector.newBuilder[RankInterval]
+    var last: RankInterval = null
+    curve.foreachShare(values) { (a, b) =>
+      val interval = RankInterval.of(a, math.max(a, b))
+      if (interval != last) found += interval
+      last = interval
+    }
+    RankInterval.some(found.result(), MaxIntervals)
+  }
 }

@@ -2,6 +2,8 @@ package io.sparkzorder.workload
 
 import java.nio.charset.StandardCharsets.UTF_8
 
+import scala.util.Random
+
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.sparkzorder.index.{ByteValues, FileTable, LongStats}
@@ -33,11 +35,34 @@ class RankCurveSuite extends AnyFunSuite {
       low: Long,
       high: Long): Option[(Double, Double)] = {
     val (table, column) = files(rows, isGone)
-    RankCurve.of(column, table).map(_.shares(Intervals.between(low, high)).head)
+    RankCurve.of(column, table).map(sharesOf(_, Intervals.between(low, high)).head)
+  }
+
+  private def sharesOf(curve: RankCurve, values: Intervals): Seq[(Double, Double)] = {
+    val found = Seq.newBuilder[(Double, Double)]
+    curve.foreachShare(values)((a, b) => found += ((a, b)))
+    found.result()
   }
 
   test("files count by their rows") {
     assert(shares(Seq(1, 1, 2), _ => false, 10, 19) === Some((0.25, 0.5)))
+  }
+
+  test("many values have the shares that each has alone") {
+    val seed = System.nanoTime()
+    val random = new Random(seed)
+    for (_ <- 1 to 200) {
+      val (table, column) =
+        files(Seq.fill(1 + random.nextInt(40))(1L + random.nextInt(9)), _ => false)
+      val curve = RankCurve.of(column, table).get
+      val extremes = Seq(Long.MinValue, Long.MinValue + 1, Long.MaxValue - 1, Long.MaxValue)
+      val values = (Seq.fill(random.nextInt(60))(random.nextInt(450) - 20L) ++
+        extremes.filter(_ => random.nextInt(4) == 0)).distinct.sorted
+      val together = Intervals.ofLongs(values)
+      val expected = together.lows.toSeq.zip(together.highs)
+        .flatMap { case (low, high) => sharesOf(curve, Intervals.between(low, high)) }
+      assert(sharesOf(curve, together) === expected, s"seed $seed")
+    }
   }
 
   test("entries of files that are gone tell nothing") {
