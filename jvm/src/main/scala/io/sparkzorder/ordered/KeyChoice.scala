@@ -110,7 +110,7 @@ private[ordered] final class KeyChoice(
   private def noDealing: Option[String] =
     if (write.bucketSpec.isDefined) Some("the table is bucketed")
     else if (!conf.adaptiveExecutionEnabled) Some("spark.sql.adaptive.enabled is false")
-    else None
+    else RepeatedRows.obstacle(query)
 
   /** Files that the rows fill, as far as it is known. */
   private lazy val files: Option[Double] =
