@@ -5,6 +5,7 @@ import org.apache.spark.sql.types.LongType
 
 import io.sparkzorder.bits.{HilbertCurve, ZValues}
 import io.sparkzorder.ordering.{BoundsIndex, LongBounds}
+import io.sparkzorder.util.OncePerJvm
 
 /**
  * Places rows by a grid: the place of a row is one BIGINT that says which file holds it and where in
@@ -20,7 +21,7 @@ import io.sparkzorder.ordering.{BoundsIndex, LongBounds}
  *
  * Immutable and safe for threads.
  */
-final class Placement(grid: Grid) extends Serializable {
+final class Placement(grid: Grid) extends OncePerJvm {
 
   /** Number of the first part of each folder, and at last the number of parts. */
   private[sparkzorder] val firstParts: IndexedSeq[Int] = grid.folders.scanLeft(0)((n, f) =>

@@ -76,5 +76,7 @@ final case class AlterSortBy(order: Option[DeclaredOrder]) extends TableAction {
         .run(session)
     }
     if (table.storage.properties.keys.exists(isDeclaration)) removeOptions(session, table)
+    // the relation that Spark keeps of the table has the old properties
+    session.sessionState.catalog.invalidateCachedTable(table.identifier)
   }
 }

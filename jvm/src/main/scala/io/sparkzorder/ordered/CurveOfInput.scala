@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, SubqueryExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 import io.sparkzorder.bits.{HilbertCurve, ZValues}
 import io.sparkzorder.expressions.{Hilbert, ZOrder}
@@ -38,7 +38,8 @@ private[ordered] object CurveOfInput {
   private def isCheap(node: LogicalPlan): Boolean = node match {
     case _: Project | _: Filter | _: Union | _: Sort | _: SubqueryAlias => true
     case _: LocalRelation | _: Range | _: InMemoryRelation => true
-    case _: HiveTableRelation | _: DataSourceV2ScanRelation => true
+    // scans of V2 sources are planned after this rule
+    case _: HiveTableRelation | _: DataSourceV2Relation => true
     case l: LogicalRelation => l.relation.isInstanceOf[HadoopFsRelation]
     case _ => false
   }

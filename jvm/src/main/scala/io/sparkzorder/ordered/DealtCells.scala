@@ -5,6 +5,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.cluster.{Grid, Placement, ShufflePreimages}
 import io.sparkzorder.ordered.grid.StoredGrid
+import io.sparkzorder.util.OncePerJvm
 
 /**
  * How the rows of a write are dealt to the partitions of its shuffle. The cells of a folder are as
@@ -21,7 +22,7 @@ private[sparkzorder] sealed abstract class DealtCells(
     buckets: Int,
     units: Int,
     val targetBytes: Long)
-    extends Serializable {
+    extends OncePerJvm {
 
   private val preimages = ShufflePreimages(partitions)
 

@@ -29,9 +29,9 @@ private[ordered] object ExpectedSize {
   private def size(plan: LogicalPlan): Double =
     math.max(1.0, plan.stats.sizeInBytes.toDouble)
 
-  /** True if the query itself deals its rows: by ORDER BY, or by a hint such as REPARTITION. */
+  /** True if the query itself deals its rows: by ORDER BY, or by a hint such as COALESCE or REBALANCE. */
   def hasOwnPartitions(query: LogicalPlan): Boolean = query match {
-    case r: RepartitionOperation => r.shuffle
+    case _: RepartitionOperation | _: RebalancePartitions => true
     case s: Sort => s.global || hasOwnPartitions(s.child)
     case p: Project => hasOwnPartitions(p.child)
     case f: Filter => hasOwnPartitions(f.child)

@@ -52,8 +52,8 @@ private[ordered] final class KeyChoice(
 
   private def bySample(stored: Option[StoredGrid]): OrderKey = {
     val why = s"$clause, by a sample of the rows, which are read twice"
-    val ratio = stored.fold(SampledRatio)(_.shuffleRatio)
-    val (buckets, units) = partitions(files.getOrElse(UnknownFiles))
+    val ratio = stored.fold(StoredGrid.UnknownRatio)(_.shuffleRatio)
+    val (buckets, units) = partitions(files.getOrElse(UnknownFiles), folders = MinBuckets)
     val cells = new CellsOfCurve(CurveOfInput.bits(columns.size), buckets, units, target(ratio))
     val place = CurveOfInput.of(columns, query, optimize)
     key(place, Settings.WriteSampled, why, cells)
@@ -78,7 +78,7 @@ private[ordered] final class KeyChoice(
           else files.filter(_ < MinFiles).map(_ => s"the rows fill less than $MinFiles files")
         }
       }
-    val (buckets, units) = partitions(files.getOrElse(UnknownFiles))
+    val (buckets, units) = partitions(files.getOrElse(UnknownFiles), grid.folders.size)
     val cells = new CellsOfGrid(grid, buckets, units, target(grid.shuffleRatio))
     val place =
       PlaceOfRow(columns, FolderOfPath(path, cells), Literal(0L), cells.placement)
@@ -119,17 +119,23 @@ private[ordered] final class KeyChoice(
   private def target(shuffleRatio: Double): Long =
     math.max(1L, (declared.targetFileSize * shuffleRatio).toLong)
 
-  /** Buckets of the shuffle, and partitions of a bucket. */
-  private def partitions(files: Double): (Int, Int) = {
-    // Several units a file, so that neighbours can be joined to the right size. Powers of two, so that
-    // halves of them are halves of the grid.
-    val wanted = math.ceil(UnitsPerFile * files)
-    val units = Iterator.iterate(MinUnits)(_ * 2).find(u => u >= wanted || u >= MaxUnits).get
+  /**
+   * Buckets of the shuffle, and partitions of a bucket: several of these a file, so that neighbours can
+   * be joined to the right size. Folders that share a bucket share its tasks, and each task writes a file
+   * for each of them; but the rows may all be of one folder, which is then cut by its bucket alone.
+   *
+   * @param folders of the table, as far as it is known
+   */
+  private def partitions(files: Double, folders: Int): (Int, Int) = {
+    val isDynamic = write.partitionColumns.size > write.staticPartitions.size
     val buckets =
-      if (write.partitionColumns.isEmpty) 1
-      else math.max(1, math.min(MaxBuckets, MaxUnits / units))
-    (buckets, units)
+      if (isDynamic) powerOfTwo(folders.toDouble, MinBuckets, MaxBuckets) else 1
+    (buckets, powerOfTwo(UnitsPerFile * files, MinUnits / buckets, MaxPartitions / buckets))
   }
+
+  /** Halves of the partitions are halves of the grid. */
+  private def powerOfTwo(wanted: Double, least: Int, most: Int): Int =
+    Iterator.iterate(math.max(1, least))(_ * 2).find(n => n >= wanted || n >= most).get
 
   /** The directory of a row below the table, as Spark's writer makes it. */
   private lazy val path: Expression = {
@@ -153,15 +159,16 @@ private object KeyChoice {
   val MinFiles = 4
   val UnitsPerFile = 8
   val MinUnits = 64
-  val MaxUnits = 2048
-  val MaxBuckets = 32
+  val MinBuckets = 32
+  val MaxBuckets = 128
+
+  /**
+   * Spark knows the size of each partition of a shuffle only up to 2,000 of them
+   * (`spark.shuffle.minNumPartitionsToHighlyCompress`). Without the sizes, AQE can neither join nor
+   * split.
+   */
+  val MaxPartitions = 1024
 
   /** Where Spark does not know how many rows come. */
   val UnknownFiles = 32.0
-
-  /**
-   * Bytes of the shuffle for each byte in the files, while no OPTIMIZE has measured it: a shuffle
-   * compresses rows, and Parquet and ORC compress columns.
-   */
-  val SampledRatio = 2.0
 }

@@ -129,5 +129,10 @@ final case class OrderWrites(session: SparkSession) extends Rule[LogicalPlan] wi
     write.productIterator.collectFirst {
       case t: CatalogTable => t
       case Some(t: CatalogTable) => t
-    }
+    }.map(asDeclaredNow)
+
+  /** A session keeps a table as it was at first, also after another session has declared its order. */
+  private def asDeclaredNow(table: CatalogTable): CatalogTable =
+    try SparkLine.session(session).sessionState.catalog.getTableMetadata(table.identifier)
+    catch { case NonFatal(_) => table }
 }

@@ -29,6 +29,17 @@ import org.apache.spark.sql.types._
  */
 private[ordered] object RepeatedRows {
 
+  // the names of the logical and of the physical operators are equal, and differ between Spark's versions
+  private val OfManyRows =
+    Seq(
+      "MapPartitions",
+      "MapIn",
+      "PythonMapIn",
+      "MapGroups",
+      "FlatMap",
+      "CoGroup",
+      "ScriptTransformation")
+
   /** Why the rows may differ. */
   def obstacle(query: LogicalPlan): Option[String] = in(query)
 
@@ -46,6 +57,9 @@ private[ordered] object RepeatedRows {
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: LimitExec =>
       Some("the query has a limit")
     case _: Sample | _: SampleExec => Some("the query draws a sample")
+    // a function of many rows sees them in the order in which they come
+    case _ if OfManyRows.exists(node.nodeName.startsWith) =>
+      Some(s"the operator ${node.nodeName} may depend on the order of its rows")
     case _ if node.expressions.exists(!_.deterministic) => Some("the query is not deterministic")
     case _ => node.expressions.iterator.map(ordered).collectFirst { case Some(why) => why }
   }

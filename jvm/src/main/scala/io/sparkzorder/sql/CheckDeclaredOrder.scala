@@ -2,6 +2,7 @@ package io.sparkzorder.sql
 
 import java.util.Locale
 
+import org.apache.spark.sql.SaveMode
 import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -28,7 +29,8 @@ object CheckDeclaredOrder extends (LogicalPlan => Unit) {
     if (Settings.ofSession(Settings.Enabled)) plan match {
       case c: CreateDataSourceTableCommand => check(c.table, c.table.schema)
       case c: CreateTableCommand => check(c.table, c.table.schema)
-      case c: CreateDataSourceTableAsSelectCommand =>
+      // an append is a write to the table as it is, and a write never fails
+      case c: CreateDataSourceTableAsSelectCommand if c.mode != SaveMode.Append =>
         check(c.table, schema(c.query, c.outputColumnNames))
       case _: V1WriteCommand =>
       case hive: V2CreateTablePlan => other(hive)

@@ -33,7 +33,8 @@ class ExpectedSizeSuite extends DeclaredTables {
     assert(dealt(rows.repartition(3)))
     assert(dealt(rows.repartition(col("a")).sortWithinPartitions("b")))
     assert(!dealt(rows.sortWithinPartitions("b")))
-    assert(!dealt(rows.coalesce(1)))
+    assert(dealt(rows.coalesce(1)))
+    assert(dealt(rows.hint("rebalance", col("a"))))
     assert(!dealt(rows))
   }
 }

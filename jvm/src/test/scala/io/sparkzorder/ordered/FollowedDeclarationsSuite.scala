@@ -43,6 +43,8 @@ class FollowedDeclarationsSuite extends DeclaredTables {
         sql(s"ALTER TABLE t SET TBLPROPERTIES ($wrong)")
         rows.write.mode("overwrite").insertInto("t")
         assert(bag(spark.table("t")) === bag(rows), wrong)
+        rows.write.mode("append").saveAsTable("t")
+        assert(bag(spark.table("t")) === bag(rows.union(rows)), wrong)
       }
     }
   }

@@ -113,7 +113,10 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
           written.get(folder).fold(1)(_.size))
       }
       val bytes = output.footers.map(_.file.length).sum
-      val ratio = math.max(0.1, math.min(20.0, output.shuffleBytes.toDouble / math.max(1L, bytes)))
+      // most of a small file is its footer
+      val ratio =
+        if (bytes < InPlace.RatioFromBytes) None
+        else Some(math.max(0.1, math.min(20.0, output.shuffleBytes.toDouble / bytes)))
       GridOfRun.update(store.read(), inputs.columns, folders, inputs.rows, ratio)
         .foreach(store.write)
     } catch {
@@ -186,4 +189,10 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
   private def isCommitted(runId: String): Boolean =
     try table.records.exists(r => r.run == runId && r.exchangesFiles)
     catch { case NonFatal(_) => true } // unknown: delete nothing
+}
+
+private object InPlace {
+
+  /** Bytes of files that tell how much smaller rows are in files than in a shuffle. */
+  val RatioFromBytes = 65536L
 }

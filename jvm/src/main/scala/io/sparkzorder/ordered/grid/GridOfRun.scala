@@ -32,6 +32,7 @@ private[sparkzorder] object GridOfRun {
   /**
    * @param before the grid that is stored now
    * @param rowsOfTable rows of all folders
+   * @param shuffleRatio bytes of the shuffle for each byte in the files, if the run wrote enough to tell
    * @return None if the run has sampled nothing
    */
   def update(
@@ -39,7 +40,7 @@ private[sparkzorder] object GridOfRun {
       columns: Seq[OrderingColumn],
       folders: Seq[SampledFolder],
       rowsOfTable: Long,
-      shuffleRatio: Double): Option[StoredGrid] = {
+      shuffleRatio: Option[Double]): Option[StoredGrid] = {
     val sampled = folders.filter(_.sample.rows > 0)
     if (sampled.isEmpty) None
     else {
@@ -65,7 +66,9 @@ private[sparkzorder] object GridOfRun {
           if (sampled.size == 1 && made.nonEmpty) made.values.head
           else grid(pool(sampled.map(_.sample)), rowsOfTable, PooledCells)
         }
-      Some(StoredGrid(names, types, kept ++ made, pooled, shuffleRatio))
+      val ratio =
+        shuffleRatio.orElse(before.map(_.shuffleRatio)).getOrElse(StoredGrid.UnknownRatio)
+      Some(StoredGrid(names, types, kept ++ made, pooled, ratio))
     }
   }
 

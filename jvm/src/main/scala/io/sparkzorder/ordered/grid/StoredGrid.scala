@@ -24,6 +24,12 @@ private[sparkzorder] final case class StoredGrid(
 
 private[sparkzorder] object StoredGrid {
 
+  /**
+   * Bytes of the shuffle for each byte in the files, while no OPTIMIZE has measured it: a shuffle
+   * compresses rows, and Parquet and ORC compress columns.
+   */
+  val UnknownRatio = 2.0
+
   /** Folders above this number have the pooled grid. With two columns 10,000 folders take 13 MB. */
   val MaxFolders = 10000
 

@@ -1,0 +1,27 @@
+package io.sparkzorder.util
+
+import java.lang.ref.WeakReference
+import java.util.{UUID, WeakHashMap}
+
+/**
+ * An immutable object that all tasks of a JVM share. Spark reads the objects of a stage anew for each
+ * task; the copies of a large one would fill the memory of an executor.
+ */
+private[sparkzorder] trait OncePerJvm extends Serializable {
+  private val identity: UUID = UUID.randomUUID()
+
+  /** Called by Java's serialization. */
+  protected def readResolve(): AnyRef = OncePerJvm.first(identity, this)
+}
+
+private object OncePerJvm {
+  // an object holds its own key
+  private val known = new WeakHashMap[UUID, WeakReference[AnyRef]]
+
+  private def first(identity: UUID, copy: AnyRef): AnyRef = known.synchronized {
+    Option(known.get(identity)).flatMap(found => Option(found.get)).getOrElse {
+      val _ = known.put(identity, new WeakReference(copy))
+      copy
+    }
+  }
+}
