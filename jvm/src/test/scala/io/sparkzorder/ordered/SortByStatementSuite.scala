@@ -82,6 +82,10 @@ class SortByStatementSuite extends DeclaredTables {
       assert(DeclaredOrder.of(metadata("t")) === None)
       assert(metadata("t").storage.properties.get("compression") === Some("zstd"))
       assert(spark.table("t").count() === 500)
+      // the session had the table in memory
+      rows.createOrReplaceTempView("src")
+      val plan = sql("EXPLAIN EXTENDED INSERT INTO t SELECT * FROM src").head().getString(0)
+      assert(!plan.contains("- Sort ["), plan)
     }
   }
 

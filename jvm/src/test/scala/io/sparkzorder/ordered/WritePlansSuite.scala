@@ -92,4 +92,35 @@ class WritePlansSuite extends DeclaredTables {
       assert(count.jobs === 0)
     }
   }
+
+  test("cells: so few partitions of the shuffle that Spark knows the size of each") {
+    def cells(p: LogicalPlan) =
+      p.flatMap(_.expressions).flatMap(_.collect { case c: CellOfPlace => c.cells }).head
+    for (clause <- Seq("", "PARTITIONED BY (s)")) withTable("t") {
+      create(s"$clause SORT BY ZORDER (a, b)")
+      rows.write.insertInto("t")
+      sql("OPTIMIZE t")
+      // ten million rows fill more files than a shuffle may have partitions
+      spark.range(10000000L).selectExpr("int(id) a", "int(id) b", "id v", "'x' s")
+        .createOrReplaceTempView("many")
+      assert(cells(plan("SELECT * FROM many")).partitions === 1024)
+      if (clause.nonEmpty) {
+        // all rows are of one folder
+        val static = spark.sessionState.sqlParser.parsePlan(
+          "INSERT INTO t PARTITION (s = 'x') SELECT a, b, v FROM many")
+        val p = spark.sessionState.optimizer.execute(spark.sessionState.analyzer.execute(static))
+        assert(cells(p).partitions === 1024)
+      }
+    }
+  }
+
+  test("a session follows what another session has declared") {
+    withTable("t") {
+      create("SORT BY LEXICAL (a)")
+      rows.write.insertInto("t")
+      assert(order(plan()) === Seq("declared_order(a) ASC NULLS FIRST"))
+      spark.newSession().sql("ALTER TABLE t SORT BY LEXICAL (b)")
+      assert(order(plan()) === Seq("declared_order(b) ASC NULLS FIRST"))
+    }
+  }
 }
