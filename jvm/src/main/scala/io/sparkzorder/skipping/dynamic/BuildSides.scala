@@ -16,7 +16,11 @@ import org.apache.spark.sql.catalyst.optimizer.{
   JoinSelectionHelper
 }
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{
+  CatalogFileIndex,
+  HadoopFsRelation,
+  LogicalRelation
+}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
@@ -65,6 +69,9 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
     plan.deterministic && !plan.exists {
       // which rows these keep may depend on the order in which tasks end
       case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sample | _: Window => true
+      // the rows of these are computed elsewhere
+      case _: CTERelationRef => true
+      case r if r.nodeName == "UnionLoopRef" => true
       case p => p.expressions.exists(_.exists {
           case a: AggregateExpression => isOrderSensitive(a)
           case _ => false
@@ -79,7 +86,11 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    */
   def isReadAlike(side: LogicalPlan): Boolean =
     (side +: side.subqueriesAll).flatMap(_.collectLeaves()).forall {
-      case r: LogicalRelation => r.relation.isInstanceOf[HadoopFsRelation]
+      case r: LogicalRelation => r.relation match {
+          // which asks the catalog for its partitions at each listing
+          case fs: HadoopFsRelation => !fs.location.isInstanceOf[CatalogFileIndex]
+          case _ => false
+        }
       case _: LocalRelation | _: Range | _: OneRowRelation => true
       case _ => false
     }

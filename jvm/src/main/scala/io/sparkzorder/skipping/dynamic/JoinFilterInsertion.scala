@@ -46,6 +46,8 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
       rewriteJoin(j, leftKeys, rightKeys, filters)
     case j: Join => rewriteJoin(j, Nil, Nil, filters)
     case r: LogicalRelation => insert(r, filters)
+    // Spark analyzes the plan of a recursion again for each round, and takes filters by keys for unresolved
+    case recursion if recursion.nodeName == "UnionLoop" => recursion
     case node =>
       val below = PushedKeys.below(node, filters)
       withChildren(

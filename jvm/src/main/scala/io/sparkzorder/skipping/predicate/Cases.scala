@@ -28,7 +28,7 @@ private[predicate] object Cases {
   private val most = 20
 
   def unapply(filter: Expression): Option[Seq[Case]] =
-    filter.find(isConditional).flatMap { found =>
+    conditionalIn(filter).flatMap { found =>
       val ways = found match {
         case Coalesce(values) =>
           values.indices.map { i =>
@@ -49,6 +49,14 @@ private[predicate] object Cases {
       if (count > most) None
       else Some(ways.map { case (guards, value) => Case(guards, replaced(filter, found, value)) })
     }
+
+  // a lambda is called with many values for one row, which may take different ways
+  private def conditionalIn(e: Expression): Option[Expression] = e match {
+    case _: LambdaFunction => None
+    case c if isConditional(c) => Some(c)
+    case other =>
+      other.children.iterator.map(conditionalIn).collectFirst { case Some(found) => found }
+  }
 
   private def isConditional(e: Expression): Boolean = e match {
     case _: Coalesce | _: If | _: CaseWhen => true

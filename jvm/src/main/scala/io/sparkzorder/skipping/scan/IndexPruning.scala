@@ -135,7 +135,10 @@ final class IndexPruning private[sparkzorder] (
       else {
         val size = Settings.ofSession(Settings.SkippingCacheSize)
         val location = plainLocation
-        val uses = ManyFiles.map(roots.ofIndexes(location))(ask(_, filters, size))
+        // a thread of a pool has the settings of the session that has made the thread
+        val conf = SQLConf.get
+        val uses = ManyFiles.map(roots.ofIndexes(location))(root =>
+          SQLConf.withExistingConf(conf)(ask(root, filters, size)))
         // an index says more than a table without one
         val found = uses.filter(_.filter.isDefined)
         if (found.nonEmpty) found

@@ -1,6 +1,9 @@
 package io.sparkzorder.skipping.values
 
+import java.nio.{ByteBuffer, CharBuffer}
+import java.nio.charset.StandardCharsets.UTF_8
 import java.time.LocalDate
+import java.util.Arrays
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, GenericInternalRow}
@@ -101,12 +104,14 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
     case Some((shared, isAll)) if !(isAll && low.inclusive) =>
       val above = Intervals.ofPrefix(shared).highs.last
       if (above.isEndless) None else Some(above.outside)
+    case None if isTorn(low) => Some(ByteEnd(whole(low.value), inclusive = true))
     case _ => Some(low)
   }
 
   /** The end of the strings whose beginning is not above an end. */
   private def until(high: ByteEnd): ByteEnd = sharedWith(high) match {
     case Some((shared, isAll)) if high.inclusive || !isAll => Intervals.ofPrefix(shared).highs.last
+    case None if isTorn(high) => Intervals.ofPrefix(whole(high.value)).highs.last
     case _ => high
   }
 
@@ -114,11 +119,21 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
   private def sharedWith(end: ByteEnd): Option[(Array[Byte], Boolean)] =
     if (end.isEndless) None
     else {
-      val text = UTF8String.fromBytes(end.value)
-      val shared = text.substring(0, count)
+      val shared = UTF8String.fromBytes(whole(end.value)).substring(0, count)
       if (shared.numChars < count) None
-      else Some((shared.getBytes, shared.numBytes == text.numBytes))
+      else Some((shared.getBytes, shared.numBytes == end.value.length))
     }
+
+  // an end made of bytes may stop inside of a character, which says nothing of whole characters
+  private def isTorn(end: ByteEnd): Boolean =
+    !end.isEndless && whole(end.value).length < end.value.length
+
+  /** The bytes before the first that are no UTF-8. */
+  private def whole(bytes: Array[Byte]): Array[Byte] = {
+    val in = ByteBuffer.wrap(bytes)
+    val _ = UTF_8.newDecoder().decode(in, CharBuffer.allocate(bytes.length), true)
+    Arrays.copyOf(bytes, in.position())
+  }
 
   override def rangeOf(values: (Long, Long)): Option[(Long, Long)] = None
 }

@@ -80,7 +80,8 @@ private[sparkzorder] object OrderedFunctions {
 
   // year, month, day, .. in this order, with the same characters between them
   private val sortedFormat = {
-    val gap = "[-/:. _,T']{0,3}"
+    // quotes around letters of the pattern make text of them
+    val gap = "(?:[-/:. _,]|'[-/:. _,T]*'){0,3}"
     s"yyyy($gap(MM)($gap(dd)($gap(HH)($gap(mm)($gap(ss)?)?)?)?)?)?".r
   }
 

@@ -163,4 +163,17 @@ class BroadcastJoinSuite extends StarTestBase {
       }
     }
   }
+
+  test("a recursive query is left as it is") {
+    assume(spark.version >= "4.1")
+    withStar { _ =>
+      for (tables <-
+          Seq("days d JOIN fact e ON e.day = d.day", "fact e JOIN days d ON e.day = d.day")) {
+        val df = sql("WITH RECURSIVE r(n) AS (SELECT 390 UNION ALL " +
+          s"SELECT int(e.day + 1) FROM $tables JOIN r ON e.day = r.n WHERE d.month = 3) " +
+          "SELECT * FROM r")
+        assert(df.count() === 11)
+      }
+    }
+  }
 }

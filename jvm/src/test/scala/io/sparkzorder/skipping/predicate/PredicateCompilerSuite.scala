@@ -160,6 +160,8 @@ class PredicateCompilerSuite extends SkippingTestBase {
       |month(t) <> 2 OR year(t) < 2025; cast(t as date) IN (date'2024-02-12', date'1999-01-01');
       |to_date(t) = date'2024-02-19'; date_trunc('DAY', t) = timestamp'2024-02-12 00:00:00';
       |date_trunc('MONTH', t) = timestamp'2024-02-01 00:00:00'; trunc(t, 'MM') = date'2024-02-01';
+      |date_format(t, "yyyy'MM'dd") = '2024MM12'; date_format(t, "yyyy-'MM'-dd") < '2024-MM-11';
+      |date_format(t, "yyyy-MM-dd'T'HH") > '2024-02-18T23';
       |date_format(t, 'yyyy-MM') = '2024-02'; cast(t as string) LIKE '2024-02-1%';
       |substring(cast(t as string), 1, 7) = '2024-02'; t + interval 1 day > '2024-02-20';
       |year(n) = 2024; cast(n as timestamp) < '2024-02-11'; quarter(d) = 1; dayofweek(d) = 1;
@@ -173,6 +175,7 @@ class PredicateCompilerSuite extends SkippingTestBase {
       |cast(t as date) IN (date'2024-02-09', date'2024-02-20'); to_date(t) > date'2024-02-19';
       |date_trunc('DAY', t) = timestamp'2024-02-09 00:00:00';
       |date_trunc('MONTH', t) <> timestamp'2024-02-01 00:00:00'; trunc(t, 'MM') = date'2024-03-01';
+      |date_format(t, "yyyy-MM-dd'T'HH") > '2024-02-20T00';
       |date_format(t, 'yyyy-MM') = '2024-03'; cast(t as string) LIKE '2024-03%';
       |substring(cast(t as string), 1, 7) < '2024-02'; t + interval 1 hour < '2024-02-10';
       |year(n) > 2024; cast(n as timestamp) < '2024-02-08'; quarter(d) = 2;
