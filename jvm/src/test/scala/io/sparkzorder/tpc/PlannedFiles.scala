@@ -25,10 +25,16 @@ object PlannedFiles extends AdaptiveSparkPlanHelper {
     }
   }
 
+  /** The table of each scan of a plan, once for a scan whose exchange is reused. */
+  def tables(plan: SparkPlan): Seq[String] = scans(plan).map(tableOf)
+
+  private def tableOf(scan: FileSourceScanExec): String =
+    scan.relation.location.rootPaths.head.getName
+
   private def choose(
       scan: FileSourceScanExec,
       sizes: Map[String, (Int, Long)]): Option[ScanCounts] = {
-    val table = scan.relation.location.rootPaths.head.getName
+    val table = tableOf(scan)
     sizes.get(table).map { case (allFiles, allBytes) =>
       if (scan.supportsColumnar) scan.executeColumnar() else scan.execute()
       def metric(name: String): Long = scan.metrics(name).value

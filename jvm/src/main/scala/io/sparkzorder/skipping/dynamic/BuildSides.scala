@@ -58,6 +58,23 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       case _ => false
     }
 
+  /**
+   * True if adaptive execution plans a copy of the side as it plans the side itself, so that each part
+   * runs once for both. Adaptive execution chooses the kind of a join again when a shuffle below the join
+   * has its rows. It does so for the join's side and for the filter's copy at different moments, may choose
+   * differently, and would then run what is above and below twice.
+   */
+  def isPlannedAlike(side: LogicalPlan, conf: SQLConf): Boolean =
+    !conf.adaptiveExecutionEnabled || !side.exists {
+      case j: Join => broadcastSide(j, conf).isEmpty || j.children.exists(_.exists(mayShuffle))
+      case _ => false
+    }
+
+  private def mayShuffle(plan: LogicalPlan): Boolean = plan match {
+    case _: Project | _: Filter | _: Union | _: Join | _: LeafNode => false
+    case _ => true
+  }
+
   // keys of a larger side would need too much memory of the driver
   def fitsDriver(side: LogicalPlan): Boolean = side.stats.sizeInBytes <= MaxSide
 

@@ -129,6 +129,7 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
       onlyInBroadcast: Boolean): Seq[KeyFilter] =
     if (!stream.isPrunable || build.keys.isEmpty || !BuildSides.isSelective(build.plan) ||
       !BuildSides.fitsDriver(build.plan) || !BuildSides.isRepeatable(build.plan) ||
+      !BuildSides.isPlannedAlike(build.plan, conf) ||
       !(onlyInBroadcast || BuildSides.isReadAlike(build.plan))) Nil
     else {
       stream.keys.zip(build.keys).zipWithIndex.collect {

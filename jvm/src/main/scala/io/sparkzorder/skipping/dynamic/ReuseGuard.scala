@@ -7,6 +7,8 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 
+import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
+
 /**
  * Keeps filters from costing a query more than they save. Spark runs a part of a plan once if the
  * plan has it twice. A filter that comes into one of two equal parts, and not into the other, would
@@ -18,6 +20,9 @@ private[dynamic] final class ReuseGuard {
   private val closed = mutable.HashSet.empty[LogicalPlan]
   private val shared = mutable.HashMap.empty[LogicalPlan, Map[Int, Seq[KeySource]]]
   private val changes = mutable.ArrayBuffer.empty[Change]
+
+  /** A number for each side that gives keys. */
+  private val sides = mutable.HashMap.empty[SideOfKeys, Int]
 
   private case class Change(before: LogicalPlan, after: LogicalPlan, filters: Seq[KeyFilter])
 
@@ -131,13 +136,13 @@ private[dynamic] final class ReuseGuard {
   private def columnOf(plan: LogicalPlan, filter: KeyFilter): Option[Int] =
     Some(plan.output.indexWhere(_.semanticEquals(filter.key))).filter(_ >= 0)
 
-  /** Two plans are equal in this form if Spark's physical plans of them will be. */
+  /** Two plans are equal in this form if Spark's physical plans of them will be, as scans compare them. */
   private def comparable(plan: LogicalPlan): LogicalPlan = plan.transform {
     case Filter(condition, child) =>
       Filter(
         condition.transform { case d: DynamicPruningSubquery =>
-          val source = d.buildQuery.canonicalized.hashCode * 31 + d.buildKeys.size
-          EqualNullSafe(d.pruningKey, Literal(source))
+          val side = SideOfKeys.of(d.buildQuery, d.buildKeys, RuntimeFilterBridge.positions(d))
+          EqualNullSafe(d.pruningKey, Literal(sides.getOrElseUpdate(side, sides.size)))
         },
         child)
   }.canonicalized

@@ -1,7 +1,12 @@
 package io.sparkzorder.skipping.dynamic
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.{DynamicPruningExpression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{
+  DynamicPruningExpression,
+  DynamicPruningSubquery,
+  Literal
+}
+import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.execution.ReusedSubqueryExec
 
 import io.sparkzorder.skipping.scan.RuntimeFilters
@@ -135,6 +140,45 @@ class ReuseSuite extends StarTestBase {
         keepsReuse(s"$x SELECT * FROM (SELECT x.* FROM x JOIN days d ON x.day = d.day " +
           "JOIN items i ON x.item = i.item WHERE d.month = 3 AND i.category = 2) a JOIN " +
           s"${ofMonth("d.month = 5", "b")} ON a.item = b.item")
+      }
+    }
+  }
+
+  /**
+   * Adaptive execution would choose the kind of the inner join anew: once for the join's side and once
+   * for the copy of the side that gives the keys. Which of the two comes first is a matter of time.
+   */
+  test("adaptive execution: no keys from a side that is planned again while it runs") {
+    withStar { _ =>
+      inConf("spark.sql.adaptive.autoBroadcastJoinThreshold" -> "10MB") {
+        val days = "(SELECT /*+ MERGE(b) */ a.day FROM days a LEFT SEMI JOIN " +
+          "(SELECT day FROM fact WHERE item < 25) b ON a.day = b.day WHERE month = 3) d"
+        val shuffled = s"SELECT /*+ BROADCAST(d) */ f.* FROM fact f JOIN $days ON f.day = d.day"
+        val aboveShuffle = "SELECT /*+ BROADCAST(d) */ f.* FROM fact f JOIN (SELECT a.day FROM " +
+          "days a JOIN (SELECT day FROM fact WHERE item < 25 GROUP BY day) b ON a.day = b.day " +
+          "WHERE month = 3) d ON f.day = d.day"
+        Seq(shuffled, aboveShuffle).foreach { query =>
+          def keys(adaptive: Boolean): Int =
+            inConf("spark.sql.adaptive.enabled" -> adaptive.toString) {
+              checkRows(sql(query)).queryExecution.optimizedPlan.collect {
+                case p => p.expressions.flatMap(_.collect { case d: DynamicPruningSubquery => d })
+                    .filter(_.buildQuery.exists(_.isInstanceOf[Join]))
+              }.flatten.size
+            }
+          assert(keys(adaptive = false) > 0, query)
+          assert(keys(adaptive = true) === 0, query)
+        }
+        // adaptive execution plans these once
+        inConf("spark.sql.adaptive.enabled" -> "true") {
+          reads(
+            "SELECT /*+ BROADCAST(d) */ f.* FROM fact f JOIN " +
+              "(SELECT day FROM days WHERE month = 3 GROUP BY day) d ON f.day = d.day",
+            1)
+          reads(
+            "SELECT /*+ BROADCAST(d) */ f.* FROM fact f JOIN (SELECT a.day FROM days a " +
+              "JOIN items i ON a.dom = i.item WHERE month = 3) d ON f.day = d.day",
+            1)
+        }
       }
     }
   }
