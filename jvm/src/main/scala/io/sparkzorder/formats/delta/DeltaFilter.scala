@@ -10,12 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   PredicateHelper,
   SubqueryExpression
 }
-import org.apache.spark.sql.catalyst.plans.logical.{
-  Filter,
-  LeafNode,
-  LocalRelation,
-  SubqueryAlias
-}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, SubqueryAlias}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.delta.Snapshot
 import org.apache.spark.sql.sparkzorder.SparkLine

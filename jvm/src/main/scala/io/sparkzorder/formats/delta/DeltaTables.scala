@@ -40,7 +40,7 @@ final class DeltaTables extends FormatOpener with Logging {
     // a path that names a version or a partition is resolved by Delta when its state is read
     val byPath = t.catalogTable.isEmpty && t.path.toString != t.deltaLog.dataPath.toString &&
       t.path.getFileSystem(t.deltaLog.newDeltaHadoopConf()).makeQualified(t.path) !=
-        t.deltaLog.dataPath
+      t.deltaLog.dataPath
     t.timeTravelOpt.isEmpty && !t.hasPartitionFilters && !byPath
   }
 

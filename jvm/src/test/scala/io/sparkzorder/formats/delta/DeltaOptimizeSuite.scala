@@ -75,7 +75,8 @@ class DeltaOptimizeSuite extends DeltaTestBase {
         "int(pmod(hash(id, 7), 100)) b",
         s"element_at($parts, int(id % 4) + 1) p",
         "date_add(DATE'1500-01-01', int(id))",
-        "if(id % 8 < 4, timestamp'2020-01-01 01:02:03.456789', null)").createOrReplaceTempView("more")
+        "if(id % 8 < 4, timestamp'2020-01-01 01:02:03.456789', null)").createOrReplaceTempView(
+        "more")
       sql("INSERT INTO t SELECT * FROM more")
       def byPartition = files("t").groupBy(_.partitionValues)
         .map { case (p, own) => p -> own.flatMap(_.numLogicalRecords).sum }

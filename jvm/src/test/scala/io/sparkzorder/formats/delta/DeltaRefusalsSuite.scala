@@ -1,5 +1,7 @@
 package io.sparkzorder.formats.delta
 
+import org.scalatest.tagobjects.Slow
+
 /** Tables and clauses that OPTIMIZE refuses or leaves to Delta. */
 class DeltaRefusalsSuite extends DeltaTestBase {
 
@@ -7,7 +9,7 @@ class DeltaRefusalsSuite extends DeltaTestBase {
   private def isDeltas(statement: String): Boolean =
     !sql(statement).collect().head.schema.fieldNames.contains("reason")
 
-  test("AUTO, INTO, unknown columns, partition columns, and columns without statistics") {
+  test("AUTO, INTO, unknown and partition columns, and columns without statistics", Slow) {
     withTables {
       sql("""CREATE TABLE t (id BIGINT, a INT, flag BOOLEAN, b INT, p INT) USING delta
         PARTITIONED BY (p) TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '3')""")
@@ -31,7 +33,7 @@ class DeltaRefusalsSuite extends DeltaTestBase {
     }
   }
 
-  test("Delta's command runs by the setting, without columns, and on tables with CLUSTER BY") {
+  test("Delta's command runs by the setting, without columns, and on tables with CLUSTER BY", Slow) {
     withTables {
       create("t", files = 2, rows = 10)
       withSQLConf("spark.zorder.formats.delta" -> "delegate") {

@@ -91,7 +91,8 @@ abstract class DeltaTestBase extends OptimizeTestBase {
       state.tombstones.collect().map(r => new Path(own.dataPath, r.path)))
       .map(_.getName).toSet
     val stream = Files.walk(new File(own.dataPath.toUri.getPath).toPath)
-    try stream.iterator.asScala.map(_.toFile).filter(f => f.isFile && f.getName.endsWith(".parquet"))
+    try
+      stream.iterator.asScala.map(_.toFile).filter(f => f.isFile && f.getName.endsWith(".parquet"))
         .filterNot(_.getPath.contains("_delta_log")).map(_.getName).filterNot(known).toSet
     finally stream.close()
   }

@@ -1,9 +1,8 @@
 package io.sparkzorder.formats.delta
 
+import io.delta.storage.LocalLogStore
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-
-import io.delta.storage.LocalLogStore
 
 /** Writes commits, and throws an error after the next one if a test wishes so. */
 class FaultyLogStore(conf: Configuration) extends LocalLogStore(conf) {
