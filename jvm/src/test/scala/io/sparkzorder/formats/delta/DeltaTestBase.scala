@@ -1,6 +1,7 @@
 package io.sparkzorder.formats.delta
 
 import java.io.File
+import java.net.URI
 import java.nio.file.Files
 
 import scala.collection.JavaConverters._
@@ -87,9 +88,9 @@ abstract class DeltaTestBase extends OptimizeTestBase {
   protected def orphans(name: String): Set[String] = {
     val own = log(name)
     val state = own.update()
-    val known = (files(name).map(_.absolutePath(own)) ++
-      state.tombstones.collect().map(r => new Path(own.dataPath, r.path)))
-      .map(_.getName).toSet
+    // paths are encoded in the log
+    val removed = state.tombstones.collect().map(r => new Path(new URI(r.path)))
+    val known = (files(name).map(_.absolutePath(own)) ++ removed).map(_.getName).toSet
     val stream = Files.walk(new File(own.dataPath.toUri.getPath).toPath)
     try
       stream.iterator.asScala.map(_.toFile).filter(f => f.isFile && f.getName.endsWith(".parquet"))
