@@ -167,11 +167,14 @@ def dependencies(row: SparkRow): Seq[ModuleID] = {
   val modules = Seq("core", "catalyst", "sql").map(m => "org.apache.spark" %% s"spark-$m")
   val (plus, plusVersion) = row.scalaCheckPlus
   val (icebergLine, iceberg) = row.iceberg
+  val (deltaArtifact, delta) = row.delta
   modules.map(_ % row.spark % Provided) ++
     Seq(
       // the runtime has everything that Iceberg needs, and is loaded when an Iceberg table is met
       ("org.apache.iceberg" %% s"iceberg-spark-runtime-$icebergLine" % iceberg % Provided)
-        .intransitive()) ++
+        .intransitive(),
+      ("io.delta" %% deltaArtifact % delta % Provided).intransitive(),
+      ("io.delta" % "delta-storage" % delta % Provided).intransitive()) ++
     row.testModules.map(m =>
       "org.apache.spark" %% s"spark-$m" % row.spark % Test classifier "tests") ++
     Seq(

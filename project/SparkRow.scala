@@ -9,6 +9,7 @@
  *
  * @param iceberg Spark line and version of the Iceberg runtime that the row is compiled and tested
  *   with; a user brings another version
+ * @param delta artifact and version of Delta, likewise
  */
 final case class SparkRow(
     spark: String,
@@ -18,7 +19,8 @@ final case class SparkRow(
     scalaCheckPlus: (String, String),
     javaRelease: Int,
     bridges: Seq[String],
-    iceberg: (String, String)) {
+    iceberg: (String, String),
+    delta: (String, String)) {
 
   /** `4.1`, the line of [[spark]]: a jar serves every bug-fix version of its line. */
   val line: String = spark.split('.').take(2).mkString(".")
@@ -44,16 +46,21 @@ object SparkRow {
     scalaCheckPlus = "scalacheck-1-18" -> "3.2.19.0",
     javaRelease = 17,
     bridges = Seq("scala-spark-4", "scala-spark-4.1"),
-    iceberg = "4.1" -> "1.12.0")
+    iceberg = "4.1" -> "1.12.0",
+    delta = "delta-spark_4.1" -> "4.4.0")
 
   // Iceberg has no release for Spark 4.2; the row compiles with the latest one
-  val spark42: SparkRow = spark41.copy(spark = "4.2.0", scala = "2.13.18")
+  val spark42: SparkRow = spark41.copy(
+    spark = "4.2.0",
+    scala = "2.13.18",
+    delta = "delta-spark_4.2" -> "4.4.0")
 
   val spark40: SparkRow = spark41.copy(
     spark = "4.0.2",
     scala = "2.13.16",
     bridges = Seq("scala-spark-4", "scala-spark-4.0", "scala-spark-3.5-4.0"),
-    iceberg = "4.0" -> "1.11.0")
+    iceberg = "4.0" -> "1.11.0",
+    delta = "delta-spark" -> "4.0.1")
 
   val spark35: SparkRow = SparkRow(
     spark = "3.5.8",
@@ -63,7 +70,8 @@ object SparkRow {
     scalaCheckPlus = "scalacheck-1-17" -> "3.2.16.0",
     javaRelease = 8,
     bridges = Seq("scala-spark-3.5", "scala-spark-3.5-4.0"),
-    iceberg = "3.5" -> "1.12.0")
+    iceberg = "3.5" -> "1.12.0",
+    delta = "delta-spark" -> "3.3.3")
 
   // Iceberg 1.12 has no jar for Spark 3.5 with Scala 2.13
   val spark35on213: SparkRow = spark35.copy(scala = "2.13.8", iceberg = "3.5" -> "1.10.1")

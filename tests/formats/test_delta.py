@@ -62,3 +62,36 @@ def test_each_command_gets_its_own_tables(tmp_path: Path, delta_is_outermost: bo
     assert answers["OPTIMIZE '/plain'"] == (
         "DELTA_TABLE_ONLY_OPERATION" if delta_is_outermost else "ours"
     )
+
+
+OWN = """
+from spark_zorder import ZOrderTable
+rows = spark.range(0, 2000, 1, 8).selectExpr(
+    "id", "pmod(hash(id), 100) a", "pmod(hash(id, 7), 100) b", "id % 2 p")
+before = Counter(rows.collect())
+rows.write.saveAsTable("lake", format="delta", partitionBy="p")
+spark.sql("SET spark.zorder.formats.delta = own")
+location = spark.sql("DESCRIBE DETAIL lake").head().location.replace("file:", "")
+for target in ["lake", f"'{location}'", f"delta.`{location}`"]:
+    (row,) = spark.sql(f"OPTIMIZE TABLE {target} FULL ZORDER BY (a, b)").collect()
+    answers[target.replace(location, "/lake")] = row.asDict(True).get("reason", "delta")
+    assert Counter(spark.table("lake").select("id", "a", "b", "p").collect()) == before
+table = ZOrderTable.forName(spark, "lake")
+(row,) = table.optimize().executeZOrderBy("a", "b").collect()
+answers["again"] = row.metrics.numFilesRemoved
+commits = spark.sql("DESCRIBE HISTORY lake").collect()
+answers["commits"] = [[r.operation, r.operationParameters.get("zOrderBy")] for r in commits]
+"""
+
+
+@pytest.mark.parametrize("delta_is_outermost", [True, False])
+def test_own_layout_by_a_commit_of_delta(tmp_path: Path, delta_is_outermost: bool) -> None:
+    answers = neighbours.answers(
+        tmp_path, "DELTA", OWN, ours_is_outermost=not delta_is_outermost
+    )
+    for target in ["lake", "'/lake'", "delta.`/lake`"]:
+        assert answers[target] != "delta", target
+    assert answers["again"] == 0
+    optimize = ["OPTIMIZE", '["a","b"]']
+    assert answers["commits"][:3] == [optimize] * 3
+    assert [c[0] for c in answers["commits"][3:]] == ["CREATE TABLE AS SELECT"]

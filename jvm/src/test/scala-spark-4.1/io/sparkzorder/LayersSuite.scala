@@ -87,6 +87,7 @@ object LayersSuite {
     "skipping.dynamic",
     "report",
     "formats",
+    "formats.delta",
     "formats.iceberg",
     "commands",
     "commands.auto",

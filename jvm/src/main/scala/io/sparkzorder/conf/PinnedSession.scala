@@ -59,7 +59,24 @@ object PinnedSession {
     "spark.sql.iceberg.check-nullability" -> "true",
     "spark.sql.iceberg.check-ordering" -> "true",
     "spark.sql.iceberg.merge-schema" -> "false",
-    "spark.sql.iceberg.executor-cache.delete-files.enabled" -> "false")
+    "spark.sql.iceberg.executor-cache.delete-files.enabled" -> "false",
+    // Delta: an unreadable file must raise an error instead of losing rows
+    "spark.sql.files.ignoreCorruptFiles" -> "false",
+    "spark.sql.files.ignoreMissingFiles" -> "false",
+    // CHAR values are written as they are stored
+    "spark.sql.readSideCharPadding" -> "false",
+    // one task writes one file of one partition, without another sort by the partition columns
+    "spark.sql.files.maxRecordsPerFile" -> "0",
+    "spark.sql.maxConcurrentOutputFileWriters" -> "1",
+    // dates before 1582 are written as they are
+    "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED",
+    // the counts of rows, and the bounds for which the rows are laid out
+    "spark.databricks.delta.stats.collect" -> "true",
+    "spark.databricks.delta.stats.skipping" -> "true",
+    // neither other files than ours, nor others instead of them
+    "spark.databricks.delta.optimizeWrite.enabled" -> "false",
+    "spark.databricks.delta.autoCompact.enabled" -> "false")
 
   /** Settings by which a session sends its writes elsewhere, or reads another state. */
   private val unset = Seq("spark.wap.id", "spark.wap.branch")

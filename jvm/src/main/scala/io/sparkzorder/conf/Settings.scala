@@ -164,6 +164,14 @@ object Settings {
         "Iceberg. delegate: not at all; the error names the procedure of Iceberg.",
       Set(Session, Table))
 
+  val FormatsDelta: Setting[String] =
+    oneOf(
+      "formats.delta",
+      Seq("delegate", FormatOwn),
+      "How OPTIMIZE rewrites Delta tables. own: with the layout of spark-zorder, by a commit of " +
+        "Delta. delegate: by Delta's own OPTIMIZE.",
+      Set(Session, Table))
+
   val all: Seq[Setting[_]] = Seq(
     Enabled,
     Columns,
@@ -184,7 +192,8 @@ object Settings {
     SkippingCacheSize,
     WorkloadEnabled,
     WorkloadExclude,
-    FormatsIceberg)
+    FormatsIceberg,
+    FormatsDelta)
 
   /** The current session's value of a setting that has a default. */
   def ofSession[T](setting: Setting[T]): T =

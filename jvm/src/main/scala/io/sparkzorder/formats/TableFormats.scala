@@ -44,7 +44,9 @@ object TableFormats extends Logging {
   private def warn(name: String, format: String, e: Throwable): Unit =
     logWarning(s"$name is left to the statements of $format, whose classes do not fit: $e")
 
-  private val implementations = Map("iceberg" -> "io.sparkzorder.formats.iceberg.IcebergTables")
+  private val implementations = Map(
+    "delta" -> "io.sparkzorder.formats.delta.DeltaTables",
+    "iceberg" -> "io.sparkzorder.formats.iceberg.IcebergTables")
 
   private def load(className: String): FormatOpener =
     Class.forName(className).getDeclaredConstructor().newInstance().asInstanceOf[FormatOpener]

@@ -31,11 +31,11 @@ trait FormatFile {
   def folder: FormatFolder
   def bytes: Long
 
-  /** Number of rows in the file, with those that are deleted beside the file. */
+  /** Number of rows in the file by the format's own count, which may include deleted rows. */
   def records: Long
 
-  /** True if some rows of the file may be deleted beside the file. */
-  def hasDeletes: Boolean
+  /** True if a reader may see another number of rows, so that a pass over the file must count them. */
+  def isUncounted: Boolean
 
   /** What is known of each ordering column. */
   def columns: IndexedSeq[FileColumnInfo]

@@ -38,15 +38,15 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
       s.copy(child = pathOrTable(parts, "OPTIMIZE"))
     case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
       val target = PathTarget(path, format)
-      (if (isDelta(target)) deltas(other) else icebergPath(s, target))
+      (if (isDelta(target)) deltaPath(s, target).orElse(deltas(other)) else icebergPath(s, target))
         .getOrElse(command(s, target))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => command(s, CatalogTarget(table))
         case None =>
           val known = format(r.table)
-          (if (known == "delta") deltas(other) else ownLayout(s, r, known))
-            .getOrElse(refuse(s, r, known))
+          val own = ownLayout(s, r, known)
+          (if (known == "delta") own.orElse(deltas(other)) else own).getOrElse(refuse(s, r, known))
       }
     case s @ TargetStatement(PathOrTable(parts), action) =>
       s.copy(child = pathOrTable(parts, action.statement))
@@ -71,15 +71,25 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
       s: OptimizeTable,
       r: ResolvedTable,
       format: String): Option[LogicalPlan] =
-    opened(r, format).flatMap(ownLayout(s, _, RewriteDataFiles.call(s, r)))
+    opened(r, format).flatMap { f =>
+      ownLayout(
+        s,
+        f,
+        if (format == "delta") s.otherParser.text else RewriteDataFiles.call(s, r))
+    }
 
   private def ownLayout(
       s: OptimizeTable,
       format: TableFormat,
       ownStatement: String): Option[LogicalPlan] = {
     val conf = SparkLine.session(session).conf.getAll
-    val choice = new Settings(Map.empty, format.properties, conf)(Settings.FormatsIceberg)
-    if (choice != Settings.FormatOwn) None
+    val settings = new Settings(Map.empty, format.properties, conf)
+    val choice =
+      settings(if (format.format == "delta") Settings.FormatsDelta else Settings.FormatsIceberg)
+    // Delta's own OPTIMIZE puts small files together if there are no columns
+    def isPlain = format.format == "delta" && s.clauses.columns.isEmpty && !s.clauses.auto &&
+      format.lastColumns.isEmpty && settings.get(Settings.Columns).isEmpty
+    if (choice != Settings.FormatOwn || isPlain) None
     else {
       val where = s.where.map(WherePredicate(_))
       Some(OptimizeFormatCommand(format, where, s.clauses, ownStatement))
@@ -96,6 +106,14 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
         TableFormats.ofPath(target.location.toString, name, conf, "iceberg")
       }
     found.flatMap(ownLayout(s, _, "CALL catalog.system.rewrite_data_files of its catalog"))
+  }
+
+  /** The same for a directory that is a Delta table. */
+  private def deltaPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
+    val conf = SparkLine.session(session).sessionState.newHadoopConf()
+    val name = s"delta.${quoteIdentifier(target.path)}"
+    TableFormats.ofPath(target.location.toString, name, conf, "delta")
+      .flatMap(ownLayout(s, _, s.otherParser.text))
   }
 
   private def opened(r: ResolvedTable, format: String): Option[TableFormat] =

@@ -52,8 +52,11 @@ private[formats] final class FormatBatch(
   private def rewrite(input: FormatRows, rows: IndexedSeq[Long]): BatchDone = {
     val byFolder = input.files.groupBy(_.folder)
     val own = input.folders.map(byFolder(_))
-    val targets = own.map(files =>
-      SampledCuts.targetRows(settings, files.map(_.records).sum, files.map(_.bytes).sum))
+    // a format's count may include deleted rows, or be unknown and 0
+    val targets = own.zip(rows).map { case (files, live) =>
+      val stored = math.max(live, files.map(_.records).sum)
+      SampledCuts.targetRows(settings, stored, files.map(_.bytes).sum)
+    }
     val (samples, grid) = new SampledCuts(columns, settings, phases)
       .of(input, rows, targets, i => sizes(own(i)))(_ => CutGoal(layout.weights.toIndexedSeq))
     val added =
@@ -91,13 +94,13 @@ private[formats] final class FormatBatch(
   }
 
   /**
-   * Rows of each folder: by the format's own counts, or by a pass over the files if some of their
-   * rows may be deleted.
+   * Rows of each folder: by the format's own counts, or by a pass over the files of which the format
+   * does not know how many rows are left.
    */
   private def count(files: IndexedSeq[FormatFile]): Map[FormatFolder, Long] = {
-    val (deleted, whole) = files.partition(_.hasDeletes)
+    val (uncounted, whole) = files.partition(_.isUncounted)
     val counts = whole.groupBy(_.folder).map { case (f, own) => f -> own.map(_.records).sum }
-    val read = if (deleted.isEmpty) Map.empty[FormatFolder, Long] else readCounts(deleted)
+    val read = if (uncounted.isEmpty) Map.empty[FormatFolder, Long] else readCounts(uncounted)
     files.map(_.folder).distinct.map(f => f -> (counts.getOrElse(f, 0L) + read.getOrElse(f, 0L)))
       .toMap
   }

@@ -45,7 +45,7 @@ private[iceberg] final class IcebergFile(
   override def path: String = file.location
   override def bytes: Long = file.fileSizeInBytes
   override def records: Long = file.recordCount
-  override def hasDeletes: Boolean = task != null && !task.deletes.isEmpty
+  override def isUncounted: Boolean = task != null && !task.deletes.isEmpty
 
   // in format version 1 all sequence numbers are 0
   override def commit: Long =

@@ -21,16 +21,12 @@ import org.apache.iceberg.spark.{
 }
 
 import org.apache.spark.sql.{DataFrame, Row}
-import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.sparkzorder.SparkLine
-import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
-import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.commands.formats.FormatOptimize
 import io.sparkzorder.commands.optimize.{OptimizeClauses, OptimizeResult}
-import io.sparkzorder.formats._
-import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.formats.LatchedFormat
 
 /** What the suites of Iceberg tables share: a catalog `ice` in a temporary directory. */
 abstract class IcebergTestBase extends OptimizeTestBase {
@@ -159,30 +155,4 @@ abstract class IcebergTestBase extends OptimizeTestBase {
     row
   }
 
-}
-
-/** A table that runs `before` when all files are written and nothing is committed yet. */
-private[iceberg] final class LatchedFormat(inner: TableFormat, before: () => Unit)
-    extends TableFormat {
-  override def name: String = inner.name
-  override def isNamed: Boolean = inner.isNamed
-  override def format: String = inner.format
-  override def location: String = inner.location
-  override def properties: Map[String, String] = inner.properties
-  override def defaults: Map[String, String] = inner.defaults
-  override def schema: StructType = inner.schema
-  override def partitionSchema: StructType = inner.partitionSchema
-  override def lastColumns: Seq[Seq[String]] = inner.lastColumns
-  override def rollback: Option[String] = inner.rollback
-  override def check(): Unit = inner.check()
-  override def snapshot(c: Seq[OrderingColumn], where: Option[Expression]): TableSnapshot =
-    inner.snapshot(c, where)
-  override def frame(s: TableSnapshot, session: Session, files: Seq[FormatFile]): FormatRows =
-    inner.frame(s, session, files)
-  override def write(rows: FormatRows, frame: Frame): StagedFiles = inner.write(rows, frame)
-  override def commit(rows: FormatRows, staged: StagedFiles, layout: LayoutTag): Unit = {
-    before()
-    inner.commit(rows, staged, layout)
-  }
-  override def abort(staged: StagedFiles): Unit = inner.abort(staged)
 }

@@ -1,0 +1,98 @@
+package io.sparkzorder.formats.delta
+
+import java.util.UUID
+
+import scala.util.Try
+
+import org.apache.spark.sql.delta.{DeltaColumnMapping, Snapshot}
+import org.apache.spark.sql.delta.actions.AddFile
+import org.apache.spark.sql.functions.{col, desc}
+import org.apache.spark.sql.types.{StructField, StructType}
+
+import io.sparkzorder.formats.LayoutTag
+import io.sparkzorder.table.OrderingColumn
+
+/**
+ * The layouts that the tags of a table's files tell of. A tag belongs to the entry of a file in the
+ * log, so it is there as long as the file is, and RESTORE brings it back.
+ */
+private[delta] object DeltaLayouts {
+  private val Columns = "zorder.columns"
+  private val Fields = "zorder.fields"
+  private val Size = "zorder.targetFileSize"
+  private val Weights = "zorder.weights"
+  private val Run = "zorder.run"
+  private val ReadVersion = "zorder.readVersion"
+
+  // no name can have it, since neither Parquet nor Delta takes it in a name
+  private val Separator = "\n"
+
+  /** Names the columns as the data files do, so that a rename does not matter. */
+  def key(columns: Seq[OrderingColumn], schema: StructType): String =
+    columns.map(c => physical(c.parts, schema).mkString(".")).mkString(Separator)
+
+  /** Name parts of a column in the files and in their statistics. */
+  def physical(parts: Seq[String], schema: StructType): Seq[String] = {
+    val field = schema.fields.find(_.name == parts.head).get
+    physicalName(field) +: (field.dataType match {
+      case inner: StructType if parts.size > 1 => physical(parts.tail, inner)
+      case _ => Nil
+    })
+  }
+
+  private def physicalName(field: StructField): String = DeltaColumnMapping.getPhysicalName(field)
+
+  private def logical(key: String, prefix: String, in: StructType): Option[Seq[String]] =
+    in.fields.iterator.flatMap { f =>
+      val path = prefix + physicalName(f)
+      if (path == key) Some(Seq(f.name))
+      else f.dataType match {
+        case inner: StructType if key.startsWith(path + ".") =>
+          logical(key, path + ".", inner).map(f.name +: _)
+        case _ => None
+      }
+    }.toSeq.headOption
+
+  def tags(layout: LayoutTag, readVersion: Long): Map[String, String] = Map(
+    Columns -> layout.columns,
+    Fields -> layout.key,
+    Size -> layout.targetFileSize.toString,
+    Run -> layout.run,
+    ReadVersion -> readVersion.toString) ++
+    (if (layout.weights.isEmpty) None else Some(Weights -> layout.weights.mkString(",")))
+
+  def of(add: AddFile): Option[LayoutTag] = of(add.tagsOrEmpty)
+
+  private def of(tags: Map[String, String]): Option[LayoutTag] =
+    for {
+      columns <- tags.get(Columns)
+      fields <- tags.get(Fields)
+      size <- tags.get(Size).flatMap(t => Try(t.toLong).toOption)
+      weights <-
+        Try(tags.get(Weights).toSeq.flatMap(_.split(',')).map(_.trim.toDouble)).toOption
+      run <- tags.get(Run).filter(r => Try(UUID.fromString(r)).isSuccess)
+    } yield LayoutTag(columns, fields, size, weights, run)
+
+  /** A number for each run; 0 for files of other writers. */
+  def commit(layout: Option[LayoutTag]): Long =
+    layout.fold(0L)(l => UUID.fromString(l.run).getMostSignificantBits)
+
+  /** The layout of the newest file that has one, and the version that its run read. */
+  def last(snapshot: Snapshot): Option[(LayoutTag, Long)] = {
+    val tagged = snapshot.allFiles.toDF().where(col("tags").getItem(Run).isNotNull)
+      .select(col("tags")).orderBy(desc("modificationTime")).limit(1).collect()
+    for {
+      row <- tagged.headOption
+      tags = row.getMap[String, String](0).toMap
+      layout <- of(tags)
+      version <- tags.get(ReadVersion).flatMap(v => Try(v.toLong).toOption)
+    } yield (layout, version)
+  }
+
+  /** Name parts of the columns of the last layout as they are named now; empty if one is gone. */
+  def lastColumns(snapshot: Snapshot): Seq[Seq[String]] = {
+    val keys = last(snapshot).toSeq.flatMap(_._1.key.split(Separator))
+    val found = keys.map(logical(_, "", snapshot.schema))
+    if (found.forall(_.isDefined)) found.flatten else Nil
+  }
+}

@@ -1,0 +1,116 @@
+package io.sparkzorder.formats.delta
+
+import java.util.concurrent.{CompletableFuture, TimeUnit}
+
+import scala.util.Try
+
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
+import org.apache.spark.sql.delta.{DeltaLog, OptimisticTransaction, RowTracking}
+import org.apache.spark.sql.delta.actions.AddFile
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.functions.{col, lit, monotonically_increasing_id, xxhash64}
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.QueryExecutionListener
+
+import io.sparkzorder.cluster.InputFrame
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.formats._
+
+/** New files of a Delta table, which no version has yet. */
+private[delta] final class DeltaStaged(
+    override val files: IndexedSeq[DeltaFile],
+    override val shuffleBytes: Long)
+    extends StagedFiles
+
+/** The rows of files in a transaction, with those left out that deletion vectors delete. */
+private[delta] final class DeltaRows(
+    log: DeltaLog,
+    val snapshot: DeltaSnapshot,
+    session: Session,
+    val transaction: OptimisticTransaction,
+    override val files: Seq[DeltaFile])
+    extends FormatRows {
+
+  override val folders: IndexedSeq[FormatFolder] = files.map(_.folder).distinct.toIndexedSeq
+  private val adds = files.map(_.add).toList
+  transaction.trackFilesRead(adds)
+
+  private val plain = log.createDataFrame(snapshot.state, adds, false, Some("Optimize"))
+    .asInstanceOf[Frame]
+
+  private val loaded: Frame =
+    RowTracking.preserveRowTrackingColumns(plain, snapshot.state).asInstanceOf[Frame]
+
+  /** The table's columns, and those of row tracking in a table that has it. */
+  override def schema: StructType = loaded.schema
+  override val folderColumn: String = InputFrame.unused("_zorder_folder", schema, session)
+  private val hashColumn = InputFrame.unused("_zorder_hash", schema, session)
+
+  override val frame: Frame = {
+    val path = InputFrame.unused("_zorder_path", schema, session)
+    val columns = schema.fieldNames.map(n => col(quoteIdentifier(n))).toSeq
+    val metadata = loaded.metadataColumn("_metadata")
+    val file = metadata.getField("file_path")
+    // Delta offers positions of rows where its own features need them
+    val offered = loaded.select(metadata).schema.head.dataType.asInstanceOf[StructType].fieldNames
+    val row =
+      if (offered.contains("row_index")) metadata.getField("row_index")
+      else monotonically_increasing_id()
+    val hash = xxhash64(file, row)
+    val placed = loaded.select((columns :+ hash.as(hashColumn) :+ file.as(path)): _*)
+    val folder =
+      if (folders.size == 1) lit(0)
+      else {
+        val position = folders.zipWithIndex.toMap
+        val byPath = new FoldersByPath(files.map(f => f.path -> position(f.folder)).toMap)
+        val attribute = placed.queryExecution.analyzed.output.find(_.name == path).get
+        SparkLine.column(FolderOfFile(attribute, byPath))
+      }
+    placed.select((columns :+ col(hashColumn) :+ folder.as(folderColumn)): _*)
+  }
+
+  override def rowHash: Column = col(quoteIdentifier(hashColumn))
+
+  def write(laidOut: Frame): DeltaStaged = {
+    val shuffled = new ShuffledBytes
+    session.listenerManager.register(shuffled)
+    try {
+      val written = transaction.writeFiles(laidOut, None, true, Nil).map {
+        case a: AddFile => a
+        case other => throw new IllegalStateException(s"Delta wrote ${other.getClass}")
+      }
+      val staged = new DeltaStaged(snapshot.listing.of(written, _.of(written)), shuffled.get)
+      // the inputs have all partitions that the rows can be of
+      staged.files.find(f => !folders.contains(f.folder)).foreach { f =>
+        new DeltaCommit(log, "").delete(staged)
+        throw ZOrderErrors.verificationFailed(
+          log.dataPath.toString,
+          s"${f.path} has the partition ${f.folder}, which no input has")
+      }
+      staged
+    } finally session.listenerManager.unregister(shuffled)
+  }
+
+  override def close(): Unit = ()
+}
+
+/** The bytes that the shuffle of Delta's write job wrote. Delta does not hand the job's plan out. */
+private final class ShuffledBytes extends QueryExecutionListener {
+  private val bytes = new CompletableFuture[Long]
+
+  override def onSuccess(name: String, query: QueryExecution, nanos: Long): Unit =
+    if (name == "deltaTransactionalWrite") {
+      bytes.complete(query.executedPlan.collect { case s: ShuffleExchangeExec =>
+        s.metrics("shuffleBytesWritten").value
+      }.sum)
+    }
+
+  override def onFailure(name: String, query: QueryExecution, e: Exception): Unit = ()
+
+  /** 0 if Spark's listeners are so late that the event has not come yet. */
+  def get: Long = Try(bytes.get(10, TimeUnit.SECONDS)).getOrElse(0L)
+}

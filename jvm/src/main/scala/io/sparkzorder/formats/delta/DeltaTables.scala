@@ -1,0 +1,121 @@
+package io.sparkzorder.formats.delta
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.delta.{DeltaLog, Snapshot}
+import org.apache.spark.sql.delta.catalog.DeltaTableV2
+import org.apache.spark.sql.sparkzorder.SparkLine
+
+import io.sparkzorder.formats.{FormatOpener, TableFormat}
+
+/** Opens Delta tables. Loaded by its name, when a session meets a Delta table. */
+final class DeltaTables extends FormatOpener with Logging {
+  import DeltaTables._
+
+  override def open(table: Table, name: String, identifier: String): Option[TableFormat] =
+    if (!isFit(name)) None
+    else {
+      table match {
+        case t: DeltaTableV2 if isWhole(t) =>
+          Some(new DeltaFormat(t.deltaLog, t.catalogTable, name, isNamed = true)).filter(isOurs)
+        case _ => leave(name, "it is a part, an older state or another view of the table")
+      }
+    }
+
+  override def openPath(path: String, name: String, conf: Configuration): Option[TableFormat] =
+    if (!isFit(name)) None
+    else {
+      val log = DeltaLog.forTable(SparkSession.active, new Path(path))
+      if (log.update().version < 0) None
+      else Some(new DeltaFormat(log, None, name, isNamed = false)).filter(isOurs)
+    }
+
+  private def isWhole(t: DeltaTableV2): Boolean = {
+    // a path that names a version or a partition is resolved by Delta when its state is read
+    val byPath = t.catalogTable.isEmpty && t.path.toString != t.deltaLog.dataPath.toString &&
+      t.path.getFileSystem(t.deltaLog.newDeltaHadoopConf()).makeQualified(t.path) !=
+      t.deltaLog.dataPath
+    t.timeTravelOpt.isEmpty && !t.hasPartitionFilters && !byPath
+  }
+
+  private def isFit(name: String): Boolean = {
+    val version = io.delta.VERSION
+    val reason =
+      if (!isKnown(version)) {
+        Some(s"the version of Delta is $version, and spark-zorder knows ${known.mkString(", ")}")
+      } else if (!hasExtension) Some("the session does not have Delta's extension")
+      else None
+    reason.foreach(leave(name, _))
+    reason.isEmpty
+  }
+
+  private def isOurs(format: DeltaFormat): Boolean = {
+    val reason = obstacle(format.current)
+    reason.foreach(leave(format.name, _))
+    reason.isEmpty
+  }
+
+  private def leave(name: String, reason: String): Option[TableFormat] = {
+    logWarning(s"OPTIMIZE of $name is left to Delta: $reason")
+    None
+  }
+}
+
+private[delta] object DeltaTables {
+
+  /** Versions whose classes the code is known to fit. */
+  val known: Seq[String] = Seq("3.3", "4.0", "4.1", "4.2", "4.3", "4.4")
+
+  def isKnown(version: String): Boolean =
+    known.exists(k => version == k || version.startsWith(s"$k.") || version.startsWith(s"$k-"))
+
+  /**
+   * Table features that a rewrite keeps. Each of them is either nothing but metadata, or Delta's own
+   * reader and writer see to it.
+   */
+  private val features = Set(
+    "allowColumnDefaults",
+    "appendOnly",
+    "changeDataFeed",
+    "checkConstraints",
+    "checkpointProtection",
+    "columnMapping",
+    "deletionVectors",
+    "domainMetadata",
+    "generatedColumns",
+    "identityColumns",
+    "inCommitTimestamp",
+    "invariants",
+    "rowTracking",
+    "timestampNtz",
+    "typeWidening",
+    "v2Checkpoint",
+    "vacuumProtocolCheck")
+
+  def unknown(names: Set[String]): Set[String] =
+    names.map(_.stripSuffix("-preview")).filterNot(features)
+
+  /** Why a table is left to Delta; None if it is not. */
+  def obstacle(snapshot: Snapshot): Option[String] = {
+    val others = unknown(snapshot.protocol.readerAndWriterFeatureNames)
+    if (others("clustering")) Some("it is a table with CLUSTER BY")
+    else if (others.nonEmpty) {
+      Some(s"it has the table features ${others.toSeq.sorted.mkString(", ")}")
+    } else None
+  }
+
+  /**
+   * True if Delta's rules are in the session. Without them, rows that are deleted by a deletion
+   * vector would be read.
+   */
+  private def hasExtension: Boolean =
+    try SparkLine.session(SparkSession.active).sessionState.planner.strategies
+        .exists(_.getClass.getName.startsWith("org.apache.spark.sql.delta."))
+    catch { case NonFatal(_) => false }
+}
