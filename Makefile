@@ -105,6 +105,7 @@ bench: setup ## speed beside other layouts and table formats (SCALE=1 ROUNDS=5 B
 bench-insert: setup ## what an INSERT costs in a declared order, and what queries then read (SCALE=1 ROUNDS=3)
 	$(python) -m benchmarks.insert --scale $(SCALE) --rounds $(ROUNDS)
 	$(python) -m benchmarks.insert.many
+	$(python) -m benchmarks.insert.ten
 
 .PHONY: bench-memory
 bench-memory: setup ## OPTIMIZE in 1 GB of heap: 100,000 files, and a file larger than memory (after bench)
@@ -162,8 +163,9 @@ docs-pages: setup ## pages and pictures of the documentation that are made from 
 	$(python) -m docs.generate
 
 .PHONY: experiments
-experiments: setup ## Impala's experiments, repeated: writes docs/experiments/impala_text.md (4 minutes)
+experiments: setup ## Impala's experiments, repeated by OPTIMIZE and by INSERT: writes docs/experiments/*.md (10 minutes)
 	$(python) -m docs.experiments
+	$(python) -m docs.experiments.inserts
 
 .PHONY: bench-kernels
 bench-kernels: $(environment) ## time the kernels against their peers by JMH (about 6 minutes)

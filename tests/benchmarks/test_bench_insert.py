@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
+from benchmarks.insert import by_cell, ten
 from benchmarks.insert.many import HEAD, Series, run
 from benchmarks.insert.tasks import task_seconds
 
@@ -20,3 +22,26 @@ def test_many_inserts_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     assert (len(outcome.always), len(outcome.after)) == (4, 2)
     assert min(outcome.always) >= 0.9
     assert len(outcome.line("cells")) == len(HEAD)
+
+
+def test_ten_inserts_are_measured(spark: SparkSession, tmp_path: Path) -> None:
+    day = F.date_add(F.lit("1992-01-01").cast("date"), F.pmod(F.hash("id"), F.lit(2000)))
+    rows = spark.range(0, 20_000, 1, 4).select(
+        F.xxhash64("id").alias("l_partkey"), day.alias("l_shipdate")
+    )
+    rows.write.parquet(str(tmp_path / "source"))
+    parts = ten.deal(spark, tmp_path / "source", "l_shipdate", tmp_path)
+    assert len(parts) == ten.INSERTS
+    text = ten.run(spark, parts, ("l_partkey", "l_shipdate"), tmp_path)
+    for way in ten.WAYS:
+        assert f"| {way} " in text
+        assert spark.table(f"ten_{way}").count() == 20_000
+        spark.sql(f"DROP TABLE ten_{way}")
+
+
+def test_equal_excess_costs_as_much_cell_by_cell() -> None:
+    whole, cells = by_cell.simulate(1, 2.0), by_cell.simulate(by_cell.CELLS, 1.8)
+    assert max(whole.after) <= 2
+    assert max(cells.after) <= 1.8
+    assert whole.written / by_cell.INSERTS == 1.5
+    assert cells.written > whole.written

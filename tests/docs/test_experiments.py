@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.demo.queries import COLUMNS
-from docs.experiments import data, impala_text, lab
+from docs.experiments import data, impala_text, inserts, lab
 from docs.experiments.__main__ import HEAD, PAGE, page, section
 from docs.experiments.impala_text import EXPERIMENTS, LEXICAL, ZORDER
 from docs.experiments.setting import Setting
@@ -93,3 +93,14 @@ def test_a_claim_that_does_not_hold_ends_the_program() -> None:
     ]
     with pytest.raises(AssertionError, match="does not hold"):
         impala_text._both_columns_gain(lab.Case(readings), "a", "b")
+
+
+def test_the_page_of_inserts_has_the_parts_of_its_program(small: Setting) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(lab, "VALUES", 20)
+        written = inserts.page(small, rounds=1)
+    kept = inserts.PAGE.read_text()
+    assert kept.startswith(inserts.HEAD)
+    assert headings(kept) == headings(written)
+    for experiment in inserts.EXPERIMENTS:
+        assert experiment.text in kept, "run `make experiments`"
