@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from benchmarks.insert import by_cell, ten
 from benchmarks.insert.many import HEAD, Series, run
 from benchmarks.insert.tasks import task_seconds
+from tests.support.optimizing import settings
 
 pytestmark = [pytest.mark.classic_only, pytest.mark.slow]
 
@@ -32,7 +33,10 @@ def test_ten_inserts_are_measured(spark: SparkSession, tmp_path: Path) -> None:
     rows.write.parquet(str(tmp_path / "source"))
     parts = ten.deal(spark, tmp_path / "source", "l_shipdate", tmp_path)
     assert len(parts) == ten.INSERTS
-    text = ten.run(spark, parts, ("l_partkey", "l_shipdate"), tmp_path)
+    # the benchmark changes them for its session
+    sizes = ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes")
+    with settings(spark, {name: str(spark.conf.get(name)) for name in sizes}):
+        text = ten.run(spark, parts, ("l_partkey", "l_shipdate"), tmp_path)
     for way in ten.WAYS:
         assert f"| {way} " in text
         assert spark.table(f"ten_{way}").count() == 20_000

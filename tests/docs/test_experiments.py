@@ -98,7 +98,10 @@ def test_a_claim_that_does_not_hold_ends_the_program() -> None:
 def test_the_page_of_inserts_has_the_parts_of_its_program(small: Setting) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lab, "VALUES", 20)
-        written = inserts.page(small, rounds=1)
+        # the program changes them for its session
+        sizes = ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes")
+        with settings(small.spark, {name: str(small.spark.conf.get(name)) for name in sizes}):
+            written = inserts.page(small, rounds=1)
     kept = inserts.PAGE.read_text()
     assert kept.startswith(inserts.HEAD)
     assert headings(kept) == headings(written)
