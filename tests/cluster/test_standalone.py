@@ -160,6 +160,72 @@ def test_speculative_tasks_and_one_that_comes_back(
         assert names(table) == data | {"_zorder", f"_zorder_{run}"}
 
 
+INSERT = """
+spark = cluster.session(home, master={url!r}, **{settings!r})
+rows = spark.read.parquet({source!r}).repartition(4, "id")
+spark.sql({text!r}).collect()
+writer = rows.write.mode("append").option("zorder.columns", "a, b")
+writer = writer.option("zorder.write", "cells").option("zorder.targetFileSize", {size!r})
+writer.parquet({table!r})
+spark.stop()
+"""
+
+
+def test_speculative_tasks_of_an_insert_into_cells(
+    standalone: Standalone, table: Path, tmp_path: Path
+) -> None:
+    """An executor crawls while an INSERT writes; each row of the INSERT is there once, in order."""
+    source = write_parts(tmp_path / "source", rows(), 4)
+    home = tmp_path / "driver"
+    home.mkdir()
+    slowed: list[int] = []
+
+    def slow_down() -> None:
+        executor = standalone.executor(HOSTS[1])
+        slowed.append(executor)
+        until = time.monotonic() + 60
+        while not (table / "_SUCCESS").exists() and time.monotonic() < until:
+            os.kill(executor, signal.SIGSTOP)
+            time.sleep(1)
+            os.kill(executor, signal.SIGCONT)
+            time.sleep(0.01)
+
+    def is_writing() -> bool:
+        return len(list(table.glob("_temporary/**/*.parquet"))) >= 2
+
+    watching: threading.Thread = cluster.when(is_writing, slow_down)
+    size = sum(file.stat().st_size for file in data_files(table)) // 20
+    settings = {
+        **standalone.settings,
+        "spark.speculation": "true",
+        "spark.speculation.interval": "50ms",
+        "spark.speculation.multiplier": "1.1",
+        "spark.speculation.quantile": "0.1",
+    }
+    body = INSERT.format(
+        url=standalone.url,
+        settings=settings,
+        source=str(source),
+        text=statement(table),
+        size=str(size),
+        table=str(table),
+    )
+    script(home, body)
+    watching.join()
+    assert slowed
+    tasks: list[Any] = [e for e in events(home) if e["Event"] == "SparkListenerTaskEnd"]
+    assert [t for t in tasks if t["Task Info"]["Speculative"]]
+    wait_for_end(slowed[0])
+    once, twice = rows(), stored(table)
+    assert twice.num_rows == 2 * once.num_rows
+    for column in once.column_names:
+        # by id, so that each row stands beside its copy
+        for offset in (0, 1):
+            assert twice[column].to_pylist()[offset::2] == once[column].to_pylist()
+    plan = [e for e in events(home) if "cell_of_place" in str(e.get("physicalPlanDescription"))]
+    assert plan
+
+
 def wait_for_end(process: int) -> None:
     until = time.monotonic() + 60
     while Path(f"/proc/{process}/cmdline").exists() and time.monotonic() < until:
