@@ -174,7 +174,7 @@ spark.stop()
 def test_speculative_tasks_of_an_insert_into_cells(
     standalone: Standalone, table: Path, tmp_path: Path
 ) -> None:
-    """An executor crawls while an INSERT writes; each row of the INSERT is there once, in order."""
+    """An executor crawls while an INSERT writes; each row of the INSERT is there once."""
     source = write_parts(tmp_path / "source", rows(), 4)
     home = tmp_path / "driver"
     home.mkdir()
