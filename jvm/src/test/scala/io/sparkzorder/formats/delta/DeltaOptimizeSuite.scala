@@ -77,7 +77,9 @@ class DeltaOptimizeSuite extends DeltaTestBase {
         "date_add(DATE'1500-01-01', int(id))",
         "if(id % 8 < 4, timestamp'2020-01-01 01:02:03.456789', null)").createOrReplaceTempView(
         "more")
-      sql("INSERT INTO t SELECT * FROM more")
+      withSQLConf("spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED") {
+        sql("INSERT INTO t SELECT * FROM more")
+      }
       def byPartition = files("t").groupBy(_.partitionValues)
         .map { case (p, own) => p -> own.flatMap(_.numLogicalRecords).sum }
       val before = byPartition

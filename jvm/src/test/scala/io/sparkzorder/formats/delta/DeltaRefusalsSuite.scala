@@ -33,7 +33,9 @@ class DeltaRefusalsSuite extends DeltaTestBase {
     }
   }
 
-  test("Delta's command runs by the setting, without columns, and on tables with CLUSTER BY", Slow) {
+  test(
+    "Delta's command runs by the setting, without columns, and on tables with CLUSTER BY",
+    Slow) {
     withTables {
       create("t", files = 2, rows = 10)
       withSQLConf("spark.zorder.formats.delta" -> "delegate") {
