@@ -86,9 +86,7 @@ answers["commits"] = [[r.operation, r.operationParameters.get("zOrderBy")] for r
 
 @pytest.mark.parametrize("delta_is_outermost", [True, False])
 def test_own_layout_by_a_commit_of_delta(tmp_path: Path, delta_is_outermost: bool) -> None:
-    answers = neighbours.answers(
-        tmp_path, "DELTA", OWN, ours_is_outermost=not delta_is_outermost
-    )
+    answers = neighbours.answers(tmp_path, "DELTA", OWN, ours_is_outermost=not delta_is_outermost)
     for target in ["lake", "'/lake'", "delta.`/lake`"]:
         assert answers[target] != "delta", target
     assert answers["again"] == 0
