@@ -5,18 +5,15 @@ import java.util.concurrent.{CompletableFuture, TimeUnit}
 import scala.util.Try
 
 import org.apache.spark.sql.Column
-import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.delta.{DeltaLog, OptimisticTransaction, RowTracking}
 import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
-import org.apache.spark.sql.functions.{col, lit, monotonically_increasing_id, xxhash64}
-import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.functions.monotonically_increasing_id
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.QueryExecutionListener
 
-import io.sparkzorder.cluster.InputFrame
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.formats._
 
@@ -47,33 +44,20 @@ private[delta] final class DeltaRows(
 
   /** The table's columns, and those of row tracking in a table that has it. */
   override def schema: StructType = loaded.schema
-  override val folderColumn: String = InputFrame.unused("_zorder_folder", schema, session)
-  private val hashColumn = InputFrame.unused("_zorder_hash", schema, session)
 
-  override val frame: Frame = {
-    val path = InputFrame.unused("_zorder_path", schema, session)
-    val columns = schema.fieldNames.map(n => col(quoteIdentifier(n))).toSeq
+  private val placed = {
     val metadata = loaded.metadataColumn("_metadata")
-    val file = metadata.getField("file_path")
     // Delta offers positions of rows where its own features need them
     val offered = loaded.select(metadata).schema.head.dataType.asInstanceOf[StructType].fieldNames
     val row =
       if (offered.contains("row_index")) metadata.getField("row_index")
       else monotonically_increasing_id()
-    val hash = xxhash64(file, row)
-    val placed = loaded.select((columns :+ hash.as(hashColumn) :+ file.as(path)): _*)
-    val folder =
-      if (folders.size == 1) lit(0)
-      else {
-        val position = folders.zipWithIndex.toMap
-        val byPath = new FoldersByPath(files.map(f => f.path -> position(f.folder)).toMap)
-        val attribute = placed.queryExecution.analyzed.output.find(_.name == path).get
-        SparkLine.column(FolderOfFile(attribute, byPath))
-      }
-    placed.select((columns :+ col(hashColumn) :+ folder.as(folderColumn)): _*)
+    new PlacedRows(session, loaded, metadata.getField("file_path"), row, files, folders)
   }
 
-  override def rowHash: Column = col(quoteIdentifier(hashColumn))
+  override def frame: Frame = placed.frame
+  override def folderColumn: String = placed.folderColumn
+  override def rowHash: Column = placed.rowHash
 
   def write(laidOut: Frame): DeltaStaged = {
     val shuffled = new ShuffledBytes

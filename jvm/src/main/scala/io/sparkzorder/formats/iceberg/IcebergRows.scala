@@ -18,18 +18,16 @@ import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, CommandResult}
 import org.apache.spark.sql.catalyst.util.METADATA_COL_ATTR_KEY
-import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
-import org.apache.spark.sql.functions.{col, lit, xxhash64}
+import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.sparkzorder.cluster.InputFrame
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.{FolderOfFile, FoldersByPath, FormatFolder, FormatRows, StagedFiles}
+import io.sparkzorder.formats.{FormatFolder, FormatRows, PlacedRows, StagedFiles}
 
 /** New files of an Iceberg table, which no snapshot has yet. */
 private[iceberg] final class IcebergStaged(
@@ -93,26 +91,13 @@ private[iceberg] final class IcebergRows(
 
   /** The table's columns, and those of row lineage in a table that has them. */
   override def schema: StructType = loaded.schema
-  override val folderColumn: String = InputFrame.unused("_zorder_folder", loaded.schema, session)
-  private val hashColumn = InputFrame.unused("_zorder_hash", loaded.schema, session)
 
-  override val frame: Frame = {
-    val path = InputFrame.unused("_zorder_path", loaded.schema, session)
-    val columns = loaded.schema.fieldNames.map(n => col(quoteIdentifier(n))).toSeq
-    val hash = xxhash64(col("_file"), col("_pos"))
-    val placed = loaded.select((columns :+ hash.as(hashColumn) :+ col("_file").as(path)): _*)
-    val folder =
-      if (folders.size == 1) lit(0)
-      else {
-        val position = folders.zipWithIndex.toMap
-        val byPath = new FoldersByPath(files.map(f => f.path -> position(f.folder)).toMap)
-        val attribute = placed.queryExecution.analyzed.output.find(_.name == path).get
-        SparkLine.column(FolderOfFile(attribute, byPath))
-      }
-    placed.select((columns :+ col(hashColumn) :+ folder.as(folderColumn)): _*)
-  }
+  private val placed =
+    new PlacedRows(session, loaded, col("_file"), col("_pos"), files, folders)
 
-  override def rowHash: Column = col(quoteIdentifier(hashColumn))
+  override def frame: Frame = placed.frame
+  override def folderColumn: String = placed.folderColumn
+  override def rowHash: Column = placed.rowHash
 
   def write(laidOut: Frame): IcebergStaged = {
     // Spark does not mix options of the relation with those of the write
