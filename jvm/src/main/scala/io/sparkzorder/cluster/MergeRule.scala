@@ -94,21 +94,37 @@ final class MergeRule(
   /**
    * True if the files of one insert into a folder are as good as those of a run of OPTIMIZE: several
    * files, of about the target size, that overlap little. To rewrite them would gain nothing.
+   *
+   * Values that drift, such as those of time, are all beyond the grid by which an insert deals its rows, so
+   * its files overlap more, but they overlap no other files. Such an insert may stay while the whole
+   * folder is good.
+   *
+   * @param ofFolder all files of the folder, also those of the insert
    */
-  def isDealt(footers: IndexedSeq[ScannedFile]): Boolean = isDealt(ruled(footers))
+  def isDealt(footers: IndexedSeq[ScannedFile], ofFolder: => IndexedSeq[ScannedFile]): Boolean =
+    isDealtAmong(ruled(footers), ruled(ofFolder))
 
-  def isDealt(files: RuledFiles): Boolean =
-    columns.size > 1 && files.size >= MergeRule.MinDealtFiles && isOneLayout(files)
+  def isDealtAmong(files: RuledFiles, ofFolder: => RuledFiles): Boolean =
+    columns.size > 1 && files.size >= MergeRule.MinDealtFiles && isFilled(files) && {
+      val own = excessOf(files)
+      own <= MergeRule.DealtExcess ||
+      (own <= MergeRule.DriftingExcess && excessOf(ofFolder) <= MergeRule.DealtExcess)
+    }
 
   /**
    * True if several files of about the target size overlap as little as those of one run, whoever
    * has written them.
    */
   def isOneLayout(files: RuledFiles): Boolean =
-    files.bytesOf(files.indices) >= MergeRule.MinDealtFill * files.size * targetBytes && {
-      val overlap = new Overlap(files)
-      overlap.excess(overlap.meanFiles(Set.empty)) <= MergeRule.DealtExcess
-    }
+    isFilled(files) && excessOf(files) <= MergeRule.DealtExcess
+
+  private def isFilled(files: RuledFiles): Boolean =
+    files.bytesOf(files.indices) >= MergeRule.MinDealtFill * files.size * targetBytes
+
+  private def excessOf(files: RuledFiles): Double = {
+    val overlap = new Overlap(files)
+    overlap.excess(overlap.meanFiles(Set.empty))
+  }
 
   private def ruled(footers: IndexedSeq[ScannedFile]): RuledFiles =
     new RuledFiles(
@@ -177,6 +193,12 @@ object MergeRule {
 
   /** Excess up to which the files of an insert count as well dealt. */
   val DealtExcess = 1.35
+
+  /**
+   * The same where the excess of the whole folder is at most [[DealtExcess]]. Four files without any order
+   * have 2.0.
+   */
+  val DriftingExcess = 1.75
   private val MinDealtFiles = 4
   private val MinDealtFill = 0.5
 }

@@ -54,7 +54,7 @@ class MergeRuleSuite extends AnyFunSuite {
         val footers = now.indices.map(f => footer(f, now(f), schema))
         val inserted = now.flatMap(_.run).filter(_.startsWith("insert")).toSet
         inserted.foreach { n =>
-          assert(rule.isDealt(footers.zip(now).filter(_._2.run.contains(n)).map(_._1)))
+          assert(rule.isDealt(footers.zip(now).filter(_._2.run.contains(n)).map(_._1), footers))
         }
         val taken = rule.choose(footers, now.map(_.run), inserted)
         written += taken.size * target
@@ -115,6 +115,28 @@ class MergeRuleSuite extends AnyFunSuite {
       assert(outcome.mean <= 2.0)
       assert(outcome.excess.max <= 2.1)
     }
+  }
+
+  test("inserts of later times, which the grid does not cut, stay while the folder is good") {
+    val names = Seq("time", "b")
+    val schema = MessageTypeParser.parseMessageType(
+      names.map(n => s"required double $n;").mkString("message m { ", " ", " }"))
+    val rule =
+      new MergeRule(names.map(n => OrderingColumn(Seq(n), DoubleType)), target, _ equals _)
+    def footers(boxes: Seq[Boxed]) = boxes.zipWithIndex.map { case (b, i) => footer(i, b, schema) }
+      .toIndexedSeq
+    val run = cut(Boxed(Some("run"), Seq(0.0, 0.0), Seq(1.0, 1.0)), 16)
+    def later(k: Int, own: Seq[Boxed]) =
+      own.map(b => b.copy(low = b.low.updated(0, k.toDouble), high = b.high.updated(0, k + 1.0)))
+    val slices = (0 until 8).map(i => Boxed(None, Seq(0.0, i / 8.0), Seq(1.0, (i + 1) / 8.0)))
+    val unordered = Seq.fill(8)(Boxed(None, Seq(0.0, 0.0), Seq(1.0, 1.0)))
+    // by themselves the slices read 8 files by time and 1 by b, where 2.8 are ideal
+    assert(!rule.isDealt(footers(slices), footers(slices)))
+    val drifted = (1 to 4).scanLeft(run)((all, k) => all ++ later(k, slices)).tail
+    drifted.foreach(all => assert(rule.isDealt(footers(all.takeRight(8)), footers(all))))
+    // in the same time they are in the way of others
+    assert(!rule.isDealt(footers(slices), footers(run ++ slices ++ slices)))
+    assert(!rule.isDealt(footers(later(1, unordered)), footers(run ++ later(1, unordered))))
   }
 
   test("one column: few rewrites, for more excess") {

@@ -62,7 +62,9 @@ private[formats] final class FormatSelector(columns: Seq[OrderingColumn], wanted
 
     /** Writes of others whose files are as good as those of a run. */
     private lazy val inserts: Set[Long] =
-      byCommit.collect { case (c, own) if !runs(c) && rule.isDealt(ruled(own)) => c }.toSet
+      byCommit.collect {
+        case (c, own) if !runs(c) && rule.isDealtAmong(ruled(own), ruled(files)) => c
+      }.toSet
 
     def hasLayout: Boolean = runs.nonEmpty
 
