@@ -17,12 +17,12 @@ class ReuseSuite extends StarTestBase {
   private def keepsReuse(query: String): Unit = {
     def numbers() = {
       val df = sql(query)
-      df.collect()
-      (reused(df), count(df) { case r: ReusedSubqueryExec => r }, text(df))
+      val rows = bag(df)
+      (rows, reused(df), count(df) { case r: ReusedSubqueryExec => r }, text(df))
     }
-    val (exchanges, subqueries, _) = withoutDynamic(numbers())
-    val (ours, ourSubqueries, plan) = numbers()
-    val _ = checkRows(sql(query))
+    val (expected, exchanges, subqueries, _) = withoutDynamic(numbers())
+    val (rows, ours, ourSubqueries, plan) = numbers()
+    assert(rows === expected, s"rows of $query\n$plan")
     // a broadcast that gives keys is one more reuse
     assert(ours >= exchanges, s"exchanges of $query\n$plan")
     assert(ourSubqueries >= subqueries, s"subqueries of $query\n$plan")
