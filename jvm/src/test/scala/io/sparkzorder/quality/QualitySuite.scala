@@ -46,11 +46,12 @@ class QualitySuite extends ZOrderSessionSuite {
     atMost(Threshold.SmallFiles.toDouble, outcomes)(_.sizes.small.toDouble)
   }
 
-  for ((columns, tags) <- Seq((2 to 3) -> Nil, (4 to 5) -> Seq(Slow))) {
+  // the limit of the mean is one of all numbers of columns, more of which are further from the ideal
+  for ((columns, tags) <- Seq((2 to 3) -> Nil, (2 to 5) -> Seq(Slow))) {
     lazy val uniform =
       columns.flatMap(d => lab.outcomes(QualityData.uniform(d, 80000), Seq(64, 100)))
     def threshold(name: String)(body: => Unit)(implicit pos: Position): Unit =
-      test(s"${columns.head} and ${columns.last} uniform columns: $name", tags: _*)(body)
+      test(s"${columns.head} to ${columns.last} uniform columns: $name", tags: _*)(body)
 
     threshold("point queries are near the ideal") {
       report(uniform)
