@@ -99,16 +99,16 @@ final class MergeRule(
    * its files overlap more, but they overlap no other files. Such an insert may stay while the whole
    * folder is good.
    *
-   * @param ofFolder all files of the folder, also those of the insert
+   * @param ofFolder the [[excess]] of all files of the folder, also those of the insert
    */
-  def isDealt(footers: IndexedSeq[ScannedFile], ofFolder: => IndexedSeq[ScannedFile]): Boolean =
-    isDealtAmong(ruled(footers), ruled(ofFolder))
+  def isDealt(footers: IndexedSeq[ScannedFile], ofFolder: => Double): Boolean =
+    isDealt(ruled(footers), ofFolder)
 
-  def isDealtAmong(files: RuledFiles, ofFolder: => RuledFiles): Boolean =
+  def isDealt(files: RuledFiles, ofFolder: => Double): Boolean =
     columns.size > 1 && files.size >= MergeRule.MinDealtFiles && isFilled(files) && {
-      val own = excessOf(files)
+      val own = excess(files)
       own <= MergeRule.DealtExcess ||
-      (own <= MergeRule.DriftingExcess && excessOf(ofFolder) <= MergeRule.DealtExcess)
+      (own <= MergeRule.DriftingExcess && ofFolder <= MergeRule.DealtExcess)
     }
 
   /**
@@ -116,12 +116,15 @@ final class MergeRule(
    * has written them.
    */
   def isOneLayout(files: RuledFiles): Boolean =
-    isFilled(files) && excessOf(files) <= MergeRule.DealtExcess
+    isFilled(files) && excess(files) <= MergeRule.DealtExcess
 
   private def isFilled(files: RuledFiles): Boolean =
     files.bytesOf(files.indices) >= MergeRule.MinDealtFill * files.size * targetBytes
 
-  private def excessOf(files: RuledFiles): Double = {
+  /** The files that a point query reads, over those that it would read of an ideal layout. */
+  def excess(footers: IndexedSeq[ScannedFile]): Double = excess(ruled(footers))
+
+  def excess(files: RuledFiles): Double = {
     val overlap = new Overlap(files)
     overlap.excess(overlap.meanFiles(Set.empty))
   }

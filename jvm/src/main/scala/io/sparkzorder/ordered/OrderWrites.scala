@@ -48,14 +48,16 @@ final case class OrderWrites(session: SparkSession) extends Rule[LogicalPlan] wi
         // CREATE TABLE AS SELECT has put the key there
         case Some(OrderedQuery.KeyOnly(keys, query)) =>
           val chosen = DeclaredWrite.nestedIn(keys).fold(OrderKey(keys, None)) {
-            case (declared, columns) => key(declared, columns, write, query)
+            case (declared, columns) => key(declared, columns, table, write, query)
           }
           new OrderedQuery(write).by(chosen, query)
         case None =>
           DeclaredWrite.of(table, write.options).flatMap { declared =>
             known(table, KeyColumns.find(declared.order, write.outputColumns, dataOnly(write)))
               .map(columns =>
-                new OrderedQuery(write).by(key(declared, columns, write, write.query), write.query))
+                new OrderedQuery(write).by(
+                  key(declared, columns, table, write, write.query),
+                  write.query))
           }.getOrElse(write)
       }
     }
@@ -84,11 +86,12 @@ final case class OrderWrites(session: SparkSession) extends Rule[LogicalPlan] wi
   private def key(
       declared: DeclaredWrite,
       columns: Seq[Expression],
+      table: Option[CatalogTable],
       write: V1WriteCommand,
       query: LogicalPlan): OrderKey = {
     val state = SparkLine.session(session).sessionState
     val conf = state.newHadoopConf()
-    val directory = tableOf(write).flatMap(_.storage.locationUri).map(new Path(_))
+    val directory = table.flatMap(_.storage.locationUri).map(new Path(_))
       .orElse(write.productIterator.collectFirst { case p: Path => p })
     def grid = directory.flatMap { d =>
       new GridStore(d.getFileSystem(conf).makeQualified(d), conf).read()

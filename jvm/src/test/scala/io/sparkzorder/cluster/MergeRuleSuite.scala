@@ -54,7 +54,8 @@ class MergeRuleSuite extends AnyFunSuite {
         val footers = now.indices.map(f => footer(f, now(f), schema))
         val inserted = now.flatMap(_.run).filter(_.startsWith("insert")).toSet
         inserted.foreach { n =>
-          assert(rule.isDealt(footers.zip(now).filter(_._2.run.contains(n)).map(_._1), footers))
+          val own = footers.zip(now).filter(_._2.run.contains(n)).map(_._1)
+          assert(rule.isDealt(own, rule.excess(footers)))
         }
         val taken = rule.choose(footers, now.map(_.run), inserted)
         written += taken.size * target
@@ -130,13 +131,15 @@ class MergeRuleSuite extends AnyFunSuite {
       own.map(b => b.copy(low = b.low.updated(0, k.toDouble), high = b.high.updated(0, k + 1.0)))
     val slices = (0 until 8).map(i => Boxed(None, Seq(0.0, i / 8.0), Seq(1.0, (i + 1) / 8.0)))
     val unordered = Seq.fill(8)(Boxed(None, Seq(0.0, 0.0), Seq(1.0, 1.0)))
+    def isDealt(own: Seq[Boxed], ofFolder: Seq[Boxed]) =
+      rule.isDealt(footers(own), rule.excess(footers(ofFolder)))
     // by themselves the slices read 8 files by time and 1 by b, where 2.8 are ideal
-    assert(!rule.isDealt(footers(slices), footers(slices)))
+    assert(!isDealt(slices, slices))
     val drifted = (1 to 4).scanLeft(run)((all, k) => all ++ later(k, slices)).tail
-    drifted.foreach(all => assert(rule.isDealt(footers(all.takeRight(8)), footers(all))))
+    drifted.foreach(all => assert(isDealt(all.takeRight(8), all)))
     // in the same time they are in the way of others
-    assert(!rule.isDealt(footers(slices), footers(run ++ slices ++ slices)))
-    assert(!rule.isDealt(footers(later(1, unordered)), footers(run ++ later(1, unordered))))
+    assert(!isDealt(slices, run ++ slices ++ slices))
+    assert(!isDealt(later(1, unordered), run ++ later(1, unordered)))
   }
 
   test("one column: few rewrites, for more excess") {

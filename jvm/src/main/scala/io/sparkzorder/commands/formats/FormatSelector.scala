@@ -60,10 +60,12 @@ private[formats] final class FormatSelector(columns: Seq[OrderingColumn], wanted
             rule.isOneLayout(ruled(own)) => commit
     }.toSet
 
+    private lazy val excess: Double = rule.excess(ruled(files))
+
     /** Writes of others whose files are as good as those of a run. */
     private lazy val inserts: Set[Long] =
       byCommit.collect {
-        case (c, own) if !runs(c) && rule.isDealtAmong(ruled(own), ruled(files)) => c
+        case (c, own) if !runs(c) && rule.isDealt(ruled(own), excess) => c
       }.toSet
 
     def hasLayout: Boolean = runs.nonEmpty

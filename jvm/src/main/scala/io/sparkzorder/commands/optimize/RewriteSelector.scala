@@ -41,7 +41,8 @@ private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Se
     val rule = new MergeRule(inputs.columns, size, sameName, inputs.weights)
     val candidates = inputs.files.filter(f => chosen(f.file.path))
     val folders = candidates.groupBy(_.file.folder).values.map { own =>
-      val inserts = dealtInserts(rule, own.filterNot(f => runOf.contains(f.file.path)), own)
+      lazy val excess = rule.excess(own)
+      val inserts = dealtInserts(rule, own.filterNot(f => runOf.contains(f.file.path)), excess)
       val runs = own.map(f => runOf.get(f.file.path).orElse(inserts.get(f.file.path)))
       rule.choose(own, runs, inserts.values.toSet).map(own(_).file.path) -> inserts.keySet
     }
@@ -66,7 +67,7 @@ private[optimize] final class RewriteSelector(inputs: RewriteInputs, records: Se
   private def dealtInserts(
       rule: MergeRule,
       added: IndexedSeq[ScannedFile],
-      ofFolder: IndexedSeq[ScannedFile]): Map[Path, String] =
+      ofFolder: => Double): Map[Path, String] =
     added.flatMap(f => RewriteSelector.jobOf(f.file.path).map(_ -> f)).groupBy(_._1)
       .filter { case (_, own) => rule.isDealt(own.map(_._2), ofFolder) }
       .flatMap { case (job, own) => own.map(_._2.file.path -> job) }
