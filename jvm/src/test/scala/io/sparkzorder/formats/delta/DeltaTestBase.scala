@@ -16,13 +16,12 @@ import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.ZOrderExtensions
-import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.commands.formats.FormatOptimize
 import io.sparkzorder.commands.optimize.{OptimizeClauses, OptimizeResult}
-import io.sparkzorder.formats.LatchedFormat
+import io.sparkzorder.formats.{FormatTestBase, LatchedFormat}
 
 /** What the suites of Delta tables share: a session with both extensions. */
-abstract class DeltaTestBase extends OptimizeTestBase {
+abstract class DeltaTestBase extends FormatTestBase {
 
   override protected def sparkConf: SparkConf =
     super.sparkConf
@@ -58,14 +57,6 @@ abstract class DeltaTestBase extends OptimizeTestBase {
     numbers(0, rows, files).createOrReplaceTempView("numbers")
     sql(s"CREATE TABLE $name USING delta $clauses AS SELECT * FROM numbers")
   }
-
-  protected def numbers(from: Int, until: Int, files: Int): DataFrame =
-    spark.range(from, until, 1, files).selectExpr(
-      "id",
-      "pmod(hash(id), 1000) a",
-      "pmod(hash(id, 7), 1000) b",
-      "id % 4 p",
-      "concat('s', id % 13) s")
 
   protected def append(name: String, rows: DataFrame): Unit =
     rows.write.format("delta").mode("append").saveAsTable(name)

@@ -20,16 +20,15 @@ import org.apache.iceberg.spark.{
   SparkTableCache
 }
 
-import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.sparkzorder.SparkLine
 
-import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.commands.formats.FormatOptimize
 import io.sparkzorder.commands.optimize.{OptimizeClauses, OptimizeResult}
-import io.sparkzorder.formats.LatchedFormat
+import io.sparkzorder.formats.{FormatTestBase, LatchedFormat}
 
 /** What the suites of Iceberg tables share: a catalog `ice` in a temporary directory. */
-abstract class IcebergTestBase extends OptimizeTestBase {
+abstract class IcebergTestBase extends FormatTestBase {
   protected var warehouse: File = _
 
   override def beforeAll(): Unit = {
@@ -65,14 +64,6 @@ abstract class IcebergTestBase extends OptimizeTestBase {
     numbers(0, rows, files).createOrReplaceTempView("numbers")
     sql(s"CREATE TABLE ice.db.$name USING iceberg $clauses AS SELECT * FROM numbers")
   }
-
-  protected def numbers(from: Int, until: Int, files: Int): DataFrame =
-    spark.range(from, until, 1, files).selectExpr(
-      "id",
-      "pmod(hash(id), 1000) a",
-      "pmod(hash(id, 7), 1000) b",
-      "id % 4 p",
-      "concat('s', id % 13) s")
 
   protected def table(name: String): BaseTable =
     new HadoopTables(spark.sessionState.newHadoopConf()).load(s"$warehouse/db/$name") match {
