@@ -120,9 +120,11 @@ private[ordered] final class KeyChoice(
     math.max(1L, (declared.targetFileSize * shuffleRatio).toLong)
 
   /**
-   * Buckets of the shuffle, and partitions of a bucket: several of these a file, so that neighbours can
-   * be joined to the right size. Folders that share a bucket share its tasks, and each task writes a file
-   * for each of them; but the rows may all be of one folder, which is then cut by its bucket alone.
+   * The number of buckets of the shuffle, and the number of partitions of a bucket. A file has several
+   * partitions, so that neighbours can be joined to the right size.
+   *
+   * More buckets make fewer small files: a task writes a file for each folder of its bucket. Fewer
+   * buckets leave more partitions for an insert whose rows are all of one folder.
    *
    * @param folders of the table, as far as it is known
    */

@@ -29,7 +29,8 @@ import org.apache.spark.sql.types._
  */
 private[ordered] object RepeatedRows {
 
-  // the names of the logical and of the physical operators are equal, and differ between Spark's versions
+  // Names, because Spark's versions have different classes. A logical operator and its physical one have
+  // the same name.
   private val OfManyRows =
     Seq(
       "MapPartitions",

@@ -46,7 +46,7 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
       rewriteJoin(j, leftKeys, rightKeys, filters)
     case j: Join => rewriteJoin(j, Nil, Nil, filters)
     case r: LogicalRelation => insert(r, filters)
-    // Spark analyzes the plan of a recursion again for each round, and takes filters by keys for unresolved
+    // Spark analyzes the plan of a recursion again in each round, and then may refuse filters by keys
     case recursion if recursion.nodeName == "UnionLoop" => recursion
     case node =>
       val below = PushedKeys.below(node, filters)
