@@ -7,12 +7,12 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, FileSystem, ParentNotDirectoryException, Path}
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.util.{ExclusiveFile, RawFiles}
+import io.sparkzorder.util.{Directories, ExclusiveFile, RawFiles}
 
 /**
  * A generation of an index.
@@ -42,11 +42,7 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
   }
 
   private def list(): Seq[FileStatus] =
-    try fs.listStatus(directory).toSeq
-    catch {
-      // also below the path of a file
-      case _: FileNotFoundException | _: ParentNotDirectoryException => Nil
-    }
+    Directories.list(fs, directory).getOrElse(Nil)
 
   private def generationsIn(there: Seq[FileStatus]): Seq[FileStatus] =
     there.filter(s => s.isFile && IndexStore.number(s).isDefined)

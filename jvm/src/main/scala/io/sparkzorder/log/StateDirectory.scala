@@ -10,7 +10,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.{ExclusiveFile, Paths, RawFiles}
+import io.sparkzorder.util.{Directories, ExclusiveFile, Paths, RawFiles}
 
 /**
  * `<table>/_zorder/`: what spark-zorder knows about a table. Every name below it begins with `_`,
@@ -169,8 +169,7 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
 
   /** What lies in a directory; nothing when it is not there. */
   def files(directory: Path): Seq[FileStatus] =
-    try fs.listStatus(directory).toSeq
-    catch { case _: FileNotFoundException => Nil }
+    Directories.list(fs, directory).getOrElse(Nil)
 
   /** The same for a look that only tells: nothing where this user may not look. */
   def readableFiles(directory: Path): Seq[FileStatus] =

@@ -1,6 +1,5 @@
 package io.sparkzorder.table
 
-import java.io.FileNotFoundException
 import java.util.Locale
 
 import org.apache.hadoop.fs.{FileStatus, Path}
@@ -12,7 +11,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.ManyFiles
+import io.sparkzorder.util.{Directories, ManyFiles}
 
 /** Lists a table's data files as Spark itself would read them, by Spark's own file index. */
 final class TableLister(session: Session, target: Target) {
@@ -44,10 +43,8 @@ final class TableLister(session: Session, target: Target) {
   /** The files that are in some folders now. */
   def listAgain(folders: Seq[Folder]): Seq[DataFile] =
     ManyFiles.map(folders) { folder =>
-      val there =
-        try folder.path.getFileSystem(conf).listStatus(folder.path).toSeq
-        catch { case _: FileNotFoundException => Nil }
-      there.filter(_.isFile).map(DataFile(folder, _))
+      val there = Directories.list(folder.path.getFileSystem(conf), folder.path)
+      there.toSeq.flatten.filter(_.isFile).map(DataFile(folder, _))
     }.flatten
 
   private def listRoot(table: Option[CatalogTable]): TableFiles = {

@@ -71,10 +71,20 @@ private[sparkzorder] object Directories {
         if (list(fs, directory).exists(_.nonEmpty)) false else throw e
     }
 
-  /** What is in a directory; None when it is not there. */
-  def list(fs: FileSystem, directory: Path): Option[Seq[FileStatus]] =
-    try Some(fs.listStatus(directory).toSeq)
-    catch { case _: FileNotFoundException => None }
+  /**
+   * What is in a directory; None when it is not there. Hadoop's local file system looks whether it is,
+   * and then fails to list a directory that another process removes meanwhile.
+   */
+  def list(fs: FileSystem, directory: Path): Option[Seq[FileStatus]] = {
+    def listed(): Option[Seq[FileStatus]] =
+      try Some(fs.listStatus(directory).toSeq)
+      catch { case _: FileNotFoundException | _: ParentNotDirectoryException => None }
+    try listed()
+    catch {
+      // a directory of that name may have been made since
+      case _: IOException => if (fs.exists(directory)) listed() else None
+    }
+  }
 
   /** Hadoop's local file system starts a program to find the bits of a file. */
   private def copyBits(fs: FileSystem, from: Path, to: Path): Unit =

@@ -23,8 +23,8 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
    * Claims the files, also from another undo that has not committed: that one cannot commit any more.
    * Of several that do so at once, one is left: whoever was declared dead declares nobody dead.
    *
-   * @param isComplete whether all the files are there. One that was declared dead may still be taking
-   *   some, and gives them back
+   * @param isComplete whether all the kept files are there. An undo that was declared dead may still be
+   *   taking some, or the token of a folder, and gives them back
    * @return false when another undo was quicker
    */
   def take(folders: Seq[String], isComplete: () => Boolean): Boolean = {
@@ -45,10 +45,12 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
       }
       taken
     }
+    def hasTokens =
+      ManyFiles.firstProblem(folders)(f => if (isHere(f)) None else Some(f)).isEmpty
     @tailrec
     def claim(left: Int): Boolean =
       if (!attempt()) false
-      else if (left == 0 || isComplete()) true
+      else if (left == 0 || isComplete() && hasTokens) true
       else {
         Thread.sleep(UndoClaim.PauseMs)
         claim(left - 1)
@@ -68,6 +70,9 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
 
   private def move(folder: String, from: String, to: String): Unit =
     Directories.drain(state.fs, state.own(folder, from), state.own(folder, to), state.conf)
+
+  private def isHere(folder: String): Boolean =
+    state.status(new Path(state.own(folder, run), RunFolder.Waiting)).isDefined
 
   private def rename(folder: String, run: String, from: String, to: String): Unit = {
     val own = state.own(folder, run)

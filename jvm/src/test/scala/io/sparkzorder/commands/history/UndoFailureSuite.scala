@@ -15,7 +15,7 @@ import org.scalatest.tagobjects.Slow
 import org.apache.spark.sql.Row
 
 import io.sparkzorder.FaultyFileSystem
-import io.sparkzorder.log.{StateDirectory, TableLog}
+import io.sparkzorder.log.{RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.log.publish.UndoClaim
 import io.sparkzorder.util.Directories
 
@@ -137,6 +137,30 @@ class UndoFailureSuite extends UndoTestBase {
       }
       assert(new UndoClaim(state, undone.run, run, "me").take(folders, () => isComplete))
       assert(asked.get === 2 && kept(run) === all && kept(late) === 0)
+    }
+  }
+
+  test("the token of a folder, which a dead undo takes last, is found with it") {
+    withOptimized { (table, _, _) =>
+      val conf = new Configuration()
+      val state = new StateDirectory(new Path(table.toURI), conf)
+      val undone = TableLog.read(state).inForce.head._2
+      val folders = undone.changes.map(_.folder)
+      val Seq(late, run) = Seq.fill(2)(UUID.randomUUID().toString)
+      def token(folder: String, of: String) =
+        new Path(state.own(folder, of), RunFolder.Waiting)
+      assert(new UndoClaim(state, undone.run, late, "me").take(folders, () => true))
+      val asked = new AtomicInteger
+      def isComplete = {
+        if (asked.incrementAndGet() == 1) folders.foreach { f =>
+          state.fs.mkdirs(state.own(f, late))
+          assert(state.fs.rename(token(f, run), token(f, late)))
+        }
+        true
+      }
+      assert(new UndoClaim(state, undone.run, run, "me").take(folders, () => isComplete))
+      assert(asked.get === 2)
+      folders.foreach(f => assert(state.fs.exists(token(f, run))))
     }
   }
 

@@ -1,0 +1,56 @@
+package io.sparkzorder.util
+
+import java.io.IOException
+
+import org.apache.hadoop.fs.{FileStatus, Path, RawLocalFileSystem}
+
+import io.sparkzorder.log.StateTestBase
+
+class DirectoriesSuite extends StateTestBase {
+
+  /** Fails to list, as Hadoop's local file system does when a directory vanishes between its looks. */
+  private final class Vanishing(before: => Unit) extends RawLocalFileSystem {
+    private var failed = false
+    initialize(new Path("/").toUri.resolve("file:///"), conf)
+
+    override def listStatus(path: Path): Array[FileStatus] =
+      if (failed) super.listStatus(path)
+      else {
+        failed = true
+        before
+        throw new IOException(s"Invalid directory or I/O error occurred for dir: $path")
+      }
+  }
+
+  test("a directory that is removed while it is listed is not there") {
+    withTable { (dir, state) =>
+      state.create()
+      val fs = state.fs
+      assert(Directories.list(new Vanishing(fs.delete(state.home, true)), state.home) === None)
+      assert(Directories.list(fs, state.home) === None)
+      assert(state.files(state.commits) === Nil)
+      assert(dir.exists())
+    }
+  }
+
+  test("a directory that is removed and made again meanwhile is listed") {
+    withTable { (_, state) =>
+      state.create()
+      val names = Directories.list(new Vanishing(()), state.home).get.map(_.getPath.getName)
+      assert(names.toSet === Set("_commits", "_runs", "_README"))
+    }
+  }
+
+  test("a path below a file is no directory, and what cannot be listed is an error") {
+    withTable { (dir, state) =>
+      state.create()
+      assert(Directories.list(state.fs, new Path(state.home, "_README/_x")) === None)
+      val broken = new RawLocalFileSystem {
+        initialize(new Path("/").toUri.resolve("file:///"), conf)
+        override def listStatus(path: Path): Array[FileStatus] = throw new IOException("no disk")
+      }
+      assert(intercept[IOException](Directories.list(broken, state.home)).getMessage === "no disk")
+      assert(dir.exists())
+    }
+  }
+}
