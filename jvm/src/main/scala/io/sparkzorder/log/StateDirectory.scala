@@ -2,10 +2,13 @@ package io.sparkzorder.log
 
 import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.NoSuchFileException
 import java.util.UUID
 
-import scala.util.Try
+import scala.annotation.tailrec
+import scala.util.{Failure, Success, Try}
 
+import org.apache.commons.io.IOUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
@@ -100,11 +103,13 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
    *   optimized anew, must not mark another run that has taken the number
    */
   def markDone(number: Long, run: String): Unit =
-    // what is there must not be empty for a moment while it is written again
-    if (!isDone(number)) write(done(number), run.getBytes(UTF_8))
+    // the mark of another publisher must not be empty for a moment
+    if (!isDone(number)) {
+      ExclusiveFile.replace(fs, links.require(done(number)), run.getBytes(UTF_8), conf)
+    }
 
-  /** When a record was marked done, in milliseconds. */
-  def doneSince(number: Long): Long = fs.getFileStatus(done(number)).getModificationTime
+  /** When a record was marked done, in milliseconds; None when the mark is gone. */
+  def doneSince(number: Long): Option[Long] = status(done(number)).map(_.getModificationTime)
 
   /** Notes that some folder of a run was not published: its retained files may be the only copy. */
   def markConflict(number: Long): Unit = write(conflict(number), Array.emptyByteArray)
@@ -125,9 +130,7 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
    * Creates record `number`, unless it is there or was there: exactly one of several creators succeeds.
    */
   def createRecord(number: Long, record: Record): Boolean = {
-    // several may announce the same about one run: each has a temporary file of its own
-    val writer = UUID.randomUUID().toString
-    ExclusiveFile.create(fs, this.record(number), writer, Record.toJson(record), conf) && {
+    create(number, Record.toJson(record), StateDirectory.Attempts) && {
       // who slept since the number was seen free can find it free again: it counts for nothing then
       val isUsed =
         files(commits).exists(s => Checkpoint.numberOf(s.getPath.getName).exists(_ >= number)) &&
@@ -136,6 +139,18 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
       !isUsed
     }
   }
+
+  @tailrec
+  private def create(number: Long, content: Array[Byte], left: Int): Boolean =
+    // several may announce the same about one run: each has a temporary file of its own
+    Try(
+      ExclusiveFile.create(fs, record(number), UUID.randomUUID().toString, content, conf)) match {
+      case Success(isFirst) => isFirst
+      // somebody has removed temporary files meanwhile
+      case Failure(_: FileNotFoundException | _: NoSuchFileException)
+          if left > 0 && fs.exists(commits) => create(number, content, left - 1)
+      case Failure(e) => throw e
+    }
 
   /**
    * Directories in which runs of format 1 kept files.
@@ -181,15 +196,31 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
     ExclusiveFile.write(fs, links.require(path), content)
 
   private[log] def content(path: Path): Option[Array[Byte]] =
-    try {
-      val in = fs.open(links.require(path))
-      try Some(org.apache.commons.io.IOUtils.toByteArray(in))
-      finally in.close()
-    } catch { case _: FileNotFoundException => None }
+    content(links.require(path), StateDirectory.Attempts)
+
+  @tailrec
+  private def content(path: Path, left: Int): Option[Array[Byte]] =
+    Try(bytes(path)) match {
+      case Success(bytes) => Some(bytes)
+      // on local disk a file that must not be read is said not to be found
+      case Failure(e: FileNotFoundException) =>
+        if (!fs.exists(path)) None
+        else if (left > 0) content(path, left - 1)
+        else throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
+      case Failure(e) => throw e
+    }
+
+  private def bytes(path: Path): Array[Byte] = {
+    val in = fs.open(path)
+    try IOUtils.toByteArray(in)
+    finally in.close()
+  }
 }
 
 object StateDirectory {
   val Name = "_zorder"
+
+  private val Attempts = 3
 
   private val Note =
     """This directory belongs to spark-zorder, which laid out the data files of this table.

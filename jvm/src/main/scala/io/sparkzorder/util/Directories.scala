@@ -8,6 +8,9 @@ import java.nio.file.{
   NoSuchFileException
 }
 
+import scala.annotation.tailrec
+import scala.util.{Failure, Success, Try}
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{
   FileAlreadyExistsException,
@@ -21,6 +24,7 @@ import org.apache.hadoop.fs.permission.FsPermission
 
 /** Changes of directories that Hadoop's local file system has only in steps. */
 private[sparkzorder] object Directories {
+  private val Looks = 3
 
   /** Makes a directory, unless it exists. Its parent is not made. */
   def make(fs: FileSystem, directory: Path, conf: Configuration): Unit =
@@ -79,11 +83,14 @@ private[sparkzorder] object Directories {
     def listed(): Option[Seq[FileStatus]] =
       try Some(fs.listStatus(directory).toSeq)
       catch { case _: FileNotFoundException | _: ParentNotDirectoryException => None }
-    try listed()
-    catch {
-      // a directory of that name may have been made since
-      case _: IOException => if (fs.exists(directory)) listed() else None
+    // a directory of that name may be made and removed again meanwhile
+    @tailrec def look(left: Int): Option[Seq[FileStatus]] = Try(listed()) match {
+      case Success(found) => found
+      case Failure(_: IOException) if !fs.exists(directory) => None
+      case Failure(_: IOException) if left > 0 => look(left - 1)
+      case Failure(e) => throw e
     }
+    look(Looks)
   }
 
   /** Hadoop's local file system starts a program to find the bits of a file. */

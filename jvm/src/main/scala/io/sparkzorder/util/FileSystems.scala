@@ -9,6 +9,7 @@ import java.nio.file.{
   StandardCopyOption,
   StandardOpenOption
 }
+import java.util.UUID
 
 import scala.util.Try
 
@@ -123,6 +124,23 @@ private[sparkzorder] object ExclusiveFile {
       // HDFS revokes the file from a writer when a second writer creates it
       case e: IOException => if (!appears(fs, path, content.length.toLong)) throw e
     }
+
+  /** Writes a small file, which readers see either as it was or with all the new content. */
+  def replace(fs: FileSystem, path: Path, content: Array[Byte], conf: Configuration): Unit = {
+    val temporary = new Path(path.getParent, s"_tmp_${UUID.randomUUID()}_${path.getName}")
+    try {
+      overwrite(fs, temporary, content)
+      if (RawFiles.isLocal(fs)) {
+        val (from, to) = (RawFiles.local(temporary), RawFiles.local(path))
+        val _ = Files.move(from, to, StandardCopyOption.ATOMIC_MOVE)
+      } else {
+        FileContext.getFileContext(path.toUri, conf)
+          .rename(temporary, path, Options.Rename.OVERWRITE)
+      }
+    } finally {
+      val _ = fs.delete(temporary, false)
+    }
+  }
 
   private def overwrite(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
     if (RawFiles.isLocal(fs)) {

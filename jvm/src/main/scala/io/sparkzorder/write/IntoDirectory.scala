@@ -4,7 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.{ExclusiveFile, RawFiles}
+import io.sparkzorder.util.{Directories, ExclusiveFile, RawFiles}
 
 /** The empty directory of an INTO clause. */
 final class IntoDirectory(val root: Path, conf: Configuration) {
@@ -54,7 +54,7 @@ final class IntoDirectory(val root: Path, conf: Configuration) {
   /** Removes folders that hold no file, so that the user can run the statement again. */
   private def prune(folder: Path): Unit = {
     fs.listStatus(folder).filter(_.isDirectory).foreach(d => prune(d.getPath))
-    if (fs.listStatus(folder).isEmpty) fs.delete(folder, false)
+    val _ = Directories.removeEmpty(fs, folder)
   }
 
   /** The name of a file that another writer put into the directory during the statement. */

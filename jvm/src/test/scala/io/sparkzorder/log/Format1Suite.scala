@@ -34,9 +34,9 @@ class Format1Suite extends StateTestBase {
       assert(undo.obstacle.exists(_.contains("format 1")))
       assert(RetainedFiles.of(state, history).bytes === 3)
       val kept = new File(dir, s"_zorder/_retained/_$run")
-      new Retention(state).removeExpired(state.doneSince(1) + 500)
+      new Retention(state).removeExpired(state.doneSince(1).get + 500)
       assert(kept.exists())
-      new Retention(state).removeExpired(state.doneSince(1) + 501)
+      new Retention(state).removeExpired(state.doneSince(1).get + 501)
       assert(!kept.exists() && visible(dir) === Set("new"))
     }
   }

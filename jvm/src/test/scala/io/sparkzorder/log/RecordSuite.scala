@@ -2,7 +2,8 @@ package io.sparkzorder.log
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import io.sparkzorder.log.publish.{Publisher, Retention}
+import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log.publish.{DeadRuns, Publisher, Retention}
 
 class RecordSuite extends StateTestBase {
   private val record = Record(
@@ -90,6 +91,45 @@ class RecordSuite extends StateTestBase {
       assert(state.holds(10, record.run) && !state.holds(10, id("another")))
       assert(!state.holds(3, record.run) && state.isDone(2) && !state.isDone(1))
       assert(text(dir, "_zorder/_README").contains("spark-zorder"))
+    }
+  }
+
+  test("a mark appears whole, also over that of another run") {
+    withScheme("faulty") { (_, state) =>
+      state.create()
+      assert(state.createRecord(1, record))
+      state.markDone(1, id("another"))
+      assert(!state.isDone(1))
+      FaultyFileSystem.withHook { (operation, path) =>
+        assert(operation != "create" || path.getName != "_1_done")
+      }(state.markDone(1, record.run))
+      assert(state.isDone(1))
+      assert(state.files(state.commits).map(_.getPath.getName).toSet === Set("_1", "_1_done"))
+    }
+  }
+
+  test("the record that ends a dead run is marked by the next who asks") {
+    withTable { (_, state) =>
+      state.create()
+      assert(state.createRecord(1, Record.note(Record.Abort, record.run, "me")))
+      assert(!state.isDone(1))
+      assert(new DeadRuns(state, "me").abort(record.run))
+      assert(state.isDone(1) && state.numbers() === Seq(1L))
+    }
+  }
+
+  test("a temporary record that somebody removes is written again") {
+    withScheme("faulty") { (_, state) =>
+      state.create()
+      var removed = 0
+      val isFirst = FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "rename" && path.getName == "_1" && removed < 2) {
+          state.files(state.commits).filter(_.getPath.getName.startsWith("_tmp_"))
+            .foreach(s => assert(state.fs.delete(s.getPath, false)))
+          removed += 1
+        }
+      }(state.createRecord(1, record))
+      assert(isFirst && removed === 2 && state.holds(1, record.run))
     }
   }
 

@@ -71,7 +71,7 @@ private[sparkzorder] final class HistoryRows(state: StateDirectory, log: TableLo
       status,
       isNext && new Undo(state, number, r, keepers).obstacle.isEmpty,
       keptBytes,
-      if (expires) new Timestamp(state.doneSince(number) + r.retainMs) else null)
+      state.doneSince(number).filter(_ => expires).map(t => new Timestamp(t + r.retainMs)).orNull)
   }
 
   private def statusOf(number: Long, r: Record): String =

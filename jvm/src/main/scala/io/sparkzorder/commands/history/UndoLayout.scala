@@ -92,12 +92,16 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
         .commit(record, () => recheck(number, undone), log.last)
       logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")
       new Publisher(state).publish(committed, record)
+      claim.settle()
       IndexUpdate.recovered(session, state, Seq(record), target.format)
       UndoLayout.row(table.root.toString, record, System.currentTimeMillis() + retainMs)
     } catch {
       case t: Throwable =>
         // After the commit the claimed files belong to the table, and the next run publishes them.
-        if (!holds(_.commitOf(runId).isDefined)) claim.giveBack(folders)
+        if (!holds(_.commitOf(runId).isDefined)) {
+          try claim.giveBack(folders)
+          catch { case NonFatal(e) => t.addSuppressed(e) }
+        }
         // Another undo aborts this run before it takes the files. The read error that follows is
         // not the cause.
         throw (if (holds(_.isAborted(runId))) conflict(undone) else t)
@@ -106,14 +110,21 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
 
   /**
    * Returns why the undo is impossible, if it is. Looks again if another undo has moved the kept
-   * files meanwhile.
+   * files meanwhile, or may be about to.
    */
   @tailrec
-  private def obstacle(number: Long, undone: Record): Option[String] = {
+  private def obstacle(
+      number: Long,
+      undone: Record,
+      left: Int = UndoExecutor.Looks): Option[String] = {
     val keepers = Undo.keepers(state, undone.run)
     val found = new Undo(state, number, undone, keepers).obstacle
-    if (found.isEmpty || Undo.keepers(state, undone.run) == keepers) found
-    else obstacle(number, undone)
+    if (found.isEmpty) found
+    else if (Undo.keepers(state, undone.run) != keepers) obstacle(number, undone, left)
+    else if (keepers.size > 1 && left > 0 && !TableLog.read(state).isUndone(undone.run)) {
+      Thread.sleep(UndoExecutor.PauseMs)
+      obstacle(number, undone, left - 1)
+    } else found
   }
 
   private def recordOf(
@@ -175,4 +186,9 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   private def holds(condition: TableLog => Boolean): Boolean =
     try condition(TableLog.read(state))
     catch { case NonFatal(_) => true }
+}
+
+private object UndoExecutor {
+  val Looks = 20
+  val PauseMs = 50L
 }

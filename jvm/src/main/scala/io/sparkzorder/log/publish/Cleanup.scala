@@ -22,9 +22,10 @@ final class Cleanup(state: StateDirectory, user: String) extends Logging {
   def remove(leftover: Leftover): Boolean = leftover.kind match {
     case Leftover.Conflict => false
     case Leftover.Staged =>
-      val history = TableLog.read(state)
-      val isDone = history.commitOf(leftover.run).exists(state.isDone)
-      val isOurs = isDone || new DeadRuns(state, user).abort(leftover.run)
+      // of format 1, what a published run has left there is of no use
+      def isOld = leftover.intent.isEmpty &&
+        TableLog.read(state).commitOf(leftover.run).exists(state.isDone)
+      val isOurs = isOld || new DeadRuns(state, user).abort(leftover.run)
       isOurs && {
         leftover.intent.foreach(discard)
         leftover.intent.isDefined || delete(leftover)
@@ -93,7 +94,13 @@ final class DeadRuns(state: StateDirectory, user: String) {
     val history = TableLog.read(state)
     val next = history.last + 1
     if (history.commitOf(run).isDefined || by.exists(history.isAborted)) false
-    else if (history.isAborted(run)) true
+    else if (history.isAborted(run)) {
+      // whoever wrote the record may have been killed before the mark
+      history.records.foreach { case (n, r) =>
+        if (r.kind == Record.Abort && r.run == run) state.markDone(n, run)
+      }
+      true
+    }
     // a vanished `_zorder` is not made again
     else if (!state.fs.exists(state.commits)) true
     else if (state.createRecord(next, Record.note(Record.Abort, run, user))) {

@@ -24,7 +24,8 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
       kind = if (state.hasConflict(n)) Leftover.Conflict else Leftover.Retained
       leftover = of(kind, note, intent)
       if kind == Leftover.Retained || leftover.directories.nonEmpty
-    } yield record -> leftover.copy(sinceMs = state.doneSince(n))
+      since <- state.doneSince(n)
+    } yield record -> leftover.copy(sinceMs = since)
     noted ++ format1Published
   }
 
@@ -35,7 +36,8 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
       if r.version < 2 && r.exchangesFiles && old(r.run) && state.isDone(n)
       kind = if (state.hasConflict(n)) Leftover.Conflict else Leftover.Retained
       leftover <- directory(kind, new Path(state.home, s"_retained/_${r.run}"), r.run)
-    } yield r -> leftover.copy(sinceMs = state.doneSince(n))
+      since <- state.doneSince(n)
+    } yield r -> leftover.copy(sinceMs = since)
   }
 
   /** @param retainMs instead of each run's own retention, in milliseconds */

@@ -27,7 +27,7 @@ object RetainedFiles {
       .map { case (n, r, bytes) =>
         val until =
           if (!state.isDone(n) || state.hasConflict(n)) NeverExpires
-          else state.doneSince(n) + r.retainMs
+          else state.doneSince(n).fold(NeverExpires)(_ + r.retainMs)
         (bytes, until)
       }
     RetainedFiles(kept.map(_._1).sum, kept.map(_._2).reduceOption(_ max _).filter(_ < NeverExpires))

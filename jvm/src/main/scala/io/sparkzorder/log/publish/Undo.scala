@@ -18,9 +18,9 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
 
   private val inputs: Map[(String, String), FileStatus] =
     ManyFiles.map(record.changes) { c =>
-      keepers.flatMap(k => state.byName(state.own(c.folder, k))).map { case (n, s) =>
-        (c.folder, n) -> s
-      }
+      val directories =
+        keepers.flatMap(k => Seq(state.own(c.folder, k), state.closed(c.folder, k)))
+      directories.flatMap(state.byName).map { case (n, s) => (c.folder, n) -> s }
     }.flatten.toMap
 
   private val table: Map[String, Map[String, FileStatus]] =
@@ -75,7 +75,7 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
   private def isAsWritten(a: Added, s: FileStatus): Boolean =
     s.getLen == a.length && (
       if (a.modified > 0) s.getModificationTime == a.modified
-      else s.getModificationTime <= state.doneSince(number)
+      else state.doneSince(number).exists(s.getModificationTime <= _)
     )
 
   /** The kept files with their folders and names. */

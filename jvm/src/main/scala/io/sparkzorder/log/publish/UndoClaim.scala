@@ -11,13 +11,17 @@ import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
  * Takes the files that a run had replaced from its directories to those of its undo. From then on no
  * retention can delete some of them, and they are hidden files of a run like any other. The directories
  * of the undone run are gone, to which a publisher of that run, waking up late, would move the files
- * once more.
+ * once more. They are never made again: what is given back goes to its closed directories, to which no
+ * publisher moves anything.
  *
  * @param undone the run that is undone
  * @param run the undo
  */
 final class UndoClaim(state: StateDirectory, undone: String, run: String, user: String) {
   private val intents = new Intents(state)
+
+  // An undo that was declared dead may take files later. Its note stays until this one has published.
+  private var known = Set.empty[String]
 
   /**
    * Claims the files, also from another undo that has not committed: that one cannot commit any more.
@@ -30,18 +34,15 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
   def take(folders: Seq[String], isComplete: () => Boolean): Boolean = {
     intents.write(Intent(run, folders, Some(undone)))
     val dead = new DeadRuns(state, user)
-    // An undo that was declared dead may take files later: its note is gone then, its directories are not.
-    var known = Set.empty[String]
     def attempt(): Boolean = {
       known ++= UndoClaim.holders(state, undone).filter(_ != run)
       val others = known.toSeq
       val taken = others.forall(dead.abort(_, by = Some(run)))
       if (taken) {
         ManyFiles.map(folders) { f =>
-          (undone +: others).foreach(from => move(f, from, run))
-          rename(f, run, RunFolder.Finished, RunFolder.Waiting)
+          (kept(f) ++ others.map(state.own(f, _))).foreach(drain(_, state.own(f, run)))
+          rename(f, RunFolder.Finished, RunFolder.Waiting)
         }
-        others.foreach(intents.remove)
       }
       taken
     }
@@ -58,23 +59,41 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
     claim(UndoClaim.Attempts)
   }
 
+  /** Forgets the undos that were declared dead, when the files are published. */
+  def settle(): Unit = known.foreach(intents.remove)
+
   /** Gives the files back after a failure; what another undo has taken meanwhile stays there. */
   def giveBack(folders: Seq[String]): Unit = {
-    ManyFiles.map(folders) { f =>
-      rename(f, run, RunFolder.Waiting, RunFolder.Finished)
-      move(f, run, undone)
+    ManyFiles.map(folders)(giveBackIn)
+    def isKept = folders.exists(kept(_).exists(state.fs.exists))
+    // a dropped table is not made again
+    if (state.fs.exists(state.commits) && isKept && !intents.holds(undone)) {
+      intents.write(Intent(undone, folders))
     }
-    if (!intents.holds(undone)) intents.write(Intent(undone, folders))
     intents.remove(run)
   }
 
-  private def move(folder: String, from: String, to: String): Unit =
-    Directories.drain(state.fs, state.own(folder, from), state.own(folder, to), state.conf)
+  /** Where the files of the undone run are that no undo has taken. */
+  private def kept(folder: String): Seq[Path] =
+    Seq(state.own(folder, undone), state.closed(folder, undone))
+
+  @tailrec
+  private def giveBackIn(folder: String): Unit = {
+    val (own, closed) = (state.own(folder, run), state.closed(folder, undone))
+    rename(folder, RunFolder.Waiting, RunFolder.Finished)
+    drain(own, closed)
+    // another undo may empty and remove that directory at the same time
+    Directories.removeEmpty(state.fs, closed)
+    if (state.files(own).nonEmpty && state.fs.exists(state.folder(folder))) giveBackIn(folder)
+  }
+
+  private def drain(from: Path, to: Path): Unit =
+    Directories.drain(state.fs, from, to, state.conf)
 
   private def isHere(folder: String): Boolean =
     state.status(new Path(state.own(folder, run), RunFolder.Waiting)).isDefined
 
-  private def rename(folder: String, run: String, from: String, to: String): Unit = {
+  private def rename(folder: String, from: String, to: String): Unit = {
     val own = state.own(folder, run)
     val _ = FileMove.rename(state.fs, new Path(own, from), new Path(own, to))
   }

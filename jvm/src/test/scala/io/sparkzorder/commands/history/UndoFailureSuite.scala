@@ -2,22 +2,14 @@ package io.sparkzorder.commands.history
 
 import java.io.File
 import java.nio.file.Files
-import java.util.UUID
-import java.util.concurrent.{Callable, Executors}
 import java.util.concurrent.atomic.AtomicInteger
 
-import scala.util.{Failure, Success, Try}
+import scala.util.Try
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.scalatest.tagobjects.Slow
 
-import org.apache.spark.sql.Row
-
 import io.sparkzorder.FaultyFileSystem
-import io.sparkzorder.log.{RunFolder, StateDirectory, TableLog}
-import io.sparkzorder.log.publish.UndoClaim
-import io.sparkzorder.util.Directories
 
 /** UNDO LAYOUT that is killed, fails, or runs beside other statements. */
 class UndoFailureSuite extends UndoTestBase {
@@ -89,78 +81,6 @@ class UndoFailureSuite extends UndoTestBase {
         k += 1
       }
       assert(k > 10)
-    }
-  }
-
-  test("several at once: one undoes the run, the others get a conflict or find nothing") {
-    withOptimized { (table, before, _) =>
-      val pool = Executors.newFixedThreadPool(3)
-      try for (_ <- 0 until 8) withCopy(table) { dir =>
-          val tries = (0 until 3).map { _ =>
-            pool.submit(new Callable[Try[Row]] {
-              override def call(): Try[Row] = Try(one(s"UNDO LAYOUT '$dir'"))
-            })
-          }.map(_.get())
-          assert(live(dir) === before)
-          checkState(dir)
-          assert(tries.count(_.isSuccess) === 1, tries)
-          tries.foreach {
-            case Failure(e) =>
-              assert(
-                Seq("ZORDER_CONFLICT", "ZORDER_NOTHING_TO_UNDO")
-                  .exists(e.getMessage.contains),
-                e)
-            case Success(_) =>
-          }
-        }
-      finally pool.shutdown()
-    }
-  }
-
-  test("files that an undo takes after it was declared dead are found with it") {
-    withOptimized { (table, _, _) =>
-      val conf = new Configuration()
-      val state = new StateDirectory(new Path(table.toURI), conf)
-      val undone = TableLog.read(state).inForce.head._2
-      val folders = undone.changes.map(_.folder)
-      val Seq(late, run) = Seq.fill(2)(UUID.randomUUID().toString)
-      def kept(of: String) = folders.map(f => state.files(state.own(f, of)).size).sum
-      val all = kept(undone.run)
-      assert(new UndoClaim(state, undone.run, late, "me").take(folders, () => true))
-      assert(kept(late) === all)
-      val asked = new AtomicInteger
-      def isComplete = {
-        if (asked.incrementAndGet() == 1) folders.foreach { f =>
-          Directories.drain(state.fs, state.own(f, run), state.own(f, late), conf)
-        }
-        kept(run) == all
-      }
-      assert(new UndoClaim(state, undone.run, run, "me").take(folders, () => isComplete))
-      assert(asked.get === 2 && kept(run) === all && kept(late) === 0)
-    }
-  }
-
-  test("the token of a folder, which a dead undo takes last, is found with it") {
-    withOptimized { (table, _, _) =>
-      val conf = new Configuration()
-      val state = new StateDirectory(new Path(table.toURI), conf)
-      val undone = TableLog.read(state).inForce.head._2
-      val folders = undone.changes.map(_.folder)
-      val Seq(late, run) = Seq.fill(2)(UUID.randomUUID().toString)
-      def token(folder: String, of: String) =
-        new Path(state.own(folder, of), RunFolder.Waiting)
-      assert(new UndoClaim(state, undone.run, late, "me").take(folders, () => true))
-      val asked = new AtomicInteger
-      def isComplete = {
-        if (asked.incrementAndGet() == 1) folders.foreach { f =>
-          state.fs.mkdirs(state.own(f, late))
-          assert(state.fs.rename(token(f, run), token(f, late)))
-        }
-        true
-      }
-      assert(new UndoClaim(state, undone.run, run, "me").take(folders, () => isComplete))
-      assert(asked.get === 2)
-      folders.foreach(f => assert(state.fs.exists(token(f, run))))
     }
   }
 

@@ -1,0 +1,164 @@
+package io.sparkzorder.commands.history
+
+import java.util.UUID
+import java.util.concurrent.{Callable, Executors}
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.util.{Failure, Success, Try}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.Row
+
+import io.sparkzorder.log.{Intents, RunFolder, StateDirectory, TableLog}
+import io.sparkzorder.log.publish.{Cleanup, Leftover, UndoClaim}
+import io.sparkzorder.util.Directories
+
+/** Several UNDO LAYOUT of one run, and those that were declared dead and work on. */
+class UndoRaceSuite extends UndoTestBase {
+
+  test("several at once: one undoes the run, the others get a conflict or find nothing") {
+    withOptimized { (table, before, _) =>
+      val pool = Executors.newFixedThreadPool(3)
+      try for (_ <- 0 until 8) withCopy(table) { dir =>
+          val tries = (0 until 3).map { _ =>
+            pool.submit(new Callable[Try[Row]] {
+              override def call(): Try[Row] = Try(one(s"UNDO LAYOUT '$dir'"))
+            })
+          }.map(_.get())
+          assert(live(dir) === before, tries)
+          checkState(dir)
+          assert(tries.count(_.isSuccess) === 1, tries)
+          tries.foreach {
+            case Failure(e) =>
+              assert(
+                Seq("ZORDER_CONFLICT", "ZORDER_NOTHING_TO_UNDO")
+                  .exists(e.getMessage.contains),
+                e)
+            case Success(_) =>
+          }
+        }
+      finally pool.shutdown()
+    }
+  }
+
+  test("files that an undo takes after it was declared dead are found with it") {
+    withOptimized { (table, _, _) =>
+      val conf = new Configuration()
+      val state = new StateDirectory(new Path(table.toURI), conf)
+      val undone = TableLog.read(state).inForce.head._2
+      val folders = undone.changes.map(_.folder)
+      val Seq(late, run) = Seq.fill(2)(UUID.randomUUID().toString)
+      def kept(of: String) = folders.map(f => state.files(state.own(f, of)).size).sum
+      val all = kept(undone.run)
+      assert(new UndoClaim(state, undone.run, late, "me").take(folders, () => true))
+      assert(kept(late) === all)
+      val asked = new AtomicInteger
+      def isComplete = {
+        if (asked.incrementAndGet() == 1) folders.foreach { f =>
+          Directories.drain(state.fs, state.own(f, run), state.own(f, late), conf)
+        }
+        kept(run) == all
+      }
+      assert(new UndoClaim(state, undone.run, run, "me").take(folders, () => isComplete))
+      assert(asked.get === 2 && kept(run) === all && kept(late) === 0)
+    }
+  }
+
+  test("the token of a folder, which a dead undo takes last, is found with it") {
+    withOptimized { (table, _, _) =>
+      val conf = new Configuration()
+      val state = new StateDirectory(new Path(table.toURI), conf)
+      val undone = TableLog.read(state).inForce.head._2
+      val folders = undone.changes.map(_.folder)
+      val Seq(late, run) = Seq.fill(2)(UUID.randomUUID().toString)
+      def token(folder: String, of: String) =
+        new Path(state.own(folder, of), RunFolder.Waiting)
+      assert(new UndoClaim(state, undone.run, late, "me").take(folders, () => true))
+      val asked = new AtomicInteger
+      def isComplete = {
+        if (asked.incrementAndGet() == 1) folders.foreach { f =>
+          state.fs.mkdirs(state.own(f, late))
+          assert(state.fs.rename(token(f, run), token(f, late)))
+        }
+        true
+      }
+      assert(new UndoClaim(state, undone.run, run, "me").take(folders, () => isComplete))
+      assert(asked.get === 2)
+      folders.foreach(f => assert(state.fs.exists(token(f, run))))
+    }
+  }
+
+  test("a dead undo is known to every later one until one of them has published") {
+    withOptimized { (table, before, _) =>
+      val conf = new Configuration()
+      val state = new StateDirectory(new Path(table.toURI), conf)
+      val undone = TableLog.read(state).inForce.head._2
+      val folders = undone.changes.map(_.folder)
+      val Seq(late, failing) = Seq.fill(2)(UUID.randomUUID().toString)
+      assert(new UndoClaim(state, undone.run, late, "me").take(folders, () => true))
+      val claim = new UndoClaim(state, undone.run, failing, "me")
+      assert(claim.take(folders, () => true))
+      // the dead one takes the files late, and is killed before it gives them back
+      folders.foreach { f =>
+        Directories.drain(state.fs, state.own(f, failing), state.own(f, late), conf)
+      }
+      claim.giveBack(folders)
+      assert(new Intents(state).holds(late) && !new Intents(state).holds(failing))
+      one(s"UNDO LAYOUT '$table'")
+      assert(live(table) === before)
+      assert(new Intents(state).runs().intersect(Set(late, undone.run)) === Set.empty)
+      checkState(table)
+    }
+  }
+
+  test("what a failed undo gives back, no publisher of the run can reach, and no VACUUM loses") {
+    withOptimized { (table, before, after) =>
+      val state = new StateDirectory(new Path(table.toURI), new Configuration())
+      val last = TableLog.read(state).inForce.head._2
+      val folders = last.changes.map(_.folder)
+      def fails(): Unit = {
+        val claim = new UndoClaim(state, last.run, UUID.randomUUID().toString, "me")
+        assert(claim.take(folders, () => true))
+        claim.giveBack(folders)
+        folders.foreach { f =>
+          assert(!state.fs.exists(state.own(f, last.run)))
+          assert(state.files(state.closed(f, last.run)).nonEmpty)
+        }
+      }
+      fails()
+      fails()
+      one(s"RECOVER LAYOUT '$table'")
+      sql(s"VACUUM LAYOUT '$table'").collect()
+      assert(live(table) === after)
+      withCopy(table) { dir =>
+        undone(dir)
+        assert(live(dir) === before)
+      }
+      sql(s"VACUUM LAYOUT '$table' RETAIN 0 HOURS").collect()
+      assert(live(table) === after && runDirectories(table) === Nil)
+      checkState(table)
+    }
+  }
+
+  test("a run that commits while VACUUM works keeps what it replaced") {
+    withOptimized { (table, before, _) =>
+      val state = new StateDirectory(new Path(table.toURI), new Configuration())
+      val (note, intent) = new Intents(state).all().head
+      // VACUUM has seen the run before its commit
+      val seen = Leftover(
+        Leftover.Staged,
+        note.getPath,
+        intent.run,
+        4L,
+        4L,
+        0L,
+        intent.folders.map(state.own(_, intent.run)),
+        Some(intent))
+      assert(!new Cleanup(state, "me").remove(seen))
+      undone(table)
+      assert(live(table) === before)
+    }
+  }
+}
