@@ -12,6 +12,7 @@ import java.nio.file.{
 import java.util.UUID
 
 import scala.util.Try
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{
@@ -137,8 +138,10 @@ private[sparkzorder] object ExclusiveFile {
         FileContext.getFileContext(path.toUri, conf)
           .rename(temporary, path, Options.Rename.OVERWRITE)
       }
-    } finally {
-      val _ = fs.delete(temporary, false)
+    } catch {
+      case NonFatal(e) =>
+        fs.delete(temporary, false)
+        throw e
     }
   }
 
