@@ -40,6 +40,15 @@ private[sparkzorder] object Directories {
       case _: NoSuchFileException | _: FileNotFoundException | _: ParentNotDirectoryException => ()
     }
 
+  /** Makes a directory with the permissions of its parent, unless it exists. The parent is not made. */
+  def makeLikeParent(fs: FileSystem, directory: Path, conf: Configuration): Unit =
+    if (!fs.exists(directory)) {
+      make(fs, directory, conf)
+      // another user, to whom the directory belongs then, may have been quicker
+      try copyBits(fs, directory.getParent, directory)
+      catch { case _: IOException => () }
+    }
+
   /**
    * Moves whatever is in a directory into another one and removes it. Others may put files into it
    * until it is removed, and none after that, not even one whose rename has found it already.

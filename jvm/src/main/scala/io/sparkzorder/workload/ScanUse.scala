@@ -35,7 +35,9 @@ private[workload] object ScanUse {
       excluded: String => Boolean,
       curves: (String, ColumnDomains) => Option[RankCurve]): ScanUse = {
     val (usable, rest) = tested.partition { case (use, test) =>
-      use.columns.size == 1 && !excluded(use.columns.head) && intervalsOf(test).isDefined
+      // fields of one column have ranks of their own, and no name by which they can be excluded
+      use.columns.size == 1 && !use.ofParts && !excluded(use.columns.head) &&
+      intervalsOf(test).isDefined
     }
     val unused = rest.count { case (use, test) => use.columns.nonEmpty && !isNullTest(test) }
     val sides = usable.groupBy(_._1.columns.head).toSeq.flatMap { case (column, tests) =>

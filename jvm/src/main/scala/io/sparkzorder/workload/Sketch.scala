@@ -51,14 +51,23 @@ private[workload] final class Sketch(seed: Long) {
       unused = before.unused + use.unused,
       boxes = boxes)
     if (templates.size > MaxTemplates) {
-      // its bytes were read all the same, by scans that are not known any more
-      val (least, dropped) = templates.filter(_._1 != Unskippable).minBy(_._2.weight)
-      templates -= least
-      seen -= least
+      // the newest stays, so that it can become heavier than others
+      val others = templates.keys.filter(t => t != Unskippable && t != use.template)
+      forget(others.minBy(templates(_).weight))
+    }
+  }
+
+  /** Leaves out the columns that must not be noted. */
+  def leaveOut(excluded: String => Boolean): Unit =
+    synchronized(templates.keys.filter(_.columns.exists(excluded)).toSeq.foreach(forget))
+
+  /** The bytes of a template were read all the same, by scans that are not known any more. */
+  private def forget(template: Template): Unit =
+    templates.remove(template).foreach { dropped =>
+      seen -= template
       val rest = templates.getOrElse(Unskippable, TemplateUse(0.0, 0L, 0L, Map.empty))
       templates(Unskippable) = rest + dropped.copy(boxes = Map.empty)
     }
-  }
 
   /** A box of the sample gets more weight, or takes the place of a random box. */
   private def sampled(

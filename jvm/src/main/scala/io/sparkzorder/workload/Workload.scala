@@ -36,7 +36,7 @@ private[sparkzorder] object Workload {
 
   /** The workload of a table as its files tell it, together with what this driver has not written. */
   def read(state: StateDirectory, conf: Configuration, today: Long): Workload = {
-    WorkloadCapture.flush()
+    WorkloadCapture.flush(state)
     of(new WorkloadStore(state, conf).read(today), today)
   }
 

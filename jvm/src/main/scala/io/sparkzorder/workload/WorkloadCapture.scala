@@ -1,7 +1,5 @@
 package io.sparkzorder.workload
 
-import java.io.FileNotFoundException
-import java.util.UUID
 import java.util.concurrent.{ConcurrentHashMap, Executors, ThreadFactory, TimeUnit}
 
 import scala.collection.JavaConverters._
@@ -13,16 +11,15 @@ import org.apache.hadoop.util.ShutdownHookManager
 
 import org.apache.spark.internal.Logging
 
-import io.sparkzorder.index.FileTable
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.skipping.predicate.{ColumnDomains, FilterOnFiles}
+import io.sparkzorder.skipping.predicate.FilterOnFiles
 
 /**
  * Notes what scans ask for, in the memory of the driver. Every five minutes, at the end of the
  * driver, and before a statement of this driver needs it, the notes are written to the tables.
  *
  * An error in here does not reach a query. A table that cannot be written gets one log line, and its
- * scans are not noted any more.
+ * scans are not noted any more ([[NotedTable]]).
  */
 private[sparkzorder] object WorkloadCapture extends Logging {
   private val MaxTables = 1000
@@ -45,9 +42,20 @@ private[sparkzorder] object WorkloadCapture extends Logging {
       excluded: String => Boolean,
       listed: Option[Long],
       share: Double): Unit =
+    noting(root, conf)(_.note(filters, excluded, listed, share))
+
+  /**
+   * Notes a scan without filters.
+   *
+   * @param bytes of the columns that the scan reads
+   */
+  def noteUnfiltered(root: Path, conf: => Configuration, bytes: Double): Unit =
+    noting(root, conf)(_.noteUnfiltered(bytes))
+
+  private def noting(root: Path, conf: => Configuration)(note: NotedTable => Unit): Unit =
     try {
       start
-      tableOf(root, conf).foreach(_.note(filters, excluded, listed, share))
+      tableOf(root, conf).foreach(note)
     } catch { case NonFatal(e) => logDebug(s"a scan of $root was not noted", e) }
 
   private def tableOf(root: Path, conf: => Configuration): Option[NotedTable] =
@@ -56,8 +64,21 @@ private[sparkzorder] object WorkloadCapture extends Logging {
       else Some(tables.computeIfAbsent(root, r => new NotedTable(r, conf)))
     }
 
-  /** Writes what was noted since the last time. */
-  def flush(): Unit = tables.values.asScala.foreach(_.flush(WorkloadStore.today))
+  /** Writes what was noted since the last time. An error at one table does not stop the others. */
+  def flush(): Unit = tables.values.asScala.foreach { table =>
+    try table.flush()
+    // an error that went on would end the timer
+    catch { case e: Throwable => logWarning(s"a workload was not written: ${e.getClass.getName}") }
+  }
+
+  /** Writes what was noted of one table since the last time. */
+  def flush(state: StateDirectory): Unit = notesOf(state).foreach(_.flush())
+
+  /** Forgets what this driver has noted of a table; what is written stays until somebody removes it. */
+  def forget(state: StateDirectory): Unit = notesOf(state).foreach(_.forget())
+
+  private def notesOf(state: StateDirectory): Option[NotedTable] =
+    Option(tables.get(state.fs.makeQualified(state.root)))
 
   /** Forgets everything that was not written; for tests. */
   private[sparkzorder] def clear(): Unit = tables.clear()
@@ -79,102 +100,5 @@ private[sparkzorder] object WorkloadCapture extends Logging {
       TimeUnit.MINUTES)
     // before Hadoop closes its file systems
     ShutdownHookManager.get().addShutdownHook(write, FileSystem.SHUTDOWN_HOOK_PRIORITY + 10)
-  }
-}
-
-/** The notes of this driver about one table. */
-private[workload] final class NotedTable(root: Path, conf: Configuration) extends Logging {
-  // made by the thread of a query, because it belongs to the user of the query
-  private val store = new WorkloadStore(new StateDirectory(root, conf), conf)
-  @volatile private var isOff = false
-  private var id = UUID.randomUUID().toString
-  private var day = WorkloadStore.today
-  private var sketch = newSketch
-  private var changed = false
-  @volatile private var written: Option[Path] = None
-  private val writing = new Object
-  // of the index that the last scan has used
-  private var curves = Curves(null, 0, 0.0)
-
-  private def newSketch = new Sketch(new scala.util.Random().nextLong())
-
-  def note(
-      filters: Seq[FilterOnFiles],
-      excluded: String => Boolean,
-      listed: Option[Long],
-      share: Double): Unit =
-    if (!isOff) synchronized {
-      val now = WorkloadStore.today
-      if (now != day) nextDay(now)
-      val files = filters.head.indexedFiles
-      if (curves.identity != filters.head.indexIdentity) {
-        curves = Curves.of(filters.head.indexIdentity, files)
-      }
-      val use = ScanUse.of(filters.flatMap(_.tested), excluded, curves.of(_, _, files))
-      val ofFiles = listed.fold(1.0)(n => math.min(1.0, n.toDouble / math.max(1, curves.files)))
-      sketch.add(use, curves.bytes * ofFiles * share)
-      changed = true
-    }
-
-  private def nextDay(now: Long): Unit = {
-    // what was not written until now goes with the notes of the old day
-    write(take())
-    day = now
-    id = UUID.randomUUID().toString
-    sketch = newSketch
-    written = None
-  }
-
-  /** Writes what was noted. A scan that is noted meanwhile does not wait for the file. */
-  def flush(now: Long): Unit = writing.synchronized {
-    write(take())
-    synchronized(if (now != day && !isOff) nextDay(now))
-  }
-
-  private def take(): Option[StoredSketch] = synchronized {
-    val taken = if (changed && !isOff) Some(StoredSketch(id, day, sketch.content)) else None
-    changed = false
-    taken
-  }
-
-  private def write(notes: Option[StoredSketch]): Unit =
-    try {
-      notes.foreach(n => written = Some(store.write(n, written)))
-    } catch {
-      // the table was dropped or overwritten, and has no index any more
-      case _: FileNotFoundException => written = None
-      case NonFatal(e) =>
-        isOff = true
-        logWarning(s"the workload of $root is not recorded any more by this driver: $e")
-    }
-}
-
-/**
- * The distributions of columns by one index.
- *
- * @param identity of the index
- * @param files number of files that the index knows
- * @param bytes of all these files
- */
-private[workload] final case class Curves(identity: AnyRef, files: Int, bytes: Double) {
-  private val known = scala.collection.mutable.HashMap.empty[String, Option[RankCurve]]
-
-  def of(name: String, column: ColumnDomains, table: FileTable): Option[RankCurve] =
-    known.getOrElseUpdate(name, RankCurve.of(column, table))
-}
-
-private[workload] object Curves {
-  def of(identity: AnyRef, table: FileTable): Curves = {
-    // entries of files that are gone do not count
-    var (files, bytes) = (0, 0.0)
-    var i = 0
-    while (i < table.size) {
-      if (table.isLive(i)) {
-        files += 1
-        bytes += table.lengths(i)
-      }
-      i += 1
-    }
-    Curves(identity, files, bytes)
   }
 }

@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.util.ExclusiveFile
+import io.sparkzorder.util.{Directories, ExclusiveFile}
 
 /** The files `_zorder/_workload/_<day>_<random>` of a table: one for each driver and day. */
 private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Configuration)
@@ -25,12 +25,14 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
    *
    * @param before the file that the sketch replaces
    * @return the new file
+   * @throws java.io.FileNotFoundException if `before` or the state of the table was removed
    */
   private[workload] def write(sketch: StoredSketch, before: Option[Path]): Path = {
     state.requireNoLinks()
     // a table that was overwritten or dropped gets no new state
-    if (!state.fs.exists(state.home)) throw new FileNotFoundException(state.home.toString)
-    state.fs.mkdirs(directory)
+    (state.home +: before.toSeq).find(!state.fs.exists(_))
+      .foreach(p => throw new FileNotFoundException(p.toString))
+    Directories.makeLikeParent(state.fs, directory, conf)
     val path = new Path(directory, s"_${sketch.day}_${UUID.randomUUID()}")
     val made = ExclusiveFile
       .create(state.fs, path, UUID.randomUUID().toString, SketchFormat.toBytes(sketch), conf)
@@ -72,7 +74,10 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
       all || today - day >= KeptDays || (dayOf(f).isEmpty && today > day)
     }
 
-  def remove(file: FileStatus): Boolean = state.fs.delete(file.getPath, false)
+  /** @return false if the file could not be removed */
+  def remove(file: FileStatus): Boolean =
+    try state.fs.delete(file.getPath, false)
+    catch { case _: IOException => false }
 
   private def files(everything: Boolean = false): Seq[FileStatus] = {
     state.requireNoLinks()

@@ -3,6 +3,7 @@ package io.sparkzorder.workload
 import java.io.{File, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
+import java.nio.file.attribute.PosixFilePermissions
 import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
@@ -48,6 +49,8 @@ class SketchSuite extends AnyFunSuite with RandomInputs {
     assert(templates.values.map(_.count).sum === 1000)
     assert(math.abs(templates.values.map(_.weight).sum - 500500) < 1e-6)
     assert(templates.contains(use("c999", 0).template))
+    for (_ <- 0 until 3) sketch.add(use("new", 0), 1.0)
+    assert(sketch.content(use("new", 0).template).count === 3, "there is room for what is new")
 
     val many = new Sketch(1)
     for (i <- 0 until 5000) many.add(use("a", i % 256), 1.0)
@@ -168,6 +171,35 @@ class SketchSuite extends AnyFunSuite with RandomInputs {
       assert(greatest <= writes)
       assert(Workload.of(store.read(5), 5).count === drivers * writes)
       assert(dir.list().count(_.startsWith("_5_")) === drivers)
+    }
+  }
+
+  test("files: the directory has the permissions of the state, whoever makes it") {
+    withStore { (store, dir) =>
+      val bits = PosixFilePermissions.fromString("rwxrwxrwx")
+      Files.setPosixFilePermissions(dir.getParentFile.toPath, bits)
+      store.write(stored(5, some(1)), None)
+      assert(Files.getPosixFilePermissions(dir.toPath) === bits)
+    }
+  }
+
+  test("files: a day that ends while its notes are written keeps its file") {
+    withStore { (store, dir) =>
+      @volatile var today = 5L
+      val root = new Path(dir.getParentFile.getParentFile.toURI)
+      val notes = new NotedTable(root, conf, () => today)
+      notes.noteUnfiltered(1.0)
+      notes.flush()
+      notes.noteUnfiltered(1.0)
+      today = 6L
+      notes.noteUnfiltered(1.0)
+      assert(dir.list().count(_.startsWith("_6")) === 0, "a query has written a file")
+      notes.noteUnfiltered(1.0)
+      notes.flush()
+      notes.noteUnfiltered(1.0)
+      notes.flush()
+      assert(store.read(6L).map(s => (s.day, s.count)) === Seq((5L, 2L), (6L, 3L)))
+      assert(dir.list().length === 2)
     }
   }
 

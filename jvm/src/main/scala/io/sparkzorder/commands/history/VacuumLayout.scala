@@ -12,7 +12,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.TableLog
 import io.sparkzorder.log.publish.{Cleanup, Leftover, Leftovers}
 import io.sparkzorder.table.Target
-import io.sparkzorder.workload.WorkloadStore
+import io.sparkzorder.workload.{WorkloadCapture, WorkloadStore}
 
 /**
  * VACUUM LAYOUT: removes files that `_zorder/` keeps for a limited time, once that time is over.
@@ -48,7 +48,10 @@ final case class VacuumLayout(hours: Option[Long], dryRun: Boolean) extends Tabl
   /** Old files of the recorded workload. RETAIN 0 HOURS takes all of them. */
   private def workload(table: TableState): Seq[Row] = {
     val store = new WorkloadStore(table.state, table.conf)
-    store.expired(WorkloadStore.today, all = hours.contains(0L)).map { f =>
+    val all = hours.contains(0L)
+    // other drivers notice that their files are gone
+    if (all && !dryRun) WorkloadCapture.forget(table.state)
+    store.expired(WorkloadStore.today, all).map { f =>
       val removed = dryRun || store.remove(f)
       val since = new Timestamp(f.getModificationTime)
       Row(f.getPath.toString, "workload", 1L, f.getLen, since, removed)

@@ -136,15 +136,16 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
         case ((key, ofBuild), i)
             if key.deterministic && key.references.nonEmpty && ofBuild.references.nonEmpty &&
               key.dataType == ofBuild.dataType =>
-          KeyFilter(key, Seq(new KeySource(rewritten, build.keys, i, onlyInBroadcast)))
+          // keys that only the record wants must not cost the broadcast side the filters from above
+          val forRecord = onlyInBroadcast && build.filters.isEmpty
+          KeyFilter(key, Seq(new KeySource(rewritten, build.keys, i, onlyInBroadcast, forRecord)))
       }
     }
 
   private def insert(r: LogicalRelation, filters: Seq[KeyFilter]): LogicalPlan = {
-    val useful = filters.filter(f =>
-      columns.share(f.key, r).exists(f.isWorth(_, r)) ||
-        f.onlyInBroadcast && columns.isNoted(f.key, r))
-      .take(JoinFilterInsertion.MaxFilters)
+    val (worth, others) = filters.partition(f => columns.share(f.key, r).exists(f.isWorth(_, r)))
+    val noted = others.filter(f => f.isForRecord && columns.isNoted(f.key, r))
+    val useful = (worth ++ noted).take(JoinFilterInsertion.MaxFilters)
     useful.foreach(_.markUsed())
     useful.map(_.expression).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))
   }

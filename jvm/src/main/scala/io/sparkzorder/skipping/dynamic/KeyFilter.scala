@@ -21,8 +21,8 @@ private[dynamic] final case class KeyFilter(key: Expression, sources: Seq[KeySou
   def isWorth(share: Double, relation: LogicalRelation): Boolean =
     sources.forall(_.isWorth(share, relation))
 
-  /** True if the keys come from broadcasts that the joins make anyway, so that they cost no run. */
-  def onlyInBroadcast: Boolean = sources.forall(_.onlyInBroadcast)
+  /** True if the keys may be used for the record of the workload alone: they cost nothing. */
+  def isForRecord: Boolean = sources.forall(_.isForRecord)
 
   /** True once the filter has reached a relation. */
   def isUsed: Boolean = sources.exists(_.isUsed)
@@ -35,12 +35,15 @@ private[dynamic] final case class KeyFilter(key: Expression, sources: Seq[KeySou
  * @param keys all keys of the join on this side
  * @param position of the filter's key among them
  * @param onlyInBroadcast false if Spark may run `build` once more for the keys
+ * @param isForRecord true if the join makes a broadcast of `build` anyway, and no filter is left out of
+ *   `build` for the sake of the keys
  */
 private[dynamic] final class KeySource(
     val build: LogicalPlan,
     val keys: Seq[Expression],
     val position: Int,
-    val onlyInBroadcast: Boolean) {
+    val onlyInBroadcast: Boolean,
+    val isForRecord: Boolean) {
 
   /**
    * A second run of `build` must cost less than reading the files that the keys let go.
@@ -55,7 +58,7 @@ private[dynamic] final class KeySource(
   private[dynamic] var isUsed: Boolean = false
 
   /** The same source, not used yet. */
-  def fresh: KeySource = new KeySource(build, keys, position, onlyInBroadcast)
+  def fresh: KeySource = new KeySource(build, keys, position, onlyInBroadcast, isForRecord)
 
   /** Equal for two sources of the same keys. */
   lazy val form: Any = (SideOfKeys.of(build, keys, Seq(position)), onlyInBroadcast)

@@ -7,7 +7,12 @@ import scala.util.Try
 
 import org.apache.hadoop.fs.FileStatus
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  Expression,
+  ExtractValue,
+  PredicateHelper
+}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
@@ -28,12 +33,14 @@ import io.sparkzorder.table.stats.ScannedFile
  * @param columns names of the columns in it
  * @param used whether it can keep files from being read
  * @param reason why it cannot; None when it is used
+ * @param ofParts true if it asks for fields or elements of the columns
  */
 final case class ConjunctUse(
     predicate: String,
     columns: Seq[String],
     used: Boolean,
-    reason: Option[String])
+    reason: Option[String],
+    ofParts: Boolean = false)
 
 /** The files that some filters of a query keep, by one index. */
 final class FilterOnFiles private (
@@ -115,7 +122,8 @@ object FilterOnFiles extends PredicateHelper {
       case _ => None
     }
     val text = Try(e.sql).getOrElse(e.toString)
-    ConjunctUse(text, columnsOf(e), reason.isEmpty, reason)
+    val ofParts = e.exists(_.isInstanceOf[ExtractValue])
+    ConjunctUse(text, columnsOf(e), reason.isEmpty, reason, ofParts)
   }
 }
 

@@ -76,6 +76,13 @@ final class IndexPruning private[sparkzorder] (
     else Some(answers.head.head.root -> answers.map(_.head.filter.get))
   }
 
+  /** The directory of the one table that the scan reads, if it has state; looks at no index. */
+  private[scan] def tableRoot: Option[Path] =
+    Some(roots.ofIndexes(plainLocation)).filter(_.size == 1).map(r => qualified(r.head))
+
+  private def qualified(root: Path): Path =
+    root.getFileSystem(settings.hadoop).makeQualified(root)
+
   private def askAlsoWithout(filters: Seq[Expression]): Seq[IndexUse] =
     if (!Settings.ofSession(Settings.SkippingEnabled)) Nil
     else {
@@ -156,7 +163,7 @@ final class IndexPruning private[sparkzorder] (
   private def ask(root: Path, filters: Seq[Expression], cacheSize: Long): IndexUse =
     try {
       val conf = settings.hadoop
-      val table = root.getFileSystem(conf).makeQualified(root)
+      val table = qualified(root)
       // the settings of the relation's session, which Spark's reader uses too: a view may belong to
       // another session than the query
       val sqlConf = settings.session.sessionState.conf

@@ -1,6 +1,6 @@
 package io.sparkzorder.skipping.scan
 
-import scala.util.control.NonFatal
+import scala.util.Try
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -26,23 +26,39 @@ private[skipping] object ScanNote extends Logging {
       listed: Option[Long]): Unit =
     try {
       index.indexPruning.filter(p => isOn(p.properties)).foreach { pruning =>
-        pruning.answersFor(filters).foreach { case (root, answers) =>
-          WorkloadCapture.note(
-            root,
-            pruning.hadoop,
-            answers,
-            excluded(pruning.properties, scan),
-            listed,
-            columnsShare(scan))
+        if (filters.forall(_.isEmpty)) {
+          // the index tells nothing about such a scan, and need not be loaded
+          pruning.tableRoot.foreach { root =>
+            val bytes = scan.metrics.get(FilesSize).fold(0L)(_.value) * columnsShare(scan)
+            WorkloadCapture.noteUnfiltered(root, pruning.hadoop, bytes)
+          }
+        } else {
+          pruning.answersFor(filters).foreach { case (root, answers) =>
+            WorkloadCapture.note(
+              root,
+              pruning.hadoop,
+              answers,
+              excluded(pruning.properties, scan),
+              listed,
+              columnsShare(scan))
+          }
         }
       }
-    } catch { case NonFatal(e) => logDebug("a scan was not noted", e) }
+    } catch { case PruningFailure(e) => logDebug("a scan was not noted", e) }
 
-  /** The table's property before the setting of the session. */
+  // Spark's metric of the bytes of the files that are left by the filters on partitions
+  private val FilesSize = "filesSize"
+
+  /**
+   * The table's property before the setting of the session. A wrong property is off, as a query must
+   * not fail by it.
+   */
   def isOn(properties: Map[String, String]): Boolean = {
     val setting = Settings.WorkloadEnabled
-    properties.get(setting.propertyKey)
-      .map(setting.parse(_, setting.propertyKey)).getOrElse(Settings.ofSession(setting))
+    properties.get(setting.propertyKey) match {
+      case Some(text) => Try(setting.parse(text, setting.propertyKey)).getOrElse(false)
+      case None => Settings.ofSession(setting)
+    }
   }
 
   private def excluded(

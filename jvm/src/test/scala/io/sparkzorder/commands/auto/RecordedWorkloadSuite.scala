@@ -2,6 +2,7 @@ package io.sparkzorder.commands.auto
 
 import java.io.File
 
+import io.sparkzorder.skipping.scan.IndexPruning
 import io.sparkzorder.workload.WorkloadCapture
 
 /** What is noted of scans, and who may switch that on and off. */
@@ -71,7 +72,7 @@ class RecordedWorkloadSuite extends AutoTestBase {
           "'zorder.workload.exclude' = 'A')")
         sql("SELECT * FROM w WHERE a = 7 AND id < 10").collect()
         assert(sql("SHOW WORKLOAD w").collect().map(columnsOf).toSet ===
-          Set(Seq("a" -> "point"), Seq("id" -> "range")))
+          Set(Nil, Seq("id" -> "range")))
       }
       val files = new File(locationOf("w"), "_zorder/_workload").listFiles()
       assert(files.length === 1 && files.head.getName.startsWith("_") && files.head.length < 65536)
@@ -80,8 +81,51 @@ class RecordedWorkloadSuite extends AutoTestBase {
       assert(sql("VACUUM LAYOUT w RETAIN 0 HOURS DRY RUN").collect().map(_.getString(1)).toSeq ===
         Seq("workload"))
       sql("VACUUM LAYOUT w RETAIN 0 HOURS").collect()
-      WorkloadCapture.clear()
       assert(sql("SHOW WORKLOAD w").collect().isEmpty)
+      sql("SELECT * FROM w WHERE a = 8 AND id < 10").collect()
+      assert(sql("SHOW WORKLOAD w").collect().map(_.getLong(2)).toSeq === Seq(1L))
+    }
+  }
+
+  test("a column that is excluded later leaves the record of the day; a wrong property is off") {
+    withTable("w", "d") {
+      WorkloadCapture.clear()
+      spark.range(0, 1000, 1, 4).selectExpr("id", "hash(id) a").write.format("parquet")
+        .saveAsTable("w")
+      sql("CREATE ZORDER INDEX ON w")
+      def properties(p: String) = sql(s"ALTER TABLE w SET TBLPROPERTIES ($p)")
+      def recorded = sql("SHOW WORKLOAD w").collect().map(r => columnsOf(r) -> r.getLong(2)).toMap
+      properties("'zorder.workload.enabled' = 'true'")
+      sql("SELECT * FROM w WHERE a = 5").collect()
+      assert(recorded === Map(Seq("a" -> "point") -> 1L))
+      properties("'zorder.workload.exclude' = 'a'")
+      sql("SELECT * FROM w WHERE id < 7").collect()
+      assert(recorded === Map(Nil -> 1L, Seq("id" -> "range") -> 1L))
+
+      properties("'zorder.workload.enabled' = 'yes'")
+      spark.range(3).write.format("parquet").saveAsTable("d")
+      val failures = IndexPruning.failureCount
+      assert(sql("SELECT * FROM w JOIN d ON w.id = d.id WHERE d.id < 2").count() === 2)
+      assert(IndexPruning.failureCount === failures)
+      withSQLConf(on)(sql("SELECT * FROM w WHERE id < 7").collect())
+      assert(recorded.values.sum === 2)
+    }
+  }
+
+  test("fields of a struct have no ranks of the struct: they are not noted") {
+    withTableDir { dir =>
+      val other = new File(dir.getParentFile, "nested")
+      write(read(dir).selectExpr("named_struct('a', a, 'n', s, 'id', id) s", "b"), other)
+      sql(s"CREATE ZORDER INDEX ON '$other'")
+      ask(
+        other,
+        "s.a = 5",
+        "s.n = 'name7'",
+        "s.a = 5 AND s.id = 70 AND b < 9",
+        "s.a = 5 AND s.n > 'm'")
+      assert(workload(other).map(r => (columnsOf(r), r.getLong(2), r.getLong(6))).toSet === Set(
+        (Nil, 3L, 4L),
+        (Seq("b" -> "range"), 1L, 2L)))
     }
   }
 }

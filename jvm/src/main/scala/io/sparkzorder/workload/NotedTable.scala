@@ -1,0 +1,160 @@
+package io.sparkzorder.workload
+
+import java.io.FileNotFoundException
+import java.nio.file.{AccessDeniedException, NoSuchFileException}
+import java.util.UUID
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.security.AccessControlException
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.skipping.predicate.FilterOnFiles
+
+/**
+ * The notes of this driver about one table. The threads of queries only change memory; files are
+ * written by whoever calls `flush`.
+ *
+ * @param today days since 1970 in UTC
+ */
+private[workload] final class NotedTable(
+    root: Path,
+    conf: Configuration,
+    today: () => Long = () => WorkloadStore.today)
+    extends Logging {
+  import NotedTable._
+
+  // made by the thread of a query, because it belongs to the user of the query
+  private val store = new WorkloadStore(new StateDirectory(root, conf), conf)
+  @volatile private var isOff = false
+
+  // under the lock of this object
+  private var id = UUID.randomUUID().toString
+  private var day = today()
+  private var sketch = newSketch
+  private var changed = false
+  // of days that are over
+  private var unwritten = Vector.empty[StoredSketch]
+  private var excluded: String => Boolean = _ => false
+  // of the index that the last scan has used
+  private var curves = Curves(null, 0, 0.0)
+
+  // under the lock `writing`, which is taken before that of this object
+  private val writing = new Object
+  private var written = Map.empty[String, Path]
+  private var failures = 0
+
+  private def newSketch = new Sketch(new scala.util.Random().nextLong())
+
+  def note(
+      filters: Seq[FilterOnFiles],
+      excluded: String => Boolean,
+      listed: Option[Long],
+      share: Double): Unit =
+    if (!isOff) synchronized {
+      this.excluded = excluded
+      val files = filters.head.indexedFiles
+      if (curves.identity != filters.head.indexIdentity) {
+        curves = Curves.of(filters.head.indexIdentity, files)
+      }
+      val use = ScanUse.of(filters.flatMap(_.tested), excluded, curves.of(_, _, files))
+      val ofFiles = listed.fold(1.0)(n => math.min(1.0, n.toDouble / math.max(1, curves.files)))
+      add(use, curves.bytes * ofFiles * share)
+    }
+
+  def noteUnfiltered(bytes: Double): Unit =
+    if (!isOff) synchronized(add(ScanUse(Sketch.Unskippable, RankBox(Nil), unused = 0), bytes))
+
+  private def add(use: ScanUse, weight: Double): Unit = {
+    endDay()
+    sketch.add(use, weight)
+    changed = true
+  }
+
+  private def endDay(): Unit = {
+    val now = today()
+    if (now != day) {
+      if (changed) unwritten :+= stored()
+      begin()
+      day = now
+    }
+  }
+
+  private def begin(): Unit = {
+    id = UUID.randomUUID().toString
+    sketch = newSketch
+    changed = false
+  }
+
+  private def stored(): StoredSketch = {
+    // a column may have been excluded after scans by it were noted
+    sketch.leaveOut(excluded)
+    StoredSketch(id, day, sketch.content)
+  }
+
+  /** Writes what was noted. A scan that is noted meanwhile does not wait for the file. */
+  def flush(): Unit = writing.synchronized {
+    take().foreach(write)
+    val live = synchronized(unwritten.map(_.id).toSet + id)
+    written = written.filter { case (of, _) => live(of) }
+  }
+
+  private def take(): Seq[StoredSketch] = synchronized {
+    endDay()
+    val taken = unwritten ++ (if (changed) Some(stored()) else None)
+    unwritten = Vector.empty
+    changed = false
+    taken
+  }
+
+  private def write(notes: StoredSketch): Unit = if (!isOff) {
+    try {
+      written += notes.id -> store.write(notes, written.get(notes.id))
+      failures = 0
+    } catch {
+      // the table was dropped or overwritten, or its workload was removed
+      case _: FileNotFoundException | _: NoSuchFileException => forget(notes.id)
+      case NonFatal(e) => failed(notes, e)
+    }
+  }
+
+  private def failed(notes: StoredSketch, e: Throwable): Unit = {
+    failures += 1
+    logDebug(s"the workload of $root was not written", e)
+    if (isRefused(e) || failures >= MaxFailures) {
+      isOff = true
+      forget()
+      // the message of the error may name a user
+      logWarning(s"the workload of $root is not recorded any more by this driver: " +
+        e.getClass.getName)
+    } else synchronized(if (notes.id == id) changed = true else unwritten :+= notes)
+  }
+
+  private def forget(of: String): Unit = {
+    written -= of
+    synchronized(if (id == of) begin())
+  }
+
+  /** Forgets everything. */
+  def forget(): Unit = writing.synchronized {
+    written = Map.empty
+    synchronized {
+      unwritten = Vector.empty
+      begin()
+    }
+  }
+}
+
+private object NotedTable {
+  // in a row; a file system may be away for a while
+  private val MaxFailures = 3
+
+  private def isRefused(e: Throwable): Boolean = e match {
+    case _: AccessControlException | _: AccessDeniedException => true
+    case _ => false
+  }
+}
