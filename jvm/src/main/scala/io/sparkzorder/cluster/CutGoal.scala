@@ -21,6 +21,9 @@ private[sparkzorder] object CutGoal {
 
   /** Equally many point queries on each column. */
   val even: CutGoal = CutGoal()
+
+  /** A larger sample would take minutes to be cut by recorded queries, and is cut by weights. */
+  val MaxRowsForQueries = 4000000L
 }
 
 /**

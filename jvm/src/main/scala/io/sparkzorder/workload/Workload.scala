@@ -21,9 +21,6 @@ private[sparkzorder] final case class Workload(templates: Map[Template, Template
 
   def weight: Double = templates.values.map(_.weight).sum
 
-  def usableWeight: Double =
-    templates.filter(_._1 != Sketch.Unskippable).values.map(_.weight).sum
-
   /** The columns by which scans can skip files, with the weight of these scans, largest first. */
   def columns: Seq[(String, Double)] =
     templates.toSeq.flatMap { case (t, u) => t.columns.map(_ -> u.weight) }

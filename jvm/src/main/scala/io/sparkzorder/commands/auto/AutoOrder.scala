@@ -26,22 +26,34 @@ private[commands] final case class AutoOrder(
     rewritesAll: Boolean,
     reason: String)
 
-/** Chooses the ordering columns of a table by its recorded workload. */
-private[commands] final class AutoChoice(table: TableState, phases: Phases) {
+/**
+ * Chooses the ordering columns of a table by its recorded workload.
+ *
+ * @param listed files of the statement
+ * @param hasWhere true if these may be a part of the table
+ */
+private[commands] final class AutoChoice(
+    table: TableState,
+    listed: TableFiles,
+    hasWhere: Boolean,
+    phases: Phases) {
   import AutoChoice._
 
   private val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
   private val sameName = table.user.sessionState.conf.resolver
   // newest first
   private lazy val runs = TableLog.read(table.state).inForce.map(_._2).filter(_.columns.nonEmpty)
-  private lazy val inForce = runs.headOption
+  // the table may have lost a column, or have it with another type
+  private lazy val inForce = runs.headOption.filter(r =>
+    new SampledTable(table, listed).canOrderBy(r.columns.map(parse)))
 
-  /** @param listed files of the statement */
-  def choose(listed: TableFiles): AutoOrder = {
+  def choose(): AutoOrder = {
     val workload = phases("workload") {
       Workload.read(table.state, table.conf, WorkloadStore.today)
     }
-    if (workload.count < MinScans) {
+    if (hasWhere) {
+      keep("the record is that of the whole table, of which WHERE chooses a part")
+    } else if (workload.count < MinScans) {
       keep(s"${workload.count} scans are recorded, and fewer than $MinScans do not tell enough")
     } else if (workload.usableCount == 0) {
       keep(s"none of the ${workload.count} recorded scans can skip files in any layout")
@@ -56,24 +68,27 @@ private[commands] final class AutoChoice(table: TableState, phases: Phases) {
   private def decide(workload: Workload, sampled: Sampled): AutoOrder = {
     val reads = sampled.reads
     val judged = Candidates.of(sampled.queries, sampled.values, sampled.files)
-      .map(c => (c, reads.of(c))).sortBy(_._2)
-    // the boxes are a part of the workload, whose scans they stand for
-    val bytes = workload.usableWeight / math.max(1e-9, sampled.queries.weight)
-    def text(share: Double) = byteCountToDisplaySize((share * bytes).toLong)
-    val listing = judged.take(MaxListed).map { case (c, w) => s"${nameOf(c, sampled)} ${text(w)}" }
+      .map(c => (c, reads.of(c))).sortBy(_._2.capped)
+    def text(bytes: Double) = byteCountToDisplaySize(bytes.toLong)
+    val listing =
+      judged.take(MaxListed).map { case (c, r) => s"${nameOf(c, sampled)} ${text(r.bytes)}" }
+    // by all other scans nothing is saved
+    val others = math.max(0.0, workload.weight - sampled.queries.weight)
     val about = s"${workload.usableCount} of ${workload.count} recorded scans can skip files; of " +
-      s"${text(sampled.queries.weight)} they read ${text(reads.today)} as the files are (leave it)" +
+      s"${text(sampled.queries.weight)} they read ${text(reads.today.bytes)} as the files are (leave it)" +
       listing.mkString(", and by ", ", ", "")
     judged.headOption match {
       case None => keep(s"$about; no column has two values")
       case Some((best, read)) =>
-        val saved = reads.today - read
-        if (saved < LeastSaving * reads.today) {
-          keep(s"$about; no other layout saves a fifth", sampled)
-        } else if (saved * bytes < RewriteFactor * sampled.bytes) {
+        val saved = reads.today.bytes - read.bytes
+        if (saved < LeastSaving * (reads.today.bytes + others)) {
           keep(
-            s"$about; ${text(saved)} saved are not worth a rewrite of " +
-              byteCountToDisplaySize(sampled.bytes),
+            s"$about; no other layout saves a fifth of what all recorded scans read, " +
+              text(reads.today.bytes + others),
+            sampled)
+        } else if (saved < RewriteFactor * sampled.bytes) {
+          keep(
+            s"$about; ${text(saved)} saved are not worth a rewrite of ${text(sampled.bytes.toDouble)}",
             sampled)
         } else {
           RecentChange.of(runs, sampled.bytes, System.currentTimeMillis()) match {

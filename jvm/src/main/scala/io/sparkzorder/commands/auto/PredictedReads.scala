@@ -1,6 +1,6 @@
 package io.sparkzorder.commands.auto
 
-import io.sparkzorder.cluster.{CutGoal, FolderGrid, FolderSample, Grid, QueryBox, RankedColumn}
+import io.sparkzorder.cluster._
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.{FileRange, ScannedFile}
 
@@ -18,22 +18,47 @@ private[auto] final case class SampledFolder(
   lazy val ranked: IndexedSeq[RankedColumn] = sample.ranked
 }
 
-/** Predicts what recorded scans read of a layout, as the sum of their weights. */
+/**
+ * What recorded scans read of a layout.
+ *
+ * @param capped by the weights that decide between layouts
+ * @param bytes by what the scans would read without skipping
+ */
+private[auto] final case class Reads(capped: Double, bytes: Double)
+
+/**
+ * Predicts what recorded scans read of a layout.
+ *
+ * @param all the folders of the table
+ * @param cutByQueries true if files will be cut along the recorded boxes
+ */
 private[auto] final class PredictedReads(
     columns: IndexedSeq[OrderingColumn],
-    folders: Seq[SampledFolder],
+    all: Seq[SampledFolder],
     queries: RecordedQueries,
+    cutByQueries: Boolean,
     sameName: (String, String) => Boolean) {
+  import PredictedReads._
 
-  private val rows = folders.map(_.rows).sum.toDouble
-  private val all = queries.boxesOf(columns.indices)
+  private val folders = all.filter(f => f.rows > 0 && f.sample.rows > 0)
+  private val rows = all.map(_.rows).sum.toDouble
+  private val boxes = queries.boxesOf(columns.indices)
+
+  /** For each folder and box the ranks that match in each column. */
+  private lazy val sides: Seq[IndexedSeq[Sides]] = {
+    val whole = columns.indices.map(new WholeColumn(folders, _))
+    folders.map { f =>
+      boxes.map(_.sides.zipWithIndex.map { case (side, c) =>
+        side.map(_.flatMap { case (from, until) => whole(c).ranksIn(f, from, until) })
+      })
+    }
+  }
 
   /** Reads of a candidate: its files are cut as OPTIMIZE would cut them, but by this sample. */
-  def of(candidate: Candidate): Double = {
-    val boxes = queries.boxesOf(candidate.columns)
-    val goal =
-      CutGoal(candidate.weights.toIndexedSeq, if (folders.size == 1) boxes else IndexedSeq.empty)
-    folders.filter(f => f.rows > 0 && f.sample.rows > 0).map { f =>
+  def of(candidate: Candidate): Reads = {
+    val cut = if (cutByQueries) queries.boxesOf(candidate.columns) else IndexedSeq.empty
+    val goal = CutGoal(candidate.weights.toIndexedSeq, cut)
+    reads(folders.zip(sides).map { case (f, sides) =>
       val own = FolderSample(candidate.columns.map(f.sample.columns(_)).toIndexedSeq)
       val grid = Grid.build(
         candidate.columns.map(c => (columns(c).name, columns(c).dataType)),
@@ -41,40 +66,48 @@ private[auto] final class PredictedReads(
         IndexedSeq(f.targetRows),
         IndexedSeq(own),
         goal)
-      grid.folders.flatten.map(cells(_, boxes, candidate.columns.map(f.ranked(_)))).sum
-    }.sum / rows
+      grid.folders.flatten.map(cells(_, sides.map(only(_, candidate.columns)))).reduce(plus)
+    })
   }
 
-  private def cells(grid: FolderGrid, boxes: Seq[QueryBox], ranked: Seq[RankedColumn]): Double = {
+  /** A folder without any value of a box is not read, by whatever columns its files are cut. */
+  private def only(sides: Sides, some: Seq[Int]): Seq[Option[Seq[(Int, Int)]]] =
+    if (sides.exists(_.exists(_.isEmpty))) some.map(_ => Some(Nil)) else some.map(sides(_))
+
+  /** @return the rows that each box reads */
+  private def cells(grid: FolderGrid, boxes: IndexedSeq[Seq[Option[Seq[(Int, Int)]]]])
+      : IndexedSeq[Double] = {
     // rows of a file that holds several cells are read together
     val files = grid.cells.groupBy(_.file).values.toSeq
-    boxes.map { b =>
-      val sides = b.sides.zip(ranked).map { case (s, c) => s.map(ranges(_, c)) }
-      val read = files.filter(_.exists(cell =>
+    boxes.map { sides =>
+      files.filter(_.exists(cell =>
         sides.indices.forall(c =>
           sides(c).forall(_.exists { case (low, high) =>
             low <= cell.box.highest(c) && high >= cell.box.lowest(c)
-          }))))
-      b.weight * read.map(_.map(_.rows).sum).sum
-    }.sum
+          })))).map(_.map(_.rows).sum).sum
+    }
   }
 
   /** Reads of the files as they are, by their footers. */
-  lazy val today: Double =
-    folders.filter(f => f.rows > 0 && f.sample.rows > 0).map { f =>
-      val spans = columns.zip(f.ranked).map { case (c, ranked) =>
-        f.files.map(file => span(c, file, ranked))
-      }
-      all.map { b =>
-        val sides = b.sides.zip(f.ranked).map { case (s, c) => s.map(ranges(_, c)) }
-        val read = f.files.indices.filter(i =>
-          sides.indices.forall(c =>
-            sides(c).forall(_.exists { case (low, high) =>
-              low <= spans(c)(i)._2 && high >= spans(c)(i)._1
-            })))
-        b.weight * read.map(i => f.files(i).rows.toDouble).sum
-      }.sum
-    }.sum / rows
+  lazy val today: Reads = reads(folders.zip(sides).map { case (f, boxes) =>
+    val spans = columns.zip(f.ranked).map { case (c, ranked) =>
+      f.files.map(file => span(c, file, ranked))
+    }
+    boxes.map { sides =>
+      f.files.indices.filter(i =>
+        sides.indices.forall(c =>
+          sides(c).forall(_.exists { case (low, high) =>
+            low <= spans(c)(i)._2 && high >= spans(c)(i)._1
+          }))).map(i => f.files(i).rows.toDouble).sum
+    }
+  })
+
+  private def reads(ofFolders: Seq[IndexedSeq[Double]]): Reads = {
+    val shares = ofFolders.reduce(plus).map(_ / rows)
+    Reads(
+      boxes.zip(shares).map { case (b, share) => b.weight * share }.sum,
+      queries.weights.zip(shares).map { case (w, share) => w * share }.sum)
+  }
 
   /** The ranks between which the values of a file lie; all ranks if that is not known. */
   private def span(column: OrderingColumn, file: ScannedFile, c: RankedColumn): (Int, Int) =
@@ -87,7 +120,13 @@ private[auto] final class PredictedReads(
         // if no sampled value lies in the file, the value after it stands for the file
         (low, math.max(low, (c.distinct.slotOf(r.max) + 1) >> 1))
     }
+}
 
-  private def ranges(side: Seq[(Double, Double)], c: RankedColumn): Seq[(Int, Int)] =
-    side.map { case (from, until) => (c.rankAt(from), c.rankUntil(from, until)) }
+private object PredictedReads {
+
+  /** For each column the least and greatest rank of each interval; None without restriction. */
+  private type Sides = IndexedSeq[Option[Seq[(Int, Int)]]]
+
+  private def plus(a: IndexedSeq[Double], b: IndexedSeq[Double]): IndexedSeq[Double] =
+    a.zip(b).map { case (x, y) => x + y }
 }

@@ -2,7 +2,9 @@ package io.sparkzorder.commands.auto
 
 import scala.util.Try
 
-import io.sparkzorder.cluster.{InputFrame, Sampler}
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.cluster.{CutGoal, InputFrame, Sampler}
 import io.sparkzorder.commands.{OrderingColumns, TableState}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.table.{OrderingColumn, TableFiles}
@@ -32,14 +34,28 @@ private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
   private val session = PinnedSession.of(table.user)
   private val sameName = session.sessionState.conf.resolver
 
+  private val format = table.target.format
+  private val resolver = new OrderingColumns(table.target.name, sameName)
+
+  private def footers(names: Seq[String]): IndexedSeq[ScannedFile] =
+    FooterReader.read(listed.files, table.conf, format, ColumnNames.of(names))
+
+  private def schemaOf(footers: Seq[ScannedFile]): StructType =
+    new TableSchema(table.target.name, session.sessionState.conf, format)
+      .union(listed.catalogSchema, footers)
+
+  /** True if the table has these columns, and files can be ordered by them. */
+  def canOrderBy(columns: Seq[Seq[String]]): Boolean = {
+    def isOf(schema: StructType) =
+      Try(resolver.resolve(columns, schema, listed.partitionSchema)).isSuccess
+    listed.catalogSchema.exists(isOf) || isOf(schemaOf(footers(Nil)))
+  }
+
   /** None if there is no file, or no column that files can be ordered by. */
   def of(workload: Workload): Option[Sampled] = {
     val names = workload.columns.map(_._1)
-    val format = table.target.format
-    val footers = FooterReader.read(listed.files, table.conf, format, ColumnNames.of(names))
-    val schema = new TableSchema(table.target.name, session.sessionState.conf, format)
-      .union(listed.catalogSchema, footers)
-    val resolver = new OrderingColumns(table.target.name, sameName)
+    val footers = this.footers(names)
+    val schema = schemaOf(footers)
     val columns = names
       .flatMap(n => Try(resolver.resolve(Seq(Seq(n)), schema, listed.partitionSchema)).toOption)
       .flatten.filter(hasBounds(_, footers)).take(MaxColumns).toIndexedSeq
@@ -56,7 +72,7 @@ private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
       }
       val files = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
       val input = new InputFrame(session, listed, schema, format)
-      val wanted = math.max(MinSample, RowsPerFile * files)
+      val wanted = math.max(MinSample, math.min(MaxSample, RowsPerFile * files))
       val samples = Sampler.sample(input, columns, rows, wanted)
       val folders = listed.folders.indices.map { i =>
         SampledFolder(ownOf(i), samples(i), targets(i))
@@ -68,9 +84,13 @@ private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
         math.max(1L, files).toInt,
         footers.map(_.file.length).sum,
         queries,
-        new PredictedReads(columns, folders, queries, sameName)))
+        new PredictedReads(columns, folders, queries, cutByQueries(files), sameName)))
     }
   }
+
+  // as OPTIMIZE does for the whole table
+  private def cutByQueries(files: Long): Boolean =
+    listed.partitionSchema.isEmpty && Sampler.rowsFor(files) <= CutGoal.MaxRowsForQueries
 
   private def hasBounds(column: OrderingColumn, footers: Seq[ScannedFile]): Boolean =
     FileRange.ofFooters(column, footers, sameName).exists(_.isDefined)
@@ -81,4 +101,6 @@ private[auto] object SampledTable {
   private val MaxColumns = 8
   private val MinSample = 20000L
   private val RowsPerFile = 100L
+  // rows of some columns in the memory of the driver
+  private val MaxSample = 1000000L
 }

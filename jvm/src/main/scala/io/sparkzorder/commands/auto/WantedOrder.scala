@@ -32,15 +32,23 @@ private[commands] final case class WantedOrder(
 
 private[commands] object WantedOrder {
 
-  /** The order that the recorded workload asks for. */
-  def auto(table: TableState, listed: TableFiles, phases: Phases): WantedOrder = {
+  /**
+   * The order that the recorded workload asks for.
+   *
+   * @param hasWhere true if the statement chooses a part of the table
+   */
+  def auto(
+      table: TableState,
+      listed: TableFiles,
+      hasWhere: Boolean,
+      phases: Phases): WantedOrder = {
     if (table.settings.get(Settings.Weights).isDefined) {
       throw ZOrderErrors.invalidSetting(
         Settings.Weights.key,
         table.settings(Settings.Weights),
         "AUTO chooses the weights")
     }
-    val auto = new AutoChoice(table, phases).choose(listed)
+    val auto = new AutoChoice(table, listed, hasWhere, phases).choose()
     WantedOrder(
       auto.names,
       auto.weights,

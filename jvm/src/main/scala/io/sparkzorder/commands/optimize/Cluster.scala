@@ -68,10 +68,11 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
     val input = new InputFrame(inputs.session, batch.listed, inputs.schema, inputs.target.format)
     val (samples, grid) = new SampledCuts(columns, inputs.settings, phases)
       .of(input, rows, targets, i => sizes(batch, batch.folders(i))) { samples =>
-        // a recorded query is a box of the whole table, so that it suits a single folder only
-        val isSmall = samples.map(_.rows.toLong).sum <= Cluster.MaxRowsForQueries
-        val queries =
-          if (batch.folders.size == 1 && isSmall) inputs.queries else IndexedSeq.empty
+        // a recorded query is a box of the whole table, and suits no part of it
+        val isWhole =
+          inputs.listed.partitionSchema.isEmpty && batch.files.size == inputs.files.size
+        val isSmall = samples.map(_.rows.toLong).sum <= CutGoal.MaxRowsForQueries
+        val queries = if (isWhole && isSmall) inputs.queries else IndexedSeq.empty
         CutGoal(inputs.weights.toIndexedSeq, queries)
       }
     BatchPlan(
@@ -98,10 +99,4 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
     val rest = own.map(_.file.length).sum - ofColumns.map(_._1).sum
     RowSizes(math.max(0.0, rest) / math.max(1.0, rows), ofColumns.map(_._2).toIndexedSeq)
   }
-}
-
-private object Cluster {
-
-  /** A larger sample would take minutes to be cut by recorded queries, and is cut by weights. */
-  val MaxRowsForQueries = 4000000L
 }

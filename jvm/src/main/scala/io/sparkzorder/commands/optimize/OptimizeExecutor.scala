@@ -39,10 +39,10 @@ private[sparkzorder] final class OptimizeExecutor(
     phases("list")(destination.recover())
     val listed = phases("list")(new FileListing(table, whereOver, destination).list())
     val order =
-      if (clauses.auto) WantedOrder.auto(table, listed, phases)
+      if (clauses.auto) WantedOrder.auto(table, listed, where.isDefined, phases)
       else if (clauses.columns.isEmpty && WantedOrder.isAuto(table.target)) {
         // a table without a layout is at least compacted
-        WantedOrder.auto(table, listed, phases).copy(isLeft = false)
+        WantedOrder.auto(table, listed, where.isDefined, phases).copy(isLeft = false)
       } else WantedOrder.of(table, clauses.columns)
     val inputs = RewriteInputs.read(table, listed, order, whereOver(listed), phases)
     val output = inputs.output()
