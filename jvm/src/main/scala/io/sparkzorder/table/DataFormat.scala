@@ -30,8 +30,11 @@ sealed abstract class DataFormat(val name: String, val title: String) extends Se
   /** True if Spark can read INT as BIGINT, FLOAT as DOUBLE, and a DECIMAL as a wider DECIMAL. */
   def readsWidened: Boolean
 
-  /** False if a setting makes Spark find columns by their positions instead of their names. */
-  def readsByName(conf: Configuration): Boolean
+  /** The setting by which readers find columns by their positions instead of their names. */
+  def byPosition: String
+
+  /** False if that setting is on. */
+  def readsByName(conf: Configuration): Boolean = !conf.getBoolean(byPosition, false)
 
   /** True if `format` has the class of [[reader]]. A class that extends it does not count. */
   def isReadBy(format: FileFormat): Boolean = format.getClass == reader.getClass
@@ -41,13 +44,15 @@ case object ParquetFiles extends DataFormat("parquet", "Parquet") {
   override def reader: FileFormat = new ParquetFileFormat
   override def hasRowIndex: Boolean = true
   override def readsWidened: Boolean = SparkLine.readsWidened
-  override def readsByName(conf: Configuration): Boolean = true
+  // of Hive alone, which would find other columns in files of another order
+  override def byPosition: String = "parquet.column.index.access"
 }
 
 case object OrcFiles extends DataFormat("orc", "ORC") {
   override def reader: FileFormat = new OrcFileFormat
   override def hasRowIndex: Boolean = false
   override def readsWidened: Boolean = true
+  override def byPosition: String = OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute
   override def readsByName(conf: Configuration): Boolean =
     !OrcConf.FORCE_POSITIONAL_EVOLUTION.getBoolean(conf)
 }

@@ -120,7 +120,7 @@ object TargetChecks {
       case CatalogTarget(table) =>
         val merged = new Configuration(conf)
         (table.properties ++ table.storage.properties).foreach { case (k, v) =>
-          if (k.startsWith("orc.")) merged.set(k, v)
+          if (k.startsWith("orc.") || k.startsWith("parquet.")) merged.set(k, v)
         }
         merged
       case _ => conf
@@ -128,7 +128,7 @@ object TargetChecks {
     if (!target.format.readsByName(own)) {
       refuse(
         target,
-        "read by the positions of its columns (orc.force.positional.evolution)",
+        s"read by the positions of its columns (${target.format.byPosition})",
         "Set it to false if the names in all files are those of the table.")
     }
   }

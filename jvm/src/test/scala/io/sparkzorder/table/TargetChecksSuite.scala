@@ -70,6 +70,8 @@ class TargetChecksSuite extends StateTestBase {
           table(dir, options = Map("PathGlobFilter" -> "*")) -> "the option PathGlobFilter",
           table(dir, options = Map("int96RebaseMode" -> "LEGACY")) -> "the option int96RebaseMode",
           table(dir, buckets = Some(BucketSpec(2, Seq("a"), Nil))) -> "bucketed",
+          table(dir, properties = Map("parquet.column.index.access" -> "true")) ->
+            "the positions of its columns",
           table(dir, Some("orc"), properties = orc) -> "the positions of its columns",
           table(dir, Some("orc"), options = orc) -> "the positions of its columns")) {
         fails(unsupported, words)(check(target))

@@ -1,5 +1,7 @@
 package io.sparkzorder.commands.optimize
 
+import scala.collection.JavaConverters._
+
 import io.sparkzorder.cluster.Grid
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.table.{CatalogTarget, OrcFiles, ParquetFiles}
@@ -58,11 +60,17 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
 
   /**
    * Footer key-values on which all inputs agree. Spark's own key-values are left out, because Spark
-   * writes them anew.
+   * writes them anew. A schema of another library is left out unless all files have the new files'
+   * columns in the same order: Arrow gives the types of its schema to the columns by position.
    */
   private def keyValues: Map[String, String] =
     footers.map(_.keyValues.toSet).distinct.reduceOption(_ intersect _).getOrElse(Set.empty)
-      .filterNot(_._1.startsWith("org.apache.spark.")).toMap
+      .filterNot(_._1.startsWith("org.apache.spark."))
+      .filterNot(e => OutputPlanner.Schemas(e._1) && !haveSameColumns).toMap
+
+  private lazy val haveSameColumns: Boolean =
+    footers.map(_.schema).distinct
+      .forall(_.getFields.asScala.map(_.getName).toSeq == inputs.schema.fieldNames.toSeq)
 
   /**
    * The codec with the most bytes in the input files. If no file has a codec, the session's codec.
@@ -85,4 +93,10 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
   /** Mean bytes of a row before compression. */
   private def bytesPerRow: Double =
     footers.map(_.uncompressed).sum.toDouble / math.max(1L, inputs.rows)
+}
+
+private object OutputPlanner {
+
+  /** Key-values in which other libraries keep a schema of their own. */
+  val Schemas: Set[String] = Set("ARROW:schema", "pandas", "parquet.avro.schema", "avro.schema")
 }

@@ -50,10 +50,25 @@ final class OutputSchema(
     val inputs = footers.map(f => (f.schema: GroupType, f.file.path.toString)).distinct
     val fields = schema.fields.zipWithIndex.map { case (field, i) =>
       val found = inputs.map { case (g, file) => (child(g, field.name), file) }
-      combine(Seq(field.name), field.dataType, spark.getType(i), found)
+      // a default need not fit the type of the files that have the column: microseconds in milliseconds
+      val isDefault = TableSchema.hasDefault(field) && found.exists(_._1.isEmpty)
+      if (isDefault && spark.getType(i).isPrimitive) spark.getType(i)
+      else combine(Seq(field.name), field.dataType, spark.getType(i), found)
     }
+    checkIds(fields.toSeq, inputs)
     new MessageType(if (inputs.isEmpty) spark.getName else inputs.head._1.getName, fields.toSeq: _*)
   }
+
+  /** Readers that find columns by field id refuse a file in which two columns have one id. */
+  private def checkIds(fields: Seq[Type], inputs: Seq[(GroupType, String)]): Unit =
+    fields.filter(_.getId != null).groupBy(_.getId.intValue()).values.find(_.size > 1).foreach {
+      same =>
+        throw ZOrderErrors.typeNotWritable(
+          same.head.getName,
+          s"the field id ${same.head.getId.intValue()}",
+          inputs.headOption.fold("")(_._2),
+          s"nothing: column ${same(1).getName} has the same field id")
+    }
 
   private def combine(
       path: Seq[String],
@@ -169,13 +184,13 @@ final class OutputSchema(
           "a list or map of the standard layout of three levels")
       }
     }
-    val kept = present.filter(p => standard(p._1))
-    if (kept.isEmpty) return spark
-    val shape = kept.head._1.asGroupType()
+    // an old layout says in other places what may be NULL, and Spark's type allows it everywhere
+    if (!present.forall(p => standard(p._1))) return spark
+    val shape = present.head._1.asGroupType()
     val repeated = shape.getType(0).asGroupType()
     val sparkRepeated = spark.getType(0).asGroupType()
     val fields = children.indices.map { i =>
-      val found = kept.map { case (t, file) =>
+      val found = present.map { case (t, file) =>
         (Option(t.asGroupType().getType(0).asGroupType().getType(i)), file)
       }
       rename(

@@ -3,7 +3,8 @@ package io.sparkzorder.table.schema
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns.EXISTS_DEFAULT_COLUMN_METADATA_KEY
+import org.apache.spark.sql.types.{IntegerType, MetadataBuilder, StructType, TimestampType}
 
 import io.sparkzorder.log.StateTestBase
 import io.sparkzorder.table.DataFile
@@ -140,6 +141,34 @@ class OutputSchemaSuite extends StateTestBase {
   test("lists of two levels are refused, unless the type may change") {
     fails("ZORDER_TYPE_NOT_WRITABLE", "old layout", "/t/f")(output("c ARRAY<INT>")(oldList))
     assert(output("c ARRAY<INT>", allowTypeChange = true)(oldList) === message(list))
-    assert(output("c ARRAY<INT>", allowTypeChange = true)(oldList, hiveList) === message(hiveList))
+    assert(output("c ARRAY<INT>", allowTypeChange = true)(oldList, hiveList) === message(list))
+  }
+
+  test("beside a list of an old layout, everything inside of the others may be NULL") {
+    def lists(repeated: String) = s"optional group c (LIST) { $repeated }"
+    val inputs = Seq(
+      lists("repeated group list { optional group element { required int32 a; } }"),
+      lists("repeated group array { optional int32 a; }"))
+    for (files <- Seq(inputs, inputs.reverse)) {
+      assert(output("c ARRAY<STRUCT<a: INT>>", allowTypeChange = true)(files: _*) === message(
+        lists("repeated group list { optional group element { optional int32 a; } }")))
+    }
+  }
+
+  test("a column with a default takes the type of the default where a file lacks the column") {
+    val default = new MetadataBuilder().putString(EXISTS_DEFAULT_COLUMN_METADATA_KEY, "x").build()
+    val schema = new StructType().add("x", IntegerType)
+      .add("c", TimestampType, nullable = true, default)
+    val millis = "optional int32 x; optional int64 c (TIMESTAMP(MILLIS,true));"
+    val micros = "optional int32 x; optional int64 c (TIMESTAMP(MICROS,true));"
+    def of(inputs: String*) =
+      new OutputSchema(false, _ equalsIgnoreCase _, false).of(schema, inputs.map(footer))
+    assert(of(millis) === message(millis))
+    assert(of(millis, "optional int32 x;") === message(micros))
+  }
+
+  test("two columns with one field id are refused") {
+    fails("ZORDER_TYPE_NOT_WRITABLE", "the field id 1", "column d")(
+      output("c INT, d INT")("optional int32 c = 1;", "optional int32 d = 1;"))
   }
 }
