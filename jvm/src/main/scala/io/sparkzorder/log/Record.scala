@@ -56,6 +56,8 @@ final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
  * @param cost None in a record that does not say
  * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
  * @param suffix of the table's data files, such as `.parquet`; empty in format 1
+ * @param layoutSinceMs when the layout of `columns` and `weights` took the place of another one; 0 for the
+ *   first layout, and in a record that does not say
  */
 final case class Record(
     version: Int,
@@ -70,7 +72,8 @@ final case class Record(
     targetFileSize: Long = 0L,
     cost: Option[RunCost] = None,
     suffix: String = "",
-    weights: Seq[java.lang.Double] = Nil) {
+    weights: Seq[java.lang.Double] = Nil,
+    layoutSinceMs: Long = 0L) {
 
   /** The weights of the columns; empty if all are equal. */
   def columnWeights: Seq[Double] = weights.map(_.doubleValue)

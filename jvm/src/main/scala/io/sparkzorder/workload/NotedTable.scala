@@ -39,7 +39,7 @@ private[workload] final class NotedTable(
   private var changed = false
   // of days that are over
   private var unwritten = Vector.empty[StoredSketch]
-  private var excluded: String => Boolean = _ => false
+  private var excluded: String => Boolean = (_: String) => false
   // of the index that the last scan has used
   private var curves = Curves(null, 0, 0.0)
 

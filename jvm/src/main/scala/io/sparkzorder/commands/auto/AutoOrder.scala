@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
 
 import io.sparkzorder.cluster.QueryBox
 import io.sparkzorder.commands.{Phases, TableState}
-import io.sparkzorder.log.TableLog
+import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.table.TableFiles
 import io.sparkzorder.workload.{Workload, WorkloadStore}
 
@@ -41,8 +41,10 @@ private[commands] final class AutoChoice(
 
   private val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
   private val sameName = table.user.sessionState.conf.resolver
+  private lazy val log = TableLog.read(table.state)
   // newest first
-  private lazy val runs = TableLog.read(table.state).inForce.map(_._2).filter(_.columns.nonEmpty)
+  private lazy val runs = log.inForce.map(_._2).filter(_.columns.nonEmpty)
+  private lazy val undos = log.all.map(_._2).filter(_.kind == Record.Undo)
   // the table may have lost a column, or have it with another type
   private lazy val inForce = runs.headOption.filter(r =>
     new SampledTable(table, listed).canOrderBy(r.columns.map(parse)))
@@ -91,7 +93,7 @@ private[commands] final class AutoChoice(
             s"$about; ${text(saved)} saved are not worth a rewrite of ${text(sampled.bytes.toDouble)}",
             sampled)
         } else {
-          RecentChange.of(runs, sampled.bytes, System.currentTimeMillis()) match {
+          RecentChange.of(runs, undos, sampled.bytes, System.currentTimeMillis()) match {
             case Some(days) =>
               keep(
                 s"$about; the layout was changed $days days ago, and AUTO changes it once in " +

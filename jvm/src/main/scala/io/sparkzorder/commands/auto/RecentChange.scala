@@ -4,28 +4,44 @@ import io.sparkzorder.log.Record
 
 /**
  * Finds whether the layout of a table was changed in the last days. AUTO changes it at most once in
- * this time, however the workload changes meanwhile. The first layout of a table is not a change.
+ * this time, however the workload changes meanwhile. The first layout of a table is not a change. The
+ * undo of a run is a change.
  */
-private[auto] object RecentChange {
+private[commands] object RecentChange {
 
   /** The time in which there is one change. */
   val Days = 7
   private val DayMs = 24L * 3600 * 1000
+  // clocks of two drivers may differ by so much
+  private val LittleMs = 3600L * 1000
 
   /**
    * @param runs the runs with columns that are in force, newest first
+   * @param undos records of UNDO LAYOUT: what somebody has taken back must not come again at once
    * @param bytes of the table
    * @return how many days ago, if the change is recent
    */
-  def of(runs: Seq[Record], bytes: Long, nowMs: Long): Option[Long] =
-    runs.zip(runs.drop(1)).collectFirst {
-      case (r, before) if isChange(r, before, bytes) =>
-        // a clock that was set back must not stop AUTO for longer
-        math.max(0L, nowMs - r.createdMs) / DayMs
-    }.filter(_ < Days)
+  def of(runs: Seq[Record], undos: Seq[Record], bytes: Long, nowMs: Long): Option[Long] = {
+    // the record before a change may be gone, as soon as later runs have replaced all of its files
+    val noted = runs.take(1).map(_.layoutSinceMs).filter(_ > 0)
+    val seen = runs.zip(runs.drop(1)).collectFirst {
+      case (r, before) if isOther(r, before) || r.cost.exists(_.inputBytes > bytes / 2) =>
+        r.createdMs
+    }
+    // a time to come was written by a wrong clock, and would stop AUTO until then
+    (noted ++ seen ++ undos.map(_.createdMs)).map(nowMs - _).filter(_ > -LittleMs)
+      .map(age => math.max(0L, age) / DayMs).filter(_ < Days).reduceOption(_ min _)
+  }
 
-  /** True for other columns or weights, and for a run that has cut most of the table anew. */
-  private def isChange(r: Record, before: Record, bytes: Long): Boolean =
-    r.columns != before.columns || r.columnWeights != before.columnWeights ||
-      r.cost.exists(c => c.inputBytes > bytes / 2)
+  /**
+   * When the layout of a new run took the place of another one, for the run's record.
+   *
+   * @param runs the runs with columns that are in force before it, newest first
+   */
+  def since(run: Record, runs: Seq[Record]): Long = runs.headOption.fold(0L) { before =>
+    if (isOther(run, before)) run.createdMs else before.layoutSinceMs
+  }
+
+  private def isOther(r: Record, before: Record): Boolean =
+    r.columns != before.columns || r.columnWeights != before.columnWeights
 }

@@ -8,10 +8,11 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.commands.{Phases, TableState, WhereClause}
+import io.sparkzorder.commands.auto.RecentChange
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, RunCost, RunFolder}
+import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, RunCost, RunFolder, TableLog}
 import io.sparkzorder.log.publish.{Committer, Publisher}
 import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.table.{FileChecks, Folder, TableFiles, TableLister}
@@ -76,8 +77,8 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       output.shuffleBytes,
       plan.planMillis + (System.nanoTime() - begun) / 1000000L)
     val columns = writer.inputs.columns
-    val record = recordOf(plan, output, runId, columns.map(_.name), cost)
-      .copy(weights = writer.inputs.weights.map(Double.box))
+    val record = withSince(recordOf(plan, output, runId, columns.map(_.name), cost)
+      .copy(weights = writer.inputs.weights.map(Double.box)))
     val number = phases("commit") {
       new Committer(state, name).commit(record, () => recheck(plan), lastPublished)
     }
@@ -131,6 +132,14 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
   // Batches before the failed one are in the table, so the session has to be refreshed.
   override def abandon(cause: Throwable): Unit =
     if (stale) Try(table.refresh()).failed.foreach(cause.addSuppressed)
+
+  /** A run without columns leaves the layout as it is. */
+  private def withSince(record: Record): Record =
+    if (record.columns.isEmpty) record
+    else {
+      val runs = TableLog.read(state).inForce.map(_._2).filter(_.columns.nonEmpty)
+      record.copy(layoutSinceMs = RecentChange.since(record, runs))
+    }
 
   private def recordOf(
       plan: BatchPlan,
