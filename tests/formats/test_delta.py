@@ -24,6 +24,10 @@ for target in ["plain", "lake", f"'{folder}/plain'", f"'{folder}/lake'",
         except PySparkException as error:
             answer = condition_of(error)
         answers[f"{word} {target}".replace(str(folder), "")] = answer
+spark.sql("SET spark.zorder.formats.delta = delegate")
+answers["delegated"] = [
+    "ours" if "reason" in spark.sql(f"OPTIMIZE TABLE {t} ZORDER BY (a, b)").columns else "delta"
+    for t in ["lake", f"'{folder}/lake'", f"parquet.`{folder}/lake`"]]
 tables = ["plain", "lake", f"parquet.`{folder}/plain`", f"delta.`{folder}/lake`"]
 answers["rows"] = [spark.table(t).count() for t in tables]
 
@@ -52,16 +56,18 @@ def test_each_command_gets_its_own_tables(tmp_path: Path, delta_is_outermost: bo
     # with TABLE each statement reaches the right extension in both orders
     assert answers["OPTIMIZE TABLE plain"] == "ours"
     assert answers["OPTIMIZE TABLE '/plain'"] == "ours"
-    assert answers["OPTIMIZE TABLE lake"] == "delta"
-    assert answers["OPTIMIZE TABLE '/lake'"] == "delta"
-    assert answers["OPTIMIZE TABLE parquet.`/lake`"] == "delta"
-    assert answers["OPTIMIZE lake"] == "delta"
-    assert answers["OPTIMIZE '/lake'"] == "delta"
+    assert answers["OPTIMIZE TABLE lake"] == "ours"
+    assert answers["OPTIMIZE TABLE '/lake'"] == "ours"
+    assert answers["OPTIMIZE TABLE parquet.`/lake`"] == "ours"
     # if Delta's parser is the outer one, it takes OPTIMIZE without TABLE
     assert answers["OPTIMIZE plain"] == ("DELTA_ONLY_OPERATION" if delta_is_outermost else "ours")
     assert answers["OPTIMIZE '/plain'"] == (
         "DELTA_TABLE_ONLY_OPERATION" if delta_is_outermost else "ours"
     )
+    assert answers["OPTIMIZE lake"] == ("delta" if delta_is_outermost else "ours")
+    assert answers["OPTIMIZE '/lake'"] == ("delta" if delta_is_outermost else "ours")
+    # a setting leaves the tables to Delta
+    assert answers["delegated"] == ["delta"] * 3
 
 
 OWN = """
@@ -70,7 +76,6 @@ rows = spark.range(0, 2000, 1, 8).selectExpr(
     "id", "pmod(hash(id), 100) a", "pmod(hash(id, 7), 100) b", "id % 2 p")
 before = Counter(rows.collect())
 rows.write.saveAsTable("lake", format="delta", partitionBy="p")
-spark.sql("SET spark.zorder.formats.delta = own")
 location = spark.sql("DESCRIBE DETAIL lake").head().location.replace("file:", "")
 for target in ["lake", f"'{location}'", f"delta.`{location}`"]:
     (row,) = spark.sql(f"OPTIMIZE TABLE {target} FULL ZORDER BY (a, b)").collect()

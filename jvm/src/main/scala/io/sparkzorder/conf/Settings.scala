@@ -167,7 +167,7 @@ object Settings {
   val FormatsDelta: Setting[String] =
     oneOf(
       "formats.delta",
-      Seq("delegate", FormatOwn),
+      Seq(FormatOwn, "delegate"),
       "How OPTIMIZE rewrites Delta tables. own: with the layout of spark-zorder, by a commit of " +
         "Delta. delegate: by Delta's own OPTIMIZE.",
       Set(Session, Table))

@@ -34,6 +34,9 @@ trait FormatFile {
   /** Number of rows in the file by the format's own count, which may include deleted rows. */
   def records: Long
 
+  /** Number of rows that the bytes of the file hold, with deleted rows; 0 if it is not known. */
+  def storedRecords: Long = records
+
   /** True if a reader may see another number of rows, so that a pass over the file must count them. */
   def isUncounted: Boolean
 

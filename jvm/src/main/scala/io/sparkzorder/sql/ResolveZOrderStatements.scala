@@ -1,5 +1,6 @@
 package io.sparkzorder.sql
 
+import scala.collection.JavaConverters._
 import scala.util.Try
 import scala.util.control.NonFatal
 
@@ -71,25 +72,34 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
       s: OptimizeTable,
       r: ResolvedTable,
       format: String): Option[LogicalPlan] =
-    opened(r, format).flatMap { f =>
-      ownLayout(
-        s,
-        f,
-        if (format == "delta") s.otherParser.text else RewriteDataFiles.call(s, r))
+    // a table that is left to its format is not even opened
+    if (isDelegated(format, r.table.properties.asScala.toMap)) None
+    else {
+      opened(r, format).flatMap { f =>
+        ownLayout(
+          s,
+          f,
+          if (format == "delta") s.otherParser.text else RewriteDataFiles.call(s, r))
+      }
     }
+
+  private def isDelegated(format: String, properties: Map[String, String]): Boolean = {
+    val settings = new Settings(Map.empty, properties, SparkLine.session(session).conf.getAll)
+    Map("delta" -> Settings.FormatsDelta, "iceberg" -> Settings.FormatsIceberg).get(format)
+      .exists(settings(_) != Settings.FormatOwn)
+  }
 
   private def ownLayout(
       s: OptimizeTable,
       format: TableFormat,
       ownStatement: String): Option[LogicalPlan] = {
-    val conf = SparkLine.session(session).conf.getAll
-    val settings = new Settings(Map.empty, format.properties, conf)
-    val choice =
-      settings(if (format.format == "delta") Settings.FormatsDelta else Settings.FormatsIceberg)
+    def declared =
+      new Settings(Map.empty, format.properties, SparkLine.session(session).conf.getAll)
+        .get(Settings.Columns)
     // Delta's own OPTIMIZE puts small files together if there are no columns
     def isPlain = format.format == "delta" && s.clauses.columns.isEmpty && !s.clauses.auto &&
-      format.lastColumns.isEmpty && settings.get(Settings.Columns).isEmpty
-    if (choice != Settings.FormatOwn || isPlain) None
+      format.lastColumns.isEmpty && declared.isEmpty
+    if (isDelegated(format.format, format.properties) || isPlain) None
     else {
       val where = s.where.map(WherePredicate(_))
       Some(OptimizeFormatCommand(format, where, s.clauses, ownStatement))

@@ -52,9 +52,9 @@ private[formats] final class FormatBatch(
   private def rewrite(input: FormatRows, rows: IndexedSeq[Long]): BatchDone = {
     val byFolder = input.files.groupBy(_.folder)
     val own = input.folders.map(byFolder(_))
-    // a format's count may include deleted rows, or be unknown and 0
+    // the count may be unknown and 0
     val targets = own.zip(rows).map { case (files, live) =>
-      val stored = math.max(live, files.map(_.records).sum)
+      val stored = math.max(live, files.map(_.storedRecords).sum)
       SampledCuts.targetRows(settings, stored, files.map(_.bytes).sum)
     }
     val (samples, grid) = new SampledCuts(columns, settings, phases)
@@ -114,7 +114,7 @@ private[formats] final class FormatBatch(
   }
 
   private def sizes(files: Seq[FormatFile]): RowSizes = {
-    val rows = math.max(1L, files.map(_.records).sum)
+    val rows = math.max(1L, files.map(_.storedRecords).sum)
     val ofColumns = columns.indices.map { c =>
       val infos = files.map(_.columns(c))
       (infos.map(_.bytes).sum.toDouble, math.max(1L, infos.map(_.values).sum))

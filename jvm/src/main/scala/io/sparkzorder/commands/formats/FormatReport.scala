@@ -59,13 +59,14 @@ private[formats] final class FormatReport(
     if (!dryRun || files == 0) None
     else {
       Some(s"a run writes $files files in as many tasks and needs about " +
-        s"${byteCountToDisplaySize(rewritten.map(_.bytes).sum)} of free space until the old " +
-        "snapshots expire")
+        s"${byteCountToDisplaySize(rewritten.map(_.bytes).sum)} of free space until the " +
+        "format deletes the old files")
     }
   }
 
   private def expectedBytes: Seq[Long] = done.flatMap { batch =>
-    val perRow = batch.inputs.map(_.bytes).sum.toDouble / math.max(1L, batch.rows.sum)
+    val stored = math.max(batch.rows.sum, batch.inputs.map(_.storedRecords).sum)
+    val perRow = batch.inputs.map(_.bytes).sum.toDouble / math.max(1L, stored)
     batch.grid.rowsOfFiles.map(r => (r * perRow).toLong)
   }
 

@@ -23,7 +23,7 @@ private[delta] final class DeltaCommit(log: DeltaLog, name: String) extends Logg
     val state = rows.snapshot.state
     val columns = rows.snapshot.columns.map(_.name).toList
     val strategy = ZOrderStrategy(session, columns)
-    val tags = DeltaLayouts.tags(layout, state.version)
+    val tags = DeltaLayouts.tags(layout, state)
     val added = staged.files.map { f =>
       // Delta's own marks `dataChange = false`: the constructor differs between versions
       val add = strategy.tagAddFile(f.add, DummyBinInfo())
@@ -66,8 +66,10 @@ private[delta] final class DeltaCommit(log: DeltaLog, name: String) extends Logg
         s"files of the table have the tag zorder.run=${layout.run}. Otherwise VACUUM deletes them")
 
   /** Deletes written files. What cannot be deleted is left to VACUUM. */
-  def delete(staged: DeltaStaged): Unit = staged.files.foreach { f =>
-    val path = f.add.absolutePath(log)
+  def delete(staged: DeltaStaged): Unit = delete(staged.files.map(_.add))
+
+  def delete(written: Seq[AddFile]): Unit = written.foreach { add =>
+    val path = add.absolutePath(log)
     try { val _ = path.getFileSystem(log.newDeltaHadoopConf()).delete(path, false) }
     catch { case NonFatal(e) => logWarning(s"$path was written and could not be deleted", e) }
   }

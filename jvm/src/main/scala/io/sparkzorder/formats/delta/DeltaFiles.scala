@@ -38,6 +38,7 @@ private[delta] final class DeltaFile(
     override val columns: IndexedSeq[FileColumnInfo])
     extends FormatFile {
   override def bytes: Long = add.size
+  override def storedRecords: Long = add.numPhysicalRecords.getOrElse(records)
   override def records: Long = add.numLogicalRecords.getOrElse(0L)
 
   // what a deletion vector deletes is known by number
@@ -90,12 +91,23 @@ private[delta] final class DeltaFiles(
       add.partitionValues.getOrElse(DeltaColumnMapping.getPhysicalName(f), null))
     val zone = session.sessionState.conf.sessionLocalTimeZone
     val values = partitions.zip(texts).map { case (f, text) =>
-      Cast(Literal(text), f.dataType, Some(zone), ansiEnabled = false).eval()
+      DeltaFiles.comparable(Cast(Literal(text), f.dataType, Some(zone), ansiEnabled = false).eval())
     }
     folders.getOrElseUpdate(
       values,
       new FormatFolder(
         partitions.zip(texts).map { case (f, t) => s"${f.name}=$t" }.mkString("/"),
         0))
+  }
+}
+
+private object DeltaFiles {
+
+  /** A value of Spark as one that is equal where Spark's values are the same. */
+  def comparable(value: Any): Any = value match {
+    case bytes: Array[Byte] => bytes.toSeq
+    case d: Double if d.isNaN => "NaN"
+    case f: Float if f.isNaN => "NaN"
+    case other => other
   }
 }

@@ -40,7 +40,7 @@ private[delta] final class DeltaFormat(
 
   override def rollback: Option[String] = {
     val now = current
-    DeltaLayouts.last(now).map { case (_, before) =>
+    DeltaLayouts.versionBeforeLastRun(now).map { before =>
       // the commits of one run have read the same version
       val since = log.history.getHistory(Some((now.version - before).toInt))
       val others =
@@ -77,6 +77,9 @@ private[delta] final class DeltaFormat(
           case (inner: StructType, rest) => has(inner, rest)
           case _ => false
         })
+    if (!has(state.schema, column.parts)) {
+      throw ZOrderErrors.conflict(name, s"the column ${column.name} was renamed or dropped")
+    }
     val kept = has(state.statCollectionLogicalSchema, column.parts)
     if (!kept || !SkippingEligibleDataType(column.dataType)) {
       val (problem, advice) =
@@ -106,9 +109,12 @@ private[delta] final class DeltaFormat(
   override def write(rows: FormatRows, frame: Frame): StagedFiles =
     rows.asInstanceOf[DeltaRows].write(frame)
 
-  override def commit(rows: FormatRows, staged: StagedFiles, layout: LayoutTag): Unit =
+  override def commit(rows: FormatRows, staged: StagedFiles, layout: LayoutTag): Unit = {
     new DeltaCommit(log, name)
       .commit(rows.asInstanceOf[DeltaRows], staged.asInstanceOf[DeltaStaged], layout)
+    // the listener that hears of them goes when the rows are closed
+    val _ = staged.shuffleBytes
+  }
 
   override def abort(staged: StagedFiles): Unit =
     new DeltaCommit(log, name).delete(staged.asInstanceOf[DeltaStaged])

@@ -4,9 +4,10 @@ import java.util.UUID
 
 import scala.util.Try
 
+import org.apache.spark.sql.Column
 import org.apache.spark.sql.delta.{DeltaColumnMapping, Snapshot}
 import org.apache.spark.sql.delta.actions.AddFile
-import org.apache.spark.sql.functions.{col, desc}
+import org.apache.spark.sql.functions.{col, desc, lit}
 import org.apache.spark.sql.types.{StructField, StructType}
 
 import io.sparkzorder.formats.LayoutTag
@@ -23,6 +24,7 @@ private[delta] object DeltaLayouts {
   private val Weights = "zorder.weights"
   private val Run = "zorder.run"
   private val ReadVersion = "zorder.readVersion"
+  private val Table = "zorder.table"
 
   // no name can have it, since neither Parquet nor Delta takes it in a name
   private val Separator = "\n"
@@ -53,12 +55,14 @@ private[delta] object DeltaLayouts {
       }
     }.toSeq.headOption
 
-  def tags(layout: LayoutTag, readVersion: Long): Map[String, String] = Map(
+  /** @param read the version that the run has read */
+  def tags(layout: LayoutTag, read: Snapshot): Map[String, String] = Map(
     Columns -> layout.columns,
     Fields -> layout.key,
     Size -> layout.targetFileSize.toString,
     Run -> layout.run,
-    ReadVersion -> readVersion.toString) ++
+    ReadVersion -> read.version.toString,
+    Table -> read.metadata.id) ++
     (if (layout.weights.isEmpty) None else Some(Weights -> layout.weights.mkString(",")))
 
   def of(add: AddFile): Option[LayoutTag] = of(add.tagsOrEmpty)
@@ -77,21 +81,23 @@ private[delta] object DeltaLayouts {
   def commit(layout: Option[LayoutTag]): Long =
     layout.fold(0L)(l => UUID.fromString(l.run).getMostSignificantBits)
 
-  /** The layout of the newest file that has one, and the version that its run read. */
-  def last(snapshot: Snapshot): Option[(LayoutTag, Long)] = {
-    val tagged = snapshot.allFiles.toDF().where(col("tags").getItem(Run).isNotNull)
-      .select(col("tags")).orderBy(desc("modificationTime")).limit(1).collect()
-    for {
-      row <- tagged.headOption
-      tags = row.getMap[String, String](0).toMap
-      layout <- of(tags)
-      version <- tags.get(ReadVersion).flatMap(v => Try(v.toLong).toOption)
-    } yield (layout, version)
-  }
+  /**
+   * The version that the last run read. CLONE copies the tags of the source, whose versions are
+   * others.
+   */
+  def versionBeforeLastRun(snapshot: Snapshot): Option[Long] =
+    newest(snapshot, col("tags").getItem(Table) === snapshot.metadata.id)
+      .flatMap(_.get(ReadVersion)).flatMap(v => Try(v.toLong).toOption)
+
+  /** The tags of the newest file of a run. */
+  private def newest(snapshot: Snapshot, where: Column): Option[Map[String, String]] =
+    snapshot.allFiles.toDF().where(col("tags").getItem(Run).isNotNull && where)
+      .select(col("tags")).orderBy(desc("modificationTime")).limit(1).collect().headOption
+      .map(_.getMap[String, String](0).toMap)
 
   /** Name parts of the columns of the last layout as they are named now; empty if one is gone. */
   def lastColumns(snapshot: Snapshot): Seq[Seq[String]] = {
-    val keys = last(snapshot).toSeq.flatMap(_._1.key.split(Separator))
+    val keys = newest(snapshot, lit(true)).flatMap(of(_)).toSeq.flatMap(_.key.split(Separator))
     val found = keys.map(logical(_, "", snapshot.schema))
     if (found.forall(_.isDefined)) found.flatten else Nil
   }

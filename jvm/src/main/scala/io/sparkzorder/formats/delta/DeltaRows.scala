@@ -20,8 +20,11 @@ import io.sparkzorder.formats._
 /** New files of a Delta table, which no version has yet. */
 private[delta] final class DeltaStaged(
     override val files: IndexedSeq[DeltaFile],
-    override val shuffleBytes: Long)
-    extends StagedFiles
+    shuffled: ShuffledBytes)
+    extends StagedFiles {
+  // asked for after the commit, so that no wait makes conflicts more likely
+  override lazy val shuffleBytes: Long = shuffled.get
+}
 
 /** The rows of files in a transaction, with those left out that deletion vectors delete. */
 private[delta] final class DeltaRows(
@@ -59,27 +62,35 @@ private[delta] final class DeltaRows(
   override def folderColumn: String = placed.folderColumn
   override def rowHash: Column = placed.rowHash
 
+  private val shuffled = new ShuffledBytes
+
   def write(laidOut: Frame): DeltaStaged = {
-    val shuffled = new ShuffledBytes
     session.listenerManager.register(shuffled)
+    val actions = transaction.writeFiles(laidOut, None, true, Nil)
+    val written = actions.collect { case a: AddFile => a }
     try {
-      val written = transaction.writeFiles(laidOut, None, true, Nil).map {
-        case a: AddFile => a
-        case other => throw new IllegalStateException(s"Delta wrote ${other.getClass}")
-      }
-      val staged = new DeltaStaged(snapshot.listing.of(written, _.of(written)), shuffled.get)
-      // the inputs have all partitions that the rows can be of
-      staged.files.find(f => !folders.contains(f.folder)).foreach { f =>
-        new DeltaCommit(log, "").delete(staged)
-        throw ZOrderErrors.verificationFailed(
-          log.dataPath.toString,
-          s"${f.path} has the partition ${f.folder}, which no input has")
-      }
-      staged
-    } finally session.listenerManager.unregister(shuffled)
+      actions.filterNot(_.isInstanceOf[AddFile]).foreach(other =>
+        throw new IllegalStateException(s"Delta wrote ${other.getClass}"))
+      staged(written)
+    } catch {
+      case e: Throwable =>
+        new DeltaCommit(log, "").delete(written)
+        throw e
+    }
   }
 
-  override def close(): Unit = ()
+  private def staged(written: Seq[AddFile]): DeltaStaged = {
+    val files = snapshot.listing.of(written, _.of(written))
+    // the inputs have all partitions that the rows can be of
+    files.find(f => !folders.contains(f.folder)).foreach { f =>
+      throw ZOrderErrors.verificationFailed(
+        log.dataPath.toString,
+        s"${f.path} has the partition ${f.folder}, which no input has")
+    }
+    new DeltaStaged(files, shuffled)
+  }
+
+  override def close(): Unit = session.listenerManager.unregister(shuffled)
 }
 
 /** The bytes that the shuffle of Delta's write job wrote. Delta does not hand the job's plan out. */
@@ -96,5 +107,5 @@ private final class ShuffledBytes extends QueryExecutionListener {
   override def onFailure(name: String, query: QueryExecution, e: Exception): Unit = ()
 
   /** 0 if Spark's listeners are so late that the event has not come yet. */
-  def get: Long = Try(bytes.get(10, TimeUnit.SECONDS)).getOrElse(0L)
+  def get: Long = Try(bytes.get(1, TimeUnit.SECONDS)).getOrElse(0L)
 }

@@ -57,7 +57,11 @@ final class DeltaTables extends FormatOpener with Logging {
 
   private def isOurs(format: DeltaFormat): Boolean = {
     val reason = obstacle(format.current)
-    reason.foreach(leave(format.name, _))
+    reason.foreach {
+      // nothing to warn of: CLUSTER BY asks for Delta's own layout
+      case Clustered => logInfo(s"OPTIMIZE of ${format.name} is left to Delta: $Clustered")
+      case other => leave(format.name, other)
+    }
     reason.isEmpty
   }
 
@@ -68,6 +72,7 @@ final class DeltaTables extends FormatOpener with Logging {
 }
 
 private[delta] object DeltaTables {
+  private val Clustered = "it is a table with CLUSTER BY"
 
   /** Versions whose classes the code is known to fit. */
   val known: Seq[String] = Seq("3.3", "4.0", "4.1", "4.2", "4.3", "4.4")
@@ -104,7 +109,7 @@ private[delta] object DeltaTables {
   /** Why a table is left to Delta; None if it is not. */
   def obstacle(snapshot: Snapshot): Option[String] = {
     val others = unknown(snapshot.protocol.readerAndWriterFeatureNames)
-    if (others("clustering")) Some("it is a table with CLUSTER BY")
+    if (others("clustering")) Some(Clustered)
     else if (others.nonEmpty) {
       Some(s"it has the table features ${others.toSeq.sorted.mkString(", ")}")
     } else None

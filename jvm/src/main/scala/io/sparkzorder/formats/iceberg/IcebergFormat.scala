@@ -3,9 +3,11 @@ package io.sparkzorder.formats.iceberg
 import scala.annotation.tailrec
 import scala.collection.JavaConverters._
 
-import org.apache.iceberg.{BaseTable, PartitionSpec, TableProperties, TableUtil}
+import org.apache.iceberg.{BaseTable, FileFormat, PartitionSpec, TableProperties, TableUtil}
 import org.apache.iceberg.expressions.{Expression => IcebergExpression}
 import org.apache.iceberg.spark.SparkSchemaUtil
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -112,6 +114,7 @@ private[iceberg] final class IcebergFormat(
       files: Seq[FormatFile]): FormatRows = {
     val own = snapshot.asInstanceOf[IcebergSnapshot]
     val staged = files.map(_.asInstanceOf[IcebergFile])
+    checkLineage(staged)
     val staging = new Staging(table, own.columns, staged)
     try new IcebergRows(table, own, session, staged, staging)
     catch {
@@ -120,6 +123,20 @@ private[iceberg] final class IcebergFormat(
         throw e
     }
   }
+
+  /** Readers of ORC and Avro give all rows of a file the same id, or none, in some versions. */
+  private def checkLineage(files: Seq[IcebergFile]): Unit =
+    if (TableUtil.supportsRowLineage(table)) {
+      val written = FileFormat.fromString(properties.getOrElse(
+        TableProperties.DEFAULT_FILE_FORMAT,
+        TableProperties.DEFAULT_FILE_FORMAT_DEFAULT))
+      (files.map(_.file.format) :+ written).find(_ != FileFormat.PARQUET).foreach { format =>
+        throw ZOrderErrors.unsupportedTable(
+          name,
+          s"an Iceberg table with row ids and $format files, in which Iceberg does not keep the ids",
+          "Use Parquet files.")
+      }
+    }
 
   override def write(rows: FormatRows, frame: Frame): StagedFiles =
     rows.asInstanceOf[IcebergRows].write(frame)
@@ -135,10 +152,18 @@ private[iceberg] final class IcebergFormat(
 
   private def typeOf(c: OrderingColumn) = field(c).`type`
 
-  private def field(c: OrderingColumn) =
-    c.parts.tail.foldLeft(table.schema.asStruct.field(c.parts.head)) { (parent, name) =>
-      parent.`type`.asStructType.field(name)
+  // another writer may have changed the schema since the columns were looked up
+  private def field(c: OrderingColumn): NestedField = {
+    def in(struct: Types.StructType, parts: Seq[String]): Option[NestedField] =
+      Option(struct.field(parts.head)).flatMap { found =>
+        if (parts.size == 1) Some(found)
+        else if (found.`type`.isStructType) in(found.`type`.asStructType, parts.tail)
+        else None
+      }
+    in(table.schema.asStruct, c.parts).getOrElse {
+      throw ZOrderErrors.conflict(name, s"the column ${c.name} was renamed or dropped")
     }
+  }
 }
 
 private[iceberg] object IcebergFormat {

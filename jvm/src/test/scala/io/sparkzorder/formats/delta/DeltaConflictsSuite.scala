@@ -5,6 +5,10 @@ import java.nio.file.FileAlreadyExistsException
 
 import org.scalatest.tags.Slow
 
+import org.apache.spark.sql.types.IntegerType
+
+import io.sparkzorder.table.OrderingColumn
+
 /** What other writers do while OPTIMIZE has written its files and not yet committed them. */
 @Slow
 class DeltaConflictsSuite extends DeltaTestBase {
@@ -27,6 +31,16 @@ class DeltaConflictsSuite extends DeltaTestBase {
       // the statement to take the run back tells that it takes back the rows, too
       fails("ZORDER_UNSUPPORTED_TABLE", "TO VERSION AS OF 0", "1 later commits of other writers")(
         sql("UNDO LAYOUT t"))
+    }
+  }
+
+  test("a column that was renamed after it was looked up is a conflict") {
+    withTables {
+      create("t", files = 1, rows = 10)
+      val format = new DeltaFormat(log("t"), None, "t", isNamed = true)
+      fails("ZORDER_CONFLICT", "gone") {
+        format.snapshot(Seq(OrderingColumn(Seq("gone"), IntegerType)), None)
+      }
     }
   }
 

@@ -93,6 +93,21 @@ class DeltaFeaturesSuite extends DeltaTestBase {
     }
   }
 
+  test("deleted rows take no part in the size of files") {
+    withTables {
+      create("t", "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')", files = 2, rows = 40000)
+      sql("DELETE FROM t WHERE id % 10 >= 2")
+      val (stored, target) = (files("t").map(_.size).sum, 16 * 1024)
+      // a fifth of the rows is left; small files hold a little more for each row
+      val wanted = stored / 5 / target
+      val clauses = s"ZORDER BY (a, b) OPTIONS (targetFileSize = '${target}b')"
+      val dry = optimized("t", s"$clauses DRY RUN").getAs[Row]("metrics").getAs[Row]("filesAdded")
+      assert(dry.getAs[Long]("totalFiles") <= 1.3 * wanted + 1)
+      assert(dry.getAs[Long]("totalSize") <= 1.1 * stored / 5)
+      assert(metric(optimized("t", clauses), "numFilesAdded") <= 1.3 * wanted + 1)
+    }
+  }
+
   test("row tracking keeps ids and versions of rows") {
     withTables {
       create(

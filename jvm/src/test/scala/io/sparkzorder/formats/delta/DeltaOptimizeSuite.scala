@@ -100,6 +100,23 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
+  test("partitions by values that are not equal to themselves in Scala", Slow) {
+    withTables {
+      for ((kind, value) <- Seq("DOUBLE" -> "'NaN'", "FLOAT" -> "'NaN'", "BINARY" -> "'x'")) {
+        sql(s"""CREATE TABLE of_$kind (id BIGINT, a INT, b INT, p $kind) USING delta
+          PARTITIONED BY (p)""")
+        for (from <- Seq(0, 100)) {
+          sql(s"""INSERT INTO of_$kind SELECT id, pmod(hash(id), 100), pmod(hash(id, 7), 100),
+            if(id % 2 = 0, CAST($value AS $kind), NULL) FROM range($from, ${from + 100}, 1, 2)""")
+        }
+        val row = optimized(s"of_$kind")
+        assert(metric(row, "partitionsOptimized") === 2)
+        assert(metric(row, "numRows") === 200)
+        assert(metric(row, "numFilesAdded") === 2)
+      }
+    }
+  }
+
   test("DRY RUN writes nothing; WHERE chooses files; EXPLAIN names the command; paths", Slow) {
     withTables {
       create("t", "PARTITIONED BY (p)", files = 2)

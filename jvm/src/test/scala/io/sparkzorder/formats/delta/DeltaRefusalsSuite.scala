@@ -54,6 +54,21 @@ class DeltaRefusalsSuite extends DeltaTestBase {
     }
   }
 
+  test("UNDO of a shallow clone names no version of the source", Slow) {
+    withTables {
+      create("t", files = 2, rows = 100)
+      append("t", numbers(100, 200, 1))
+      optimized("t")
+      sql("CREATE TABLE copy SHALLOW CLONE t")
+      fails("ZORDER_UNSUPPORTED_TABLE", "no run of OPTIMIZE")(sql("UNDO LAYOUT copy"))
+      // the files are laid out as they are in the source
+      val none = optimized("copy", "")
+      assert(none.getAs[String]("reason").contains("laid out by (a, b)"))
+      optimized("copy", "FULL ZORDER BY (b, a)")
+      fails("ZORDER_UNSUPPORTED_TABLE", "TO VERSION AS OF 0")(sql("UNDO LAYOUT copy"))
+    }
+  }
+
   test("versions and features that are not known") {
     Seq("3.3.0", "3.3.3", "4.0.1", "4.4.0", "4.4.0-SNAPSHOT").foreach(v =>
       assert(DeltaTables.isKnown(v)))

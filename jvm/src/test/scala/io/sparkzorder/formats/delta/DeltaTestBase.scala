@@ -37,7 +37,6 @@ abstract class DeltaTestBase extends FormatTestBase {
       .set("spark.sql.adaptive.enabled", "false")
       .set("spark.sql.planChangeValidation", "false")
       .set("spark.sql.lightweightPlanChangeValidation", "false")
-      .set("spark.zorder.formats.delta", "own")
 
   /** Runs `body`, and drops its tables. */
   protected def withTables(body: => Any): Unit =

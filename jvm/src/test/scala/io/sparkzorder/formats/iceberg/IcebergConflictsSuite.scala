@@ -3,6 +3,10 @@ package io.sparkzorder.formats.iceberg
 import org.apache.iceberg.{BaseTable, TableMetadata, TableOperations}
 import org.apache.iceberg.exceptions.{CommitFailedException, CommitStateUnknownException}
 
+import org.apache.spark.sql.types.IntegerType
+
+import io.sparkzorder.table.OrderingColumn
+
 /** What other writers do while OPTIMIZE has written its files and not yet committed them. */
 class IcebergConflictsSuite extends IcebergTestBase {
   private val mergeOnRead = "TBLPROPERTIES ('write.delete.mode' = 'merge-on-read', " +
@@ -24,6 +28,18 @@ class IcebergConflictsSuite extends IcebergTestBase {
       assert(table("t").currentSnapshot.operation === "replace")
       assert(bag(spark.table("ice.db.t").drop("more")) === bag(numbers(0, 9000, 1)))
       assert(orphans("t").isEmpty)
+    }
+  }
+
+  test("a column that was renamed after it was looked up is a conflict") {
+    inDatabase {
+      create("t", files = 1, rows = 10)
+      val format = new IcebergFormat(table("t"), "ice.db.t", isNamed = true)
+      for (parts <- Seq(Seq("gone"), Seq("a", "gone"))) {
+        fails("ZORDER_CONFLICT", "gone") {
+          format.snapshot(Seq(OrderingColumn(parts, IntegerType)), None)
+        }
+      }
     }
   }
 

@@ -5,8 +5,6 @@ import scala.collection.JavaConverters._
 import org.apache.iceberg.DataFile
 import org.apache.iceberg.expressions.Expressions
 
-import org.apache.spark.sql.functions.col
-
 /** OPTIMIZE of Iceberg tables: rows, files, snapshots and the result row. */
 class IcebergOptimizeSuite extends IcebergTestBase {
   private val small = "OPTIONS (targetFileSize = '4k')"
@@ -204,27 +202,6 @@ class IcebergOptimizeSuite extends IcebergTestBase {
       val row = optimized("t")
       assert(metric(row, "numFilesRemoved") === 2)
       assert(row.getAs[String]("reason").contains("4 files of partitions by a dropped column"))
-    }
-  }
-
-  test("row ids and their sequence numbers stay in a table of format version 3") {
-    inDatabase {
-      create(
-        "t",
-        "TBLPROPERTIES ('format-version' = '3', 'write.delete.mode' = 'merge-on-read')",
-        files = 2)
-      sql("DELETE FROM ice.db.t WHERE id % 10 = 3")
-      assert(files("t").size === 2, "the rows were deleted beside the files")
-      def lineage = bag(spark.table("ice.db.t")
-        .select("id", "_row_id", "_last_updated_sequence_number"))
-      val before = lineage
-      val row = optimized("t", s"ZORDER BY (a, b) $small")
-      assert(metric(row, "numRows") === 7200)
-      assert(lineage === before)
-      assert(!spark.table("ice.db.t").filter(col("id") === 13).head(1).nonEmpty)
-      val scan = table("t").newScan().planFiles()
-      try assert(scan.asScala.forall(_.deletes.isEmpty))
-      finally scan.close()
     }
   }
 
