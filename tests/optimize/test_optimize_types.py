@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support import data_files
 from tests.support.every_type import ATOMS, NESTED
 from tests.support.optimizing import (
     arrow_rows,
@@ -15,6 +16,7 @@ from tests.support.optimizing import (
     has_bounds,
     optimize,
     pa,
+    pq,
     run,
     statement,
     write_parts,
@@ -114,25 +116,26 @@ def _columns(file: Any) -> list[Any]:
     return [file.schema.column(i) for i in range(len(file.schema))]
 
 
-def test_a_schema_of_arrow_goes_only_with_columns_in_its_order(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    table = pa.table({"wait": pa.array([1, 2], pa.duration("us")), "n": pa.array([1, 2])})
-    pq.write_table(table, tmp_path / "part.parquet")
-    spark.sql(f"CREATE TABLE waits (n BIGINT, wait BIGINT) USING parquet LOCATION '{tmp_path}'")
-    try:
-        spark.sql("OPTIMIZE waits FULL ZORDER BY (n)")
-    finally:
-        spark.sql("DROP TABLE waits")
-    (file,) = data_files(tmp_path)
-    assert pq.read_schema(file).types == [pa.int64(), pa.int64()]
-    # in the order of the files, the types of Arrow stay
-    spark.sql(f"OPTIMIZE '{written(tmp_path / 'same', table)}' FULL ZORDER BY (n)")
-    (file,) = data_files(tmp_path / "same")
-    assert pq.read_schema(file).types == [pa.duration("us"), pa.int64()]
-
-
 def written(directory: Path, table: pa.Table) -> Path:
     directory.mkdir()
     pq.write_table(table, directory / "part.parquet")
     return directory
+
+
+def test_a_schema_of_arrow_goes_only_with_columns_in_its_order(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = pa.table({"wait": pa.array([1, 2], pa.duration("us")), "n": pa.array([1, 2])})
+    other = written(tmp_path / "other", table)
+    spark.sql(f"CREATE TABLE waits (n BIGINT, wait BIGINT) USING parquet LOCATION '{other}'")
+    try:
+        spark.sql("OPTIMIZE waits FULL ZORDER BY (n)")
+    finally:
+        spark.sql("DROP TABLE waits")
+    (file,) = data_files(other)
+    assert pq.read_schema(file).types == [pa.int64(), pa.int64()]
+    # in the order of the files, the types of Arrow stay
+    same = written(tmp_path / "same", table)
+    spark.sql(f"OPTIMIZE '{same}' FULL ZORDER BY (n)")
+    (file,) = data_files(same)
+    assert pq.read_schema(file).types == [pa.duration("us"), pa.int64()]
