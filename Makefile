@@ -120,7 +120,7 @@ bench-planning: setup ## what finding the files of a query costs, with the index
 .PHONY: bench-tpcds
 bench-tpcds: setup ## all queries of TPC-DS and TPC-H beside date partitions (SCALE=1 FILES=64 ROUNDS=5; 2 hours)
 	build/sbt 'set spark41 / Test / javaOptions --= Seq("-XX:TieredStopAtLevel=1", "-Xmx3g")' \
-	  'set spark41 / Test / javaOptions += "-Xmx6g"' 'set spark41 / Test / envVars -= "SPARK_TESTING"' \
+	  'set spark41 / Test / javaOptions += "-Xmx6g"' 'set spark41 / Test / envVars ~= (_ - "SPARK_TESTING")' \
 	  "spark41/Test/runMain io.sparkzorder.tpc.TpcBenchmark results=$(tpc_results) \
 	    data=benchmarks/data scale=$(SCALE) files=$(FILES) rounds=$(ROUNDS) $(TPC)"
 	$(python) -m benchmarks.tpc $(tpc_results) --picture docs/images/tpc.png
@@ -128,7 +128,7 @@ bench-tpcds: setup ## all queries of TPC-DS and TPC-H beside date partitions (SC
 .PHONY: bench-auto
 bench-auto: setup ## ZORDER BY AUTO without partitions (SCALE=1 FILES=64 TRAIN=1,2 TEST=11 TPC='workload=tpch rivals='; 1 hour)
 	build/sbt 'set spark41 / Test / javaOptions --= Seq("-XX:TieredStopAtLevel=1", "-Xmx3g")' \
-	  'set spark41 / Test / javaOptions += "-Xmx6g"' 'set spark41 / Test / envVars -= "SPARK_TESTING"' \
+	  'set spark41 / Test / javaOptions += "-Xmx6g"' 'set spark41 / Test / envVars ~= (_ - "SPARK_TESTING")' \
 	  "spark41/Test/runMain io.sparkzorder.tpc.AutoBenchmark results=target/bench-auto/results.txt \
 	    data=benchmarks/data scale=$(SCALE) files=$(FILES) train=$(TRAIN) test=$(TEST) $(TPC)"
 	$(python) -m benchmarks.tpc.auto target/bench-auto/results.json --picture target/bench-auto/auto.png
