@@ -206,14 +206,16 @@ def scalacFlags(row: SparkRow): Seq[String] = {
 }
 
 // what Spark's own launcher passes on JDK 17; the first compiler alone, since suites are short and the
-// second one takes a third of two cores; Parquet's buffers are humongous objects to G1, which then
-// marks the heap without end
+// second one takes a third of two cores; with that the default room for compiled code is 48 MB, which a
+// hundred suites fill: the JVM then compiles nothing more, and throws errors; Parquet's buffers are
+// humongous objects to G1, which then marks the heap without end
 lazy val testJvm: Seq[String] =
   Seq(
     "-Xmx3g",
     "-Xss4m",
     "-Duser.timezone=UTC",
     "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=512m",
     "-XX:+UseParallelGC",
     "-Dio.netty.tryReflectionSetAccessible=true") ++ opened
 
