@@ -19,7 +19,7 @@ VALUES = 1_000
 
 def rows_are_the_same(unordered: Layout, other: Layout) -> str:
     """Compare all rows of two layouts as multisets."""
-    rows = same_rows.check(unordered.path, other.path)
+    rows = same_rows.check(unordered.files(), other.files())
     return f"{other.name} holds the {rows:,} rows of {unordered.name}, no more and no fewer"
 
 

@@ -58,7 +58,7 @@ def main() -> None:
     spark = start("inserts", "4g", options.data)
     for name in options.cases:
         case = next(c for c in CASES if c.name == name)
-        source = unordered(spark, case.source, options.scale, options.data)
+        source = unordered(spark, case, options.scale, options.data)
         print(f"\n{name}: {source.rows:,} rows, {source.bytes / 1e6:,.0f} MB\n")
         scratch = options.data.absolute() / "insert"
         print(_compare(Bench(spark, source, case.columns, scratch), options.rounds))

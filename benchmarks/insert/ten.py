@@ -62,7 +62,7 @@ def main() -> None:
     options = parser.parse_args()
     spark = start("ten inserts", "3g", options.data)
     case = next(c for c in CASES if c.name == "lines-2")
-    source = unordered(spark, case.source, options.scale, options.data)
+    source = unordered(spark, case, options.scale, options.data)
     scratch = options.data.absolute() / "ten"
     for title, by_time in (
         ("rows of one distribution", False),

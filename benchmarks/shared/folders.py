@@ -23,11 +23,13 @@ def make_once(folder: Path, fill: Callable[[Path], object]) -> Path:
 
 
 def link(source: Path, to: Path) -> Path:
-    """Create a new folder with hard links to the Parquet files of a folder.
+    """Create a new folder with hard links to the Parquet files of a folder and of its subfolders.
 
     That is a fresh copy to all who rename and delete files, but write none of them anew.
     """
     to.mkdir(parents=True)
-    for file in source.glob("*.parquet"):
-        os.link(file, to / file.name)
+    for file in source.rglob("*.parquet"):
+        linked = to / file.relative_to(source)
+        linked.parent.mkdir(parents=True, exist_ok=True)
+        os.link(file, linked)
     return to

@@ -13,7 +13,7 @@ from benchmarks.speed.cases import CASES
 from benchmarks.speed.cold import with_cold_runs
 from benchmarks.speed.contenders import Contender, ours_and_limits
 from benchmarks.speed.options import PROGRAM, parse
-from benchmarks.speed.peers import peers
+from benchmarks.speed.peers import of_formats
 from benchmarks.speed.results import CaseResult, Results
 from benchmarks.speed.rounds import Rounds
 from benchmarks.speed.tables import unordered
@@ -37,7 +37,7 @@ def _measure(options: argparse.Namespace) -> Results:
     _empty(scratch)
     size = session.Machine(options.cores, options.heap)
     contenders = _contenders(options)
-    with_peers = any(name in names.PEERS for name in contenders)
+    with_peers = any(name in names.OF_FORMATS for name in contenders)
     spark = session.start(size, scratch, with_peers)
     facts = machine.facts(spark, size, with_peers)
     command = f"{PROGRAM} {shlex.join(sys.argv[1:])}"
@@ -48,9 +48,11 @@ def _measure(options: argparse.Namespace) -> Results:
     so_far = Results(command, options.scale, options.rounds, facts, done)
     for case in CASES:
         if case.name in options.cases:
-            table = unordered(spark, case.source, options.scale, options.data.absolute())
+            table = unordered(spark, case, options.scale, options.data.absolute())
             warm_up = options.warm_up
-            rounds = Rounds(spark, case, table, contenders, last_round, scratch, warm_up)
+            known = names.OF_PARTITIONS if case.partition else names.EVERYONE
+            taking_part = {name: contenders[name] for name in contenders if name in known}
+            rounds = Rounds(spark, case, table, taking_part, last_round, scratch, warm_up)
             done.append(rounds.run())
             # a later case that fails takes nothing with it
             so_far.save(options.results)
@@ -64,7 +66,7 @@ def _measure(options: argparse.Namespace) -> Results:
 
 
 def _contenders(options: argparse.Namespace) -> dict[str, Contender]:
-    known = {**ours_and_limits(), **(peers() if options.peers else {})}
+    known = {**ours_and_limits(), **(of_formats() if options.peers else {})}
     return {name: known[name] for name in known if name in options.contenders}
 
 

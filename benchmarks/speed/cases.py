@@ -15,11 +15,12 @@ class Source:
 
 @dataclass(frozen=True)
 class Case:
-    """A table and its ordering columns."""
+    """A table, its ordering columns, and the column of its partitions if it has some."""
 
     name: str
     source: Source
     columns: tuple[str, ...]
+    partition: str | None = None
 
 
 SALES = Source("tpcds", "store_sales")
@@ -31,6 +32,8 @@ CASES = (
     Case("lines-2", LINES, ("l_partkey", "l_shipdate")),
     # a comment is a string of nearly as many values as rows
     Case("lines-4", LINES, ("l_orderkey", "l_partkey", "l_shipdate", "l_comment")),
+    # six stores, each with as many rows
+    Case("sales-2-parts", SALES, ("ss_customer_sk", "ss_cdemo_sk"), "ss_store_sk"),
 )
 
 

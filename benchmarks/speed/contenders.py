@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -27,6 +28,11 @@ class Job:
         """Return the ordering columns as SQL."""
         return ", ".join(self.case.columns)
 
+    def optimize(self, table: str) -> str:
+        """Return our statement for a table."""
+        size = self.table.file_bytes()
+        return f"OPTIMIZE TABLE {table} ZORDER BY ({self.by()}) OPTIONS ('targetFileSize' '{size}')"
+
 
 @dataclass(frozen=True)
 class Ready:
@@ -34,6 +40,8 @@ class Ready:
 
     run: Callable[[], Sequence[Row]]
     files: Callable[[], Sequence[Path]]
+    # how many files the table's own scan reads where a column has a value; None for plain files
+    planned: Callable[[str, Any], int] | None = None
 
 
 # does the set-up, which is not timed
@@ -48,7 +56,7 @@ def ours_and_limits() -> dict[str, Contender]:
 
 def _copy(job: Job) -> Ready:
     """Read and write each file: the lower limit for all contenders."""
-    largest = max(file.stat().st_size for file in job.table.path.glob("*.parquet"))
+    largest = max(file.stat().st_size for file in job.table.data_files())
     setting = "spark.sql.files.maxPartitionBytes"
 
     def run() -> Sequence[Row]:
@@ -94,10 +102,7 @@ def _lexical(job: Job) -> Ready:
 
 def _optimize(job: Job) -> Ready:
     table = link(job.table.path, job.folder / "table")
-    statement = (
-        f"OPTIMIZE TABLE parquet.`{table}` ZORDER BY ({job.by()}) "
-        f"OPTIONS ('targetFileSize' '{job.table.file_bytes()}')"
-    )
+    statement = job.optimize(f"parquet.`{table}`")
     return Ready(lambda: job.spark.sql(statement).collect(), lambda: parquet_files(table))
 
 
@@ -114,5 +119,7 @@ def _written(job: Job, dealt: Callable[[], DataFrame]) -> Ready:
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """Return the data files of a folder without partitions."""
-    return sorted(folder.glob("*.parquet"))
+    """Return the data files of a table's folder."""
+    # hidden folders have the files that a run has replaced, and the index
+    found = (file.relative_to(folder) for file in folder.rglob("*.parquet"))
+    return sorted(folder / f for f in found if not any(p[0] in "_." for p in f.parts))

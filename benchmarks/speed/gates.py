@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import geometric_mean
 
-from benchmarks.speed.names import LEXICAL, OPTIMIZE, PEERS, PLAIN, PLAIN_UNSORTED
-from benchmarks.speed.results import CaseResult, Measured, Results
+from benchmarks.speed.names import (
+    LEXICAL,
+    OPTIMIZE,
+    OURS_IN_FORMATS,
+    PEERS,
+    PLAIN,
+    PLAIN_UNSORTED,
+)
+from benchmarks.speed.results import SCAN, CaseResult, Measured, Results
 from benchmarks.speed.statistics import (
     cpu_ratio,
     middle_bytes,
     phase_millis,
     seconds,
     share_of_phase,
+    wall_ratio,
 )
 
 # processor seconds: the wall clock of a shared machine varies by a fifth
 CPU = {PLAIN: 1.20, PLAIN_UNSORTED: 1.30, LEXICAL: 0.85, **dict.fromkeys(PEERS, 0.45)}
 COLD = 1.30
+# of our commit to a table format, beside the command of the format
+WALL_IN_FORMATS, CPU_IN_FORMATS, EXCESS_OF_SCANS = 0.50, 0.45, 1.06
 SAMPLING = 0.12
 BYTES = 1.08
 ACROSS_SCALES = 1.15
@@ -40,7 +51,26 @@ class Gate:
 def of_case(case: CaseResult) -> list[Gate]:
     """Return the gates of one case."""
     ours = case.of(OPTIMIZE)
-    return list(_gates(case, ours)) if ours and ours.runs else []
+    plain = list(_gates(case, ours)) if ours and ours.runs else []
+    return [*plain, *(gate for name in OURS_IN_FORMATS for gate in _in_format(case, name))]
+
+
+def _in_format(case: CaseResult, name: str) -> Iterator[Gate]:
+    ours = case.of(name)
+    if not ours or not ours.runs:
+        return
+    for peer in OURS_IN_FORMATS[name]:
+        theirs = case.of(peer)
+        if theirs and theirs.runs:
+            wall = wall_ratio(ours.runs, theirs.runs).median
+            yield Gate(case.case, f"seconds of {name} / {peer}", WALL_IN_FORMATS, wall)
+            cpu = cpu_ratio(ours.runs, theirs.runs)
+            if cpu:
+                what = f"processor seconds of {name} / {peer}"
+                yield Gate(case.case, what, CPU_IN_FORMATS, cpu.median)
+    excess = [case.excess(share) for share in ours.shares if share.level == SCAN]
+    what = f"files that scans of {name} read / ideal, geometric mean of the columns"
+    yield Gate(case.case, what, EXCESS_OF_SCANS, geometric_mean(excess))
 
 
 def _gates(case: CaseResult, ours: Measured) -> Iterator[Gate]:

@@ -1,40 +1,38 @@
-"""The commands of table formats, on the same files."""
+"""The commands of table formats, and OPTIMIZE of their tables, on the same files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 from pyspark.sql import Row
 
-from benchmarks.shared.folders import link
 from benchmarks.speed import names
 from benchmarks.speed.contenders import Contender, Job, Ready
+from benchmarks.speed.formats import DeltaTable, IcebergTable
 from benchmarks.speed.session import CATALOG
 
 
-def peers() -> dict[str, Contender]:
-    """Return the contenders that bring their own table format, by name."""
-    made: tuple[Contender, ...] = (_delta_zorder, _delta_cluster, _iceberg)
-    return dict(zip(names.PEERS, made, strict=True))
+def of_formats() -> dict[str, Contender]:
+    """Return the contenders that need a table format, by name."""
+    return {
+        names.OPTIMIZE_DELTA: lambda job: _optimize(job, DeltaTable(job)),
+        names.OPTIMIZE_ICEBERG: lambda job: _optimize(job, IcebergTable(job)),
+        names.DELTA_ZORDER: lambda job: _delta(job, "", f"ZORDER BY ({job.by()})"),
+        names.DELTA_CLUSTER: lambda job: _delta(job, f"CLUSTER BY ({job.by()})", "FULL"),
+        names.ICEBERG: lambda job: _iceberg(job, "zorder"),
+        names.ICEBERG_HILBERT: lambda job: _iceberg(job, "hilbert"),
+    }
 
 
-def _delta_zorder(job: Job) -> Ready:
-    return _delta(job, "", f"ZORDER BY ({job.by()})")
-
-
-def _delta_cluster(job: Job) -> Ready:
-    return _delta(job, f"CLUSTER BY ({job.by()})", "FULL")
+def _optimize(job: Job, table: DeltaTable | IcebergTable) -> Ready:
+    statement = job.optimize(table.name)
+    return Ready(lambda: job.spark.sql(statement).collect(), table.files, table.planned)
 
 
 def _delta(job: Job, alter: str, clause: str) -> Ready:
-    """Make a Delta table of linked files, statistics included; OPTIMIZE is what is timed."""
-    spark, table = job.spark, link(job.table.path, job.folder / "table")
-    name = f"delta.`{table}`"
-    spark.sql(f"CONVERT TO DELTA parquet.`{table}`")
+    spark, table = job.spark, DeltaTable(job)
     if alter:
-        spark.sql(f"ALTER TABLE {name} {alter}")
+        spark.sql(f"ALTER TABLE {table.name} {alter}")
     # Delta rounds the number of files down
     size = str(job.table.bytes // job.table.files)
     settings = {f"spark.databricks.delta.optimize.{k}FileSize": size for k in ("max", "min")}
@@ -43,30 +41,16 @@ def _delta(job: Job, alter: str, clause: str) -> Ready:
         for key, value in settings.items():
             spark.conf.set(key, value)
         try:
-            return spark.sql(f"OPTIMIZE {name} {clause}").collect()
+            return spark.sql(f"OPTIMIZE {table.name} {clause}").collect()
         finally:
             for key in settings:
                 spark.conf.unset(key)
 
-    def files() -> Sequence[Path]:
-        return _paths(spark.read.format("delta").load(str(table)).inputFiles())
-
-    return Ready(run, files)
+    return Ready(run, table.files, table.planned)
 
 
-def _iceberg(job: Job) -> Ready:
-    """Make an Iceberg table of linked files; its procedure is what is timed."""
-    spark, files = job.spark, link(job.table.path, job.folder / "imported")
-    # a name of its own each time: catalogs remember tables
-    table = f"speed.{job.folder.name.replace('-', '_')}"
-    parquet = f"parquet.`{files}`"
-    fields = spark.table(parquet).schema
-    columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
-    spark.sql(
-        f"CREATE TABLE {CATALOG}.{table} ({columns}) USING iceberg TBLPROPERTIES "
-        "('write.parquet.compression-codec' = 'snappy')"
-    )
-    spark.sql(f"CALL {CATALOG}.system.add_files('{table}', '{parquet}')").collect()
+def _iceberg(job: Job, curve: str) -> Ready:
+    spark, table = job.spark, IcebergTable(job)
     options = {
         "rewrite-all": "true",
         "target-file-size-bytes": str(job.table.file_bytes()),
@@ -76,16 +60,7 @@ def _iceberg(job: Job) -> Ready:
     }
     listed = ", ".join(f"'{key}', '{value}'" for key, value in options.items())
     statement = (
-        f"CALL {CATALOG}.system.rewrite_data_files(table => '{table}', strategy => 'sort', "
-        f"sort_order => 'zorder({job.by()})', options => map({listed}))"
+        f"CALL {CATALOG}.system.rewrite_data_files(table => '{table.path}', strategy => 'sort', "
+        f"sort_order => '{curve}({job.by()})', options => map({listed}))"
     )
-
-    def data_files() -> Sequence[Path]:
-        rows = spark.sql(f"SELECT file_path FROM {CATALOG}.{table}.files").collect()
-        return _paths([row.file_path for row in rows])
-
-    return Ready(lambda: spark.sql(statement).collect(), data_files)
-
-
-def _paths(addresses: Sequence[str]) -> list[Path]:
-    return sorted(Path(unquote(urlparse(address).path)) for address in addresses)
+    return Ready(lambda: spark.sql(statement).collect(), table.files, table.planned)

@@ -16,7 +16,19 @@ from benchmarks.speed.statistics import seconds
 COLOURS = dict(
     zip(
         EVERYONE,
-        ("#d1d5db", "#b8bec8", "#9ca3af", "#4b5563", "#ea580c", "#93c5fd", "#2563eb", "#059669"),
+        (
+            "#d1d5db",
+            "#b8bec8",
+            "#9ca3af",
+            "#4b5563",
+            "#ea580c",
+            "#fb923c",
+            "#c2410c",
+            "#93c5fd",
+            "#2563eb",
+            "#059669",
+            "#6ee7b7",
+        ),
         strict=True,
     )
 )
@@ -61,7 +73,7 @@ def _excess(results: Results, target: Path) -> None:
         width = 0.8 / max(1, len(drawn))
         axis.axhline(1, color="black", linewidth=1)
         for i, m in enumerate(drawn):
-            excess = [s.excess(len(case.columns)) for s in m.shares if s.level == "files"]
+            excess = [case.excess(s) for s in m.shares if s.level == "files"]
             places = [at + i * width for at in range(len(excess))]
             axis.scatter(places, excess, s=45, color=COLOURS[m.contender], label=m.contender)
         axis.set_yscale("log", base=2)

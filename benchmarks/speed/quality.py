@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from statistics import mean
@@ -13,19 +13,21 @@ import duckdb
 from benchmarks.shared.minmax import MinMax
 from benchmarks.shared.minmax import Share as Read
 from benchmarks.shared.ranges import point
-from benchmarks.speed.results import Share
+from benchmarks.speed.results import SCAN, Share
 
 VALUES = 200
+# planning a scan takes a tenth of a second and more
+VALUES_OF_SCANS = 40
 
 
-def sampled_values(table: Path, columns: Sequence[str]) -> dict[str, list[Any]]:
+def sampled_values(files: Sequence[Path], columns: Sequence[str]) -> dict[str, list[Any]]:
     """Return the same values of each column every time: those with the smallest hashes."""
     with duckdb.connect() as db:
-        return {column: _values(db, table, column) for column in columns}
+        return {column: _values(db, files, column) for column in columns}
 
 
-def _values(db: duckdb.DuckDBPyConnection, table: Path, column: str) -> list[Any]:
-    source = f"read_parquet('{table}/*.parquet')"
+def _values(db: duckdb.DuckDBPyConnection, files: Sequence[Path], column: str) -> list[Any]:
+    source = f"read_parquet([{', '.join(repr(str(file)) for file in files)}])"
     (many,) = db.execute(f"select approx_count_distinct({column}) from {source}").fetchall()[0]
     # only a part of many values is looked at: they need not all fit into memory
     part = max(1, many // (4 * VALUES))
@@ -52,6 +54,18 @@ def shares(files: Sequence[Path], values: Mapping[str, Sequence[Any]]) -> list[S
             _mean(column, "pages", [r.pages for r in reads]),
         ]
     return found
+
+
+def shares_of_scans(
+    planned: Callable[[str, Any], int], files: int, values: Mapping[str, Sequence[Any]]
+) -> list[Share]:
+    """Return the mean share of files that a format's own scan reads, by column."""
+    return [
+        Share(
+            column, SCAN, files, mean(planned(column, v) for v in wanted[:VALUES_OF_SCANS]) / files
+        )
+        for column, wanted in values.items()
+    ]
 
 
 def _mean(column: str, level: str, reads: Sequence[Read]) -> Share:

@@ -8,7 +8,7 @@ from statistics import median
 from benchmarks.shared.markdown import table
 from benchmarks.speed.gates import Gate, of_case, where_the_time_goes
 from benchmarks.speed.names import LEXICAL, OPTIMIZE, PLAIN, PLAIN_UNSORTED
-from benchmarks.speed.results import CaseResult, Measured, Results, Run
+from benchmarks.speed.results import SCAN, CaseResult, Measured, Results, Run
 from benchmarks.speed.statistics import (
     cpu_ratio,
     cpu_seconds,
@@ -17,7 +17,7 @@ from benchmarks.speed.statistics import (
     share_of_phase,
 )
 
-LEVELS = ("files", "row groups", "pages")
+LEVELS = ("files", "row groups", "pages", SCAN)
 
 
 def text(results: Results, across: Iterable[Gate] = ()) -> str:
@@ -81,9 +81,12 @@ def quality(case: CaseResult) -> str:
                 continue
             cells = [m.contender if i == 0 else "", column]
             for level in LEVELS:
-                share = by_level[level]
-                excess = share.excess(len(case.columns))
-                cells += [f"{share.fraction:.3f} of {share.units:,}", f"{excess:.2f}"]
+                share = by_level.get(level)
+                cells += (
+                    [f"{share.fraction:.3f} of {share.units:,}", f"{case.excess(share):.2f}"]
+                    if share
+                    else ["", ""]
+                )
             rows.append(cells)
     head = [cell for level in LEVELS for cell in (level, "excess")]
     return table(["contender", "point query on", *head], rows)

@@ -27,6 +27,10 @@ class Run:
     cpu_seconds: float = 0.0
 
 
+# the level of files that a table format's own scan reads, by what its metadata says
+SCAN = "files by its scan"
+
+
 @dataclass(frozen=True)
 class Share:
     """The mean share of units that a point query on a column must read, by min/max."""
@@ -36,9 +40,12 @@ class Share:
     units: int
     fraction: float
 
-    def excess(self, columns: int) -> float:
-        """Return the share divided by the ideal one of a layout by so many columns."""
-        return self.fraction / float(self.units ** (-1 / columns))
+    def excess(self, columns: int, partitions: int = 1) -> float:
+        """Return the share divided by the ideal one of a layout by so many columns.
+
+        Partitions count as equally large, and each has a layout of its own.
+        """
+        return self.fraction / float((self.units / partitions) ** (-1 / columns))
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,11 @@ class CaseResult:
     files: int
     bytes: int
     measured: Sequence[Measured]
+    partitions: int = 1
+
+    def excess(self, share: Share) -> float:
+        """Return the excess of a share of this case."""
+        return share.excess(len(self.columns), self.partitions)
 
     def of(self, contender: str) -> Measured | None:
         """Return what one contender did, if it took part."""

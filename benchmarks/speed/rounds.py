@@ -40,7 +40,7 @@ class Rounds:
 
     def run(self) -> CaseResult:
         """Run all rounds."""
-        self._values = quality.sampled_values(self.table.path, self.case.columns)
+        self._values = quality.sampled_values(self.table.data_files(), self.case.columns)
         self._meter = Meter(self.spark)
         first = WARM_UP if self.warm_up else WARM_UP + 1
         for turn in range(first, max(self.last_round.values()) + 1):
@@ -55,6 +55,7 @@ class Rounds:
             self.table.files,
             self.table.bytes,
             [Measured(n, self._runs.get(n, []), shares) for n, shares in self._judged()],
+            self.table.partitions(),
         )
 
     def _judged(self) -> list[tuple[str, list[Share]]]:
@@ -80,7 +81,7 @@ class Rounds:
             if turn != WARM_UP:
                 self._runs.setdefault(name, []).append(run)
             if name not in self._shares:
-                self._judge(name, files)
+                self._judge(name, ready, files)
         finally:
             shutil.rmtree(folder)
 
@@ -97,10 +98,12 @@ class Rounds:
             raise AssertionError(f"{name} wrote {rows:,} rows of {self.table.rows:,}")
         return files
 
-    def _judge(self, name: str, files: Sequence[Path]) -> None:
+    def _judge(self, name: str, ready: Ready, files: Sequence[Path]) -> None:
         self._shares[name] = quality.shares(files, self._values)
-        if name == names.OPTIMIZE:
-            same_rows.check(self.table.path, files[0].parent)
+        if ready.planned:
+            self._shares[name] += quality.shares_of_scans(ready.planned, len(files), self._values)
+        if name in names.OURS:
+            same_rows.check(self.table.data_files(), files)
 
 
 def _described(

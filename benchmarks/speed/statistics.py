@@ -50,6 +50,12 @@ def cpu_ratio(runs: Sequence[Run], base: Sequence[Run]) -> Spread | None:
     return spread(both) if both else None
 
 
+def wall_ratio(runs: Sequence[Run], base: Sequence[Run]) -> Spread:
+    """Return the spread of the ratios of seconds, round by round."""
+    bases = {run.round: run.seconds for run in base}
+    return spread([run.seconds / bases[run.round] for run in runs if run.round in bases])
+
+
 def middle_bytes(measured: Measured) -> float:
     """Return the median size of what a contender wrote."""
     return median(run.bytes for run in measured.runs)

@@ -31,12 +31,8 @@ class Meter:
         gateway: Any = spark.sparkContext._gateway
         self._gateway = gateway
         self._seen: set[tuple[int, int]] = set()
-        # Spark's own metric `JVMCPU` reads the same attribute
-        management = gateway.jvm.java.lang.management.ManagementFactory
-        self._beans = management.getPlatformMBeanServer()
-        self._system = gateway.jvm.javax.management.ObjectName(
-            "java.lang", "type", "OperatingSystem"
-        )
+        source = gateway.jvm.org.apache.spark.metrics.source.JVMCPUSource()
+        self._nanos = source.metricRegistry().getGauges().get("jvmCpuTime")
         self._start = 0.0
 
     def reset(self) -> None:
@@ -56,7 +52,7 @@ class Meter:
         )
 
     def _cpu_seconds(self) -> float:
-        return float(self._beans.getAttribute(self._system, "ProcessCpuTime")) / 1e9
+        return float(self._nanos.getValue()) / 1e9
 
     def _stages(self) -> list[Any]:
         # metrics arrive on a queue of their own

@@ -94,6 +94,21 @@ def test_gates_pass_and_fail() -> None:
     }
 
 
+def test_gates_of_our_layout_in_a_format() -> None:
+    """The excess is that of the format's own scans, and of each partition."""
+    scans = [Share("a", results.SCAN, 128, 0.125), Share("b", results.SCAN, 128, 0.5)]
+    ours = Measured(names.OPTIMIZE_ICEBERG, _ran(names.OPTIMIZE_ICEBERG, 5, 6).runs, scans)
+    case = replace(CASE, measured=[ours, _ran(names.ICEBERG, 12, 12)], partitions=2)
+    assert {gate.what: (round(gate.value, 3), gate.holds()) for gate in gates.of_case(case)} == {
+        "seconds of optimize_iceberg / iceberg": (0.458, True),
+        "processor seconds of optimize_iceberg / iceberg": (0.458, False),
+        "files that scans of optimize_iceberg read / ideal, geometric mean of the columns": (
+            2.0,
+            False,
+        ),
+    }
+
+
 def test_gates_across_scales() -> None:
     # ten times as many rows take twelve times as long
     ours = _ran(names.OPTIMIZE, 120, 120, 120)
@@ -156,10 +171,10 @@ def test_files_have_one_size_at_every_scale() -> None:
 def test_sampled_values_are_the_same_every_time(tmp_path: Path) -> None:
     query = "select date '1970-01-02' as d, i % 1000 as n, 'v' || i as s from range(20000) t(i)"
     duckdb.execute(f"copy ({query}) to '{tmp_path}/0.parquet' (format parquet)")
-    found = quality.sampled_values(tmp_path, ["d", "n", "s"])
+    found = quality.sampled_values([tmp_path / "0.parquet"], ["d", "n", "s"])
     assert found["d"] == [(date(1970, 1, 2) - date(1970, 1, 1)).days]
     assert [len(set(values)) for values in found.values()] == [1, quality.VALUES, quality.VALUES]
-    assert found == quality.sampled_values(tmp_path, ["d", "n", "s"])
+    assert found == quality.sampled_values([tmp_path / "0.parquet"], ["d", "n", "s"])
 
 
 def test_a_linked_table_outlives_its_copy(tmp_path: Path) -> None:
