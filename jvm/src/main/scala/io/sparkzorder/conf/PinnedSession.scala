@@ -26,10 +26,9 @@ object PinnedSession {
     "spark.sql.parquet.fieldId.read.enabled" -> "false",
     "orc.skip.corrupt.data" -> "false",
     "orc.force.positional.evolution" -> "false",
-    // dates before 1582 are read as the footer of their file says, and written unchanged
-    "spark.sql.parquet.datetimeRebaseModeInRead" -> "CORRECTED",
+    // dates before 1582 are written unchanged. They are read as the user's queries read them: where
+    // the footer of a file does not say in which calendar it counts, the user's setting does
     "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
-    "spark.sql.parquet.int96RebaseModeInRead" -> "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED",
     // settings of the writer
     "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",

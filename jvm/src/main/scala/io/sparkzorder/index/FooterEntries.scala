@@ -118,18 +118,13 @@ private object FooterEntries {
   private def sameInEveryCalendar(min: Any, t: LeafType, footer: ScannedFile): Boolean =
     (min, t) match {
       case (days: Long, DateLeaf) =>
-        isProleptic(footer) || days >= RebaseDateTime.lastSwitchJulianDay
+        footer.isProleptic || days >= RebaseDateTime.lastSwitchJulianDay
       case (value: Long, TimestampLeaf(millis, true)) =>
-        isProleptic(footer) ||
+        footer.isProleptic ||
         value >= (if (millis) RebaseDateTime.lastSwitchJulianTs / 1000
                   else RebaseDateTime.lastSwitchJulianTs)
       case _ => true
     }
-
-  // the same rule as in Spark's DataSourceUtils
-  private def isProleptic(footer: ScannedFile): Boolean =
-    footer.keyValues.get("org.apache.spark.version").exists(_ >= "3.0.0") &&
-      !footer.keyValues.contains("org.apache.spark.legacyDateTime")
 
   /**
    * True for parquet-mr 1.10 to 1.17. These writers drop the bounds of a chunk with NaN, so bounds

@@ -1,6 +1,8 @@
 package io.sparkzorder.index
 
-import java.io.FileNotFoundException
+import java.io.{FileNotFoundException, InterruptedIOException}
+import java.net.SocketException
+import java.nio.file.AccessDeniedException
 import java.util.UUID
 
 import scala.util.Try
@@ -8,9 +10,12 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.hadoop.ipc.RemoteException
+import org.apache.hadoop.security.AccessControlException
 
 import org.apache.spark.internal.Logging
 
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.util.{Directories, ExclusiveFile, RawFiles}
 
@@ -106,11 +111,16 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
       try {
         opened(last) match {
           case Left(_: NewerIndexException) => None
-          case before => from(before.toOption.flatten)
+          case Left(e) => throw new UnreadableIndexException(e)
+          case Right(before) => from(before)
         }
       } catch {
         case e: UnreadableIndexException =>
           last.foreach(unreadable(_, e.getCause))
+          // a new index would forget all files, and the columns that somebody has chosen
+          if (IndexStore.mayPass(e.getCause)) {
+            throw ZOrderErrors.stateUnreadable(last.get.getPath.toString, e.getCause.toString)
+          }
           from(None)
       }
     }
@@ -126,11 +136,7 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
         val _ = reader.header
         new IndexBefore(reader)
       })
-    catch {
-      case NonFatal(e) =>
-        last.foreach(unreadable(_, e))
-        Left(e)
-    }
+    catch { case NonFatal(e) => Left(e) }
 
   private def unreadable(generation: FileStatus, e: Throwable): Unit =
     logWarning(s"the index ${generation.getPath} cannot be read and is not used", e)
@@ -191,6 +197,15 @@ object IndexStore {
 
   private def number(name: String): Option[Long] =
     if (name.startsWith("_")) Try(name.substring(1).toLong).toOption else None
+
+  /** True for an error that says nothing of the index itself. */
+  private def mayPass(e: Throwable): Boolean =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).exists {
+      case _: AccessControlException | _: AccessDeniedException => true
+      case _: InterruptedIOException | _: SocketException | _: RemoteException => true
+      case e: FileNotFoundException => String.valueOf(e.getMessage).contains("Permission denied")
+      case _ => false
+    }
 
   private def isSame(before: IndexHeader, change: IndexChange, readsInt96: Boolean): Boolean =
     change.keepsOthers && change.added.files.size == 0 && change.gone.isEmpty &&

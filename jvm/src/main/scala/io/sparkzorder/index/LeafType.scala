@@ -4,6 +4,8 @@ import org.apache.parquet.schema.LogicalTypeAnnotation._
 import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
+import org.apache.spark.sql.types.DecimalType
+
 /**
  * The type of a leaf column, as the index stores it. The type tells how values compare, but not how
  * a file stores them. For example, a decimal has one type here, whether a file stores it as
@@ -86,7 +88,10 @@ object LeafType {
 
   /** The type of a file's column. */
   def of(t: PrimitiveType): LeafType = t.getLogicalTypeAnnotation match {
-    case d: DecimalLogicalTypeAnnotation => DecimalLeaf(d.getPrecision, d.getScale)
+    // Spark's decimals end there, and so do the 16 bytes of the index
+    case d: DecimalLogicalTypeAnnotation =>
+      if (d.getPrecision > DecimalType.MAX_PRECISION) OtherLeaf
+      else DecimalLeaf(d.getPrecision, d.getScale)
     case annotation =>
       t.getPrimitiveTypeName match {
         case BOOLEAN => BooleanLeaf

@@ -7,6 +7,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.util.{Random, Try}
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.errors.ZOrderException
 
 /** Crashes, lost files, and several writers and readers at once. */
 class IndexPartsFaultsSuite extends IndexPartsTestBase {
@@ -44,6 +45,32 @@ class IndexPartsFaultsSuite extends IndexPartsTestBase {
         k += 1
       }
       assert(k > 3)
+    }
+  }
+
+  test("an index that cannot be read at the moment is neither replaced nor cleared away") {
+    IndexParts.withoutSmall {
+      withRoot { (dir, store) =>
+        apply(store, entries(new Random(1), 0, 40))
+        apply(store, entries(new Random(2), 40, 3))
+        val (before, there) = (plain(read(store)), names(dir))
+        val errors = Seq[IOException](
+          new org.apache.hadoop.security.AccessControlException("Permission denied"),
+          new java.net.SocketTimeoutException("too late"),
+          new java.net.ConnectException("refused"))
+        for (e <- errors; part <- Seq("_1", "_2")) {
+          val thrown = intercept[ZOrderException](FaultyFileSystem.withHook { (operation, path) =>
+            if (operation == "open" && path.getName == part) throw e
+          }(apply(store, entries(new Random(3), 50, 4))))
+          assert(thrown.getMessage.contains("ZORDER_STATE_UNREADABLE"))
+          assert(names(dir) === there)
+          assert(plain(read(store)) === before)
+        }
+        // without a part the rest is worth nothing
+        assert(new File(dir, "_zorder/_index/_1").delete())
+        apply(store, entries(new Random(3), 50, 4))
+        assert(plain(read(store)).size === 4)
+      }
     }
   }
 

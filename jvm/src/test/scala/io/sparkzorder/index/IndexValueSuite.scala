@@ -4,6 +4,8 @@ import java.math.BigInteger
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.parquet.io.api.Binary
+import org.apache.parquet.schema.{LogicalTypeAnnotation, Types}
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.sparkzorder.RandomInputs
@@ -23,6 +25,15 @@ class IndexValueSuite extends AnyFunSuite with RandomInputs {
   private def compare(a: String, b: String): Int = {
     val bytes = a.getBytes(UTF_8)
     ByteValues.compare(bytes, 0, bytes.length, b.getBytes(UTF_8))
+  }
+
+  test("decimals that Spark cannot hold are not indexed") {
+    def leaf(digits: Int): LeafType = LeafType.of(
+      Types.required(FIXED_LEN_BYTE_ARRAY).length(32)
+        .as(LogicalTypeAnnotation.decimalType(2, digits)).named("d"))
+    assert(leaf(38) === DecimalLeaf(38, 2))
+    assert(leaf(39) === OtherLeaf)
+    assert(leaf(76) === OtherLeaf)
   }
 
   test("short strings stay as they are") {

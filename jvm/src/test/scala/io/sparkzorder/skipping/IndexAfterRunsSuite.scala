@@ -5,8 +5,9 @@ import java.nio.file.Files
 
 import org.apache.hadoop.fs.Path
 
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.{DataFrame, Row}
 
+import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.index.{IndexReader, IndexStore}
 import io.sparkzorder.skipping.scan.{MetricsScan, OverlayTestBase, ZOrderFileIndex}
 
@@ -72,6 +73,27 @@ class IndexAfterRunsSuite extends OverlayTestBase {
       // the copy is a table like any other
       optimize(s"OPTIMIZE '$out' FULL ZORDER BY (id)", out)(read(out))
       assert(entries(out) === listed(out))
+    }
+  }
+
+  test("a conflict in one folder while a run is published: the files of the others are known") {
+    withTableDir { dir =>
+      partitioned(dir)
+      val victim = new File(dir, "p=1").listFiles().filter(_.getName.endsWith(".parquet")).head
+      val lost = spark.read.parquet(victim.getPath).count()
+      FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "rename" && path.toString.contains("/p=1/") &&
+          path.getName.startsWith("_old_") && victim.exists()) {
+          assert(victim.delete())
+        }
+      }(fails("ZORDER_PUBLISH_CONFLICT", "p=1")(sql(statement(dir))))
+      assert(read(dir).count() === 400 - lost)
+      val of0 = listed(dir).filter(_._1.startsWith("p=0"))
+      assert(of0.size > 1)
+      assert(of0.subsetOf(entries(dir)))
+      // entries of files that went back are no entries of files that are there
+      val found = read(dir).where("a = 5")
+      assert(found.count() === read(dir).filter((r: Row) => r.getAs[Any]("a") == 5).count())
     }
   }
 

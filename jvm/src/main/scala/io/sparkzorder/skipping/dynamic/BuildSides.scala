@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.optimizer.{
   JoinSelectionHelper
 }
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
   HadoopFsRelation,
@@ -75,8 +76,22 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
     case _ => true
   }
 
-  // keys of a larger side would need too much memory of the driver
-  def fitsDriver(side: LogicalPlan): Boolean = side.stats.sizeInBytes <= MaxSide
+  /** Keys of a larger side would need too much memory of the driver. */
+  def fitsDriver(side: LogicalPlan): Boolean = {
+    val stats = side.stats
+    // a row of few columns is small, and a great number of them fits into MaxSide
+    val rows = stats.rowCount.getOrElse(
+      stats.sizeInBytes / EstimationUtils.getSizePerRow(side.output))
+    stats.sizeInBytes <= MaxSide && rows <= MaxRows
+  }
+
+  /**
+   * Each filter holds a copy of the side, and Spark plans each copy. A second run costs an execution of
+   * all its joins, too.
+   */
+  def fitsPlan(side: LogicalPlan, onlyInBroadcast: Boolean): Boolean =
+    side.collectWithSubqueries { case j: Join => j }.size <=
+      (if (onlyInBroadcast) MaxJoins else MaxJoinsOfSecondRun)
 
   /**
    * True if a second run of the plan gives the same rows. As a rule the side runs once, for the
@@ -97,20 +112,21 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
   }
 
   /**
-   * True if a second reading of the plan's leaves gives the same rows: files by the listing that the
-   * plan holds, and rows in the plan. A source of another kind may have changed meanwhile, and what is
+   * True if a second run of the plan, apart from the join, surely gives the same rows. The nodes are those
+   * that run no functions of users on whole partitions or groups. They read files by the listing that the
+   * plan holds, or rows in the plan. A source of another kind may have changed meanwhile, and what is
    * cached may have been computed anew.
    */
-  def isReadAlike(side: LogicalPlan): Boolean =
-    (side +: side.subqueriesAll).flatMap(_.collectLeaves()).forall {
-      case r: LogicalRelation => r.relation match {
-          // which asks the catalog for its partitions at each listing
-          case fs: HadoopFsRelation => !fs.location.isInstanceOf[CatalogFileIndex]
-          case _ => false
-        }
-      case _: LocalRelation | _: Range | _: OneRowRelation => true
-      case _ => false
-    }
+  def runsAlike(side: LogicalPlan): Boolean = !(side +: side.subqueriesAll).exists(_.exists {
+    case r: LogicalRelation => r.relation match {
+        // which asks the catalog for its partitions at each listing
+        case fs: HadoopFsRelation => fs.location.isInstanceOf[CatalogFileIndex]
+        case _ => true
+      }
+    case _: LocalRelation | _: Range | _: OneRowRelation => false
+    case _: Project | _: Filter | _: Join | _: Aggregate | _: Union | _: Sort | _: Expand => false
+    case _ => true
+  })
 
   // such as max_by of equal values, percentile_approx, and variances of floating values
   private def isOrderSensitive(a: AggregateExpression): Boolean = a.aggregateFunction match {
@@ -125,4 +141,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
 
   private val TinySide = BigInt(64 << 10)
   private val MaxSide = BigInt(64 << 20)
+  private val MaxRows = BigInt(1000000)
+  private val MaxJoins = 10
+  private val MaxJoinsOfSecondRun = 4
 }

@@ -1,5 +1,7 @@
 package io.sparkzorder.skipping.dynamic
 
+import java.util.IdentityHashMap
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
@@ -20,11 +22,15 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
   private val columns = new PrunableColumns
   private val reuse = new ReuseGuard
 
+  /** A side of a join is asked for without filters at each join that it is below. */
+  private val unfiltered = new IdentityHashMap[LogicalPlan, LogicalPlan]
+
   def apply(plan: LogicalPlan): LogicalPlan = {
     reuse.protect(plan)
     var result = wholly(plan)
     var rounds = 0
     while (reuse.closesMore(plan, result) && rounds < JoinFilterInsertion.MaxRounds) {
+      unfiltered.clear()
       result = wholly(plan)
       rounds += 1
     }
@@ -41,7 +47,15 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
     rewrite(inner, Nil)
   }
 
-  private def rewrite(plan: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = plan match {
+  private def rewrite(plan: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan =
+    if (filters.nonEmpty) rewriteNode(plan, filters)
+    else Option(unfiltered.get(plan)).getOrElse {
+      val made = rewriteNode(plan, Nil)
+      unfiltered.put(plan, made)
+      made
+    }
+
+  private def rewriteNode(plan: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = plan match {
     case j @ ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) =>
       rewriteJoin(j, leftKeys, rightKeys, filters)
     case j: Join => rewriteJoin(j, Nil, Nil, filters)
@@ -77,8 +91,10 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
       rightKeys: Seq[Expression],
       filters: Seq[KeyFilter]): LogicalPlan = {
     val (toLeft, toRight) = PushedKeys.below(join, leftKeys, rightKeys, filters)
-    val left = Side(join.left, leftKeys, toLeft, BuildSides.canPruneLeft(join.joinType))
-    val right = Side(join.right, rightKeys, toRight, BuildSides.canPruneRight(join.joinType))
+    val isPlain = StrictExpressions.isPlain(join)
+    val left = Side(join.left, leftKeys, toLeft, BuildSides.canPruneLeft(join.joinType), isPlain)
+    val right =
+      Side(join.right, rightKeys, toRight, BuildSides.canPruneRight(join.joinType), isPlain)
     BuildSides.broadcastSide(join, conf) match {
       case Some(BuildRight) =>
         val (l, r) = broadcast(left, right)
@@ -95,19 +111,21 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
   /**
    * @param filters filters from above that reach this side
    * @param isPrunable false if the join returns rows of this side that have no partner
+   * @param isPlain true if the join's condition cannot fail on NULL
    */
   private case class Side(
       plan: LogicalPlan,
       keys: Seq[Expression],
       filters: Seq[KeyFilter],
-      isPrunable: Boolean)
+      isPrunable: Boolean,
+      isPlain: Boolean)
 
   private def broadcast(stream: Side, build: Side): (LogicalPlan, LogicalPlan) = {
-    val unfiltered = rewrite(build.plan, Nil)
-    val own = keysFor(stream, build, unfiltered, onlyInBroadcast = true)
+    val whole = rewrite(build.plan, Nil)
+    val own = keysFor(stream, build, whole, onlyInBroadcast = true)
     val newStream = rewrite(stream.plan, stream.filters ++ own)
     val newBuild =
-      if (build.filters.isEmpty || own.exists(_.isUsed)) unfiltered
+      if (build.filters.isEmpty || own.exists(_.isUsed)) whole
       else reusable(build.plan, build.filters)
     (newStream, newBuild)
   }
@@ -129,8 +147,9 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
       onlyInBroadcast: Boolean): Seq[KeyFilter] =
     if (!stream.isPrunable || build.keys.isEmpty || !BuildSides.isSelective(build.plan) ||
       !BuildSides.fitsDriver(build.plan) || !BuildSides.isRepeatable(build.plan) ||
+      !BuildSides.fitsPlan(build.plan, onlyInBroadcast) ||
       !BuildSides.isPlannedAlike(build.plan, conf) ||
-      !(onlyInBroadcast || BuildSides.isReadAlike(build.plan))) Nil
+      !(onlyInBroadcast || BuildSides.runsAlike(build.plan))) Nil
     else {
       stream.keys.zip(build.keys).zipWithIndex.collect {
         case ((key, ofBuild), i)
@@ -138,7 +157,8 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
               key.dataType == ofBuild.dataType =>
           // keys that only the record wants must not cost the broadcast side the filters from above
           val forRecord = onlyInBroadcast && build.filters.isEmpty
-          KeyFilter(key, Seq(new KeySource(rewritten, build.keys, i, onlyInBroadcast, forRecord)))
+          val source = new KeySource(rewritten, build.keys, i, onlyInBroadcast, forRecord)
+          KeyFilter(key, Seq(source), stream.isPlain)
       }
     }
 

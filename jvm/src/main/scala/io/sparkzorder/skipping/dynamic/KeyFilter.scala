@@ -12,8 +12,13 @@ import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
  * @param key what must be one of the keys, in terms of the plan that the filter has reached
  * @param sources where the keys come from: one side of a join, or several if equal parts of a plan
  *   get one filter
+ * @param isAbovePlain true if nothing between the join of the keys and this place of the plan can fail on
+ *   a row that the join drops
  */
-private[dynamic] final case class KeyFilter(key: Expression, sources: Seq[KeySource]) {
+private[dynamic] final case class KeyFilter(
+    key: Expression,
+    sources: Seq[KeySource],
+    isAbovePlain: Boolean = true) {
   def expression: Expression = sources.map(s =>
     RuntimeFilterBridge.pruning(key, s.build, s.keys, s.position, s.onlyInBroadcast): Expression)
     .reduce(Or)

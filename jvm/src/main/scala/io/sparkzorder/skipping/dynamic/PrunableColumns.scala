@@ -1,5 +1,7 @@
 package io.sparkzorder.skipping.dynamic
 
+import java.util.IdentityHashMap
+
 import scala.collection.mutable
 import scala.util.Try
 
@@ -15,6 +17,7 @@ import io.sparkzorder.skipping.scan.{IndexPruning, ScanFilters, ScanNote, ScanSt
  */
 private[dynamic] final class PrunableColumns {
   private val shares = mutable.HashMap.empty[(LogicalRelation, Expression), Option[Double]]
+  private val indexes = new IdentityHashMap[LogicalRelation, Option[IndexPruning]]
 
   /**
    * The share of a relation's files that one key reads on average.
@@ -38,19 +41,28 @@ private[dynamic] final class PrunableColumns {
     shares.getOrElseUpdate((relation, key.canonicalized), ask(key, relation))
 
   private def ask(key: Expression, relation: LogicalRelation): Option[Double] =
-    relation.relation match {
-      case fs: HadoopFsRelation
-          if ScanStrategy.canIndex(relation) && ScanFilters.isOnData(key, relation) =>
-        val settings = new RelationConf(fs)
-        val roots = new TableRoots(relation.catalogTable, settings)
-        val pruning = new IndexPruning(fs, relation.output, settings, roots)
-        val found = for {
-          some <- Try(Literal.default(key.dataType)).toOption.toSeq
-          use <- pruning.ask(Seq(EqualTo(key, some)))
-        } yield use.filter.filter(_.isUseful).flatMap(_.shareKeptBy(key))
+    if (!ScanFilters.isOnData(key, relation)) None
+    else pruningOf(relation).flatMap { pruning =>
+      Try(Literal.default(key.dataType)).toOption.flatMap { some =>
+        val indexed = pruning.ask(Seq(EqualTo(key, some))).flatMap(_.filter)
+        if (indexed.isEmpty) indexes.put(relation, None)
         // a scan of several tables is worth as much as its best one
-        found.flatten.reduceOption(_ min _)
-      case _ => None
+        indexed.filter(_.isUseful).flatMap(_.shareKeptBy(key)).reduceOption(_ min _)
+      }
+    }
+
+  /** The indexes of a relation; None if it was found to have none. A query has many keys for each relation. */
+  private def pruningOf(relation: LogicalRelation): Option[IndexPruning] =
+    Option(indexes.get(relation)).getOrElse {
+      val made = relation.relation match {
+        case fs: HadoopFsRelation if ScanStrategy.canIndex(relation) =>
+          val settings = new RelationConf(fs)
+          val roots = new TableRoots(relation.catalogTable, settings)
+          Some(new IndexPruning(fs, relation.output, settings, roots))
+        case _ => None
+      }
+      indexes.put(relation, made)
+      made
     }
 }
 

@@ -11,27 +11,33 @@ import org.apache.spark.sql.catalyst.plans.logical._
 private[dynamic] object PushedKeys extends AliasHelper {
 
   /** The filters that pass the node, for each of its children in terms of the child's columns. */
-  def below(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[Seq[KeyFilter]] = node match {
-    case p: Project if p.projectList.forall(_.deterministic) =>
-      Seq(inTermsOf(p.child, filters, replaceAlias(_, getAliasMap(p))))
-    case a: Aggregate
-        if a.groupingExpressions.nonEmpty && a.aggregateExpressions.forall(_.deterministic) =>
-      val grouping = AttributeSet(a.groupingExpressions.collect { case g: Attribute => g })
-      val below = inTermsOf(a.child, filters, replaceAlias(_, getAliasMap(a)))
-      // other columns have values of the whole group
-      Seq(below.filter(_.key.references.subsetOf(grouping)))
-    case f: Filter if f.condition.deterministic => Seq(filters.filter(reads(f.child)))
-    case w: Window if w.windowExpressions.forall(_.deterministic) =>
-      val parts = AttributeSet(w.partitionSpec.collect { case a: Attribute => a })
-      Seq(filters.filter(_.key.references.subsetOf(parts)))
-    case s: Sort => Seq(filters.filter(reads(s.child)))
-    case u: Union =>
-      u.children.map { child =>
-        val columns = AttributeMap(u.output.zip(child.output))
-        inTermsOf(child, filters, _.transform { case a: Attribute => columns.getOrElse(a, a) })
-      }
-    case other => other.children.map(_ => Nil)
-  }
+  def below(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[Seq[KeyFilter]] =
+    passing(node, if (StrictExpressions.isPlain(node)) filters else filters.map(notPlain))
+
+  private def notPlain(f: KeyFilter): KeyFilter = f.copy(isAbovePlain = false)
+
+  private def passing(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[Seq[KeyFilter]] =
+    node match {
+      case p: Project if p.projectList.forall(_.deterministic) =>
+        Seq(inTermsOf(p.child, filters, replaceAlias(_, getAliasMap(p))))
+      case a: Aggregate
+          if a.groupingExpressions.nonEmpty && a.aggregateExpressions.forall(_.deterministic) =>
+        val grouping = AttributeSet(a.groupingExpressions.collect { case g: Attribute => g })
+        val below = inTermsOf(a.child, filters, replaceAlias(_, getAliasMap(a)))
+        // other columns have values of the whole group
+        Seq(below.filter(_.key.references.subsetOf(grouping)))
+      case f: Filter if f.condition.deterministic => Seq(filters.filter(reads(f.child)))
+      case w: Window if w.windowExpressions.forall(_.deterministic) =>
+        val parts = AttributeSet(w.partitionSpec.collect { case a: Attribute => a })
+        Seq(filters.filter(_.key.references.subsetOf(parts)))
+      case s: Sort => Seq(filters.filter(reads(s.child)))
+      case u: Union =>
+        u.children.map { child =>
+          val columns = AttributeMap(u.output.zip(child.output))
+          inTermsOf(child, filters, _.transform { case a: Attribute => columns.getOrElse(a, a) })
+        }
+      case other => other.children.map(_ => Nil)
+    }
 
   /** The filters that pass a join, for its left and right side. */
   def below(
@@ -40,15 +46,29 @@ private[dynamic] object PushedKeys extends AliasHelper {
       rightKeys: Seq[Expression],
       filters: Seq[KeyFilter]): (Seq[KeyFilter], Seq[KeyFilter]) = {
     val isDeterministic = join.condition.forall(_.deterministic)
-    val left = filters.filter(f => isDeterministic && toLeft(join.joinType) && reads(join.left)(f))
+    val passed = if (StrictExpressions.isPlain(join)) filters else filters.map(notPlain)
+    val left = passed.filter(f => isDeterministic && toLeft(join.joinType) && reads(join.left)(f))
     val right =
-      filters.filter(f => isDeterministic && toRight(join.joinType) && reads(join.right)(f))
+      passed.filter(f => isDeterministic && toRight(join.joinType) && reads(join.right)(f))
     // rows of both sides have the same key, or no partner
     val across = if (isDeterministic) leftKeys.zip(rightKeys) else Nil
-    val alsoRight = if (!fromLeft(join.joinType)) Nil else left.flatMap(moved(_, across))
+    val alsoRight =
+      if (!fromLeft(join.joinType)) Nil
+      else left.filter(crosses(join.joinType, filters)).flatMap(moved(_, across))
     val alsoLeft =
-      if (!fromRight(join.joinType)) Nil else right.flatMap(moved(_, across.map(_.swap)))
+      if (!fromRight(join.joinType)) Nil
+      else right.filter(crosses(join.joinType, filters)).flatMap(moved(_, across.map(_.swap)))
     (left ++ alsoLeft, right ++ alsoRight)
+  }
+
+  /**
+   * A filter prunes files, not rows. If only the inner side of an outer join is pruned, a row of the outer
+   * side whose file stays gets NULL in place of its partner. The join above drops this row, but what
+   * lies between must not fail on the NULL, as `coalesce(c, raise_error('no partner'))` does.
+   */
+  private def crosses(t: JoinType, above: Seq[KeyFilter])(f: KeyFilter): Boolean = t match {
+    case LeftOuter | RightOuter => above.exists(a => a.isAbovePlain && (a.sources eq f.sources))
+    case _ => true
   }
 
   private def moved(f: KeyFilter, pairs: Seq[(Expression, Expression)]): Seq[KeyFilter] =

@@ -46,7 +46,7 @@ private[dynamic] final class ReuseGuard {
         val forms = sources.map(_.form).toSet
         own.getOrElse(Some(column), Nil)
           .find(_.sources.forall(s => forms(s.form)))
-          .map(f => KeyFilter(f.key, sources.map(_.fresh)))
+          .map(f => f.copy(sources = sources.map(_.fresh)))
       }
     }
 

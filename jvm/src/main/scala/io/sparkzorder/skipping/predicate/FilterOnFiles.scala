@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   Expression,
   ExtractValue,
+  InSet,
   PredicateHelper
 }
 import org.apache.spark.sql.internal.SQLConf
@@ -116,12 +117,24 @@ object FilterOnFiles extends PredicateHelper {
 
   private def columnsOf(e: Expression): Seq[String] = e.references.map(_.name).toSeq.distinct
 
+  // the text of a hundred thousand keys of a join would cost more than the pruning
+  private def textOf(e: Expression): String = {
+    val short = e.transform {
+      case InSet(child, values) if values.size > MaxValuesShown =>
+        InSet(child, values.take(MaxValuesShown))
+    }
+    val text = Try(short.sql).getOrElse(short.toString)
+    if (short fastEquals e) text else s"$text (and more values)"
+  }
+
+  private val MaxValuesShown = 100
+
   private def use(e: Expression, test: FileTest): ConjunctUse = {
     val reason = test match {
       case Unknown(why) => Some(why)
       case _ => None
     }
-    val text = Try(e.sql).getOrElse(e.toString)
+    val text = textOf(e)
     val ofParts = e.exists(_.isInstanceOf[ExtractValue])
     ConjunctUse(text, columnsOf(e), reason.isEmpty, reason, ofParts)
   }

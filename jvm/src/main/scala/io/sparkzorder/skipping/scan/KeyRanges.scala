@@ -15,16 +15,30 @@ private[scan] object KeyRanges {
 
   /** @param values not null, at least one */
   def of(key: Expression, values: Array[Any]): Seq[Expression] =
-    if (!isColumn(key)) Nil
+    if (isColumn(key)) Seq(ranges(key, values, MaxRanges)) else Nil
+
+  /**
+   * A filter that is true for all values, and for few others.
+   *
+   * @param values not null, at least one
+   */
+  def ranges(key: Expression, values: Array[Any], atMost: Int): Expression = {
+    val found = whole(values).map(longs =>
+      widestGaps(longs, atMost).map { case (a, b) =>
+        (back(values.head, a), back(values.head, b))
+      }).getOrElse {
+      val order = TypeUtils.getInterpretedOrdering(key.dataType)
+      Seq((values.min(order), values.max(order)))
+    }
+    balanced(found.map { case (a, b) => between(key, a, b) }.toIndexedSeq)
+  }
+
+  // a chain of thousands of ORs would be as deep
+  private def balanced(parts: IndexedSeq[Expression]): Expression =
+    if (parts.size == 1) parts.head
     else {
-      val ranges = whole(values).map(longs =>
-        widestGaps(longs).map { case (a, b) =>
-          (back(values.head, a), back(values.head, b))
-        }).getOrElse {
-        val order = TypeUtils.getInterpretedOrdering(key.dataType)
-        Seq((values.min(order), values.max(order)))
-      }
-      Seq(ranges.map { case (a, b) => between(key, a, b) }.reduce(Or))
+      val (left, right) = parts.splitAt(parts.size / 2)
+      Or(balanced(left), balanced(right))
     }
 
   // Spark's readers get no filter on anything else
@@ -41,14 +55,14 @@ private[scan] object KeyRanges {
   }
 
   /** Sorted ranges that hold all values; between them lie the widest gaps. */
-  private[scan] def widestGaps(values: Array[Long]): Seq[(Long, Long)] = {
+  private[scan] def widestGaps(values: Array[Long], atMost: Int = MaxRanges): Seq[(Long, Long)] = {
     val sorted = values.distinct.sorted
     val gaps = (1 until sorted.length)
       // a gap may be wider than the greatest long
       .map(i => i -> (BigInt(sorted(i)) - sorted(i - 1)))
       .filter(_._2 > 1)
     val starts =
-      0 +: gaps.sortBy { case (i, gap) => (-gap, i) }.take(MaxRanges - 1).map(_._1).sorted
+      0 +: gaps.sortBy { case (i, gap) => (-gap, i) }.take(atMost - 1).map(_._1).sorted
     starts.zip(starts.tail :+ sorted.length).map { case (from, until) =>
       (sorted(from), sorted(until - 1))
     }

@@ -5,7 +5,7 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.expressions
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.{InSubqueryExec, ScalarSubquery}
-import org.apache.spark.sql.types.BooleanType
+import org.apache.spark.sql.types.{BooleanType, DoubleType, FloatType}
 
 import io.sparkzorder.conf.Settings
 
@@ -44,7 +44,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   def columnsOf(filter: Expression): Seq[String] = filter.references.map(_.name).toSeq.distinct
 
   /** False if queries must not skip files by what they find while they run. */
-  def isOn: Boolean = Settings.ofSession(Settings.SkippingDynamic)
+  def isOn: Boolean =
+    Settings.ofSession(Settings.SkippingEnabled) && Settings.ofSession(Settings.SkippingDynamic)
 
   /**
    * A filter of a plan that does not run yet: its text, and the same filter with some value in
@@ -85,7 +86,13 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     case other =>
       // an error of a constant, such as 1 / 0, is for the filter after the scan to report
       Try(folded(other)).toOption.filterNot(isRuntime).map(known =>
-        ResolvedFilter(known, Seq(known)))
+        ResolvedFilter(known, if (known.exists(isFloating)) Nil else Seq(known)))
+  }
+
+  // Parquet's filter by dictionaries takes 0.0 and -0.0 for two values
+  private def isFloating(e: Expression): Boolean = e.dataType match {
+    case FloatType | DoubleType => true
+    case _ => false
   }
 
   /** No row with NULL as its key finds a partner in a join. */
@@ -94,8 +101,17 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     if (present.isEmpty) {
       val never = Literal(false, BooleanType)
       ResolvedFilter(never, Seq(never))
-    } else ResolvedFilter(InSet(key, present.toSet), KeyRanges.of(key, present))
+    } else {
+      val onFiles =
+        if (present.length <= MaxKeys) InSet(key, present.toSet)
+        else KeyRanges.ranges(key, present, MaxRangesOfFiles)
+      ResolvedFilter(onFiles, KeyRanges.of(key, present))
+    }
   }
+
+  // the index compares each with the bounds of files, and more keys leave few files out one by one
+  private val MaxKeys = 100000
+  private val MaxRangesOfFiles = 4096
 
   private def isConstant(e: Expression): Boolean =
     !e.isInstanceOf[Literal] && e.children.nonEmpty && e.deterministic &&

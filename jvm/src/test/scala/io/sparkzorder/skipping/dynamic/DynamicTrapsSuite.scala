@@ -52,12 +52,13 @@ class DynamicTrapsSuite extends StarTestBase {
 
   trap("a cached dimension") {
     withStar { _ =>
-      sql("CACHE TABLE month3 AS SELECT day, month FROM days WHERE month = 3")
-      try everyWay(same(
+      withTempView("month3") {
+        sql("CACHE TABLE month3 AS SELECT day, month FROM days WHERE month = 3")
+        everyWay(same(
           "SELECT * FROM fact JOIN month3 USING (day)",
           "SELECT * FROM fact WHERE day = (SELECT max(day) FROM month3)",
           "SELECT * FROM fact LEFT ANTI JOIN month3 USING (day)"))
-      finally sql("UNCACHE TABLE month3")
+      }
     }
   }
 
