@@ -73,7 +73,6 @@ private[ordered] final class KeyChoice(
       else {
         noDealing.orElse {
           if (declared.grade == Settings.WriteCells) None
-          else if (ExpectedSize.hasOwnPartitions(query)) Some("the query deals its rows itself")
           else if (files.isEmpty) Some("the size of the rows is not known")
           else files.filter(_ < MinFiles).map(_ => s"the rows fill less than $MinFiles files")
         }
@@ -110,6 +109,7 @@ private[ordered] final class KeyChoice(
   private def noDealing: Option[String] =
     if (write.bucketSpec.isDefined) Some("the table is bucketed")
     else if (!conf.adaptiveExecutionEnabled) Some("spark.sql.adaptive.enabled is false")
+    else if (ExpectedSize.hasOwnPartitions(query)) Some("the query deals its rows itself")
     else RepeatedRows.obstacle(query)
 
   /** Files that the rows fill, as far as it is known. */
@@ -129,9 +129,9 @@ private[ordered] final class KeyChoice(
    * @param folders of the table, as far as it is known
    */
   private def partitions(files: Double, folders: Int): (Int, Int) = {
-    val isDynamic = write.partitionColumns.size > write.staticPartitions.size
     val buckets =
-      if (isDynamic) powerOfTwo(folders.toDouble, MinBuckets, MaxBuckets) else 1
+      if (OrderedQuery.dynamicPartitions(write).isEmpty) 1
+      else powerOfTwo(folders.toDouble, MinBuckets, MaxBuckets)
     (buckets, powerOfTwo(UnitsPerFile * files, MinUnits / buckets, MaxPartitions / buckets))
   }
 
@@ -141,7 +141,13 @@ private[ordered] final class KeyChoice(
 
   /** The directory of a row below the table, as Spark's writer makes it. */
   private lazy val path: Expression = {
-    val parts = write.partitionColumns.map { c =>
+    // the partition columns of Hive's command are the dynamic ones alone
+    val static = write.staticPartitions.toSeq
+      .filterNot { case (name, _) =>
+        write.partitionColumns.exists(c => conf.resolver(c.name, name))
+      }
+      .map { case (name, v) => Literal(ExternalCatalogUtils.getPartitionPathString(name, v)) }
+    val parts = static ++ write.partitionColumns.map { c =>
       ScalaUDF(
         ExternalCatalogUtils.getPartitionPathString _,
         StringType,

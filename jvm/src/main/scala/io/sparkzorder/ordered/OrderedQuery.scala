@@ -70,13 +70,8 @@ private[ordered] final class OrderedQuery(write: V1WriteCommand) {
   private def prefix: Seq[Expression] =
     if (write.requiredOrdering.nonEmpty) write.requiredOrdering.map(_.child)
     else {
-      val static = write match {
-        case w: InsertIntoHadoopFsRelationCommand => w.staticPartitions.size
-        // Hive's command has only the dynamic ones
-        case _ => 0
-      }
       val data = write.outputColumns.filterNot(partitions.contains)
-      write.partitionColumns.drop(static) ++
+      dynamicPartitions(write) ++
         V1WritesUtils.getWriterBucketSpec(write.bucketSpec, data, write.options)
           .map(_.bucketIdExpression) ++
         V1WritesUtils.getBucketSortColumns(write.bucketSpec, data)
@@ -84,6 +79,12 @@ private[ordered] final class OrderedQuery(write: V1WriteCommand) {
 }
 
 private[ordered] object OrderedQuery {
+
+  def dynamicPartitions(write: V1WriteCommand): Seq[Attribute] = write match {
+    case w: InsertIntoHadoopFsRelationCommand => w.partitionColumns.drop(w.staticPartitions.size)
+    // Hive's command has only the dynamic ones
+    case _ => write.partitionColumns
+  }
 
   // the method is missing in earlier bug-fix versions of the same lines
   private lazy val leavesOutConstants: Boolean =

@@ -1,20 +1,25 @@
 package io.sparkzorder.ordered
 
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.QueryPlan
-import org.apache.spark.sql.catalyst.plans.logical.{
-  GlobalLimit,
-  LocalLimit,
-  LogicalPlan,
-  Offset,
-  Sample,
-  Tail
-}
-import org.apache.spark.sql.execution.{LimitExec, SampleExec}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.{ScalarSubquery => _, _}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.{
+  BatchScanExec,
+  DataSourceV2ScanRelation,
+  FileScan
+}
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.types._
+
+import io.sparkzorder.ordering.TypeBridge
 
 /**
  * Whether the rows of a query are the same when Spark makes a part of them again.
@@ -30,39 +35,90 @@ import org.apache.spark.sql.types._
 private[ordered] object RepeatedRows {
 
   // Names, because Spark's versions have different classes. A logical operator and its physical one have
-  // the same name.
+  // similar names.
   private val OfManyRows =
-    Seq(
-      "MapPartitions",
-      "MapIn",
-      "PythonMapIn",
-      "MapGroups",
-      "FlatMap",
-      "CoGroup",
-      "ScriptTransformation")
+    Seq("MapPartitions", "MapIn", "MapGroups", "FlatMap", "CoGroup", "ScriptTransformation")
 
   /** Why the rows may differ. */
   def obstacle(query: LogicalPlan): Option[String] = in(query)
 
-  private def in(plan: QueryPlan[_]): Option[String] =
-    at(plan).orElse(
-      plan.children.iterator.map(c => in(c.asInstanceOf[QueryPlan[_]])).collectFirst {
-        case Some(why) => why
-      })
+  private def in(plan: QueryPlan[_]): Option[String] = {
+    val below = plan.children.map(_.asInstanceOf[QueryPlan[_]]) ++ joined(plan)
+    at(plan).orElse(first(below.iterator.map(in)))
+  }
+
+  private def first(found: Iterator[Option[String]]): Option[String] =
+    found.collectFirst { case Some(why) => why }
+
+  /** The subqueries that Spark turns into joins later. Others run once, and their result stays. */
+  private def joined(node: QueryPlan[_]): Seq[LogicalPlan] =
+    node.expressions.flatMap(_.collect {
+      case subquery: SubqueryExpression if isJoined(subquery) => subquery.plan
+    })
+
+  private def isJoined(subquery: SubqueryExpression): Boolean = subquery match {
+    case scalar: ScalarSubquery => scalar.isCorrelated
+    case _ => true
+  }
 
   private def at(node: QueryPlan[_]): Option[String] = node match {
     // cached rows are computed again where they are lost
     case cached: InMemoryRelation => in(cached.cacheBuilder.cachedPlan)
     case scan: InMemoryTableScanExec => in(scan.relation.cacheBuilder.cachedPlan)
     case adaptive: AdaptiveSparkPlanExec => in(adaptive.initialPlan)
-    case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: LimitExec =>
+    case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: LimitExec |
+        _: TakeOrderedAndProjectExec =>
       Some("the query has a limit")
     case _: Sample | _: SampleExec => Some("the query draws a sample")
     // a function of many rows sees them in the order in which they come
-    case _ if OfManyRows.exists(node.nodeName.startsWith) =>
+    case _ if OfManyRows.exists(node.nodeName.contains) =>
       Some(s"the operator ${node.nodeName} may depend on the order of its rows")
+    case _ if node.children.isEmpty && !isStored(node) =>
+      Some(s"nobody knows what ${node.nodeName} reads a second time")
     case _ if node.expressions.exists(!_.deterministic) => Some("the query is not deterministic")
-    case _ => node.expressions.iterator.map(ordered).collectFirst { case Some(why) => why }
+    case _ if groupingKeys(node).exists(k => hasEqualTexts(k.dataType)) =>
+      Some("of texts that its collation takes for equal, a group keeps the first")
+    case _ => first(node.expressions.iterator.map(ordered))
+  }
+
+  /** Leaves that give the same rows when they are read again: files, and rows of the plan itself. */
+  private def isStored(leaf: QueryPlan[_]): Boolean = leaf match {
+    case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
+    case relation: DataSourceV2ScanRelation => isOfFiles(relation.scan)
+    case scan: BatchScanExec => isOfFiles(scan.scan)
+    case _: HiveTableRelation | _: LocalRelation | _: Range | _: OneRowRelation => true
+    case _: CTERelationRef => true
+    case _: FileSourceScanLike | _: LocalTableScanExec | _: RangeExec => true
+    // the shuffle that is used again is elsewhere in the plan
+    case _: ReusedExchangeExec => true
+    case other => other.output.isEmpty || Stored(other.getClass.getSimpleName)
+  }
+
+  // Iceberg reads one snapshot
+  private def isOfFiles(scan: Scan): Boolean =
+    scan.isInstanceOf[FileScan] || scan.getClass.getName.startsWith("org.apache.iceberg.")
+
+  // classes that some versions do not have, or that are in another module
+  private val Stored =
+    Set(
+      "HiveTableScanExec",
+      "EmptyRelationExec",
+      "OneRowRelationExec",
+      "CommandResult",
+      "CommandResultExec")
+
+  private def groupingKeys(node: QueryPlan[_]): Seq[Expression] = node match {
+    case a: Aggregate => a.groupingExpressions
+    case a: BaseAggregateExec => a.groupingExpressions
+    case _ => Nil
+  }
+
+  /** Texts that differ in bytes and are equal in their collation. */
+  private def hasEqualTexts(dataType: DataType): Boolean = dataType match {
+    case text: StringType => !TypeBridge.isTextInBinaryOrder(text)
+    case s: StructType => s.exists(f => hasEqualTexts(f.dataType))
+    case a: ArrayType => hasEqualTexts(a.elementType)
+    case _ => false
   }
 
   private def ordered(e: Expression): Option[String] =
@@ -90,7 +146,8 @@ private[ordered] object RepeatedRows {
     }
 
   private def isFreeOfOrder(function: AggregateFunction): Boolean = function match {
-    case _: Count | _: Min | _: Max | _: HyperLogLogPlusPlus => true
+    case _: Count | _: HyperLogLogPlusPlus => true
+    case _: Min | _: Max => !hasEqualTexts(function.dataType)
     case _: BitAndAgg | _: BitOrAgg | _: BitXorAgg => true
     // the last bits of a sum of floating-point numbers depend on the order
     case s: Sum => isExact(s.child.dataType) || s.child.dataType == LongType

@@ -88,6 +88,10 @@ class RetriedWritesSuite extends DealtTables with RetriedTasks {
       points(1000, 1).createOrReplaceTempView("src")
       val cached = points(1000, 2).dropDuplicates("p").cache()
       cached.createOrReplaceTempView("cached")
+      points(1000, 2).orderBy("p").limit(10).cache().createOrReplaceTempView("first_rows")
+      points(1000, 4).createOrReplaceTempView("keys")
+      val rows = points(1000, 5).dropDuplicates("p")
+      spark.createDataFrame(rows.rdd, rows.schema).createOrReplaceTempView("of_rdd")
       points(1000, 3).cache().createOrReplaceTempView("repeated")
       try inConf("spark.zorder.write" -> "cells") {
           for ((query, why) <- changing) {
@@ -115,11 +119,23 @@ class RetriedWritesSuite extends DealtTables with RetriedTasks {
       "WHERE n = 1" -> "row_number may depend on the order",
     "SELECT a, sum(b) OVER (ORDER BY a ROWS 5 PRECEDING), v, p FROM src" ->
       "sum may depend on the order",
-    "SELECT * FROM cached" -> "first may depend on the order")
+    "SELECT * FROM cached" -> "first may depend on the order",
+    "SELECT * FROM first_rows" -> "the query has a limit",
+    "SELECT * FROM src WHERE v IN (SELECT v FROM keys LIMIT 10)" -> "the query has a limit",
+    "SELECT * FROM src WHERE EXISTS (SELECT 1 FROM (SELECT v AS w, row_number() OVER " +
+      "(PARTITION BY p ORDER BY a) AS n FROM keys) WHERE n = 1 AND w = v)" ->
+      "row_number may depend on the order",
+    "SELECT * FROM of_rdd" -> "nobody knows what",
+    "SELECT * FROM src ORDER BY v" -> "the query deals its rows itself",
+    "SELECT /*+ COALESCE(1) */ * FROM src" -> "the query deals its rows itself")
 
   private val repeated = Seq(
-    "SELECT * FROM src ORDER BY v",
     "SELECT * FROM repeated",
+    "SELECT * FROM src WHERE v IN (SELECT v FROM keys WHERE a > 3)",
+    "SELECT * FROM src WHERE v > (SELECT min(v) FROM keys)",
+    "SELECT * FROM t WHERE a > 3",
+    "SELECT * FROM VALUES (1, 2L, 3L, 'x')",
+    "WITH c AS (SELECT * FROM src) SELECT x.* FROM c x JOIN c y ON x.v = y.v",
     "SELECT DISTINCT * FROM src",
     "SELECT s.a, r.b, s.v, r.p FROM src s JOIN repeated r ON s.v = r.v",
     "SELECT max(a), sum(v), v, min(p) FROM src GROUP BY v HAVING count(DISTINCT a) = 1",

@@ -136,6 +136,9 @@ private[sampling] object SamplingLimits {
       SampledCall.in(_)
     }
     inLambda.headOption.foreach(refuse(_, "inside a lambda function"))
+    // the sample would see other values than the rows
+    calls.find(_.sampledColumns.exists(!_.deterministic))
+      .foreach(refuse(_, "over values that differ each time they are computed"))
     calls.find(c => hasOuter(c)).foreach(refuse(_, "over columns of an outer query"))
     calls.headOption.foreach { call =>
       if (op.isStreaming) refuse(call, "on a stream")
