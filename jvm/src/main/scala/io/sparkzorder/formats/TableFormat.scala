@@ -47,6 +47,12 @@ trait TableFormat {
   def check(): Unit
 
   /**
+   * Refuses files that must not be rewritten. The caller asks before the first batch, so that no batch
+   * is committed by a statement that is refused.
+   */
+  def check(files: Seq[FormatFile]): Unit
+
+  /**
    * The files of the table as they are now.
    *
    * @param columns whose ranges are known

@@ -1,6 +1,9 @@
 package io.sparkzorder.formats
 
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.connector.catalog.Table
@@ -27,6 +30,18 @@ object TableFormats extends Logging {
   def ofPath(path: String, name: String, conf: Configuration, format: String)
       : Option[TableFormat] =
     tried(name, format)(_.openPath(path, name, conf))
+
+  /**
+   * Name parts of the columns of the last layout of a directory, for a report. A table that OPTIMIZE
+   * leaves to its format has such columns, too. Empty if nothing tells them.
+   */
+  def lastColumns(path: Path, format: String): Seq[Seq[String]] =
+    try implementations.get(format).toSeq.flatMap(load(_).lastColumns(path))
+    catch {
+      case e @ (_: LinkageError | _: ReflectiveOperationException | NonFatal(_)) =>
+        logDebug(s"the columns of $path are not known", e)
+        Nil
+    }
 
   private def tried(name: String, format: String)(
       open: FormatOpener => Option[TableFormat]): Option[TableFormat] =
@@ -60,4 +75,7 @@ trait FormatOpener {
 
   /** None, besides, if the directory is no table. */
   def openPath(path: String, name: String, conf: Configuration): Option[TableFormat]
+
+  /** See [[TableFormats.lastColumns]]; empty if a format tells its columns elsewhere. */
+  def lastColumns(path: Path): Seq[Seq[String]] = Nil
 }

@@ -110,7 +110,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
   private def icebergPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
     val conf = SparkLine.session(session).sessionState.newHadoopConf()
     val found =
-      if (!target.isIceberg(conf)) None
+      if (isDelegated("iceberg", Map.empty) || !target.isIceberg(conf)) None
       else {
         val name = s"iceberg.${quoteIdentifier(target.path)}"
         TableFormats.ofPath(target.location.toString, name, conf, "iceberg")
@@ -122,8 +122,12 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
   private def deltaPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
     val conf = SparkLine.session(session).sessionState.newHadoopConf()
     val name = s"delta.${quoteIdentifier(target.path)}"
-    TableFormats.ofPath(target.location.toString, name, conf, "delta")
-      .flatMap(ownLayout(s, _, s.otherParser.text))
+    // the properties of a directory are in its log, which is not read if the session tells enough
+    if (isDelegated("delta", Map.empty)) None
+    else {
+      TableFormats.ofPath(target.location.toString, name, conf, "delta")
+        .flatMap(ownLayout(s, _, s.otherParser.text))
+    }
   }
 
   private def opened(r: ResolvedTable, format: String): Option[TableFormat] =

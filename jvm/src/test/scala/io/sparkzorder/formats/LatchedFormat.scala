@@ -20,6 +20,7 @@ private[formats] final class LatchedFormat(inner: TableFormat, before: () => Uni
   override def lastColumns: Seq[Seq[String]] = inner.lastColumns
   override def rollback: Option[String] = inner.rollback
   override def check(): Unit = inner.check()
+  override def check(files: Seq[FormatFile]): Unit = inner.check(files)
   override def snapshot(c: Seq[OrderingColumn], where: Option[Expression]): TableSnapshot =
     inner.snapshot(c, where)
   override def frame(s: TableSnapshot, session: Session, files: Seq[FormatFile]): FormatRows =

@@ -60,6 +60,7 @@ private[sparkzorder] final class FormatOptimize(
     val selection =
       if (clauses.full || snapshot.files.isEmpty) FormatSelection(snapshot.files, None)
       else new FormatSelector(columns, layout).select(snapshot.files)
+    phases("check")(format.check(selection.files))
     val batches = inBatches(selection.files)
     val batch = new FormatBatch(
       session,

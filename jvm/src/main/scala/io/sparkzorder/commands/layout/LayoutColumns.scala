@@ -81,7 +81,7 @@ private[sparkzorder] final class LayoutColumns(
   private def declared: Seq[Seq[String]] = table.target match {
     case Some(CatalogTarget(t)) =>
       Try(DeclaredOrder.of(t)).toOption.flatten.toSeq.flatMap(_.columns)
-    case _ => Nil
+    case _ => table.declared.toSeq.flatMap(DeclaredOrder.split).map(parser.parseMultipartIdentifier)
   }
 
   /** Leaf columns that have an order, also in structs, but not inside lists and maps. */

@@ -1,5 +1,6 @@
 package io.sparkzorder.commands.layout
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -7,7 +8,9 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.formats.TableFormats
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.table.{
   CatalogTarget,
@@ -30,7 +33,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
    */
   def list(source: LayoutSource): ListedTable = source match {
     case OwnTable(target: PathTarget) if target.isDelta(conf) =>
-      relation(target.name, session.table(s"delta.${quoteIdentifier(target.path)}"))
+      delta(target.name, s"delta.${quoteIdentifier(target.path)}")
     case OwnTable(target: PathTarget) =>
       TargetChecks.check(target, conf)
       own(target)
@@ -40,7 +43,9 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
       // files by its own rules
       if (isOwn && TargetChecks.hidingOption(table).isEmpty) own(target)
       else relation(target.name, session.table(target.name))
-    case OtherTable(name, "iceberg") => IcebergLister.list(session, name)
+    case OtherTable(name, "iceberg") =>
+      IcebergLister.list(session, name).copy(declared = declared(name))
+    case OtherTable(name, "delta") => delta(name, name)
     case OtherTable(name, _) => relation(name, session.table(name))
   }
 
@@ -50,6 +55,21 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
     val files = TableLog.files(state, lister.list(), whole = true)
     ListedTable(target.name, files, files.catalogSchema, Some(target), target.format)
   }
+
+  /** @param quoted name in SQL */
+  private def delta(name: String, quoted: String): ListedTable = {
+    val listed = relation(name, session.table(quoted))
+    val columns = TableFormats.lastColumns(listed.files.root, "delta")
+      .map(_.map(quoteIdentifier).mkString("."))
+    listed.copy(
+      ordering = if (columns.isEmpty) None else Some(columns.mkString(",")),
+      declared = declared(quoted))
+  }
+
+  /** The columns that the table's properties name. */
+  private def declared(quoted: String): Option[String] =
+    Try(session.sql(s"SHOW TBLPROPERTIES $quoted").collect()).toOption.toSeq.flatten
+      .collectFirst { case r if r.getString(0) == Settings.Columns.propertyKey => r.getString(1) }
 
   private def relation(name: String, frame: => Frame): ListedTable = {
     val listed =

@@ -56,6 +56,9 @@ private[delta] final class DeltaFormat(
       throw ZOrderErrors.unsupportedTable(name, s"a Delta table: $reason", "Use Delta's OPTIMIZE.")
     }
 
+  // what Delta's reader and writer cannot keep is known by the table's features
+  override def check(files: Seq[FormatFile]): Unit = ()
+
   override def snapshot(columns: Seq[OrderingColumn], where: Option[Expression]): DeltaSnapshot = {
     val state = current
     columns.foreach(checkStatistics(_, state))

@@ -2,12 +2,16 @@ package io.sparkzorder.formats.delta
 
 import java.util.UUID
 
+import scala.collection.JavaConverters._
 import scala.util.Try
 
-import org.apache.spark.sql.Column
-import org.apache.spark.sql.delta.{DeltaColumnMapping, Snapshot}
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import org.apache.spark.sql.{Column, SparkSession}
+import org.apache.spark.sql.delta.{DeltaColumnMapping, DeltaLog, Snapshot}
 import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.functions.{col, desc, lit}
+import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.{StructField, StructType}
 
 import io.sparkzorder.formats.LayoutTag
@@ -25,6 +29,9 @@ private[delta] object DeltaLayouts {
   private val Run = "zorder.run"
   private val ReadVersion = "zorder.readVersion"
   private val Table = "zorder.table"
+
+  /** How many commits are searched for an OPTIMIZE: each is a file to read. */
+  private val RecentCommits = 100
 
   // no name can have it, since neither Parquet nor Delta takes it in a name
   private val Separator = "\n"
@@ -94,6 +101,19 @@ private[delta] object DeltaLayouts {
     snapshot.allFiles.toDF().where(col("tags").getItem(Run).isNotNull && where)
       .select(col("tags")).orderBy(desc("modificationTime")).limit(1).collect().headOption
       .map(_.getMap[String, String](0).toMap)
+
+  /**
+   * Name parts of the columns by which the last OPTIMIZE of the history, which may be Delta's own, has
+   * ordered rows. A later rename is not known.
+   */
+  def columnsOfHistory(log: DeltaLog): Seq[Seq[String]] = {
+    val parse = SparkLine.session(SparkSession.active).sessionState.sqlParser
+      .parseMultipartIdentifier _
+    log.history.getHistory(Some(RecentCommits)).iterator.filter(_.operation == "OPTIMIZE")
+      .flatMap(c => Option(c.operationParameters).flatMap(_.get("zOrderBy")))
+      .map(json => new ObjectMapper().readTree(json).asScala.map(_.asText).toSeq)
+      .find(_.nonEmpty).toSeq.flatMap(_.map(parse))
+  }
 
   /** Name parts of the columns of the last layout as they are named now; empty if one is gone. */
   def lastColumns(snapshot: Snapshot): Seq[Seq[String]] = {

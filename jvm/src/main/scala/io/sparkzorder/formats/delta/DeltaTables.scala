@@ -36,6 +36,14 @@ final class DeltaTables extends FormatOpener with Logging {
       else Some(new DeltaFormat(log, None, name, isNamed = false)).filter(isOurs)
     }
 
+  override def lastColumns(path: Path): Seq[Seq[String]] =
+    if (!isKnown(io.delta.VERSION)) Nil
+    else {
+      val log = DeltaLog.forTable(SparkSession.active, path)
+      Seq(DeltaLayouts.lastColumns(log.update()), DeltaLayouts.columnsOfHistory(log))
+        .find(_.nonEmpty).getOrElse(Nil)
+    }
+
   private def isWhole(t: DeltaTableV2): Boolean = {
     // a path that names a version or a partition is resolved by Delta when its state is read
     val byPath = t.catalogTable.isEmpty && t.path.toString != t.deltaLog.dataPath.toString &&

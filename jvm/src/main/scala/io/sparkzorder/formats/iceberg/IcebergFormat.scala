@@ -114,7 +114,8 @@ private[iceberg] final class IcebergFormat(
       files: Seq[FormatFile]): FormatRows = {
     val own = snapshot.asInstanceOf[IcebergSnapshot]
     val staged = files.map(_.asInstanceOf[IcebergFile])
-    checkLineage(staged)
+    // the table may have been altered since the run began
+    check(staged)
     val staging = new Staging(table, own.columns, staged)
     try new IcebergRows(table, own, session, staged, staging)
     catch {
@@ -125,12 +126,13 @@ private[iceberg] final class IcebergFormat(
   }
 
   /** Readers of ORC and Avro give all rows of a file the same id, or none, in some versions. */
-  private def checkLineage(files: Seq[IcebergFile]): Unit =
-    if (TableUtil.supportsRowLineage(table)) {
+  override def check(files: Seq[FormatFile]): Unit =
+    if (files.nonEmpty && TableUtil.supportsRowLineage(table)) {
       val written = FileFormat.fromString(properties.getOrElse(
         TableProperties.DEFAULT_FILE_FORMAT,
         TableProperties.DEFAULT_FILE_FORMAT_DEFAULT))
-      (files.map(_.file.format) :+ written).find(_ != FileFormat.PARQUET).foreach { format =>
+      (files.map(_.asInstanceOf[IcebergFile].file.format) :+ written).find(
+        _ != FileFormat.PARQUET).foreach { format =>
         throw ZOrderErrors.unsupportedTable(
           name,
           s"an Iceberg table with row ids and $format files, in which Iceberg does not keep the ids",

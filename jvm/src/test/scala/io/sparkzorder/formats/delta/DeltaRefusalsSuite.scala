@@ -1,5 +1,6 @@
 package io.sparkzorder.formats.delta
 
+import org.apache.logging.log4j.Level
 import org.scalatest.tagobjects.Slow
 
 /** Tables and clauses that OPTIMIZE refuses or leaves to Delta. */
@@ -51,6 +52,48 @@ class DeltaRefusalsSuite extends DeltaTestBase {
       assert(isDeltas("OPTIMIZE TABLE liquid"))
       assert(intercept[Exception](sql("OPTIMIZE TABLE liquid ZORDER BY (a, b)").collect())
         .getMessage.contains("DELTA_CLUSTERING_WITH_ZORDER_BY"))
+    }
+  }
+
+  test("a path that the session leaves to Delta is not opened", Slow) {
+    withTables {
+      create("t", "CLUSTER BY (a)", files = 1, rows = 10)
+      val path = log("t").dataPath.toUri.getPath
+      def said(): Boolean = {
+        val lines = new LogAppender("opened tables")
+        withLogAppender(lines, Seq(classOf[DeltaTables].getName), Some(Level.INFO)) {
+          assert(isDeltas(s"OPTIMIZE TABLE delta.`$path`"))
+        }
+        lines.loggingEvents.exists(_.getMessage.getFormattedMessage.contains("left to Delta"))
+      }
+      assert(said())
+      withSQLConf("spark.zorder.formats.delta" -> "delegate")(assert(!said()))
+    }
+  }
+
+  test(
+    "SHOW LAYOUT knows the columns of the last layout, of Delta's OPTIMIZE and of the property",
+    Slow) {
+    withTables {
+      create("t", files = 4, rows = 400)
+      def columns(name: String = "t"): Seq[String] =
+        sql(s"SHOW LAYOUT $name").collect().map(_.getString(0)).toSeq
+      assert(columns().contains("id"))
+      sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.columns' = 's, id')")
+      assert(columns() === Seq("s", "id"))
+      withSQLConf("spark.zorder.formats.delta" -> "delegate") {
+        assert(isDeltas("OPTIMIZE TABLE t ZORDER BY (b)"))
+      }
+      assert(columns() === Seq("b"))
+      sql("""ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name',
+        'delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5')""")
+      optimized("t", "FULL ZORDER BY (a, s)")
+      assert(columns() === Seq("a", "s"))
+      sql("ALTER TABLE t RENAME COLUMN a TO `new a`")
+      val path = log("t").dataPath.toUri.getPath
+      for (name <- Seq("t", s"delta.`$path`", s"'$path'")) {
+        assert(columns(name) === Seq("`new a`", "s"), name)
+      }
     }
   }
 

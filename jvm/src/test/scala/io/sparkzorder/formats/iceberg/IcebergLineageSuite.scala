@@ -50,6 +50,23 @@ class IcebergLineageSuite extends IcebergTestBase {
     }
   }
 
+  test("files of a later batch that are refused are refused before the first batch") {
+    inDatabase {
+      create("t", "PARTITIONED BY (p) TBLPROPERTIES ('format-version' = '3')", 1, 400)
+      sql("ALTER TABLE ice.db.t SET TBLPROPERTIES ('write.format.default' = 'orc')")
+      numbers(400, 800, 1).where("p = 3").writeTo("ice.db.t").append()
+      sql("ALTER TABLE ice.db.t SET TBLPROPERTIES ('write.format.default' = 'parquet')")
+      for (end <- Seq(" DRY RUN", "")) {
+        fails("ZORDER_UNSUPPORTED_TABLE", "ORC", "row ids") {
+          sql(s"OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) OPTIONS (batchSize = '1k')$end").collect()
+        }
+        assert(snapshots("t").size === 2)
+      }
+      val parquet = optimized("t", "WHERE p < 3 ZORDER BY (a, b) OPTIONS (batchSize = '1k')")
+      assert(metric(parquet, "numBatches") > 1)
+    }
+  }
+
   test("tables with row ids and files that are not Parquet are refused") {
     inDatabase {
       val three = "'format-version' = '3'"

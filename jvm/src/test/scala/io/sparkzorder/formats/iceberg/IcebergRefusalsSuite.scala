@@ -29,6 +29,7 @@ class IcebergRefusalsSuite extends IcebergTestBase {
           "spark.zorder.batchSize" -> "1b")(sql("OPTIMIZE TABLE ice.db.t ZORDER BY (a, b)"))
       }
       sql("ALTER TABLE ice.db.t SET TBLPROPERTIES ('zorder.columns' = 'a, b')")
+      assert(sql("SHOW LAYOUT ice.db.t").collect().map(_.getString(0)).toSeq === Seq("a", "b"))
       assert(metric(optimized("t", ""), "numRows") === 10)
     }
   }
