@@ -162,7 +162,7 @@ def test_speculative_tasks_and_one_that_comes_back(
 
 INSERT = """
 spark = cluster.session(home, master={url!r}, **{settings!r})
-rows = spark.read.parquet({source!r}).repartition(4, "id")
+rows = spark.read.parquet({source!r})
 spark.sql({text!r}).collect()
 writer = rows.write.mode("append").option("zorder.columns", "a, b")
 writer = writer.option("zorder.write", "cells").option("zorder.targetFileSize", {size!r})

@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from pyspark.sql import SparkSession
 
@@ -47,6 +49,42 @@ def test_legacy_and_modern_dates_in_one_table(spark: SparkSession, tmp_path: Pat
     before = strings(spark, tmp_path / "t")
     optimize(spark, tmp_path / "t", ["d"], verify="full")
     assert strings(spark, tmp_path / "t") == before
+
+
+@pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
+def test_dates_of_a_writer_that_names_no_calendar(
+    spark: SparkSession, tmp_path: Path, mode: str
+) -> None:
+    table = foreign(tmp_path)
+    # the setting says in which calendar such a file counts
+    with settings(spark, {"spark.sql.parquet.datetimeRebaseModeInRead": mode}):
+        before = strings(spark, table)
+        optimize(spark, table, ["d"], verify="full")
+        assert strings(spark, table) == before
+    # the new file says it itself
+    assert strings(spark, table) == before
+
+
+def test_dates_that_spark_refuses_to_read_are_not_rewritten(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = foreign(tmp_path)
+    files = set(table.iterdir())
+    mode = "spark.sql.parquet.datetimeRebaseModeInRead"
+    with settings(spark, {mode: "EXCEPTION"}), pytest.raises(Exception, match=mode):
+        optimize(spark, table, ["d"])
+    assert {f for f in table.iterdir() if f.suffix == ".parquet"} == files
+
+
+def foreign(base: Path) -> Path:
+    """Write a table by a library that notes no version of Spark."""
+    table = base / "t"
+    table.mkdir()
+    for i in range(2):
+        days = pa.array(OLD * 8, pa.date32())
+        ids = pa.array(range(i, i + len(days)), pa.int32())
+        pq.write_table(pa.table({"i": ids, "d": days}), table / f"{i}.parquet")
+    return table
 
 
 def strings(spark: SparkSession, table: Path) -> Counter[Any]:

@@ -116,6 +116,23 @@ def test_a_column_that_the_noted_spark_schema_does_not_know_is_not_lost(
     check_same_table(spark, write_parts(tmp_path / "t", table, 2), ["id"])
 
 
+def test_types_are_inferred_by_the_readers_settings_as_before(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Files of other writers do not note Spark's types, and rewritten files do not either."""
+    rows = {"at": pa.array(range(50), pa.timestamp("us")), "b": pa.array([b"x"] * 50)}
+    table = write_parts(tmp_path / "t", pa.table(rows), 2)
+    reading = {
+        "spark.sql.parquet.inferTimestampNTZ.enabled": "false",
+        "spark.sql.parquet.binaryAsString": "true",
+    }
+    with settings(spark, reading):
+        before = spark.read.parquet(str(table)).schema
+        check_same_table(spark, table, ["at"])
+        assert spark.read.parquet(str(table)).schema == before
+    assert [f.dataType.typeName() for f in before] == ["timestamp", "string"]
+
+
 def _made(directory: Path) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     return directory

@@ -101,3 +101,17 @@ def test_int96_is_preserved_on_demand(spark: SparkSession, tmp_path: Path) -> No
     refusal(spark, text, table, "ZORDER_COLUMN_NOT_ORDERABLE", "`at`", "INT96", "micros")
     check_same_table(spark, table, ["id"], timestampType="preserve")
     assert "int96" in str(footers(table)[0].schema)
+
+
+def test_layout_of_unsigned_values_beyond_the_signed_ones(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Their bounds are ordered as unsigned in files, and count as unknown."""
+    many = [0, 5, 2**31, 2**32 - 1]
+    columns = {
+        "u": pa.array(many, pa.uint32()),
+        "v": pa.array([m << 32 for m in many], pa.uint64()),
+    }
+    table = write_parts(tmp_path / "t", pa.table({"id": pa.array(range(4)), **columns}), 2)
+    rows = spark.sql(f"SHOW LAYOUT parquet.`{table}`").collect()
+    assert {row["column"] for row in rows} == {"id", "u", "v"}

@@ -88,9 +88,12 @@ object Setting {
   private val share = "(\\d+(?:\\.\\d+)?)\\s*%".r
 
   def millis(key: String, default: String, doc: String, scopes: Set[Scope]): Setting[Long] =
-    make(key, Some(default), doc, "a duration such as 24h or 7d", scopes) { s =>
-      Some(JavaUtils.timeStringAs(s, TimeUnit.MILLISECONDS)).filter(_ >= 0)
+    make(key, Some(default), doc, "a duration such as 24h or 7d, at most 36500d", scopes) { s =>
+      Some(JavaUtils.timeStringAs(s, TimeUnit.MILLISECONDS)).filter(ms => ms >= 0 && ms <= longest)
     }
+
+  // a moment so far from now is a number of microseconds still
+  private val longest = TimeUnit.DAYS.toMillis(36500)
 
   def count(key: String, doc: String, scopes: Set[Scope]): Setting[Long] =
     make(key, None, doc, "a positive whole number", scopes)(s => Some(s.toLong).filter(_ > 0))

@@ -1,16 +1,23 @@
 package io.sparkzorder.table
 
 import java.nio.file.{Files, Path => LocalPath, Paths}
+import java.time.ZoneId
+
+import scala.util.Try
 
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition
-import org.apache.spark.sql.execution.datasources.BucketingUtils
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils.unescapePathName
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.execution.datasources.{BucketingUtils, PartitioningUtils}
 
 import io.sparkzorder.errors.ZOrderErrors
 
 /** Refuses tables for reasons that show only in their partitions and files, after the listing. */
 object FileChecks {
+  // other programs put numbers at the ends of names, too
+  private val SparksName = "^part-\\d+-[0-9a-f-]{36}_\\d+".r
 
   /** Refuses a Hive-format table if one of its partitions has another format. */
   def checkPartitions(target: Target, partitions: Seq[CatalogTablePartition]): Unit =
@@ -37,6 +44,41 @@ object FileChecks {
     }
 
   /**
+   * Refuses partitions whose directories do not tell their values. A copy of the files has no catalog, so
+   * its readers take the values from the names of directories.
+   *
+   * @param zone time zone of the session, for partition columns of type TIMESTAMP
+   */
+  def checkNames(target: Target, files: TableFiles, zone: ZoneId): Unit = target match {
+    case CatalogTarget(table) if table.tracksPartitionsInCatalog =>
+      // of two partitions in one place one is misnamed
+      files.folders.find(f => !isNamedByValues(files, f, zone)).foreach { folder =>
+        TargetChecks.refuse(
+          target,
+          s"a table whose directory ${folder.path} does not tell the values of its partition",
+          "A copy would have other rows. Give each partition a directory such as column=value first.")
+      }
+    case _ => // the values come from the names
+  }
+
+  private def isNamedByValues(files: TableFiles, folder: Folder, zone: ZoneId): Boolean = {
+    val columns = files.partitionSchema.fields.toSeq
+    val names = Iterator.iterate(folder.path)(_.getParent)
+      .takeWhile(p => p != null && p != files.root).map(_.getName.split("=", 2)).toSeq.reverse
+    names.size == columns.size && names.zip(columns).zipWithIndex.forall {
+      case ((Array(name, text), column), i) =>
+        val value = folder.values.get(i, column.dataType)
+        unescapePathName(name).equalsIgnoreCase(column.name) &&
+        Try(PartitioningUtils.castPartValueToDesiredType(column.dataType, text, zone)).toOption
+          .exists { named =>
+            if (named == null || value == null) named == value
+            else TypeUtils.getInterpretedOrdering(column.dataType).equiv(named, value)
+          }
+      case _ => false
+    }
+  }
+
+  /**
    * Refuses two mistakes that only the names of the listed files show: a format other than the one
    * that the statement names, and a bucketed table that is named by its path.
    */
@@ -50,16 +92,13 @@ object FileChecks {
           s"Name it as ${other.name}.`${target.location}`.")
       }
     }
-    // Hive names the files of its own tables by tasks, which looks like buckets; the catalog knows
-    // the real ones
-    val isHive = target match {
-      case t: CatalogTarget => t.isHiveFormat
-      case _ => false
-    }
+    // the catalog knows its buckets
+    val isNamed = target.isInstanceOf[CatalogTarget]
     // a file of a run that is not published yet has a number of its own
     val names = files.files.map(_.path.getName).filterNot(_.startsWith("_"))
-    val bucketed = names.forall(BucketingUtils.getBucketId(_).isDefined)
-    if (names.nonEmpty && bucketed && !isHive) {
+    val bucketed = names.forall(n =>
+      SparksName.findFirstIn(n).isDefined && BucketingUtils.getBucketId(n).isDefined)
+    if (names.nonEmpty && bucketed && !isNamed) {
       TargetChecks.refuse(
         target,
         "bucketed, as the names of its files say",

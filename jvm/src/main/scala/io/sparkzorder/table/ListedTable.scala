@@ -21,6 +21,7 @@ import io.sparkzorder.errors.ZOrderErrors
  *   only Spark or Iceberg can list
  * @param format of the data files
  * @param ordering columns of the last layout, if the table's own history tells them
+ * @param declared columns of the property `zorder.columns` of a table of another format
  */
 final case class ListedTable(
     name: String,
@@ -28,7 +29,8 @@ final case class ListedTable(
     schema: Option[StructType],
     target: Option[Target],
     format: DataFormat,
-    ordering: Option[String] = None)
+    ordering: Option[String] = None,
+    declared: Option[String] = None)
 
 object ListedTable {
 

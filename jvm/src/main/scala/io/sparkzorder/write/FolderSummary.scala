@@ -8,8 +8,11 @@ import scala.collection.mutable
 import org.apache.parquet.schema.{MessageType, PrimitiveType}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
   DateLogicalTypeAnnotation,
-  TimestampLogicalTypeAnnotation
+  TimestampLogicalTypeAnnotation,
+  TimeUnit
 }
+
+import org.apache.spark.sql.catalyst.util.RebaseDateTime
 
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 import io.sparkzorder.util.ColumnLookup
@@ -47,10 +50,11 @@ private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces
     if (leaves.nonEmpty) {
       val at = places.of(schema, f.schema)
       val absent = ColumnStats.onlyNulls(f.rows).copy(values = 0L)
-      val isLegacy = FolderSummary.isLegacy(f)
+      // ORC notes the calendar in each file, and its statistics are converted with it
+      val isSureOfDates = f.orc.isDefined || f.isProleptic
       leaves.indices.foreach { i =>
         val position = at.positions(i)
-        val own = if (position < 0) absent else known(i, at, isLegacy, f.leaves(position))
+        val own = if (position < 0) absent else known(i, at, isSureOfDates, f.leaves(position))
         // values are compared as the files' own type orders them, which may differ from the schema's
         val shape = Option(shapes(i)).getOrElse(leaves(i).getPrimitiveType)
         merged(i) = ColumnStats.merged(shape, merged(i), own)
@@ -62,25 +66,28 @@ private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces
   private def known(
       i: Int,
       at: LeafPlaces.InFile,
-      isLegacy: Boolean,
+      isSureOfDates: Boolean,
       own: ColumnStats): ColumnStats = {
     val before = shapes(i)
     shapes(i) = at.shapes(i)
-    val agrees = (before == null || before == shapes(i)) && !(isLegacy && at.isDated(i))
-    if (agrees) own else own.copy(min = null, max = null, known = false)
+    val isSure = isSureOfDates || FolderSummary.isSameInBothCalendars(own, at.shapes(i))
+    if ((before == null || before == shapes(i)) && isSure) own
+    else own.copy(min = null, max = null, known = false)
   }
 }
 
 private object FolderSummary {
 
-  /**
-   * True for a file of Spark 1 and 2, and of the legacy mode of later versions. Its dates and
-   * timestamps count days before 1582 in the Julian calendar.
-   */
-  private def isLegacy(f: ScannedFile): Boolean =
-    f.keyValues.contains("org.apache.spark.legacyDateTime") ||
-      f.keyValues.get("org.apache.spark.version").exists(v =>
-        v.startsWith("1.") || v.startsWith("2."))
+  /** False if a reader may convert some values of this leaf from the Julian calendar. */
+  private def isSameInBothCalendars(stats: ColumnStats, shape: PrimitiveType): Boolean =
+    (shape.getLogicalTypeAnnotation, stats.min) match {
+      case (_: DateLogicalTypeAnnotation, days: Number) =>
+        days.longValue >= RebaseDateTime.lastSwitchJulianDay
+      case (t: TimestampLogicalTypeAnnotation, value: Number) =>
+        val micros = if (t.getUnit == TimeUnit.MILLIS) 1000L else 1L
+        value.longValue >= RebaseDateTime.lastSwitchJulianTs / micros
+      case _ => true
+    }
 }
 
 /** Where the leaves of one schema are in files of others; each pair of schemas is compared once. */
@@ -114,8 +121,7 @@ private[write] final class LeafPlaces(sameName: (String, String) => Boolean) {
       schema.getColumns.asScala.map(c => lookup.position(c.getPath.toSeq).getOrElse(-1)).toArray
     new LeafPlaces.InFile(
       positions,
-      positions.map(p => if (p < 0) null else shape(types(p))),
-      positions.map(p => p >= 0 && LeafPlaces.isDated(types(p))))
+      positions.map(p => if (p < 0) null else shape(types(p))))
   }
 
   /** A type without its name, id and repetition. Values of equal shapes can be compared. */
@@ -129,17 +135,6 @@ private[write] final class LeafPlaces(sameName: (String, String) => Boolean) {
 
 private[write] object LeafPlaces {
 
-  /**
-   * Of each leaf its position in a file (-1 if the file lacks it), its type there, and whether that is
-   * a date or a timestamp.
-   */
-  final class InFile(
-      val positions: Array[Int],
-      val shapes: Array[PrimitiveType],
-      val isDated: Array[Boolean])
-
-  private def isDated(t: PrimitiveType): Boolean = t.getLogicalTypeAnnotation match {
-    case _: DateLogicalTypeAnnotation | _: TimestampLogicalTypeAnnotation => true
-    case _ => false
-  }
+  /** Of each leaf its position in a file (-1 if the file lacks it), and its type there. */
+  final class InFile(val positions: Array[Int], val shapes: Array[PrimitiveType])
 }

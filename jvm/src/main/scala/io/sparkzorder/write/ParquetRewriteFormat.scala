@@ -22,7 +22,11 @@ import org.apache.parquet.schema.MessageType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
-import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetWriteSupport}
+import org.apache.spark.sql.execution.datasources.parquet.{
+  ParquetFileFormat,
+  ParquetReadSupport,
+  ParquetWriteSupport
+}
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -31,6 +35,8 @@ import org.apache.spark.sql.types.StructType
  * @param schema Parquet schema, that of the inputs
  * @param keyValues footer key-values of the inputs, without Spark's own
  * @param units sizes of row groups and pages
+ * @param notesSparkSchema true if the footers of the new files note Spark's types. Where no input
+ *   notes them, readers infer the types by their settings, and should do so afterwards
  * @param ordering paths of the ordering columns, with dots between the names
  */
 final case class ParquetSpec(
@@ -38,7 +44,8 @@ final case class ParquetSpec(
     keyValues: Map[String, String],
     override val codec: String,
     units: FileUnits,
-    ordering: Set[String] = Set.empty)
+    notesSparkSchema: Boolean,
+    ordering: Set[String])
     extends OutputSpec {
 
   /** What tells the files of this run from those of others in the memory of an executor. */
@@ -69,6 +76,7 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
       SerializedSchema(spec.schema),
       // a Map with default values or views would not serialise
       Map(spec.keyValues.toSeq: _*),
+      spec.notesSparkSchema,
       spec.run,
       spec.ordering)
   }
@@ -82,6 +90,7 @@ private[sparkzorder] object ParquetRewriteFormat {
 private final class ParquetRewriteFactory(
     schema: SerializedSchema,
     keyValues: Map[String, String],
+    notesSparkSchema: Boolean,
     run: String,
     ordering: Set[String])
     extends OutputWriterFactory {
@@ -95,7 +104,7 @@ private final class ParquetRewriteFactory(
       context: TaskAttemptContext): OutputWriter =
     new ParquetRewriteWriter(
       path,
-      new RewriteSupport(schema.toMessageType, keyValues),
+      new RewriteSupport(schema.toMessageType, keyValues, notesSparkSchema),
       DictionaryFallback.of(run, ordering),
       context)
 }
@@ -122,14 +131,19 @@ private final class ParquetRewriteWriter(
 }
 
 /** Spark's write support, with the schema and key-values replaced and values converted to fit. */
-private final class RewriteSupport(target: MessageType, keyValues: Map[String, String])
+private final class RewriteSupport(
+    target: MessageType,
+    keyValues: Map[String, String],
+    notesSparkSchema: Boolean)
     extends ParquetWriteSupport {
   private var spark: MessageType = _
 
   override def init(configuration: Configuration): WriteContext = {
     val context = super.init(configuration)
     spark = context.getSchema
-    new WriteContext(target, (keyValues ++ context.getExtraMetaData.asScala).asJava)
+    val ofSpark = context.getExtraMetaData.asScala
+      .filter { case (key, _) => notesSparkSchema || key != ParquetReadSupport.SPARK_METADATA_KEY }
+    new WriteContext(target, (keyValues ++ ofSpark).asJava)
   }
 
   override def prepareForWrite(consumer: RecordConsumer): Unit =

@@ -43,8 +43,14 @@ class FileChecksSuite extends StateTestBase {
     withTable { (dir, _) =>
       def check(names: String*): Unit =
         FileChecks.checkFiles(target(dir, ParquetFiles), listing(dir, names: _*))
-      check("part-1_00001.c000.parquet", "part-2.parquet")
-      fails(unsupported, "bucketed")(check("part-1_00001.c000.parquet", "part-2_00000.parquet"))
+      val job = "0b2a3b5e-9f5e-4f64-8c5c-3f7f1f1d2a10"
+      val (one, two) = (s"part-00001-${job}_00001.c000.parquet", s"part-00002-${job}_00000.parquet")
+      check(one, s"part-00002-$job.c000.parquet")
+      fails(unsupported, "bucketed")(check(one, two))
+      // names that other programs give
+      check("events_20240101.parquet", "events_20240102.parquet")
+      check("data_0_0_0.snappy.parquet")
+      check("0000_part_00.parquet")
     }
   }
 

@@ -88,11 +88,16 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
       named: Option[Columns],
       fromScratch: Boolean,
       int96: Option[Boolean] = None): IndexResult = {
-    val listed = phases("list")(new TableLister(session, target).list())
-    named.foreach(_.foreach(checkNoPartitionColumn(_, listed)))
+    def list() = phases("list")(new TableLister(session, target).list())
+    named.foreach { columns =>
+      val listed = list()
+      columns.foreach(checkNoPartitionColumn(_, listed))
+    }
     state.create()
     var (read, unreadable) = (0L, Seq.empty[String])
     def make(before: Option[IndexBefore]) = {
+      // after the index, or the files that another statement has just added to both would count as gone
+      val listed = list()
       val readsInt96 = int96.getOrElse(before.exists(_.header.readsInt96))
       val chosen = named.orElse(before.flatMap(_.header.chosen))
       val choice = ColumnChoice(chosen, orderingColumns)

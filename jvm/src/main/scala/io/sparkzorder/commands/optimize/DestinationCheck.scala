@@ -58,17 +58,25 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_NOT_ENOUGH_SPACE
    */
   def space(batches: Seq[ScannedFiles]): Unit = {
-    val needed = batches.map(_.bytes).sum
-    // a store without a limit reports the largest number; a store that does not know it, 0 of 0
-    nearest.map(fs.getStatus(_)).filter(s => s.getCapacity > 0 && s.getRemaining < needed).foreach {
-      s =>
+    val bytes = batches.map(_.bytes).sum
+    nearest.foreach { place =>
+      val status = fs.getStatus(place)
+      val needed = BigInt(bytes) * copies(place)
+      // a store without a limit reports the largest number; a store that does not know it, 0 of 0
+      if (status.getCapacity > 0 && needed > status.getRemaining) {
         throw ZOrderErrors.notEnoughSpace(
           target,
           root.toString,
-          byteCountToDisplaySize(needed),
-          byteCountToDisplaySize(s.getRemaining))
+          byteCountToDisplaySize(needed.bigInteger),
+          byteCountToDisplaySize(status.getRemaining))
+      }
     }
   }
+
+  /** HDFS counts what remains in bytes of all replicas. */
+  private def copies(place: Path): Int =
+    if (fs.getFileStatus(place).isErasureCoded) 1
+    else math.max(1, fs.getDefaultReplication(place).toInt)
 
   private def user: String = UserGroupInformation.getCurrentUser.getShortUserName
 

@@ -10,7 +10,7 @@ import org.apache.spark.internal.Logging
 import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.commands.auto.RecentChange
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, RunCost, RunFolder, TableLog}
 import io.sparkzorder.log.publish.{Committer, Publisher}
@@ -84,11 +84,19 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     }
     logInfo(s"run $runId on $name committed as record $number")
     val start = System.nanoTime()
-    phases("publish")(new Publisher(state).publish(number, record))
+    def index(): Unit =
+      IndexUpdate.after(state, record, output.footers, columns.map(_.parts), table.conf)
+    try phases("publish")(new Publisher(state).publish(number, record))
+    catch {
+      // the other folders are published, and no later run knows of them
+      case e: ZOrderException if state.isDone(number) =>
+        Try(index()).failed.foreach(e.addSuppressed)
+        throw e
+    }
     val publishMs = (System.nanoTime() - start) / 1000000L
     hidden.sweep()
     phases("index") {
-      IndexUpdate.after(state, record, output.footers, columns.map(_.parts), table.conf)
+      index()
       if (columns.nonEmpty) storeGrid(plan, output, writer.inputs)
     }
     BatchOutcome(

@@ -7,11 +7,13 @@ import scala.util.Try
 
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+
 import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{StateDirectory, TableLog}
-import io.sparkzorder.table.{TableFiles, TargetChecks}
+import io.sparkzorder.table.{FileChecks, TableFiles, TargetChecks}
 import io.sparkzorder.util.Paths
 import io.sparkzorder.write.{IntoDirectory, IntoPlaces}
 
@@ -64,8 +66,12 @@ private[optimize] final class Into(
         files.partitionSchema.fieldNames.toSeq)
     }
 
-  override def checkListed(files: TableFiles): Unit = files.outside.headOption.foreach { o =>
-    throw ZOrderErrors.partitionOutsideTable(table.target.name, o.spec, o.location)
+  override def checkListed(files: TableFiles): Unit = {
+    files.outside.headOption.foreach { o =>
+      throw ZOrderErrors.partitionOutsideTable(table.target.name, o.spec, o.location)
+    }
+    val zone = DateTimeUtils.getZoneId(table.user.sessionState.conf.sessionLocalTimeZone)
+    FileChecks.checkNames(table.target, files, zone)
   }
 
   override def checkRoom(batches: Seq[ScannedFiles]): Unit = {

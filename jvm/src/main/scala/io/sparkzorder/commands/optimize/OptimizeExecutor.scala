@@ -83,7 +83,7 @@ private[sparkzorder] final class OptimizeExecutor(
       clauses.full || order.rewritesAll || destination.takesAllFiles || chosen.isEmpty
     val selection =
       if (order.isLeft && !destination.takesAllFiles) RewriteSelection(Set.empty, None)
-      else if (everything) RewriteSelection(chosen, None) else strategy.select(chosen, records)
+      else if (everything) strategy.selectAll(chosen) else strategy.select(chosen, records)
     val byWhere = matching.map(m => s"WHERE chooses ${m.size} of ${all.size} files")
     selection.copy(reason =
       (order.reason ++ byWhere ++ selection.reason).reduceOption(_ + "; " + _))

@@ -2,6 +2,8 @@ package io.sparkzorder.commands.optimize
 
 import scala.collection.JavaConverters._
 
+import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
+
 import io.sparkzorder.cluster.Grid
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.table.{CatalogTarget, OrcFiles, ParquetFiles}
@@ -34,6 +36,7 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
       keyValues,
       codec(session.conf.parquetCompressionCodec),
       FileUnits.of(rowsOfFile, bytesPerRow, conf),
+      footers.exists(_.keyValues.contains(ParquetReadSupport.SPARK_METADATA_KEY)),
       inputs.columns.map(_.parts.mkString(".")).toSet)
   }
 

@@ -25,7 +25,7 @@ private[sparkzorder] final class PredictedEffort(
 
   /** Bytes that the shuffles will write. */
   def shuffleBytes: Long =
-    if (plans.forall(_.grid.isEmpty)) 0L
+    if (files == 0) 0L
     else {
       val perByte = former.map(c => c.shuffleBytes.toDouble / c.inputBytes)
       perByte.map(r => (r * inputBytes).toLong).getOrElse(

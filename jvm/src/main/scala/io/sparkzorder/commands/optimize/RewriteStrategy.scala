@@ -23,6 +23,9 @@ private[optimize] abstract class RewriteStrategy {
   /** Throws an error if the strategy cannot work with files that are written in this way. */
   def check(spec: OutputSpec): Unit
 
+  /** Selects from the files that a statement with FULL chooses those that can be rewritten. */
+  def selectAll(chosen: Set[Path]): RewriteSelection = RewriteSelection(chosen, None)
+
   /**
    * Selects the files that are worth rewriting, for a statement without FULL.
    *
@@ -110,9 +113,17 @@ private[optimize] final class Compact(inputs: RewriteInputs, copyAll: Boolean)
 
   override def check(spec: OutputSpec): Unit = ()
 
-  // all chosen files are selected; planning leaves out files by their sizes
+  /** Files that are left as they are need no room, and no right to replace them. */
+  override def selectAll(chosen: Set[Path]): RewriteSelection =
+    if (copyAll) super.selectAll(chosen)
+    else {
+      val scanned = inputs.scanned.onlyFiles(f => chosen(f.file.path))
+      val joined = scanned.folders.flatMap(groups(scanned, _)).flatten.map(_.file.path).toSet
+      RewriteSelection(joined, if (joined.isEmpty) Some(nothingToDo) else None)
+    }
+
   override def select(chosen: Set[Path], records: => Seq[Record]): RewriteSelection =
-    RewriteSelection(chosen, None)
+    selectAll(chosen)
 
   override def nothingToDo: String = "there are no small files to put together"
 
@@ -121,23 +132,26 @@ private[optimize] final class Compact(inputs: RewriteInputs, copyAll: Boolean)
    * they were written with. A file that is joined with no other is left as it is, unless `copyAll`.
    */
   override protected def planned(batch: ScannedFiles): BatchPlan = {
-    val groups = batch.folders.flatMap { folder =>
-      val (small, large) =
-        batch.in(folder).partition(_.file.length < Compact.SmallShare * targetBytes)
-      val joined = grouped(small)
-      if (copyAll) joined ++ large.map(Seq(_)) else joined.filter(_.size > 1)
-    }
-    val output = groups.zipWithIndex.flatMap { case (g, i) => g.map(_.file.path -> i) }.toMap
+    val outputs = batch.folders.flatMap(groups(batch, _))
+    val output = outputs.zipWithIndex.flatMap { case (g, i) => g.map(_.file.path -> i) }.toMap
     val chosen = batch.onlyFiles(f => output.contains(f.file.path))
     BatchPlan(
       chosen,
-      groups.map(_.head.file.folder),
+      outputs.map(_.head.file.folder),
       () => {
         val input =
           new InputFrame(inputs.session, chosen.listed, inputs.schema, inputs.target.format)
         val fileOf = chosen.files.map(f => output(f.file.path))
-        Layout.byFile(inputs.session, input, inputs.schema, fileOf, groups.size)
+        Layout.byFile(inputs.session, input, inputs.schema, fileOf, outputs.size)
       })
+  }
+
+  /** The files that become one file, of one folder. */
+  private def groups(scanned: ScannedFiles, folder: Folder): Seq[Seq[ScannedFile]] = {
+    val (small, large) =
+      scanned.in(folder).partition(_.file.length < Compact.SmallShare * targetBytes)
+    val joined = grouped(small)
+    if (copyAll) joined ++ large.map(Seq(_)) else joined.filter(_.size > 1)
   }
 
   private def grouped(files: Seq[ScannedFile]): Seq[Seq[ScannedFile]] = {

@@ -88,8 +88,8 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
       s.getModificationTime)
   }
 
-  /** @param retainMs milliseconds from when it was replaced or written */
-  def isOver(leftover: Leftover, retainMs: Long): Boolean = leftover.sinceMs + retainMs < nowMs
+  /** @param retainMs milliseconds from when it was replaced or written; the largest is for ever */
+  def isOver(leftover: Leftover, retainMs: Long): Boolean = nowMs - leftover.sinceMs > retainMs
 
   private def directory(kind: Leftover.Kind, path: Path, run: String): Option[Leftover] =
     try {

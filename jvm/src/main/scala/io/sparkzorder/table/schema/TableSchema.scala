@@ -13,6 +13,7 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.DataFormat
 import io.sparkzorder.table.stats.ScannedFile
+import io.sparkzorder.util.NameLookup
 
 /**
  * The one schema that holds the rows of all data files without change: the union by name, nested
@@ -41,7 +42,9 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
       Sourced(merge(a, b, Nil), a.source, if (a.parts.isEmpty) Seq(a, b) else a.parts :+ b)
     }
     // a column that the files hold besides the partition directory is kept as it is
-    merged.map(_.schema).getOrElse(new StructType())
+    val schema = merged.map(_.schema).getOrElse(new StructType())
+    checkCase(schema, Nil, all)
+    schema
   }
 
   /**
@@ -110,6 +113,34 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
     case _ =>
   }
 
+  /**
+   * Names that differ by case alone are two columns to a session that is sensitive to case. To other
+   * sessions they are one, which these could read until a file held both.
+   */
+  private def checkCase(t: DataType, path: Seq[String], all: Seq[Sourced]): Unit = t match {
+    case s: StructType =>
+      def holders(names: Seq[String]) =
+        all.filter(a => names.forall(n => typeAt(a.schema, path :+ n).isDefined))
+      s.fieldNames.toSeq.groupBy(NameLookup.folded).values.filter(_.size > 1).foreach { same =>
+        if (holders(same).isEmpty) {
+          val Seq(one, other) = same.take(2)
+          throw ZOrderErrors.incompatibleSchemas(
+            target,
+            (path :+ other).mkString("."),
+            s"named `$one`",
+            holders(Seq(one)).head.source,
+            s"named `$other` (set spark.sql.caseSensitive to false to read them as one column)",
+            holders(Seq(other)).head.source)
+        }
+      }
+      s.fields.foreach(f => checkCase(f.dataType, path :+ f.name, all))
+    case ArrayType(element, _) => checkCase(element, path :+ "element", all)
+    case MapType(key, value, _) =>
+      checkCase(key, path :+ "key", all)
+      checkCase(value, path :+ "value", all)
+    case _ =>
+  }
+
   private def distinct(footers: Seq[ScannedFile]): Seq[ScannedFile] = {
     val seen = mutable.HashSet.empty[(Any, Any)]
     footers.filter(f =>
@@ -120,7 +151,11 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
     val merged = a.schema.fields.map { left =>
       b.schema.fields.find(f => sameName(f.name, left.name)) match {
         case Some(right) =>
-          left.copy(dataType = mergeTypes(a, b, path :+ left.name, left.dataType, right.dataType))
+          val known = if (TableSchema.hasDefault(left)) left else right
+          left.copy(
+            dataType = mergeTypes(a, b, path :+ left.name, left.dataType, right.dataType),
+            // other writers note no default value of a column
+            metadata = if (TableSchema.hasDefault(known)) known.metadata else left.metadata)
         case None => left
       }
     }

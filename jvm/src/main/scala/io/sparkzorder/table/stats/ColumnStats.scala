@@ -3,7 +3,11 @@ package io.sparkzorder.table.stats
 import java.math.{BigDecimal, BigInteger}
 
 import org.apache.parquet.io.api.Binary
-import org.apache.parquet.schema.LogicalTypeAnnotation.{TimestampLogicalTypeAnnotation, TimeUnit}
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  IntLogicalTypeAnnotation,
+  TimestampLogicalTypeAnnotation,
+  TimeUnit
+}
 import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 
@@ -105,6 +109,8 @@ object ColumnStats {
   private def catalystValue(value: Any, t: PrimitiveType, dataType: DataType): Option[Any] =
     (value, dataType) match {
       case (b: java.lang.Boolean, BooleanType) => Some(b.booleanValue)
+      // in the order of the file, but not in that of the values here
+      case _ if isUnsigned(t) => None
       case (n: Number, ByteType) => Some(n.byteValue)
       case (n: Number, ShortType) => Some(n.shortValue)
       case (n: Number, IntegerType | DateType | _: YearMonthIntervalType) => Some(n.intValue)
@@ -122,6 +128,11 @@ object ColumnStats {
       case (n: Number, other) if other.typeName.startsWith("time(") => Some(n.longValue * 1000L)
       case _ => None
     }
+
+  private def isUnsigned(t: PrimitiveType): Boolean = t.getLogicalTypeAnnotation match {
+    case i: IntLogicalTypeAnnotation => !i.isSigned && i.getBitWidth >= 32
+    case _ => false
+  }
 
   private def micros(value: Long, t: PrimitiveType): Long = t.getLogicalTypeAnnotation match {
     case ts: TimestampLogicalTypeAnnotation if ts.getUnit == TimeUnit.MILLIS => value * 1000L

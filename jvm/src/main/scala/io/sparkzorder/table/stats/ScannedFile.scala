@@ -48,6 +48,15 @@ final case class ScannedFile(
 
   /** The same without the statistics of other columns, which take most of the memory. */
   def only(columns: ColumnNames): ScannedFile = copy(leaves = columns.select(schema, leaves))
+
+  /**
+   * True if the dates and timestamps of a Parquet file mean the same to every reader. In other files
+   * Spark converts early ones from the Julian calendar if the file or the session says so. The rule
+   * is the same as in Spark's `DataSourceUtils`.
+   */
+  def isProleptic: Boolean =
+    keyValues.get("org.apache.spark.version").exists(_ >= "3.0.0") &&
+      !keyValues.contains("org.apache.spark.legacyDateTime")
 }
 
 /**

@@ -1,5 +1,6 @@
 package io.sparkzorder.commands.history
 
+import java.io.File
 import java.util.UUID
 import java.util.concurrent.{Callable, Executors}
 import java.util.concurrent.atomic.AtomicInteger
@@ -11,12 +12,27 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.Row
 
-import io.sparkzorder.log.{Intents, RunFolder, StateDirectory, TableLog}
+import io.sparkzorder.log.{Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.log.publish.{Cleanup, Leftover, UndoClaim}
 import io.sparkzorder.util.Directories
 
 /** Several UNDO LAYOUT of one run, and those that were declared dead and work on. */
 class UndoRaceSuite extends UndoTestBase {
+
+  /** Two undos of the last run of a table: `late` was declared dead and works on beside `next`. */
+  private class Undos(table: File) {
+    private val conf = new Configuration()
+    val state = new StateDirectory(new Path(table.toURI), conf)
+    val last: Record = TableLog.read(state).inForce.head._2
+    val folders: Seq[String] = last.changes.map(_.folder)
+    val Seq(late, next) = Seq.fill(2)(UUID.randomUUID().toString)
+
+    def claim(undo: String): UndoClaim = new UndoClaim(state, last.run, undo, "me")
+
+    def takeLate(from: String): Unit = folders.foreach { f =>
+      Directories.drain(state.fs, state.own(f, from), state.own(f, late), conf)
+    }
+  }
 
   test("several at once: one undoes the run, the others get a conflict or find nothing") {
     withOptimized { (table, before, _) =>
@@ -45,70 +61,57 @@ class UndoRaceSuite extends UndoTestBase {
 
   test("files that an undo takes after it was declared dead are found with it") {
     withOptimized { (table, _, _) =>
-      val conf = new Configuration()
-      val state = new StateDirectory(new Path(table.toURI), conf)
-      val undone = TableLog.read(state).inForce.head._2
-      val folders = undone.changes.map(_.folder)
-      val Seq(late, run) = Seq.fill(2)(UUID.randomUUID().toString)
+      val undos = new Undos(table)
+      import undos._
       def kept(of: String) = folders.map(f => state.files(state.own(f, of)).size).sum
-      val all = kept(undone.run)
-      assert(new UndoClaim(state, undone.run, late, "me").take(folders, () => true))
+      val all = kept(last.run)
+      assert(claim(late).take(folders, () => true))
       assert(kept(late) === all)
       val asked = new AtomicInteger
       def isComplete = {
-        if (asked.incrementAndGet() == 1) folders.foreach { f =>
-          Directories.drain(state.fs, state.own(f, run), state.own(f, late), conf)
-        }
-        kept(run) == all
+        if (asked.incrementAndGet() == 1) takeLate(from = next)
+        kept(next) == all
       }
-      assert(new UndoClaim(state, undone.run, run, "me").take(folders, () => isComplete))
-      assert(asked.get === 2 && kept(run) === all && kept(late) === 0)
+      assert(claim(next).take(folders, () => isComplete))
+      assert(asked.get === 2 && kept(next) === all && kept(late) === 0)
     }
   }
 
   test("the token of a folder, which a dead undo takes last, is found with it") {
     withOptimized { (table, _, _) =>
-      val conf = new Configuration()
-      val state = new StateDirectory(new Path(table.toURI), conf)
-      val undone = TableLog.read(state).inForce.head._2
-      val folders = undone.changes.map(_.folder)
-      val Seq(late, run) = Seq.fill(2)(UUID.randomUUID().toString)
+      val undos = new Undos(table)
+      import undos._
       def token(folder: String, of: String) =
         new Path(state.own(folder, of), RunFolder.Waiting)
-      assert(new UndoClaim(state, undone.run, late, "me").take(folders, () => true))
+      assert(claim(late).take(folders, () => true))
       val asked = new AtomicInteger
       def isComplete = {
         if (asked.incrementAndGet() == 1) folders.foreach { f =>
           state.fs.mkdirs(state.own(f, late))
-          assert(state.fs.rename(token(f, run), token(f, late)))
+          assert(state.fs.rename(token(f, next), token(f, late)))
         }
         true
       }
-      assert(new UndoClaim(state, undone.run, run, "me").take(folders, () => isComplete))
+      assert(claim(next).take(folders, () => isComplete))
       assert(asked.get === 2)
-      folders.foreach(f => assert(state.fs.exists(token(f, run))))
+      folders.foreach(f => assert(state.fs.exists(token(f, next))))
     }
   }
 
   test("a dead undo is known to every later one until one of them has published") {
     withOptimized { (table, before, _) =>
-      val conf = new Configuration()
-      val state = new StateDirectory(new Path(table.toURI), conf)
-      val undone = TableLog.read(state).inForce.head._2
-      val folders = undone.changes.map(_.folder)
-      val Seq(late, failing) = Seq.fill(2)(UUID.randomUUID().toString)
-      assert(new UndoClaim(state, undone.run, late, "me").take(folders, () => true))
-      val claim = new UndoClaim(state, undone.run, failing, "me")
-      assert(claim.take(folders, () => true))
+      val undos = new Undos(table)
+      import undos._
+      assert(claim(late).take(folders, () => true))
+      val failing = claim(next)
+      assert(failing.take(folders, () => true))
       // the dead one takes the files late, and is killed before it gives them back
-      folders.foreach { f =>
-        Directories.drain(state.fs, state.own(f, failing), state.own(f, late), conf)
-      }
-      claim.giveBack(folders)
-      assert(new Intents(state).holds(late) && !new Intents(state).holds(failing))
+      takeLate(from = next)
+      failing.giveBack(folders)
+      assert(new Intents(state).holds(late) && !new Intents(state).holds(next))
       one(s"UNDO LAYOUT '$table'")
       assert(live(table) === before)
-      assert(new Intents(state).runs().intersect(Set(late, undone.run)) === Set.empty)
+      assert(new Intents(state).runs().intersect(Set(late, last.run)) === Set.empty)
       checkState(table)
     }
   }

@@ -8,6 +8,8 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.Row
 
 import io.sparkzorder.commands.FaultyTables
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.log.publish.Leftovers
 
 /** VACUUM LAYOUT removes what is over, names what it keeps, and DRY RUN foretells both. */
 class VacuumLayoutSuite extends FaultyTables {
@@ -61,6 +63,18 @@ class VacuumLayoutSuite extends FaultyTables {
     write(shuffled(300, 2), dir)
     sql(s"OPTIMIZE '$dir' ZORDER BY a OPTIONS ('retention' '2h')").collect()
     body(dir)
+  }
+
+  test("a retention without end never ends; the setting has a limit") {
+    withOptimized { dir =>
+      older(doneMark(dir, 1), 3)
+      val state = new StateDirectory(new Path(s"file:$dir"), spark.sessionState.newHadoopConf())
+      val found = new Leftovers(state, System.currentTimeMillis())
+      assert(found.expired(Some(0L)).size === 1)
+      assert(found.expired(Some(Long.MaxValue)) === Nil)
+      fails("ZORDER_INVALID_SETTING", "retention", "999999999999d")(
+        sql(s"OPTIMIZE '$dir' ZORDER BY b OPTIONS ('retention' '999999999999d')"))
+    }
   }
 
   test("retained files, by the retention of their run or by RETAIN") {

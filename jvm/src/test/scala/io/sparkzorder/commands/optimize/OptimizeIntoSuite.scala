@@ -48,6 +48,35 @@ class OptimizeIntoSuite extends OptimizeTestBase {
     }
   }
 
+  test("INTO refuses partitions whose directories do not tell their values") {
+    def add(folders: String*)(body: File => Unit): Unit = withTempDir { out =>
+      withTable("t") {
+        sql("CREATE TABLE t (a INT, day DATE, n INT) USING parquet PARTITIONED BY (day, n)")
+        sql("INSERT INTO t VALUES (1, DATE '2026-01-05', 7), (2, NULL, 7)")
+        val dir = locationOf("t")
+        folders.zipWithIndex.foreach { case (folder, i) =>
+          sql(
+            s"ALTER TABLE t ADD PARTITION (day = '2026-02-0${i + 1}', n = 1) LOCATION '$dir/$folder'")
+          sql(s"INSERT INTO t VALUES ($i, DATE '2026-02-0${i + 1}', 1)")
+        }
+        body(new File(out, "copy"))
+      }
+    }
+    def into(out: File) = sql(s"OPTIMIZE t ZORDER BY a INTO '$out'").collect()
+    // also with another spelling of the same value
+    add("day=2026-02-01/n=01") { out =>
+      into(out)
+      assert(bag(read(out).select("a", "day", "n")) === bag(spark.table("t")))
+    }
+    val misnamed = Seq("archive", "day=2026-02-01_v2/n=1", "n=1/day=2026-02-01", "day=2026-02-01")
+    (misnamed.map(Seq(_)) :+ Seq("day=2026-02-01/n=1", "day=2026-02-01/n=1")).foreach { folders =>
+      add(folders: _*) { out =>
+        fails("ZORDER_UNSUPPORTED_TABLE", "does not tell the values", folders.last)(into(out))
+        assert(!out.exists())
+      }
+    }
+  }
+
   test("INTO without columns copies every file, small or not") {
     withTempDir { base =>
       val dir = new File(base, "table")

@@ -137,6 +137,30 @@ class OptimizeSuite extends OptimizeTestBase {
     }
   }
 
+  test(
+    "files that a compaction leaves as they are count neither for batches nor for the prediction") {
+    withTableDir { dir =>
+      write(shuffled(9000, 3), dir)
+      val large = dataFiles(dir)
+      write(shuffled(100, 5), dir)
+      val target = large.map(_.length).min
+      // the large files together are more than a batch
+      withSQLConf("spark.zorder.batchSize" -> (2 * target).toString) {
+        for (full <- Seq("", "FULL ")) {
+          val statement =
+            s"OPTIMIZE '$dir' ${full}OPTIONS ('targetFileSize' '$target', 'batchSize' '${2 * target}')"
+          assert(metric(sql(s"$statement DRY RUN").head(), "shuffleBytes") > 0)
+        }
+        val row = optimize(
+          s"OPTIMIZE '$dir' OPTIONS ('targetFileSize' '$target')",
+          dir)(read(dir))
+        assert(metric(row, "numBatches") === 1)
+        assert(metric(row, "numFilesRemoved") === 5)
+      }
+      assert(large.forall(dataFiles(dir).contains))
+    }
+  }
+
   test("FULL rewrites every file") {
     withTableDir { dir =>
       write(shuffled(500, 3), dir)
