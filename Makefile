@@ -29,7 +29,8 @@ rows := spark35 spark40 spark42 spark35on213
 formatted := spark41 spark35 spark40
 SUITES :=
 TESTS :=
-# what CI takes of them: functions, statements, OPTIMIZE, skipping and publishing
+# what CI takes of them: functions, statements, OPTIMIZE, skipping and publishing, on the oldest row and the newest
+sample_rows := spark35 spark42
 sample_suites := *FunctionVectorsSuite io.sparkzorder.sql.*Suite *OptimizeSuite *OptimizeIntoSuite *OptimizeColumnsSuite \
   *SkippingTrapsSuite *StatisticsTrapsSuite *PublisherSuite *PhysicalTypesSuite
 sample_connect := tests/api/test_table_in_spark.py tests/skipping/test_show_skipping.py
@@ -204,7 +205,7 @@ test-rows: $(jars) setup $(environment35) $(environment40) $(environment42) $(cl
 
 .PHONY: test-rows-sample
 test-rows-sample: $(jars) setup $(environment35) $(environment40) $(environment42) ## what CI runs of test-rows
-	$(call test_rows,$(foreach row,$(rows),"$(row)/testOnly $(sample_suites)"))
+	$(call test_rows,$(foreach row,$(sample_rows),"$(row)/testOnly $(sample_suites) -- -l $(slow)"))
 	for line in 3.5 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(sample_tests); \
 	done
