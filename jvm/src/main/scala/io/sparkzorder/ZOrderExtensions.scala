@@ -10,6 +10,7 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ZOrderFunctions}
 import io.sparkzorder.expressions.sampling.ResolveSampledCalls
+import io.sparkzorder.formats.scans.WatchScans
 import io.sparkzorder.ordered.{JoinCells, OrderWrites, SizeOfCells}
 import io.sparkzorder.skipping.dynamic.{JoinFilters, NoRule}
 import io.sparkzorder.skipping.scan.{ScanStrategy, V2ScanStrategy}
@@ -53,6 +54,8 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     // scans see a committed run of OPTIMIZE completely or not at all
     extensions.injectPlannerStrategy(_ => ScanStrategy)
     extensions.injectPlannerStrategy(_ => V2ScanStrategy)
+    // scans of Delta and Iceberg tables are recorded if that is wanted
+    extensions.injectPlannerStrategy(WatchScans(_))
   }
 }
 

@@ -1,5 +1,8 @@
 package io.sparkzorder.commands
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -10,6 +13,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.formats.TableFormat
+import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.Target
 
 /**
@@ -52,6 +56,29 @@ trait TableAction extends TargetAction {
   def description(target: Target): String
 
   override def command(target: Target): LogicalPlan = TableCommand(target, this)
+}
+
+/** An action on the recorded workload of a table, which tables of other formats have as well. */
+trait WorkloadAction extends TableAction {
+
+  /** @param state of the table, which has nothing but the workload if the table is of another format */
+  def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row]
+
+  /** The command for a table of another format. */
+  def command(format: TableFormat): LogicalPlan =
+    WorkloadCommand(format.name, format.location, this)
+}
+
+/** Such an action on a table of another format. */
+final case class WorkloadCommand(name: String, location: String, action: WorkloadAction)
+    extends LeafRunnableCommand {
+  override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(action.schema)
+  override def simpleString(maxFields: Int): String = s"${action.statement} $name"
+
+  override def run(session: SparkSession): Seq[Row] = {
+    val conf = SparkLine.session(session).sessionState.newHadoopConf()
+    action.runOnWorkload(new StateDirectory(new Path(location), conf), conf)
+  }
 }
 
 /** An action on a known target. EXPLAIN shows it and runs nothing. */

@@ -34,8 +34,11 @@ trait TableFormat {
   /** Columns that have one value in all rows of a folder, so that they cannot order rows. */
   def partitionSchema: StructType
 
-  /** Name parts of the columns of the latest layout; empty if the table's history knows of none. */
-  def lastColumns: Seq[Seq[String]]
+  /** The latest layout; None if the table's history knows of none, or a column of it is gone. */
+  def lastLayout: Option[LastLayout]
+
+  /** True if the format keeps bounds of the column, so that files can be ordered by the column. */
+  def hasBounds(column: OrderingColumn): Boolean
 
   /**
    * The statement of the format that takes the last run of OPTIMIZE back; None if there is none to

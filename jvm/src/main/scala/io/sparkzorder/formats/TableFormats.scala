@@ -6,7 +6,12 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+import io.sparkzorder.formats.scans.FormatScan
 
 /**
  * Finds the implementation of a table's format. No class of the format is loaded before a table of
@@ -43,6 +48,28 @@ object TableFormats extends Logging {
         Nil
     }
 
+  /** The scan that a leaf of an optimized plan is, if its table is of a format that we know. */
+  def scan(leaf: LogicalPlan): Option[FormatScan] =
+    try formatOf(leaf).flatMap(f => load(implementations(f)).scan(leaf))
+    catch {
+      case e @ (_: LinkageError | _: ReflectiveOperationException) =>
+        logDebug("a scan is not known", e)
+        None
+    }
+
+  // by the names of classes, as the jars of the format need not be there
+  private def formatOf(leaf: LogicalPlan): Option[String] = leaf match {
+    case l: LogicalRelation => l.relation match {
+        case r: HadoopFsRelation
+            if r.location.getClass.getName.startsWith("org.apache.spark.sql.delta.") =>
+          Some("delta")
+        case _ => None
+      }
+    case r: DataSourceV2ScanRelation
+        if r.scan.getClass.getName.startsWith("org.apache.iceberg.spark.") => Some("iceberg")
+    case _ => None
+  }
+
   private def tried(name: String, format: String)(
       open: FormatOpener => Option[TableFormat]): Option[TableFormat] =
     implementations.get(format).flatMap { className =>
@@ -75,6 +102,9 @@ trait FormatOpener {
 
   /** None, besides, if the directory is no table. */
   def openPath(path: String, name: String, conf: Configuration): Option[TableFormat]
+
+  /** None for a leaf that is not a scan of the current state of a table, and as above. */
+  def scan(leaf: LogicalPlan): Option[FormatScan]
 
   /** See [[TableFormats.lastColumns]]; empty if a format tells its columns elsewhere. */
   def lastColumns(path: Path): Seq[Seq[String]] = Nil

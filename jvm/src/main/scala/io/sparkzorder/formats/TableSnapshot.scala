@@ -67,15 +67,26 @@ final case class FileColumnInfo(range: Option[Option[FileRange]], bytes: Long, v
  * @param key the same columns as [[TableSnapshot.layoutKey]]
  * @param weights of the columns; empty if all are equal
  * @param run id of the statement, which may make several commits
+ * @param sinceMs when such a layout took the place of another one; 0 if it was the first one
  */
 final case class LayoutTag(
     columns: String,
     key: String,
     targetFileSize: Long,
     weights: Seq[Double],
-    run: String) {
+    run: String,
+    sinceMs: Long = 0L) {
 
   /** True if files of both fit together. Names of columns may have changed in between. */
   def isSame(other: LayoutTag): Boolean =
     key == other.key && targetFileSize == other.targetFileSize && weights == other.weights
 }
+
+/**
+ * The layout of the last run of OPTIMIZE.
+ *
+ * @param columns name parts of the columns as they are named now
+ * @param weights of the columns; empty if all are equal
+ * @param sinceMs as in [[LayoutTag]]
+ */
+final case class LastLayout(columns: Seq[Seq[String]], weights: Seq[Double], sinceMs: Long)

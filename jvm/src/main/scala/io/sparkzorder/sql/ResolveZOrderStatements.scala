@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
-import io.sparkzorder.commands.TargetAction
+import io.sparkzorder.commands.{TargetAction, WorkloadAction}
 import io.sparkzorder.commands.formats.OptimizeFormatCommand
 import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
 import io.sparkzorder.conf.Settings
@@ -52,13 +52,15 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     case s @ TargetStatement(PathOrTable(parts), action) =>
       s.copy(child = pathOrTable(parts, action.statement))
     case TargetStatement(PathTable(path, format), action) =>
-      action.command(PathTarget(path, format))
+      val target = PathTarget(path, format)
+      onWorkload(action, openedPath(target)).getOrElse(action.command(target))
     case TargetStatement(r: ResolvedTable, action) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => action.command(CatalogTarget(table))
         case None =>
           val known = format(r.table)
-          action.commandOnOther(fullName(r), known).getOrElse {
+          val other = action.commandOnOther(fullName(r), known)
+          other.orElse(onWorkload(action, opened(r, known))).getOrElse {
             for { f <- opened(r, known); advice <- action.adviceOn(f) } {
               throw ZOrderErrors.unsupportedTable(f.name, s"a table of the format $known", advice)
             }
@@ -98,7 +100,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
         .get(Settings.Columns)
     // Delta's own OPTIMIZE puts small files together if there are no columns
     def isPlain = format.format == "delta" && s.clauses.columns.isEmpty && !s.clauses.auto &&
-      format.lastColumns.isEmpty && declared.isEmpty
+      format.lastLayout.isEmpty && declared.isEmpty
     if (isDelegated(format.format, format.properties) || isPlain) None
     else {
       val where = s.where.map(WherePredicate(_))
@@ -111,23 +113,37 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     val conf = SparkLine.session(session).sessionState.newHadoopConf()
     val found =
       if (isDelegated("iceberg", Map.empty) || !target.isIceberg(conf)) None
-      else {
-        val name = s"iceberg.${quoteIdentifier(target.path)}"
-        TableFormats.ofPath(target.location.toString, name, conf, "iceberg")
-      }
+      else openedPath(target, "iceberg")
     found.flatMap(ownLayout(s, _, "CALL catalog.system.rewrite_data_files of its catalog"))
+  }
+
+  private def openedPath(target: PathTarget, format: String): Option[TableFormat] = {
+    val conf = SparkLine.session(session).sessionState.newHadoopConf()
+    val name = s"$format.${quoteIdentifier(target.path)}"
+    TableFormats.ofPath(target.location.toString, name, conf, format)
+  }
+
+  /** Tables of other formats have a recorded workload as well. */
+  private def onWorkload(
+      action: TargetAction,
+      format: => Option[TableFormat]): Option[LogicalPlan] = action match {
+    case w: WorkloadAction => format.map(w.command)
+    case _ => None
+  }
+
+  /** A directory that is a table of a format that we know. */
+  private def openedPath(target: PathTarget): Option[TableFormat] = {
+    val conf = SparkLine.session(session).sessionState.newHadoopConf()
+    if (isDelta(target)) openedPath(target, "delta")
+    else if (target.isIceberg(conf)) openedPath(target, "iceberg")
+    else None
   }
 
   /** The same for a directory that is a Delta table. */
   private def deltaPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
-    val conf = SparkLine.session(session).sessionState.newHadoopConf()
-    val name = s"delta.${quoteIdentifier(target.path)}"
     // the properties of a directory are in its log, which is not read if the session tells enough
     if (isDelegated("delta", Map.empty)) None
-    else {
-      TableFormats.ofPath(target.location.toString, name, conf, "delta")
-        .flatMap(ownLayout(s, _, s.otherParser.text))
-    }
+    else openedPath(target, "delta").flatMap(ownLayout(s, _, s.otherParser.text))
   }
 
   private def opened(r: ResolvedTable, format: String): Option[TableFormat] =

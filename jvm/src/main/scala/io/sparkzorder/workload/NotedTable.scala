@@ -13,7 +13,6 @@ import org.apache.hadoop.security.AccessControlException
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.skipping.predicate.FilterOnFiles
 
 /**
  * The notes of this driver about one table. The threads of queries only change memory; files are
@@ -51,17 +50,16 @@ private[workload] final class NotedTable(
   private def newSketch = new Sketch(new scala.util.Random().nextLong())
 
   def note(
-      filters: Seq[FilterOnFiles],
+      filters: NotedFilters,
       excluded: String => Boolean,
       listed: Option[Long],
       share: Double): Unit =
     if (!isOff) synchronized {
       this.excluded = excluded
-      val files = filters.head.indexedFiles
-      if (curves.identity != filters.head.indexIdentity) {
-        curves = Curves.of(filters.head.indexIdentity, files)
+      if (curves.identity != filters.identity) {
+        curves = Curves.of(filters.identity, filters.files)
       }
-      val use = ScanUse.of(filters.flatMap(_.tested), excluded, curves.of(_, _, files))
+      val use = ScanUse.of(filters.tested, excluded, curves.of(_, _, filters.files))
       val ofFiles = listed.fold(1.0)(n => math.min(1.0, n.toDouble / math.max(1, curves.files)))
       add(use, curves.bytes * ofFiles * share)
     }

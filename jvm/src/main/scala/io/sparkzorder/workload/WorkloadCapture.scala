@@ -12,7 +12,6 @@ import org.apache.hadoop.util.ShutdownHookManager
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.skipping.predicate.FilterOnFiles
 
 /**
  * Notes what scans ask for, in the memory of the driver. Every five minutes, at the end of the
@@ -30,7 +29,7 @@ private[sparkzorder] object WorkloadCapture extends Logging {
    * Notes a scan.
    *
    * @param root directory of the table
-   * @param filters the filters of the scan, as the index of the table understands them; at least one
+   * @param filters the filters of the scan
    * @param excluded columns that must not be noted
    * @param listed number of files before skipping, if it is known
    * @param share the share of the files' bytes that the columns have which the scan reads
@@ -38,7 +37,7 @@ private[sparkzorder] object WorkloadCapture extends Logging {
   def note(
       root: Path,
       conf: => Configuration,
-      filters: Seq[FilterOnFiles],
+      filters: NotedFilters,
       excluded: String => Boolean,
       listed: Option[Long],
       share: Double): Unit =
@@ -72,7 +71,10 @@ private[sparkzorder] object WorkloadCapture extends Logging {
   }
 
   /** Writes what was noted of one table since the last time. */
-  def flush(state: StateDirectory): Unit = notesOf(state).foreach(_.flush())
+  def flush(state: StateDirectory): Unit = {
+    LaterNotes.await()
+    notesOf(state).foreach(_.flush())
+  }
 
   /** Forgets what this driver has noted of a table; what is written stays until somebody removes it. */
   def forget(state: StateDirectory): Unit = notesOf(state).foreach(_.forget())

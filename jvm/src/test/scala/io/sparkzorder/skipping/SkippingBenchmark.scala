@@ -32,7 +32,7 @@ import io.sparkzorder.index.{
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
 import io.sparkzorder.skipping.scan.{HeldListing, ListedDirectory, PrunedListing, ScanListing}
 import io.sparkzorder.table.stats.ColumnStats
-import io.sparkzorder.workload.WorkloadCapture
+import io.sparkzorder.workload.{NotedFilters, WorkloadCapture}
 
 /**
  * How long an index of many files takes to write, load and filter, and its memory, as plain numbers of this
@@ -209,7 +209,7 @@ object SkippingBenchmark {
   private def note(file: FileStatus, files: Int): Seq[(String, Seq[Double])] = {
     def one(filters: Seq[Expression]): () => Double = {
       val filter = FilterOnFiles.compile(filters, table, loaded(file), caseSensitive = false)
-      () => time(WorkloadCapture.note(root, conf, Seq(filter), _ => false, None, 1.0))._2
+      () => time(WorkloadCapture.note(root, conf, NotedFilters.of(Seq(filter)), _ => false, None, 1.0))._2
     }
     val four = one(predicates(files))
     val first = (1 to 20).map { _ =>

@@ -4,11 +4,11 @@ import org.apache.commons.io.FileUtils.byteCountToDisplaySize
 
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
 
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
 import io.sparkzorder.cluster.QueryBox
-import io.sparkzorder.commands.{Phases, TableState}
-import io.sparkzorder.log.{Record, TableLog}
-import io.sparkzorder.table.TableFiles
-import io.sparkzorder.workload.{Workload, WorkloadStore}
+import io.sparkzorder.commands.Phases
+import io.sparkzorder.workload.Workload
 
 /**
  * What ZORDER BY AUTO has decided.
@@ -27,32 +27,48 @@ private[commands] final case class AutoOrder(
     reason: String)
 
 /**
+ * A layout that a table has.
+ *
+ * @param columns name parts
+ * @param weights of the columns; empty if all are equal
+ */
+private[commands] final case class LayoutInForce(columns: Seq[Seq[String]], weights: Seq[Double])
+
+/** What [[AutoChoice]] asks of a table. */
+private[commands] trait AutoTable {
+  def workload(): Workload
+
+  /** The last layout; None if there is none, or if the table has lost one of its columns. */
+  def inForce: Option[LayoutInForce]
+
+  /** None if there is no file, or no column that files can be ordered by. */
+  def sampled(workload: Workload): Option[Sampled]
+
+  /**
+   * How many days ago the layout was changed, if that is too recent for another change.
+   *
+   * @param bytes of the table
+   */
+  def daysSinceChange(bytes: Long): Option[Long]
+}
+
+/**
  * Chooses the ordering columns of a table by its recorded workload.
  *
- * @param listed files of the statement
- * @param hasWhere true if these may be a part of the table
+ * @param hasWhere true if the statement chooses a part of the table
  */
 private[commands] final class AutoChoice(
-    table: TableState,
-    listed: TableFiles,
+    user: Session,
+    table: AutoTable,
     hasWhere: Boolean,
     phases: Phases) {
   import AutoChoice._
 
-  private val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
-  private val sameName = table.user.sessionState.conf.resolver
-  private lazy val log = TableLog.read(table.state)
-  // newest first
-  private lazy val runs = log.inForce.map(_._2).filter(_.columns.nonEmpty)
-  private lazy val undos = log.all.map(_._2).filter(_.kind == Record.Undo)
-  // the table may have lost a column, or have it with another type
-  private lazy val inForce = runs.headOption.filter(r =>
-    new SampledTable(table, listed).canOrderBy(r.columns.map(parse)))
+  private val sameName = user.sessionState.conf.resolver
+  private lazy val inForce = table.inForce
 
   def choose(): AutoOrder = {
-    val workload = phases("workload") {
-      Workload.read(table.state, table.conf, WorkloadStore.today)
-    }
+    val workload = phases("workload")(table.workload())
     if (hasWhere) {
       keep("the record is that of the whole table, of which WHERE chooses a part")
     } else if (workload.count < MinScans) {
@@ -60,7 +76,7 @@ private[commands] final class AutoChoice(
     } else if (workload.usableCount == 0) {
       keep(s"none of the ${workload.count} recorded scans can skip files in any layout")
     } else {
-      phases("choose")(new SampledTable(table, listed).of(workload)) match {
+      phases("choose")(table.sampled(workload)) match {
         case None => keep("no recorded scan is on a column that files can be ordered by")
         case Some(sampled) => decide(workload, sampled)
       }
@@ -93,7 +109,7 @@ private[commands] final class AutoChoice(
             s"$about; ${text(saved)} saved are not worth a rewrite of ${text(sampled.bytes.toDouble)}",
             sampled)
         } else {
-          RecentChange.of(runs, undos, sampled.bytes, System.currentTimeMillis()) match {
+          table.daysSinceChange(sampled.bytes) match {
             case Some(days) =>
               keep(
                 s"$about; the layout was changed $days days ago, and AUTO changes it once in " +
@@ -116,14 +132,13 @@ private[commands] final class AutoChoice(
       s"AUTO chooses ${nameOf(c, sampled)}: $about")
     // the same layout, but cut for other queries
     inForce.filter { r =>
-      val was = r.columns.map(parse).zip(weightsOf(r.columnWeights, r.columns.size))
+      val was = r.columns.zip(weightsOf(r.weights, r.columns.size))
       val is = names.zip(weightsOf(weights, names.size))
       was.size == is.size && was.forall { case (n, w) =>
         is.exists { case (m, v) => isSame(n, m) && v == w }
       }
     }.fold(order)(r =>
-      kept(sampled, r.columns.map(parse), r.columnWeights, order.reason)
-        .copy(rewritesAll = true))
+      kept(sampled, r.columns, r.weights, order.reason).copy(rewritesAll = true))
   }
 
   private def weightsOf(weights: Seq[Double], n: Int): Seq[Double] =
@@ -131,8 +146,8 @@ private[commands] final class AutoChoice(
 
   /** The layout stays as it is; new files get it, too. */
   private def keep(why: String): AutoOrder = AutoOrder(
-    inForce.toSeq.flatMap(_.columns).map(parse),
-    inForce.toSeq.flatMap(_.columnWeights),
+    inForce.toSeq.flatMap(_.columns),
+    inForce.toSeq.flatMap(_.weights),
     IndexedSeq.empty,
     rewritesAll = false,
     s"AUTO keeps ${inForceText}: $why")
@@ -155,16 +170,18 @@ private[commands] final class AutoChoice(
   }
 
   private def inForceText: String = inForce match {
-    case Some(r) => s"the layout by (${r.columns.mkString(", ")})"
+    case Some(r) => s"the layout by (${r.columns.map(nameOf).mkString(", ")})"
     case None => "the files as they are"
   }
 
   private def isSame(a: Seq[String], b: Seq[String]): Boolean =
     a.size == b.size && a.zip(b).forall { case (x, y) => sameName(x, y) }
 
+  private def nameOf(parts: Seq[String]): String = parts.map(quoteIfNeeded).mkString(".")
+
   private def nameOf(c: Candidate, sampled: Sampled): String =
     c.columns.zip(c.weights).map { case (n, w) =>
-      val name = sampled.columns(n).parts.map(quoteIfNeeded).mkString(".")
+      val name = nameOf(sampled.columns(n).parts)
       if (w == 1 || c.columns.size == 1) name else s"$name:${w.toLong}"
     }.mkString("(", ", ", ")")
 }

@@ -2,7 +2,16 @@ package io.sparkzorder.commands.auto
 
 import io.sparkzorder.cluster._
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.table.stats.{FileRange, ScannedFile}
+import io.sparkzorder.table.stats.FileRange
+
+/**
+ * A file as it is now.
+ *
+ * @param ranges of each column: None if all values are NULL, Some(None) if the range is not known
+ */
+private[commands] final case class JudgedFile(
+    rows: Long,
+    ranges: IndexedSeq[Option[Option[FileRange]]])
 
 /**
  * The files of one folder of the table, and a sample of its rows.
@@ -10,8 +19,8 @@ import io.sparkzorder.table.stats.{FileRange, ScannedFile}
  * @param sample of all columns that may become ordering columns
  * @param targetRows rows that a new file should have
  */
-private[auto] final case class SampledFolder(
-    files: IndexedSeq[ScannedFile],
+private[commands] final case class SampledFolder(
+    files: IndexedSeq[JudgedFile],
     sample: FolderSample,
     targetRows: Double) {
   val rows: Long = files.map(_.rows).sum
@@ -24,7 +33,7 @@ private[auto] final case class SampledFolder(
  * @param capped by the weights that decide between layouts
  * @param bytes by what the scans would read without skipping
  */
-private[auto] final case class Reads(capped: Double, bytes: Double)
+private[commands] final case class Reads(capped: Double, bytes: Double)
 
 /**
  * Predicts what recorded scans read of a layout.
@@ -32,12 +41,11 @@ private[auto] final case class Reads(capped: Double, bytes: Double)
  * @param all the folders of the table
  * @param cutByQueries true if files will be cut along the recorded boxes
  */
-private[auto] final class PredictedReads(
+private[commands] final class PredictedReads(
     columns: IndexedSeq[OrderingColumn],
     all: Seq[SampledFolder],
     queries: RecordedQueries,
-    cutByQueries: Boolean,
-    sameName: (String, String) => Boolean) {
+    cutByQueries: Boolean) {
   import PredictedReads._
 
   private val folders = all.filter(f => f.rows > 0 && f.sample.rows > 0)
@@ -90,9 +98,7 @@ private[auto] final class PredictedReads(
 
   /** Reads of the files as they are, by their footers. */
   lazy val today: Reads = reads(folders.zip(sides).map { case (f, boxes) =>
-    val spans = columns.zip(f.ranked).map { case (c, ranked) =>
-      f.files.map(file => span(c, file, ranked))
-    }
+    val spans = columns.indices.map(c => f.files.map(file => span(file.ranges(c), f.ranked(c))))
     boxes.map { sides =>
       f.files.indices.filter(i =>
         sides.indices.forall(c =>
@@ -110,8 +116,8 @@ private[auto] final class PredictedReads(
   }
 
   /** The ranks between which the values of a file lie; all ranks if that is not known. */
-  private def span(column: OrderingColumn, file: ScannedFile, c: RankedColumn): (Int, Int) =
-    FileRange.ofFooters(column, Seq(file), sameName).headOption match {
+  private def span(range: Option[Option[FileRange]], c: RankedColumn): (Int, Int) =
+    range match {
       case None => (0, -1)
       case Some(None) => (0, Int.MaxValue)
       case Some(Some(r)) =>

@@ -28,10 +28,14 @@ private[commands] object RecentChange {
       case (r, before) if isOther(r, before) || r.cost.exists(_.inputBytes > bytes / 2) =>
         r.createdMs
     }
-    // a time to come was written by a wrong clock, and would stop AUTO until then
-    (noted ++ seen ++ undos.map(_.createdMs)).map(nowMs - _).filter(_ > -LittleMs)
-      .map(age => math.max(0L, age) / DayMs).filter(_ < Days).reduceOption(_ min _)
+    daysAgo(noted ++ seen ++ undos.map(_.createdMs), nowMs)
   }
+
+  /** How many days ago the last of some changes was made, if it is recent. */
+  def daysAgo(changesMs: Seq[Long], nowMs: Long): Option[Long] =
+    // a time to come was written by a wrong clock, and would stop AUTO until then
+    changesMs.map(nowMs - _).filter(_ > -LittleMs)
+      .map(age => math.max(0L, age) / DayMs).filter(_ < Days).reduceOption(_ min _)
 
   /**
    * When the layout of a new run took the place of another one, for the run's record.

@@ -4,33 +4,17 @@ import scala.util.Try
 
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.cluster.{CutGoal, InputFrame, Sampler}
-import io.sparkzorder.commands.{OrderingColumns, TableState}
-import io.sparkzorder.conf.{PinnedSession, Settings}
+import io.sparkzorder.cluster.{InputFrame, Sampler}
+import io.sparkzorder.commands.{OrderingColumns, SampledCuts, TableState}
+import io.sparkzorder.conf.PinnedSession
+import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.table.{OrderingColumn, TableFiles}
 import io.sparkzorder.table.schema.TableSchema
 import io.sparkzorder.table.stats.{ColumnNames, FileRange, FooterReader, ScannedFile}
-import io.sparkzorder.workload.Workload
+import io.sparkzorder.workload.{Workload, WorkloadStore}
 
-/**
- * A sample of the columns by which recorded scans can skip files.
- *
- * @param values number of distinct values of each column in the sample
- * @param files number of files that a layout of the whole table would have
- * @param bytes of all files
- */
-private[auto] final case class Sampled(
-    columns: IndexedSeq[OrderingColumn],
-    values: IndexedSeq[Int],
-    files: Int,
-    bytes: Long,
-    queries: RecordedQueries,
-    reads: PredictedReads)
-
-/** Samples a table, to judge layouts by the sample. */
+/** Samples a table of plain files, to judge layouts by the sample. */
 private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
-  import SampledTable._
-
   private val session = PinnedSession.of(table.user)
   private val sameName = session.sessionState.conf.resolver
 
@@ -58,49 +42,57 @@ private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
     val schema = schemaOf(footers)
     val columns = names
       .flatMap(n => Try(resolver.resolve(Seq(Seq(n)), schema, listed.partitionSchema)).toOption)
-      .flatten.filter(hasBounds(_, footers)).take(MaxColumns).toIndexedSeq
+      .flatten.filter(hasBounds(_, footers)).take(Sampled.MaxColumns).toIndexedSeq
     if (columns.isEmpty || footers.forall(_.rows == 0)) None
     else {
       val byFolder = footers.groupBy(_.file.folder)
       val ownOf = listed.folders.map(byFolder.getOrElse(_, IndexedSeq.empty))
       val rows = ownOf.map(_.map(_.rows).sum)
-      val targets = ownOf.map { own =>
-        math.max(
-          1.0,
-          table.settings(Settings.TargetFileSize).toDouble * own.map(_.rows).sum /
-            math.max(1L, own.map(_.file.length).sum))
+      val targets = ownOf.zip(rows).map { case (own, r) =>
+        SampledCuts.targetRows(table.settings, r, own.map(_.file.length).sum)
       }
-      val files = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
       val input = new InputFrame(session, listed, schema, format)
-      val wanted = math.max(MinSample, math.min(MaxSample, RowsPerFile * files))
+      val wanted = Sampled.rowsFor(Sampled.filesOf(rows, targets))
       val samples = Sampler.sample(input, columns, rows, wanted)
       val folders = listed.folders.indices.map { i =>
-        SampledFolder(ownOf(i), samples(i), targets(i))
+        SampledFolder(ownOf(i).map(judged(_, columns)), samples(i), targets(i))
       }
-      val queries = new RecordedQueries(workload, columns.map(_.parts.head), footers.size)
-      Some(Sampled(
+      Some(Sampled.of(
         columns,
-        columns.indices.map(c => folders.map(_.ranked(c).sorted.weights.length).max),
-        math.max(1L, files).toInt,
+        folders,
+        workload,
         footers.map(_.file.length).sum,
-        queries,
-        new PredictedReads(columns, folders, queries, cutByQueries(files), sameName)))
+        isPartitioned = listed.partitionSchema.nonEmpty))
     }
   }
 
-  // as OPTIMIZE does for the whole table
-  private def cutByQueries(files: Long): Boolean =
-    listed.partitionSchema.isEmpty && Sampler.rowsFor(files) <= CutGoal.MaxRowsForQueries
+  private def judged(file: ScannedFile, columns: IndexedSeq[OrderingColumn]): JudgedFile =
+    JudgedFile(
+      file.rows,
+      columns.map(c => FileRange.ofFooters(c, Seq(file), sameName).headOption))
 
   private def hasBounds(column: OrderingColumn, footers: Seq[ScannedFile]): Boolean =
     FileRange.ofFooters(column, footers, sameName).exists(_.isDefined)
 }
 
-private[auto] object SampledTable {
-  // sets of more columns are too many to be judged
-  private val MaxColumns = 8
-  private val MinSample = 20000L
-  private val RowsPerFile = 100L
-  // rows of some columns in the memory of the driver
-  private val MaxSample = 1000000L
+/** A table of plain files, for [[AutoChoice]]. */
+private[auto] final class PlainAutoTable(table: TableState, listed: TableFiles) extends AutoTable {
+  private val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
+  private lazy val log = TableLog.read(table.state)
+  // newest first
+  private lazy val runs = log.inForce.map(_._2).filter(_.columns.nonEmpty)
+  private lazy val undos = log.all.map(_._2).filter(_.kind == Record.Undo)
+  private val sampledTable = new SampledTable(table, listed)
+
+  override def workload(): Workload = Workload.read(table.state, table.conf, WorkloadStore.today)
+
+  override def inForce: Option[LayoutInForce] =
+    runs.headOption.map(r => LayoutInForce(r.columns.map(parse), r.columnWeights))
+      // the table may have lost a column, or have it with another type
+      .filter(l => sampledTable.canOrderBy(l.columns))
+
+  override def sampled(workload: Workload): Option[Sampled] = sampledTable.of(workload)
+
+  override def daysSinceChange(bytes: Long): Option[Long] =
+    RecentChange.of(runs, undos, bytes, System.currentTimeMillis())
 }

@@ -1,15 +1,18 @@
 package io.sparkzorder.commands.auto
 
+import org.apache.hadoop.conf.Configuration
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
 
-import io.sparkzorder.commands.{TableAction, TableState}
+import io.sparkzorder.commands.{TableState, WorkloadAction}
+import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.Target
 import io.sparkzorder.workload.{Workload, WorkloadStore}
 
 /** SHOW WORKLOAD: the recorded scans of a table, those that read the most first. */
-case object ShowWorkload extends TableAction {
+case object ShowWorkload extends WorkloadAction {
   override def statement: String = "SHOW WORKLOAD"
   override def description(target: Target): String = s"ShowWorkload ${target.name}"
 
@@ -30,7 +33,11 @@ case object ShowWorkload extends TableAction {
   override def run(session: Session, target: Target): Seq[Row] = {
     val table = new TableState(session, target)
     table.check()
-    val workload = Workload.read(table.state, table.conf, WorkloadStore.today)
+    runOnWorkload(table.state, table.conf)
+  }
+
+  override def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row] = {
+    val workload = Workload.read(state, conf, WorkloadStore.today)
     val all = math.max(1e-9, workload.weight)
     workload.templates.toSeq.sortBy { case (t, u) => (-u.weight, t.columns.mkString(",")) }
       .map { case (t, u) =>

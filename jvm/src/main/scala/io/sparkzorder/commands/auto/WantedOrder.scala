@@ -41,14 +41,20 @@ private[commands] object WantedOrder {
       table: TableState,
       listed: TableFiles,
       hasWhere: Boolean,
+      phases: Phases): WantedOrder =
+    auto(table.user, table.settings, new PlainAutoTable(table, listed), hasWhere, phases)
+
+  /** The same for any table. */
+  def auto(
+      user: Session,
+      settings: Settings,
+      table: AutoTable,
+      hasWhere: Boolean,
       phases: Phases): WantedOrder = {
-    if (table.settings.get(Settings.Weights).isDefined) {
-      throw ZOrderErrors.invalidSetting(
-        Settings.Weights.key,
-        table.settings(Settings.Weights),
-        "AUTO chooses the weights")
+    settings.get(Settings.Weights).foreach { text =>
+      throw ZOrderErrors.invalidSetting(Settings.Weights.key, text, "AUTO chooses the weights")
     }
-    val auto = new AutoChoice(table, listed, hasWhere, phases).choose()
+    val auto = new AutoChoice(user, table, hasWhere, phases).choose()
     WantedOrder(
       auto.names,
       auto.weights,

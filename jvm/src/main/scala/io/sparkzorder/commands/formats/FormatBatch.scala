@@ -3,7 +3,7 @@ package io.sparkzorder.commands.formats
 import org.apache.spark.sql.functions.{col, count => rowCount, lit}
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.cluster.{CutGoal, FolderSample, Grid, Layout, RowSizes}
+import io.sparkzorder.cluster.{CutGoal, FolderSample, Grid, Layout, QueryBox, RowSizes}
 import io.sparkzorder.commands.{Phases, SampledCuts}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
@@ -25,13 +25,18 @@ private[formats] final case class BatchDone(
     samples: IndexedSeq[FolderSample],
     added: Option[StagedFiles])
 
-/** Samples, cuts, writes and commits one batch. */
+/**
+ * Samples, cuts, writes and commits one batch.
+ *
+ * @param queries recorded queries, for which a batch of the whole table is cut
+ */
 private[formats] final class FormatBatch(
     session: Session,
     format: TableFormat,
     snapshot: TableSnapshot,
     columns: Seq[OrderingColumn],
     layout: LayoutTag,
+    queries: IndexedSeq[QueryBox],
     settings: Settings,
     phases: Phases,
     dryRun: Boolean) {
@@ -58,7 +63,10 @@ private[formats] final class FormatBatch(
       SampledCuts.targetRows(settings, stored, files.map(_.bytes).sum)
     }
     val (samples, grid) = new SampledCuts(columns, settings, phases)
-      .of(input, rows, targets, i => sizes(own(i)))(_ => CutGoal(layout.weights.toIndexedSeq))
+      .of(input, rows, targets, i => sizes(own(i))) { samples =>
+        val isSmall = samples.map(_.rows.toLong).sum <= CutGoal.MaxRowsForQueries
+        CutGoal(layout.weights.toIndexedSeq, if (isSmall) queries else IndexedSeq.empty)
+      }
     val added =
       if (dryRun) None
       else {

@@ -10,12 +10,13 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.commands.{FolderBatches, OrderingColumns, Phases, WhereClause}
-import io.sparkzorder.commands.auto.WeightsOption
+import io.sparkzorder.commands.auto.{WantedOrder, WeightsOption}
 import io.sparkzorder.commands.optimize.{OptimizeClauses, OptimizeResult}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.{FormatFile, LayoutTag, TableFormat}
+import io.sparkzorder.formats.{FormatFile, LayoutTag, TableFormat, TableSnapshot}
 import io.sparkzorder.ordered.DeclaredOrder
+import io.sparkzorder.table.OrderingColumn
 
 /**
  * Executes one OPTIMIZE statement on a table of another format: check, snapshot, select, then for
@@ -47,27 +48,29 @@ private[sparkzorder] final class FormatOptimize(
 
   private def steps(session: Session): OptimizeResult = {
     phases("check")(check())
+    val order = wanted(session)
     val columns = new OrderingColumns(format.name, session.sessionState.conf.resolver)
-      .resolve(names, format.schema, format.partitionSchema)
+      .resolve(order.names, format.schema, format.partitionSchema)
     val snapshot =
       phases("list")(format.snapshot(columns, where.map(WhereClause.byName)))
-    val layout = LayoutTag(
-      columns.map(_.name).mkString(", "),
-      snapshot.layoutKey,
-      settings(Settings.TargetFileSize),
-      new WeightsOption(user, settings).of(columns).getOrElse(Nil),
-      UUID.randomUUID().toString)
+    val layout = tag(columns, snapshot, order)
     val selection =
-      if (clauses.full || snapshot.files.isEmpty) FormatSelection(snapshot.files, None)
-      else new FormatSelector(columns, layout).select(snapshot.files)
+      if (order.isLeft) FormatSelection(IndexedSeq.empty, None)
+      else if (clauses.full || order.rewritesAll || snapshot.files.isEmpty) {
+        FormatSelection(snapshot.files, None)
+      } else new FormatSelector(columns, layout).select(snapshot.files)
     phases("check")(format.check(selection.files))
     val batches = inBatches(selection.files)
+    // a recorded query is a box of the whole table, and suits no part of it
+    val isWhole = where.isEmpty && selection.files.size == snapshot.files.size &&
+      snapshot.files.map(_.folder).distinct.size == 1
     val batch = new FormatBatch(
       session,
       format,
       snapshot,
       columns,
       layout,
+      if (isWhole) order.queries else IndexedSeq.empty,
       settings,
       phases,
       clauses.dryRun)
@@ -81,7 +84,7 @@ private[sparkzorder] final class FormatOptimize(
         Some(if (where.isEmpty) "there are no data files" else "WHERE chooses no data files")
       } else if (selection.files.nonEmpty && done.isEmpty) Some("there are no rows")
       else selection.reason
-    val reasons = reason.toSeq ++ snapshot.leftOut
+    val reasons = order.reason.toSeq ++ reason ++ snapshot.leftOut
     new FormatReport(snapshot, columns, layout.weights, done, clauses.dryRun)
       .result(format.location, startMs, phases.millis, reasons)
   }
@@ -90,24 +93,48 @@ private[sparkzorder] final class FormatOptimize(
     val _ = settings
     format.check()
     if (clauses.into.isDefined) refuse("INTO")
-    if (clauses.auto) refuse("ZORDER BY AUTO")
   }
 
   private def refuse(clause: String): Nothing =
     throw ZOrderErrors.unsupportedTable(
       format.name,
       s"a table of the format ${format.format}, which $clause does not take",
-      s"Leave $clause out and name the columns.")
+      s"Leave $clause out.")
 
-  /** The columns of ZORDER BY, else those of the last layout, else the declared ones. */
-  private def names: Seq[Seq[String]] = {
+  /** The columns of ZORDER BY, else the last layout, else the declared columns. */
+  private def wanted(session: Session): WantedOrder = {
     val parse = user.sessionState.sqlParser.parseMultipartIdentifier _
     def declared = settings.get(Settings.Columns).toSeq.flatMap(DeclaredOrder.split).map(parse)
-    val found = Seq(clauses.columns, format.lastColumns, declared).find(_.nonEmpty)
-    found.getOrElse(throw ZOrderErrors.unsupportedTable(
-      format.name,
-      s"a table of the format ${format.format} without ordering columns",
-      s"Add ZORDER BY, or use the format's own way: $ownStatement"))
+    def last = format.lastLayout.map(l => WantedOrder(l.columns, l.weights))
+    if (clauses.auto) {
+      val table = new FormatAutoTable(session, format, settings)
+      WantedOrder.auto(user, settings, table, where.isDefined, phases)
+    } else if (clauses.columns.nonEmpty) WantedOrder(clauses.columns)
+    else {
+      last.orElse(Some(WantedOrder(declared)).filter(_.names.nonEmpty))
+        .getOrElse(throw ZOrderErrors.unsupportedTable(
+          format.name,
+          s"a table of the format ${format.format} without ordering columns",
+          s"Add ZORDER BY, or use the format's own way: $ownStatement"))
+    }
+  }
+
+  private def tag(
+      columns: Seq[OrderingColumn],
+      snapshot: TableSnapshot,
+      order: WantedOrder): LayoutTag = {
+    val weights = new WeightsOption(user, settings).of(columns).getOrElse(order.weights)
+    // the first layout of a table is not a change
+    val since = format.lastLayout.fold(0L) { l =>
+      if (l.columns == columns.map(_.parts) && l.weights == weights) l.sinceMs else startMs
+    }
+    LayoutTag(
+      columns.map(_.name).mkString(", "),
+      snapshot.layoutKey,
+      settings(Settings.TargetFileSize),
+      weights,
+      UUID.randomUUID().toString,
+      since)
   }
 
   /** One job writes the files of one group of folders. */

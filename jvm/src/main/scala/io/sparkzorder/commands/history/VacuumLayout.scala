@@ -3,13 +3,15 @@ package io.sparkzorder.commands.history
 import java.sql.Timestamp
 import java.util.concurrent.TimeUnit
 
+import org.apache.hadoop.conf.Configuration
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
 
-import io.sparkzorder.commands.{TableAction, TableState}
+import io.sparkzorder.commands.{TableState, WorkloadAction}
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.log.TableLog
+import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.log.publish.{Cleanup, Leftover, Leftovers}
 import io.sparkzorder.table.Target
 import io.sparkzorder.workload.{WorkloadCapture, WorkloadStore}
@@ -20,7 +22,7 @@ import io.sparkzorder.workload.{WorkloadCapture, WorkloadStore}
  * @param hours RETAIN: instead of the retention of each run and of the table
  * @param dryRun tells what would be removed, and changes nothing
  */
-final case class VacuumLayout(hours: Option[Long], dryRun: Boolean) extends TableAction {
+final case class VacuumLayout(hours: Option[Long], dryRun: Boolean) extends WorkloadAction {
   override def statement: String = "VACUUM LAYOUT"
   override def schema: StructType = VacuumLayout.schema
 
@@ -42,15 +44,15 @@ final case class VacuumLayout(hours: Option[Long], dryRun: Boolean) extends Tabl
       val removed =
         if (dryRun) l.kind != Leftover.Conflict else cleanup.remove(l)
       Row(l.path.toString, l.kind.name, l.files, l.bytes, new Timestamp(l.sinceMs), removed)
-    } ++ workload(table)
+    } ++ runOnWorkload(table.state, table.conf)
   }
 
   /** Old files of the recorded workload. RETAIN 0 HOURS takes all of them. */
-  private def workload(table: TableState): Seq[Row] = {
-    val store = new WorkloadStore(table.state, table.conf)
+  override def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row] = {
+    val store = new WorkloadStore(state, conf)
     val all = hours.contains(0L)
     // other drivers notice that their files are gone
-    if (all && !dryRun) WorkloadCapture.forget(table.state)
+    if (all && !dryRun) WorkloadCapture.forget(state)
     store.expired(WorkloadStore.today, all).map { f =>
       val removed = dryRun || store.remove(f)
       val since = new Timestamp(f.getModificationTime)

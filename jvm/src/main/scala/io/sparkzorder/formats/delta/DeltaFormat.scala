@@ -36,7 +36,11 @@ private[delta] final class DeltaFormat(
 
   override def schema: StructType = current.schema
   override def partitionSchema: StructType = current.metadata.partitionSchema
-  override def lastColumns: Seq[Seq[String]] = DeltaLayouts.lastColumns(current)
+  override def lastLayout: Option[LastLayout] = DeltaLayouts.lastLayout(current)
+
+  override def hasBounds(column: OrderingColumn): Boolean =
+    SkippingEligibleDataType(column.dataType) &&
+      isIn(current.statCollectionLogicalSchema, column.parts)
 
   override def rollback: Option[String] = {
     val now = current
@@ -73,17 +77,10 @@ private[delta] final class DeltaFormat(
 
   /** A layout by a column of which Delta keeps no statistics would be of no use. */
   private def checkStatistics(column: OrderingColumn, state: Snapshot): Unit = {
-    def has(in: StructType, parts: Seq[String]): Boolean =
-      in.fields.find(_.name == parts.head).exists(f =>
-        (f.dataType, parts.tail) match {
-          case (_, Nil) => true
-          case (inner: StructType, rest) => has(inner, rest)
-          case _ => false
-        })
-    if (!has(state.schema, column.parts)) {
+    if (!isIn(state.schema, column.parts)) {
       throw ZOrderErrors.conflict(name, s"the column ${column.name} was renamed or dropped")
     }
-    val kept = has(state.statCollectionLogicalSchema, column.parts)
+    val kept = isIn(state.statCollectionLogicalSchema, column.parts)
     if (!kept || !SkippingEligibleDataType(column.dataType)) {
       val (problem, advice) =
         if (kept) (s"no bounds of ${column.dataType.sql}", "Choose another column.")
@@ -99,6 +96,14 @@ private[delta] final class DeltaFormat(
         advice)
     }
   }
+
+  private def isIn(schema: StructType, parts: Seq[String]): Boolean =
+    schema.fields.find(_.name == parts.head).exists(f =>
+      (f.dataType, parts.tail) match {
+        case (_, Nil) => true
+        case (inner: StructType, rest) => isIn(inner, rest)
+        case _ => false
+      })
 
   override def frame(
       snapshot: TableSnapshot,

@@ -14,7 +14,7 @@ import org.apache.spark.sql.functions.{col, desc, lit}
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.{StructField, StructType}
 
-import io.sparkzorder.formats.LayoutTag
+import io.sparkzorder.formats.{LastLayout, LayoutTag}
 import io.sparkzorder.table.OrderingColumn
 
 /**
@@ -27,6 +27,7 @@ private[delta] object DeltaLayouts {
   private val Size = "zorder.targetFileSize"
   private val Weights = "zorder.weights"
   private val Run = "zorder.run"
+  private val Since = "zorder.since"
   private val ReadVersion = "zorder.readVersion"
   private val Table = "zorder.table"
 
@@ -68,6 +69,7 @@ private[delta] object DeltaLayouts {
     Fields -> layout.key,
     Size -> layout.targetFileSize.toString,
     Run -> layout.run,
+    Since -> layout.sinceMs.toString,
     ReadVersion -> read.version.toString,
     Table -> read.metadata.id) ++
     (if (layout.weights.isEmpty) None else Some(Weights -> layout.weights.mkString(",")))
@@ -82,7 +84,8 @@ private[delta] object DeltaLayouts {
       weights <-
         Try(tags.get(Weights).toSeq.flatMap(_.split(',')).map(_.trim.toDouble)).toOption
       run <- tags.get(Run).filter(r => Try(UUID.fromString(r)).isSuccess)
-    } yield LayoutTag(columns, fields, size, weights, run)
+      since = tags.get(Since).flatMap(t => Try(t.toLong).toOption).getOrElse(0L)
+    } yield LayoutTag(columns, fields, size, weights, run, since)
 
   /** A number for each run; 0 for files of other writers. */
   def commit(layout: Option[LayoutTag]): Long =
@@ -115,10 +118,11 @@ private[delta] object DeltaLayouts {
       .find(_.nonEmpty).toSeq.flatMap(_.map(parse))
   }
 
-  /** Name parts of the columns of the last layout as they are named now; empty if one is gone. */
-  def lastColumns(snapshot: Snapshot): Seq[Seq[String]] = {
-    val keys = newest(snapshot, lit(true)).flatMap(of(_)).toSeq.flatMap(_.key.split(Separator))
-    val found = keys.map(logical(_, "", snapshot.schema))
-    if (found.forall(_.isDefined)) found.flatten else Nil
-  }
+  /** The last layout; None if one of its columns is gone. */
+  def lastLayout(snapshot: Snapshot): Option[LastLayout] =
+    newest(snapshot, lit(true)).flatMap(of(_)).flatMap { tag =>
+      val found = tag.key.split(Separator).toSeq.map(logical(_, "", snapshot.schema))
+      if (found.exists(_.isEmpty)) None
+      else Some(LastLayout(found.flatten, tag.weights, tag.sinceMs))
+    }
 }

@@ -7,12 +7,18 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.delta.{DeltaLog, Snapshot}
 import org.apache.spark.sql.delta.catalog.DeltaTableV2
+import org.apache.spark.sql.delta.files.{TahoeFileIndex, TahoeLogFileIndex}
+import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.formats.{FormatOpener, TableFormat}
+import io.sparkzorder.formats.scans.FormatScan
 
 /** Opens Delta tables. Loaded by its name, when a session meets a Delta table. */
 final class DeltaTables extends FormatOpener with Logging {
@@ -36,12 +42,51 @@ final class DeltaTables extends FormatOpener with Logging {
       else Some(new DeltaFormat(log, None, name, isNamed = false)).filter(isOurs)
     }
 
+  override def scan(leaf: LogicalPlan): Option[FormatScan] = leaf match {
+    case l: LogicalRelation if isKnown(io.delta.VERSION) => l.relation match {
+        case r: HadoopFsRelation => r.location match {
+            case index: PreparedDeltaFileIndex => Some(scan(l, r, index, shareOf(index)))
+            case index: TahoeLogFileIndex if !index.isTimeTravelQuery =>
+              Some(scan(l, r, index, share = 1.0))
+            case _ => None
+          }
+        case _ => None
+      }
+    case _ => None
+  }
+
+  private def scan(
+      leaf: LogicalRelation,
+      relation: HadoopFsRelation,
+      index: TahoeFileIndex,
+      share: Double): FormatScan = {
+    val path = index.deltaLog.dataPath
+    val name = leaf.catalogTable
+      .fold(s"delta.${quoteIdentifier(path.toString)}")(_.identifier.quotedString)
+    FormatScan(
+      path.toString,
+      index.metadata.id,
+      index.metadata.configuration,
+      relation.dataSchema,
+      share,
+      () => Some(new DeltaFormat(index.deltaLog, leaf.catalogTable, name, isNamed = true)))
+  }
+
+  private def shareOf(index: PreparedDeltaFileIndex): Double = {
+    val scan = index.preparedScan
+    val share = for {
+      chosen <- scan.partition.bytesCompressed
+      all <- scan.total.bytesCompressed if all > 0
+    } yield math.min(1.0, chosen.toDouble / all)
+    share.getOrElse(1.0)
+  }
+
   override def lastColumns(path: Path): Seq[Seq[String]] =
     if (!isKnown(io.delta.VERSION)) Nil
     else {
       val log = DeltaLog.forTable(SparkSession.active, path)
-      Seq(DeltaLayouts.lastColumns(log.update()), DeltaLayouts.columnsOfHistory(log))
-        .find(_.nonEmpty).getOrElse(Nil)
+      DeltaLayouts.lastLayout(log.update()).map(_.columns)
+        .getOrElse(DeltaLayouts.columnsOfHistory(log))
     }
 
   private def isWhole(t: DeltaTableV2): Boolean = {

@@ -55,7 +55,10 @@ private[iceberg] final class IcebergFormat(
     StructType(schema.filter(f => names.contains(f.name)))
   }
 
-  override def lastColumns: Seq[Seq[String]] = new IcebergLayouts(table).lastColumns
+  override def lastLayout: Option[LastLayout] = new IcebergLayouts(table).lastLayout
+
+  // a rewrite adds the bounds that the table's settings leave out
+  override def hasBounds(column: OrderingColumn): Boolean = true
 
   override def rollback: Option[String] = {
     table.refresh()

@@ -8,7 +8,7 @@ import org.apache.iceberg.{BaseTable, DataFile, Snapshot}
 import org.apache.iceberg.types.Types.StructType
 import org.apache.iceberg.util.SnapshotUtil
 
-import io.sparkzorder.formats.LayoutTag
+import io.sparkzorder.formats.{LastLayout, LayoutTag}
 
 /**
  * The layouts that a table's snapshots tell of. A file has the sequence number of the snapshot that
@@ -43,16 +43,16 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
   def isForgotten(file: DataFile): Boolean = number(file).exists(!sequences(_))
 
   /**
-   * Name parts of the columns of the last run whose snapshot is in the history of the current one,
-   * as the columns are named now. Empty if one of them was dropped.
+   * The layout of the last run whose snapshot is in the history of the current one. None if one of its
+   * columns was dropped.
    */
-  def lastColumns: Seq[Seq[String]] = {
-    val last =
-      SnapshotUtil.currentAncestors(table).asScala.iterator.flatMap(read(_)).toSeq.headOption
-    val found = last.toSeq.flatMap(tag => numbers(Some(tag.key))).map(id =>
-      partsOf(id.toInt, table.schema.asStruct))
-    if (found.forall(_.isDefined)) found.flatten else Nil
-  }
+  def lastLayout: Option[LastLayout] =
+    SnapshotUtil.currentAncestors(table).asScala.iterator.flatMap(read(_)).toSeq.headOption
+      .flatMap { tag =>
+        val found = numbers(Some(tag.key)).map(id => partsOf(id.toInt, table.schema.asStruct))
+        if (found.isEmpty || found.exists(_.isEmpty)) None
+        else Some(LastLayout(found.flatten, tag.weights, tag.sinceMs))
+      }
 
   /**
    * The state before the last run that is in the history of the current snapshot, and the number of
@@ -75,7 +75,8 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
       Columns -> tag.columns,
       Fields -> tag.key,
       Size -> tag.targetFileSize.toString,
-      Run -> tag.run) ++
+      Run -> tag.run,
+      Since -> tag.sinceMs.toString) ++
       (if (tag.weights.isEmpty) None else Some(Weights -> tag.weights.mkString(","))) ++
       (if (runs.isEmpty) None
        else Some(Runs -> runs.toSeq.sorted.takeRight(MostRuns).mkString(",")))
@@ -88,6 +89,7 @@ private[iceberg] object IcebergLayouts {
   private val Size = "zorder-target-file-size"
   private val Weights = "zorder-weights"
   private val Run = "zorder-run"
+  private val Since = "zorder-since"
   private val Runs = "zorder-earlier-runs"
 
   /** A summary should stay small; of more runs the first are forgotten. */
@@ -107,7 +109,8 @@ private[iceberg] object IcebergLayouts {
       fields <- summary.get(Fields)
       size <- summary.get(Size).flatMap(t => Try(t.toLong).toOption)
       weights <- Try(numbers(summary.get(Weights)).map(_.toDouble)).toOption
-    } yield LayoutTag(columns, fields, size, weights, summary.getOrElse(Run, ""))
+      since = summary.get(Since).flatMap(t => Try(t.toLong).toOption).getOrElse(0L)
+    } yield LayoutTag(columns, fields, size, weights, summary.getOrElse(Run, ""), since)
   }
 
   private def earlier(s: Snapshot): Seq[Long] =

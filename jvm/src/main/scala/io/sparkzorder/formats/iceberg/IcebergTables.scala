@@ -1,18 +1,23 @@
 package io.sparkzorder.formats.iceberg
 
+import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.iceberg.{BaseTable, IcebergBuild, SnapshotRef}
 import org.apache.iceberg.hadoop.HadoopTables
+import org.apache.iceberg.spark.SparkSchemaUtil
 import org.apache.iceberg.spark.source.SparkTable
 
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.formats.{FormatOpener, TableFormat}
+import io.sparkzorder.formats.scans.FormatScan
 
 /** Opens Iceberg tables. Loaded by its name, when a session meets an Iceberg table. */
 final class IcebergTables extends FormatOpener with Logging {
@@ -32,6 +37,31 @@ final class IcebergTables extends FormatOpener with Logging {
       // whatever is there is refused like any directory with a table's metadata in it
       catch { case NonFatal(_) => None }
     }
+
+  override def scan(leaf: LogicalPlan): Option[FormatScan] = leaf match {
+    case s: DataSourceV2ScanRelation
+        if isKnown(IcebergBuild.version()) && isQuery(s.scan.getClass.getSimpleName) =>
+      s.relation.table match {
+        case t: SparkTable => t.table match {
+            case base: BaseTable =>
+              val name = s.relation.name
+              Some(FormatScan(
+                base.location,
+                base.uuid.toString,
+                base.properties.asScala.toMap,
+                SparkSchemaUtil.convert(base.schema),
+                share = 1.0,
+                () => Some(new IcebergFormat(base, name, isNamed = true))))
+            case _ => None
+          }
+        case _ => None
+      }
+    case _ => None
+  }
+
+  // not those of streams, of changes, and of rewrites
+  private def isQuery(scan: String): Boolean =
+    scan == "SparkBatchQueryScan" || scan == "SparkCopyOnWriteScan"
 
   // elsewhere a commit needs the lock that the table's catalog is set up with
   private def hasAtomicRename(path: String, conf: Configuration): Boolean =

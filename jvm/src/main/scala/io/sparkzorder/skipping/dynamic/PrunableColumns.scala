@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 import io.sparkzorder.conf.RelationConf
-import io.sparkzorder.skipping.scan.{IndexPruning, ScanFilters, ScanNote, ScanStrategy, TableRoots}
+import io.sparkzorder.skipping.scan.{IndexPruning, ScanFilters, ScanStrategy, TableRoots}
+import io.sparkzorder.workload.RecordSettings
 
 /**
  * Asks the indexes of relations whether the keys of a join can let files go. One object serves the
@@ -34,7 +35,7 @@ private[dynamic] final class PrunableColumns {
    * another layout.
    */
   def isNoted(key: Expression, relation: LogicalRelation): Boolean =
-    ScanNote.isOn(relation.catalogTable.fold(Map.empty[String, String])(_.properties)) &&
+    RecordSettings.isOn(relation.catalogTable.fold(Map.empty[String, String])(_.properties)) &&
       known(key, relation).isDefined
 
   private def known(key: Expression, relation: LogicalRelation): Option[Double] =

@@ -21,6 +21,7 @@ import io.sparkzorder.index.{
   ColumnChoice,
   FileTable,
   FooterEntries,
+  IndexColumns,
   IndexContent,
   LeafColumns,
   LoadedIndex
@@ -100,11 +101,21 @@ object FilterOnFiles extends PredicateHelper {
       columns: TableColumns,
       index: LoadedIndex,
       caseSensitive: Boolean): FilterOnFiles = {
-    val conjuncts = filters.flatMap(splitConjunctivePredicates)
-    val compiler = new PredicateCompiler(columns, new ColumnDomainsReader(index, caseSensitive))
-    val tests = conjuncts.map(compiler(_))
-    val uses = conjuncts.zip(tests).map { case (e, test) => use(e, test) }
+    val (uses, tests) = tested(filters, columns, index, caseSensitive).unzip
     new FilterOnFiles(index, tests, uses, FileShare.of(_, columns, index, caseSensitive))
+  }
+
+  /** Each conjunct of some filters with its test, by an index or by statistics in its form. */
+  private[sparkzorder] def tested(
+      filters: Seq[Expression],
+      columns: TableColumns,
+      index: IndexColumns,
+      caseSensitive: Boolean): Seq[(ConjunctUse, FileTest)] = {
+    val compiler = new PredicateCompiler(columns, new ColumnDomainsReader(index, caseSensitive))
+    filters.flatMap(splitConjunctivePredicates).map { e =>
+      val test = compiler(e)
+      use(e, test) -> test
+    }
   }
 
   /** The name under which files pruned by predicates on these columns count: `a`, or `(a, b)`. */

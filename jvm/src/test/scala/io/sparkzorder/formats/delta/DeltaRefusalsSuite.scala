@@ -10,12 +10,11 @@ class DeltaRefusalsSuite extends DeltaTestBase {
   private def isDeltas(statement: String): Boolean =
     !sql(statement).collect().head.schema.fieldNames.contains("reason")
 
-  test("AUTO, INTO, unknown and partition columns, and columns without statistics", Slow) {
+  test("INTO, unknown and partition columns, and columns without statistics", Slow) {
     withTables {
       sql("""CREATE TABLE t (id BIGINT, a INT, flag BOOLEAN, b INT, p INT) USING delta
         PARTITIONED BY (p) TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '3')""")
       sql("INSERT INTO t SELECT id, id, true, id, 1 FROM range(10)")
-      fails("ZORDER_UNSUPPORTED_TABLE", "AUTO")(sql("OPTIMIZE TABLE t ZORDER BY AUTO"))
       fails("ZORDER_UNSUPPORTED_TABLE", "INTO") {
         sql("OPTIMIZE TABLE t ZORDER BY (a, id) INTO '/tmp/none'")
       }

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.{Table, V1Table}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.QueryExecutionListener
 import org.apache.spark.util.ThreadUtils
 
 /** Access to members of Spark that are `private[spark]` or `private[sql]`. */
@@ -52,6 +53,14 @@ object SparkPrivate {
         ThreadUtils.parmap(items, threadName, math.min(threads, items.size))(i => Try(f(i)))
       tried.map(_.get)
     }
+
+  /** Registers a listener of a session's queries, unless the session has it. */
+  def ensureListener(session: SparkLine.Session, listener: QueryExecutionListener): Unit = {
+    val manager = session.listenerManager
+    manager.synchronized {
+      if (!manager.listListeners().contains(listener)) manager.register(listener)
+    }
+  }
 
   /**
    * Runs a query and passes its internal rows to `body` one by one. The driver holds the remaining
