@@ -19,6 +19,7 @@ environment40 := .venv-4.0/.installed
 environment42 := .venv-4.2/.installed
 client := .venv-client/.installed
 repository := target/repository/.stamp
+repository41 := target/repository/.default
 
 # `make publish-local` publishes to it; Spark's --packages and Maven look there first
 REPOSITORY := $(HOME)/.m2/repository
@@ -42,6 +43,8 @@ SLOWEST ?=
 # tests that start programs of their own, which can do so with every row
 PROGRAMS := tests/formats tests/cluster $(addprefix tests/install/test_,loading.py ways_in.py \
   without_extension.py)
+# 0 or 1: `make test-slow` takes about half of the files of tests
+HALF ?=
 # the tag of JVM tests that `make test` leaves to `make test-slow`, as pytest's marker `slow`
 slow := org.scalatest.tags.Slow
 environment_docs := .venv-docs/.installed
@@ -75,7 +78,7 @@ SEED := $(shell date +%s)
 # JVM suites by sbt; reports of an earlier run go first
 define test_rows
 	rm -rf target/rows/*/target/test-reports
-	build/sbt $(1)
+	HALF=$(HALF) build/sbt $(1)
 	$(if $(SLOWEST),$(python) build/slowest $(SLOWEST) target/rows/*/target/test-reports)
 endef
 
@@ -188,9 +191,9 @@ test-py: setup ## pytest: classic, then Spark Connect
 	$(python) -m pytest $(beside) -m 'not slow' --mode=connect
 
 .PHONY: test-slow
-test-slow: $(wheel) setup $(client) $(repository) ## what test leaves out: kills at each step, fuzzing, clusters, servers, table formats
+test-slow: $(wheel) setup $(client) $(repository41) ## what test leaves out: kills at each step, fuzzing, clusters, servers, table formats
 	$(call test_rows,'spark41/testOnly -- -n $(slow)')
-	$(python) -m pytest $(beside) -m slow
+	$(python) -m pytest $(beside) -m slow $(if $(HALF),--half=$(HALF))
 
 .PHONY: test-rows
 test-rows: $(jars) setup $(environment35) $(environment40) $(environment42) $(client) $(repository) ## the JVM suites and end-to-end runs of the other rows, and every way into each
@@ -275,10 +278,18 @@ $(environment42): requirements/spark-4.2.txt build/venv
 $(client): requirements/client.txt build/venv
 	build/venv .venv-client requirements/client.txt
 
-# what `make publish-local` publishes, for the tests
-$(repository): $(environment) $(jvm_sources)
+# what `make publish-local` publishes, for the tests: of all rows, or of the default row alone
+define publish
 	rm -rf target/repository
-	build/sbt -Dzorder.repository=$(CURDIR)/target/repository publish
+	build/sbt -Dzorder.repository=$(CURDIR)/target/repository $(1)
+endef
+
+$(repository): $(environment) $(jvm_sources)
+	$(call publish,publish)
+	touch $(repository41) $@
+
+$(repository41): $(environment) $(jvm_sources)
+	$(call publish,spark41/publish)
 	touch $@
 
 $(environment_docs): requirements/docs.txt build/venv

@@ -99,6 +99,9 @@ lazy val forkedTests = Seq(
   // codegen modes and error checks are honoured only under SPARK_TESTING
   Test / envVars ++= Map("SPARK_TESTING" -> "1", "SPARK_LOCAL_IP" -> "127.0.0.1"),
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF"),
+  // about half of the suites, for a run that has not the time for all of them
+  Test / testOptions ++= sys.env.get("HALF").filter(_.nonEmpty).map(half =>
+    Tests.Filter(suite => (suite.hashCode & 1) == half.toInt)),
   // a JVM has one SparkContext, and a suite keeps one core and a half busy: two JVMs, half of the suites each
   Test / testGrouping := {
     val options = (Test / forkOptions).value

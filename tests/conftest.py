@@ -39,6 +39,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="everything on a classic session (default); tests with a session over Spark Connect; "
         "or tests with a session, classic",
     )
+    parser.addoption(
+        "--half",
+        type=int,
+        choices=[0, 1],
+        help="the tests of every second file, for a run that has not the time for all of them",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,17 +54,24 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["SPARK_TESTING"] = "1"
 
 
+# after -m and -k have chosen
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mode = config.getoption("mode")
-    if mode == "classic":
-        return
+    half = config.getoption("half")
     left_out = {"classic_only"} | ({"not_connect"} if mode == "connect" else set())
-    chosen = [
-        item
-        for item in items
-        if "spark" in getattr(item, "fixturenames", ())
-        and left_out.isdisjoint(mark.name for mark in item.iter_markers())
-    ]
+    files = sorted({str(item.path) for item in items})
+
+    def is_chosen(item: pytest.Item) -> bool:
+        if half is not None and files.index(str(item.path)) % 2 != half:
+            return False
+        if mode == "classic":
+            return True
+        return "spark" in getattr(item, "fixturenames", ()) and left_out.isdisjoint(
+            mark.name for mark in item.iter_markers()
+        )
+
+    chosen = [item for item in items if is_chosen(item)]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen
 

@@ -98,13 +98,26 @@ def test_a_worker_is_killed_in_the_middle(
 
 @pytest.mark.parametrize("is_into", [False, True], ids=["in place", "INTO"])
 def test_speculative_tasks_and_one_that_comes_back(
-    standalone: Standalone, table: Path, tmp_path: Path, is_into: bool
+    standalone: Standalone, tmp_path: Path, is_into: bool
 ) -> None:
+    # on a busy machine the slow task can be the first to end: that shows nothing of copies
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        if is_copy_used(standalone, folder, is_into):
+            return
+    pytest.fail("no copy of a task came to its end")
+
+
+def is_copy_used(standalone: Standalone, folder: Path, is_into: bool) -> bool:
     """An executor crawls while it writes; its tasks run again elsewhere; then it goes on.
 
     It gets a hundredth of its time: stopped for good, it would hold up the jobs after the write.
+    The table must be right in any case. Return whether a copy of a task came to its end: it was the
+    first to ask, or the slow one had asked just before it hung.
     """
-    into = tmp_path / "into"
+    table = write_parts(folder / "t", rows(), 4)
+    into = folder / "into"
     result = into if is_into else table
     slowed: list[int] = []
 
@@ -128,7 +141,7 @@ def test_speculative_tasks_and_one_that_comes_back(
     found = optimize_and_read(
         standalone,
         result,
-        tmp_path / "driver",
+        folder / "driver",
         text.replace("OPTIONS", f"INTO '{into}' OPTIONS") if is_into else text,
         **{
             "spark.speculation": "true",
@@ -141,11 +154,9 @@ def test_speculative_tasks_and_one_that_comes_back(
     check_query(result, *found)
     assert slowed
     tasks: list[Any] = [
-        e for e in events(tmp_path / "driver") if e["Event"] == "SparkListenerTaskEnd"
+        e for e in events(folder / "driver") if e["Event"] == "SparkListenerTaskEnd"
     ]
     copies = [t for t in tasks if t["Task Info"]["Speculative"]]
-    # a copy came to its end: it was the first to ask, or the slow one had asked just before it hung
-    assert {t["Task End Reason"]["Reason"] for t in copies} & {"Success", "TaskCommitDenied"}, tasks
     # what the late one may still make, it makes before it hears that there is no driver any more
     wait_for_end(slowed[0])
     if is_into:
@@ -158,6 +169,8 @@ def test_speculative_tasks_and_one_that_comes_back(
         assert {file.parent.name for file in cluster.staged(table)} <= {f"_zorder_{run}"}
         data = {file.name for file in data_files(table)}
         assert names(table) == data | {"_zorder", f"_zorder_{run}"}
+    reasons = {t["Task End Reason"]["Reason"] for t in copies}
+    return bool(reasons & {"Success", "TaskCommitDenied"})
 
 
 INSERT = """
