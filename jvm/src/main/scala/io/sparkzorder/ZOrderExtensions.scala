@@ -12,9 +12,10 @@ import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ZOrderFunctions}
 import io.sparkzorder.expressions.sampling.ResolveSampledCalls
 import io.sparkzorder.formats.scans.WatchScans
 import io.sparkzorder.ordered.{JoinCells, OrderWrites, SizeOfCells}
-import io.sparkzorder.skipping.dynamic.{JoinFilters, NoRule}
+import io.sparkzorder.skipping.dynamic.JoinFilters
 import io.sparkzorder.skipping.scan.{ScanStrategy, V2ScanStrategy}
 import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
+import io.sparkzorder.util.{LastRules, NoRule}
 
 /**
  * Everything that spark-zorder adds to a session.
@@ -43,7 +44,9 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
     // scans get the keys of joins as filters; Spark builds its optimizer anew for every query
     extensions.injectOptimizerRule { session =>
-      JoinFilters.ensureIn(session.experimental)
+      LastRules.ensure(session.experimental, JoinFilters)
+      // scans of Delta and Iceberg tables are recorded if that is wanted
+      LastRules.ensure(session.experimental, WatchScans)
       NoRule
     }
     // a declared order is checked when it is declared, and kept by every write
@@ -54,8 +57,6 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     // scans see a committed run of OPTIMIZE completely or not at all
     extensions.injectPlannerStrategy(_ => ScanStrategy)
     extensions.injectPlannerStrategy(_ => V2ScanStrategy)
-    // scans of Delta and Iceberg tables are recorded if that is wanted
-    extensions.injectPlannerStrategy(WatchScans(_))
   }
 }
 

@@ -1,5 +1,7 @@
 package io.sparkzorder.commands
 
+import java.io.IOException
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
@@ -12,9 +14,11 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.formats.TableFormat
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.Target
+import io.sparkzorder.workload.LaterNotes
 
 /**
  * A statement without its target: what the statement does with the table that it names. A
@@ -77,7 +81,16 @@ final case class WorkloadCommand(name: String, location: String, action: Workloa
 
   override def run(session: SparkSession): Seq[Row] = {
     val conf = SparkLine.session(session).sessionState.newHadoopConf()
-    action.runOnWorkload(new StateDirectory(new Path(location), conf), conf)
+    val state =
+      try new StateDirectory(new Path(location), conf)
+      catch {
+        case e: IOException => throw ZOrderErrors.unsupportedTable(
+            name,
+            s"a table whose location has no file system of Hadoop: $e",
+            "Its workload is not recorded.")
+      }
+    LaterNotes.await()
+    action.runOnWorkload(state, conf)
   }
 }
 

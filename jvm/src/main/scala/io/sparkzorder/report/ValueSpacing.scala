@@ -96,7 +96,8 @@ private[sparkzorder] object ValueAxis {
 
   // the difference of two values must be a number, and NaN is the greatest
   private def finite(d: Double): Double = {
-    val limit = Double.MaxValue / 4
+    // far enough below the greatest number for sums of a few distances
+    val limit = Double.MaxValue / 1e12
     if (d.isNaN) 1.5 * limit else math.max(-limit, math.min(limit, d))
   }
 

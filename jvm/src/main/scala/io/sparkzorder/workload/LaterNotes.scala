@@ -26,7 +26,18 @@ private[sparkzorder] object LaterNotes extends Logging {
       thread.setDaemon(true)
       thread
     },
-    new ThreadPoolExecutor.DiscardPolicy)
+    // a note is lost; who waits for notes goes on
+    (body: Runnable, _: ThreadPoolExecutor) =>
+      body match {
+        case marker: Marker => marker.run()
+        case _ =>
+      })
+
+  private final class Marker extends Runnable {
+    val reached = new CountDownLatch(1)
+    override def run(): Unit = reached.countDown()
+  }
+
   @volatile private var isUsed = false
 
   /** @param what names the scan in a message of the log */
@@ -42,10 +53,8 @@ private[sparkzorder] object LaterNotes extends Logging {
 
   /** Waits, for a while, until the notes are made that were added before. */
   def await(): Unit = if (isUsed) {
-    val done = new CountDownLatch(1)
-    executor.execute(() => done.countDown())
-    if (executor.getQueue.remainingCapacity > 0) {
-      val _ = done.await(MaxWaitSeconds, TimeUnit.SECONDS)
-    }
+    val marker = new Marker
+    executor.execute(marker)
+    val _ = marker.reached.await(MaxWaitSeconds, TimeUnit.SECONDS)
   }
 }

@@ -71,10 +71,7 @@ private[sparkzorder] object WorkloadCapture extends Logging {
   }
 
   /** Writes what was noted of one table since the last time. */
-  def flush(state: StateDirectory): Unit = {
-    LaterNotes.await()
-    notesOf(state).foreach(_.flush())
-  }
+  def flush(state: StateDirectory): Unit = notesOf(state).foreach(_.flush())
 
   /** Forgets what this driver has noted of a table; what is written stays until somebody removes it. */
   def forget(state: StateDirectory): Unit = notesOf(state).foreach(_.forget())

@@ -38,6 +38,17 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
+  test("SHOW LAYOUT without a layout, and with a property that names no columns") {
+    onTable("PARTITIONED BY (p)") {
+      // files of Iceberg hold their partition columns
+      def columns = sql(s"SHOW LAYOUT $named").collect().map(_.getString(0)).toSeq
+        .filterNot(_ == "p" && format == "iceberg")
+      assert(columns === Seq("id", "a", "b", "s"))
+      sql(s"ALTER TABLE $named SET TBLPROPERTIES ('zorder.columns' = 'a b')")
+      assert(columns === Seq("id", "a", "b", "s"))
+    }
+  }
+
   test("1,000 partitions in batches", Slow) {
     onTable(rows = 1) {
       sql(s"DROP TABLE $named")

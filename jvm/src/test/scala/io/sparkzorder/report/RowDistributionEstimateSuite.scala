@@ -29,6 +29,15 @@ class RowDistributionEstimateSuite extends AnyFunSuite with RandomInputs {
   private def near(actual: Double, expected: Double, share: Double = 0.02) =
     assert(math.abs(actual - expected) <= share * expected, s"$actual is not about $expected")
 
+  test("units from minus to plus infinity all hold a value") {
+    val all = (Double.NegativeInfinity, Double.PositiveInfinity)
+    near(mean(DoubleType, Seq.fill(64)(all)), 64.0)
+    near(
+      mean(DoubleType, Seq.fill(32)(all) ++ Seq.fill(32)((0.0, Double.PositiveInfinity))),
+      48.0,
+      0.4)
+  }
+
   test("units of the same rows in no order: all hold a value, wherever their ends lie") {
     withRandom { random =>
       for (spread <- Seq(1e-2, 1e-4)) {

@@ -209,7 +209,14 @@ object SkippingBenchmark {
   private def note(file: FileStatus, files: Int): Seq[(String, Seq[Double])] = {
     def one(filters: Seq[Expression]): () => Double = {
       val filter = FilterOnFiles.compile(filters, table, loaded(file), caseSensitive = false)
-      () => time(WorkloadCapture.note(root, conf, NotedFilters.of(Seq(filter)), _ => false, None, 1.0))._2
+      () =>
+        time(WorkloadCapture.note(
+          root,
+          conf,
+          NotedFilters.of(Seq(filter)),
+          _ => false,
+          None,
+          1.0))._2
     }
     val four = one(predicates(files))
     val first = (1 to 20).map { _ =>

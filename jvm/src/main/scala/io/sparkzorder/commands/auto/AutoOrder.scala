@@ -3,7 +3,6 @@ package io.sparkzorder.commands.auto
 import org.apache.commons.io.FileUtils.byteCountToDisplaySize
 
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
-
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.cluster.QueryBox

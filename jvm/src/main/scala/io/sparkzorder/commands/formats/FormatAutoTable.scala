@@ -1,9 +1,12 @@
 package io.sparkzorder.commands.formats
 
+import java.io.IOException
+
 import scala.util.Try
 
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.cluster.Sampler
@@ -20,7 +23,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.formats.{FormatFile, TableFormat, TableSnapshot}
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.workload.{Workload, WorkloadStore}
+import io.sparkzorder.workload.{LaterNotes, Workload, WorkloadStore}
 
 /**
  * A table of another format, for the choice of its columns by its recorded workload.
@@ -31,16 +34,25 @@ private[formats] final class FormatAutoTable(
     session: Session,
     format: TableFormat,
     settings: Settings)
-    extends AutoTable {
+    extends AutoTable
+    with Logging {
   private val conf = session.sessionState.newHadoopConf()
   private val resolver = new OrderingColumns(format.name, session.sessionState.conf.resolver)
   private lazy val last = format.lastLayout
 
-  override def workload(): Workload =
-    Workload.read(
-      new StateDirectory(new Path(format.location), conf),
-      conf,
-      WorkloadStore.today)
+  override def workload(): Workload = {
+    LaterNotes.await()
+    try Workload.read(
+        new StateDirectory(new Path(format.location), conf),
+        conf,
+        WorkloadStore.today)
+    catch {
+      // a location without a file system of Hadoop: nothing could be recorded there
+      case e: IOException =>
+        logWarning(s"the workload of ${format.name} cannot be read: $e")
+        Workload(Map.empty)
+    }
+  }
 
   override def inForce: Option[LayoutInForce] =
     last.filter(l => resolved(l.columns).isDefined).map(l => LayoutInForce(l.columns, l.weights))
@@ -53,15 +65,17 @@ private[formats] final class FormatAutoTable(
     val columns = workload.columns.flatMap(c => resolved(Seq(Seq(c._1))).toSeq.flatten)
       .filter(format.hasBounds).take(Sampled.MaxColumns).toIndexedSeq
     val snapshot = if (columns.isEmpty) None else Some(format.snapshot(columns, None))
-    snapshot.filter(_.files.exists(rowsOf(_) > 0)).map { s =>
-      val folders = sample(s, columns)
-      Sampled.of(
-        columns,
-        folders,
-        workload,
-        s.files.map(_.bytes).sum,
-        isPartitioned = folders.size > 1)
-    }
+    for {
+      s <- snapshot if s.files.exists(rowsOf(_) > 0)
+      folders = sample(s, columns)
+      // all rows may be deleted
+      if folders.exists(_.sample.rows > 0)
+    } yield Sampled.of(
+      columns,
+      folders,
+      workload,
+      s.files.map(_.bytes).sum,
+      isPartitioned = folders.size > 1)
   }
 
   private def resolved(names: Seq[Seq[String]]): Option[Seq[OrderingColumn]] =

@@ -124,9 +124,10 @@ private[sparkzorder] final class FormatOptimize(
       snapshot: TableSnapshot,
       order: WantedOrder): LayoutTag = {
     val weights = new WeightsOption(user, settings).of(columns).getOrElse(order.weights)
-    // the first layout of a table is not a change
+    // the first layout of a table is not a change; the same layout that AUTO cuts for other queries is
     val since = format.lastLayout.fold(0L) { l =>
-      if (l.columns == columns.map(_.parts) && l.weights == weights) l.sinceMs else startMs
+      val isSame = l.columns == columns.map(_.parts) && l.weights == weights
+      if (isSame && !order.rewritesAll) l.sinceMs else startMs
     }
     LayoutTag(
       columns.map(_.name).mkString(", "),

@@ -79,7 +79,7 @@ private[formats] final class FormatReport(
       } yield (sample.ranked(c), rows.toDouble / sample.rows))
     def mean(files: Seq[FormatFile]): Double = {
       val ranges: Seq[Option[FileRange]] =
-        files.filter(_.records > 0).flatMap(_.columns(c).range)
+        files.filter(f => f.records > 0 || f.isUncounted).flatMap(_.columns(c).range)
       PointQueries.meanFiles(ranges, values)
     }
     val stays = mean(kept)

@@ -40,7 +40,8 @@ private[sparkzorder] final class LayoutColumns(
     session: Session,
     table: ListedTable,
     log: Option[TableLog]) {
-  private val resolver = new OrderingColumns(table.name, session.sessionState.conf.resolver)
+  private val sameName = session.sessionState.conf.resolver
+  private val resolver = new OrderingColumns(table.name, sameName)
   private val parser = session.sessionState.sqlParser
 
   /**
@@ -52,6 +53,9 @@ private[sparkzorder] final class LayoutColumns(
       // columns may have been dropped since
       columns.flatMap(c => Try(resolve(Seq(c), schema)).toOption).flatten
     val ordering = found(lastLayout.map(parser.parseMultipartIdentifier))
+    // the data schema of a Delta table has its partition columns, too
+    def data = StructType(
+      schema.filterNot(f => table.files.partitionSchema.exists(p => sameName(p.name, f.name))))
     if (names.nonEmpty) {
       // an empty directory has no schema to look columns up in
       val isEmpty = schema.isEmpty && table.files.files.isEmpty
@@ -61,7 +65,7 @@ private[sparkzorder] final class LayoutColumns(
       Seq(ordering, found(declared)).find(_.nonEmpty)
         .map(columns =>
           ChosenColumns(columns, columns.size, ordering, weightsOf(columns, ordering)))
-        .getOrElse(ChosenColumns(leaves(schema, Nil).take(LayoutColumns.MaxColumns), 1, Nil))
+        .getOrElse(ChosenColumns(leaves(data, Nil).take(LayoutColumns.MaxColumns), 1, Nil))
     }
   }
 
@@ -81,7 +85,9 @@ private[sparkzorder] final class LayoutColumns(
   private def declared: Seq[Seq[String]] = table.target match {
     case Some(CatalogTarget(t)) =>
       Try(DeclaredOrder.of(t)).toOption.flatten.toSeq.flatMap(_.columns)
-    case _ => table.declared.toSeq.flatMap(DeclaredOrder.split).map(parser.parseMultipartIdentifier)
+    // somebody else may have written the property
+    case _ => table.declared.toSeq.flatMap(DeclaredOrder.split)
+        .flatMap(c => Try(parser.parseMultipartIdentifier(c)).toOption)
   }
 
   /** Leaf columns that have an order, also in structs, but not inside lists and maps. */

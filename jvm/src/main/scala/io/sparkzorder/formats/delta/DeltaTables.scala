@@ -7,15 +7,18 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.delta.{DeltaLog, Snapshot}
+import org.apache.spark.sql.delta.actions.Metadata
 import org.apache.spark.sql.delta.catalog.DeltaTableV2
 import org.apache.spark.sql.delta.files.{TahoeFileIndex, TahoeLogFileIndex}
 import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.formats.{FormatOpener, TableFormat}
 import io.sparkzorder.formats.scans.FormatScan
@@ -43,33 +46,18 @@ final class DeltaTables extends FormatOpener with Logging {
     }
 
   override def scan(leaf: LogicalPlan): Option[FormatScan] = leaf match {
-    case l: LogicalRelation if isKnown(io.delta.VERSION) => l.relation match {
+    case l: LogicalRelation if isKnown(io.delta.VERSION) =>
+      l.relation match {
         case r: HadoopFsRelation => r.location match {
-            case index: PreparedDeltaFileIndex => Some(scan(l, r, index, shareOf(index)))
-            case index: TahoeLogFileIndex if !index.isTimeTravelQuery =>
-              Some(scan(l, r, index, share = 1.0))
+            case i: PreparedDeltaFileIndex if i.versionScanned.isEmpty =>
+              Some(new DeltaScanOfQuery(i, l.catalogTable, r.dataSchema, shareOf(i)))
+            case i: TahoeLogFileIndex if !i.isTimeTravelQuery =>
+              Some(new DeltaScanOfQuery(i, l.catalogTable, r.dataSchema, share = 1.0))
             case _ => None
           }
         case _ => None
       }
     case _ => None
-  }
-
-  private def scan(
-      leaf: LogicalRelation,
-      relation: HadoopFsRelation,
-      index: TahoeFileIndex,
-      share: Double): FormatScan = {
-    val path = index.deltaLog.dataPath
-    val name = leaf.catalogTable
-      .fold(s"delta.${quoteIdentifier(path.toString)}")(_.identifier.quotedString)
-    FormatScan(
-      path.toString,
-      index.metadata.id,
-      index.metadata.configuration,
-      relation.dataSchema,
-      share,
-      () => Some(new DeltaFormat(index.deltaLog, leaf.catalogTable, name, isNamed = true)))
   }
 
   private def shareOf(index: PreparedDeltaFileIndex): Double = {
@@ -121,6 +109,31 @@ final class DeltaTables extends FormatOpener with Logging {
   private def leave(name: String, reason: String): Option[TableFormat] = {
     logWarning(s"OPTIMIZE of $name is left to Delta: $reason")
     None
+  }
+}
+
+/** A scan of a Delta table. */
+private final class DeltaScanOfQuery private (
+    log: DeltaLog,
+    metadata: Metadata,
+    catalogTable: Option[CatalogTable],
+    override val schema: StructType,
+    override val share: Double)
+    extends FormatScan(log.dataPath.toString, metadata.configuration) {
+
+  def this(
+      index: TahoeFileIndex,
+      catalogTable: Option[CatalogTable],
+      schema: StructType,
+      share: Double) = this(index.deltaLog, index.metadata, catalogTable, schema, share)
+
+  override def id: String = metadata.id
+
+  override def open(): Option[TableFormat] = {
+    val name = catalogTable
+      .fold(s"delta.${quoteIdentifier(location)}")(_.identifier.quotedString)
+    Some(new DeltaFormat(log, catalogTable, name, isNamed = true))
+      .filter(f => DeltaTables.obstacle(f.current).isEmpty)
   }
 }
 

@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.iceberg.{BaseTable, IcebergBuild, SnapshotRef}
+import org.apache.iceberg.{BaseTable, IcebergBuild, SnapshotRef, StaticTableOperations}
 import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.spark.SparkSchemaUtil
 import org.apache.iceberg.spark.source.SparkTable
@@ -14,6 +14,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.formats.{FormatOpener, TableFormat}
@@ -39,29 +40,25 @@ final class IcebergTables extends FormatOpener with Logging {
     }
 
   override def scan(leaf: LogicalPlan): Option[FormatScan] = leaf match {
+    // not those of streams, of changes, and of rewrites
     case s: DataSourceV2ScanRelation
-        if isKnown(IcebergBuild.version()) && isQuery(s.scan.getClass.getSimpleName) =>
+        if isKnown(
+          IcebergBuild.version()) && s.scan.getClass.getSimpleName == "SparkBatchQueryScan" =>
       s.relation.table match {
-        case t: SparkTable => t.table match {
-            case base: BaseTable =>
-              val name = s.relation.name
-              Some(FormatScan(
-                base.location,
-                base.uuid.toString,
-                base.properties.asScala.toMap,
-                SparkSchemaUtil.convert(base.schema),
-                share = 1.0,
-                () => Some(new IcebergFormat(base, name, isNamed = true))))
-            case _ => None
+        case t: SparkTable if !OtherStates.exists(s.relation.options.containsKey) =>
+          Some(t.table).collect {
+            case base: BaseTable if isCurrent(t, base) => new IcebergScan(base, s.relation.name)
           }
         case _ => None
       }
     case _ => None
   }
 
-  // not those of streams, of changes, and of rewrites
-  private def isQuery(scan: String): Boolean =
-    scan == "SparkBatchQueryScan" || scan == "SparkCopyOnWriteScan"
+  // some versions pin the current snapshot of a table when they load the table
+  private def isCurrent(t: SparkTable, base: BaseTable): Boolean =
+    Option(t.branch).forall(_ == SnapshotRef.MAIN_BRANCH) &&
+      Option(t.snapshotId).forall(id =>
+        Option(base.currentSnapshot).exists(_.snapshotId == id.longValue))
 
   // elsewhere a commit needs the lock that the table's catalog is set up with
   private def hasAtomicRename(path: String, conf: Configuration): Boolean =
@@ -97,8 +94,38 @@ final class IcebergTables extends FormatOpener with Logging {
     throw ZOrderErrors.unsupportedTable(name, kind, advice)
 }
 
+/** A scan of an Iceberg table. */
+private final class IcebergScan(table: BaseTable, name: String)
+    extends FormatScan(table.location, table.properties.asScala.toMap) {
+
+  // a table of format version 1 may have no such id
+  override def id: String = Option(table.operations.current.uuid).getOrElse(location)
+
+  override def schema: StructType = SparkSchemaUtil.convert(table.schema)
+
+  // Iceberg takes filters on partitions out of the plan
+  override def share: Double = 1.0
+
+  /** A copy of the table that does not change: the session's queries use the table itself. */
+  override def open(): Option[TableFormat] = {
+    val operations = new StaticTableOperations(table.operations.current, table.io)
+    Some(new IcebergFormat(new BaseTable(operations, table.name), name, isNamed = true))
+  }
+}
+
 private object IcebergTables {
   private val OnlyMain = "OPTIMIZE rewrites the current state of the branch main only."
+
+  /** Options of a read of something else than the current state of the branch main. */
+  private val OtherStates = Seq(
+    "snapshot-id",
+    "as-of-timestamp",
+    "branch",
+    "tag",
+    "start-snapshot-id",
+    "end-snapshot-id",
+    "start-timestamp",
+    "end-timestamp")
 
   // the forms in which a name part of Iceberg's catalogs chooses a branch or an older state
   private val selector = "^(branch_|tag_|snapshot_id_|at_timestamp_)".r

@@ -5,19 +5,23 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.formats.TableFormat
 
 /**
- * A scan of a table of another format, as a query's plan has it.
+ * A scan of the current state of a table of another format, as a query's plan has it. It keeps nothing
+ * of the plan, which may hold a list of all files of the table.
  *
  * @param location directory of the table
- * @param id of the table; another table may come to the same directory
  * @param properties of the table
- * @param schema all columns of the table
- * @param share the share of the table's bytes that is left by filters on partitions; 1 if it is not known
- * @param open opens the table; None if its version is not known
  */
-final case class FormatScan(
-    location: String,
-    id: String,
-    properties: Map[String, String],
-    schema: StructType,
-    share: Double,
-    open: () => Option[TableFormat])
+abstract class FormatScan(val location: String, val properties: Map[String, String]) {
+
+  /** Tells the table from another one that comes to the same directory. */
+  def id: String
+
+  /** All columns of the table. */
+  def schema: StructType
+
+  /** The share of the table's bytes that is left by filters on partitions; 1 if it is not known. */
+  def share: Double
+
+  /** Opens the table; None if it is left to its format. */
+  def open(): Option[TableFormat]
+}

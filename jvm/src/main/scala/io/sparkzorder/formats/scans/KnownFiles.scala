@@ -18,7 +18,9 @@ import io.sparkzorder.table.stats.{ColumnStats, FileRange}
  * @param columns names of the columns
  * @param content of a sample of the files, whose lengths stand for those of all files
  */
-private[scans] final class KnownFiles private (val columns: Set[String], val content: IndexContent) {
+private[scans] final class KnownFiles private (
+    val columns: Set[String],
+    val content: IndexContent) {
 
   /** Bytes of all files of the table. */
   def bytes: Double = content.files.lengths.map(_.toDouble).sum
@@ -31,25 +33,22 @@ private[scans] object KnownFiles {
   /** @param names of the columns; those of which the format has no bounds are left out */
   def of(
       format: TableFormat,
+      schema: StructType,
+      partitionSchema: StructType,
       names: Set[String],
       sameName: (String, String) => Boolean): KnownFiles = {
-    val columns = names.toSeq.sorted.flatMap(columnOf(format, _, sameName))
+    val columns = names.toSeq.sorted.flatMap(n => schema.find(f => sameName(f.name, n)))
+      .filterNot(f => partitionSchema.exists(_.name == f.name))
+      .filter(f => OrderedType.of(f.dataType).isDefined && leafType(f.dataType) != OtherLeaf)
+      .map(f => OrderingColumn(Seq(f.name), f.dataType)).filter(format.hasBounds)
     val files = format.snapshot(columns, None).files
-    val step = math.max(1, files.size / MaxFiles)
+    // rounded up
+    val step = math.max(1, (files.size + MaxFiles - 1) / MaxFiles)
     val some = files.indices.by(step).map(files(_))
     val scale = files.map(_.bytes).sum.toDouble / math.max(1L, some.map(_.bytes).sum)
     val entries = some.zipWithIndex.map { case (f, i) => entry(f, i, columns, scale) }
     new KnownFiles(names, IndexContent.of(entries))
   }
-
-  private def columnOf(
-      format: TableFormat,
-      name: String,
-      sameName: (String, String) => Boolean): Option[OrderingColumn] =
-    format.schema.find(f => sameName(f.name, name))
-      .filterNot(f => format.partitionSchema.exists(_.name == f.name))
-      .filter(f => OrderedType.of(f.dataType).isDefined && leafType(f.dataType) != OtherLeaf)
-      .map(f => OrderingColumn(Seq(f.name), f.dataType)).filter(format.hasBounds)
 
   private def entry(
       file: FormatFile,

@@ -1,6 +1,7 @@
 package io.sparkzorder.formats.scans
 
 import java.util.{LinkedHashMap, Map => JavaMap}
+import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
 
@@ -9,29 +10,43 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.formats.TableFormat
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.util.Directories
 
 /** A table whose scans are noted, as it was when it was opened. */
-private[scans] final class OpenedTable(val format: TableFormat) {
-  private var last: Option[KnownFiles] = None
+private[scans] final class OpenedTable(format: TableFormat) {
+  private val schema: StructType = format.schema
+  val partitionSchema: StructType = format.partitionSchema
 
-  /** What the format knows of at least these columns. */
+  private var last: Option[KnownFiles] = None
+  private var reads = 0
+
+  /**
+   * What the format knows of these columns. After some reads of the list of files, of no more columns
+   * than it was read for.
+   */
   def known(names: Set[String], sameName: (String, String) => Boolean): KnownFiles = {
-    val fit = last.filter(k => names.subsetOf(k.columns))
+    val fit = last.filter(k => names.subsetOf(k.columns) || reads >= OpenedTable.MaxReads)
     val found = fit.getOrElse {
-      KnownFiles.of(format, names ++ last.toSeq.flatMap(_.columns), sameName)
+      reads += 1
+      val all = names ++ last.toSeq.flatMap(_.columns)
+      KnownFiles.of(format, schema, partitionSchema, all, sameName)
     }
     last = Some(found)
     found
   }
 }
 
+private object OpenedTable {
+  private val MaxReads = 4
+}
+
 /**
  * The tables whose scans were noted lately. Where the values of a column lie changes slowly, so a table
- * is looked at once an hour. Used by one thread.
+ * is opened once an hour. Used by one thread.
  */
 private[scans] final class OpenedTables(nowMs: () => Long = () => System.currentTimeMillis())
     extends Logging {
@@ -42,12 +57,16 @@ private[scans] final class OpenedTables(nowMs: () => Long = () => System.current
       size > MaxTables
   }
 
-  /** None if the table cannot be opened, or its notes could not be written. */
-  def of(scan: FormatScan): Option[OpenedTable] = {
-    val kept = Option(entries.get(scan.location))
-      .filter(e => e.id == scan.id && nowMs() - e.openedMs < MaxAgeMs)
+  /**
+   * @param application of Spark: what was opened belongs to its sessions
+   * @return None if the table cannot be opened, or its notes could not be written
+   */
+  def of(scan: FormatScan, application: String): Option[OpenedTable] = {
+    // nothing else would forget a table that is not read any more
+    entries.values.removeIf(e => nowMs() - e.openedMs >= MaxAgeMs || e.application != application)
+    val kept = Option(entries.get(scan.location)).filter(_.id == scan.id)
     kept.getOrElse {
-      val opened = Entry(scan.id, open(scan), nowMs())
+      val opened = Entry(scan.id, application, open(scan), nowMs())
       entries.put(scan.location, opened)
       opened
     }.table
@@ -65,15 +84,22 @@ private[scans] final class OpenedTables(nowMs: () => Long = () => System.current
       table
     } catch {
       case NonFatal(e) =>
-        // the message of the error may name a user
-        logWarning(s"the workload of ${scan.location} is not recorded: ${e.getClass.getName}")
+        if (warned.size < MaxTables && warned.add(scan.location)) {
+          // the message of the error may name a user
+          logWarning(s"the workload of ${scan.location} is not recorded: ${e.getClass.getName}")
+        }
         None
     }
 }
 
 private object OpenedTables {
-  final case class Entry(id: String, table: Option[OpenedTable], openedMs: Long)
+  final case class Entry(
+      id: String,
+      application: String,
+      table: Option[OpenedTable],
+      openedMs: Long)
 
   private val MaxTables = 100
   private val MaxAgeMs = 3600L * 1000
+  private val warned = ConcurrentHashMap.newKeySet[String]()
 }

@@ -1,6 +1,5 @@
 package io.sparkzorder.skipping.dynamic
 
-import org.apache.spark.sql.ExperimentalMethods
 import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -20,13 +19,6 @@ import io.sparkzorder.skipping.scan.{IndexPruning, PruningFailure, ScanFilters}
  * be joins.
  */
 object JoinFilters extends Rule[LogicalPlan] {
-
-  /** Puts this rule at the end of the optimizer of a session. Does nothing if it is there. */
-  def ensureIn(methods: ExperimentalMethods): Unit = methods.synchronized {
-    if (!methods.extraOptimizations.contains(this)) {
-      methods.extraOptimizations = methods.extraOptimizations :+ this
-    }
-  }
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     // Spark optimizes the plan of a subquery by itself, and later as a part of the query

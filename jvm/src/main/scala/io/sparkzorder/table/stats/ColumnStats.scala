@@ -3,6 +3,7 @@ package io.sparkzorder.table.stats
 import java.math.{BigDecimal, BigInteger}
 
 import org.apache.parquet.io.api.Binary
+import org.apache.parquet.schema.LogicalTypeAnnotation
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
   IntLogicalTypeAnnotation,
   TimestampLogicalTypeAnnotation,
@@ -11,6 +12,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.{
 import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 
+import org.apache.spark.sql.catalyst.util.DateTimeConstants
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -117,6 +119,10 @@ object ColumnStats {
       case (n: Number, LongType | _: DayTimeIntervalType) => Some(n.longValue)
       case (n: java.lang.Float, FloatType) => Some(n.floatValue)
       case (n: Number, DoubleType) => Some(n.doubleValue)
+      // a column that was widened; the instant of a day depends on the reader's time zone
+      case (n: Number, TimestampNTZType) if isDate(t) =>
+        Some(n.longValue * DateTimeConstants.MICROS_PER_DAY)
+      case (_, TimestampType) if isDate(t) => None
       case (n: Number, TimestampType | TimestampNTZType) => Some(micros(n.longValue, t))
       case (n: Number, d: DecimalType) => decimal(BigInteger.valueOf(n.longValue), t, d)
       case (b: Binary, d: DecimalType) => decimal(new BigInteger(b.getBytes), t, d)
@@ -134,6 +140,9 @@ object ColumnStats {
     case _ => false
   }
 
+  private def isDate(t: PrimitiveType): Boolean =
+    t.getLogicalTypeAnnotation.isInstanceOf[LogicalTypeAnnotation.DateLogicalTypeAnnotation]
+
   private def micros(value: Long, t: PrimitiveType): Long = t.getLogicalTypeAnnotation match {
     case ts: TimestampLogicalTypeAnnotation if ts.getUnit == TimeUnit.MILLIS => value * 1000L
     case _ => value
@@ -141,9 +150,9 @@ object ColumnStats {
 
   private def decimal(unscaled: BigInteger, t: PrimitiveType, d: DecimalType): Option[Decimal] = {
     val scale = t.getLogicalTypeAnnotation match {
-      case a: org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation =>
-        a.getScale
-      case _ => d.scale
+      case a: LogicalTypeAnnotation.DecimalLogicalTypeAnnotation => a.getScale
+      // whole numbers in a column that was widened
+      case _ => 0
     }
     Some(Decimal(new BigDecimal(unscaled, scale), d.precision, d.scale))
   }

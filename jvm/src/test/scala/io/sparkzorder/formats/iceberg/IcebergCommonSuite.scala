@@ -14,8 +14,9 @@ class IcebergCommonSuite
   override protected def directory: File = new File(warehouse, "db/t")
   override protected def commits: Int = snapshots("t").count(_.operation == "replace")
 
-  override protected def withFormatTable(clauses: String, rows: Int)(body: => Unit): Unit = inDatabase {
-    create("t", clauses, rows = rows)
-    body
-  }
+  override protected def withFormatTable(clauses: String, rows: Int)(body: => Unit): Unit =
+    inDatabase {
+      create("t", clauses, rows = rows)
+      body
+    }
 }
