@@ -63,7 +63,9 @@ for statement, call in calls.items():
     answers[statement] = call
 for table in ["lake", "ice.db.`odd name`"]:
     assert Counter(spark.table(table).collect()) == before, table
-for statement in ["UNDO LAYOUT lake", "VACUUM LAYOUT lake", "CREATE ZORDER INDEX ON lake",
+# such a table has nothing of ours but the record of its workload
+assert spark.sql("VACUUM LAYOUT lake").collect() == []
+for statement in ["UNDO LAYOUT lake", "CREATE ZORDER INDEX ON lake",
                   f"OPTIMIZE '{folder}/ice/db/odd name' ZORDER BY a"]:
     try:
         spark.sql(statement)
