@@ -87,6 +87,7 @@ object LayersSuite {
     "skipping.dynamic",
     "report",
     "formats",
+    "formats.scans",
     "formats.delta",
     "formats.iceberg",
     "commands",

@@ -11,8 +11,6 @@ import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-import io.sparkzorder.formats.scans.FormatScan
-
 /**
  * Finds the implementation of a table's format. No class of the format is loaded before a table of
  * that format is met, since its jars need not be there.

@@ -20,8 +20,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.formats.{FormatOpener, TableFormat}
-import io.sparkzorder.formats.scans.FormatScan
+import io.sparkzorder.formats.{FormatOpener, FormatScan, TableFormat}
 
 /** Opens Delta tables. Loaded by its name, when a session meets a Delta table. */
 final class DeltaTables extends FormatOpener with Logging {

@@ -17,8 +17,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.{FormatOpener, TableFormat}
-import io.sparkzorder.formats.scans.FormatScan
+import io.sparkzorder.formats.{FormatOpener, FormatScan, TableFormat}
 
 /** Opens Iceberg tables. Loaded by its name, when a session meets an Iceberg table. */
 final class IcebergTables extends FormatOpener with Logging {

@@ -18,7 +18,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.BinaryType
 
-import io.sparkzorder.formats.TableFormats
+import io.sparkzorder.formats.{FormatScan, TableFormats}
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
 import io.sparkzorder.workload.{LaterNotes, NotedFilters, RecordSettings, WorkloadCapture}
 

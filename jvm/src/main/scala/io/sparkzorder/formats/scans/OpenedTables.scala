@@ -12,7 +12,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.formats.TableFormat
+import io.sparkzorder.formats.{FormatScan, TableFormat}
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.util.Directories
 

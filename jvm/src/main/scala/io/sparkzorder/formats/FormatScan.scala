@@ -1,8 +1,6 @@
-package io.sparkzorder.formats.scans
+package io.sparkzorder.formats
 
 import org.apache.spark.sql.types.StructType
-
-import io.sparkzorder.formats.TableFormat
 
 /**
  * A scan of the current state of a table of another format, as a query's plan has it. It keeps nothing
