@@ -16,8 +16,10 @@ import io.sparkzorder.workload.{QueryNotes, WorkloadCapture}
  *
  * Arguments are `name=value`: `results`, `data`, `scale`, `files`, `train` and `test` (seeds,
  * separated by commas), and if wanted `workload`, `queries`, `contenders` (none: `contenders=`) and
- * `rivals=`, with which layouts are simulated on samples. Notes of the queries are kept beside the
- * results for the next run.
+ * `rivals=`, with which layouts are simulated on samples. With `rounds=3` the queries of the test seeds are
+ * also run, the contenders in turns, after a first run that compares the rows. Notes of the queries are kept
+ * beside the results for the next run, and `keep=` takes the tables that AUTO laid out
+ * in an earlier run.
  */
 object AutoBenchmark {
   // a driver would have seen each query several times before somebody asks for AUTO
@@ -55,8 +57,14 @@ object AutoBenchmark {
       Contender.GeneratedOrder).filter(c => list("contenders").forall(_(c.name)))
     if (contenders.nonEmpty) {
       run.record(train)
-      if (contenders.exists(_.name == "AUTO")) run.layOut(train, Repeated)
-      run.count(contenders, test)
+      if (contenders.exists(_.name == "AUTO") && !options.contains("keep")) {
+        run.layOut(train, Repeated)
+      }
+      options.get("rounds").map(_.toInt) match {
+        case Some(rounds) =>
+          new AutoSeconds(workload, run.open(contenders), target, say).report(test, rounds)
+        case None => run.count(contenders, test)
+      }
     }
     out.close()
     System.exit(0)
@@ -125,9 +133,12 @@ final class AutoRun(
     }
   }
 
+  def open(contenders: Seq[Contender]): Seq[OpenContender] =
+    contenders.map(Contender.open(_, workload, data, spark))
+
   /** Counts what scans choose. */
   def count(contenders: Seq[Contender], queries: Seq[(TpcQuery, Int)]): Unit = {
-    val open = contenders.map(Contender.open(_, workload, data, spark))
+    val open = this.open(contenders)
     val counted = queries.flatMap { case (q, seed) =>
       val plans = open.map(o => Try(PlannedFiles.of(o, q.text)).toOption)
       if (plans.exists(_.isEmpty)) say(s"${q.name}.$seed: no plan")

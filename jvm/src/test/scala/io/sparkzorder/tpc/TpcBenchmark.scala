@@ -112,7 +112,10 @@ object TpcBenchmark {
     }
 
   /** The first run of each contender gives the rows and the plan; further runs give the seconds. */
-  private def run(query: TpcQuery, open: Seq[OpenContender], rounds: Int): Seq[Measured] = {
+  private[tpc] def run(
+      query: TpcQuery,
+      open: Seq[OpenContender],
+      rounds: Int): Seq[Measured] = {
     val first = open.map(o => o -> QueryRun.of(o, query.text))
     val differences = first.map(QueryRun.difference(query, first.head, _))
     val further = (1 to rounds).map(_ => open.map(QueryRun.of(_, query.text))).transpose
