@@ -181,6 +181,22 @@ def test_columns_added_with_a_default(spark: SparkSession, database: str) -> Non
     assert rows_of(spark.table("t")) == before
 
 
+def test_a_default_that_the_catalog_does_not_have_is_no_default(
+    spark: SparkSession, database: str, tmp_path: Path
+) -> None:
+    """Footers note the defaults of the table by which they were written."""
+    table = tmp_path / "t"
+    spark.sql(f"CREATE TABLE writer (id BIGINT) USING parquet LOCATION '{table}'")
+    spark.sql("INSERT INTO writer SELECT id FROM range(40)")
+    spark.sql("ALTER TABLE writer ADD COLUMNS (n INT DEFAULT 5)")
+    spark.sql("INSERT INTO writer SELECT id, 6 FROM range(40)")
+    spark.sql(f"CREATE TABLE t (id BIGINT, n INT) USING parquet LOCATION '{table}'")
+    before = rows_of(spark.table("t"))
+    assert {row.n for row in before} == {None, 6}
+    optimize(spark, "t", ["id"], verify="full")
+    assert rows_of(spark.table("t")) == before
+
+
 @pytest.mark.parametrize("padding", ["true", "false"])
 def test_char_and_varchar_are_stored_as_they_were(
     spark: SparkSession, database: str, tmp_path: Path, padding: str

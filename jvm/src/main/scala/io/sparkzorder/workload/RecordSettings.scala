@@ -4,7 +4,7 @@ import scala.util.Try
 
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.conf.Settings
+import io.sparkzorder.conf.{Setting, Settings}
 import io.sparkzorder.util.NameList
 
 /** Whether and what to record of the scans of a table, by its properties and the session's settings. */
@@ -12,15 +12,18 @@ private[sparkzorder] object RecordSettings {
 
   /**
    * The table's property before the setting of the session. A wrong property is off, as a query must
-   * not fail by it.
+   * not fail by it. Nothing is recorded while spark-zorder is turned off.
    */
-  def isOn(properties: Map[String, String]): Boolean = {
-    val setting = Settings.WorkloadEnabled
+  def isOn(properties: Map[String, String]): Boolean =
+    Settings.ofSession(Settings.Enabled) &&
+      valueOf(Settings.WorkloadEnabled, properties).getOrElse(false)
+
+  /** @return None if the property of the table has a wrong value */
+  def valueOf[T](setting: Setting[T], properties: Map[String, String]): Option[T] =
     properties.get(setting.propertyKey) match {
-      case Some(text) => Try(setting.parse(text, setting.propertyKey)).getOrElse(false)
-      case None => Settings.ofSession(setting)
+      case Some(text) => Try(setting.parse(text, setting.propertyKey)).toOption
+      case None => Some(Settings.ofSession(setting))
     }
-  }
 
   /** Tells which columns must not be noted. */
   def excluded(

@@ -101,6 +101,26 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
+  test("nothing is recorded while spark-zorder is off, or leaves the table to its format") {
+    onTable() {
+      for (setting <- Seq("enabled" -> "false", s"formats.$format" -> "delegate")) {
+        withSQLConf(s"spark.zorder.${setting._1}" -> setting._2)(ask(t.where("a = 5")))
+      }
+      assert(workload.isEmpty)
+      assert(!new File(directory, StateDirectory.Name).exists())
+      ask(t.where("a = 5"))
+      assert(workload.nonEmpty)
+    }
+  }
+
+  test("each column that queries ask for is known, however many they are") {
+    onTable() {
+      ask(t +: Seq("a = 1", "b = 1", "s = 's1'", "p = 1", "id = 1").map(t.where): _*)
+      val usable = workload.filter(_.getBoolean(1)).flatMap(columnsOf).map(_._1)
+      assert(usable.sorted === Seq("a", "b", "id", "p", "s"), workload)
+    }
+  }
+
   test("ranks come from the bounds of the format") {
     onTable() {
       // files of narrow ranges

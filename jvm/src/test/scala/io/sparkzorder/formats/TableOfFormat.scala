@@ -9,6 +9,8 @@ import io.sparkzorder.workload.WorkloadCapture
 /** A table `t` of a format, for tests that are the same for each format. */
 trait TableOfFormat { this: FormatTestBase =>
 
+  protected def format: String
+
   /** Makes the table of the rows of a view `numbers`, runs `body`, and drops all tables. */
   protected def withFormatTable(clauses: String = "", rows: Int = 8000)(body: => Unit): Unit
 

@@ -89,7 +89,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     try phases("publish")(new Publisher(state).publish(number, record))
     catch {
       // the other folders are published, and no later run knows of them
-      case e: ZOrderException if state.isDone(number) =>
+      case e: ZOrderException if Try(state.isDone(number)).getOrElse(false) =>
         Try(index()).failed.foreach(e.addSuppressed)
         throw e
     }

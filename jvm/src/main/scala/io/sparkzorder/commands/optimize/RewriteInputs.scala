@@ -73,7 +73,8 @@ private[optimize] object RewriteInputs {
     val kept = ColumnNames.of(named.map(_.head) ++ where.toSeq.flatMap(_.dataColumns))
     val footers = phases("footers")(FooterReader.read(listed.files, table.conf, format, kept))
     val schema =
-      new TableSchema(table.target.name, conf, format).union(listed.catalogSchema, footers)
+      new TableSchema(table.target.name, conf, format)
+        .unionToWrite(listed.catalogSchema, footers)
     // an empty directory has no schema to look columns up in
     val wanted = if (schema.isEmpty && footers.isEmpty) Nil else named
     val columns = new OrderingColumns(table.target.name, conf.resolver)

@@ -20,6 +20,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.formats.{FormatOpener, FormatScan, TableFormat}
 
 /** Opens Delta tables. Loaded by its name, when a session meets a Delta table. */
@@ -118,7 +119,7 @@ private final class DeltaScanOfQuery private (
     catalogTable: Option[CatalogTable],
     override val schema: StructType,
     override val share: Double)
-    extends FormatScan(log.dataPath.toString, metadata.configuration) {
+    extends FormatScan(log.dataPath.toString, metadata.configuration, Settings.FormatsDelta) {
 
   def this(
       index: TahoeFileIndex,

@@ -16,6 +16,7 @@ import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.formats.{FormatOpener, FormatScan, TableFormat}
 
@@ -95,7 +96,10 @@ final class IcebergTables extends FormatOpener with Logging {
 
 /** A scan of an Iceberg table. */
 private final class IcebergScan(table: BaseTable, name: String)
-    extends FormatScan(table.location, table.properties.asScala.toMap) {
+    extends FormatScan(
+      table.location,
+      table.properties.asScala.toMap,
+      Settings.FormatsIceberg) {
 
   // a table of format version 1 may have no such id
   override def id: String = Option(table.operations.current.uuid).getOrElse(location)

@@ -18,6 +18,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.BinaryType
 
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.formats.{FormatScan, TableFormats}
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
 import io.sparkzorder.workload.{LaterNotes, NotedFilters, RecordSettings, WorkloadCapture}
@@ -50,13 +51,16 @@ private[sparkzorder] object FormatScans extends Logging {
    */
   def mark(plan: LogicalPlan): Boolean = {
     val wanted = for (leaf <- plan.collectLeaves(); scan <- TableFormats.scan(leaf)) yield {
-      val isOn = RecordSettings.isOn(scan.properties)
+      val isOn = RecordSettings.isOn(scan.properties) && isOurs(scan)
       // a data frame that is planned again has the mark of the last time
       leaf.setTagValue(Wanted, isOn)
       isOn
     }
     wanted.contains(true)
   }
+
+  private def isOurs(scan: FormatScan): Boolean =
+    RecordSettings.valueOf(scan.setting, scan.properties).contains(Settings.FormatOwn)
 
   /** Notes the marked scans of a query that has run. */
   def note(query: QueryExecution): Unit = {

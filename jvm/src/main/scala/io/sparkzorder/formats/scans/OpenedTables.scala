@@ -25,14 +25,16 @@ private[scans] final class OpenedTable(format: TableFormat) {
   private var reads = 0
 
   /**
-   * What the format knows of these columns. After some reads of the list of files, of no more columns
-   * than it was read for.
+   * What the format knows of these columns. The list of files is read once for each new column, and at
+   * last for all of them.
    */
   def known(names: Set[String], sameName: (String, String) => Boolean): KnownFiles = {
     val fit = last.filter(k => names.subsetOf(k.columns) || reads >= OpenedTable.MaxReads)
     val found = fit.getOrElse {
       reads += 1
-      val all = names ++ last.toSeq.flatMap(_.columns)
+      val all =
+        if (reads == OpenedTable.MaxReads) schema.fieldNames.toSet
+        else names ++ last.toSeq.flatMap(_.columns)
       KnownFiles.of(format, schema, partitionSchema, all, sameName)
     }
     last = Some(found)

@@ -18,12 +18,14 @@ import org.apache.spark.sql.catalyst.optimizer.{
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.execution.datasources.{
-  CatalogFileIndex,
   HadoopFsRelation,
+  InMemoryFileIndex,
   LogicalRelation
 }
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType}
+
+import io.sparkzorder.skipping.scan.ScanStrategy
 
 /** Which side of a join can tell the other side its keys, and whether that is worth anything. */
 private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHelper {
@@ -113,14 +115,16 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
 
   /**
    * True if a second run of the plan, apart from the join, surely gives the same rows. The nodes are those
-   * that run no functions of users on whole partitions or groups. They read files by the listing that the
-   * plan holds, or rows in the plan. A source of another kind may have changed meanwhile, and what is
+   * that run no functions of users on whole partitions or groups. They read rows in the plan, or files of
+   * relations that are ours to list: two scans in one query get one listing of these, though an INSERT of the
+   * session changes Spark's own listing meanwhile. A source of another kind may have changed, and what is
    * cached may have been computed anew.
    */
   def runsAlike(side: LogicalPlan): Boolean = !(side +: side.subqueriesAll).exists(_.exists {
     case r: LogicalRelation => r.relation match {
-        // which asks the catalog for its partitions at each listing
-        case fs: HadoopFsRelation => fs.location.isInstanceOf[CatalogFileIndex]
+        // an index of the catalog asks for its partitions at each listing
+        case fs: HadoopFsRelation =>
+          !ScanStrategy.canIndex(r) || !fs.location.isInstanceOf[InMemoryFileIndex]
         case _ => true
       }
     case _: LocalRelation | _: Range | _: OneRowRelation => false

@@ -56,10 +56,11 @@ private[skipping] object ListedDirectory {
  * listing for a data frame or for a table of the catalog and hands it to every query. A query that
  * comes again then touches only the files that it reads.
  *
- * @param leaves the object in which Spark keeps the listing; a refresh makes another one
+ * @param spark the objects in which Spark keeps the files and the partitions; a refresh makes others, one
+ *   after the other
  */
 private[skipping] final class HeldListing private (
-    leaves: AnyRef,
+    spark: (AnyRef, AnyRef),
     val directories: IndexedSeq[ListedDirectory]) {
 
   /** All files. */
@@ -70,7 +71,7 @@ private[skipping] final class HeldListing private (
   /** True after the first query. */
   def isUsedAgain: Boolean = usedAgain
 
-  private def isOf(now: AnyRef): Boolean = leaves eq now
+  private def isOf(now: (AnyRef, AnyRef)): Boolean = (spark._1 eq now._1) && (spark._2 eq now._2)
 
   /** The positions of the directories whose partition values pass Spark's partition filters. */
   def chosen(columns: StructType, filters: Seq[Expression]): Array[Int] = {
@@ -116,16 +117,16 @@ private[skipping] object HeldListing {
 
   /** A listing that belongs to no index. */
   def forTest(directories: IndexedSeq[ListedDirectory]): HeldListing =
-    new HeldListing(directories, directories)
+    new HeldListing((directories, directories), directories)
 
   /** The unfiltered listing of an index. */
   def of(index: InMemoryFileIndex): HeldListing = {
-    val leaves = LeafFiles.of(index)
-    val known = listings.get(index).filter(_.isOf(leaves))
+    val now = (LeafFiles.of(index), index.partitionSpec())
+    val known = listings.get(index).filter(_.isOf(now))
     known.foreach(_.usedAgain = true)
     known.getOrElse {
       val made = new HeldListing(
-        leaves,
+        now,
         index.listFiles(Nil, Nil).map(ListedDirectory.of).toIndexedSeq)
       listings.put(index, made)
       made

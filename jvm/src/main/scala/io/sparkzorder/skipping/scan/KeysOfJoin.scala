@@ -38,11 +38,15 @@ private[skipping] object SideOfKeys extends PredicateHelper {
       keys.map(QueryPlan.normalizeExpressions(_, build.output).canonicalized),
       positions)
 
-  /** The side has the same rows with filters by the keys of its own joins, and without. */
+  /**
+   * The side has the same rows with our filters by the keys of its own joins, and without. Spark's own
+   * filters, on partition columns, may be by the keys of a join above the side.
+   */
   private def withoutKeys(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
-    case Filter(condition, child) =>
-      splitConjunctivePredicates(condition).filterNot(RuntimeFilters.isOfJoin)
-        .reduceOption(And).fold(child)(Filter(_, child))
+    case Filter(condition, r: LogicalRelation) =>
+      splitConjunctivePredicates(condition)
+        .filterNot(f => RuntimeFilters.isOfJoin(f) && ScanFilters.isOnData(f, r))
+        .reduceOption(And).fold[LogicalPlan](r)(Filter(_, r))
   }
 }
 

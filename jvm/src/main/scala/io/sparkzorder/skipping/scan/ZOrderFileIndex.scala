@@ -1,15 +1,11 @@
 package io.sparkzorder.skipping.scan
 
-import java.lang.ref.WeakReference
-import java.util.concurrent.ConcurrentHashMap
-
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
-import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.internal.SQLConf
 
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.skipping.predicate.FilePruner
-import io.sparkzorder.util.WeakIdentityMap
 
 /**
  * The files of a relation as readers with the extension see them: Spark's own listing with
@@ -45,20 +41,19 @@ final class ZOrderFileIndex private[sparkzorder] (
 
   /**
    * The listing for the filters of a scan. One execution of a query makes it once, although Spark
-   * asks twice: for the metrics when the execution begins, and when the scan runs. For a bucketed
-   * relation the listing is made once for the whole plan. While Spark plans the query, the listing
-   * decides whether the files are sorted. They must still be sorted when another copy of the scan
-   * reads them.
+   * asks twice: for the metrics when the execution begins, and when the scan runs. Where Spark asks while
+   * it plans whether the files of buckets are sorted, the listing is made once for the whole plan: the
+   * files must still be sorted when another copy of the scan reads them.
    */
   private[sparkzorder] def pruned(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): PrunedListing = {
     val asked = Asked(evaluable(partitionFilters), evaluable(dataFilters))
-    val now = execution
-    last.filter(a => a._1 == asked && (isBucketed || (now.isDefined && a._2 == now))).map(_._3)
+    // adaptive execution plans a query again and makes another index of files then
+    val shared = ListingsOfExecution.current(delegate, session.sparkContext)
+    val now = shared.map(_.execution)
+    last.filter(a => a._1 == asked && (isKept || (now.isDefined && a._2 == now))).map(_._3)
       .getOrElse {
-        // adaptive execution plans a query again and makes another index of files then
-        val shared = now.map(ListingsOfExecution.of(delegate, _))
         val key = (asked, relation.options, relation.dataSchema)
         val made = shared.flatMap(_.get(key)).getOrElse(
           PrunedListing.of(
@@ -107,15 +102,15 @@ final class ZOrderFileIndex private[sparkzorder] (
   // the filters, the execution in which the listing was made, and the listing
   @volatile private var last: Option[(Asked, Option[String], PrunedListing)] = None
 
-  private def execution: Option[String] =
-    Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
-
   /** Filters with a subquery have no value while files are listed. */
   private def evaluable(filters: Seq[Expression]): Seq[Expression] =
-    filters.filterNot(ZOrderFileIndex.holdsSubquery)
+    filters.filterNot(f => ZOrderFileIndex.holdsSubquery(f) || RuntimeFilters.isUnused(f))
 
-  private def isBucketed: Boolean =
-    relation.bucketSpec.isDefined && session.sessionState.conf.bucketingEnabled
+  /** True where Spark keeps its own listing from the moment that it plans the query. */
+  private def isKept: Boolean = relation.bucketSpec.exists(_.sortColumnNames.nonEmpty) && {
+    val conf = session.sessionState.conf
+    conf.bucketingEnabled && conf.getConf(SQLConf.LEGACY_BUCKETED_TABLE_SCAN_OUTPUT_ORDERING)
+  }
 
   private lazy val overlay = new CommittedOverlay(delegate, relation, roots, settings)
 
@@ -134,33 +129,6 @@ final class ZOrderFileIndex private[sparkzorder] (
 
 /** The filters of a scan. */
 private final case class Asked(partitionFilters: Seq[Expression], dataFilters: Seq[Expression])
-
-/**
- * The pruned listings of one execution of a query on one relation. The plans of the query hold
- * them; here they are held weakly.
- */
-private final class ListingsOfExecution(val execution: String) {
-  private val listings = new ConcurrentHashMap[AnyRef, WeakReference[PrunedListing]]
-
-  def get(key: AnyRef): Option[PrunedListing] =
-    Option(listings.get(key)).flatMap(r => Option(r.get))
-
-  def put(key: AnyRef, listing: PrunedListing): Unit = {
-    val _ = listings.put(key, new WeakReference(listing))
-  }
-}
-
-private object ListingsOfExecution {
-  private val last = new WeakIdentityMap[FileIndex, ListingsOfExecution]
-
-  /** @param delegate Spark's own index of the relation */
-  def of(delegate: FileIndex, execution: String): ListingsOfExecution =
-    last.get(delegate).filter(_.execution == execution).getOrElse {
-      val made = new ListingsOfExecution(execution)
-      last.put(delegate, made)
-      made
-    }
-}
 
 private[sparkzorder] object ZOrderFileIndex {
 

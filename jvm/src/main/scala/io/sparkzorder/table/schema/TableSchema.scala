@@ -31,20 +31,43 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
    * @return data columns in the catalog's order, then in the order in which files bring new ones
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
    */
-  def union(catalog: Option[StructType], footers: Seq[ScannedFile]): StructType = {
+  def union(catalog: Option[StructType], footers: Seq[ScannedFile]): StructType =
+    withDefaultsOf(catalog, merged(sources(catalog, footers)))
+
+  /**
+   * The same for files that are written anew: also refuses names that differ by case alone in different
+   * files.
+   */
+  def unionToWrite(catalog: Option[StructType], footers: Seq[ScannedFile]): StructType = {
+    val all = sources(catalog, footers)
+    val schema = merged(all)
+    checkCase(schema, Nil, all)
+    withDefaultsOf(catalog, schema)
+  }
+
+  private def sources(catalog: Option[StructType], footers: Seq[ScannedFile]): Seq[Sourced] = {
     // files may hold NULL where the catalog says NOT NULL; reading them must not rely on it
     val start = catalog.map(s => Sourced(ParquetTypes.nullable(s), TableSchema.Catalog))
     val byFile = distinct(footers).map { f =>
       Sourced(schemaOf(f), f.file.path.toString)
     }
-    val all = start.toSeq ++ byFile
-    val merged = all.reduceOption { (a, b) =>
+    start.toSeq ++ byFile
+  }
+
+  private def merged(all: Seq[Sourced]): StructType =
+    all.reduceOption { (a, b) =>
       Sourced(merge(a, b, Nil), a.source, if (a.parts.isEmpty) Seq(a, b) else a.parts :+ b)
-    }
-    // a column that the files hold besides the partition directory is kept as it is
-    val schema = merged.map(_.schema).getOrElse(new StructType())
-    checkCase(schema, Nil, all)
-    schema
+      // a column that the files hold besides the partition directory is kept as it is
+    }.fold(new StructType())(_.schema)
+
+  /**
+   * Readers of a catalog's table use the catalog's defaults. A footer notes those of the table by which
+   * the file was written, which may be another table in the same directory.
+   */
+  private def withDefaultsOf(catalog: Option[StructType], schema: StructType): StructType = {
+    val known = catalog.toSeq.flatMap(_.fields)
+    StructType(schema.map(f =>
+      known.find(c => sameName(c.name, f.name)).fold(f)(c => f.copy(metadata = c.metadata))))
   }
 
   /**
@@ -154,7 +177,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
           val known = if (TableSchema.hasDefault(left)) left else right
           left.copy(
             dataType = mergeTypes(a, b, path :+ left.name, left.dataType, right.dataType),
-            // other writers note no default value of a column
+            // some writers note no default value of a column
             metadata = if (TableSchema.hasDefault(known)) known.metadata else left.metadata)
         case None => left
       }

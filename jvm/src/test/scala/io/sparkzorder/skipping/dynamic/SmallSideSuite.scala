@@ -1,12 +1,14 @@
 package io.sparkzorder.skipping.dynamic
 
+import java.io.File
+
 import io.sparkzorder.JobCounter
 
 /** Joins without a broadcast: a small side gives its keys by a run of its own. */
 class SmallSideSuite extends StarTestBase {
 
   // the fact table must be larger than the dimension
-  private def withWideStar(body: => Unit): Unit = withStar { fact =>
+  private def withWideStar(body: File => Unit): Unit = withStar { fact =>
     sql("SELECT id, int(id) day, int(id % 50) item, id * 2 amount, sha2(string(id), 512) code, " +
       "sha2(string(-id), 512) more FROM range(0, 16000, 10, 16)").write.mode(
       "overwrite").parquet(fact.getPath)
@@ -15,12 +17,12 @@ class SmallSideSuite extends StarTestBase {
     sql("SELECT day * 10 day, month, dom FROM days").coalesce(1).write.parquet(s"${fact}Days")
     withTempView("days10") {
       spark.read.parquet(s"${fact}Days").createOrReplaceTempView("days10")
-      withoutBroadcast(body)
+      withoutBroadcast(body(fact))
     }
   }
 
   test("sort-merge joins of every kind") {
-    withWideStar {
+    withWideStar { _ =>
       bothWays {
         val days = "(SELECT * FROM days10 WHERE month = 3) d"
         reads(s"SELECT * FROM fact f JOIN $days ON f.day = d.day", 1)
@@ -37,6 +39,35 @@ class SmallSideSuite extends StarTestBase {
           sql(s"EXPLAIN SELECT * FROM fact f JOIN $days ON f.day = d.day").collect()
         }
         assert(jobs.jobs === 0)
+      }
+    }
+  }
+
+  test("sides whose partitions Spark prunes by another join are not the same") {
+    withWideStar { fact =>
+      withTempView("months", "numbered") {
+        sql("SELECT day, month p FROM days10").write.partitionBy("p").parquet(s"${fact}Months")
+        spark.read.parquet(s"${fact}Months").createOrReplaceTempView("months")
+        sql("SELECT int(id) p, int(id) c FROM range(16)").coalesce(1).write
+          .parquet(s"${fact}Numbered")
+        spark.read.parquet(s"${fact}Numbered").createOrReplaceTempView("numbered")
+        def month(c: Int): String =
+          s"""SELECT f.id, m.p FROM fact f JOIN months m ON f.day = m.day
+            |JOIN numbered n ON m.p = n.p WHERE n.c = $c""".stripMargin
+        for (onlyBroadcast <- Seq("true", "false")) inConf(
+          "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly" -> onlyBroadcast) {
+          bothWays(checkRows(sql(s"${month(3)} UNION ALL ${month(9)}")))
+        }
+      }
+    }
+  }
+
+  test("a side whose files may be listed anew gives no keys by a second run") {
+    withWideStar { fact =>
+      withTempView("text") {
+        sql("SELECT * FROM days10").coalesce(1).write.json(s"${fact}Text")
+        spark.read.schema("day INT, month INT").json(s"${fact}Text").createOrReplaceTempView("text")
+        reads("SELECT * FROM fact f JOIN text t ON f.day = t.day WHERE t.month = 3", Files)
       }
     }
   }

@@ -1,0 +1,39 @@
+package io.sparkzorder.skipping.scan
+
+import org.apache.spark.sql.execution.{ExplainMode, SQLExecution}
+
+/**
+ * INSERT refreshes the listing of a table in place, also that of data frames that were made before. They
+ * read the new rows, unless Spark alone would not.
+ */
+class RefreshedListingSuite extends ScanTestBase {
+
+  test("a data frame of a bucketed table that was explained before an INSERT") {
+    withTable("b") {
+      sql("CREATE TABLE b (k INT, a INT) USING parquet CLUSTERED BY (k) INTO 2 BUCKETS")
+      sql("INSERT INTO b VALUES (1, 1), (2, 2)")
+      val df = spark.table("b").where("a = 1")
+      df.queryExecution.explainString(ExplainMode.fromString("simple"))
+      sql("INSERT INTO b VALUES (3, 1)")
+      assert(df.collect().length === 2)
+    }
+  }
+
+  test("reads before and after an INSERT under one execution id, as in foreachBatch") {
+    withTable("t") {
+      sql("CREATE TABLE t (a INT) USING parquet")
+      sql("INSERT INTO t VALUES (1)")
+      val context = spark.sparkContext
+      context.setLocalProperty(SQLExecution.EXECUTION_ID_KEY, "4711")
+      try {
+        val base = spark.table("t")
+        // `rdd` begins no execution of its own
+        val first = base.where("a = 1")
+        assert(first.rdd.count() === 1)
+        sql("INSERT INTO t VALUES (1)")
+        assert(base.where("a = 1").rdd.count() === 2)
+        assert(first.rdd.count() === 1)
+      } finally context.setLocalProperty(SQLExecution.EXECUTION_ID_KEY, null)
+    }
+  }
+}
