@@ -50,7 +50,8 @@ object SparkRow {
     javaRelease = 17,
     bridges = Seq("scala-spark-4", "scala-spark-4.1"),
     formats = FormatVersions("4.1" -> "1.12.0", "delta-spark_4.1" -> "4.4.0"),
-    otherFormats = Seq(FormatVersions("4.1" -> "1.11.0", "delta-spark_4.1" -> "4.1.0")))
+    // Delta 4.1 and 4.2 call what Spark 4.1.3 does not have any more
+    otherFormats = Seq(FormatVersions("4.1" -> "1.11.0", "delta-spark_4.1" -> "4.3.0")))
 
   // Iceberg has no release for Spark 4.2; the row compiles with the latest one
   val spark42: SparkRow = spark41.copy(
@@ -82,7 +83,10 @@ object SparkRow {
   // Iceberg 1.12 has no jar for Spark 3.5 with Scala 2.13
   val spark35on213: SparkRow = spark35.copy(
     scala = "2.13.8",
-    formats = FormatVersions("3.5" -> "1.11.0", "delta-spark" -> "3.3.3"))
+    formats = FormatVersions("3.5" -> "1.10.1", "delta-spark" -> "3.3.3"),
+    otherFormats = Seq(
+      FormatVersions("3.5" -> "1.10.0", "delta-spark" -> "3.3.0"),
+      FormatVersions("3.5" -> "1.11.0", "delta-spark" -> "3.3.3")))
 
   /** Every row; the first is the default one. */
   val all: Seq[SparkRow] = Seq(spark41, spark35, spark40, spark42, spark35on213)
