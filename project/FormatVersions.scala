@@ -1,7 +1,7 @@
+import scala.util.{Failure, Success, Try}
+
 import sbt._
 import sbt.Keys._
-
-import scala.util.{Failure, Success, Try}
 
 /**
  * Versions of the table formats.

@@ -41,7 +41,8 @@ abstract class FormatLinkageTests(format: String) extends AnyFunSuite {
   private case class Reference(owner: String, name: String, descriptor: String)
 
   private def classFiles: Seq[Array[Byte]] = {
-    val classes = Paths.get(classOf[TableFormat].getProtectionDomain.getCodeSource.getLocation.toURI)
+    val classes =
+      Paths.get(classOf[TableFormat].getProtectionDomain.getCodeSource.getLocation.toURI)
     val files = Files.list(classes.resolve(s"io/sparkzorder/formats/$format"))
     try files.iterator.asScala.filter(_.toString.endsWith(".class")).map(Files.readAllBytes).toList
     finally files.close()
@@ -58,7 +59,11 @@ abstract class FormatLinkageTests(format: String) extends AnyFunSuite {
           name: String,
           descriptor: String,
           isInterface: Boolean): Unit = add(owner, name, descriptor)
-      override def visitFieldInsn(code: Int, owner: String, name: String, descriptor: String): Unit =
+      override def visitFieldInsn(
+          code: Int,
+          owner: String,
+          name: String,
+          descriptor: String): Unit =
         add(owner, name, descriptor)
       override def visitInvokeDynamicInsn(
           name: String,
