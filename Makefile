@@ -30,6 +30,8 @@ rows := spark35 spark40 spark42 spark35on213
 formatted := spark41 spark35 spark40
 SUITES :=
 TESTS :=
+# rows of `make test-formats`; none stands for all
+ROWS :=
 # what CI takes of them: functions, statements, OPTIMIZE, skipping and publishing, on the oldest row and the newest
 sample_rows := spark35 spark42
 sample_suites := *FunctionVectorsSuite io.sparkzorder.sql.*Suite *OptimizeSuite *OptimizeIntoSuite *OptimizeColumnsSuite \
@@ -215,6 +217,10 @@ test-rows-sample: $(jars) setup $(environment35) $(environment40) $(environment4
 	for line in 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=connect $(sample_connect); \
 	done
+
+.PHONY: test-formats
+test-formats: $(environment) ## the suites of Delta and Iceberg with their oldest and newest versions (ROWS= SUITES=)
+	build/sbt 'testFormats $(ROWS) $(SUITES)'
 
 .PHONY: test-fs
 test-fs: $(environment) ## OPTIMIZE on HDFS, INTO on S3, both in the test's own process (not part of test)

@@ -46,7 +46,16 @@ def otherRow(projectId: String, row: SparkRow): Project =
 
 lazy val root = (project in file("."))
   .aggregate(spark41, spark35, spark40, spark42, spark35on213)
-  .settings(name := "spark-zorder-root", publish / skip := true, Compile / sources := Nil)
+  .settings(
+    name := "spark-zorder-root",
+    publish / skip := true,
+    Compile / sources := Nil,
+    commands += FormatVersions.command(Seq(
+      "spark35" -> SparkRow.spark35,
+      "spark35on213" -> SparkRow.spark35on213,
+      "spark40" -> SparkRow.spark40,
+      "spark41" -> SparkRow.spark41,
+      "spark42" -> SparkRow.spark42)))
 
 // micro-benchmarks by `make bench-kernels`; root does not aggregate it, so nothing else builds it
 lazy val kernelBench = Project("kernelBench", file("target/kernel-bench"))
@@ -130,13 +139,14 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
         (jvm / "src/test/scala") +: row.bridges.map(jvm / "src/test" / _),
       Test / unmanagedResourceDirectories := Seq(jvm / "src/test/resources"),
       libraryDependencies ++= dependencies(row),
+      FormatVersions.settings(row),
       // a library of Spark's asks for a newer patch of Scala's than Spark brings
       dependencyOverrides ++= Seq("library", "reflect", "compiler").map(m =>
         "org.scala-lang" % s"scala-$m" % row.scala),
       // stand-ins for classes of core, for clients without it; not published for every version
       excludeDependencies += "org.apache.spark" %% "spark-connect-shims",
       // Iceberg's classes for another Spark line compile, but cannot be loaded
-      Test / testOptions ++= (if (row.iceberg._1 == row.line) Nil
+      Test / testOptions ++= (if (row.formats.iceberg._1 == row.line) Nil
                               else Seq(Tests.Filter(!_.contains(".formats.iceberg.")))),
       ivyConfigurations += Antlr,
       pomPostProcess := (ThinPom(_)),
@@ -172,15 +182,7 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
 def dependencies(row: SparkRow): Seq[ModuleID] = {
   val modules = Seq("core", "catalyst", "sql").map(m => "org.apache.spark" %% s"spark-$m")
   val (plus, plusVersion) = row.scalaCheckPlus
-  val (icebergLine, iceberg) = row.iceberg
-  val (deltaArtifact, delta) = row.delta
   modules.map(_ % row.spark % Provided) ++
-    Seq(
-      // the runtime has everything that Iceberg needs, and is loaded when an Iceberg table is met
-      ("org.apache.iceberg" %% s"iceberg-spark-runtime-$icebergLine" % iceberg % Provided)
-        .intransitive(),
-      ("io.delta" %% deltaArtifact % delta % Provided).intransitive(),
-      ("io.delta" % "delta-storage" % delta % Provided).intransitive()) ++
     row.testModules.map(m =>
       "org.apache.spark" %% s"spark-$m" % row.spark % Test classifier "tests") ++
     Seq(

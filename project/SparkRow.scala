@@ -7,9 +7,9 @@
  * `scala-spark-3.5-4.0` of those two and `scala-spark-4` of all of them. The latest one,
  * `scala-spark-4.1`, is also of the lines that come after it, until one differs.
  *
- * @param iceberg Spark line and version of the Iceberg runtime that the row is compiled and tested
- *   with; a user brings another version
- * @param delta artifact and version of Delta, likewise
+ * @param formats versions of Iceberg and Delta that the row is compiled and tested with
+ * @param otherFormats versions that `make test-formats` also tests the row's classes with: with
+ *   `formats`, the oldest and the newest that support the Spark line
  */
 final case class SparkRow(
     spark: String,
@@ -19,8 +19,8 @@ final case class SparkRow(
     scalaCheckPlus: (String, String),
     javaRelease: Int,
     bridges: Seq[String],
-    iceberg: (String, String),
-    delta: (String, String)) {
+    formats: FormatVersions,
+    otherFormats: Seq[FormatVersions]) {
 
   /** `4.1`, the line of [[spark]]: a jar serves every bug-fix version of its line. */
   val line: String = spark.split('.').take(2).mkString(".")
@@ -30,6 +30,9 @@ final case class SparkRow(
 
   /** `4.1_2.13`, the row's name in jar names, messages and documentation. */
   val id: String = s"${line}_$scalaBinary"
+
+  /** All versions of Iceberg and Delta that the row is tested with, the oldest first. */
+  val testedFormats: Seq[FormatVersions] = otherFormats :+ formats
 
   /** Spark's modules whose `tests` jars the suites need. */
   val testModules: Seq[String] =
@@ -46,21 +49,25 @@ object SparkRow {
     scalaCheckPlus = "scalacheck-1-18" -> "3.2.19.0",
     javaRelease = 17,
     bridges = Seq("scala-spark-4", "scala-spark-4.1"),
-    iceberg = "4.1" -> "1.12.0",
-    delta = "delta-spark_4.1" -> "4.4.0")
+    formats = FormatVersions("4.1" -> "1.12.0", "delta-spark_4.1" -> "4.4.0"),
+    // Delta 4.1 and 4.2 call what Spark 4.1.3 does not have any more
+    otherFormats = Seq(FormatVersions("4.1" -> "1.11.0", "delta-spark_4.1" -> "4.3.0")))
 
   // Iceberg has no release for Spark 4.2; the row compiles with the latest one
   val spark42: SparkRow = spark41.copy(
     spark = "4.2.0",
     scala = "2.13.18",
-    delta = "delta-spark_4.2" -> "4.4.0")
+    formats = FormatVersions("4.1" -> "1.12.0", "delta-spark_4.2" -> "4.4.0"),
+    otherFormats = Nil)
 
   val spark40: SparkRow = spark41.copy(
     spark = "4.0.2",
     scala = "2.13.16",
     bridges = Seq("scala-spark-4", "scala-spark-4.0", "scala-spark-3.5-4.0"),
-    iceberg = "4.0" -> "1.11.0",
-    delta = "delta-spark" -> "4.0.1")
+    formats = FormatVersions("4.0" -> "1.11.0", "delta-spark" -> "4.0.1"),
+    otherFormats = Seq(
+      FormatVersions("4.0" -> "1.10.0", "delta-spark" -> "4.0.0"),
+      FormatVersions("4.0" -> "1.11.0", "delta-spark_4.0" -> "4.4.0")))
 
   val spark35: SparkRow = SparkRow(
     spark = "3.5.8",
@@ -70,11 +77,16 @@ object SparkRow {
     scalaCheckPlus = "scalacheck-1-17" -> "3.2.16.0",
     javaRelease = 8,
     bridges = Seq("scala-spark-3.5", "scala-spark-3.5-4.0"),
-    iceberg = "3.5" -> "1.12.0",
-    delta = "delta-spark" -> "3.3.3")
+    formats = FormatVersions("3.5" -> "1.12.0", "delta-spark" -> "3.3.3"),
+    otherFormats = Seq(FormatVersions("3.5" -> "1.10.0", "delta-spark" -> "3.3.0")))
 
   // Iceberg 1.12 has no jar for Spark 3.5 with Scala 2.13
-  val spark35on213: SparkRow = spark35.copy(scala = "2.13.8", iceberg = "3.5" -> "1.10.1")
+  val spark35on213: SparkRow = spark35.copy(
+    scala = "2.13.8",
+    formats = FormatVersions("3.5" -> "1.10.1", "delta-spark" -> "3.3.3"),
+    otherFormats = Seq(
+      FormatVersions("3.5" -> "1.10.0", "delta-spark" -> "3.3.0"),
+      FormatVersions("3.5" -> "1.11.0", "delta-spark" -> "3.3.3")))
 
   /** Every row; the first is the default one. */
   val all: Seq[SparkRow] = Seq(spark41, spark35, spark40, spark42, spark35on213)

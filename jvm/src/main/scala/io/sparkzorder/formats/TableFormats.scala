@@ -24,7 +24,7 @@ object TableFormats extends Logging {
    *   log tells the version
    */
   def of(table: Table, name: String, identifier: String, format: String): Option[TableFormat] =
-    tried(name, format)(_.open(table, name, identifier))
+    tried(name, format, Some(table))(_.open(table, name, identifier))
 
   /**
    * @param path of a directory
@@ -32,14 +32,14 @@ object TableFormats extends Logging {
    */
   def ofPath(path: String, name: String, conf: Configuration, format: String)
       : Option[TableFormat] =
-    tried(name, format)(_.openPath(path, name, conf))
+    tried(name, format, None)(_.openPath(path, name, conf))
 
   /**
    * Name parts of the columns of the last layout of a directory, for a report. A table that OPTIMIZE
    * leaves to its format has such columns, too. Empty if nothing tells them.
    */
   def lastColumns(path: Path, format: String): Seq[Seq[String]] =
-    try implementations.get(format).toSeq.flatMap(load(_).lastColumns(path))
+    try load(format, None).toSeq.flatMap(_.lastColumns(path))
     catch {
       case e @ (_: LinkageError | _: ReflectiveOperationException | NonFatal(_)) =>
         logDebug(s"the columns of $path are not known", e)
@@ -48,7 +48,9 @@ object TableFormats extends Logging {
 
   /** The scan that a leaf of an optimized plan is, if its table is of a format that we know. */
   def scan(leaf: LogicalPlan): Option[FormatScan] =
-    try formatOf(leaf).flatMap(f => load(implementations(f)).scan(leaf))
+    try formatOf(leaf).flatMap { case (format, part) =>
+        load(format, Some(part)).flatMap(_.scan(leaf))
+      }
     catch {
       case e @ (_: LinkageError | _: ReflectiveOperationException) =>
         logDebug("a scan is not known", e)
@@ -56,29 +58,27 @@ object TableFormats extends Logging {
     }
 
   // by the names of classes, as the jars of the format need not be there
-  private def formatOf(leaf: LogicalPlan): Option[String] = leaf match {
-    case l: LogicalRelation => l.relation match {
-        case r: HadoopFsRelation
-            if r.location.getClass.getName.startsWith("org.apache.spark.sql.delta.") =>
-          Some("delta")
-        case _ => None
-      }
-    case r: DataSourceV2ScanRelation
-        if r.scan.getClass.getName.startsWith("org.apache.iceberg.spark.") => Some("iceberg")
-    case _ => None
+  private def formatOf(leaf: LogicalPlan): Option[(String, AnyRef)] = {
+    def of(part: AnyRef, format: String, names: String) =
+      Some(format -> part).filter(_ => part.getClass.getName.startsWith(names))
+    leaf match {
+      case l: LogicalRelation => l.relation match {
+          case r: HadoopFsRelation => of(r.location, "delta", "org.apache.spark.sql.delta.")
+          case _ => None
+        }
+      case r: DataSourceV2ScanRelation => of(r.scan, "iceberg", "org.apache.iceberg.spark.")
+      case _ => None
+    }
   }
 
-  private def tried(name: String, format: String)(
+  private def tried(name: String, format: String, part: Option[AnyRef])(
       open: FormatOpener => Option[TableFormat]): Option[TableFormat] =
-    implementations.get(format).flatMap { className =>
-      try open(load(className))
-      catch {
-        // the jars of the format are of a version that we do not know, or of a class loader that
-        // ours does not see
-        case e @ (_: LinkageError | _: ReflectiveOperationException) =>
-          warn(name, format, e)
-          None
-      }
+    try load(format, part).flatMap(open)
+    catch {
+      // the jars of the format are of a version that we do not know
+      case e @ (_: LinkageError | _: ReflectiveOperationException) =>
+        warn(name, format, e)
+        None
     }
 
   private def warn(name: String, format: String, e: Throwable): Unit =
@@ -88,8 +88,16 @@ object TableFormats extends Logging {
     "delta" -> "io.sparkzorder.formats.delta.DeltaTables",
     "iceberg" -> "io.sparkzorder.formats.iceberg.IcebergTables")
 
-  private def load(className: String): FormatOpener =
-    Class.forName(className).getDeclaredConstructor().newInstance().asInstanceOf[FormatOpener]
+  /**
+   * @param part an object of the format, if there is one
+   * @return None if we have no implementation
+   */
+  private def load(format: String, part: Option[AnyRef]): Option[FormatOpener] =
+    implementations.get(format).map { className =>
+      val loader = part.map(_.getClass.getClassLoader)
+        .fold(FormatLoaders.of(format))(FormatLoaders.of(format, _))
+      loader.loadClass(className).getDeclaredConstructor().newInstance().asInstanceOf[FormatOpener]
+    }
 }
 
 /** Makes the [[TableFormat]] of a table; has a constructor without parameters. */

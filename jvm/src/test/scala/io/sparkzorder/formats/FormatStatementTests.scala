@@ -63,8 +63,10 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
       assert(metric(row, "numFilesAdded") === 1000)
       assert(commits === metric(row, "numBatches") && commits > 1)
       assert(bag(t) === rows)
+      val versions = allCommits
       val again = sql(s"OPTIMIZE TABLE $named ZORDER BY (a, b) OPTIONS (batchSize = '1m')").head()
       assert(metric(again, "numFilesRemoved") === 0, again)
+      assert(allCommits === versions)
     }
   }
 

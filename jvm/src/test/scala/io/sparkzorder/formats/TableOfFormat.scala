@@ -22,6 +22,9 @@ trait TableOfFormat { this: FormatTestBase =>
   /** Number of commits of OPTIMIZE. */
   protected def commits: Int
 
+  /** Number of commits of anybody. */
+  protected def allCommits: Int
+
   protected val small = "OPTIONS (targetFileSize = '4k')"
 
   protected def onTable(clauses: String = "", rows: Int = 8000)(body: => Unit): Unit =

@@ -24,6 +24,7 @@ class DeltaCommonSuite
       s"io.delta.sql.DeltaSparkSessionExtension,${classOf[ZOrderExtensions].getName}")
   override protected def directory: File = new File(log("t").dataPath.toUri.getPath)
   override protected def commits: Int = history("t").count(_.operation == "OPTIMIZE")
+  override protected def allCommits: Int = version("t").toInt
 
   override protected def withFormatTable(clauses: String, rows: Int)(body: => Unit): Unit =
     withTables {

@@ -117,6 +117,8 @@ class DeltaRefusalsSuite extends DeltaTestBase {
     Seq("3.2.1", "2.4.0", "4.5.0", "5.0.0", "unknown").foreach(v =>
       assert(!DeltaTables.isKnown(v)))
     assert(DeltaTables.isKnown(io.delta.VERSION))
+    // the class path has the version that the build names, not the one that the suite is compiled with
+    assert(sys.props.get("sparkzorder.test.delta") === Some(io.delta.VERSION))
     withTables {
       create("t", files = 1, rows = 10)
       assert(DeltaTables.obstacle(log("t").update()).isEmpty)

@@ -1,5 +1,7 @@
 package io.sparkzorder.formats.iceberg
 
+import org.apache.iceberg.IcebergBuild
+
 /** Tables and clauses that OPTIMIZE refuses, and what the errors advise. */
 class IcebergRefusalsSuite extends IcebergTestBase {
 
@@ -49,6 +51,8 @@ class IcebergRefusalsSuite extends IcebergTestBase {
         assert(IcebergTables.isKnown(v)))
       Seq("1.9.2", "1.1.0", "1.13.0", "2.0.0", "unknown").foreach(v =>
         assert(!IcebergTables.isKnown(v)))
+      // the class path has the version that the build names, not the one that the suite is compiled with
+      assert(sys.props.get("sparkzorder.test.iceberg") === Some(IcebergBuild.version()))
     }
   }
 

@@ -1,0 +1,5 @@
+package io.sparkzorder.formats.delta
+
+import io.sparkzorder.formats.FormatLinkageTests
+
+class DeltaLinkageSuite extends FormatLinkageTests("delta")

@@ -1,0 +1,5 @@
+package io.sparkzorder.formats.iceberg
+
+import io.sparkzorder.formats.FormatLinkageTests
+
+class IcebergLinkageSuite extends FormatLinkageTests("iceberg")
