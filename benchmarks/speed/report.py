@@ -50,7 +50,9 @@ def times(case: CaseResult) -> str:
             ]
         )
     head = ["contender", "rounds", "CPU s", "min to max", *(f"/ {base}" for base in bases)]
-    return table([*head, "wall s", "min to max", "CPU ns a row", "tasks' CPU s", "cold, CPU s"], rows)
+    return table(
+        [*head, "wall s", "min to max", "CPU ns a row", "tasks' CPU s", "cold, CPU s"], rows
+    )
 
 
 def work(case: CaseResult) -> str:
