@@ -45,11 +45,14 @@ def times(case: CaseResult) -> str:
                 f"{wall.median:.2f}",
                 f"{wall.low:.2f} to {wall.high:.2f}",
                 f"{cpu.median / case.rows * 1e9:,.0f}",
+                f"{median(run.task_cpu_seconds for run in m.runs):.2f}",
                 f"{cpu_seconds(m.cold).median:.2f}" if m.cold else "",
             ]
         )
     head = ["contender", "rounds", "CPU s", "min to max", *(f"/ {base}" for base in bases)]
-    return table([*head, "wall s", "min to max", "CPU ns a row", "cold, CPU s"], rows)
+    return table(
+        [*head, "wall s", "min to max", "CPU ns a row", "tasks' CPU s", "cold, CPU s"], rows
+    )
 
 
 def work(case: CaseResult) -> str:

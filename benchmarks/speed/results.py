@@ -25,6 +25,8 @@ class Run:
     sampled_rows: int = 0
     # of the whole process; 0 in results of before this was measured
     cpu_seconds: float = 0.0
+    # of its tasks alone; likewise
+    task_cpu_seconds: float = 0.0
 
 
 # the level of files that a table format's own scan reads, by what its metadata says

@@ -76,7 +76,8 @@ class Rounds:
             what = "warm-up" if turn == WARM_UP else f"round {turn}"
             print(
                 f"{self.case.name} {what}: {name} {seconds:.2f} s, "
-                f"{work.cpu_seconds:.2f} s of processors, {len(files)} files"
+                f"{work.cpu_seconds:.2f} s of processors, {work.task_cpu_seconds:.2f} s in tasks, "
+                f"{len(files)} files"
             )
             if turn != WARM_UP:
                 self._runs.setdefault(name, []).append(run)
@@ -121,6 +122,7 @@ def _described(
         dict(told.get("phases") or {}),
         (told.get("metrics") or {}).get("sampledRows", 0) if "phases" in told else 0,
         work.cpu_seconds,
+        work.task_cpu_seconds,
     )
 
 

@@ -14,10 +14,12 @@ class Work:
     Processor seconds of the process, and sums over the tasks of stages.
 
     Driver and tasks share one process. Its seconds include the driver's planning, garbage
-    collection and the compilation of code, which the tasks' own times leave out.
+    collection and the compilation of code, which the tasks' own seconds leave out. On a busy
+    machine threads that collect garbage wait by spinning, so that the tasks' seconds vary less.
     """
 
     cpu_seconds: float
+    task_cpu_seconds: float
     shuffle_bytes: int
     spilled_bytes: int
     gc_millis: int
@@ -46,6 +48,7 @@ class Meter:
         new = [stage for stage in self._stages() if _key(stage) not in self._seen]
         return Work(
             cpu,
+            sum(stage.executorCpuTime() for stage in new) / 1e9,
             sum(stage.shuffleWriteBytes() for stage in new),
             sum(stage.diskBytesSpilled() for stage in new),
             sum(stage.jvmGcTime() for stage in new),

@@ -27,7 +27,10 @@ SHARES = [
 
 def _ran(contender: str, *took: float, size: int = 100) -> Measured:
     phases = PHASES if contender == names.OPTIMIZE else {}
-    runs = [Run(i, s, 64, size, 7, 0, 3, phases, 10, 2 * s) for i, s in enumerate(took, start=1)]
+    runs = [
+        Run(i, s, 64, size, 7, 0, 3, phases, 10, 2 * s, 1.5 * s)
+        for i, s in enumerate(took, start=1)
+    ]
     return Measured(contender, runs, SHARES, tuple(runs[:1]))
 
 
@@ -140,6 +143,7 @@ def test_the_report_has_every_contender_and_gate() -> None:
         "10.00",
         "10.00 to 11.00",
         "20,000",
+        "15.00",
         "20.00",
     ]
     assert ["optimize", "a", "0.125 of 64", "1.00", "0.125 of 256", "2.00"] in [

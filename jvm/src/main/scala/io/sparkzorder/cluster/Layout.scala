@@ -21,6 +21,18 @@ object Layout {
       input: InputRows,
       schema: StructType,
       columns: Seq[OrderingColumn],
+      grid: Grid): Frame = dataColumns(withPlaces(session, input, schema, columns, grid), schema)
+
+  /**
+   * Like `byGrid`, for a writer that knows how many columns to write.
+   *
+   * @return the data columns, and the places after them: Spark would copy each row to leave its place out
+   */
+  def withPlaces(
+      session: Session,
+      input: InputRows,
+      schema: StructType,
+      columns: Seq[OrderingColumn],
       grid: Grid): Frame = {
     val placement = new Placement(grid)
     val name = InputFrame.unused("_zorder_place", schema, session)
@@ -42,10 +54,8 @@ object Layout {
       grid.files,
       SparkLine.column(FileOfPlace(attribute(kept, name), placement)))
     // with one column, rows are sorted by its values; a sort by ids would leave ties unsorted
-    val sorted =
-      if (columns.size == 1) files.sortWithinPartitions(SparkLine.column(keys.head))
-      else files.sortWithinPartitions(col(name))
-    dataColumns(sorted, schema)
+    if (columns.size == 1) files.sortWithinPartitions(SparkLine.column(keys.head))
+    else files.sortWithinPartitions(col(name))
   }
 
   /**

@@ -18,8 +18,16 @@ final case class Written(files: Seq[WrittenFile], shuffleBytes: Long)
 /** Runs the job that writes a laid-out frame: task `i` writes file `i`, by Spark's file writer. */
 object FileWriter {
 
-  /** @param places where the files go */
-  def write(session: Session, frame: Frame, spec: OutputSpec, places: FilePlaces): Written = {
+  /**
+   * @param columns how many columns of the frame are written, from the first one on
+   * @param places where the files go
+   */
+  def write(
+      session: Session,
+      frame: Frame,
+      columns: Int,
+      spec: OutputSpec,
+      places: FilePlaces): Written = {
     val committer = new StagedCommitProtocol(places)
     val execution: QueryExecution = frame.queryExecution
     SQLExecution.withNewExecutionId(execution, Some("zorder")) {
@@ -33,7 +41,7 @@ object FileWriter {
           // no file goes here: the commit protocol names every file
           places.path(0, 0, ""),
           Map.empty,
-          plan.output),
+          plan.output.take(columns)),
         hadoopConf = RawFiles.writeRaw(session.sessionState.newHadoopConf()),
         partitionColumns = Nil,
         bucketSpec = None,

@@ -21,6 +21,7 @@ import org.apache.parquet.schema.MessageType
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetFileFormat,
@@ -104,7 +105,7 @@ private final class ParquetRewriteFactory(
       context: TaskAttemptContext): OutputWriter =
     new ParquetRewriteWriter(
       path,
-      new RewriteSupport(schema.toMessageType, keyValues, notesSparkSchema),
+      new RewriteSupport(schema.toMessageType, keyValues, notesSparkSchema, dataSchema),
       DictionaryFallback.of(run, ordering),
       context)
 }
@@ -130,13 +131,22 @@ private final class ParquetRewriteWriter(
   }
 }
 
-/** Spark's write support, with the schema and key-values replaced and values converted to fit. */
+/**
+ * Spark's write support, with the schema and key-values replaced and values converted to fit.
+ *
+ * @param dataSchema the columns to write; a row may have more columns at its end
+ */
 private final class RewriteSupport(
     target: MessageType,
     keyValues: Map[String, String],
-    notesSparkSchema: Boolean)
+    notesSparkSchema: Boolean,
+    dataSchema: StructType)
     extends ParquetWriteSupport {
+  private val flat = FlatRows.of(dataSchema)
+  // Spark writes all columns of a row
+  private lazy val columns = UnsafeProjection.create(dataSchema)
   private var spark: MessageType = _
+  private var out: RecordConsumer = _
 
   override def init(configuration: Configuration): WriteContext = {
     val context = super.init(configuration)
@@ -146,10 +156,16 @@ private final class RewriteSupport(
     new WriteContext(target, (keyValues ++ ofSpark).asJava)
   }
 
-  override def prepareForWrite(consumer: RecordConsumer): Unit =
-    super.prepareForWrite(
+  override def prepareForWrite(consumer: RecordConsumer): Unit = {
+    out =
       if (PhysicalTypes.needed(target, spark)) new PhysicalTypes(consumer, target, spark)
-      else consumer)
+      else consumer
+    super.prepareForWrite(out)
+  }
+
+  override def write(row: InternalRow): Unit =
+    if (flat.isDefined) flat.get.write(row, out)
+    else super.write(if (row.numFields > dataSchema.length) columns(row) else row)
 }
 
 /**

@@ -4,6 +4,7 @@ import java.io.File
 
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.sql.execution.SortExec
 import org.apache.spark.sql.functions.{col, monotonically_increasing_id, spark_partition_id}
 import org.apache.spark.sql.types._
 
@@ -146,6 +147,22 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
           }
         }
       }
+    }
+  }
+
+  test("the places follow the data columns, and no row is copied to leave them out") {
+    withFiles { (files, schema) =>
+      val input = new InputFrame(spark, files, schema, ParquetFiles)
+      val samples = Sampler.sample(input, columns, IndexedSeq(2500L, 500L), 1000)
+      val grid = Grid.build(
+        columns.map(c => (c.name, c.dataType)),
+        IndexedSeq(2500L, 500L),
+        IndexedSeq(200.0, 200.0),
+        samples)
+      val frame = Layout.withPlaces(spark, input, schema, columns, grid)
+      assert(frame.schema.fieldNames.toSeq === schema.fieldNames.toSeq :+ "_zorder_place")
+      val plan = frame.queryExecution.sparkPlan
+      assert(plan.isInstanceOf[SortExec], plan)
     }
   }
 

@@ -35,7 +35,9 @@ private[optimize] final class BatchWriter(
   /** @param places where the files go */
   def write(plan: BatchPlan, places: FilePlaces): BatchOutput = {
     val frame = plan.frame()
-    val result = phases("write")(FileWriter.write(inputs.session, frame, spec, places))
+    val result = phases("write") {
+      FileWriter.write(inputs.session, frame, inputs.schema.length, spec, places)
+    }
     phases("verify") {
       val output = BatchOutput(read(plan, result.files), result.shuffleBytes)
       val unchecked = verify(plan, output)

@@ -60,7 +60,8 @@ private[optimize] object RewriteStrategy {
  *
  * @param inputs the files that are replaced
  * @param outputs the folder of each file that will be written, by the file's number
- * @param frame the rows of the new files: partition `i` holds the rows of file `i`
+ * @param frame the rows of the new files: partition `i` holds the rows of file `i`. Columns after the data
+ *   columns are not written
  * @param grid the grid that divides the rows among the files; None for a compaction
  * @param samples the sample of each folder; empty for a compaction
  * @param planMillis milliseconds that planning took, with sampling and cutting
