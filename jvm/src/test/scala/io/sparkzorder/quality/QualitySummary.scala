@@ -7,7 +7,8 @@ final case class QualitySections(
     uniform: Seq[Outcome],
     skewed: Seq[Outcome],
     paged: Seq[Outcome],
-    partitions: Option[PartitionOutcomes])
+    partitions: Option[PartitionOutcomes],
+    many: Seq[Outcome])
 
 /**
  * A threshold and the measured number.
@@ -56,6 +57,9 @@ object QualitySummary {
         "partitions of 16 files and more",
         Threshold.WorstExcess,
         folders.filter(_.files.units >= 16))(_.files.pointExcess),
+      worst("10,000 files: point queries", Threshold.WorstExcess, s.many)(_.files.pointExcess),
+      worst("10,000 files: largest by rows", Threshold.LargestFile, s.many)(
+        _.sizes.largestByRows),
       moved.map(QualityVerdict("partitions with other rows than before", 0, _, "")).toSeq).flatten
   }
 
