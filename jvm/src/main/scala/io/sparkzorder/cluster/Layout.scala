@@ -14,6 +14,7 @@ object Layout {
   /**
    * Rows by the places that a grid gives them. Partition `i` of the result holds file `i` of the grid.
    *
+   * @param pagesOf number of equal pages of a file of so many rows, a power of two
    * @return the data columns only
    */
   def byGrid(
@@ -21,8 +22,10 @@ object Layout {
       input: InputRows,
       schema: StructType,
       columns: Seq[OrderingColumn],
-      grid: Grid): Frame = {
-    val placement = new Placement(grid)
+      grid: Grid,
+      pagesOf: Long => Int = _ => 1): Frame = {
+    val pages = grid.folders.map(_.map(f => pagesOf(f.rowsOfFile.toLong)).getOrElse(1))
+    val placement = new Placement(grid, pages)
     val name = InputFrame.unused("_zorder_place", schema, session)
     val keys = columns.map(c => input.resolve(c.parts))
     // row positions are read only if one combination of values fills several files
