@@ -49,13 +49,17 @@ final case class FileUnits(
     // a row group of whole pages
     val ofGroup = if (groups < pages) ofPage * (pages / groups) else (rows + groups - 1) / groups
     copy(
-      pageRows = ofPage.toInt,
+      pageRows = math.min(maxPageRows.toLong, ofPage).toInt,
       rowGroupRows = math.max(ofPage, math.min(Int.MaxValue.toLong, ofGroup)).toInt)
   }
 
-  /** Number of equal pages of a file of so many rows: a power of two. */
+  /**
+   * Number of equal pages of a file of so many rows: a power of two. A file that is a little too large
+   * for so many pages of `maxPageRows` rows gets one more small page, and not twice as many.
+   */
   def pagesOf(rows: Long): Int =
-    FileUnits.powerOfTwo(rows / math.min(maxPageRows.toDouble, pageRows * FileUnits.MoreSlack))
+    FileUnits.powerOfTwo(
+      rows / math.min(maxPageRows * FileUnits.Slack, pageRows * FileUnits.MoreSlack))
 }
 
 object FileUnits {

@@ -52,7 +52,7 @@ object QualitySummary {
       worst("files below half the target", Threshold.SmallFiles.toDouble, even)(
         _.sizes.small.toDouble),
       worst("pages", Threshold.PageExcess, s.paged)(_.pages.pointExcess),
-      worst("row groups", Threshold.PageExcess, s.paged)(_.rowGroups.pointExcess),
+      worst("row groups", Threshold.RowGroupExcess, s.paged)(_.rowGroups.pointExcess),
       worst(
         "partitions of 16 files and more",
         Threshold.WorstExcess,

@@ -13,8 +13,6 @@ class FileUnitsSuite extends AnyFunSuite with RandomInputs {
     FileUnits.of(rows, bytesPerRow, conf)
   }
 
-  private def pages(rows: Long, u: FileUnits): Long = (rows + u.pageRows - 1) / u.pageRows
-
   test("a file of about the planned size gets the planned number of equal pages") {
     val planned = units(500000, 20000)
     for (rows <- Seq(400000L, 470001L, 500000L, 512345L, 600000L)) {
@@ -32,7 +30,13 @@ class FileUnitsSuite extends AnyFunSuite with RandomInputs {
     assert(planned.fitted(1).pageRows === 1)
   }
 
-  test("whatever the file: powers of two, row groups of whole pages, Parquet's own limit") {
+  test("a file a little too large for its pages gets one more, small one") {
+    val planned = units(8000, 500)
+    assert(planned.fitted(8000).pageRows === 500 && planned.fitted(8100).pageRows === 500)
+    assert(planned.fitted(9000).pageRows === (9000 + 31) / 32)
+  }
+
+  test("whatever the file: powers of two, and Parquet's own limit") {
     withRandom { random =>
       for (_ <- 0 until 2000) {
         val limit = 1 + random.nextInt(30000)
@@ -41,11 +45,10 @@ class FileUnitsSuite extends AnyFunSuite with RandomInputs {
         val rows = 1L + random.nextInt(3000000)
         val own = planned.fitted(rows)
         assert(own.pageRows >= 1 && own.pageRows <= limit)
-        assert(own.rowGroupRows % own.pageRows === 0 || own.rowGroupRows > rows / 2)
-        val exact = pages(rows, own)
-        val power = Iterator.iterate(1L)(_ * 2).find(_ >= exact).get
-        // a page has up to one row more than its share, which may save the last pages
-        assert((power - exact) * own.pageRows <= power + own.pageRows, s"$rows rows, $own")
+        val share = (rows + planned.pagesOf(rows) - 1) / planned.pagesOf(rows)
+        assert(Integer.bitCount(planned.pagesOf(rows)) === 1)
+        assert(own.pageRows === math.min(limit.toLong, share) && share <= 1.1 * limit + 1)
+        assert(own.rowGroupRows % share === 0 || own.rowGroupRows >= share, s"$rows rows, $own")
       }
     }
   }
