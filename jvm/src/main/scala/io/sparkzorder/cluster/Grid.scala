@@ -32,6 +32,9 @@ final case class FolderGrid(
 
   /** Number of the folder's files; small cells share a file with a neighbour. */
   def files: Int = if (cells.isEmpty) 0 else cells.last.file + cells.last.files - cells.head.file
+
+  /** Estimated mean number of rows of a file. */
+  def rowsOfFile: Double = cells.map(_.rows).sum / math.max(1, files)
 }
 
 /**

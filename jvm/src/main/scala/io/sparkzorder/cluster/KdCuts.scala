@@ -40,6 +40,7 @@ private[sparkzorder] final class KdCuts(
   private val leaves = ArrayBuffer.empty[Leaf]
   private val splits = new SideSplits(columns, sizes, target)
   private val queries = new QueryCuts(columns, goal)
+  private val balance = new ColumnBalance(columns, goal)
 
   def build(): Cuts = {
     grow(0, n, files, 0, queries.boxes)
@@ -63,6 +64,7 @@ private[sparkzorder] final class KdCuts(
     val box = boxOf(from, until)
     choose(from, until, wanted, box, turns, boxes) match {
       case None =>
+        balance.note(box, wanted)
         leaves += Leaf(until - from, sizeOf(from, until), wanted, box)
         ~(leaves.length - 1)
       case Some(split) =>
@@ -105,21 +107,15 @@ private[sparkzorder] final class KdCuts(
     val widths = columns.indices.map(c =>
       goal.weight(c) * columns(c).share(box.lowest(c), box.highest(c)))
     val widest = open.map(widths).max
-    // If several sides are about equally wide, the choice among them changes from cell to cell.
-    // So no column is preferred.
     val equal = open.filter(widths(_) >= AboutEqual * widest)
-    val first = splits.balanced(rows, equal(turns % equal.length), from, until, wanted)
-    if (first.imbalance <= Balanced) Some(first)
-    else {
-      // If one value has many rows, a column may have no balanced cut. A narrower side may then
-      // be the better choice.
-      Some((first +: open.filter(_ != first.column).map(splits.balanced(
-        rows,
-        _,
-        from,
-        until,
-        wanted)))
-        .maxBy(s => widths(s.column) / (s.imbalance * s.imbalance)))
+    val turned = equal.indices.map(i => equal((i + turns) % equal.length))
+    val order = balance.order(turned, box, wanted)
+    def split(column: Int) = splits.balanced(rows, column, from, until, wanted)
+    order.iterator.map(split).find(isEven).orElse {
+      // If one value has many rows, a column may have no even cut. A narrower side may then be the
+      // better choice.
+      val all = order ++ open.filterNot(order.contains(_))
+      Some(all.map(split).maxBy(s => widths(s.column) / unevenness(s)))
     }
   }
 
@@ -210,8 +206,19 @@ private[sparkzorder] final class KdCuts(
 private[sparkzorder] object KdCuts {
   private val AboutEqual = 0.9
   private val Balanced = 1.2
+  // A cut is even if each side fills its files between these shares of the target. A fuller file is
+  // worse than an emptier one: it may reach 1.5, as the sample misses its size by a tenth and more.
+  private val LeastFill = 0.7
+  private val MostFill = 1.3
   // a cut at the end of a query's interval leaves at least a third of the rows on either side
   private val LeastShare = 1.0 / 3
+
+  private def isEven(s: SideSplits.Split): Boolean =
+    s.least >= LeastFill && s.most <= MostFill
+
+  /** How much wider a side must be, for a cut that is not even to be better than an even one. */
+  private def unevenness(s: SideSplits.Split): Double =
+    math.pow(Seq(1.0, LeastFill / s.least, s.most / MostFill).max, 6)
 
   /**
    * An inner node. Rows whose rank in `column` is at least `rank` go to the right, all others to

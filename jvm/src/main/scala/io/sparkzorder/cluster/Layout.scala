@@ -21,11 +21,13 @@ object Layout {
       input: InputRows,
       schema: StructType,
       columns: Seq[OrderingColumn],
-      grid: Grid): Frame = dataColumns(withPlaces(session, input, schema, columns, grid), schema)
+      grid: Grid): Frame =
+    dataColumns(withPlaces(session, input, schema, columns, grid, _ => 1), schema)
 
   /**
    * Like `byGrid`, for a writer that knows how many columns to write.
    *
+   * @param pagesOf number of equal pages of a file of so many rows, a power of two
    * @return the data columns, and the places after them: Spark would copy each row to leave its place out
    */
   def withPlaces(
@@ -33,8 +35,10 @@ object Layout {
       input: InputRows,
       schema: StructType,
       columns: Seq[OrderingColumn],
-      grid: Grid): Frame = {
-    val placement = new Placement(grid)
+      grid: Grid,
+      pagesOf: Long => Int): Frame = {
+    val pages = grid.folders.map(_.map(f => pagesOf(f.rowsOfFile.toLong)).getOrElse(1))
+    val placement = new Placement(grid, pages)
     val name = InputFrame.unused("_zorder_place", schema, session)
     val keys = columns.map(c => input.resolve(c.parts))
     // row positions are read only if one combination of values fills several files

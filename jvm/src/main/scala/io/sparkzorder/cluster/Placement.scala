@@ -15,13 +15,17 @@ import io.sparkzorder.util.OncePerJvm
  *  - its position on the Hilbert curve through its cell, as far as bits are left.
  *
  * Within a cell the ids of the columns are computed anew, from the sides of the cell. The ids of
- * the widest side use the whole range of the bits, and the ids of the other sides a part in
- * proportion. The curve then passes through pieces that are about as long in every column. This
- * suits pages. Above nine columns the curve is the Z-curve.
+ * the widest side use the whole range of the bits, and the ids of the other sides a half, a quarter,
+ * an eighth, ... of it, whichever is nearest in proportion. So the halves, quarters and eighths of the
+ * curve through the cell are halves, quarters and eighths of its rows, and pages of such sizes are
+ * boxes that are about as long in every column. Above nine columns the curve is the Z-curve.
  *
  * Immutable and safe for threads.
+ *
+ * @param pages number of equal pages of a file of each folder, a power of two; the pieces of the
+ *   curve that become pages are swept ([[PageSweep]]). Empty if nothing is known of pages
  */
-final class Placement(grid: Grid) extends OncePerJvm {
+final class Placement(grid: Grid, pages: IndexedSeq[Int] = IndexedSeq.empty) extends OncePerJvm {
 
   /** Number of the first part of each folder, and at last the number of parts. */
   private[sparkzorder] val firstParts: IndexedSeq[Int] = grid.folders.scanLeft(0)((n, f) =>
@@ -42,8 +46,9 @@ final class Placement(grid: Grid) extends OncePerJvm {
     } yield ofFile(cell.file + part)
   }.toArray
 
-  private val folders: Array[PlacedFolder] = grid.folders.zip(firstParts).map { case (f, first) =>
-    f.map(new PlacedFolder(_, first, keyBits)).orNull
+  private val folders: Array[PlacedFolder] = grid.folders.indices.map { i =>
+    val ofFile = if (pages.isEmpty) 1 else pages(i)
+    grid.folders(i).map(new PlacedFolder(_, firstParts(i), keyBits, ofFile)).orNull
   }.toArray
 
   /** @param folder position of a folder that has rows */
@@ -54,7 +59,11 @@ final class Placement(grid: Grid) extends OncePerJvm {
 }
 
 /** Places the rows of one folder. */
-final class PlacedFolder private[sparkzorder] (grid: FolderGrid, firstPart: Int, keyBits: Int)
+final class PlacedFolder private[sparkzorder] (
+    grid: FolderGrid,
+    firstPart: Int,
+    keyBits: Int,
+    pages: Int)
     extends Serializable {
 
   private val d = grid.columns.length
@@ -64,11 +73,20 @@ final class PlacedFolder private[sparkzorder] (grid: FolderGrid, firstPart: Int,
   private val firstParts: Array[Int] = grid.cells.scanLeft(firstPart)(_ + _.files).toArray
   private val greatestId = (1 << ZValues.bitsPerColumn(d)) - 1
 
-  // for each cell: the rank at which each side begins, and the factor that turns ranks into ids
+  // for each cell and side: the rank at which it begins
   private val from: Array[Array[Int]] = grid.sides.map(_.map(_.from).toArray).toArray
-  private val idsPerRank: Array[Double] = grid.sides.map { sides =>
-    val widest = sides.map(s => s.until - s.from).max
-    if (widest <= 0) 0.0 else (greatestId + 1.0) / widest
+
+  // for each cell and side: the power of two by which the widest side is longer
+  private val halvings: Array[Array[Int]] = grid.sides.map { sides =>
+    val widths = sides.map(s => math.max(1, s.until - s.from).toDouble)
+    widths.map(w => math.round(math.log(widths.max / w) / math.log(2)).toInt).toArray
+  }.toArray
+
+  // for each cell and side: the factor that turns ranks into ids
+  private val idsPerRank: Array[Array[Double]] = grid.sides.zip(halvings).map { case (sides, by) =>
+    sides.zip(by).map { case (s, h) =>
+      (greatestId + 1.0) / math.max(1, s.until - s.from) / math.pow(2, h.toDouble)
+    }.toArray
   }.toArray
 
   private val shift = math.max(0, d * ZValues.bitsPerColumn(d) - keyBits)
@@ -76,6 +94,17 @@ final class PlacedFolder private[sparkzorder] (grid: FolderGrid, firstPart: Int,
   // without a Hilbert curve, rows follow the Z-curve
   private val curve: Option[HilbertCurve] =
     if (d <= HilbertCurve.MaxColumns) Some(HilbertCurve.of(d)) else None
+
+  // for each cell the sweep of its pages; null where rows follow the curve alone
+  private val sweeps: Array[PageSweep] = {
+    val ofPages = Integer.numberOfTrailingZeros(pages)
+    halvings.map { by =>
+      // the cell has this share of the curve
+      val bits = ofPages + by.sum
+      if (d == 1 || curve.isEmpty || ofPages == 0 || bits > PageSweep.MaxBits) null
+      else PageSweep.of(d, bits)
+    }
+  }
 
   /** Slot of a non-null Catalyst value of column `c`; NULL has the slot -1. */
   def slotOf(c: Int, value: Any): Int = bounds(c).slotOf(value)
@@ -100,15 +129,21 @@ final class PlacedFolder private[sparkzorder] (grid: FolderGrid, firstPart: Int,
   private def position(cell: Int, slots: Array[Int]): Long = {
     val begin = from(cell)
     val scale = idsPerRank(cell)
+    val sweep = sweeps(cell)
+    val ids = if (sweep == null) null else new Array[Int](d)
     var z = 0L
     var c = 0
     while (c < d) {
-      val id = ((ranks(c)(slots(c) + 1) - begin(c)) * scale).toInt
       // values that the sample did not show may lie outside of the sides
-      z |= ZValues.part(math.max(0, math.min(greatestId, id)), c, d)
+      val raw = ((ranks(c)(slots(c) + 1) - begin(c)) * scale(c)).toInt
+      val id = math.max(0, math.min(greatestId, raw))
+      z |= ZValues.part(id, c, d)
+      if (ids != null) ids(c) = id
       c += 1
     }
-    if (curve.isDefined) curve.get.index(z) else z
+    if (curve.isEmpty) z
+    else if (sweep == null) curve.get.index(z)
+    else sweep.position(curve.get.index(z), ids)
   }
 }
 

@@ -56,7 +56,7 @@ private[cluster] final class SideSplits(
     val filesLeft = math.max(1, math.min(wanted - 1, math.round(left / whole * wanted).toInt))
     val filled =
       Seq(left / filesLeft, (whole - left) / (wanted - filesLeft)).map(_ / target)
-    Split(column, rank, filesLeft, filled.map(s => math.max(s, 1 / s)).max, left / whole)
+    Split(column, rank, filesLeft, filled.min, filled.max, left / whole)
   }
 
   /**
@@ -80,15 +80,21 @@ private[cluster] final class SideSplits(
 private[cluster] object SideSplits {
 
   /**
-   * @param imbalance factor between the target and the file size of the worse side; 1 is the best
+   * @param least size of a file of the emptier side, divided by the target
+   * @param most size of a file of the fuller side, divided by the target
    * @param share of the cell that lies to the left
    */
   final case class Split(
       column: Int,
       rank: Int,
       filesLeft: Int,
-      imbalance: Double,
-      share: Double)
+      least: Double,
+      most: Double,
+      share: Double) {
+
+    /** Factor between the target and the file size of the worse side; 1 is the best. */
+    def imbalance: Double = math.max(most, 1 / least)
+  }
 
   def rankIn(sorted: Long): Int = (sorted >>> 32).toInt
   def sizeIn(sorted: Long): Int = sorted.toInt

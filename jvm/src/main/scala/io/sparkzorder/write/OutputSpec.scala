@@ -13,6 +13,11 @@ trait OutputSpec {
   /** Spark's short name of the compression codec, such as `zstd`. */
   def codec: String
 
+  /**
+   * Number of pages of a file of so many rows, a power of two; 1 if pages have a fixed number of rows.
+   */
+  def pagesOf(rows: Long): Int = 1
+
   /** Spark's writer, configured to write such files. */
   private[sparkzorder] def writer: FileFormat
 }
@@ -25,8 +30,37 @@ trait OutputSpec {
  * @param rowGroupRows maximum number of rows of a row group
  * @param rowGroupBytes maximum bytes of a row group before compression; a row group ends at the
  *   limit that it reaches first
+ * @param maxPageRows number of rows that no page may exceed
  */
-final case class FileUnits(pageRows: Int, rowGroupRows: Int, rowGroupBytes: Long)
+final case class FileUnits(
+    pageRows: Int,
+    rowGroupRows: Int,
+    rowGroupBytes: Long,
+    maxPageRows: Int) {
+
+  /**
+   * The sizes for a file of exactly so many rows: its pages are equal, and so are its row groups.
+   * The file gets as many as were planned, unless they would become much larger or smaller.
+   */
+  def fitted(rows: Long): FileUnits = {
+    val pages = pagesOf(rows)
+    val groups = FileUnits.powerOfTwo(rows / (rowGroupRows * FileUnits.MoreSlack))
+    val ofPage = math.max(1L, (rows + pages - 1) / pages)
+    // a row group of whole pages
+    val ofGroup = if (groups < pages) ofPage * (pages / groups) else (rows + groups - 1) / groups
+    copy(
+      pageRows = math.min(maxPageRows.toLong, ofPage).toInt,
+      rowGroupRows = math.max(ofPage, math.min(Int.MaxValue.toLong, ofGroup)).toInt)
+  }
+
+  /**
+   * Number of equal pages of a file of so many rows: a power of two. A file that is a little too large
+   * for so many pages of `maxPageRows` rows gets one more small page, and not twice as many.
+   */
+  def pagesOf(rows: Long): Int =
+    FileUnits.powerOfTwo(
+      rows / math.min(maxPageRows * FileUnits.Slack, pageRows * FileUnits.MoreSlack))
+}
 
 object FileUnits {
 
@@ -35,6 +69,8 @@ object FileUnits {
   private val MaxRowGroups = 4
   // room for files above the mean size, so that most files have no small last row group
   private val Slack = 1.1
+  // above the planned maximum; with `Slack`, up to 1.4 times the mean
+  private val MoreSlack = 1.27
   // the least stride that ORC's writer accepts
   private val MinStride = 1000
   private val DefaultStride = 10000
@@ -84,7 +120,8 @@ object FileUnits {
     FileUnits(
       pageRows,
       math.max(pageRows, math.min(Int.MaxValue, math.ceil(rows / groups * Slack).toLong).toInt),
-      math.max(MinRowGroupBytes, math.min(maxRowGroupBytes, (bytes / groups * 2).toLong)))
+      math.max(MinRowGroupBytes, math.min(maxRowGroupBytes, (bytes / groups * 2).toLong)),
+      maxPageRows)
   }
 
   /** The least power of two that is not below `x`, and not below 1. */

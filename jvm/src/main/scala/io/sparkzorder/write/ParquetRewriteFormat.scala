@@ -51,6 +51,7 @@ final case class ParquetSpec(
 
   /** What tells the files of this run from those of others in the memory of an executor. */
   private[write] val run: String = UUID.randomUUID.toString
+  override def pagesOf(rows: Long): Int = units.pagesOf(rows)
   private[sparkzorder] override def writer: FileFormat = new ParquetRewriteFormat(this)
 }
 
@@ -65,10 +66,7 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
     super.prepareWrite(session, job, options, dataSchema)
     val conf = ContextUtil.getConfiguration(job)
     conf.setLong(ParquetOutputFormat.BLOCK_SIZE, spec.units.rowGroupBytes)
-    // the key is spelled out, because its constant exists only since Parquet 1.15; with Spark 3.5
-    // only the bytes limit a row group
-    conf.setInt("parquet.block.row.count.limit", spec.units.rowGroupRows)
-    conf.setInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, spec.units.pageRows)
+    ParquetRewriteFormat.limitRows(spec.units, conf)
     // every column gets min/max; Parquet drops both for a chunk where they have 4 KB together
     conf.setBoolean("parquet.column.statistics.enabled", true)
     conf.setInt("parquet.statistics.truncate.length", ParquetRewriteFormat.MaxBoundBytes)
@@ -79,13 +77,21 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
       Map(spec.keyValues.toSeq: _*),
       spec.notesSparkSchema,
       spec.run,
-      spec.ordering)
+      spec.ordering,
+      spec.units)
   }
 }
 
 private[sparkzorder] object ParquetRewriteFormat {
   private val MaxBoundBytes = 2000
   private val MaxPageBoundBytes = 64 // Parquet's default
+
+  def limitRows(units: FileUnits, conf: Configuration): Unit = {
+    // the key is spelled out, because its constant exists only since Parquet 1.15; with Spark 3.5
+    // only the bytes limit a row group
+    conf.setInt("parquet.block.row.count.limit", units.rowGroupRows)
+    conf.setInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, units.pageRows)
+  }
 }
 
 private final class ParquetRewriteFactory(
@@ -93,7 +99,8 @@ private final class ParquetRewriteFactory(
     keyValues: Map[String, String],
     notesSparkSchema: Boolean,
     run: String,
-    ordering: Set[String])
+    ordering: Set[String],
+    units: FileUnits)
     extends OutputWriterFactory {
 
   override def getFileExtension(context: TaskAttemptContext): String =
@@ -107,6 +114,7 @@ private final class ParquetRewriteFactory(
       path,
       new RewriteSupport(schema.toMessageType, keyValues, notesSparkSchema, dataSchema),
       DictionaryFallback.of(run, ordering),
+      units,
       context)
 }
 
@@ -114,14 +122,20 @@ private final class ParquetRewriteWriter(
     override val path: String,
     support: WriteSupport[InternalRow],
     dictionaries: DictionaryFallback,
+    units: FileUnits,
     context: TaskAttemptContext)
     extends OutputWriter {
   private val conf = ContextUtil.getConfiguration(context)
   private val plain = dictionaries.next()
   plain.foreach(DictionaryFallback.switchOff(_, conf))
-  private val writer = new ParquetOutputFormat[InternalRow](support)
-    .getRecordWriter(context, new Path(path))
-    .asInstanceOf[ParquetRecordWriter[InternalRow]]
+
+  // created with the first row, when the task knows how many rows its file gets
+  private lazy val writer = {
+    RowsOfTask.known.foreach(rows => ParquetRewriteFormat.limitRows(units.fitted(rows), conf))
+    new ParquetOutputFormat[InternalRow](support)
+      .getRecordWriter(context, new Path(path))
+      .asInstanceOf[ParquetRecordWriter[InternalRow]]
+  }
 
   override def write(row: InternalRow): Unit = writer.write(null, row)
 

@@ -86,6 +86,38 @@ class KdCutsSuite extends AnyFunSuite with RandomInputs {
     assert(leaves.tail.forall(l => l.files == 1 && l.rows == 50))
   }
 
+  test("a column of a few heavy values leaves no file far above the others") {
+    withRandom { random =>
+      for (values <- 5 to 12; files <- Seq(64, 100)) {
+        val rows = Seq.fill(200 * files)(Seq[Any](random.nextInt(values).toLong, random.nextLong()))
+        val leaves = cutsOf(ranked(rows), files).leaves
+        assert(leaves.map(_.rows).max <= 1.47 * 200, s"$values values, $files files")
+      }
+    }
+  }
+
+  test("a column of frequent values and a uniform one pay about alike") {
+    withRandom { random =>
+      val files = 100
+      val off = (0 until 8).map { _ =>
+        // Zipf values, scattered over the numbers
+        val scattered = random.nextInt() | 1
+        def frequent() = {
+          val rank = math.pow(1 - random.nextDouble() * (1 - math.pow(10000, -0.1)), -10).toInt
+          (rank * scattered).toLong
+        }
+        val rows = Seq.fill(200 * files)(Seq[Any](frequent(), random.nextLong()))
+        val columns = ranked(rows)
+        val read = columns.indices.map { c =>
+          cutsOf(columns, files).leaves
+            .map(l => l.files * columns(c).share(l.box.lowest(c), l.box.highest(c))).sum
+        }
+        read.max / read.min
+      }
+      assert(off.sum / off.size <= 1.15, s"$off")
+    }
+  }
+
   test("rows with NULLs are smaller, and count for less") {
     withRandom { random =>
       def column() = Seq.fill(8000)(if (random.nextInt(3) == 0) null else random.nextLong(): Any)

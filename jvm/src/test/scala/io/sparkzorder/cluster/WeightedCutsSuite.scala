@@ -48,7 +48,7 @@ class WeightedCutsSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
-  test("the cuts of equal weights are the cuts of version 0.1.0") {
+  test("the cuts of equal weights change on purpose only: last with the balance of columns") {
     val random = new Random(17)
     val seen = for (d <- 1 to 4; wanted <- Seq(7, 64, 100)) yield {
       val columns = IndexedSeq.tabulate(d)(c =>
@@ -147,5 +147,5 @@ class WeightedCutsSuite extends AnyFunSuite with RandomInputs {
 }
 
 object WeightedCutsSuite {
-  private val HashOfCuts = 829807537
+  private val HashOfCuts = -94137047
 }

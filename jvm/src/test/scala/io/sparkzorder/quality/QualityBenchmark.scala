@@ -17,17 +17,19 @@ import io.sparkzorder.ZOrderExtensions
 /**
  * Measures the quality of layouts on full sizes. Prints Markdown tables and writes all numbers to
  * the JSON file that the first argument names. Further arguments choose sections: `uniform`,
- * `skewed`, `paged`, `partitions`; the default is all. Nothing is timed.
+ * `skewed`, `paged`, `partitions`; the default is these. `five` (the five columns of `uniform`
+ * alone) and `many` (10,000 files) are run by name only. Nothing is timed.
  */
 object QualityBenchmark {
   private val rows = 1000000L
 
   def main(args: Array[String]): Unit = {
-    val known = Set("uniform", "skewed", "paged", "partitions")
+    val byDefault = Set("uniform", "skewed", "paged", "partitions")
+    val known = byDefault ++ Set("five", "many")
     require(
       args.nonEmpty && args.tail.forall(known),
       s"usage: QualityBenchmark <JSON file to write> [${known.mkString(" | ")} ...]")
-    val chosen = if (args.length == 1) known else args.tail.toSet
+    val chosen = if (args.length == 1) byDefault else args.tail.toSet
     val base = Files.createTempDirectory("quality").toFile
     val session = newSession(base)
     try {
@@ -61,10 +63,14 @@ object QualityBenchmark {
         outcomes
       }.toIndexedSeq
     }
-    val uniform = section("uniform", "Uniform columns") {
-      (2 to 5).iterator.map { d =>
-        lab.outcomes(QualityData.uniform(d, rows), Seq(64, 100, 128, 256, 500, 1024))
-      }
+    def ofUniform(columns: Seq[Int]) = columns.iterator.map { d =>
+      lab.outcomes(QualityData.uniform(d, rows), Seq(64, 100, 128, 256, 500, 1024))
+    }
+    val uniform = section("uniform", "Uniform columns")(ofUniform(2 to 5)) ++
+      section("five", "Five uniform columns")(ofUniform(Seq(5)))
+    // small files, so that many of them need few rows
+    val many = section("many", "Very many files") {
+      Iterator(lab.outcomes(QualityData.uniform(2, 2 * rows), Seq(10000)))
     }
     val skewed = section("skewed", "Skewed and correlated columns") {
       QualityData.skewed(rows).iterator.map(lab.outcomes(_, Seq(64, 100, 256)))
@@ -76,7 +82,7 @@ object QualityBenchmark {
     val folders = if (chosen("partitions")) Some(partitions(session, lab)) else None
     section("partitions", s"2,000 partitions, ${folders.map(_.files).sum} files: the largest")(
       folders.map(_.judged).iterator)
-    QualitySections(uniform, skewed, paged, folders)
+    QualitySections(uniform, skewed, paged, folders, many)
   }
 
   private def partitions(session: Session, lab: QualityLab): PartitionOutcomes =
@@ -93,6 +99,7 @@ object QualityBenchmark {
     all.put("skewed", QualityReport.json(s.skewed))
     all.put("paged", QualityReport.json(s.paged))
     all.put("partitions", QualityReport.json(s.partitions.toSeq.flatMap(_.judged)))
+    all.put("many", QualityReport.json(s.many))
     all.put("thresholds", QualitySummary.of(s).map(_.json).asJava)
     Option(file.getAbsoluteFile.getParentFile).foreach(_.mkdirs())
     new ObjectMapper().writerWithDefaultPrettyPrinter().writeValue(file, all)

@@ -7,7 +7,8 @@ final case class QualitySections(
     uniform: Seq[Outcome],
     skewed: Seq[Outcome],
     paged: Seq[Outcome],
-    partitions: Option[PartitionOutcomes])
+    partitions: Option[PartitionOutcomes],
+    many: Seq[Outcome])
 
 /**
  * A threshold and the measured number.
@@ -51,11 +52,14 @@ object QualitySummary {
       worst("files below half the target", Threshold.SmallFiles.toDouble, even)(
         _.sizes.small.toDouble),
       worst("pages", Threshold.PageExcess, s.paged)(_.pages.pointExcess),
-      worst("row groups", Threshold.PageExcess, s.paged)(_.rowGroups.pointExcess),
+      worst("row groups", Threshold.RowGroupExcess, s.paged)(_.rowGroups.pointExcess),
       worst(
         "partitions of 16 files and more",
         Threshold.WorstExcess,
         folders.filter(_.files.units >= 16))(_.files.pointExcess),
+      worst("10,000 files: point queries", Threshold.WorstExcess, s.many)(_.files.pointExcess),
+      worst("10,000 files: largest by rows", Threshold.LargestFile, s.many)(
+        _.sizes.largestByRows),
       moved.map(QualityVerdict("partitions with other rows than before", 0, _, "")).toSeq).flatten
   }
 

@@ -26,7 +26,10 @@ object Threshold {
   val SmallFiles = 1
 
   /** Pages read, divided by those of the ideal grid of all pages. */
-  val PageExcess = 1.4
+  val PageExcess = 1.15
+
+  /** The same for row groups. */
+  val RowGroupExcess = 1.4
 
   /** Excess of any single column. It allows for a cut that only one of the columns can get. */
   def columnExcess(columns: Int): Double = math.pow(2, 1 - 1.0 / columns)

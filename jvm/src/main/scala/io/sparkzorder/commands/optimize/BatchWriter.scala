@@ -34,7 +34,7 @@ private[optimize] final class BatchWriter(
 
   /** @param places where the files go */
   def write(plan: BatchPlan, places: FilePlaces): BatchOutput = {
-    val frame = plan.frame()
+    val frame = plan.frame(spec)
     val result = phases("write") {
       FileWriter.write(inputs.session, frame, inputs.schema.length, spec, places)
     }

@@ -78,7 +78,7 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
     BatchPlan(
       batch,
       grid.folderOfFile.map(batch.folders(_)),
-      () => Layout.withPlaces(inputs.session, input, inputs.schema, columns, grid),
+      spec => Layout.withPlaces(inputs.session, input, inputs.schema, columns, grid, spec.pagesOf),
       Some(grid),
       samples)
   }

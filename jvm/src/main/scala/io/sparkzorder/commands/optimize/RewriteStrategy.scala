@@ -60,8 +60,8 @@ private[optimize] object RewriteStrategy {
  *
  * @param inputs the files that are replaced
  * @param outputs the folder of each file that will be written, by the file's number
- * @param frame the rows of the new files: partition `i` holds the rows of file `i`. Columns after the data
- *   columns are not written
+ * @param frame the rows of the new files, which are written in this way: partition `i` holds the rows
+ *   of file `i`. Columns after the data columns are not written
  * @param grid the grid that divides the rows among the files; None for a compaction
  * @param samples the sample of each folder; empty for a compaction
  * @param planMillis milliseconds that planning took, with sampling and cutting
@@ -69,7 +69,7 @@ private[optimize] object RewriteStrategy {
 private[optimize] final case class BatchPlan(
     inputs: ScannedFiles,
     outputs: IndexedSeq[Folder],
-    frame: () => Frame,
+    frame: OutputSpec => Frame,
     grid: Option[Grid] = None,
     samples: IndexedSeq[FolderSample] = IndexedSeq.empty,
     planMillis: Long = 0L) {
@@ -139,7 +139,7 @@ private[optimize] final class Compact(inputs: RewriteInputs, copyAll: Boolean)
     BatchPlan(
       chosen,
       outputs.map(_.head.file.folder),
-      () => {
+      _ => {
         val input =
           new InputFrame(inputs.session, chosen.listed, inputs.schema, inputs.target.format)
         val fileOf = chosen.files.map(f => output(f.file.path))
