@@ -159,7 +159,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
         IndexedSeq(2500L, 500L),
         IndexedSeq(200.0, 200.0),
         samples)
-      val frame = Layout.withPlaces(spark, input, schema, columns, grid)
+      val frame = Layout.withPlaces(spark, input, schema, columns, grid, _ => 1)
       assert(frame.schema.fieldNames.toSeq === schema.fieldNames.toSeq :+ "_zorder_place")
       val plan = frame.queryExecution.sparkPlan
       assert(plan.isInstanceOf[SortExec], plan)
