@@ -58,10 +58,10 @@ def jars_of(beside: neighbours.Neighbour, folder: Path) -> list[str]:
     (ivy,) = (_jars.spark_home() / "jars").glob("ivy-*.jar")
     java = Path(os.environ["JAVA_HOME"], "bin/java") if "JAVA_HOME" in os.environ else "java"
     module = beside.packages[_jars.pyspark_line()].split(":")
-    command = ["-cp", ivy, "org.apache.ivy.Main", "-warn", "-confs", "default"]
+    command = ["-cp", str(ivy), "org.apache.ivy.Main", "-warn", "-confs", "default"]
     pattern = folder / "lib/[artifact]-[revision].[ext]"
-    retrieve = ["-dependency", *module, "-retrieve", pattern]
-    subprocess.run([java, *command, *retrieve], check=True, timeout=300, capture_output=True)
+    retrieve = ["-dependency", *module, "-retrieve", str(pattern)]
+    subprocess.run([str(java), *command, *retrieve], check=True, timeout=300, capture_output=True)
     # older versions of Spark's own libraries must not come before these on the class path
     return sorted(str(jar) for jar in (folder / "lib").glob("*.jar") if OWN.match(jar.name))
 
