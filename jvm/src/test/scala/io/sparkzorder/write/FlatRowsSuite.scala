@@ -53,7 +53,7 @@ class FlatRowsSuite extends OptimizeTestBase {
     "make_dt_interval(CAST(id - 50 AS INT), 1, 2, 3.000001) AS dt")
 
   /** What Spark's write support and ours tell of the same rows, which have one more column. */
-  private def told(columns: Seq[String]): (Seq[Any], Option[Seq[Any]]) = withSQLConf(
+  private def told(columns: Seq[String]): (Seq[Any], Option[Seq[Any]]) = inConf(
     "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
     "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS") {
     val nullable = columns.zipWithIndex.map { case (c, i) =>
