@@ -54,10 +54,10 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
     start.toSeq ++ byFile
   }
 
+  /** A column that the files hold besides the partition directory is kept as it is. */
   private def merged(all: Seq[Sourced]): StructType =
     all.reduceOption { (a, b) =>
       Sourced(merge(a, b, Nil), a.source, if (a.parts.isEmpty) Seq(a, b) else a.parts :+ b)
-      // a column that the files hold besides the partition directory is kept as it is
     }.fold(new StructType())(_.schema)
 
   /**
