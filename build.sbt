@@ -2,7 +2,7 @@
 // every jar, `sbt spark41/test` runs one row's suites.
 
 ThisBuild / organization := "io.sparkzorder"
-ThisBuild / version := "0.1.0"
+ThisBuild / version := "0.2.0"
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
 ThisBuild / description := "Multi-dimensional clustering of plain Parquet tables for Apache Spark"
 ThisBuild / homepage := Some(url("https://github.com/spark-zorder/spark-zorder"))

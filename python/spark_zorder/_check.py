@@ -29,7 +29,7 @@ def check(spark: "SparkSession") -> bool:
     --------
     >>> import spark_zorder
     >>> spark_zorder.check(spark)  # doctest: +ELLIPSIS
-    spark-zorder   0.1.0
+    spark-zorder   0.2.0
     ...
     extension      loaded
     True

@@ -24,7 +24,7 @@ def test_a_jar_can_be_asked_for_by_row() -> None:
         "from spark_zorder.cli import main; sys.exit(main(['jar', '--spark', '4.1']))"
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip().endswith("spark-zorder-4.1_2.13-0.1.0.jar")
+    assert done.stdout.strip().endswith("spark-zorder-4.1_2.13-0.2.0.jar")
 
 
 def test_without_a_row_the_command_says_what_is_missing() -> None:

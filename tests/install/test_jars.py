@@ -167,9 +167,9 @@ def test_a_jar_of_another_version_is_as_if_it_were_not_there(
 @pytest.mark.parametrize(
     ("name", "row"),
     [
-        ("spark-zorder-4.1_2.13-0.1.0.jar", Row("4.1", "2.13")),
+        ("spark-zorder-4.1_2.13-0.2.0.jar", Row("4.1", "2.13")),
         # as Spark names what spark.jars.packages brings
-        ("io.sparkzorder_spark-zorder-3.5_2.12-0.2.0-rc1.jar", Row("3.5", "2.12")),
+        ("io.sparkzorder_spark-zorder-3.5_2.12-0.3.0-rc1.jar", Row("3.5", "2.12")),
         ("spark-zorder-notes.jar", None),
         ("delta-spark_2.13-4.0.0.jar", None),
     ],
@@ -180,4 +180,4 @@ def test_a_jar_is_recognised_by_its_name(name: str, row: Row | None) -> None:
 
 
 def test_the_version_of_a_jar_is_read_from_its_name() -> None:
-    assert _jars.version_of("/x/spark-zorder-4.1_2.13-0.2.0-rc1.jar") == "0.2.0-rc1"
+    assert _jars.version_of("/x/spark-zorder-4.1_2.13-0.3.0-rc1.jar") == "0.2.0-rc1"

@@ -57,8 +57,15 @@ object Setting {
   case object Statement extends Scope
   val Everywhere: Set[Scope] = Set(Session, Table, Statement)
 
-  def boolean(key: String, default: Boolean, doc: String, scopes: Set[Scope]): Setting[Boolean] =
-    make(key, Some(default.toString), doc, "true or false", scopes) { s =>
+  private val FirstVersion = "0.1.0"
+
+  def boolean(
+      key: String,
+      default: Boolean,
+      doc: String,
+      scopes: Set[Scope],
+      since: String = FirstVersion): Setting[Boolean] =
+    make(key, Some(default.toString), doc, "true or false", scopes, since) { s =>
       s.toLowerCase(Locale.ROOT) match {
         case "true" => Some(true)
         case "false" => Some(false)
@@ -102,8 +109,9 @@ object Setting {
       key: String,
       values: Seq[String],
       doc: String,
-      scopes: Set[Scope]): Setting[String] =
-    make(key, values.headOption, doc, values.mkString("one of ", ", ", ""), scopes) { s =>
+      scopes: Set[Scope],
+      since: String = FirstVersion): Setting[String] =
+    make(key, values.headOption, doc, values.mkString("one of ", ", ", ""), scopes, since) { s =>
       values.find(_.equalsIgnoreCase(s))
     }
 
@@ -116,11 +124,12 @@ object Setting {
       default: Option[String],
       doc: String,
       legal: String,
-      scopes: Set[Scope])(convert: String => Option[T]): Setting[T] = {
+      scopes: Set[Scope],
+      since: String = FirstVersion)(convert: String => Option[T]): Setting[T] = {
     val setting = new Setting[T](key, default, doc, legal, scopes, convert)
     if (scopes(Session)) {
       // SET then rejects wrong values, and `SET -v` lists the setting
-      SparkPrivate.registerConf(setting.sessionKey, default, doc, legal, setting.isLegal)
+      SparkPrivate.registerConf(setting.sessionKey, default, doc, since, legal, setting.isLegal)
     }
     setting
   }

@@ -97,7 +97,8 @@ object Settings {
       default = true,
       "Whether queries also skip files by the keys that joins and subqueries find while the query " +
         "runs.",
-      Set(Session))
+      Set(Session),
+      since = "0.2.0")
 
   val SkippingMetricsScan: Setting[Boolean] =
     boolean(
@@ -105,7 +106,8 @@ object Settings {
       default = true,
       "Whether EXPLAIN and the UI show how many files a scan skips. If false, the plan has " +
         "Spark's own scan node, which accelerators recognize by its class; it reads the same files.",
-      Set(Session))
+      Set(Session),
+      since = "0.2.0")
 
   val SkippingCacheSize: Setting[Long] =
     memory(
@@ -138,14 +140,16 @@ object Settings {
         "last OPTIMIZE has left. sampled: one shuffle deals the rows by a sample of themselves, for " +
         "which the rows are read twice. auto: cells for a write of at least four files. none: rows " +
         "are written as they come.",
-      Set(Session, Table))
+      Set(Session, Table),
+      since = "0.2.0")
 
   val WorkloadEnabled: Setting[Boolean] =
     boolean(
       "workload.enabled",
       default = false,
       "Whether scans of the table are noted, without values, for ZORDER BY AUTO.",
-      Set(Session, Table))
+      Set(Session, Table),
+      since = "0.2.0")
 
   val WorkloadExclude: Setting[String] =
     text(
@@ -162,7 +166,8 @@ object Settings {
       Seq(FormatOwn, "delegate"),
       "How OPTIMIZE rewrites Iceberg tables. own: with the layout of spark-zorder, by a commit of " +
         "Iceberg. delegate: not at all; the error names the procedure of Iceberg.",
-      Set(Session, Table))
+      Set(Session, Table),
+      since = "0.2.0")
 
   val FormatsDelta: Setting[String] =
     oneOf(
@@ -170,7 +175,8 @@ object Settings {
       Seq(FormatOwn, "delegate"),
       "How OPTIMIZE rewrites Delta tables. own: with the layout of spark-zorder, by a commit of " +
         "Delta. delegate: by Delta's own OPTIMIZE.",
-      Set(Session, Table))
+      Set(Session, Table),
+      since = "0.2.0")
 
   val all: Seq[Setting[_]] = Seq(
     Enabled,

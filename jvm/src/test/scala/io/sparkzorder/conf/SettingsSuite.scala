@@ -135,7 +135,11 @@ class SettingsSuite extends OptimizeTestBase {
       assert(e.getMessage.contains(legal), e.getMessage)
       assert(spark.conf.getOption(s"spark.zorder.$key").forall(_ != value))
     }
-    val listed = sql("SET -v").collect().map(_.getString(0)).toSet
-    for (s <- Settings.all if s.scopes(Setting.Session)) assert(listed(s.sessionKey), s.key)
+    val since = sql("SET -v").collect().map(r => r.getString(0) -> r.getString(3)).toMap
+    for (s <- Settings.all if s.scopes(Setting.Session)) {
+      assert(since.contains(s.sessionKey), s.key)
+    }
+    assert(since(Settings.Enabled.sessionKey) == "0.1.0")
+    assert(since(Settings.Write.sessionKey) == "0.2.0")
   }
 }

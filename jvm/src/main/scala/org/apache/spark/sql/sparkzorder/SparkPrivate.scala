@@ -21,12 +21,13 @@ object SparkPrivate {
       key: String,
       default: Option[String],
       doc: String,
+      since: String,
       legal: String,
       isLegal: String => Boolean): Unit = {
     val entry = SQLConf
       .buildConf(key)
       .doc(doc)
-      .version("0.1.0")
+      .version(since)
       .stringConf
       .checkValue(isLegal, s"It must be $legal.")
     default match {

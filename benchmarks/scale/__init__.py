@@ -1,0 +1,1 @@
+"""OPTIMIZE of very many files on a cluster."""
