@@ -49,11 +49,14 @@ final class FilterOnFiles private (
     index: LoadedIndex,
     tests: Seq[FileTest],
     val conjuncts: Seq[ConjunctUse],
-    share: Expression => Option[Double])
+    keys: KeysInFiles)
     extends FilePruner {
 
   /** The share of the files that one value of `key` keeps on average; None if it is not known. */
-  private[skipping] def shareKeptBy(key: Expression): Option[Double] = share(key)
+  private[skipping] def shareKeptBy(key: Expression): Option[Double] = keys.share(key)
+
+  /** The least and the greatest value in all files of the index; None if that is not known. */
+  private[skipping] def rangeOf(key: Expression): Option[(Long, Long)] = keys.range(key)
 
   /** Each conjunct with its test, and the files of the index, for the record of the workload. */
   private[sparkzorder] def tested: Seq[(ConjunctUse, FileTest)] = conjuncts.zip(tests)
@@ -102,7 +105,7 @@ object FilterOnFiles extends PredicateHelper {
       index: LoadedIndex,
       caseSensitive: Boolean): FilterOnFiles = {
     val (uses, tests) = tested(filters, columns, index, caseSensitive).unzip
-    new FilterOnFiles(index, tests, uses, FileShare.of(_, columns, index, caseSensitive))
+    new FilterOnFiles(index, tests, uses, new KeysInFiles(columns, index, caseSensitive))
   }
 
   /** Each conjunct of some filters with its test, by an index or by statistics in its form. */

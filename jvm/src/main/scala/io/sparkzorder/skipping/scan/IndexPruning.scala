@@ -7,7 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, IsNotNull}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
@@ -75,6 +75,14 @@ final class IndexPruning private[sparkzorder] (
     if (answers.exists(_.size != 1)) None
     else Some(answers.head.head.root -> answers.map(_.head.filter.get))
   }
+
+  /**
+   * The least and the greatest value of a column in all files that the indexes know. Other files may
+   * hold other values.
+   */
+  private[scan] def rangeOf(column: Expression): Option[(Long, Long)] =
+    ask(Seq(IsNotNull(column))).flatMap(_.filter).flatMap(_.rangeOf(column))
+      .reduceOption((a, b) => (math.min(a._1, b._1), math.max(a._2, b._2)))
 
   /** The directory of the one table that the scan reads, if it has state; looks at no index. */
   private[scan] def tableRoot: Option[Path] =

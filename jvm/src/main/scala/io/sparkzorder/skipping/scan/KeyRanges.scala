@@ -1,5 +1,10 @@
 package io.sparkzorder.skipping.scan
 
+import java.lang.{Long => JLong}
+import java.util.{Arrays, PriorityQueue}
+
+import scala.collection.JavaConverters._
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types.DataType
@@ -13,18 +18,29 @@ private[scan] object KeyRanges {
   // more ranges would prune little more, and the reader tests them one by one
   val MaxRanges = 32
 
-  /** @param values not null, at least one */
-  def of(key: Expression, values: Array[Any]): Seq[Expression] =
-    if (isColumn(key)) Seq(ranges(key, values, MaxRanges)) else Nil
+  /**
+   * @param values not null, at least one
+   * @param within the least and the greatest value of the key in the files, as far as is known
+   */
+  def of(
+      key: Expression,
+      values: Array[Any],
+      within: => Option[(Long, Long)]): Seq[Expression] =
+    if (isColumn(key)) Seq(ranges(key, values, MaxRanges, within)) else Nil
 
   /**
    * A filter that is true for all values, and for few others.
    *
    * @param values not null, at least one
+   * @param within where other values do harm
    */
-  def ranges(key: Expression, values: Array[Any], atMost: Int): Expression = {
+  def ranges(
+      key: Expression,
+      values: Array[Any],
+      atMost: Int,
+      within: => Option[(Long, Long)]): Expression = {
     val found = whole(values).map(longs =>
-      widestGaps(longs, atMost).map { case (a, b) =>
+      widestGaps(longs, atMost, within).map { case (a, b) =>
         (back(values.head, a), back(values.head, b))
       }).getOrElse {
       val order = TypeUtils.getInterpretedOrdering(key.dataType)
@@ -54,18 +70,55 @@ private[scan] object KeyRanges {
     else And(GreaterThanOrEqual(key, Literal(low, t)), LessThanOrEqual(key, Literal(high, t)))
   }
 
-  /** Sorted ranges that hold all values; between them lie the widest gaps. */
-  private[scan] def widestGaps(values: Array[Long], atMost: Int = MaxRanges): Seq[(Long, Long)] = {
-    val sorted = values.distinct.sorted
-    val gaps = (1 until sorted.length)
-      // a gap may be wider than the greatest long
-      .map(i => i -> (BigInt(sorted(i)) - sorted(i - 1)))
-      .filter(_._2 > 1)
-    val starts =
-      0 +: gaps.sortBy { case (i, gap) => (-gap, i) }.take(atMost - 1).map(_._1).sorted
-    starts.zip(starts.tail :+ sorted.length).map { case (from, until) =>
-      (sorted(from), sorted(until - 1))
+  /**
+   * Sorted ranges that hold all values; between them lie the widest gaps. The keys of November in a
+   * table of two hundred years have more gaps than a filter has ranges, and the files of a
+   * fact table have five of these years: only gaps `within` count.
+   */
+  private[scan] def widestGaps(
+      values: Array[Long],
+      atMost: Int = MaxRanges,
+      within: => Option[(Long, Long)] = None): Seq[(Long, Long)] = {
+    val sorted = values.clone()
+    Arrays.sort(sorted)
+    // a difference may be greater than the greatest long: all of them are unsigned
+    val gaps = (1 until sorted.length).toArray
+      .filter(i => JLong.compareUnsigned(sorted(i) - sorted(i - 1), 1) > 0)
+    val starts = 0 +: (if (gaps.length < atMost) gaps else widest(sorted, gaps, atMost - 1, within))
+    starts.indices.map { r =>
+      val end = if (r + 1 < starts.length) starts(r + 1) else sorted.length
+      (sorted(starts(r)), sorted(end - 1))
     }
+  }
+
+  /**
+   * The widest of some gaps, in ascending order.
+   *
+   * @param gaps the positions of the values that follow a gap
+   */
+  private def widest(
+      sorted: Array[Long],
+      gaps: Array[Int],
+      most: Int,
+      within: Option[(Long, Long)]): Array[Int] = {
+    val (least, greatest) = within.getOrElse((Long.MinValue, Long.MaxValue))
+    def width(i: Int): Long = {
+      val first = math.max(sorted(i - 1) + 1, least)
+      val last = math.min(sorted(i) - 1, greatest)
+      if (first > last) 0 else last - first + 1
+    }
+    // the narrowest first, and of equal ones the last
+    val found = new PriorityQueue[Integer](
+      most + 1,
+      (a: Integer, b: Integer) => {
+        val byWidth = JLong.compareUnsigned(width(a), width(b))
+        if (byWidth != 0) byWidth else b.compareTo(a)
+      })
+    gaps.foreach { i =>
+      if (width(i) != 0) found.add(i)
+      if (found.size > most) found.poll()
+    }
+    found.asScala.map(_.intValue).toArray.sorted
   }
 
   /** Values of a type that Spark keeps as whole numbers; None for other types. */

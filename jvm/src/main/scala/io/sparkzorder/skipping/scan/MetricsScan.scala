@@ -106,7 +106,7 @@ trait MetricsScan extends FileSourceScanExec {
       ours =>
         try {
           val (atRunTime, planned) = dataFilters.partition(RuntimeFilters.isRuntime)
-          val filters = atRunTime.flatMap(RuntimeFilters.resolve(_))
+          val filters = atRunTime.flatMap(RuntimeFilters.resolve(_, ours.rangeOf))
           if (filters.isEmpty) None
           else {
             val files = new RuntimeFileIndex(ours, planned, filters.map(_.onFiles))

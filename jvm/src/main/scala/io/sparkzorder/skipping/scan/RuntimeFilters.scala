@@ -71,10 +71,15 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     case e if isConstant(e) => Literal(e.eval(), e.dataType)
   }
 
-  /** @return None if the filter says nothing that the index could use */
-  def resolve(filter: Expression): Option[ResolvedFilter] = filter match {
+  /**
+   * @param rangeOf the least and the greatest value of a column in the files, as far as is known
+   * @return None if the filter says nothing that the index could use
+   */
+  def resolve(
+      filter: Expression,
+      rangeOf: Expression => Option[(Long, Long)]): Option[ResolvedFilter] = filter match {
     case DynamicPruningExpression(in: InSubqueryExec) =>
-      in.values().map(values => ofKeys(in.child, values))
+      in.values().map(values => ofKeys(in.child, values, rangeOf))
     case keys: Or if keys.exists(_.isInstanceOf[DynamicPruning]) =>
       val joins = splitDisjunctivePredicates(keys).map {
         case DynamicPruningExpression(in: InSubqueryExec) => in.values().map(in.child -> _)
@@ -82,7 +87,7 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
       }
       // the keys of several joins, of which each row has one
       if (joins.contains(None)) None
-      else Some(ofKeys(joins.flatten.head._1, joins.flatten.flatMap(_._2).toArray))
+      else Some(ofKeys(joins.flatten.head._1, joins.flatten.flatMap(_._2).toArray, rangeOf))
     case other =>
       // an error of a constant, such as 1 / 0, is for the filter after the scan to report
       Try(folded(other)).toOption.filterNot(isRuntime).map(known =>
@@ -96,16 +101,20 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   }
 
   /** No row with NULL as its key finds a partner in a join. */
-  private def ofKeys(key: Expression, values: Array[Any]): ResolvedFilter = {
+  private def ofKeys(
+      key: Expression,
+      values: Array[Any],
+      rangeOf: Expression => Option[(Long, Long)]): ResolvedFilter = {
     val present = values.filter(_ != null)
     if (present.isEmpty) {
       val never = Literal(false, BooleanType)
       ResolvedFilter(never, Seq(never))
     } else {
+      lazy val within = rangeOf(key)
       val onFiles =
         if (present.length <= MaxKeys) InSet(key, present.toSet)
-        else KeyRanges.ranges(key, present, MaxRangesOfFiles)
-      ResolvedFilter(onFiles, KeyRanges.of(key, present))
+        else KeyRanges.ranges(key, present, MaxRangesOfFiles, within)
+      ResolvedFilter(onFiles, KeyRanges.of(key, present, within))
     }
   }
 

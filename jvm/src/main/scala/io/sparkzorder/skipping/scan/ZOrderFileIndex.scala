@@ -75,6 +75,10 @@ final class ZOrderFileIndex private[sparkzorder] (
       resolved: Seq[Expression]): PrunedListing =
     PrunedListing.again(pruned(partitionFilters, dataFilters), pruning(resolved))
 
+  /** The least and the greatest value of a column in all files that an index knows. */
+  private[scan] def rangeOf(column: Expression): Option[(Long, Long)] =
+    indexPruning.flatMap(_.rangeOf(column))
+
   /** Every file that is listed for some filters, including files in which no row can match. */
   private[sparkzorder] def unpruned(
       partitionFilters: Seq[Expression],

@@ -1,5 +1,7 @@
 package io.sparkzorder.skipping.dynamic
 
+import java.io.File
+
 import io.sparkzorder.JobCounter
 import io.sparkzorder.skipping.scan.MetricsScan._
 
@@ -147,6 +149,31 @@ class BroadcastJoinSuite extends StarTestBase {
           assert(!explained.contains("Filter (isnotnull(day#0) AND dynamicpruning"))
         }
         assert(jobs.jobs === 0)
+      }
+    }
+  }
+
+  test("keys far outside the fact's own do not widen the ranges that its pages are read by") {
+    withTableDir { dir =>
+      withTempView("fact", "calendar") {
+        val fact = new File(dir, "fact")
+        sql("SELECT int(id) day, id * 2 amount FROM range(0, 1600, 1, 2)").write
+          .option("parquet.page.row.count.limit", 20)
+          .option("parquet.page.size.row.check.min", 20).parquet(fact.getPath)
+        createIndex(fact)
+        spark.read.parquet(fact.getPath).createOrReplaceTempView("fact")
+        // ten days of each of 3,200 months, 16 of which are in fact
+        sql("SELECT int(id) day, int(pmod(id, 100)) dom FROM range(-160000, 160000)")
+          .coalesce(1).write.parquet(new File(dir, "calendar").getPath)
+        spark.read.parquet(new File(dir, "calendar").getPath).createOrReplaceTempView("calendar")
+        bothWays {
+          val df = reads(
+            "SELECT /*+ BROADCAST(calendar) */ day, amount FROM fact JOIN calendar USING (day) " +
+              "WHERE dom BETWEEN 5 AND 14",
+            2)
+          val rows = scansOf(df).filter(isOf("fact")).map(_.metrics("numOutputRows").value)
+          assert(rows === Seq(16 * 20))
+        }
       }
     }
   }

@@ -8,30 +8,49 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import io.sparkzorder.index.{ByteStats, LoadedIndex, LongStats, StatValues}
 
 /**
- * How much of the range of a column's values one file covers, on average. This is the share of the
- * files that a query for one value reads, if values are spread evenly over the range. A query for k
- * scattered values reads a file of share s with probability `1 - (1 - s)^k`. Where s is near 1, not
- * even a single value lets a file go.
+ * What an index says of a column by which a query may ask for many keys.
+ *
+ * @param columns data columns of the relation
  */
-private[sparkzorder] object FileShare {
+private[predicate] final class KeysInFiles(
+    columns: TableColumns,
+    index: LoadedIndex,
+    caseSensitive: Boolean) {
+  import KeysInFiles._
+
+  /**
+   * How much of the range of a column's values one file covers, on average. This is the share of the
+   * files that a query for one value reads, if values are spread evenly over the range. A query for k
+   * scattered values reads a file of share s with probability `1 - (1 - s)^k`. Where s is near 1, not
+   * even a single value lets a file go.
+   *
+   * @return None if the index cannot tell, or knows fewer than two files
+   */
+  def share(key: Expression): Option[Double] =
+    key.collectFirst { case e if columns.find(e).isRight => e }
+      .filter(_ => index.table.size > 1)
+      .flatMap(domains)
+      .map(shareOf(_, index.table.sample(MaxSample)))
+
+  /**
+   * The least and the greatest value in all files of the index.
+   *
+   * @return None if `key` is no column, or a column whose bounds are bytes
+   */
+  def range(key: Expression): Option[(Long, Long)] =
+    domains(key).flatMap(_.range).filter { case (least, greatest) => least <= greatest }
+
+  private def domains(column: Expression): Option[ColumnDomains] =
+    columns.find(column).toOption.flatMap(new ColumnDomainsReader(index, caseSensitive)(_).toOption)
+}
+
+private object KeysInFiles {
 
   // so many files tell the average well enough
   private val MaxSample = 1024
 
-  /** @return None if the index cannot tell, or knows fewer than two files */
-  def of(
-      key: Expression,
-      columns: TableColumns,
-      index: LoadedIndex,
-      caseSensitive: Boolean): Option[Double] =
-    key.collectFirst { case e if columns.find(e).isRight => columns.find(e) }
-      .filter(_ => index.table.size > 1)
-      .flatMap(_.toOption)
-      .flatMap(new ColumnDomainsReader(index, caseSensitive)(_).toOption)
-      .map(of(_, index.table.sample(MaxSample)))
-
   /** @param files numbers of the files that are looked at */
-  private def of(column: ColumnDomains, files: Seq[Int]): Double = {
+  private def shareOf(column: ColumnDomains, files: Seq[Int]): Double = {
     val bounded = files.filter(has(column, _, ColumnDomains.Bounded))
     val (min, max) = positions(column.min, column.max, bounded)
     if (bounded.isEmpty) 1.0
