@@ -117,6 +117,10 @@ bench-insert: setup ## what an INSERT costs in a declared order, and what querie
 bench-memory: setup ## OPTIMIZE in 1 GB of heap: 100,000 files, and a file larger than memory (after bench)
 	$(python) -m benchmarks.memory
 
+.PHONY: bench-scale
+bench-scale: setup ## OPTIMIZE of 10,000 and of 100,000 files on a cluster of two workers (half an hour)
+	$(python) -m benchmarks.scale
+
 .PHONY: bench-planning
 bench-planning: setup ## what finding the files of a query costs, with the index and without (20 minutes)
 	build/sbt 'set spark41 / Test / javaOptions -= "-XX:TieredStopAtLevel=1"' \

@@ -3,7 +3,15 @@ package io.sparkzorder.commands.formats
 import org.apache.spark.sql.functions.{col, count => rowCount, lit}
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.cluster.{CutGoal, FolderSample, Grid, Layout, QueryBox, RowSizes}
+import io.sparkzorder.cluster.{
+  CutGoal,
+  DealingTasks,
+  FolderSample,
+  Grid,
+  Layout,
+  QueryBox,
+  RowSizes
+}
 import io.sparkzorder.commands.{Phases, SampledCuts}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
@@ -40,6 +48,7 @@ private[formats] final class FormatBatch(
     settings: Settings,
     phases: Phases,
     dryRun: Boolean) {
+  private val dealing = new DealingTasks(session)
 
   /** None if the files hold no row. */
   def rewrite(chosen: IndexedSeq[FormatFile]): Option[BatchDone] = {
@@ -70,6 +79,7 @@ private[formats] final class FormatBatch(
     val added =
       if (dryRun) None
       else {
+        dealing.limit(rows.sum, grid.files)
         val frame = Layout.byGrid(session, input, input.schema, columns, grid)
         val staged = phases("write")(format.write(input, frame))
         phases("commit") {

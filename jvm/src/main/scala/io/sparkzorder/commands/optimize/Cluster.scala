@@ -7,7 +7,7 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
 
 import org.apache.spark.sql.types.BinaryType
 
-import io.sparkzorder.cluster.{CutGoal, InputFrame, Layout, RowSizes}
+import io.sparkzorder.cluster.{CutGoal, DealingTasks, InputFrame, Layout, RowSizes}
 import io.sparkzorder.commands.{Phases, SampledCuts}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.Record
@@ -23,6 +23,7 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
     extends RewriteStrategy {
   private val columns = inputs.columns
   private val sameName = inputs.session.sessionState.conf.resolver
+  private val dealing = new DealingTasks(inputs.session)
 
   /**
    * Refuses ordering columns that have no min/max in the written files: columns that stay INT96 in
@@ -78,7 +79,10 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
     BatchPlan(
       batch,
       grid.folderOfFile.map(batch.folders(_)),
-      spec => Layout.withPlaces(inputs.session, input, inputs.schema, columns, grid, spec.pagesOf),
+      spec => {
+        dealing.limit(rows.sum, grid.files)
+        Layout.withPlaces(inputs.session, input, inputs.schema, columns, grid, spec.pagesOf)
+      },
       Some(grid),
       samples)
   }
