@@ -2,6 +2,8 @@ package io.sparkzorder.skipping
 
 import scala.collection.mutable
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -34,9 +36,13 @@ object ConstructCounts {
     case Literal(value, t) => "literal" +: literal(value, t)
     case a: Attribute => Seq(s"column of ${a.dataType.catalogString.takeWhile(_ != '<')}")
     case s: InSet if s.hset.contains(null) => Seq("inset", "inset with null")
-    case i: In if i.list.exists(v => v.foldable && v.eval() == null) => Seq("in", "in with null")
+    case i: In if i.list.exists(isNull) => Seq("in", "in with null")
     case other => Seq(other.nodeName.toLowerCase(java.util.Locale.ROOT))
   }
+
+  // ANSI mode does not allow each constant
+  private def isNull(e: Expression): Boolean =
+    e.foldable && Try(e.eval()).toOption.contains(null)
 
   private def literal(value: Any, t: DataType): Seq[String] = (value, t) match {
     case (null, _) => Seq("literal null")
