@@ -1,7 +1,6 @@
 package io.sparkzorder.skipping
 
 import scala.collection.mutable
-
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
