@@ -180,4 +180,4 @@ def test_a_jar_is_recognised_by_its_name(name: str, row: Row | None) -> None:
 
 
 def test_the_version_of_a_jar_is_read_from_its_name() -> None:
-    assert _jars.version_of("/x/spark-zorder-4.1_2.13-0.3.0-rc1.jar") == "0.2.0-rc1"
+    assert _jars.version_of("/x/spark-zorder-4.1_2.13-0.3.0-rc1.jar") == "0.3.0-rc1"
