@@ -10,7 +10,7 @@ class DealingTasksSuite extends ZOrderSessionSuite {
   private val Inputs = 40
 
   /** The number of tasks that read 40 small files, each of which Spark would give a task. */
-  private def tasks(rows: Long, files: Int, byUser: Option[Int] = None): Int = {
+  private def tasks(rows: Long, files: Int, byUser: Option[Int]): Int = {
     var found = 0
     withTempDir { dir =>
       found = tasks(new File(dir, "t").getPath, rows, files, byUser)
@@ -31,14 +31,14 @@ class DealingTasksSuite extends ZOrderSessionSuite {
   }
 
   test("blocks with many rows: as many tasks as Spark makes") {
-    assert(tasks(rows = 1000000, files = 100) === Inputs)
+    assert(tasks(rows = 1000000, files = 100, byUser = None) === Inputs)
   }
 
   test("blocks with few rows: fewer tasks, but some for each core") {
     val least = 3 * spark.sparkContext.defaultParallelism
     assert(least < 20)
-    assert((least to least + 1).contains(tasks(rows = 400, files = 100)))
-    assert((20 to 21).contains(tasks(rows = 20 * 64 * 100, files = 100)))
+    assert((least to least + 1).contains(tasks(rows = 400, files = 100, byUser = None)))
+    assert((20 to 21).contains(tasks(rows = 20 * 64 * 100, files = 100, byUser = None)))
   }
 
   test("a limit of the user's own stays") {

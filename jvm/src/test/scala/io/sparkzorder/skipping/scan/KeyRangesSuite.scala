@@ -6,8 +6,11 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class KeyRangesSuite extends AnyFunSuite {
 
-  private def ranges(values: Long*)(atMost: Int, within: Option[(Long, Long)] = None) =
-    KeyRanges.widestGaps(values.toArray, atMost, within)
+  private def ranges(values: Long*)(atMost: Int): Seq[(Long, Long)] =
+    KeyRanges.widestGaps(values.toArray, atMost, None)
+
+  private def within(least: Long, greatest: Long)(values: Long*)(atMost: Int): Seq[(Long, Long)] =
+    KeyRanges.widestGaps(values.toArray, atMost, Some((least, greatest)))
 
   test("ranges without a gap between them are one range") {
     assert(ranges(3, 1, 2, 2)(32) === Seq((1, 3)))
@@ -21,10 +24,10 @@ class KeyRangesSuite extends AnyFunSuite {
   }
 
   test("a gap counts by its part within the values of the files") {
-    assert(ranges(-900, -1, 3, 8, 900)(3, Some((0, 10))) === Seq((-900, -1), (3, 3), (8, 900)))
-    assert(ranges(-900, -1, 3, 8, 900)(2, Some((0, 10))) === Seq((-900, 3), (8, 900)))
+    assert(within(0, 10)(-900, -1, 3, 8, 900)(3) === Seq((-900, -1), (3, 3), (8, 900)))
+    assert(within(0, 10)(-900, -1, 3, 8, 900)(2) === Seq((-900, 3), (8, 900)))
     // nothing is between the values that matter
-    assert(ranges(1, 100, 200, 300)(3, Some((400, 500))) === Seq((1, 300)))
+    assert(within(400, 500)(1, 100, 200, 300)(3) === Seq((1, 300)))
   }
 
   test("gaps wider than the greatest long") {
@@ -41,9 +44,9 @@ class KeyRangesSuite extends AnyFunSuite {
       val values = Seq.fill(1 + random.nextInt(60))(value())
       val atMost = 1 + random.nextInt(12)
       val bounds = Seq(value(), value()).sorted
-      val within = if (random.nextBoolean()) Some((bounds.head, bounds.last)) else None
-      val found = ranges(values: _*)(atMost, within)
-      assert(found === slow(values, atMost, within))
+      val range = if (random.nextBoolean()) Some((bounds.head, bounds.last)) else None
+      val found = KeyRanges.widestGaps(values.toArray, atMost, range)
+      assert(found === slow(values, atMost, range))
       assert(values.forall(v => found.exists { case (a, b) => a <= v && v <= b }))
       assert(found.size <= atMost)
     }
