@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.memory import many_files
 from benchmarks.shared.folders import link
+from benchmarks.shared.heap import most_in_old_generation
 from benchmarks.speed.tables import bytes_in, of
 from benchmarks.speed.work import Meter
 from spark_zorder import configure
@@ -50,8 +51,9 @@ def _driver(spark: SparkSession, table: Path, files: int) -> None:
     row = _optimize(spark, table, "a, b", target, "DRY RUN")
     print(
         f"driver: {files:,} files to {row.metrics.numFilesAdded:,} files, "
-        f"{row.metrics.sampledRows:,} sampled rows, heap {HEAP}: {_peak(spark)} MB at most after a "
-        f"full collection; phases {dict(row.phases)}"
+        f"{row.metrics.sampledRows:,} sampled rows, heap {HEAP}: "
+        f"{most_in_old_generation(spark)} MB in the old generation at most; "
+        f"phases {dict(row.phases)}"
     )
 
 
@@ -79,16 +81,6 @@ def _optimize(spark: SparkSession, table: Path, by: str, target: int, rest: str)
         f"OPTIMIZE TABLE parquet.`{table.absolute()}` ZORDER BY ({by}) "
         f"OPTIONS ('targetFileSize' '{target}') {rest}"
     ).collect()[0]
-
-
-def _peak(spark: SparkSession) -> int:
-    """Return the most that the old generation held after a collection, in MB."""
-    factory = spark._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
-    most = 0
-    for pool in factory.getMemoryPoolMXBeans():
-        if "Old" in pool.getName():
-            most = max(most, pool.getCollectionUsage().getUsed(), pool.getPeakUsage().getUsed())
-    return int(most // 1_000_000)
 
 
 if __name__ == "__main__":

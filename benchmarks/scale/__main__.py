@@ -16,18 +16,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession
 
 from benchmarks.shared import same_rows
 from benchmarks.shared.folders import link, make_once
+from benchmarks.shared.heap import most_in_old_generation
 from benchmarks.speed.work import Meter
-from spark_zorder import configure
-from tests.support import cluster
+from tests.support import cluster, data_files
 from tests.support.standalone import Standalone
 
 # the sides of the grid on which the two columns lie
 SIDE = 1 << 16
-# of the driver
+# of the driver and of each executor
 HEAP = "1g"
 
 
@@ -71,7 +70,18 @@ def _run(table: Path, source: Path, data: Path, into_one: int) -> dict[str, Any]
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
     with Standalone(home) as started:
-        spark = _session(started, home)
+        spark = cluster.session(
+            home,
+            started.url,
+            **{
+                **started.settings,
+                "spark.driver.memory": HEAP,
+                "spark.executor.memory": HEAP,
+                "spark.eventLog.enabled": "false",
+                "spark.local.dir": str(home / "local"),
+            },
+        )
+        spark.sparkContext.setLogLevel("ERROR")
         meter = Meter(spark)
         meter.reset()
         begun = time.perf_counter()
@@ -81,14 +91,13 @@ def _run(table: Path, source: Path, data: Path, into_one: int) -> dict[str, Any]
         ).collect()[0]
         seconds = time.perf_counter() - begun
         work = meter.read()
-        held = _held(spark)
+        held = most_in_old_generation(spark)
         spark.stop()
     shutil.rmtree(home)
-    written = [f for f in table.iterdir() if f.suffix == ".parquet" and f.name[0] not in "._"]
     return {
         "inputs": len(inputs),
         "outputs": row.metrics.numFilesAdded,
-        "rows": same_rows.check(inputs, written),
+        "rows": same_rows.check(inputs, data_files(table)),
         "bytes": sum(file.stat().st_size for file in inputs),
         "seconds": round(seconds, 1),
         "tasks' processor seconds": round(work.task_cpu_seconds, 1),
@@ -102,30 +111,6 @@ def _run(table: Path, source: Path, data: Path, into_one: int) -> dict[str, Any]
         },
         "load": os.getloadavg()[0],
     }
-
-
-def _session(started: Standalone, home: Path) -> SparkSession:
-    os.environ["SPARK_HOME"] = str(cluster.spark_home(home))
-    builder = SparkSession.builder.master(started.url).appName("spark-zorder scale")
-    for key, value in {
-        **started.settings,
-        "spark.driver.memory": HEAP,
-        "spark.executor.memory": "1g",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.local.dir": str(home / "local"),
-    }.items():
-        builder = builder.config(key, value)
-    spark = configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
-
-
-def _held(spark: SparkSession) -> int:
-    """Return the most that the driver's old generation held, in MB."""
-    factory = spark._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
-    old = [p for p in factory.getMemoryPoolMXBeans() if "Old" in p.getName()]
-    return int(max(p.getPeakUsage().getUsed() for p in old) // 1_000_000)
 
 
 if __name__ == "__main__":
