@@ -16,7 +16,7 @@ private[sparkzorder] final class DealingTasks(session: Session) {
 
   private val wantedByUser = session.sessionState.conf.filesMaxPartitionNum
 
-  /** For the next plan that is run. Spark divides its inputs into about as many tasks. */
+  /** Sets the limit for the plan that runs next. Spark divides its inputs into about as many tasks. */
   def limit(rows: Long, files: Int): Unit = {
     val filled = rows / (RowsOfBlock * math.max(1, files))
     val busy = TasksOfCore * session.sparkContext.defaultParallelism

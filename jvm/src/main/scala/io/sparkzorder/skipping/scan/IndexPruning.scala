@@ -81,7 +81,9 @@ final class IndexPruning private[sparkzorder] (
    * hold other values.
    */
   private[scan] def rangeOf(column: Expression): Option[(Long, Long)] =
-    ask(Seq(IsNotNull(column))).flatMap(_.filter).flatMap(_.rangeOf(column))
+    // an answer to any filters knows all columns
+    answered.headOption.map(_._2).filter(_.nonEmpty).getOrElse(ask(Seq(IsNotNull(column))))
+      .flatMap(_.filter).flatMap(_.rangeOf(column))
       .reduceOption((a, b) => (math.min(a._1, b._1), math.max(a._2, b._2)))
 
   /** The directory of the one table that the scan reads, if it has state; looks at no index. */

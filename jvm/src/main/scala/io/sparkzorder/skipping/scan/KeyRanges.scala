@@ -32,7 +32,8 @@ private[scan] object KeyRanges {
    * A filter that is true for all values, and for few others.
    *
    * @param values not null, at least one
-   * @param within where other values do harm
+   * @param within the least and the greatest value of the key in the files, as far as is known; the filter
+   *   may be true for any other value outside
    */
   def ranges(
       key: Expression,
@@ -71,14 +72,17 @@ private[scan] object KeyRanges {
   }
 
   /**
-   * Sorted ranges that hold all values; between them lie the widest gaps. The keys of November in a
-   * table of two hundred years have more gaps than a filter has ranges, and the files of a
-   * fact table have five of these years: only gaps `within` count.
+   * Sorted ranges that hold all values. Between the ranges lie the widest gaps of the values. A gap is as
+   * wide as its part within the values of the files, since no file has anything to skip elsewhere. A
+   * calendar of two hundred years, for example, has more gaps than a filter has ranges, and a table of
+   * five of these years needs the gaps of its own years.
+   *
+   * @param within the least and the greatest value in the files; None if they are not known
    */
   private[scan] def widestGaps(
       values: Array[Long],
-      atMost: Int = MaxRanges,
-      within: => Option[(Long, Long)] = None): Seq[(Long, Long)] = {
+      atMost: Int,
+      within: => Option[(Long, Long)]): Seq[(Long, Long)] = {
     val sorted = values.clone()
     Arrays.sort(sorted)
     // a difference may be greater than the greatest long: all of them are unsigned
