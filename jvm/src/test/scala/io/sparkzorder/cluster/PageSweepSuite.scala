@@ -56,6 +56,20 @@ class PageSweepSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
+  test("rows with the same values stay side by side") {
+    withRandom { random =>
+      for (d <- 2 to 4) {
+        val sweep = PageSweep.of(d, 2)
+        // a sample tells 1,000 values of a column apart
+        val step = (1 << ZValues.bitsPerColumn(d)) / 1000
+        val points =
+          Seq.fill(40000)(Array.fill(d)(random.nextInt(1000) * step)).distinctBy(_.toSeq)
+        val positions = points.map(ids => sweep.position(index(d, ids), ids)).distinct
+        assert(positions.size >= 0.8 * points.size, s"$d columns")
+      }
+    }
+  }
+
   test("pages of equal rows are near the ideal grid, by a sample of a tenth") {
     withRandom { random =>
       for (d <- 2 to 3) {

@@ -79,7 +79,7 @@ private[formats] final class FormatBatch(
     val added =
       if (dryRun) None
       else {
-        dealing.limit(rows.sum, grid.files)
+        dealing.limit(rows.sum, input.files.map(_.bytes).sum, grid.files)
         val frame = Layout.byGrid(session, input, input.schema, columns, grid)
         val staged = phases("write")(format.write(input, frame))
         phases("commit") {
