@@ -63,7 +63,7 @@ class PageSweepSuite extends AnyFunSuite with RandomInputs {
         // a sample tells 1,000 values of a column apart
         val step = (1 << ZValues.bitsPerColumn(d)) / 1000
         val points =
-          Seq.fill(40000)(Array.fill(d)(random.nextInt(1000) * step)).distinctBy(_.toSeq)
+          Seq.fill(40000)(Seq.fill(d)(random.nextInt(1000) * step)).distinct.map(_.toArray)
         val positions = points.map(ids => sweep.position(index(d, ids), ids)).distinct
         assert(positions.size >= 0.8 * points.size, s"$d columns")
       }
