@@ -19,6 +19,7 @@ private[sparkzorder] final class DealingTasks(session: Session) {
   /**
    * Sets the limit for the plan that runs next. Spark divides its inputs into about as many tasks.
    *
+   * @param rows of the inputs
    * @param bytes of the inputs
    * @param files number of the new files
    */

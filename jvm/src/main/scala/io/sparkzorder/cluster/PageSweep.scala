@@ -12,8 +12,8 @@ import io.sparkzorder.bits.{HilbertCurve, ZValues}
  * lie in a corner, and a tenth of them spans a third of the piece's side. So the rows of a piece do
  * not follow the curve. The half next to the face at which the curve enters is swept from this face
  * on, the other half towards the face at which the curve leaves. A tenth of the rows then spans
- * about a tenth of the side. Rows at the same distance follow the curve, so that rows with the same
- * values stay side by side, where they take fewer bytes.
+ * about a tenth of the side. Rows at the same distance from a face keep the order of the curve. So rows
+ * with the same values stay side by side, where they take fewer bytes.
  *
  * Immutable and safe for threads. The tables are not serialised, so instances are small on the wire.
  *
@@ -66,10 +66,8 @@ private[cluster] final class PageSweep private (curve: HilbertCurve, pieceBits: 
     val in = distance(piece, entries(piece), ids)
     val out = distance(piece, exits(piece), ids)
     val key = if (in <= out) in else 2 * Whole - 1 - out
-    val low =
-      if (lowBits < KeyBits) key >>> (KeyBits - lowBits)
-      else (key << (lowBits - KeyBits)) | ((index & ((1L << lowBits) - 1)) >>> KeyBits)
-    (piece.toLong << lowBits) | low
+    val along = index & ((1L << lowBits) - 1)
+    (piece.toLong << lowBits) | (key << (lowBits - KeyBits)) | (along >>> KeyBits)
   }
 
   /** The distance of a row from a face of its piece, as a part of `Whole`; `Whole` without a face. */
@@ -106,7 +104,8 @@ private[cluster] object PageSweep {
   /** More pieces would need large tables; a cell with more is one of a heavy value. */
   val MaxBits = 12
 
-  // a distance is exact to a 4,096th of a side, and the bits below it are left for the curve
+  // A distance is exact to a 4,096th of a side. The other bits of a piece, 7 at least, are left for
+  // the order of the curve.
   private val KeyBits = 13
   private val Whole = 1L << (KeyBits - 1)
 

@@ -64,6 +64,7 @@ class PageSweepSuite extends AnyFunSuite with RandomInputs {
         val step = (1 << ZValues.bitsPerColumn(d)) / 1000
         val points =
           Seq.fill(40000)(Seq.fill(d)(random.nextInt(1000) * step)).distinct.map(_.toArray)
+        // no other row lies among the rows of a point that has a position of its own
         val positions = points.map(ids => sweep.position(index(d, ids), ids)).distinct
         assert(positions.size >= 0.8 * points.size, s"$d columns")
       }

@@ -80,7 +80,7 @@ private[optimize] final class Cluster(inputs: RewriteInputs, phases: Phases)
       batch,
       grid.folderOfFile.map(batch.folders(_)),
       spec => {
-        dealing.limit(rows.sum, batch.files.map(_.file.length).sum, grid.files)
+        dealing.limit(batch.rows, batch.bytes, grid.files)
         Layout.withPlaces(inputs.session, input, inputs.schema, columns, grid, spec.pagesOf)
       },
       Some(grid),
