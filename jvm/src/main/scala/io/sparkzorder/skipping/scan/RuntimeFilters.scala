@@ -5,7 +5,7 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.expressions
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.{InSubqueryExec, ScalarSubquery}
-import org.apache.spark.sql.types.{BooleanType, DoubleType, FloatType}
+import org.apache.spark.sql.types.BooleanType
 
 import io.sparkzorder.conf.Settings
 
@@ -91,13 +91,7 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     case other =>
       // an error of a constant, such as 1 / 0, is for the filter after the scan to report
       Try(folded(other)).toOption.filterNot(isRuntime).map(known =>
-        ResolvedFilter(known, if (known.exists(isFloating)) Nil else Seq(known)))
-  }
-
-  // Parquet's filter by dictionaries takes 0.0 and -0.0 for two values
-  private def isFloating(e: Expression): Boolean = e.dataType match {
-    case FloatType | DoubleType => true
-    case _ => false
+        ResolvedFilter(known, Seq(known).filter(ReaderFilters.isSafe)))
   }
 
   /** No row with NULL as its key finds a partner in a join. */
@@ -114,7 +108,7 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
       val onFiles =
         if (present.length <= MaxKeys) InSet(key, present.toSet)
         else KeyRanges.ranges(key, present, MaxRangesOfFiles, within)
-      ResolvedFilter(onFiles, KeyRanges.of(key, present, within))
+      ResolvedFilter(onFiles, KeyRanges.of(key, present, within).filter(ReaderFilters.isSafe))
     }
   }
 

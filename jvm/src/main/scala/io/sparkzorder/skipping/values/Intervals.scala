@@ -27,7 +27,13 @@ private[sparkzorder] sealed trait Intervals {
   /** The values that are in this set and in `other`. */
   final def intersect(other: Intervals): Intervals =
     if (isEmpty || other.isEmpty) Intervals.none
-    else complement.union(other.complement).complement
+    else {
+      val (outside, otherOutside) = (complement, other.complement)
+      // a set of all values has an empty complement, which need not be of the set's own kind
+      if (outside.isEmpty) other
+      else if (otherOutside.isEmpty) this
+      else outside.union(otherOutside).complement
+    }
 }
 
 /**

@@ -115,6 +115,14 @@ class IntervalsSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
+  test("a set of all byte strings and another") {
+    val all = ByteIntervals.of(Intervals.Endless, Intervals.Endless)
+    val one = Intervals.ofBytes(Seq(Array[Byte](1)))
+    assertBytes(all.intersect(all), strings.map(text).toSet)
+    assert(all.intersect(one).size === 1 && one.intersect(all).size === 1)
+    assert(all.intersect(Intervals.none).isEmpty)
+  }
+
   test("no value and points") {
     assert(Intervals.none.isEmpty && Intervals.union(Nil).isEmpty)
     assert(Intervals.ofLongs(Seq(3, 1, 2, 2, 9)) === Intervals.ofLongRanges(Seq((1, 3), (9, 9))))

@@ -1,0 +1,107 @@
+package io.sparkzorder.skipping.dynamic
+
+import java.io.File
+
+/** Values that queries find while they run, and that do not reach the readers of files as they are. */
+class ReaderFiltersSuite extends StarTestBase {
+
+  /** A table of some queries, each in files of its own. */
+  private def write(dir: File, name: String, format: String = "parquet")(queries: String*): File = {
+    val table = new File(dir, name)
+    queries.foreach(q =>
+      sql(q).coalesce(1).write.format(format).mode("append").save(table.getPath))
+    table
+  }
+
+  private def view(table: File, format: String = "parquet"): Unit =
+    spark.read.format(format).load(table.getPath).createOrReplaceTempView(table.getName)
+
+  test("keys that are not UTF-8") {
+    withTableDir { dir =>
+      withTempView("facts", "one", "many") {
+        val fact = write(dir, "facts")(
+          (0 until 15).map(i =>
+            s"SELECT format_string('k%05d', id) s, id FROM range(${i * 100}, ${i * 100 + 100})") :+
+            "SELECT cast(X'6BFF' AS STRING) s, -1L id": _*)
+        createIndex(fact)
+        view(fact)
+        view(write(dir, "one")("SELECT cast(X'6BFF' AS STRING) k"))
+        view(write(dir, "many")(
+          "SELECT cast(X'6BFF' AS STRING) k UNION ALL SELECT 'k00005' UNION ALL SELECT 'k00006'"))
+        bothWays {
+          assert(checkRows(sql("SELECT * FROM facts JOIN one ON s = k")).count() === 1)
+          assert(checkRows(sql("SELECT * FROM facts JOIN many ON s = k")).count() === 3)
+          assert(
+            checkRows(sql("SELECT * FROM facts WHERE s IN (SELECT k FROM many)")).count() === 3)
+          assert(sql("SELECT * FROM facts WHERE s = (SELECT max(k) FROM one)").count() === 1)
+        }
+      }
+    }
+  }
+
+  test("days and times that another calendar does not have") {
+    inConf(
+      "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
+      "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED")(withTableDir { dir =>
+      withTempView("facts", "keys") {
+        val gap = "DATE'1582-10-10'"
+        def row(d: String) = s"SELECT $d d, cast($d AS TIMESTAMP) t FROM range(10)"
+        val fact = write(dir, "facts")(
+          (0 until 15).map(i => row(s"DATE'1583-01-${i + 10}'")) :+ row(gap): _*)
+        createIndex(fact)
+        view(fact)
+        view(write(dir, "keys")(s"SELECT $gap d, cast($gap AS TIMESTAMP) t"))
+        for (java8 <- Seq("false", "true"); column <- Seq("d", "t")) {
+          inConf("spark.sql.datetime.java8API.enabled" -> java8)(bothWays {
+            val joined = s"SELECT f.d FROM facts f JOIN keys k ON f.$column = k.$column"
+            assert(checkRows(sql(joined)).count() === 10)
+            // Spark 4 alone finds no row
+            val found = sql(s"SELECT d FROM facts WHERE $column = (SELECT max($column) FROM keys)")
+            assert(found.count() === 10)
+          })
+        }
+      }
+    })
+  }
+
+  for (format <- Seq("parquet", "orc")) {
+    test(s"a subquery that is NULL, without an index: $format") {
+      withTableDir { dir =>
+        withTempView("facts") {
+          view(
+            write(
+              dir,
+              "facts",
+              format)("SELECT int(id) n, string(id) s, date_add(DATE'2020-01-01', " +
+              "int(id)) d, decimal(id) m FROM range(100)"),
+            format)
+          for {
+            column <- Seq("n", "s", "d", "m")
+            operator <- Seq("=", "<", "<=", ">", ">=", "<=>", "<>")
+          } bothWays {
+            val value = s"(SELECT max($column) FROM facts WHERE n > 1000)"
+            // the reader of ORC fails where Spark 4 alone hands it NULL
+            assert(sql(s"SELECT * FROM facts WHERE $column $operator $value").isEmpty)
+          }
+        }
+      }
+    }
+
+    test(s"NULL is distinct from the value of a subquery: $format") {
+      withTableDir { dir =>
+        withTempView("facts", "five") {
+          view(
+            write(dir, "facts", format)(
+              "SELECT cast(NULL AS INT) c FROM range(10)",
+              "SELECT int(id) c FROM range(10)"),
+            format)
+          view(write(dir, "five")("SELECT 5 x"))
+          bothWays {
+            val df = sql("SELECT * FROM facts WHERE NOT (c <=> (SELECT max(x) FROM five))")
+            assert(df.count() === 19)
+          }
+        }
+      }
+    }
+  }
+}
