@@ -197,6 +197,55 @@ def test_a_default_that_the_catalog_does_not_have_is_no_default(
     assert rows_of(spark.table("t")) == before
 
 
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_a_directory_of_a_table_with_a_default_that_its_files_do_not_note(
+    spark: SparkSession, database: str, tmp_path: Path, kind: str
+) -> None:
+    """Whoever reads the directory alone cannot know the default."""
+    table = tmp_path / "t"
+    spark.sql(f"CREATE TABLE t (id BIGINT) USING {kind} LOCATION '{table}'")
+    spark.sql("INSERT INTO t SELECT id FROM range(40)")
+    spark.sql("ALTER TABLE t ADD COLUMNS (n INT DEFAULT 7, none INT)")
+    frame = spark.sql("SELECT id, 8 n, 9 none FROM range(40)")
+    frame.write.format(kind).mode("append").save(str(table))
+    before = rows_of(spark.table("t"))
+    assert {row.n for row in before} == {7, 8}
+    text = f"OPTIMIZE {kind}.`{table}` ZORDER BY (id)"
+    says = [f"`{database}`.`t`", "`n`", "Name the table"]
+    refusal(spark, text, table, "ZORDER_UNSUPPORTED_TABLE", *says)
+    into = f"{text} INTO '{tmp_path / 'copy'}'"
+    refusal(spark, into, table, "ZORDER_UNSUPPORTED_TABLE", *says)
+    optimize(spark, "t", ["id"], verify="full")
+    assert rows_of(spark.table("t")) == before
+    # now each file holds the column
+    by_path = text.replace("ZORDER", "FULL ZORDER")
+    assert spark.sql(by_path).first().metrics.numFilesAdded > 0
+    assert rows_of(spark.table("t")) == before
+
+
+def test_a_default_inside_a_column_keeps_what_the_files_cannot_hold(
+    spark: SparkSession, database: str, tmp_path: Path
+) -> None:
+    """The files have milliseconds and no NULL; the default has microseconds and NULL."""
+    table = tmp_path / "t"
+    spark.sql(f"CREATE TABLE t (id BIGINT) USING parquet LOCATION '{table}'")
+    spark.sql("INSERT INTO t SELECT id FROM range(40)")
+    spark.sql(
+        "ALTER TABLE t ADD COLUMNS (s STRUCT<at: TIMESTAMP, n: INT> DEFAULT "
+        "named_struct('at', TIMESTAMP'2020-01-01 00:00:00.123456', 'n', 5))"
+    )
+    at = pa.field("at", pa.timestamp("ms", "UTC"), nullable=False)
+    inner = pa.struct([at, pa.field("n", pa.int32(), nullable=False)])
+    schema = pa.schema([pa.field("id", pa.int64()), pa.field("s", inner)])
+    rows = [{"id": i, "s": {"at": 1_600_000_000_000, "n": i}} for i in range(40)]
+    pq.write_table(pa.Table.from_pylist(rows, schema), table / "more.parquet")
+    spark.catalog.refreshTable("t")
+    before = rows_of(spark.table("t"))
+    assert {row.s.at.microsecond for row in before} == {123456, 0}
+    optimize(spark, "t", ["id"])
+    assert rows_of(spark.table("t")) == before
+
+
 @pytest.mark.parametrize("padding", ["true", "false"])
 def test_char_and_varchar_are_stored_as_they_were(
     spark: SparkSession, database: str, tmp_path: Path, padding: str

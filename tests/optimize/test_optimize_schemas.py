@@ -14,8 +14,10 @@ from tests.support.optimizing import (
     optimize,
     pa,
     pq,
+    refusal,
     settings,
     shape,
+    write_each,
     write_parts,
 )
 
@@ -57,6 +59,25 @@ def test_field_ids_stay(spark: SparkSession, tmp_path: Path) -> None:
     for number in (3, 4, 7, 8, 9, 11):
         assert f"field_id={number} " in shape(footers(tmp_path / "t")[0])["parquet"]
     check_same_table(spark, tmp_path / "t", ["id"])
+
+
+def test_a_column_with_two_field_ids_is_refused_to_a_session_that_reads_by_ids(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def file(number: int | None) -> Any:
+        metadata = {"PARQUET:field_id": str(number)} if number else None
+        x = pa.field("x", pa.int32(), metadata=metadata)
+        schema = pa.schema([pa.field("id", pa.int64()), pa.field("s", pa.struct([x]))])
+        return pa.Table.from_pylist([{"id": i, "s": {"x": i}} for i in range(ROWS)], schema)
+
+    for name, other, text in [("a", 3, "field id 3"), ("b", None, "without a field id")]:
+        table = write_each(tmp_path / name, file(2), file(other))
+        statement = f"OPTIMIZE parquet.`{table}` ZORDER BY (id)"
+        with settings(spark, {"spark.sql.parquet.fieldId.read.enabled": "true"}):
+            says = ["field id 2", text, "`s.x`", "spark.sql.parquet.fieldId.read.enabled"]
+            refusal(spark, statement, table, "ZORDER_INCOMPATIBLE_SCHEMAS", *says)
+        # others find columns by name
+        assert spark.sql(statement).first().metrics.numFilesAdded > 0
 
 
 def test_foreign_key_values_stay_where_the_inputs_agree(

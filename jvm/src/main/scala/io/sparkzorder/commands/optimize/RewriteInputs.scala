@@ -1,5 +1,6 @@
 package io.sparkzorder.commands.optimize
 
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
@@ -7,8 +8,8 @@ import io.sparkzorder.cluster.QueryBox
 import io.sparkzorder.commands.{OrderingColumns, Phases, SampledCuts, TableState, WhereClause}
 import io.sparkzorder.commands.auto.{WantedOrder, WeightsOption}
 import io.sparkzorder.conf.{PinnedSession, Settings}
-import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
-import io.sparkzorder.table.schema.TableSchema
+import io.sparkzorder.table.{OrderingColumn, ParquetFiles, PathTarget, TableFiles, Target}
+import io.sparkzorder.table.schema.{DefaultsOfCatalog, FieldIds, TableSchema}
 import io.sparkzorder.table.stats.{ColumnNames, FooterReader, ScannedFile}
 import io.sparkzorder.write.OutputSpec
 
@@ -75,6 +76,11 @@ private[optimize] object RewriteInputs {
     val schema =
       new TableSchema(table.target.name, conf, format)
         .unionToWrite(listed.catalogSchema, footers)
+    table.target match {
+      case p: PathTarget => new DefaultsOfCatalog(table.user, table.conf).check(p, schema, footers)
+      case _ =>
+    }
+    if (format == ParquetFiles && readsById(table.user)) FieldIds.check(table.target.name, footers)
     // an empty directory has no schema to look columns up in
     val wanted = if (schema.isEmpty && footers.isEmpty) Nil else named
     val columns = new OrderingColumns(table.target.name, conf.resolver)
@@ -93,4 +99,7 @@ private[optimize] object RewriteInputs {
       weights,
       order.queries)
   }
+
+  private def readsById(user: Session): Boolean =
+    user.sessionState.conf.getConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED)
 }

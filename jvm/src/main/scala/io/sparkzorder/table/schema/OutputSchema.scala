@@ -50,10 +50,13 @@ final class OutputSchema(
     val inputs = footers.map(f => (f.schema: GroupType, f.file.path.toString)).distinct
     val fields = schema.fields.zipWithIndex.map { case (field, i) =>
       val found = inputs.map { case (g, file) => (child(g, field.name), file) }
-      // a default need not fit the type of the files that have the column: microseconds in milliseconds
-      val isDefault = TableSchema.hasDefault(field) && found.exists(_._1.isEmpty)
-      if (isDefault && spark.getType(i).isPrimitive) spark.getType(i)
-      else combine(Seq(field.name), field.dataType, spark.getType(i), found)
+      val (present, absent) = found.partition(_._1.isDefined)
+      // a file without the column brings the default, which need not fit the type of the other files:
+      // microseconds in milliseconds, or NULL in a field that is required
+      val all =
+        if (!TableSchema.hasDefault(field)) found
+        else present ++ absent.take(1).map { case (_, file) => (Some(spark.getType(i)), file) }
+      combine(Seq(field.name), field.dataType, spark.getType(i), all)
     }
     checkIds(fields.toSeq, inputs)
     new MessageType(if (inputs.isEmpty) spark.getName else inputs.head._1.getName, fields.toSeq: _*)
@@ -81,7 +84,9 @@ final class OutputSchema(
     val repetition =
       if (found.forall(_._1.exists(_.isRepetition(Repetition.REQUIRED)))) Repetition.REQUIRED
       else Repetition.OPTIONAL
-    val id = single(types.map(t => Option(t.getId))).flatten
+    // the type of a default comes from no file and has no id of its own
+    val ids = types.filterNot(_ eq spark).map(t => Option(t.getId))
+    val id = single(ids).flatten
     val made = (spark, dataType) match {
       case (p: PrimitiveType, _) => leaf(p, types)
       case (g: GroupType, s: StructType) => struct(path, s, g, present)

@@ -41,6 +41,9 @@ class OutputSchemaSuite extends StateTestBase {
   private val hiveMap = "optional group c (MAP) { repeated group map " +
     "{ required binary key (STRING); optional int32 value; } }"
 
+  private val default =
+    new MetadataBuilder().putString(EXISTS_DEFAULT_COLUMN_METADATA_KEY, "x").build()
+
   // Spark type, inputs, fields of the output
   private val kept = Seq[(String, String, Seq[String], String)](
     ("one type", "c INT", Seq("required int32 c;"), "required int32 c;"),
@@ -156,7 +159,6 @@ class OutputSchemaSuite extends StateTestBase {
   }
 
   test("a column with a default takes the type of the default where a file lacks the column") {
-    val default = new MetadataBuilder().putString(EXISTS_DEFAULT_COLUMN_METADATA_KEY, "x").build()
     val schema = new StructType().add("x", IntegerType)
       .add("c", TimestampType, nullable = true, default)
     val millis = "optional int32 x; optional int64 c (TIMESTAMP(MILLIS,true));"
@@ -165,6 +167,24 @@ class OutputSchemaSuite extends StateTestBase {
       new OutputSchema(false, _ equalsIgnoreCase _, false).of(schema, inputs.map(footer))
     assert(of(millis) === message(millis))
     assert(of(millis, "optional int32 x;") === message(micros))
+    assert(of("optional int32 x;", millis) === message(micros))
+    val withId = "optional int32 x = 1; optional int64 c (TIMESTAMP(MILLIS,true)) = 2;"
+    assert(of(withId, "optional int32 x = 1;") ===
+      message("optional int32 x = 1; optional int64 c (TIMESTAMP(MICROS,true)) = 2;"))
+  }
+
+  test("so does a nested column with a default") {
+    val schema = StructType.fromDDL("x INT, c STRUCT<t: TIMESTAMP, n: INT>, l ARRAY<INT>")
+    val withDefaults =
+      StructType(schema.map(f => if (f.name == "x") f else f.copy(metadata = default)))
+    def fields(unit: String, n: String, element: String) =
+      s"optional int32 x; optional group c { optional int64 t (TIMESTAMP($unit,true)) = 5; $n int32 n; } " +
+        s"optional group l (LIST) { repeated group bag { $element int32 item; } }"
+    val inputs = Seq(fields("MILLIS", "required", "required"), "optional int32 x;")
+    for (files <- Seq(inputs, inputs.reverse)) {
+      assert(new OutputSchema(false, _ equalsIgnoreCase _, false)
+        .of(withDefaults, files.map(footer)) === message(fields("MICROS", "optional", "optional")))
+    }
   }
 
   test("two columns with one field id are refused") {

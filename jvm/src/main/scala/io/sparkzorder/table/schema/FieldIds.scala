@@ -1,0 +1,52 @@
+package io.sparkzorder.table.schema
+
+import scala.collection.JavaConverters._
+
+import org.apache.parquet.schema.GroupType
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.stats.ScannedFile
+import io.sparkzorder.util.NameLookup
+
+/**
+ * Refuses Parquet files in which one column has several field ids, for a session that finds columns by
+ * these ids. OPTIMIZE finds columns by name, and the one column that it makes of them could keep no id. Each
+ * reader that asks for an id would then read NULL.
+ */
+private[sparkzorder] object FieldIds {
+
+  /**
+   * @param target how messages name the table
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
+   */
+  def check(target: String, footers: Seq[ScannedFile]): Unit = {
+    val files = footers.groupBy(_.schema).values.map(_.head).toSeq
+    val ids = for {
+      file <- files
+      (name, id) <- idsOf(file.schema, Nil)
+    } yield (name, id, file.file.path.toString)
+    ids.groupBy(i => NameLookup.folded(i._1)).values.foreach { same =>
+      val (name, id, file) = same.head
+      same.find(_._2 != id).foreach { case (_, other, otherFile) =>
+        throw ZOrderErrors.incompatibleSchemas(
+          target,
+          name,
+          text(id),
+          file,
+          s"${text(other)} while spark.sql.parquet.fieldId.read.enabled is true",
+          otherFile)
+      }
+    }
+  }
+
+  private def text(id: Option[Int]): String =
+    id.fold("a column without a field id")(i => s"field id $i")
+
+  /** Columns by their full names, those inside of others too. */
+  private def idsOf(group: GroupType, path: Seq[String]): Seq[(String, Option[Int])] =
+    group.getFields.asScala.toSeq.flatMap { t =>
+      val name = path :+ t.getName
+      val own = (name.mkString("."), Option(t.getId).map(_.intValue))
+      if (t.isPrimitive) Seq(own) else own +: idsOf(t.asGroupType(), name)
+    }
+}
