@@ -194,6 +194,9 @@ def test_a_default_that_the_catalog_does_not_have_is_no_default(
     spark.sql(f"CREATE TABLE t (id BIGINT, n INT) USING parquet LOCATION '{table}'")
     before = rows_of(spark.table("t"))
     assert {row.n for row in before} == {None, 6}
+    # readers of the directory would see the default, readers of the table do not
+    text = statement(table, ["id"])
+    refusal(spark, text, table, "ZORDER_UNSUPPORTED_TABLE", f"`{database}`.`t`", "`n`")
     optimize(spark, "t", ["id"], verify="full")
     assert rows_of(spark.table("t")) == before
 
@@ -206,7 +209,7 @@ def test_a_directory_of_a_table_with_a_default_that_its_files_do_not_note(
     table = tmp_path / "t"
     spark.sql(f"CREATE TABLE t (id BIGINT) USING {kind} LOCATION '{table}'")
     spark.sql("INSERT INTO t SELECT id FROM range(40)")
-    spark.sql("ALTER TABLE t ADD COLUMNS (n INT DEFAULT 7, none INT)")
+    spark.sql("ALTER TABLE t ADD COLUMNS (n INT DEFAULT 7, none INT DEFAULT NULL)")
     frame = spark.sql("SELECT id, 8 n, 9 none FROM range(40)")
     frame.write.format(kind).mode("append").save(str(table))
     before = rows_of(spark.table("t"))
@@ -218,6 +221,7 @@ def test_a_directory_of_a_table_with_a_default_that_its_files_do_not_note(
     refusal(spark, into, table, "ZORDER_UNSUPPORTED_TABLE", *says)
     optimize(spark, "t", ["id"], verify="full")
     assert rows_of(spark.table("t")) == before
+    spark.sql("CREATE VIEW v AS SELECT * FROM t")
     # now each file holds the column
     by_path = text.replace("ZORDER", "FULL ZORDER")
     assert run(spark, by_path).metrics.numFilesAdded > 0
@@ -244,6 +248,17 @@ def test_a_default_inside_a_column_keeps_what_the_files_cannot_hold(
     before = rows_of(spark.table("t"))
     assert {row.s.at.microsecond for row in before} == {123456, 0}
     optimize(spark, "t", ["id"])
+    assert rows_of(spark.table("t")) == before
+
+
+def test_a_default_of_null_is_no_default(
+    spark: SparkSession, database: str, tmp_path: Path
+) -> None:
+    table = write_each(tmp_path / "t", {"id": numbers()}, {"id": numbers(), "n": numbers()})
+    spark.sql(f"CREATE TABLE t (id BIGINT, n BIGINT DEFAULT NULL) USING parquet LOCATION '{table}'")
+    before = rows_of(spark.table("t"))
+    optimize(spark, table, ["id"])
+    spark.catalog.refreshTable("t")
     assert rows_of(spark.table("t")) == before
 
 

@@ -79,6 +79,12 @@ def test_a_column_with_two_field_ids_is_refused_to_a_session_that_reads_by_ids(
             refusal(spark, statement, table, "ZORDER_INCOMPATIBLE_SCHEMAS", *says)
         # others find columns by name
         assert run(spark, statement).metrics.numFilesAdded > 0
+    ids = [("a", "1"), ("A", "2")]
+    schema = pa.schema([pa.field(n, pa.int32(), metadata={"PARQUET:field_id": i}) for n, i in ids])
+    table = write_each(tmp_path / "c", pa.Table.from_pydict({"a": [1], "A": [2]}, schema))
+    by_case = {"spark.sql.parquet.fieldId.read.enabled": "true", "spark.sql.caseSensitive": "true"}
+    with settings(spark, by_case):
+        assert run(spark, f"OPTIMIZE parquet.`{table}` ZORDER BY (a)").metrics.numFilesAdded == 1
 
 
 def test_foreign_key_values_stay_where_the_inputs_agree(

@@ -80,7 +80,9 @@ private[optimize] object RewriteInputs {
       case p: PathTarget => new DefaultsOfCatalog(table.user, table.conf).check(p, schema, footers)
       case _ =>
     }
-    if (format == ParquetFiles && readsById(table.user)) FieldIds.check(table.target.name, footers)
+    if (format == ParquetFiles && readsById(table.user)) {
+      FieldIds.check(table.target.name, footers, conf.caseSensitiveAnalysis)
+    }
     // an empty directory has no schema to look columns up in
     val wanted = if (schema.isEmpty && footers.isEmpty) Nil else named
     val columns = new OrderingColumns(table.target.name, conf.resolver)

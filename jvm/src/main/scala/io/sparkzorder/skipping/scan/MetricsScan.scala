@@ -11,6 +11,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.sparkzorder.skipping.predicate.FilterOnFiles
+import io.sparkzorder.table.DataFormat
 
 /**
  * Spark's scan of files, with the metrics of skipping in EXPLAIN and in the UI. The scan reads as
@@ -110,9 +111,11 @@ trait MetricsScan extends FileSourceScanExec {
           if (filters.isEmpty) None
           else {
             val files = new RuntimeFileIndex(ours, planned, filters.map(_.onFiles))
+            val onRows = DataFormat.readBy(relation.fileFormat).toSeq.flatMap(format =>
+              filters.flatMap(_.onRows).filter(new ReaderFilters(format).isSafe))
             Some(resolvedScan(
               relation.copy(location = files)(relation.sparkSession),
-              planned ++ filters.flatMap(_.onRows)))
+              planned ++ onRows))
           }
         } catch {
           case PruningFailure(e) =>

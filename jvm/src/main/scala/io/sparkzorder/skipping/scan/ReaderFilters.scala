@@ -1,21 +1,25 @@
 package io.sparkzorder.skipping.scan
 
-import scala.util.Try
-
-import org.apache.spark.sql.catalyst.CatalystTypeConverters.{
-  convertToScala,
-  createToCatalystConverter
-}
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
+import org.apache.spark.sql.catalyst.util.DateTimeUtils.{
+  fromJavaDate,
+  fromJavaTimestamp,
+  toJavaDate,
+  toJavaTimestamp
+}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.table.{DataFormat, ParquetFiles}
 
 /**
- * Tells which filters the readers of Parquet and ORC may get for row groups and pages. Spark hands them the
- * values of a filter as objects of Java, and not every value is the same afterwards.
+ * Tells which filters the reader of a format may get for row groups and pages. Spark hands readers the values of
+ * a filter as objects of Java, and readers compare them by rules of their own. Both can lose rows.
  */
-private[scan] object ReaderFilters {
+private[scan] final class ReaderFilters(format: DataFormat) {
+  private val isParquet = format == ParquetFiles
 
-  /** True if a reader finds all rows for which the filter is true. */
+  /** True if the reader finds all rows for which the filter is true. */
   def isSafe(filter: Expression): Boolean = !filter.exists {
     // ORC's reader before ORC-1898 skips row groups of NULL alone, and NULL is distinct from the value
     case Not(e) => e.exists(_.isInstanceOf[EqualNullSafe])
@@ -25,17 +29,36 @@ private[scan] object ReaderFilters {
     case e => isFloating(e.dataType)
   }
 
+  /** False for NULL, at which the readers of Spark 3.5 fail, and for types that are not listed here. */
+  private def isKept(value: Any, t: DataType): Boolean = (value, t) match {
+    case (null, _) => false
+    case (_, BooleanType | ByteType | ShortType | IntegerType | LongType | _: DecimalType) => true
+    case (days: Int, DateType) => fromJavaDate(toJavaDate(days)) == days
+    case (micros: Long, TimestampType) => isKept(micros)
+    case (text: UTF8String, _: StringType) => isKept(text)
+    case _ => false
+  }
+
   /**
-   * Text that is not UTF-8 comes back with other bytes, and a day that the calendar of `java.sql.Date`
-   * does not have as another day. The readers of Spark 3.5 fail at NULL.
+   * In a column of milliseconds, Parquet's reader compares with the whole millisecond before the value. ORC's
+   * reader takes the second of two hours of the clock for the first where summer time ends.
    */
-  private def isKept(value: Any, t: DataType): Boolean =
-    value != null && !isFloating(t) &&
-      Try(createToCatalystConverter(t)(convertToScala(value, t)) == value).getOrElse(false)
+  private def isKept(micros: Long): Boolean =
+    isParquet && micros % MicrosOfMilli == 0 &&
+      fromJavaTimestamp(toJavaTimestamp(micros)) == micros
+
+  /** Text that is not UTF-8 comes back with other bytes. ORC's reader compares texts by UTF-16. */
+  private def isKept(text: UTF8String): Boolean = {
+    val string = text.toString
+    UTF8String.fromString(string) == text && (isParquet || string.forall(_ < FirstNotAscii))
+  }
 
   // Parquet's filter by dictionaries takes 0.0 and -0.0 for two values
   private def isFloating(t: DataType): Boolean = t match {
     case FloatType | DoubleType => true
     case _ => false
   }
+
+  private val MicrosOfMilli = 1000L
+  private val FirstNotAscii = 0x80
 }

@@ -13,7 +13,7 @@ import io.sparkzorder.conf.Settings
  * A filter of a scan whose values became known while the query ran.
  *
  * @param onFiles what it says, for the index
- * @param onRows what the reader may use for row groups and pages: as much or less
+ * @param onRows what it says of row groups and pages: as much or less
  */
 private[sparkzorder] final case class ResolvedFilter(onFiles: Expression, onRows: Seq[Expression])
 
@@ -91,7 +91,7 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     case other =>
       // an error of a constant, such as 1 / 0, is for the filter after the scan to report
       Try(folded(other)).toOption.filterNot(isRuntime).map(known =>
-        ResolvedFilter(known, Seq(known).filter(ReaderFilters.isSafe)))
+        ResolvedFilter(known, Seq(known)))
   }
 
   /** No row with NULL as its key finds a partner in a join. */
@@ -108,7 +108,7 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
       val onFiles =
         if (present.length <= MaxKeys) InSet(key, present.toSet)
         else KeyRanges.ranges(key, present, MaxRangesOfFiles, within)
-      ResolvedFilter(onFiles, KeyRanges.of(key, present, within).filter(ReaderFilters.isSafe))
+      ResolvedFilter(onFiles, KeyRanges.of(key, present, within))
     }
   }
 

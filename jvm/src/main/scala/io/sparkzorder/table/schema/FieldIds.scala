@@ -17,15 +17,16 @@ private[sparkzorder] object FieldIds {
 
   /**
    * @param target how messages name the table
+   * @param caseSensitive true if names that differ by case are two columns
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
    */
-  def check(target: String, footers: Seq[ScannedFile]): Unit = {
+  def check(target: String, footers: Seq[ScannedFile], caseSensitive: Boolean): Unit = {
     val files = footers.groupBy(_.schema).values.map(_.head).toSeq
     val ids = for {
       file <- files
       (name, id) <- idsOf(file.schema, Nil)
     } yield (name, id, file.file.path.toString)
-    ids.groupBy(i => NameLookup.folded(i._1)).values.foreach { same =>
+    ids.groupBy(i => if (caseSensitive) i._1 else NameLookup.folded(i._1)).values.foreach { same =>
       val (name, id, file) = same.head
       same.find(_._2 != id).foreach { case (_, other, otherFile) =>
         throw ZOrderErrors.incompatibleSchemas(

@@ -96,15 +96,12 @@ final class OutputSchema(
       case (g, _) => oneValue(path, g, present)
     }
     // NULL must stay writable in every column that some file lacks
-    val named = rebuilt(made, spark.getName, repetition)
-    id.map(i => named.withId(i.intValue())).getOrElse(named)
+    rebuilt(made, spark.getName, repetition, id)
   }
 
   private def leaf(spark: PrimitiveType, types: Seq[Type]): Type = {
-    val shapes = types.map(t => rebuilt(t, spark.getName, Repetition.OPTIONAL)).distinct
-    shapes match {
+    types.map(rebuilt(_, spark.getName, Repetition.OPTIONAL, None)).distinct match {
       case Seq(one: PrimitiveType) if keeps(one) && holds(one, spark) => one
-      case Seq(one, two) if withoutId(one) == withoutId(two) => withoutId(one)
       case _ => spark
     }
   }
@@ -226,18 +223,11 @@ final class OutputSchema(
   private def single[T](values: Seq[T]): Option[T] =
     if (values.distinct.size == 1) values.headOption else None
 
-  private def rename(t: Type, name: String): Type = rebuilt(t, name, t.getRepetition)
+  private def rename(t: Type, name: String): Type =
+    rebuilt(t, name, t.getRepetition, Option(t.getId))
 
-  private def withoutId(t: Type): Type = t match {
-    case p: PrimitiveType =>
-      Types.primitive(p.getPrimitiveTypeName, p.getRepetition).length(p.getTypeLength)
-        .as(p.getLogicalTypeAnnotation).named(p.getName)
-    case g => g
-  }
-
-  /** A copy of a type with another name and repetition, because Parquet's types are immutable. */
-  private def rebuilt(t: Type, name: String, repetition: Repetition): Type = {
-    val id = t.getId
+  /** A copy of a type with another name, repetition and id, because Parquet's types are immutable. */
+  private def rebuilt(t: Type, name: String, repetition: Repetition, id: Option[Type.ID]): Type = {
     val made: Type = t match {
       case p: PrimitiveType =>
         Types.primitive(p.getPrimitiveTypeName, repetition).length(p.getTypeLength)
@@ -246,6 +236,6 @@ final class OutputSchema(
         Types.buildGroup(repetition).as(g.getLogicalTypeAnnotation)
           .addFields(g.getFields.asScala.toSeq: _*).named(name)
     }
-    if (id == null) made else made.withId(id.intValue())
+    id.map(i => made.withId(i.intValue)).getOrElse(made)
   }
 }

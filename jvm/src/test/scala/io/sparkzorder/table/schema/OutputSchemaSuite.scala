@@ -92,6 +92,13 @@ class OutputSchemaSuite extends StateTestBase {
       Seq("optional int32 c = 1;", "optional int32 c = 2;"),
       "optional int32 c;"),
     (
+      "field ids of structs that disagree are dropped",
+      "c STRUCT<x: INT>",
+      Seq(
+        "optional group c = 1 { optional int32 x = 3; }",
+        "optional group c = 2 { optional int32 x = 3; }"),
+      "optional group c { optional int32 x = 3; }"),
+    (
       "widened integers",
       "c BIGINT",
       Seq("optional int32 c;", "optional int64 c;"),

@@ -3,7 +3,7 @@ package io.sparkzorder.skipping.dynamic
 import java.io.File
 
 /** Values that queries find while they run, and that do not reach the readers of files as they are. */
-class ReaderFiltersSuite extends StarTestBase {
+class ReaderValuesSuite extends StarTestBase {
 
   /** A table of some queries, each in files of its own. */
   private def write(dir: File, name: String, format: String = "parquet")(queries: String*): File = {
@@ -42,6 +42,7 @@ class ReaderFiltersSuite extends StarTestBase {
   test("days and times that another calendar does not have") {
     inConf(
       "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
+      "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
       "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED")(withTableDir { dir =>
       withTempView("facts", "keys") {
         val gap = "DATE'1582-10-10'"
@@ -62,6 +63,42 @@ class ReaderFiltersSuite extends StarTestBase {
         }
       }
     })
+  }
+
+  test("microseconds beside a column of milliseconds") {
+    inConf("spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MILLIS")(withTableDir { dir =>
+      withTempView("facts", "keys") {
+        val second = "TIMESTAMP'2020-01-01 00:00:00.%s'"
+        view(write(dir, "facts")(s"SELECT ${second.format("123")} t FROM range(10)"))
+        inConf("spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS") {
+          view(write(dir, "keys")(s"SELECT ${second.format("123456")} t"))
+        }
+        for (operator <- Seq("<", "<=", "<>")) bothWays {
+          // Spark 4 alone finds no row
+          val found = sql(s"SELECT * FROM facts WHERE t $operator (SELECT max(t) FROM keys)")
+          assert(found.count() === 10, operator)
+        }
+      }
+    })
+  }
+
+  test("text that ORC's reader has in another order than its bytes") {
+    withTableDir { dir =>
+      withTempView("facts", "keys") {
+        // U+FF21 and U+20BB7
+        val fact = write(dir, "facts", "orc")(
+          (0 until 15).map(i =>
+            s"SELECT format_string('k%05d', id) s FROM range(${i * 100}, ${i * 100 + 100})") :+
+            "SELECT explode(array('a', '\uFF21', '\uD842\uDFB7')) s": _*)
+        sql(s"CREATE ZORDER INDEX ON orc.`$fact` (s)")
+        view(fact, "orc")
+        view(write(dir, "keys")("SELECT '\uFF21' k"))
+        bothWays {
+          assert(checkRows(sql("SELECT * FROM facts JOIN keys ON s = k")).count() === 1)
+          assert(sql("SELECT * FROM facts WHERE s = (SELECT max(k) FROM keys)").count() === 1)
+        }
+      }
+    }
   }
 
   for (format <- Seq("parquet", "orc")) {

@@ -1,0 +1,60 @@
+package io.sparkzorder.skipping.scan
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.apache.spark.sql.catalyst.dsl.expressions._
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.table.{DataFormat, OrcFiles, ParquetFiles}
+
+/** Which values the reader of each format gets. */
+class ReaderFiltersSuite extends AnyFunSuite {
+
+  private def isSafe(format: DataFormat, value: Any, t: DataType): Boolean = {
+    val filter = LessThan(AttributeReference("c", t)(), Literal(stored(value), t))
+    new ReaderFilters(format).isSafe(filter)
+  }
+
+  private def stored(value: Any): Any = value match {
+    case bytes: Seq[_] => bytes.map(_.asInstanceOf[Byte]).toArray
+    case other => other
+  }
+
+  private val second = 1577836800000000L
+  private val gap = -141432
+
+  // value, type, whether Parquet's reader gets the value, and ORC's
+  private val cases = Seq[(Any, DataType, Boolean, Boolean)](
+    (7, IntegerType, true, true),
+    (7L, LongType, true, true),
+    (null, IntegerType, false, false),
+    (Decimal("1.50"), DecimalType(9, 2), true, true),
+    (0.0, DoubleType, false, false),
+    (18000, DateType, true, true),
+    // 10 October 1582
+    (gap, DateType, false, false),
+    (second, TimestampType, true, false),
+    (second + 1000, TimestampType, true, false),
+    (second + 1, TimestampType, false, false),
+    (gap * 86400000000L, TimestampType, false, false),
+    (UTF8String.fromString("text"), StringType, true, true),
+    (UTF8String.fromString("größer"), StringType, true, false),
+    (UTF8String.fromBytes(Array(0x6b, 0xff).map(_.toByte)), StringType, false, false),
+    (Seq[Byte](1), BinaryType, false, false))
+
+  for ((value, t, parquet, orc) <- cases) test(s"$value of ${t.sql}") {
+    assert(isSafe(ParquetFiles, value, t) === parquet)
+    assert(isSafe(OrcFiles, value, t) === orc)
+  }
+
+  test("sets, and NULL that is distinct from a value") {
+    val parquet = new ReaderFilters(ParquetFiles)
+    val c = AttributeReference("c", IntegerType)()
+    assert(parquet.isSafe(InSet(c, Set(1, 2))))
+    assert(!parquet.isSafe(InSet(c, Set(1, null))))
+    assert(parquet.isSafe(c <=> 1) && !parquet.isSafe(!(c <=> 1)))
+    assert(parquet.isSafe(And(c > 1, c < 5)) && !parquet.isSafe(And(c > 1, !(c <=> 3))))
+  }
+}
