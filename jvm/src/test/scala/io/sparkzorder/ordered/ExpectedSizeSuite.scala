@@ -34,7 +34,7 @@ class ExpectedSizeSuite extends DeclaredTables {
     assert(dealt(rows.repartition(col("a")).sortWithinPartitions("b")))
     assert(!dealt(rows.sortWithinPartitions("b")))
     assert(dealt(rows.coalesce(1)))
-    assert(dealt(rows.hint("rebalance", col("a"))))
+    assert(dealt(rows.hint("rebalance")))
     assert(!dealt(rows))
   }
 }
