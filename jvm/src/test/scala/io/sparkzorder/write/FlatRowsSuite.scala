@@ -97,10 +97,12 @@ class FlatRowsSuite extends OptimizeTestBase {
     withTableDir { dir =>
       val nested =
         "IF(id % 5 = 0, NULL, named_struct('a', id, 'b', array(CAST(id AS STRING)))) AS n"
-      write(
+      inConf(
+        "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
+        "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED")(write(
         spark.range(0, 100, 1, 3).selectExpr(
           all :+ nested :+ "CAST(id AS DECIMAL(30, 3)) AS wide" :+ "id % 10 AS k" :+ "id": _*),
-        dir)
+        dir))
       // checks itself that the rows are the same multiset
       optimize(s"OPTIMIZE '$dir' ZORDER BY (k, id)", dir)(read(dir))
     }

@@ -194,7 +194,7 @@ class PredicateCompilerSuite extends SkippingTestBase {
 
   testSkipping(
     "COALESCE, IF and CASE",
-    "SELECT if(id = 0, null, id) a, id b, null n FROM range(0, 10)")(
+    "SELECT if(id = 0, null, id) a, id b, int(null) n FROM range(0, 10)")(
     hits = """coalesce(a, 77) = 77; coalesce(a, 77) > 9; coalesce(a, 0) = 5; coalesce(a, b) = 9;
       |NOT (coalesce(a, 77) < 10); nvl(a, -1) = -1; coalesce(a, -1) < 1; coalesce(b, 77) < 3;
       |CASE WHEN a < 5 THEN 'low' WHEN a < 8 THEN 'mid' ELSE 'high' END = 'high';
@@ -212,11 +212,12 @@ class PredicateCompilerSuite extends SkippingTestBase {
     "rows of values and two columns",
     """SELECT id a, id + 100 b, cast(id as int) + 5 c, 'k' || id s, if(id = 1, null, 'l') t,
       |cast(id as double) d, double('NaN') x FROM range(0, 10)""".stripMargin)(
-    hits = """(a, b) IN ((1L, 101L), (50L, 2L)); (a, s) IN ((9L, 'k9')); (a, b) = (3L, 103L); a < b;
+    hits =
+      """(a, b) IN ((1L, 101L), (50L, 2L)); (a, s) IN ((9L, 'k9')); (a, b) = struct(3L a, 103L b); a < b;
       |a <= c; a = c; a != c; NOT (a < c); c > a; b > a; s < t; NOT (a = b); a <=> c; d < x; x > d;
       |a + 1 < c; (a, b) NOT IN ((1L, 101L))""",
     misses =
-      """(a, b) IN ((1L, 2L), (50L, 101L)); (a, s) IN ((9L, 'x'), (77L, 'k1')); (a, b) = (3L, 3L);
+      """(a, b) IN ((1L, 2L), (50L, 101L)); (a, s) IN ((9L, 'x'), (77L, 'k1')); (a, b) = struct(3L a, 3L b);
       |a > b; a = b; NOT (a < b); b <= c; NOT (b > c); s > t; NOT (a != b); a >= b""")
 
   testSkipping(
