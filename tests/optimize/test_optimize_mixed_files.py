@@ -40,6 +40,16 @@ def check(spark: SparkSession, table: Path, *columns: str) -> Any:
     return footers(table)[0].schema_arrow
 
 
+def later_columns(
+    spark: SparkSession, name: str, columns: str, location: Path | None, kind: str = "parquet"
+) -> None:
+    """Make a table with 40 rows that are older than some of its columns."""
+    at = f"LOCATION '{location}'" if location else ""
+    spark.sql(f"CREATE TABLE {name} (id BIGINT) USING {kind} {at}")
+    spark.sql(f"INSERT INTO {name} SELECT id FROM range(40)")
+    spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({columns})")
+
+
 def test_missing_extra_and_reordered_columns(spark: SparkSession, tmp_path: Path) -> None:
     table = write_each(
         tmp_path / "t",
@@ -168,9 +178,7 @@ def test_columns_added_by_alter_table(spark: SparkSession, database: str) -> Non
 
 
 def test_columns_added_with_a_default(spark: SparkSession, database: str) -> None:
-    spark.sql("CREATE TABLE t (id BIGINT) USING parquet")
-    spark.sql("INSERT INTO t SELECT id FROM range(40)")
-    spark.sql("ALTER TABLE t ADD COLUMNS (n INT DEFAULT 42, w STRING DEFAULT 'it''s', z INT)")
+    later_columns(spark, "t", "n INT DEFAULT 42, w STRING DEFAULT 'it''s', z INT", None)
     spark.sql("ALTER TABLE t ALTER COLUMN n SET DEFAULT 7")
     spark.sql("INSERT INTO t (id) SELECT id FROM range(100, 140)")
     spark.sql("INSERT INTO t SELECT id, NULL, NULL, 1 FROM range(200, 210)")
@@ -187,9 +195,7 @@ def test_a_default_that_the_catalog_does_not_have_is_no_default(
 ) -> None:
     """Footers note the defaults of the table by which they were written."""
     table = tmp_path / "t"
-    spark.sql(f"CREATE TABLE writer (id BIGINT) USING parquet LOCATION '{table}'")
-    spark.sql("INSERT INTO writer SELECT id FROM range(40)")
-    spark.sql("ALTER TABLE writer ADD COLUMNS (n INT DEFAULT 5)")
+    later_columns(spark, "writer", "n INT DEFAULT 5", table)
     spark.sql("INSERT INTO writer SELECT id, 6 FROM range(40)")
     spark.sql(f"CREATE TABLE t (id BIGINT, n INT) USING parquet LOCATION '{table}'")
     before = rows_of(spark.table("t"))
@@ -207,13 +213,13 @@ def test_a_directory_of_a_table_with_a_default_that_its_files_do_not_note(
 ) -> None:
     """Whoever reads the directory alone cannot know the default."""
     table = tmp_path / "t"
-    spark.sql(f"CREATE TABLE t (id BIGINT) USING {kind} LOCATION '{table}'")
-    spark.sql("INSERT INTO t SELECT id FROM range(40)")
-    spark.sql("ALTER TABLE t ADD COLUMNS (n INT DEFAULT 7, none INT DEFAULT NULL)")
+    later_columns(spark, "t", "n INT DEFAULT 7, none INT DEFAULT NULL", table, kind)
     frame = spark.sql("SELECT id, 8 n, 9 none FROM range(40)")
     frame.write.format(kind).mode("append").save(str(table))
     before = rows_of(spark.table("t"))
     assert {row.n for row in before} == {7, 8}
+    # a view has no directory
+    spark.sql("CREATE VIEW v AS SELECT * FROM t")
     text = f"OPTIMIZE {kind}.`{table}` ZORDER BY (id)"
     says = [f"`{database}`.`t`", "`n`", "Name the table"]
     refusal(spark, text, table, "ZORDER_UNSUPPORTED_TABLE", *says)
@@ -221,7 +227,6 @@ def test_a_directory_of_a_table_with_a_default_that_its_files_do_not_note(
     refusal(spark, into, table, "ZORDER_UNSUPPORTED_TABLE", *says)
     optimize(spark, "t", ["id"], verify="full")
     assert rows_of(spark.table("t")) == before
-    spark.sql("CREATE VIEW v AS SELECT * FROM t")
     # now each file holds the column
     by_path = text.replace("ZORDER", "FULL ZORDER")
     assert run(spark, by_path).metrics.numFilesAdded > 0
@@ -231,14 +236,10 @@ def test_a_directory_of_a_table_with_a_default_that_its_files_do_not_note(
 def test_a_default_inside_a_column_keeps_what_the_files_cannot_hold(
     spark: SparkSession, database: str, tmp_path: Path
 ) -> None:
-    """The files have milliseconds and no NULL; the default has microseconds and NULL."""
+    """The files have milliseconds in required fields; the default has microseconds."""
     table = tmp_path / "t"
-    spark.sql(f"CREATE TABLE t (id BIGINT) USING parquet LOCATION '{table}'")
-    spark.sql("INSERT INTO t SELECT id FROM range(40)")
-    spark.sql(
-        "ALTER TABLE t ADD COLUMNS (s STRUCT<at: TIMESTAMP, n: INT> DEFAULT "
-        "named_struct('at', TIMESTAMP'2020-01-01 00:00:00.123456', 'n', 5))"
-    )
+    default = "named_struct('at', TIMESTAMP'2020-01-01 00:00:00.123456', 'n', 5)"
+    later_columns(spark, "t", f"s STRUCT<at: TIMESTAMP, n: INT> DEFAULT {default}", table)
     at = pa.field("at", pa.timestamp("ms", "UTC"), nullable=False)
     inner = pa.struct([at, pa.field("n", pa.int32(), nullable=False)])
     schema = pa.schema([pa.field("id", pa.int64()), pa.field("s", inner)])

@@ -33,4 +33,9 @@ abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
     }
     result.get
   }
+
+  /** Spark 3.5 asks how dates and timestamps before 1582 are meant before it writes them. */
+  protected def writingOldDates[T](body: => T): T = inConf(
+    "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED")(body)
 }

@@ -113,7 +113,7 @@ class Int96IndexSuite extends SkippingTestBase {
 
   test("files of writers without a mark: old times have no bounds, since readers differ") {
     withTableDir { dir =>
-      inConf("spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED")(write(dir, 1899, 2024))
+      writingOldDates(write(dir, 1899, 2024))
       createReading(dir)
       val stored = storeOf(dir).generations().head
       val content = new IndexReader(stored, spark.sessionState.newHadoopConf()).content()

@@ -100,9 +100,7 @@ class SkippingFuzzSuite extends SkippingFuzzBase {
     withRandom { random =>
       withTableDir { dir =>
         val table = new RandomTable(random)
-        inConf(
-          "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
-          "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED") {
+        writingOldDates {
           table.frame(SparkLine.session(spark), 6).write.parquet(dir.getPath)
         }
         createIndex(dir)

@@ -97,9 +97,7 @@ class FlatRowsSuite extends OptimizeTestBase {
     withTableDir { dir =>
       val nested =
         "IF(id % 5 = 0, NULL, named_struct('a', id, 'b', array(CAST(id AS STRING)))) AS n"
-      inConf(
-        "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
-        "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED")(write(
+      writingOldDates(write(
         spark.range(0, 100, 1, 3).selectExpr(
           all :+ nested :+ "CAST(id AS DECIMAL(30, 3)) AS wide" :+ "id % 10 AS k" :+ "id": _*),
         dir))

@@ -8,6 +8,7 @@ import io.sparkzorder.cluster.Grid
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.table.{CatalogTarget, OrcFiles, ParquetFiles}
 import io.sparkzorder.table.schema.{OrcOutput, OrcZones, OutputSchema, ParquetTypes}
+import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.write.{FileUnits, OrcSpec, OutputSpec, ParquetSpec}
 
 /**
@@ -26,8 +27,7 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
   }
 
   private def parquet: ParquetSpec = {
-    val seen = scala.collection.mutable.HashSet.empty[Any]
-    val distinct = footers.filter(f => seen.add(f.schema))
+    val distinct = ScannedFile.ofEachSchema(footers)
     if (!allowTypeChange) distinct.foreach(ParquetTypes.checkWritable)
     val preserveInt96 = inputs.settings(Settings.TimestampType) == "preserve"
     ParquetSpec(

@@ -40,14 +40,17 @@ private[scan] final class ReaderFilters(format: DataFormat) {
   }
 
   /**
-   * In a column of milliseconds, Parquet's reader compares with the whole millisecond before the value. ORC's
-   * reader takes the second of two hours of the clock for the first where summer time ends.
+   * In a column of milliseconds, Parquet's reader compares with the whole millisecond before the value. ORC
+   * keeps the bounds of timestamps by the clock, which shows one hour twice where summer time ends.
    */
   private def isKept(micros: Long): Boolean =
     isParquet && micros % MicrosOfMilli == 0 &&
       fromJavaTimestamp(toJavaTimestamp(micros)) == micros
 
-  /** Text that is not UTF-8 comes back with other bytes. ORC's reader compares texts by UTF-16. */
+  /**
+   * Text that is not UTF-8 comes back with other bytes. ORC's reader orders text by UTF-16, and the bounds
+   * in its files by bytes.
+   */
   private def isKept(text: UTF8String): Boolean = {
     val string = text.toString
     UTF8String.fromString(string) == text && (isParquet || string.forall(_ < FirstNotAscii))

@@ -31,8 +31,8 @@ private[sparkzorder] final class DefaultsOfCatalog(session: Session, conf: Confi
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_UNSUPPORTED_TABLE
    */
   def check(target: PathTarget, schema: StructType, footers: Seq[ScannedFile]): Unit = {
-    val names = footers.filter(_.rows > 0).map(_.schema).distinct
-      .map(_.getFields.asScala.map(f => NameLookup.folded(f.getName)).toSet)
+    val names = ScannedFile.ofEachSchema(footers.filter(_.rows > 0))
+      .map(_.schema.getFields.asScala.map(f => NameLookup.folded(f.getName)).toSet)
     val added = schema.filter(f => names.exists(!_.contains(NameLookup.folded(f.name))))
     // the catalog may have very many tables, and most directories have no added column
     if (added.nonEmpty) {

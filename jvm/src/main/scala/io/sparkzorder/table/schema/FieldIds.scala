@@ -21,9 +21,8 @@ private[sparkzorder] object FieldIds {
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
    */
   def check(target: String, footers: Seq[ScannedFile], caseSensitive: Boolean): Unit = {
-    val files = footers.groupBy(_.schema).values.map(_.head).toSeq
     val ids = for {
-      file <- files
+      file <- ScannedFile.ofEachSchema(footers)
       (name, id) <- idsOf(file.schema, Nil)
     } yield (name, id, file.file.path.toString)
     ids.groupBy(i => if (caseSensitive) i._1 else NameLookup.folded(i._1)).values.foreach { same =>

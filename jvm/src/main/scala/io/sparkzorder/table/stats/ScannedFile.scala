@@ -59,6 +59,15 @@ final case class ScannedFile(
       !keyValues.contains("org.apache.spark.legacyDateTime")
 }
 
+object ScannedFile {
+
+  /** The first file of each Parquet schema. */
+  def ofEachSchema(files: Seq[ScannedFile]): Seq[ScannedFile] = {
+    val seen = scala.collection.mutable.HashSet.empty[MessageType]
+    files.filter(f => seen.add(f.schema))
+  }
+}
+
 /**
  * The columns whose statistics are kept, by name without case. Their number counts for the memory of
  * a driver, not the number of all columns.

@@ -157,10 +157,7 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
       "cast(id AS decimal(5,0))"))
     withTableDir { dir =>
       val cols = types.zipWithIndex.map { case (t, i) => s"if(id % 50 = $i, NULL, $t) c$i" }
-      // Spark 3.5 asks how dates before 1582 are meant
-      withSQLConf(
-        "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
-        "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED") {
+      writingOldDates {
         write(spark.range(0, 600, 1, 3).selectExpr(cols: _*), dir)
       }
       for (group <- types.indices.grouped(6)) {

@@ -13,6 +13,9 @@ class ReaderValuesSuite extends StarTestBase {
     table
   }
 
+  private def timestamps(unit: String): (String, String) =
+    "spark.sql.parquet.outputTimestampType" -> s"TIMESTAMP_$unit"
+
   private def view(table: File, format: String = "parquet"): Unit =
     spark.read.format(format).load(table.getPath).createOrReplaceTempView(table.getName)
 
@@ -40,10 +43,7 @@ class ReaderValuesSuite extends StarTestBase {
   }
 
   test("days and times that another calendar does not have") {
-    inConf(
-      "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
-      "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
-      "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED")(withTableDir { dir =>
+    writingOldDates(inConf(timestamps("MICROS"))(withTableDir { dir =>
       withTempView("facts", "keys") {
         val gap = "DATE'1582-10-10'"
         def row(d: String) = s"SELECT $d d, cast($d AS TIMESTAMP) t FROM range(10)"
@@ -62,15 +62,15 @@ class ReaderValuesSuite extends StarTestBase {
           })
         }
       }
-    })
+    }))
   }
 
   test("microseconds beside a column of milliseconds") {
-    inConf("spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MILLIS")(withTableDir { dir =>
+    inConf(timestamps("MILLIS"))(withTableDir { dir =>
       withTempView("facts", "keys") {
         val second = "TIMESTAMP'2020-01-01 00:00:00.%s'"
         view(write(dir, "facts")(s"SELECT ${second.format("123")} t FROM range(10)"))
-        inConf("spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS") {
+        inConf(timestamps("MICROS")) {
           view(write(dir, "keys")(s"SELECT ${second.format("123456")} t"))
         }
         for (operator <- Seq("<", "<=", "<>")) bothWays {
@@ -105,13 +105,9 @@ class ReaderValuesSuite extends StarTestBase {
     test(s"a subquery that is NULL, without an index: $format") {
       withTableDir { dir =>
         withTempView("facts") {
-          view(
-            write(
-              dir,
-              "facts",
-              format)("SELECT int(id) n, string(id) s, date_add(DATE'2020-01-01', " +
-              "int(id)) d, decimal(id) m FROM range(100)"),
-            format)
+          val rows = "SELECT int(id) n, string(id) s, date_add(DATE'2020-01-01', int(id)) d, " +
+            "decimal(id) m FROM range(100)"
+          view(write(dir, "facts", format)(rows), format)
           for {
             column <- Seq("n", "s", "d", "m")
             operator <- Seq("=", "<", "<=", ">", ">=", "<=>", "<>")
