@@ -201,19 +201,30 @@ test-slow: $(wheel) setup $(client) $(repository41) ## what test leaves out: kil
 	$(call test_rows,'spark41/testOnly -- -n $(slow)')
 	$(python) -m pytest $(beside) -m slow $(if $(HALF),--half=$(HALF))
 
+# the parts of test-rows, each a target, so that `make --keep-going test-rows` goes on after a part that fails
+row_suites := $(rows:%=test-rows-%)
+row_runs := $(addprefix test-rows-,3.5 4.0 4.2)
+row_clients := $(addprefix test-rows-connect-,4.0 4.2)
+row_environments := setup $(environment35) $(environment40) $(environment42)
+
 .PHONY: test-rows
-test-rows: $(jars) setup $(environment35) $(environment40) $(environment42) $(client) $(repository) ## the JVM suites and end-to-end runs of the other rows, and every way into each
-	$(call test_rows,$(foreach row,$(rows),"$(row)/testOnly $(SUITES)"))
-	for line in 3.5 4.0 4.2; do \
-	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(TESTS); \
-	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) $(PROGRAMS); \
-	done
-	for line in 4.0 4.2; do \
-	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=connect $(TESTS); \
-	done
+test-rows: $(row_suites) $(row_runs) $(row_clients) ## the JVM suites and end-to-end runs of the other rows, and every way into each
+
+.PHONY: $(row_suites)
+$(row_suites): test-rows-%: setup
+	$(call test_rows,"$*/testOnly $(SUITES)")
+
+.PHONY: $(row_runs)
+$(row_runs): test-rows-%: $(jars) $(row_environments) $(client) $(repository)
+	PYTHONPATH=python .venv-$*/bin/python -m pytest $(beside) --mode=session $(TESTS)
+	PYTHONPATH=python .venv-$*/bin/python -m pytest $(beside) $(PROGRAMS)
+
+.PHONY: $(row_clients)
+$(row_clients): test-rows-connect-%: $(jars) $(row_environments)
+	PYTHONPATH=python .venv-$*/bin/python -m pytest $(beside) --mode=connect $(TESTS)
 
 .PHONY: test-rows-sample
-test-rows-sample: $(jars) setup $(environment35) $(environment40) $(environment42) ## what CI runs of test-rows
+test-rows-sample: $(jars) $(row_environments) ## what CI runs of test-rows
 	$(call test_rows,$(foreach row,$(sample_rows),"$(row)/testOnly $(sample_suites) -- -l $(slow)"))
 	for line in 3.5 4.0 4.2; do \
 	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(sample_tests); \

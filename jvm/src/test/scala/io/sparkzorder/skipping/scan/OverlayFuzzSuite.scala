@@ -65,13 +65,17 @@ class OverlayFuzzSuite extends OverlayTestBase with RandomInputs {
       val full = if (kill) "FULL" else ""
       val text = s"OPTIMIZE 'faulty://${plain(dir)}' $full $where $by " +
         s"OPTIONS ($retention 'targetFileSize' '${1000 + random.nextInt(3000)}')"
+      // few steps lie between a commit and its end, so half of the kills count only those
+      val afterCommit = random.nextBoolean()
       // publishing takes about that many steps; later ones come to nothing
-      val k = if (kill) random.nextInt(40) else Int.MaxValue
+      val k = if (kill) random.nextInt(if (afterCommit) 4 else 40) else Int.MaxValue
       val result = Try(FaultyFileSystem.failing(k) { (operation, path) =>
-        operation != "list" && path.toString.contains(plain(dir))
+        operation != "list" && path.toString.contains(plain(dir)) &&
+        (!afterCommit || halfPublished)
       }(sql(text).collect()))
       if (halfPublished) halfWay += 1
-      log += s"$text killed at $k: ${result.map(_ => "done")}"
+      val when = if (afterCommit) s"$k after a commit" else s"$k"
+      log += s"$text killed at $when: ${result.map(_ => "done")}"
     }
 
     private def halfPublished: Boolean = {
