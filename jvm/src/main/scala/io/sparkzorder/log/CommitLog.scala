@@ -43,7 +43,8 @@ private[log] final class KnownCheckpoint(val id: RecordId, val content: Checkpoi
   val settled: Seq[KnownRecord] = known(content.records.filterNot(_.conflict))
 
   /** Runs that met a conflict. */
-  val conflicts: Seq[KnownRecord] = known(content.records.filter(_.conflict))
+  val conflicts: Seq[OpenRecord] =
+    known(content.records.filter(_.conflict)).map(OpenRecord(_, isDone = true, isSettled = false))
 }
 
 /** The number of a record or of a checkpoint, and the identity of its file. */
@@ -111,9 +112,9 @@ private[log] final case class CommitLog(
   }
 
   /** The runs that are committed and not published, or met a conflict. */
-  val pending: Seq[KnownRecord] =
-    (checkpoint.toSeq.flatMap(_.conflicts) ++ open.filterNot(_.isSettled).map(_.known))
-      .filter(_.changes.nonEmpty)
+  val pending: Seq[OpenRecord] =
+    (checkpoint.toSeq.flatMap(_.conflicts) ++ open.filterNot(_.isSettled))
+      .filter(_.known.changes.nonEmpty)
 
   /** True when every run is published, without a conflict. */
   def isSettled: Boolean = pending.isEmpty

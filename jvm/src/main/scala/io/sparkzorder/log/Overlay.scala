@@ -72,60 +72,65 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
       .flatMap { case (_, history) => settledFolder(history, listing, present).toSeq }
     val changed = byFolder.toSeq.flatMap { case (folder, changes) =>
       val done = log.history.folders.get(folder).toSeq.flatMap(_.steps)
-      val (conflicts, others) = changes.partition(_.isLost)
+      val (lost, others) = changes.partition(_.isLost)
       val steps = done ++ others.map(c =>
         Step(c.run.known, c.change, Some(c.run).filter(_ => c.progress == Progress.UnderWay)))
-      val laid = lay(path(folder), steps.sortBy(_.known.number).toIndexedSeq, listing, present)
-      withReturning(path(folder), laid, conflicts, listing).toSeq
+      val listed = listing.files(path(folder)).getOrElse(Map.empty)
+      // first what a lost run gives back, because a later run may replace it
+      val kept = withoutLost(listed, lost)
+      val files =
+        lay(path(folder), steps.sortBy(_.known.number).toIndexedSeq, kept, present).getOrElse(kept)
+      Some(path(folder) -> files).filter(_ => paths(files) != paths(listed))
     }
     if ((open.nonEmpty || present.used) && reader.ids() != log.ids) None
     else Some((settled ++ changed).toMap)
   }
 
   /**
-   * What a conflict has hidden and gives back is read wherever it is, and the new files that it takes
-   * away are not.
+   * A listing without what lost runs have done to the folder. While such a run is being ended, what it has
+   * hidden is read wherever it is, and its new files are not. Once it is done, the folder has what it
+   * keeps, and whatever is beside that came or went by another program.
    */
-  private def withReturning(
-      folder: Path,
-      laid: Option[(Path, Map[String, FileStatus])],
-      conflicts: Seq[OpenChange],
-      listing: FolderListing): Option[(Path, Map[String, FileStatus])] =
-    if (conflicts.isEmpty) laid
+  private def withoutLost(
+      listed: Map[String, FileStatus],
+      lost: Seq[OpenChange]): Map[String, FileStatus] =
+    if (lost.isEmpty) listed
     else {
-      val listed = listing.files(folder).getOrElse(Map.empty)
-      val files = laid.map(_._2).getOrElse(listed).filterNot(f => TokenFile.isOne(f._1))
-      val returning = conflicts.flatMap(c =>
-        c.run.comingBack(c.change, hidden = c.progress == Progress.Conflict)).toMap
+      val files = listed.filterNot(f => TokenFile.isOne(f._1))
+      val returning = lost.flatMap(c =>
+        c.run.comingBack(
+          c.change,
+          r => files.get(r.name).exists(r.is) || !c.run.isDone && c.progress == Progress.Conflict))
+      val staying = lost.filter(_.run.isDone).flatMap(c => c.run.staying(c.change))
       val leaving = for {
-        c <- conflicts
+        c <- lost
         a <- c.change.added
         s <- files.get(a.name) if s.getLen == a.length && a.modified <= 0 ||
           s.getModificationTime == a.modified
       } yield a.name
       val gone = for {
-        c <- conflicts
+        c <- lost
         r <- c.change.replaced
-        s <- files.get(r.name) if s.getLen == r.length && s.getModificationTime == r.modified
+        if files.get(r.name).exists(r.is)
       } yield r.name
       // a file that has such a name and is another one is another program's
       val others = files -- leaving -- gone
-      val now = returning.filterNot { case (n, _) => others.contains(n) } ++ others
-      def paths(files: Map[String, FileStatus]) = files.values.map(_.getPath).toSet
-      Some(folder -> now).filter(_ => paths(now) != paths(listed))
+      (returning ++ staying).toMap ++ others
     }
+
+  private def paths(files: Map[String, FileStatus]) = files.values.map(_.getPath).toSet
 
   private case class OpenChange(run: UnfinishedRun, change: FolderChange, progress: Progress) {
     def isLost: Boolean = progress == Progress.Conflict || progress == Progress.Overwritten
   }
 
   private def underWay(
-      pending: Seq[KnownRecord],
+      pending: Seq[OpenRecord],
       listing: FolderListing,
       present: PresentFiles): Seq[OpenChange] = for {
-    known <- pending
-    run = new UnfinishedRun(state, known, present)
-    change <- known.changes if listing.files(path(change.folder)).isDefined
+    record <- pending
+    run = new UnfinishedRun(state, record.known, record.isDone, present)
+    change <- record.known.changes if listing.files(path(change.folder)).isDefined
   } yield OpenChange(run, change, run.progress(change))
 
   /**
@@ -142,15 +147,15 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
       if (history.explains(listed)) {
         listing.inOrder(folder).foreach(history.rememberExplained)
         None
-      } else lay(folder, history.steps, listing, present)
+      } else lay(folder, history.steps, listed, present).map(folder -> _)
     }
   }
 
   private def lay(
       folder: Path,
       steps: IndexedSeq[Step],
-      listing: FolderListing,
-      present: PresentFiles): Option[(Path, Map[String, FileStatus])] = {
+      listed: Map[String, FileStatus],
+      present: PresentFiles): Option[Map[String, FileStatus]] = {
     def now(step: Step, added: Added): Option[FileStatus] =
       if (step.known.isGone(step.change.folder, added.name)) None
       else {
@@ -162,11 +167,10 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
             there
         }
       }
-    val listed = listing.files(folder).getOrElse(Map.empty)
-    new FolderOverlay(steps, listed, now).result().map { files =>
-      logInfo(s"reading ${files.size} files of $folder instead of ${listed.size} listed ones")
-      folder -> files
-    }
+    val files = new FolderOverlay(steps, listed, now).result()
+    files.foreach(f =>
+      logInfo(s"reading ${f.size} files of $folder instead of ${listed.size} listed ones"))
+    files
   }
 
   private def path(folder: String): Path = state.folder(folder)

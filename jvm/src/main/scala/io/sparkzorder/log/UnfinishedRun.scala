@@ -27,10 +27,13 @@ private[log] object Progress {
  * A committed run that is not published, or that met a conflict, as a reader sees it: where its files
  * are, and whether another program has taken a folder over. What `Publisher` would find when it goes
  * on decides, by the same looks of [[RunFolder]].
+ *
+ * @param isDone true of a run that met a conflict and is ended: none of its files moves any more
  */
 private[log] final class UnfinishedRun(
     state: StateDirectory,
     val known: KnownRecord,
+    val isDone: Boolean,
     present: PresentFiles) {
   private val record = known.record
   if (record.version < 2) {
@@ -62,9 +65,10 @@ private[log] final class UnfinishedRun(
     def isHidden(a: Added) = hidden.contains(a.staged)
     def isHere(a: Added) = here.contains(a.name)
     val isMissing = change.added.exists(a => !isHidden(a) && !isHere(a) && files.find(a).isEmpty)
-    if (isMissing) lookAgain(files)
-    // once a new file is visible, the replaced ones were all hidden
-    else if (change.added.exists(a => isHere(a) && !isHidden(a))) Progress.UnderWay
+    // once a new file is visible, the replaced ones were all hidden; so the publisher goes on without a new
+    // file that somebody has removed
+    if (change.added.exists(a => isHere(a) && !isHidden(a))) Progress.UnderWay
+    else if (isMissing) lookAgain(files)
     // the old name of a file that an undo brings back, used by another program meanwhile
     else if (files.takenName.isDefined) Progress.Conflict
     else if (change.replaced.forall(r =>
@@ -82,15 +86,24 @@ private[log] final class UnfinishedRun(
   /**
    * The replaced files of a folder in which the run's files do not count, by name.
    *
-   * @param hidden whether those count that are hidden
+   * @param hidden whether a file counts that is hidden
    */
-  def comingBack(change: FolderChange, hidden: Boolean): Map[String, FileStatus] = {
+  def comingBack(
+      change: FolderChange,
+      hidden: Replaced => Boolean): Map[String, FileStatus] = {
     val files = folder(change)
     val here = present.in(files.folder)
     change.replaced.flatMap { r =>
       val seen = here.get(r.name).filter(r.is)
-      seen.orElse(if (hidden) files.find(r) else files.visible(r)).map(r.name -> _)
+      seen.orElse(if (hidden(r)) files.find(r) else files.visible(r)).map(r.name -> _)
     }.toMap
+  }
+
+  /** New files of a done run that are in the folder: it was published there, or somebody moved them. */
+  def staying(change: FolderChange): Map[String, FileStatus] = {
+    val here = present.in(folder(change).folder)
+    change.added.flatMap(a =>
+      here.get(a.name).filter(_.getLen == a.length).map(a.name -> _)).toMap
   }
 }
 

@@ -84,11 +84,12 @@ class CheckpointSuite extends CheckpointTestBase {
     withTable { (dir, state) =>
       runs(dir, 1L to 40L)
       put(commits(dir), "_7_conflict", "")
-      val before = new CommitLogReader(state).read().pending.map(_.number)
+      val before = new CommitLogReader(state).read().pending.map(_.known.number)
       checkpoints(state)
       val now = new CommitLogReader(state).read()
-      assert(before === Seq(7) && now.pending.map(_.number) === Seq(7))
-      assert(now.pending.head.record === optimize(7) && TableLog.read(state).unfinished.isEmpty)
+      assert(before === Seq(7) && now.pending.map(_.known.number) === Seq(7))
+      assert(
+        now.pending.head.known.record === optimize(7) && TableLog.read(state).unfinished.isEmpty)
       assert(recordFiles(dir) === 7L +: (31L to 40L) && state.hasConflict(7))
     }
   }

@@ -4,6 +4,10 @@ import java.io.File
 
 import scala.util.Try
 
+import org.apache.commons.io.FileUtils
+
+import org.apache.spark.sql.DataFrame
+
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
 
@@ -51,16 +55,18 @@ class AbandonSuite extends FaultyTables {
     }
   }
 
+  /** The renames that hide the inputs in `p=1` fail. */
+  private def denied[T](body: => T): T = FaultyFileSystem.withHook { (operation, path) =>
+    if (isPublishing(operation, path) && path.toString.contains("p=1") &&
+      path.getName.startsWith("_old_")) {
+      throw new FaultyFileSystem.Injected(path.toString)
+    }
+  }(body)
+
   test("renames in one folder are denied: RECOVER fails each time, ABANDON helps") {
     withTableDir { dir =>
       write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val expected = bag(read(dir))
-      def denied[T](body: => T): T = FaultyFileSystem.withHook { (operation, path) =>
-        if (isPublishing(operation, path) && path.toString.contains("p=1") &&
-          path.getName.startsWith("_old_")) {
-          throw new FaultyFileSystem.Injected(path.toString)
-        }
-      }(body)
       for (_ <- 0 to 1) {
         assert(denied(Try(sql(optimizeOf(dir)).collect())).isFailure)
         assert(denied(Try(sql(s"RECOVER LAYOUT ${faulty(dir)}").collect())).isFailure)
@@ -73,6 +79,49 @@ class AbandonSuite extends FaultyTables {
       assert(statuses(dir) === Seq("abandoned", "abandoned"))
       assert(runDirectories(new File(dir, "p=1")) === Nil)
       checkState(dir)
+    }
+  }
+
+  /** A run that is finished in `p=0` and abandoned in `p=1`; gets the rows and an old listing. */
+  private def withHalfAbandoned(body: (File, Map[Any, Int], DataFrame) => Unit): Unit =
+    withTableDir { dir =>
+      write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val (expected, old) = (bag(read(dir)), read(dir))
+      assert(denied(Try(sql(optimizeOf(dir)).collect())).isFailure)
+      denied(sql(s"RECOVER LAYOUT ${faulty(dir)} ABANDON").collect())
+      body(dir, expected, old)
+    }
+
+  test("of a run that was abandoned in another folder, a finished one needs no directory") {
+    withHalfAbandoned { (dir, expected, old) =>
+      val ours = runDirectories(new File(dir, "p=0"))
+      assert(ours.size === 1)
+      ours.foreach(FileUtils.deleteDirectory)
+      assert(bag(read(dir)) === expected)
+      assert(bag(old.select("*")) === expected)
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY a").collect()
+      assert(bag(read(dir)) === expected)
+      assert(bag(old.select("*")) === expected)
+    }
+  }
+
+  test(
+    "files that an abandoned run gave back are replaced like others, also by a run that is killed") {
+    withHalfAbandoned { (dir, expected, old) =>
+      val killed = Iterator.from(0).map { k =>
+        withCopy(dir) { copy =>
+          val back = read(copy)
+          val (_, killed) = killedAt(k)(isPublishing)(sql(optimizeOf(copy)).collect())
+          assert(bag(read(copy)) === expected, s"killed at $k")
+          assert(bag(back.select("*")) === expected, s"killed at $k, listed before")
+          sql(s"RECOVER LAYOUT '$copy'").collect()
+          assert(bag(read(copy)) === expected, s"recovered at $k")
+          killed
+        }
+      }.takeWhile(identity).size
+      assert(killed > 3)
+      sql(optimizeOf(dir)).collect()
+      assert(bag(old.select("*")) === expected)
     }
   }
 

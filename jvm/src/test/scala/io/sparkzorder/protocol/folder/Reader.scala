@@ -63,7 +63,8 @@ object Reader {
           if (seen.done && !seen.conflict) Finished(Token.Over)
           else new FolderSteps(Fault.None, false, seen.run.id, change).token
         token.flatMap {
-          // what is done with a conflict and has no token is settled: its folder is as it was listed
+          // of a run that is done with a conflict no file moves any more
+          case Token.Gone | Token.Conflict if seen.done => ended(folder, seen, change, listed)
           case Token.Gone => settled(folder, seen, change, listed)
           case Token.Conflict => conflict(folder, seen, change, listed)
           case _ => exchanged(folder, seen, change, listed)
@@ -106,7 +107,39 @@ object Reader {
       .map(found => Some(rest ++ found.flatten))
   }
 
-  /** An overwriter has won, or a conflict is over: what is there, without new files of ours. */
+  /**
+   * A conflict is over: of the run's files, new and old, those that have their names now. An old file that
+   * was listed is read also where the conflict keeps it.
+   */
+  private def ended(
+      folder: String,
+      s: Seen,
+      c: Change,
+      listed: Map[String, Rows]): Program[Paths] = {
+    val closed = At.closed(folder, s.run.id)
+    def isListed(name: String, content: Rows) = listed.get(name).contains(content)
+    def others(name: String, content: Rows) = listed.contains(name) && !isListed(name, content)
+    def there(path: String, content: Rows) =
+      look("find")(_.rows(path).filter(_ == content).map(_ => path))
+    val olds = each(c.old.filterNot(o => others(o.name, o.content))) { o =>
+      val kept = if (isListed(o.name, o.content)) Seq(s"$closed/_old_${o.index}") else Nil
+      first(s"$folder/${o.name}" +: kept)(there(_, o.content))
+    }
+    val news =
+      each(c.added.filterNot(a => others(a.name, a.content)))(a =>
+        there(s"$folder/${a.name}", a.content))
+    val rest = listed.toSeq.collect {
+      case (n, r)
+          if !c.old.exists(o => o.name == n && o.content == r) &&
+            !c.added.exists(a => a.name == n && a.content == r) => s"$folder/$n"
+    }
+    for {
+      old <- olds
+      added <- news
+    } yield Some(rest ++ old.flatten ++ added.flatten)
+  }
+
+  /** An overwriter has won: what is there, without new files of ours. */
   private def settled(
       folder: String,
       s: Seen,

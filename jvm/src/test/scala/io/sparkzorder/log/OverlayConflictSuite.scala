@@ -1,0 +1,106 @@
+package io.sparkzorder.log
+
+import java.io.File
+import java.nio.file.Files
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.apache.commons.io.FileUtils
+
+import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log.publish.Publisher
+
+/** What readers see of a table after a run that met a conflict in one of its folders. */
+class OverlayConflictSuite extends OverlayTableBase {
+
+  /** A run that is published in the table's directory, and met a conflict in `p=1`. */
+  private def withConflict(body: (File, StateDirectory, Seq[Listing]) => Unit): Unit =
+    withScheme("faulty") { (dir, state) =>
+      val reader = stateOf(dir)
+      val record = stage(dir, state, "run", folders)
+      val listings = mutable.ArrayBuffer(new Listing(dir, reader, both))
+      assert(state.createRecord(1, record))
+      assert(new File(dir, "p=1/c").delete())
+      FaultyFileSystem.withHook((_, _) => listings += new Listing(dir, reader, both)) {
+        fails("ZORDER_PUBLISH_CONFLICT")(new Publisher(state).publish(1, record))
+      }
+      assert(visible(dir, "p=1") === Set("a"))
+      body(dir, state, listings.toSeq :+ new Listing(dir, reader, both))
+    }
+
+  test("the published folder keeps its rows when the run's directory is removed from it") {
+    withConflict { (dir, state, listings) =>
+      val expected = after + ("p=1" -> Option(Set("old p=1/a")))
+      listings.tail.foreach(l => assert(l.read() === expected))
+      FileUtils.deleteDirectory(new File(dir, s"_zorder_$run"))
+      listings.tail.foreach(l => assert(l.read() === expected))
+      assert(new Listing(dir, stateOf(dir), both).read() === expected)
+    }
+  }
+
+  test("the next run replaces what the conflict gave back: at every step, with every listing") {
+    withConflict { (dir, state, listings) =>
+      val next = stage(dir, state, "next", Map("p=1" -> ((Seq("a"), Seq("b1", "b2")))))
+      assert(state.createRecord(2, next))
+      val expected = after + ("p=1" -> Option(Set("new b1", "new b2")))
+      val failures = mutable.ArrayBuffer.empty[String]
+      var steps = 0
+      def check(): Unit = {
+        steps += 1
+        (listings.tail :+ new Listing(dir, stateOf(dir), both)).zipWithIndex.foreach {
+          case (l, i) =>
+            val seen = l.read()
+            if (seen != expected) failures += s"listing $i at step $steps: $seen"
+        }
+      }
+      check()
+      FaultyFileSystem.withHook((_, _) => check())(new Publisher(state).publish(2, next))
+      check()
+      assert(failures === Nil)
+      assert(steps > 5)
+    }
+  }
+
+  test("one of the new files is removed before the run ends: readers see what recovery leaves") {
+    withTable { (dir, state) =>
+      val record = stage(dir, state, "run", folders)
+      assert(state.createRecord(1, record))
+      val own = dir.toPath.resolve(s"_zorder_$run")
+      Files.move(own.resolve("_canary"), dir.toPath.resolve(RunFolder.tokenName(run, ".parquet")))
+      for ((name, i) <- Seq("a", "b").zipWithIndex)
+        Files.move(dir.toPath.resolve(name), own.resolve(s"_old_$i"))
+      val change = record.changes.find(_.folder.isEmpty).get
+      for (a <- change.added) Files.move(own.resolve(a.staged), dir.toPath.resolve(a.name))
+      val shown = new Listing(dir, state, both)
+      assert(shown.read() === after)
+      assert(new File(dir, "n1").delete())
+      val expected = after + ("" -> Option(Set("new n2")))
+      assert(new Listing(dir, state, both).read() === expected)
+      new Publisher(state).rollForward()
+      assert(new Listing(dir, state, both).read() === expected)
+    }
+  }
+
+  test("what the conflict keeps hidden does not come back when its name is free") {
+    withTable { (dir, state) =>
+      val record = stage(dir, state, "run", folders)
+      assert(state.createRecord(1, record))
+      val (p, own) = (new File(dir, "p=1").toPath, s"_zorder_$run")
+      // killed when `a` was hidden; then somebody writes a file of that name
+      Files.move(p.resolve(s"$own/_canary"), p.resolve(RunFolder.tokenName(run, ".parquet")))
+      Files.move(p.resolve("a"), p.resolve(s"$own/_old_0"))
+      put(dir, "p=1/a", "theirs")
+      val theirs = new Listing(dir, state, both)
+      Try(new Publisher(state).abandon(1, record))
+      assert(state.isDone(1))
+      val expected = before + ("p=1" -> Option(Set("theirs", "old p=1/c")))
+      assert(new Listing(dir, state, both).read() === expected)
+      assert(theirs.read() === expected)
+      assert(new File(dir, s"p=1/${own}_closed/_old_0").isFile)
+      assert(new File(dir, "p=1/a").delete())
+      assert(new Listing(dir, state, both).read() ===
+        before + ("p=1" -> Option(Set("old p=1/c"))))
+    }
+  }
+}
