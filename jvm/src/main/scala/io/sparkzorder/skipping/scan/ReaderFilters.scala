@@ -1,12 +1,8 @@
 package io.sparkzorder.skipping.scan
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.util.DateTimeUtils.{
-  fromJavaDate,
-  fromJavaTimestamp,
-  toJavaDate,
-  toJavaTimestamp
-}
+import org.apache.spark.sql.catalyst.util.RebaseDateTime
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -29,23 +25,35 @@ private[scan] final class ReaderFilters(format: DataFormat) {
     case e => isFloating(e.dataType)
   }
 
-  /** False for NULL, at which the readers of Spark 3.5 fail, and for types that are not listed here. */
+  /**
+   * False for NULL, at which the readers of Spark 3.5 fail, and for types that are not listed here. Not listed is
+   * DECIMAL: Parquet's reader cuts the digits that the type of the file has no room for.
+   */
   private def isKept(value: Any, t: DataType): Boolean = (value, t) match {
     case (null, _) => false
-    case (_, BooleanType | ByteType | ShortType | IntegerType | LongType | _: DecimalType) => true
-    case (days: Int, DateType) => fromJavaDate(toJavaDate(days)) == days
+    case (_, BooleanType | ShortType | IntegerType | LongType) => true
+    // the bounds of ORC's C++ writer before ORC-1725 are wrong
+    case (_, ByteType) => isParquet
+    case (days: Int, DateType) => isKept(days)
     case (micros: Long, TimestampType) => isKept(micros)
     case (text: UTF8String, _: StringType) => isKept(text)
     case _ => false
   }
 
   /**
+   * Of several days before October 1582 in an old file, one day is read; and ORC asks its bloom filters by
+   * another calendar than that of its writer. A `java.sql.Date` is the midnight of one time zone, and
+   * executors may have another one than the driver.
+   */
+  private def isKept(days: Int): Boolean =
+    days >= RebaseDateTime.lastSwitchJulianDay && SQLConf.get.datetimeJava8ApiEnabled
+
+  /**
    * In a column of milliseconds, Parquet's reader compares with the whole millisecond before the value. ORC
    * keeps the bounds of timestamps by the clock, which shows one hour twice where summer time ends.
    */
   private def isKept(micros: Long): Boolean =
-    isParquet && micros % MicrosOfMilli == 0 &&
-      fromJavaTimestamp(toJavaTimestamp(micros)) == micros
+    isParquet && micros % MicrosOfMilli == 0 && micros >= RebaseDateTime.lastSwitchJulianTs
 
   /**
    * Text that is not UTF-8 comes back with other bytes. ORC's reader orders text by UTF-16, and the bounds

@@ -80,9 +80,7 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
   private def rangeOf(s: ColumnStatistics, leaf: OrcLeaf): Range = s match {
     case b: BooleanColumnStatistics =>
       Some((Boolean.box(b.getFalseCount == 0), Boolean.box(b.getTrueCount > 0)))
-    case i: IntegerColumnStatistics
-        if leaf.types.getCategory != Category.BYTE || (i.getMinimum >= Byte.MinValue &&
-          i.getMaximum <= Byte.MaxValue) =>
+    case i: IntegerColumnStatistics if fits(i, leaf.types.getCategory) =>
       integers(i.getMinimum, i.getMaximum, leaf.primitive)
     case d: DoubleColumnStatistics => floating(d, leaf.primitive)
     case t: StringColumnStatistics if leaf.types.getCategory == Category.CHAR =>
@@ -94,6 +92,13 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
       if (min < RebaseDateTime.lastSwitchJulianDay) None else integers(min, max, leaf.primitive)
     case t: TimestampColumnStatistics if since(WriterVersion.ORC_135) => timestamps(t)
     case _ => None
+  }
+
+  /** False for bounds that are no values of the type, as of writers that take it for unsigned. */
+  private def fits(i: IntegerColumnStatistics, category: Category): Boolean = category match {
+    case Category.BYTE => i.getMinimum >= Byte.MinValue && i.getMaximum <= Byte.MaxValue
+    case Category.SHORT => i.getMinimum >= Short.MinValue && i.getMaximum <= Short.MaxValue
+    case _ => true
   }
 
   /**

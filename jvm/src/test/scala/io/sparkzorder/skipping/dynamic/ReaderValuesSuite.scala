@@ -2,6 +2,8 @@ package io.sparkzorder.skipping.dynamic
 
 import java.io.File
 
+import io.sparkzorder.table.ParquetFiles
+
 /** Values that queries find while they run, and that do not reach the readers of files as they are. */
 class ReaderValuesSuite extends StarTestBase {
 
@@ -80,6 +82,27 @@ class ReaderValuesSuite extends StarTestBase {
         }
       }
     })
+  }
+
+  test("a DECIMAL with more digits than the column of a file") {
+    assume(ParquetFiles.readsWidened, "Spark 3.5 reads only the DECIMAL of the file")
+    withTableDir { dir =>
+      withTempView("facts", "keys") {
+        def row(id: Long, digits: Int) =
+          s"SELECT cast(${id}L AS DECIMAL($digits, 2)) k FROM range(10)"
+        val fact = write(dir, "facts")(
+          (0L until 15L).map(i => row(100 + i, 9)) :+ row(5, 9) :+ row(25000000, 18): _*)
+        createIndex(fact)
+        spark.read.schema("k DECIMAL(18, 2)").parquet(fact.getPath).createOrReplaceTempView("facts")
+        view(write(dir, "keys")(
+          "SELECT cast(x AS DECIMAL(18, 2)) x FROM VALUES (5L), (25000000L) t(x)"))
+        bothWays {
+          assert(checkRows(sql("SELECT k FROM facts JOIN keys ON k = x")).count() === 20)
+          val found = sql("SELECT * FROM facts WHERE k <= (SELECT max(x) FROM keys)")
+          assert(found.count() === 170)
+        }
+      }
+    }
   }
 
   test("text that ORC's reader has in another order than its bytes") {
