@@ -68,7 +68,9 @@ class ZOrderTable(LayoutRuns):
         spark : SparkSession
             Classic or Spark Connect.
         path : str
-            The root directory of the table, as for ``spark.read.parquet``.
+            The root directory of the table, as for ``spark.read.parquet``. `toDF` reads all files
+            in it; name a Delta table ``forName(spark, "delta.`/path`")``, because its directory
+            holds removed files too.
 
         Raises
         ------

@@ -60,6 +60,13 @@ spark.sql("INSERT INTO plain SELECT id + 5000, 3 FROM range(10)")
 assert rows("SELECT id FROM plain WHERE id = 5003") == [(5003,)]
 spark.sql("REFRESH ZORDER INDEX ON plain").collect()
 assert rows("SELECT id FROM plain WHERE id = 5003") == [(5003,)]
+
+# an append goes on where the declared order names a column that is gone, by either way
+spark.sql("CREATE TABLE ordered (a INT, b INT) STORED AS PARQUET SORT BY ZORDER (a, b)")
+spark.sql("ALTER TABLE ordered SET TBLPROPERTIES ('zorder.columns' = 'a, gone')")
+spark.sql("INSERT INTO ordered VALUES (1, 2)")
+spark.sql("SELECT 3 a, 4 b").write.format("hive").mode("append").saveAsTable("ordered")
+assert rows("SELECT * FROM ordered") == [(1, 2), (3, 4)]
 spark.stop()
 print("done")
 """

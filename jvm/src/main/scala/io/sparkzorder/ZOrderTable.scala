@@ -176,7 +176,9 @@ object ZOrderTable {
   /**
    * A table by its directory.
    *
-   * @param path the root directory of the table, as for `spark.read.parquet`
+   * @param path the root directory of the table, as for `spark.read.parquet`. `toDF` reads all files
+   *   in it; name a Delta table ``forName(spark, "delta.`/path`")``, because its directory holds
+   *   removed files too
    */
   def forPath(spark: SparkSession, path: String): ZOrderTable = {
     require(path.nonEmpty, "path is empty")

@@ -47,8 +47,8 @@ object PinnedSession {
     "spark.sql.optimizer.excludedRules" -> "")
 
   /**
-   * The settings that are pinned while a table of another format is rewritten. The format's own
-   * reader and writer see to it that values stay as they are.
+   * The settings that are pinned while a table of another format is rewritten: those of which the
+   * format's own reader and writer do not make sure that values stay as they are.
    */
   val pinsOfFormats: Seq[(String, String)] = Seq(
     "spark.zorder.workload.enabled" -> "false",
@@ -70,6 +70,9 @@ object PinnedSession {
     // dates before 1582 are written as they are
     "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED",
+    // milliseconds would cut timestamps; Delta asks its own setting where it writes newer Parquet
+    "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
+    "spark.databricks.delta.table.parquetV2.timestampOutputType" -> "TIMESTAMP_MICROS",
     // the counts of rows, and the bounds for which the rows are laid out
     "spark.databricks.delta.stats.collect" -> "true",
     "spark.databricks.delta.stats.skipping" -> "true",

@@ -2,17 +2,22 @@ package io.sparkzorder.sql
 
 import java.util.Locale
 
-import org.apache.spark.sql.SaveMode
+import scala.util.Try
+
+import org.apache.spark.sql.{SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier
-import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.command.{
   CreateDataSourceTableAsSelectCommand,
   CreateDataSourceTableCommand,
-  CreateTableCommand
+  CreateTableCommand,
+  CreateTableLikeCommand,
+  DDLUtils
 }
 import org.apache.spark.sql.execution.datasources.V1WriteCommand
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.commands.SortByCheck
@@ -29,13 +34,16 @@ object CheckDeclaredOrder extends (LogicalPlan => Unit) {
     if (Settings.ofSession(Settings.Enabled)) plan match {
       case c: CreateDataSourceTableCommand => check(c.table, c.table.schema)
       case c: CreateTableCommand => check(c.table, c.table.schema)
+      case c: CreateTableLikeCommand => like(c).foreach(t => check(t, t.schema))
       // an append is a write to the table as it is, and a write never fails
       case c: CreateDataSourceTableAsSelectCommand if c.mode != SaveMode.Append =>
         check(c.table, schema(c.query, c.outputColumnNames))
       case _: V1WriteCommand =>
       case hive: V2CreateTablePlan => other(hive)
       // CREATE TABLE AS SELECT of a table in Hive's format; its class is in the module spark-hive
-      case hive if hive.nodeName.endsWith("HiveTableAsSelectCommand") =>
+      case hive
+          if hive.nodeName.endsWith("HiveTableAsSelectCommand") &&
+            !hive.productIterator.contains(SaveMode.Append) =>
         hive.productIterator.collectFirst { case t: CatalogTable => t }.foreach { table =>
           val query = hive.productIterator.collectFirst { case q: LogicalPlan => q }
           val names = hive.productIterator.collectFirst { case n: Seq[_] => n.map(_.toString) }
@@ -45,13 +53,35 @@ object CheckDeclaredOrder extends (LogicalPlan => Unit) {
     }
 
   private def check(table: CatalogTable, schema: StructType): Unit =
+    declared(table).foreach { order =>
+      val partitions = table.partitionColumnNames
+      val data = StructType(schema.filterNot(f => partitions.exists(sameName(_, f.name))))
+      new SortByCheck(sameName).check(table, order, data)
+    }
+
+  private def declared(table: CatalogTable): Option[DeclaredOrder] =
+    if (DeclaredOrder.isAuto(table)) Some(DeclaredOrder.auto)
     // what Impala or Hive declared may be of columns that only they know
-    if (table.properties.contains(Settings.Columns.propertyKey)) {
-      DeclaredOrder.of(table).foreach { order =>
-        val partitions = table.partitionColumnNames
-        val data = StructType(schema.filterNot(f => partitions.exists(sameName(_, f.name))))
-        new SortByCheck(sameName).check(table, order, data)
-      }
+    else if (!table.properties.contains(Settings.Columns.propertyKey)) None
+    else DeclaredOrder.of(table)
+
+  /**
+   * The table that CREATE TABLE LIKE makes: what decides on its declared order. None if there is
+   * no source, of which Spark complains.
+   */
+  private def like(create: CreateTableLikeCommand): Option[CatalogTable] =
+    Try(SparkLine.session(SparkSession.active).sessionState.catalog
+      .getTempViewOrPermanentTableMetadata(create.sourceTable)).toOption.map { source =>
+      val provider = create.provider
+        .orElse(create.fileFormat.serde.map(_ => DDLUtils.HIVE_PROVIDER))
+        .orElse(source.provider.filter(_ => source.tableType != CatalogTableType.VIEW))
+        .orElse(Some(SQLConf.get.defaultDataSourceName))
+      source.copy(
+        identifier = create.targetTable,
+        tableType = CatalogTableType.MANAGED,
+        provider = provider,
+        storage = if (create.fileFormat.serde.isDefined) create.fileFormat else source.storage,
+        properties = create.properties)
     }
 
   /** A table of another catalog, such as Iceberg's. */
@@ -70,7 +100,8 @@ object CheckDeclaredOrder extends (LogicalPlan => Unit) {
       case s: TableSpec => (s.properties, s.provider)
       case _ => (Map.empty[String, String], None)
     }
-    if (properties.contains(Settings.Columns.propertyKey)) {
+    // SORT BY sets the order; the columns alone are those of OPTIMIZE, which such a table may have
+    if (properties.contains(Settings.Order.propertyKey)) {
       SortByCheck.refuseFormat(
         create.tableName.toString,
         provider.orElse(ofCatalog(create)).getOrElse("of another catalog"))

@@ -49,6 +49,40 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
+  test("a new table takes the columns of OPTIMIZE as a property, and no declared order") {
+    onTable() {
+      sql(s"DROP TABLE $named")
+      sql(s"""CREATE TABLE $named USING $format TBLPROPERTIES ('zorder.columns' = 'a, b') AS
+        SELECT id, pmod(hash(id), 1000) a, pmod(hash(id, 7), 1000) b FROM range(0, 4000, 1, 2)""")
+      val rows = bag(t)
+      assert(metric(sql(s"OPTIMIZE TABLE $named $small").head(), "numRows") === 4000)
+      assert(bag(t) === rows)
+      for (order <- Seq("(a)", "ZORDER (a, b)", "ZORDER AUTO"))
+        assert(
+          intercept[Exception] {
+            sql(s"CREATE TABLE ${named}2 (a INT, b INT) USING $format SORT BY $order")
+          }.getMessage.contains("ZORDER_SORT_BY_UNSUPPORTED"),
+          order)
+      assert(bag(t) === rows)
+    }
+  }
+
+  test("timestamps keep their microseconds, whatever the session writes") {
+    onTable() {
+      sql(s"DROP TABLE $named")
+      sql(s"""CREATE TABLE $named USING $format AS
+        SELECT id, id % 10 a, timestamp_micros(id * 1000 + 7) ts FROM range(0, 4000, 1, 2)""")
+      val rows = bag(t)
+      withSQLConf(
+        "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MILLIS",
+        "spark.databricks.delta.table.parquetV2.timestampOutputType" -> "TIMESTAMP_MILLIS") {
+        assert(metric(sql(s"OPTIMIZE TABLE $named ZORDER BY (id, a) $small").head(), "numRows") ===
+          4000)
+      }
+      assert(bag(t) === rows)
+    }
+  }
+
   test("1,000 partitions in batches", Slow) {
     onTable(rows = 1) {
       sql(s"DROP TABLE $named")

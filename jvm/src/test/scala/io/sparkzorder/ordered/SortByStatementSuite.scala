@@ -106,10 +106,22 @@ class SortByStatementSuite extends DeclaredTables {
   }
 
   test("CREATE TABLE LIKE takes a declaration of its own") {
-    withTable("t", "u") {
+    withView("v")(withTable("t", "u", "w") {
       sql("CREATE TABLE t (a INT, b INT) USING parquet SORT BY LEXICAL (b)")
       sql("CREATE TABLE u LIKE t SORT BY ZORDER (a, b)")
       assert(declared("u") === zorderOfAB)
+      sql("CREATE TEMPORARY VIEW v AS SELECT 1 AS a")
+      sql("CREATE TABLE w LIKE v SORT BY (a)")
+      assert(declared("w")("zorder.columns") === "a")
+    })
+    withTable("t", "p") {
+      sql("CREATE TABLE t (a INT, b INT) USING csv")
+      refused("ZORDER_SORT_BY_UNSUPPORTED")("CREATE TABLE n LIKE t SORT BY (a)")
+      sql("CREATE TABLE p LIKE t USING orc SORT BY (a)")
+      refused("ZORDER_COLUMN_NOT_FOUND")("CREATE TABLE n LIKE p SORT BY (nope)")
+      refused("ZORDER_SORT_BY_UNSUPPORTED")("CREATE TABLE n LIKE p USING csv SORT BY (a)")
+      assert(intercept[AnalysisException](sql("CREATE TABLE n LIKE nope SORT BY (a)")).getMessage
+        .contains("nope"))
     }
   }
 
@@ -146,6 +158,7 @@ class SortByStatementSuite extends DeclaredTables {
   test("tables that cannot have a declared order") {
     withTable("t") {
       refused("ZORDER_SORT_BY_UNSUPPORTED")("CREATE TABLE t (a INT) USING csv SORT BY (a)")
+      refused("ZORDER_SORT_BY_UNSUPPORTED")("CREATE TABLE t (a INT) USING csv SORT BY ZORDER AUTO")
       sql("CREATE TABLE t (a INT) USING json")
       refused("ZORDER_SORT_BY_UNSUPPORTED")("ALTER TABLE t SORT BY (a)")
     }
