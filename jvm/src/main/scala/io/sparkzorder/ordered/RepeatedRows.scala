@@ -149,16 +149,38 @@ private[ordered] object RepeatedRows {
     case _: Count | _: HyperLogLogPlusPlus => true
     case _: Min | _: Max => !hasEqualTexts(function.dataType)
     case _: BitAndAgg | _: BitOrAgg | _: BitXorAgg => true
-    // the last bits of a sum of floating-point numbers depend on the order
-    case s: Sum => isExact(s.child.dataType) || s.child.dataType == LongType
-    // an average of whole numbers is a sum of DOUBLEs, which are exact up to 2^53
-    case a: Average => isExact(a.child.dataType)
+    case s: Sum => isExact(s)
+    // an average of whole numbers is a sum of DOUBLEs, which are exact up to 2^53: 4 million INTs may
+    // have a larger sum, but no table has rows enough for SMALLINTs
+    case a: Average => a.child.dataType match {
+        case ByteType | ShortType => true
+        case decimal => hasRoom(decimal)
+      }
     case _ => false
   }
 
-  private def isExact(dataType: DataType): Boolean = dataType match {
+  /** Whether the sum is the same in every order, also where the sum of a part is too large. */
+  private def isExact(sum: Sum): Boolean = sum.child.dataType match {
     case ByteType | ShortType | IntegerType => true
-    case _: DecimalType => true
+    // Spark goes on with 64 bits of the sum, or fails; try_sum makes NULL of the part
+    case LongType => !isTry(sum)
+    // the last bits of a sum of floating-point numbers depend on the order
+    case other => hasRoom(other)
+  }
+
+  // the mode itself before Spark 4.1, a part of the context since
+  private def isTry(sum: Sum): Boolean = {
+    val modes = sum.productIterator.toSeq.flatMap {
+      case _: Expression => Nil
+      case context: scala.Product => context.productIterator.toSeq
+      case mode => Seq(mode)
+    }
+    modes.exists(_ == EvalMode.TRY)
+  }
+
+  /** Whether the ten digits that Spark adds to a sum of DECIMALs fit: without them, a part becomes NULL. */
+  private def hasRoom(dataType: DataType): Boolean = dataType match {
+    case d: DecimalType => d.precision + 10 <= DecimalType.MAX_PRECISION
     case _ => false
   }
 }
