@@ -189,11 +189,12 @@ private[sql] final class ZOrderAstBuilder(
 
   /** @param statement the statement's name, which Spark shows in errors about the table */
   private def target(ctx: TargetContext, statement: String): LogicalPlan =
-    if (ctx.STRING() != null) PathTable(stringLiteral(ctx.STRING().getSymbol), ParquetFiles)
-    else {
-      val parts = read(ctx.multipartName())(names.parseMultipartIdentifier)
-      if (parts.length == 2 && DataFormat.named(parts.head).isDefined) PathOrTable(parts)
-      else SparkLine.unresolvedTable(parts, statement)
+    Option(ctx.STRING()).flatMap(quoted => text(quoted.getSymbol)) match {
+      case Some(path) => PathTable(path, ParquetFiles)
+      case None =>
+        val parts = read(ctx)(names.parseMultipartIdentifier)
+        if (parts.length == 2 && DataFormat.named(parts.head).isDefined) PathOrTable(parts)
+        else SparkLine.unresolvedTable(parts, statement)
     }
 
   private def explainMode(ctx: Option[ExplainModeContext]): ExplainMode = ctx match {
@@ -204,12 +205,20 @@ private[sql] final class ZOrderAstBuilder(
     case _ => SimpleMode
   }
 
-  /** The text of a quoted literal. Spark parses it: escapes, doubled quotes, raw strings. */
+  /** A quoted text where nothing but a text can stand. */
   private def stringLiteral(quoted: Token): String =
+    text(quoted).getOrElse(
+      StatementPart(quoted, quoted).read(names.parseMultipartIdentifier).mkString("."))
+
+  /**
+   * The text of a quoted literal. Spark parses it: escapes, doubled quotes, raw strings.
+   *
+   * @return None for `"x"` under `spark.sql.ansi.doubleQuotedIdentifiers`, which is an identifier
+   */
+  private def text(quoted: Token): Option[String] =
     StatementPart(quoted, quoted).read(names.parseExpression) match {
-      case Literal(value, StringType) => value.toString
-      // "x" is an identifier under spark.sql.ansi.doubleQuotedIdentifiers
-      case other => other.sql.stripPrefix("`").stripSuffix("`")
+      case Literal(value, StringType) => Some(value.toString)
+      case _ => None
     }
 
   /** The text between two positions, without the characters at these positions. */

@@ -35,6 +35,24 @@ class TargetStatementSuite extends ParserTestBase {
     }
   }
 
+  test("a name in double quotes, where the session reads it as an identifier") {
+    withSQLConf(
+      "spark.sql.ansi.enabled" -> "true",
+      "spark.sql.ansi.doubleQuotedIdentifiers" -> "true") {
+      for (name <- Seq("t", "a b", "a.b", "/x")) {
+        parse(s"""SHOW LAYOUT "$name"""") match {
+          case TargetStatement(t: UnresolvedTable, _) => assert(t.multipartIdentifier === Seq(name))
+          case other => fail(s"$name: $other")
+        }
+        assert(parse(s"SHOW LAYOUT '$name'") ===
+          TargetStatement(PathTable(name, ParquetFiles), ShowLayout(Nil)))
+        assert(nameOf(optimize(s"""OPTIMIZE "$name" ZORDER BY (a)""")) === Seq(name))
+      }
+    }
+    assert(parse("SHOW LAYOUT \"t\"") ===
+      TargetStatement(PathTable("t", ParquetFiles), ShowLayout(Nil)))
+  }
+
   test("statements on a target: any form of it, keywords as names, comments") {
     val p = new ZOrderParser(sparkParser)
     for ((text, action) <- Seq(
