@@ -1,6 +1,7 @@
 """Tables whose files do not have the same schema."""
 
 from collections import Counter
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -250,6 +251,42 @@ def test_a_default_inside_a_column_keeps_what_the_files_cannot_hold(
     assert {row.s.at.microsecond for row in before} == {123456, 0}
     optimize(spark, "t", ["id"])
     assert rows_of(spark.table("t")) == before
+
+
+def test_a_default_that_a_type_of_the_files_would_cut(
+    spark: SparkSession, database: str, tmp_path: Path
+) -> None:
+    """ORC files have VARCHAR(3); the default is a longer STRING."""
+    table = tmp_path / "t"
+    later_columns(spark, "t", "c STRING DEFAULT 'abcdef'", table, "orc")
+    spark.sql(f"CREATE TABLE u (id BIGINT, c VARCHAR(3)) USING orc LOCATION '{table}'")
+    spark.sql("INSERT INTO u SELECT id, 'xyz' FROM range(40)")
+    spark.catalog.refreshTable("t")
+    before = rows_of(spark.table("t"))
+    assert {row.c for row in before} == {"abcdef", "xyz"}
+    optimize(spark, "t", ["id"])
+    assert rows_of(spark.table("t")) == before
+
+
+def test_a_schema_of_arrow_goes_where_fields_get_another_order(
+    spark: SparkSession, database: str, tmp_path: Path
+) -> None:
+    """Arrow gives its types to fields by position: the numbers would become durations."""
+    inner = pa.struct([("wait", pa.duration("us")), ("n", pa.int64())])
+    schema = pa.schema([("id", pa.int64()), ("s", inner)])
+    rows = [{"id": i, "s": {"wait": timedelta(microseconds=i), "n": 2 * i}} for i in range(40)]
+    table = write_each(
+        tmp_path / "t",
+        pa.Table.from_pylist(rows[:20], schema),
+        pa.Table.from_pylist(rows[20:], schema),
+    )
+    fields = "id BIGINT, s STRUCT<n: BIGINT, wait: BIGINT>"
+    spark.sql(f"CREATE TABLE t ({fields}) USING parquet LOCATION '{table}'")
+    before = rows_of(spark.table("t"))
+    optimize(spark, "t", ["id"])
+    assert rows_of(spark.table("t")) == before
+    found = [row for f in data_files(table) for row in pq.ParquetFile(f).read().to_pylist()]
+    assert sorted(row["s"]["n"] for row in found) == [2 * i for i in range(40)]
 
 
 def test_a_default_of_null_is_no_default(

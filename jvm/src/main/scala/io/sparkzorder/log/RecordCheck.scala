@@ -100,9 +100,13 @@ private[sparkzorder] object RecordCheck {
       staged.startsWith(folder) && isOwnName(staged.stripPrefix(folder))
     })
 
-  /** A path below the table: no part of it leads up, is empty, or is our own directory. */
+  /**
+   * A path below the table: no part of it leads up, is empty, or is our own directory. A partition column may
+   * have a name like ours.
+   */
   private def isFolder(folder: String): Boolean =
-    folder != null && (folder.isEmpty || folder.split("/", -1).forall(isFile))
+    folder != null && (folder.isEmpty || folder.split("/", -1).forall(part =>
+      isFile(part) || (part.contains("=") && isFile(part.stripPrefix(StateDirectory.Name)))))
 
   private def twice(names: Seq[String]): Option[String] =
     names.diff(names.distinct).headOption

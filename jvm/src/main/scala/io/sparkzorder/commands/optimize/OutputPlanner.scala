@@ -1,7 +1,5 @@
 package io.sparkzorder.commands.optimize
 
-import scala.collection.JavaConverters._
-
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 
 import io.sparkzorder.cluster.Grid
@@ -30,10 +28,12 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
     val distinct = ScannedFile.ofEachSchema(footers)
     if (!allowTypeChange) distinct.foreach(ParquetTypes.checkWritable)
     val preserveInt96 = inputs.settings(Settings.TimestampType) == "preserve"
+    val target = new OutputSchema(preserveInt96, session.conf.resolver, allowTypeChange)
+      .of(inputs.schema, distinct)
+    val isOfEachFile = distinct.forall(_.schema.getFields == target.getFields)
     ParquetSpec(
-      new OutputSchema(preserveInt96, session.conf.resolver, allowTypeChange)
-        .of(inputs.schema, distinct),
-      keyValues,
+      target,
+      keyValues.filterNot(e => OutputPlanner.Schemas(e._1) && !isOfEachFile),
       codec(session.conf.parquetCompressionCodec),
       FileUnits.of(rowsOfFile, bytesPerRow, conf),
       footers.exists(_.keyValues.contains(ParquetReadSupport.SPARK_METADATA_KEY)),
@@ -63,17 +63,11 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
 
   /**
    * Footer key-values on which all inputs agree. Spark's own key-values are left out, because Spark
-   * writes them anew. A schema of another library is left out unless all files have the new files'
-   * columns in the same order: Arrow gives the types of its schema to the columns by position.
+   * writes them anew.
    */
   private def keyValues: Map[String, String] =
     footers.map(_.keyValues.toSet).distinct.reduceOption(_ intersect _).getOrElse(Set.empty)
-      .filterNot(_._1.startsWith("org.apache.spark."))
-      .filterNot(e => OutputPlanner.Schemas(e._1) && !haveSameColumns).toMap
-
-  private lazy val haveSameColumns: Boolean =
-    footers.map(_.schema).distinct
-      .forall(_.getFields.asScala.map(_.getName).toSeq == inputs.schema.fieldNames.toSeq)
+      .filterNot(_._1.startsWith("org.apache.spark.")).toMap
 
   /**
    * The codec with the most bytes in the input files. If no file has a codec, the session's codec.
@@ -100,6 +94,9 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
 
 private object OutputPlanner {
 
-  /** Key-values in which other libraries keep a schema of their own. */
+  /**
+   * Key-values in which other libraries keep a schema of their own. Such a schema stays only where all files
+   * have exactly the new files' columns and fields: Arrow gives its types to columns and fields by position.
+   */
   val Schemas: Set[String] = Set("ARROW:schema", "pandas", "parquet.avro.schema", "avro.schema")
 }

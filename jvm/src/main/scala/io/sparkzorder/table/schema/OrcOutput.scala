@@ -79,7 +79,12 @@ final class OrcOutput(sameName: (String, String) => Boolean) {
       found: Seq[TypeDescription]): TypeDescription = {
     val made = TypeDescription.createStruct()
     s.fields.zip(spark.getChildren.asScala).foreach { case (field, t) =>
-      made.addField(field.name, combine(field.dataType, t, found.flatMap(child(_, field.name))))
+      val present = found.flatMap(child(_, field.name))
+      // a file without the column brings the default, which need not fit CHAR and VARCHAR of other files
+      val brings = TableSchema.hasDefault(field) && present.size < found.size
+      made.addField(
+        field.name,
+        combine(field.dataType, t, if (brings) present :+ t else present))
     }
     made
   }

@@ -24,6 +24,21 @@ class OptimizePartitionsSuite extends OptimizeTestBase {
     }
   }
 
+  test("a partition column whose name begins like our directories") {
+    withTableDir { dir =>
+      write(shuffled(100, 2).selectExpr("*", "id % 2 _zorder_p", "id % 3 q"), dir, "_zorder_p", "q")
+      val expected = bag(read(dir))
+      val old = read(dir)
+      optimize(s"OPTIMIZE '$dir' ZORDER BY (a, b)", dir)(read(dir))
+      assert(bag(old.select("*")) === expected)
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(bag(read(dir)) === expected)
+      sql(s"OPTIMIZE '$dir' WHERE _zorder_p = 1 ZORDER BY a").collect()
+      sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      assert(bag(read(dir)) === expected)
+    }
+  }
+
   test("folders that spell one partition value differently stay apart") {
     withTableDir { dir =>
       for (name <- Seq("p=1", "p=01", "p=2")) {
