@@ -116,9 +116,11 @@ def test_data_below_directories_that_are_no_partitions(
 ) -> None:
     write(partitioned / where / "a.parquet", points())
     before = snapshot(partitioned)
-    with pytest.raises(PySparkException) as error:
+    # Spark 3.5 itself refuses different partition columns by an assertion of Java's
+    with pytest.raises(Exception, match=r"ZORDER_FILES_OUTSIDE_PARTITIONS|onflict") as error:
         spark.sql(statement(partitioned, ["id"])).collect()
     if "=" not in where or "extra" in where:
+        assert isinstance(error.value, PySparkException)
         assert condition_of(error.value) == "ZORDER_FILES_OUTSIDE_PARTITIONS"
         assert where in str(error.value)
     assert snapshot(partitioned) == before

@@ -130,8 +130,12 @@ abstract class SkippingFuzzBase extends SkippingTestBase with RandomInputs {
   private def isDataError(e: Throwable): Boolean = causes(e).exists(_.isInstanceOf[SparkThrowable])
 
   /** Spark rounds the negation of a DECIMAL of 38 digits, and then raises an error in every mode. */
-  private def raisesAlways(e: Throwable): Boolean =
-    causes(e).exists(c => String.valueOf(c.getMessage).contains("NUMERIC_VALUE_OUT_OF_RANGE"))
+  private def raisesAlways(e: Throwable): Boolean = causes(e).exists { c =>
+    val message = String.valueOf(c.getMessage)
+    // the second is that of Spark 3.5 with Scala 2.13
+    message.contains("NUMERIC_VALUE_OUT_OF_RANGE") ||
+    message.contains("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION")
+  }
 
   private def causes(e: Throwable): Iterator[Throwable] =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null)
