@@ -33,7 +33,7 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
     val isOfEachFile = distinct.forall(_.schema.getFields == target.getFields)
     ParquetSpec(
       target,
-      keyValues.filterNot(e => OutputPlanner.Schemas(e._1) && !isOfEachFile),
+      keyValues(isOfEachFile),
       codec(session.conf.parquetCompressionCodec),
       FileUnits.of(rowsOfFile, bytesPerRow, conf),
       footers.exists(_.keyValues.contains(ParquetReadSupport.SPARK_METADATA_KEY)),
@@ -45,9 +45,11 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
       footers.foreach(OrcOutput.checkWritable)
       OrcZones.check(footers, conf)
     }
+    val distinct = footers.flatMap(_.orc).distinct
+    val target = new OrcOutput(session.conf.resolver).of(inputs.schema, distinct)
     OrcSpec(
-      new OrcOutput(session.conf.resolver).of(inputs.schema, footers.flatMap(_.orc).distinct),
-      keyValues,
+      target,
+      keyValues(distinct.forall(_.types.equals(target, false))),
       codec(session.conf.orcCompressionCodec),
       FileUnits.ofOrc(rowsOfFile, bytesPerRow, conf),
       bloomFilters)
@@ -64,10 +66,13 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
   /**
    * Footer key-values on which all inputs agree. Spark's own key-values are left out, because Spark
    * writes them anew.
+   *
+   * @param isOfEachFile whether all inputs have the columns and fields of the new files
    */
-  private def keyValues: Map[String, String] =
+  private def keyValues(isOfEachFile: Boolean): Map[String, String] =
     footers.map(_.keyValues.toSet).distinct.reduceOption(_ intersect _).getOrElse(Set.empty)
-      .filterNot(_._1.startsWith("org.apache.spark.")).toMap
+      .filterNot(_._1.startsWith("org.apache.spark."))
+      .filterNot(e => OutputPlanner.Schemas(e._1) && !isOfEachFile).toMap
 
   /**
    * The codec with the most bytes in the input files. If no file has a codec, the session's codec.

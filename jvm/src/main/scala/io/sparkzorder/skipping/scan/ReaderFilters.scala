@@ -41,9 +41,9 @@ private[scan] final class ReaderFilters(format: DataFormat) {
   }
 
   /**
-   * Of several days before October 1582 in an old file, one day is read; and ORC asks its bloom filters by
-   * another calendar than that of its writer. A `java.sql.Date` is the midnight of one time zone, and
-   * executors may have another one than the driver.
+   * Before October 1582, two days that an old file stores may be read as the same day, and ORC's reader
+   * looks days up in a bloom filter by another calendar than its writer. Without the setting, Spark hands
+   * readers the midnight of the driver's time zone, and executors may have another zone.
    */
   private def isKept(days: Int): Boolean =
     days >= RebaseDateTime.lastSwitchJulianDay && SQLConf.get.datetimeJava8ApiEnabled

@@ -77,11 +77,7 @@ object Reader {
       c: Change,
       listed: Map[String, Rows]): Program[Paths] = {
     val own = At.own(folder, s.run.id)
-    val rest = listed.collect {
-      case (n, r)
-          if !c.old.exists(o => o.name == n && o.content == r) && !c.added.exists(_.name == n) =>
-        s"$folder/$n"
-    }.toSeq
+    val rest = beside(folder, c, listed)
     val touched = c.old.exists(o => listed.get(o.name).contains(o.content))
     if (s.done && !touched && c.added.forall(a => listed.contains(a.name))) Finished(None)
     else located(
@@ -107,6 +103,14 @@ object Reader {
       .map(found => Some(rest ++ found.flatten))
   }
 
+  /** What was listed and is no file of the run. */
+  private def beside(folder: String, c: Change, listed: Map[String, Rows]): Seq[String] =
+    listed.toSeq.collect {
+      case (n, r)
+          if !c.old.exists(o => o.name == n && o.content == r) && !c.added.exists(_.name == n) =>
+        s"$folder/$n"
+    }
+
   /**
    * A conflict is over: of the run's files, new and old, those that have their names now. An old file that
    * was listed is read also where the conflict keeps it.
@@ -117,25 +121,15 @@ object Reader {
       c: Change,
       listed: Map[String, Rows]): Program[Paths] = {
     val closed = At.closed(folder, s.run.id)
-    def isListed(name: String, content: Rows) = listed.get(name).contains(content)
-    def others(name: String, content: Rows) = listed.contains(name) && !isListed(name, content)
+    val rest = beside(folder, c, listed)
     def there(path: String, content: Rows) =
       look("find")(_.rows(path).filter(_ == content).map(_ => path))
-    val olds = each(c.old.filterNot(o => others(o.name, o.content))) { o =>
-      val kept = if (isListed(o.name, o.content)) Seq(s"$closed/_old_${o.index}") else Nil
-      first(s"$folder/${o.name}" +: kept)(there(_, o.content))
-    }
-    val news =
-      each(c.added.filterNot(a => others(a.name, a.content)))(a =>
-        there(s"$folder/${a.name}", a.content))
-    val rest = listed.toSeq.collect {
-      case (n, r)
-          if !c.old.exists(o => o.name == n && o.content == r) &&
-            !c.added.exists(a => a.name == n && a.content == r) => s"$folder/$n"
-    }
     for {
-      old <- olds
-      added <- news
+      old <- each(c.old.filterNot(o => rest.contains(s"$folder/${o.name}"))) { o =>
+        val kept = if (listed.contains(o.name)) Seq(s"$closed/_old_${o.index}") else Nil
+        first(s"$folder/${o.name}" +: kept)(there(_, o.content))
+      }
+      added <- each(c.added)(a => there(s"$folder/${a.name}", a.content))
     } yield Some(rest ++ old.flatten ++ added.flatten)
   }
 
