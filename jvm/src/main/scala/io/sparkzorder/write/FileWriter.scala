@@ -1,5 +1,7 @@
 package io.sparkzorder.write
 
+import java.lang.reflect.InvocationTargetException
+
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.datasources.FileFormatWriter
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
@@ -32,23 +34,39 @@ object FileWriter {
     val execution: QueryExecution = frame.queryExecution
     SQLExecution.withNewExecutionId(execution, Some("zorder")) {
       val plan = execution.executedPlan
-      FileFormatWriter.write(
-        sparkSession = session,
-        plan = plan,
-        fileFormat = spec.writer,
-        committer = committer,
-        outputSpec = FileFormatWriter.OutputSpec(
-          // no file goes here: the commit protocol names every file
-          places.path(0, 0, ""),
-          Map.empty,
-          plan.output.take(columns)),
-        hadoopConf = RawFiles.writeRaw(session.sessionState.newHadoopConf()),
-        partitionColumns = Nil,
-        bucketSpec = None,
-        statsTrackers = Nil,
-        options = Map("compression" -> spec.codec, "maxRecordsPerFile" -> "0"))
+      val outputSpec = FileFormatWriter.OutputSpec(
+        // no file goes here: the commit protocol names every file
+        places.path(0, 0, ""),
+        Map.empty,
+        plan.output.take(columns))
+      val (partitionColumns, bucketSpec, statsTrackers) = (Nil, None, Nil)
+      runJob(
+        session,
+        plan,
+        spec.writer,
+        committer,
+        outputSpec,
+        RawFiles.writeRaw(session.sessionState.newHadoopConf()),
+        partitionColumns,
+        bucketSpec,
+        statsTrackers,
+        Map("compression" -> spec.codec, "maxRecordsPerFile" -> "0"))
       Written(committer.written, shuffleBytes(plan))
     }
+  }
+
+  /**
+   * `FileFormatWriter.write` with the defaults for its last parameters. Spark 4.1.4 has one more of them, so a
+   * call that is compiled with 4.1.3 is not found there.
+   */
+  private def runJob(arguments: AnyRef*): Unit = {
+    val writer = FileFormatWriter
+    val write = writer.getClass.getMethods.find(_.getName == "write").get
+    val defaults = (arguments.size + 1 to write.getParameterCount).map(i =>
+      writer.getClass.getMethod(s"write$$default$$$i").invoke(writer))
+    try {
+      val _ = write.invoke(writer, arguments ++ defaults: _*)
+    } catch { case e: InvocationTargetException => throw e.getCause }
   }
 
   private def shuffleBytes(plan: SparkPlan): Long =
