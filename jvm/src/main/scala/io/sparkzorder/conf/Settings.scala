@@ -77,6 +77,16 @@ object Settings {
       "Whether OPTIMIZE may rewrite a column whose stored type Spark's writer changes.",
       Everywhere)
 
+  val ReusedNames: Setting[String] =
+    oneOf(
+      "reusedNames",
+      Seq("refuse", "append"),
+      "What OPTIMIZE does with a file that has the name of a file that it replaced. refuse: an " +
+        "error, because a program may have written the file again to correct its rows. append: the " +
+        "rows are new ones.",
+      Everywhere,
+      since = "0.3.0")
+
   val InPlaceSchemes: Setting[String] =
     text(
       "inPlaceSchemes",
@@ -191,6 +201,7 @@ object Settings {
     Verify,
     TimestampType,
     AllowTypeChange,
+    ReusedNames,
     InPlaceSchemes,
     SkippingEnabled,
     SkippingDynamic,

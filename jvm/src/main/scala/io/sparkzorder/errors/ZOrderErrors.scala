@@ -65,6 +65,23 @@ object ZOrderErrors {
   def filesOutsidePartitions(target: String, directory: String): ZOrderException =
     error("ZORDER_FILES_OUTSIDE_PARTITIONS", "target" -> target, "directory" -> directory)
 
+  /** @param files names of files that the run replaced */
+  def filesReturned(
+      target: String,
+      directory: String,
+      files: Seq[String],
+      run: String): ZOrderException =
+    error(
+      "ZORDER_FILES_RETURNED",
+      "target" -> target,
+      "directory" -> directory,
+      "files" -> some(files),
+      "run" -> run)
+
+  /** @param hidden the directory of the run, where the replaced files are */
+  def folderInDoubt(directory: String, run: String, hidden: String): ZOrderException =
+    error("ZORDER_FOLDER_IN_DOUBT", "directory" -> directory, "run" -> run, "hidden" -> hidden)
+
   def fileEncrypted(file: String): ZOrderException =
     error("ZORDER_FILE_ENCRYPTED", "file" -> file)
 
@@ -115,6 +132,19 @@ object ZOrderErrors {
 
   def listingIncomplete(directory: String, problem: String): ZOrderException =
     error("ZORDER_LISTING_INCOMPLETE", "directory" -> directory, "problem" -> problem)
+
+  /** @param files names that a run has replaced */
+  def namesReused(
+      target: String,
+      directory: String,
+      files: Seq[String],
+      run: String): ZOrderException =
+    error(
+      "ZORDER_NAMES_REUSED",
+      "target" -> target,
+      "directory" -> directory,
+      "files" -> some(files),
+      "run" -> run)
 
   def notEnoughSpace(
       target: String,
@@ -178,17 +208,18 @@ object ZOrderErrors {
       "target" -> target,
       "problem" -> firstLine(cause))
 
+  /** @param outcome what became of the files that the run replaced, as a sentence */
   def publishConflict(
       directory: String,
       run: String,
       change: String,
-      retained: String): ZOrderException =
+      outcome: String): ZOrderException =
     error(
       "ZORDER_PUBLISH_CONFLICT",
       "directory" -> directory,
       "run" -> run,
       "change" -> change,
-      "retained" -> retained)
+      "outcome" -> outcome)
 
   def samplingNotSupported(function: String, where: String): ZOrderException =
     error("ZORDER_SAMPLING_NOT_SUPPORTED", "function" -> function, "where" -> where)
@@ -249,6 +280,14 @@ object ZOrderErrors {
   private def quoted(name: String): String = if (name.startsWith("`")) name else s"`$name`"
 
   private def list(names: Seq[String]): String = names.map(quoted).mkString(", ")
+
+  /** The first names of many. */
+  private[sparkzorder] def some(names: Seq[String]): String = {
+    val rest = names.size - ShownNames
+    names.take(ShownNames).mkString(", ") + (if (rest > 0) s" and $rest more" else "")
+  }
+
+  private val ShownNames = 5
 
   private def firstLine(t: Throwable): String =
     Option(t.getMessage).flatMap(_.split('\n').headOption).getOrElse(t.getClass.getSimpleName)

@@ -8,18 +8,28 @@ import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.errors.ZOrderErrors
 
+/** A file that a run replaced, as it was listed. */
+final case class PastFile(name: String, length: Long, modified: Long)
+
+/** Files of a folder that were replaced by runs before, as far as the rows are in files of one run now. */
+final case class PastFolder(folder: String, files: Seq[PastFile])
+
 /**
  * A record in a checkpoint.
  *
  * @param whole true while something needs all of the record; its file is still there. False when only
  *   the files are left that the run added and no later one replaced; its file is not needed
  * @param conflict true when the run met a conflict; it stays whole then
+ * @param past what the run replaced, if the record is not whole, and what the runs before had replaced by the
+ *   files that this one replaced. By these files a backup is known that somebody has restored beside the
+ *   newer files
  */
 final case class CheckpointEntry(
     number: Long,
     whole: Boolean,
     record: Record,
-    conflict: Boolean = false)
+    conflict: Boolean = false,
+    past: Seq[PastFolder] = Nil)
 
 /**
  * `_zorder/_commits/_checkpoint_<n>`: what the records up to number n still tell, in one file. Every
@@ -83,7 +93,9 @@ object Checkpoint {
     if (!tree.path("records").isArray || read.records.contains(null)) wrong("it has no records")
     read.records.foreach { e =>
       RecordCheck.require(e.record)
-      if (e.record.version < 1 || e.record.version > Record.Version) {
+      if (e.past == null) wrong(s"record ${e.number} has no list of past files")
+      e.past.foreach(RecordCheck.require)
+      if (e.record.version != Record.Version) {
         wrong(s"record ${e.number} has the format version ${e.record.version}")
       }
     }

@@ -22,6 +22,18 @@ private[log] final class KnownRecord(
 }
 
 private[log] object KnownRecord {
+
+  /** A record as a checkpoint has it: with the files that it and the runs before have replaced. */
+  def apply(entry: CheckpointEntry): KnownRecord = {
+    val known = KnownRecord(entry.number, entry.record)
+    val past = entry.past.map(p =>
+      p.folder -> p.files.map(f => Replaced(f.name, f.length, f.modified, ""))).toMap
+    new KnownRecord(
+      known.number,
+      known.record,
+      known.changes.map(c => c.copy(replaced = c.replaced ++ past.getOrElse(c.folder, Nil))))
+  }
+
   def apply(number: Long, record: Record): KnownRecord =
     new KnownRecord(
       number,
@@ -30,14 +42,13 @@ private[log] object KnownRecord {
 
   /** True for a run that met a conflict, which gives files back. */
   def mayComeBack(known: KnownRecord, hasConflict: Long => Boolean): Boolean =
-    known.record != null && known.record.version > 1 && known.changes.nonEmpty &&
-      hasConflict(known.number)
+    known.record != null && known.changes.nonEmpty && hasConflict(known.number)
 }
 
 /** A checkpoint as a reader knows it. */
 private[log] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
   private def known(entries: Seq[CheckpointEntry]) =
-    entries.map(e => KnownRecord(e.number, e.record))
+    entries.map(KnownRecord(_))
 
   /** What published runs left. */
   val settled: Seq[KnownRecord] = known(content.records.filterNot(_.conflict))

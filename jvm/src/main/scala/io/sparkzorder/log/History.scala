@@ -10,27 +10,68 @@ import io.sparkzorder.table.TokenFile
 import io.sparkzorder.util.{Paths, WeightedCache}
 
 /**
+ * A name of a folder that runs have replaced.
+ *
+ * @param identities length and modification time of each file that had the name
+ * @param run that replaced the last of them
+ */
+private[log] final case class ReplacedName(identities: Set[(Long, Long)], run: String) {
+  def is(s: FileStatus): Boolean = identities(s.getLen -> s.getModificationTime)
+}
+
+/**
  * What all published runs together did to one folder.
  *
  * @param steps their changes in order of their numbers
  * @param live files that were added and not replaced since, each with the record that added it
- * @param replaced identities (length, modification time) of files by name that were replaced and
- *   not put back since
+ * @param replaced files by name that were replaced and not put back since
  */
 private[log] final class FolderHistory(
     val path: Path,
     val steps: IndexedSeq[Step],
     live: Seq[(Added, Step)],
-    replaced: Map[String, Set[(Long, Long)]]) {
+    replaced: Map[String, ReplacedName]) {
 
   /** True for a listing that shows the folder as all runs have left it. */
   def explains(listed: Map[String, FileStatus]): Boolean =
     live.forall { case (added, step) =>
       listed.contains(added.name) || step.known.isGone(step.change.folder, added.name)
     } && !listed.exists { case (name, s) =>
-      replaced.get(name).exists(_.contains(s.getLen -> s.getModificationTime)) ||
+      replaced.get(name).exists(_.is(s)) ||
       TokenFile.isOne(name)
     }
+
+  /**
+   * Listed files that have names which a run replaced. None where no file of the runs is listed: somebody has
+   * overwritten the folder since, or the listing is an old one.
+   */
+  def disagreements(listed: Map[String, FileStatus]): Seq[Disagreement] = {
+    val again = listed.keys.filter(replaced.contains).toSeq.sorted
+    if (again.isEmpty || !live.exists { case (a, _) => isListed(listed, a) }) Nil
+    else {
+      val names = live.map(_._1.name).toSet
+      val (returned, others) = again.partition(n => replaced(n).is(listed(n)))
+      Seq(
+        (returned, Returned(path, _: Seq[String], _: String)),
+        (others.filterNot(names), Reused(path, _: Seq[String], _: String))).collect {
+        case (found, make) if found.nonEmpty => make(found, replaced(found.last).run)
+      }
+    }
+  }
+
+  private def isListed(listed: Map[String, FileStatus], a: Added): Boolean =
+    listed.get(a.name).exists(_.getLen == a.length)
+
+  // a query is planned several times with one listing, and each time would say the same
+  @volatile private var warned = new WeakReference[FileStatus](null)
+
+  /** True when a disagreement is met for the first time in a listing. */
+  def isNews(found: Disagreement, listed: Map[String, FileStatus]): Boolean = {
+    val file = listed(found.names.head)
+    val isNew = warned.get ne file
+    warned = new WeakReference(file)
+    isNew
+  }
 
   // nothing that was explained ceases to be: steps do not change, and files that are gone stay gone
   @volatile private var explained: Option[SeenListing] = None
@@ -89,19 +130,21 @@ private[sparkzorder] object History {
 
   private def ofFolder(path: Path, steps: IndexedSeq[Step]): FolderHistory = {
     val live = mutable.LinkedHashMap.empty[String, (Added, Step)]
-    val replaced = mutable.Map.empty[String, Set[(Long, Long)]]
+    val replaced = mutable.Map.empty[String, ReplacedName]
     steps.foreach { step =>
       step.change.replaced.foreach { r =>
         live.remove(r.name)
-        replaced(r.name) = replaced.getOrElse(r.name, Set.empty) + (r.length -> r.modified)
+        val before = replaced.get(r.name).fold(Set.empty[(Long, Long)])(_.identities)
+        replaced(r.name) = ReplacedName(before + (r.length -> r.modified), step.known.record.run)
       }
       step.change.added.foreach(a => live(a.name) = a -> step)
     }
     // what UNDO has put back is no sign of an old listing
-    val out = replaced.map { case (name, ids) =>
-      name -> ids.filterNot(i => live.get(name).exists(_._1.length == i._1))
+    val out = replaced.map { case (name, r) =>
+      name -> r.copy(identities =
+        r.identities.filterNot(i => live.get(name).exists(_._1.length == i._1)))
     }
-    new FolderHistory(path, steps, live.values.toSeq, out.filter(_._2.nonEmpty).toMap)
+    new FolderHistory(path, steps, live.values.toSeq, out.filter(_._2.identities.nonEmpty).toMap)
   }
 }
 

@@ -102,8 +102,9 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
           c.change,
           r => files.get(r.name).exists(r.is) || !c.run.isDone && c.progress == Progress.Conflict))
       val staying = lost.filter(_.run.isDone).flatMap(c => c.run.staying(c.change))
+      // where another program took the run's directory away, what it has left is the folder
       val leaving = for {
-        c <- lost
+        c <- lost if c.run.isDone || c.progress == Progress.Conflict
         a <- c.change.added
         s <- files.get(a.name) if s.getLen == a.length && a.modified <= 0 ||
           s.getModificationTime == a.modified
@@ -130,7 +131,7 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
       present: PresentFiles): Seq[OpenChange] = for {
     record <- pending
     run = new UnfinishedRun(state, record.known, record.isDone, present)
-    change <- record.known.changes if listing.files(path(change.folder)).isDefined
+    change <- run.changes if listing.files(path(change.folder)).isDefined
   } yield OpenChange(run, change, run.progress(change))
 
   /**
@@ -144,12 +145,22 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
     val folder = history.path
     if (listing.inOrder(folder).exists(history.hasExplained)) None
     else listing.files(folder).flatMap { listed =>
+      warnOf(history, listed, present)
       if (history.explains(listed)) {
         listing.inOrder(folder).foreach(history.rememberExplained)
         None
       } else lay(folder, history.steps, listed, present).map(folder -> _)
     }
   }
+
+  /** A returned file that is not there any more was seen by a listing that took long, or is an old one. */
+  private def warnOf(
+      history: FolderHistory,
+      listed: Map[String, FileStatus],
+      present: PresentFiles): Unit =
+    history.disagreements(listed)
+      .filter(d => d.names.exists(present.in(history.path).contains) && history.isNews(d, listed))
+      .foreach(d => logWarning(d.warning))
 
   private def lay(
       folder: Path,

@@ -46,8 +46,7 @@ final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
  * A numbered record of `_zorder/_commits/`. Its exclusive appearance with complete content is the
  * commit of a run, or the end of a dead run that somebody cleaned up.
  *
- * @param version format of the record; a newer one is not touched. In format 1 the files of a run were
- *   below `_zorder/`
+ * @param version format of the record; another one is not touched
  * @param kind `optimize`, `undo`, `abort`: run `run` must not commit any more, or `abandon`: run `run`
  *   is put back to its inputs where it is not published
  * @param retainMs how long the replaced files are kept after the run was published
@@ -55,7 +54,7 @@ final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
  * @param targetFileSize bytes of a file that the run aimed at; 0 in a record that does not say
  * @param cost None in a record that does not say
  * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
- * @param suffix of the table's data files, such as `.parquet`; empty in format 1
+ * @param suffix of the table's data files, such as `.parquet`
  * @param layoutSinceMs when the layout of `columns` and `weights` took the place of another one; 0 for the
  *   first layout, and in a record that does not say
  */
@@ -119,8 +118,8 @@ object Record {
    */
   def fromJson(json: Array[Byte]): Record = {
     val version = mapper.readTree(json).path("version").asInt(-1)
-    if (version < 1 || version > Version) {
-      throw new java.io.IOException(s"its format version is $version, known is 1 to $Version")
+    if (version != Version) {
+      throw new java.io.IOException(s"its format version is $version, known is $Version")
     }
     RecordCheck.require(mapper.readValue(json, classOf[Record]))
   }

@@ -38,8 +38,8 @@ private[sparkzorder] object RecordCheck {
       wrong(s"the run ${record.undone} that it undoes is no id of a run")
     }
     if (record.kind == Record.Undo && record.undone.isEmpty) wrong("it undoes no run")
-    if (record.suffix == null || record.version > 1 && record.exchangesFiles &&
-      !Suffix.matcher(record.suffix).matches()) {
+    if (record.suffix == null ||
+      record.exchangesFiles && !Suffix.matcher(record.suffix).matches()) {
       wrong(s"${record.suffix} is no end of a file name")
     }
     record.changes.foreach(require(_, record))
@@ -53,6 +53,14 @@ private[sparkzorder] object RecordCheck {
     if (intent.folders == null || !intent.folders.forall(isFolder)) wrong("a folder is none")
     if (intent.undone == null || !intent.undone.forall(isRun)) wrong("it undoes no run")
     intent
+  }
+
+  /** @throws java.io.IOException that says what is wrong */
+  def require(past: PastFolder): Unit = {
+    if (past == null || !isFolder(past.folder)) wrong(s"$past is no folder of the table")
+    if (past.files == null || past.files.exists(f => f == null || !isFile(f.name))) {
+      wrong(s"a past file of ${past.folder} is none")
+    }
   }
 
   private def isWeight(w: java.lang.Double): Boolean =
@@ -72,7 +80,7 @@ private[sparkzorder] object RecordCheck {
     }
     change.added.foreach { a =>
       if (a == null || !isFile(a.name)) wrong(s"$a is no file of a folder")
-      if (!isStaged(a.staged, record)) wrong(s"${a.staged} is no name of a new file")
+      if (!isOwnName(a.staged)) wrong(s"${a.staged} is no name of a new file")
       if (a.length < 0 || a.rows < 0) wrong(s"${a.name} has ${a.length} bytes, ${a.rows} rows")
       if (record.kind == Record.Optimize && isHidden(a.name)) wrong(s"${a.name} would be hidden")
     }
@@ -92,13 +100,6 @@ private[sparkzorder] object RecordCheck {
 
   private def isOwnName(name: String): Boolean =
     name != null && OwnName.matcher(name).matches() && !RunFolder.isToken(name)
-
-  /** In format 1 a file of an undo is in a directory of its own, under the name by which it was kept. */
-  private def isStaged(staged: String, record: Record): Boolean =
-    isOwnName(staged) || (record.version == 1 && staged != null && record.undone.exists { run =>
-      val folder = s"_undo_$run/"
-      staged.startsWith(folder) && isOwnName(staged.stripPrefix(folder))
-    })
 
   /**
    * A path below the table: no part of it leads up, is empty, or is our own directory. A partition column may
@@ -151,6 +152,9 @@ private[sparkzorder] final class OwnPaths(fs: FileSystem, root: Path) {
       val names = Option(local(directory).toFile.list()).toSeq.flatten
       names.foreach(n => requireNoLink(local(directory).resolve(n)))
     }
+
+  /** True for a path that is a symbolic link itself. */
+  def isLink(path: Path): Boolean = isLocal && Files.isSymbolicLink(local(path))
 
   private def requireNoLink(path: LocalPath): Unit =
     if (Files.isSymbolicLink(path)) {

@@ -4,8 +4,9 @@ import java.io.IOException
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.TokenFile
-import io.sparkzorder.util.{Directories, FileMove, ManyFiles, Paths, RawFiles}
+import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, Paths, RawFiles}
 
 /**
  * What a committed run does in one folder. All that it has there lies in a hidden directory of the
@@ -43,6 +44,20 @@ private[sparkzorder] final class RunFolder(
     else if (exists(new Path(own, RunFolder.Finished))) Stage.Finished
     else if (Seq(own, closed).exists(d => exists(new Path(d, RunFolder.Conflict)))) Stage.Conflict
     else Stage.Gone
+
+  /**
+   * True when a replaced file lies in the run's directory and the token is gone: somebody has overwritten
+   * the folder and spared hidden names, or has removed the token alone, an empty file. The one who asks
+   * must not choose between the two.
+   */
+  def isInDoubt: Boolean = stage == Stage.Gone && {
+    val here = state.byName(own)
+    change.replaced.exists(r => here.contains(r.retained)) && stage == Stage.Gone
+  }
+
+  /** The error for a folder that is in doubt. */
+  def doubt: ZOrderException =
+    ZOrderErrors.folderInDoubt(folder.toString, record.run, own.toString)
 
   /** Where a new file is now, in the order in which it moves. */
   def find(a: Added): Option[FileStatus] = status(hidden(a)).orElse(status(visible(a)))
@@ -144,6 +159,19 @@ private[sparkzorder] final class RunFolder(
     val _ = move(new Path(own, RunFolder.Waiting), to) || move(token, to)
   }
 
+  /** Takes the new files back into the run's directory. */
+  def hideAgain(): Unit = {
+    ManyFiles.map(change.added)(a =>
+      if (status(visible(a)).exists(isOurs(_, a))) move(visible(a), hidden(a)))
+    ()
+  }
+
+  /** Makes the token of a conflict where somebody has removed the run's token, and nothing else. */
+  def putConflict(): Unit = state.write(new Path(own, RunFolder.Conflict), Array.emptyByteArray)
+
+  /** Syncs the renames so far, where the disk would not keep their order in a power failure. */
+  def sync(): Unit = Durable.directories(fs, Seq(folder, own))
+
   /**
    * Ends the folder in a conflict.
    *
@@ -152,8 +180,9 @@ private[sparkzorder] final class RunFolder(
    * and nothing can be renamed in one that is removed. Only then is anything given back.
    *
    * @param restore whether the replaced files get their names again: nobody has overwritten the folder
+   * @return what became of the replaced files, as a sentence
    */
-  def resolve(restore: Boolean): Unit = {
+  def resolve(restore: Boolean): String = {
     Directories.drain(fs, own, closed, state.conf)
     ManyFiles.map(change.added) { a =>
       if (status(visible(a)).exists(isOurs(_, a))) move(visible(a), new Path(closed, a.staged))
@@ -167,12 +196,25 @@ private[sparkzorder] final class RunFolder(
     if (!bringsBack) ManyFiles.map(change.added)(a => delete(new Path(closed, a.staged)))
     // of a folder whose overwriter has failed half way: it took our directory, and not this
     delete(token)
-    if (state.files(closed).forall(restore && _.getPath.getName == RunFolder.Conflict)) {
-      delete(new Path(closed, RunFolder.Conflict))
+    val left = state.byName(closed)
+    if (left.keys.forall(n => restore && n == RunFolder.Conflict || ChangeCopy.isOne(n))) {
+      // the token last: it tells readers that the old files count
+      left.keys.toSeq.sortBy(_ == RunFolder.Conflict).foreach(n => delete(new Path(closed, n)))
       Directories.removeEmpty(fs, closed)
     }
-    ()
+    outcome(change.replaced.filter(r => left.contains(r.retained)))
   }
+
+  private def outcome(kept: Seq[Replaced]): String =
+    if (change.replaced.isEmpty) ""
+    else if (kept.isEmpty) {
+      if (change.replaced.forall(visible(_).isDefined)) {
+        "The files that the run replaced have their names again."
+      } else "Of the files that the run replaced none is hidden."
+    } else {
+      s"${kept.size} of the ${change.replaced.size} files that the run replaced are kept in $closed: " +
+        s"${ZOrderErrors.some(kept.map(_.name))}."
+    }
 
   private def delete(file: Path): Unit = {
     val _ = fs.delete(file, false)
@@ -220,8 +262,19 @@ private[sparkzorder] object RunFolder {
   /** Directory of a run in a folder. */
   def directory(run: String): String = s"_zorder_$run"
 
+  private val Directory = s"${directory("([0-9a-f-]{36})")}(?:_closed)?".r
+
+  /** The run to which a directory of a folder belongs, by its name. */
+  def runOf(name: String): Option[String] = name match {
+    case Directory(run) if RecordCheck.isRun(run) => Some(run)
+    case _ => None
+  }
+
   /** True for the token of a run in its directory. */
   def isToken(name: String): Boolean = name == Waiting || name == Finished || name == Conflict
+
+  /** True for what lies in a run's directory and is no data file of the table. */
+  def isNote(name: String): Boolean = isToken(name) || ChangeCopy.isOne(name)
 
   val Retained = "_old_"
 

@@ -13,7 +13,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.{Directories, ExclusiveFile, Paths, RawFiles}
+import io.sparkzorder.util.{Directories, Durable, ExclusiveFile, ManyFiles, Paths, RawFiles}
 
 /**
  * `<table>/_zorder/`: what spark-zorder knows about a table. Every name below it begins with `_`,
@@ -111,6 +111,14 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
   /** When a record was marked done, in milliseconds; None when the mark is gone. */
   def doneSince(number: Long): Option[Long] = status(done(number)).map(_.getModificationTime)
 
+  /**
+   * When a run replaced its files, in milliseconds; None when it is not marked done. The retention begins
+   * here. The file system's clock gives the time of the mark, and the driver's clock that of the record:
+   * the later one counts, so that a clock that is slow lets nothing expire.
+   */
+  def replacedSince(number: Long, record: Record): Option[Long] =
+    doneSince(number).map(math.max(_, record.createdMs))
+
   /** Notes that some folder of a run was not published: its retained files may be the only copy. */
   def markConflict(number: Long): Unit = write(conflict(number), Array.emptyByteArray)
   def hasConflict(number: Long): Boolean = fs.exists(conflict(number))
@@ -131,6 +139,7 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
    */
   def createRecord(number: Long, record: Record): Boolean = {
     create(number, Record.toJson(record), StateDirectory.Attempts) && {
+      Durable.directories(fs, Seq(commits))
       // who slept since the number was seen free can find it free again: it counts for nothing then
       val isUsed =
         files(commits).exists(s => Checkpoint.numberOf(s.getPath.getName).exists(_ >= number)) &&
@@ -152,18 +161,6 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
       case Failure(e) => throw e
     }
 
-  /**
-   * Directories in which runs of format 1 kept files.
-   *
-   * @param name `_staged` or `_retained`
-   */
-  private[log] def ofFormat1(name: String): Seq[FileStatus] = {
-    val own = files(new Path(home, name))
-      .filter(s => RecordCheck.isRun(s.getPath.getName.stripPrefix("_")))
-    own.foreach(s => links.require(s.getPath))
-    own
-  }
-
   /** Temporary files of records in the making. */
   def temporary(): Seq[FileStatus] =
     (files(commits) ++ files(runs)).filter(_.getPath.getName.startsWith("_tmp_"))
@@ -181,6 +178,21 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
   /** Files of a directory by name; none when it is not there. */
   private[log] def byName(directory: Path): Map[String, FileStatus] =
     files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
+
+  /** The root and all directories below it that may hold data files. */
+  private[log] def tree(): Seq[Path] = {
+    def below(level: Seq[Path]): Seq[Path] =
+      if (level.isEmpty) Nil
+      else level ++ below(ManyFiles.map(level)(d => files(d).filter(isFolder).map(_.getPath)).flatten)
+    below(Seq(root))
+  }
+
+  private def isFolder(s: FileStatus): Boolean = {
+    val name = s.getPath.getName
+    // a partition column may have a name that begins like hidden ones
+    s.isDirectory && !name.startsWith(".") && (!name.startsWith("_") || name.contains("=")) &&
+    !links.isLink(s.getPath)
+  }
 
   /** What lies in a directory; nothing when it is not there. */
   def files(directory: Path): Seq[FileStatus] =

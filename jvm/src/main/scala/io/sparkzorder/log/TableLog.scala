@@ -70,11 +70,32 @@ final class TableLog private (state: StateDirectory, seen: CommitLog) {
 
   // --- files ---
 
+  /**
+   * What the runs did that are published without a conflict: the number of each record, and a change. A
+   * checkpoint tells of old runs which files were replaced on the way to those that are there now.
+   */
+  private[log] def settledChanges: Seq[(Long, FolderChange)] =
+    seen.history.folders.values.toSeq.flatMap(_.steps.map(s => s.known.number -> s.change))
+
   /** True when no record says anything of a file. */
   private[sparkzorder] def isEmpty: Boolean = isSettled && seen.history.folders.isEmpty
 
   /** True when every run is published, without a conflict. */
   private[sparkzorder] def isSettled: Boolean = seen.isSettled
+
+  /**
+   * Where the listed files of a table disagree with what its published runs did. Each file is looked at once
+   * more, since a listing that took long may show one that a run has just replaced.
+   *
+   * @param listed files as they were listed
+   */
+  def disagreements(listed: TableFiles): Seq[Disagreement] = {
+    val byFolder = listed.files.groupBy(_.folder.path)
+    seen.history.folders.values.toSeq.sortBy(_.path.toString).flatMap { history =>
+      val files = byFolder.getOrElse(history.path, Nil)
+      history.disagreements(files.map(f => f.path.getName -> f.status).toMap)
+    }.filter(d => d.names.exists(n => state.status(new Path(d.folder, new Path(null, null, n))).isDefined))
+  }
 
   /** True when a listing shows the files of the log; looks at nothing on disk. */
   private[sparkzorder] def explains(listing: => FolderListing): Boolean = isSettled && {

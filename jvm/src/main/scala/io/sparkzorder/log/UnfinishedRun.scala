@@ -1,10 +1,8 @@
 package io.sparkzorder.log
 
-import scala.collection.mutable
+import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.hadoop.fs.{FileStatus, Path}
-
-import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 
 /** Where the publish of one folder stands, as a reader sees it. */
 private[log] sealed trait Progress
@@ -36,11 +34,12 @@ private[log] final class UnfinishedRun(
     val isDone: Boolean,
     present: PresentFiles) {
   private val record = known.record
-  if (record.version < 2) {
-    throw UnfinishedRun.ofFormat1(state, known.number, record)
-  }
 
   private def folder(change: FolderChange) = new RunFolder(state, record, change)
+
+  /** What the run does, by the folders where its files are now. */
+  lazy val changes: Seq[FolderChange] =
+    if (isDone) known.changes else new RunPlaces(state, record, present.in).changes
 
   /** A new file that is not visible yet. */
   def onItsWay(change: FolderChange, added: Added): Option[FileStatus] = {
@@ -48,15 +47,22 @@ private[log] final class UnfinishedRun(
     present.in(files.own).get(added.staged).orElse(files.find(added))
   }
 
+  /**
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT when the token is gone and
+   *   replaced files are hidden: which files count is not known
+   */
   def progress(change: FolderChange): Progress = {
     val files = folder(change)
     files.stage match {
+      case Stage.Gone => overwritten(files)
       case Stage.Finished => Progress.Over
       case Stage.Conflict => Progress.Conflict
-      case Stage.Gone => Progress.Overwritten
       case _ => underWay(files, change)
     }
   }
+
+  private def overwritten(files: RunFolder): Progress =
+    if (!isDone && files.isInDoubt) throw files.doubt else Progress.Overwritten
 
   private def underWay(files: RunFolder, change: FolderChange): Progress = {
     // in the order in which files move; a listing may miss one that is renamed meanwhile
@@ -79,7 +85,7 @@ private[log] final class UnfinishedRun(
 
   private def lookAgain(files: RunFolder): Progress = files.stage match {
     case Stage.Finished => Progress.Over
-    case Stage.Gone => Progress.Overwritten
+    case Stage.Gone => overwritten(files)
     case _ => Progress.Conflict
   }
 
@@ -107,24 +113,14 @@ private[log] final class UnfinishedRun(
   }
 }
 
-private[log] object UnfinishedRun {
-
-  /** The error for a run that the first version of spark-zorder has not published. */
-  def ofFormat1(state: StateDirectory, number: Long, record: Record): ZOrderException =
-    ZOrderErrors.stateUnreadable(
-      state.record(number).toString,
-      s"its run ${record.run} is committed in format ${record.version} and not published. Run " +
-        "RECOVER LAYOUT by the version of spark-zorder that wrote the record")
-}
-
 /** Directories of a table as they are now, each listed once and only when it is asked for. */
 private[log] final class PresentFiles(state: StateDirectory) {
-  private val listings = mutable.Map.empty[Path, Map[String, FileStatus]]
+  private val listings = new ConcurrentHashMap[Path, Map[String, FileStatus]]
 
   /** True when a directory was listed, so that what is known is of several moments. */
-  def used: Boolean = listings.nonEmpty
+  def used: Boolean = !listings.isEmpty
 
   /** Files of a directory by name, empty when it is not there. */
   def in(directory: Path): Map[String, FileStatus] =
-    listings.getOrElseUpdate(directory, state.byName(directory))
+    listings.computeIfAbsent(directory, state.byName(_))
 }

@@ -22,6 +22,7 @@ import io.sparkzorder.errors.ZOrderErrors
  * @param format of the data files
  * @param ordering columns of the last layout, if the table's own history tells them
  * @param declared columns of the property `zorder.columns` of a table of another format
+ * @param warnings of the files as a whole
  */
 final case class ListedTable(
     name: String,
@@ -30,7 +31,8 @@ final case class ListedTable(
     target: Option[Target],
     format: DataFormat,
     ordering: Option[String] = None,
-    declared: Option[String] = None)
+    declared: Option[String] = None,
+    warnings: Seq[String] = Nil)
 
 object ListedTable {
 

@@ -2,12 +2,15 @@ package io.sparkzorder.write
 
 import java.lang.reflect.InvocationTargetException
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.datasources.FileFormatWriter
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 
-import io.sparkzorder.util.RawFiles
+import io.sparkzorder.util.{InExistingFolders, RawFiles}
 
 /**
  * Files that a job wrote.
@@ -46,12 +49,21 @@ object FileWriter {
         spec.writer,
         committer,
         outputSpec,
-        RawFiles.writeRaw(session.sessionState.newHadoopConf()),
+        configuration(session, places),
         partitionColumns,
         bucketSpec,
         statsTrackers,
         Map("compression" -> spec.codec, "maxRecordsPerFile" -> "0"))
       Written(committer.written, shuffleBytes(plan))
+    }
+  }
+
+  private def configuration(session: Session, places: FilePlaces): Configuration = {
+    val conf = RawFiles.writeRaw(session.sessionState.newHadoopConf())
+    if (places.makesFolders) conf
+    else {
+      val scheme = new Path(places.path(0, 0, "")).getFileSystem(conf).getUri.getScheme
+      InExistingFolders.configure(conf, scheme)
     }
   }
 

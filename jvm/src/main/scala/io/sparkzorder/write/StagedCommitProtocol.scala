@@ -9,6 +9,8 @@ import org.apache.spark.internal.io.{FileCommitProtocol, FileNameSpec}
 import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
 import org.apache.spark.mapred.SparkHadoopMapRedUtil
 
+import io.sparkzorder.util.Durable
+
 /**
  * A file that a task has written.
  *
@@ -21,6 +23,9 @@ final case class WrittenFile(file: Int, path: String, extension: String)
 /** Where tasks write: the path of a file for one attempt. */
 trait FilePlaces extends Serializable {
   def path(file: Int, attempt: Int, extension: String): String
+
+  /** True when tasks make the directories of their files, because the place is a new one. */
+  def makesFolders: Boolean
 }
 
 /**
@@ -34,6 +39,9 @@ private[sparkzorder] final case class HiddenPlaces(
     directories: Array[String],
     name: (Int, Int) => String)
     extends FilePlaces {
+  // the table may have been dropped
+  override def makesFolders: Boolean = false
+
   override def path(file: Int, attempt: Int, extension: String): String =
     // a task without rows of its own writes an empty file
     s"${directories.lift(file).getOrElse(directories.head)}/${name(file, attempt)}"
@@ -50,6 +58,8 @@ private[sparkzorder] final case class IntoPlaces(
     folders: Array[String],
     runId: String)
     extends FilePlaces {
+  override def makesFolders: Boolean = true
+
   override def path(file: Int, attempt: Int, extension: String): String = {
     val folder = folders.lift(file).filter(_.nonEmpty).map(_ + "/").getOrElse("")
     f"$root/${folder}part-$file%05d-$runId-$attempt$extension"
@@ -114,6 +124,10 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
     throw new UnsupportedOperationException("OPTIMIZE writes no partition with a place of its own")
 
   override def commitTask(taskContext: TaskAttemptContext): TaskCommitMessage = {
+    begun.foreach { f =>
+      val path = new Path(f.path)
+      Durable.file(path.getFileSystem(taskContext.getConfiguration), path)
+    }
     val id = taskContext.getTaskAttemptID
     SparkHadoopMapRedUtil.commitTask(
       new StagedCommitProtocol.Authorisation(abortTask),

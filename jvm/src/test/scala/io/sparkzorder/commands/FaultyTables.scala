@@ -1,6 +1,8 @@
 package io.sparkzorder.commands
 
 import java.io.File
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.Files
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import scala.util.Try
@@ -78,6 +80,20 @@ trait FaultyTables extends OptimizeTestBase {
     val rows = sql(statement).collect()
     assert(rows.length === 1)
     rows.head
+  }
+
+  /** Lets some hours pass since each run of a table was made and published. */
+  def longAgo(dir: File, hours: Int): Unit = {
+    val past = System.currentTimeMillis() - hours * 3600000L
+    new File(dir, "_zorder/_commits").listFiles.foreach { f =>
+      if (f.getName.matches("_\\d+")) {
+        val record = new String(Files.readAllBytes(f.toPath), UTF_8)
+        Files.write(
+          f.toPath,
+          record.replaceFirst("\"createdMs\":\\d+", s"\"createdMs\":$past").getBytes(UTF_8))
+      }
+      assert(f.setLastModified(past))
+    }
   }
 
   def under(dir: File, path: String): Seq[String] =

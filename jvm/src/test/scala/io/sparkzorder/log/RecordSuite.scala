@@ -148,12 +148,13 @@ class RecordSuite extends StateTestBase {
           put(dir, s"_zorder_${id(run)}/_old_0", "kept")
         }
       }
+      val retention = new Retention(state, _ => true)
       def kept = dir.list().toSet.filter(_.startsWith("_zorder_")).map(_.stripPrefix("_zorder"))
-      new Retention(state).removeExpired(500L)
+      retention.removeExpired(500L)
       assert(kept === Set("_r1", "_r2", "_r3").map(n => s"_${id(n.drop(1))}"))
-      new Retention(state).removeExpired(501L)
+      retention.removeExpired(501L)
       assert(kept === Set("_r2", "_r3").map(n => s"_${id(n.drop(1))}"))
-      new Retention(state).removeExpired(Long.MaxValue)
+      retention.removeExpired(Long.MaxValue)
       // the third was never published: its files are needed to roll forward
       assert(kept === Set("_r3").map(n => s"_${id(n.drop(1))}"))
       assert(visible(dir) === Set("new0", "new1", "old2"))

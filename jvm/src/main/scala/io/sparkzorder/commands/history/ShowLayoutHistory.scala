@@ -54,7 +54,7 @@ private[sparkzorder] final class HistoryRows(state: StateDirectory, log: TableLo
     val isNext = nextToUndo.contains(number)
     val keepers = if (isNext) Undo.keepers(state, r.run) else Seq(r.run)
     val keptBytes =
-      keepers.filter(k => r.version < 2 || noted(k)).map(RetainedFiles.bytesOf(state, r, _)).sum
+      keepers.filter(noted).map(RetainedFiles.bytesOf(state, r, _)).sum
     val expires = keptBytes > 0 && (status == "published" || status == "undone")
     Row(
       number,
@@ -71,7 +71,7 @@ private[sparkzorder] final class HistoryRows(state: StateDirectory, log: TableLo
       status,
       isNext && new Undo(state, number, r, keepers).obstacle.isEmpty,
       keptBytes,
-      state.doneSince(number).filter(_ => expires).map(t => new Timestamp(t + r.retainMs)).orNull)
+      state.replacedSince(number, r).filter(_ => expires).map(t => new Timestamp(t + r.retainMs)).orNull)
   }
 
   private def statusOf(number: Long, r: Record): String =

@@ -16,10 +16,11 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.formats.TableFormat
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{Record, TableLog}
+import io.sparkzorder.log.{ChangeCopy, Record, TableLog}
 import io.sparkzorder.log.publish.{Committer, Publisher, Undo, UndoClaim}
 import io.sparkzorder.table.{DataFile, Target}
 import io.sparkzorder.table.stats.FooterReader
+import io.sparkzorder.util.Durable
 
 /** UNDO LAYOUT: puts back the files that the last run replaced. */
 case object UndoLayout extends TableAction {
@@ -88,6 +89,8 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       def isComplete = new Undo(state, number, undone, Seq(runId)).obstacle.isEmpty
       if (!claim.take(folders, () => isComplete)) throw conflict(undone)
       val record = recordOf(log, number, undone, retainMs)
+      record.changes.foreach(ChangeCopy.write(state, record, _))
+      Durable.directories(state.fs, folders.map(state.own(_, runId)))
       val committed = new Committer(state, target.name)
         .commit(record, () => recheck(number, undone), log.last)
       logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")

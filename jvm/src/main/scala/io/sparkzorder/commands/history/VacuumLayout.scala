@@ -42,7 +42,7 @@ final case class VacuumLayout(hours: Option[Long], dryRun: Boolean) extends Work
     val cleanup = new Cleanup(table.state, session.sparkContext.sparkUser)
     leftovers(table, nowMs).filterNot(l => unfinished(l.run)).map { l =>
       val removed =
-        if (dryRun) l.kind != Leftover.Conflict else cleanup.remove(l)
+        if (dryRun) !l.kind.stays else cleanup.remove(l)
       Row(l.path.toString, l.kind.name, l.files, l.bytes, new Timestamp(l.sinceMs), removed)
     } ++ runOnWorkload(table.state, table.conf)
   }
@@ -65,7 +65,8 @@ final case class VacuumLayout(hours: Option[Long], dryRun: Boolean) extends Work
     val retainMs = asked.getOrElse(table.settings(Settings.Retention))
     val found = new Leftovers(table.state, nowMs)
     found.expired(asked) ++ found.conflicts ++
-      (found.uncommitted ++ found.temporary).filter(found.isOver(_, retainMs))
+      (found.uncommitted ++ found.strays ++ found.temporary)
+        .filter(l => l.kind.stays || found.isOver(l, retainMs))
   }
 }
 

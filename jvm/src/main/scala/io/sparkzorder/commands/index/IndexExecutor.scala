@@ -88,7 +88,7 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
       named: Option[Columns],
       fromScratch: Boolean,
       int96: Option[Boolean] = None): IndexResult = {
-    def list() = phases("list")(new TableLister(session, target).list())
+    def list() = phases("list")(visibleFiles())
     named.foreach { columns =>
       val listed = list()
       columns.foreach(checkNoPartitionColumn(_, listed))
@@ -119,6 +119,12 @@ final class IndexExecutor(session: Session, target: Target, statement: String) {
         "the index is of a newer version")
     }
     result(generation, read, reasonOf(unreadable))
+  }
+
+  /** The files that count, but for those that a run has not made visible yet; it adds them to the index. */
+  private def visibleFiles(): TableFiles = {
+    val files = TableLog.files(state, new TableLister(session, target).list(), whole = true)
+    files.copy(files = files.files.filter(f => f.path.getParent == f.folder.path))
   }
 
   private def indexBuild(choice: ColumnChoice, readsInt96: Boolean) =

@@ -52,8 +52,15 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
   private def own(target: Target): ListedTable = {
     val lister = new TableLister(session, target)
     val state = new StateDirectory(target.root(conf), conf)
-    val files = TableLog.files(state, lister.list(), whole = true)
-    ListedTable(target.name, files, files.catalogSchema, Some(target), target.format)
+    val listed = lister.list()
+    val files = TableLog.files(state, listed, whole = true)
+    ListedTable(
+      target.name,
+      files,
+      files.catalogSchema,
+      Some(target),
+      target.format,
+      warnings = TableLog.read(state).disagreements(listed).map(_.warning))
   }
 
   /** @param quoted name in SQL */

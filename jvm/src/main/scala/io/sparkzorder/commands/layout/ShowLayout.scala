@@ -103,7 +103,11 @@ final class ShowLayoutExecutor(session: Session, source: LayoutSource, names: Se
     chosen.columns.zipWithIndex.map { case (column, i) =>
       val layout =
         ColumnLayout.of(column, files, i, chosen.weightsFor(i), chosen.isOrderedBy(column))
-      new ShowLayoutResult(layout, retained.getOrElse(RetainedFiles(0L, None)), zone).toRow
+      new ShowLayoutResult(
+        layout,
+        retained.getOrElse(RetainedFiles(0L, None)),
+        zone,
+        table.warnings).toRow
     }
   }
 

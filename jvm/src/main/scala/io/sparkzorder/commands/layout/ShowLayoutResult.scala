@@ -15,11 +15,13 @@ import io.sparkzorder.table.stats.FileRange
  * The row that SHOW LAYOUT returns for a column.
  *
  * @param zone session time zone, in which timestamps are shown
+ * @param ofTable warnings of the table as a whole
  */
 private[sparkzorder] final class ShowLayoutResult(
     layout: ColumnLayout,
     retained: RetainedFiles,
-    zone: String) {
+    zone: String,
+    ofTable: Seq[String]) {
 
   def toRow: Row = Row(
     layout.column.name,
@@ -36,7 +38,7 @@ private[sparkzorder] final class ShowLayoutResult(
     layout.pages.map(units).orNull,
     retained.bytes,
     retained.untilMs.map(new Timestamp(_)).orNull,
-    if (layout.warnings.isEmpty) null else layout.warnings.mkString("; "),
+    (ofTable ++ layout.warnings).reduceOption(_ + "; " + _).orNull,
     ranges)
 
   private def units(u: UnitReads): Row =

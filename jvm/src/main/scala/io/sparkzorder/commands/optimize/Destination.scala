@@ -43,18 +43,11 @@ private[optimize] trait Destination {
   /** Refuses a target that must not be touched, before anything is listed. */
   def check(): Unit
 
+  /** True when a run was committed and is not published yet. */
+  def isBehind: Boolean
+
   /** Brings the table to the state that its log describes. */
   def recover(): Unit
-
-  /**
-   * The files that count of a listing, when nothing is recovered before.
-   *
-   * @param whole true for a listing of the whole table, false for one of its folders alone
-   */
-  def committed(files: TableFiles, whole: Boolean): TableFiles = {
-    val _ = whole
-    files
-  }
 
   /** Refuses a WHERE clause that the destination cannot follow. */
   def checkWhere(where: WhereClause, files: TableFiles): Unit
@@ -86,19 +79,18 @@ private[optimize] object Destination {
       case Some(directory) => new Into(table, directory, recovery, phases)
       case None => new InPlace(table, recovery, phases)
     }
-    if (clauses.dryRun) new DryRun(real, table) else real
+    if (clauses.dryRun) new DryRun(real) else real
   }
 }
 
 /** Checks whatever the real run would check, but recovers nothing and writes nothing. */
-private[optimize] final class DryRun(real: Destination, table: TableState) extends Destination {
+private[optimize] final class DryRun(real: Destination) extends Destination {
   override def path: String = real.path
   override def replacesInputs: Boolean = real.replacesInputs
   override def takesAllFiles: Boolean = real.takesAllFiles
   override def check(): Unit = real.check()
+  override def isBehind: Boolean = false
   override def recover(): Unit = ()
-  override def committed(files: TableFiles, whole: Boolean): TableFiles =
-    TableLog.files(table.state, files, whole)
   override def checkWhere(where: WhereClause, files: TableFiles): Unit =
     real.checkWhere(where, files)
   override def checkListed(files: TableFiles): Unit = real.checkListed(files)
@@ -111,6 +103,9 @@ private[optimize] final class DryRun(real: Destination, table: TableState) exten
 /** The second step of OPTIMIZE: finishes what earlier runs have left, before anything is listed. */
 private[optimize] final class Recovery(table: TableState, startMs: Long)
     extends Logging {
+
+  /** True when a run was committed and is not published yet. */
+  def isNeeded: Boolean = TableLog.read(table.state).unfinished.nonEmpty
 
   /**
    * Publishes committed runs. A copy needs this as well: in a half-published table some rows are

@@ -8,7 +8,9 @@ import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 import org.apache.spark.sql.types.{IntegerType, StructType}
 
 import io.sparkzorder.commands.{TableState, WhereClause}
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.{Returned, Reused, TableLog}
 import io.sparkzorder.table.{FileChecks, TableFiles, TableLister}
 
 /**
@@ -24,16 +26,39 @@ private[optimize] final class FileListing(
 
   def list(): TableFiles = {
     val lister = new TableLister(table.user, table.target)
+    var listed = Option.empty[TableFiles]
     val chosen = lister.list(
       all => {
         val where = whereOver(all)
         where.foreach(destination.checkWhere(_, all))
         where.fold(all)(pruned(all, _))
       },
-      destination.committed)
+      (files, whole) => {
+        listed = Some(files)
+        TableLog.files(table.state, files, whole)
+      })
+    listed.foreach(checkNames(_, chosen))
     FileChecks.checkFiles(table.target, chosen)
     destination.checkListed(chosen)
     chosen
+  }
+
+  /**
+   * Refuses files that another program has put under names which a run has replaced.
+   *
+   * @param listed files as they were listed, before the records were laid over them
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILES_RETURNED, ZORDER_NAMES_REUSED
+   */
+  private def checkNames(listed: TableFiles, chosen: TableFiles): Unit = {
+    val folders = chosen.folders.map(_.path).toSet
+    val found = TableLog.read(table.state).disagreements(listed.onlyFolders(f => folders(f.path)))
+    found.foreach {
+      case Returned(folder, names, run) =>
+        throw ZOrderErrors.filesReturned(table.target.name, folder.toString, names, run)
+      case Reused(folder, names, run) if table.settings(Settings.ReusedNames) == "refuse" =>
+        throw ZOrderErrors.namesReused(table.target.name, folder.toString, names, run)
+      case _ =>
+    }
   }
 
   /**

@@ -12,11 +12,11 @@ import org.apache.spark.internal.Logging
 
 import io.sparkzorder.commands.TableState
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{Intent, Intents, RunFolder}
+import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder}
 import io.sparkzorder.log.publish.Cleanup
 import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.util.{Directories, FileMove, ManyFiles, Paths}
+import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, Paths}
 import io.sparkzorder.write.{EmptyDataFile, FileAttributes, HiddenPlaces}
 
 /**
@@ -54,14 +54,18 @@ private[optimize] final class HiddenFiles(
 
   /**
    * Makes the written files ready for the commit: they get the protection that the inputs of their
-   * folder have in common, each folder gets a token, and the directories are opened to those who may
-   * enter their folders, since readers look there from the commit on.
+   * folder have in common, each folder gets a token and a copy of its change, and the directories are
+   * opened to those who may enter their folders, since readers look there from the commit on.
    *
+   * @param record that is about to be committed
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_CONFLICT when a file is gone: another program
    *   has removed an input, or taken the run for a dead one
    */
-  def complete(written: Seq[ScannedFile]): Unit =
-    try makeReady(written)
+  def complete(written: Seq[ScannedFile], record: Record): Unit =
+    try {
+      ManyFiles.map(record.changes)(ChangeCopy.write(state, record, _))
+      makeReady(written)
+    }
     catch {
       case e @ (_: FileNotFoundException | _: NoSuchFileException) =>
         throw ZOrderErrors.conflict(table.target.name, s"a file is gone: ${e.getMessage}")
@@ -80,7 +84,7 @@ private[optimize] final class HiddenFiles(
       tryRename(f)
       attributes.protect(own(f), f)
     }
-    ()
+    Durable.directories(fs, folders.flatMap(f => Seq(own(f), f)))
   }
 
   private def token(folder: Path) = new Path(own(folder), RunFolder.Waiting)
@@ -107,6 +111,11 @@ private[optimize] final class HiddenFiles(
       ()
     } catch { case NonFatal(e) => logWarning(s"files of lost tasks of run $run are left", e) }
 
+  /** A folder in which the run's directory is gone: the folder was dropped, overwritten or moved. */
+  def lostFolder: Option[Path] =
+    ManyFiles.firstProblem(folders)(f =>
+      if (fs.exists(own(f))) None else Some(f.toString)).map(new Path(_))
+
   /**
    * Deletes what the run made, twice, because a task that is being killed may create a file after the
    * first time. Replaced files stay: they exist only if the run was committed and another process is
@@ -115,11 +124,9 @@ private[optimize] final class HiddenFiles(
   def discard(): Unit =
     try {
       val cleanup = new Cleanup(state, table.user.sparkContext.sparkUser)
-      if (fs.exists(state.home)) {
-        cleanup.discard(intent)
-        Thread.sleep(HiddenFiles.KilledTasksMs)
-        cleanup.discard(intent)
-      }
+      cleanup.discard(intent)
+      Thread.sleep(HiddenFiles.KilledTasksMs)
+      cleanup.discard(intent)
     } catch {
       case NonFatal(e) => logWarning(s"cannot delete the files of run $run", e)
       case _: InterruptedException => Thread.currentThread().interrupt()

@@ -34,9 +34,10 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
 
   override def check(): Unit = table.checkInPlace()
 
+  override def isBehind: Boolean = recovery.isNeeded
+
   override def recover(): Unit = {
     lastPublished = recovery.publish()
-    recovery.removeExpired()
     recovery.logOtherRuns()
   }
 
@@ -59,8 +60,14 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     } catch {
       case t: Throwable =>
         // After the commit the hidden files belong to the table, and the next run publishes them.
-        if (!isCommitted(hidden.run)) hidden.discard()
-        throw t
+        if (isCommitted(hidden.run)) throw t
+        val lost = hidden.lostFolder
+        hidden.discard()
+        throw (t match {
+          case e: ZOrderException => e
+          case e => lost.fold(e)(f =>
+              ZOrderErrors.conflict(name, s"$f was dropped, overwritten or moved", Some(e)))
+        })
     }
   }
 
@@ -71,7 +78,6 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     val runId = hidden.run
     val begun = System.nanoTime()
     val output = writer.write(plan, hidden.places(plan.outputs.map(_.path)))
-    hidden.complete(output.footers)
     val cost = RunCost(
       plan.inputs.bytes,
       output.shuffleBytes,
@@ -79,6 +85,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
     val columns = writer.inputs.columns
     val record = withSince(recordOf(plan, output, runId, columns.map(_.name), cost)
       .copy(weights = writer.inputs.weights.map(Double.box)))
+    hidden.complete(output.footers, record)
     val number = phases("commit") {
       new Committer(state, name).commit(record, () => recheck(plan), lastPublished)
     }
@@ -135,6 +142,7 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
   override def finish(inputs: RewriteInputs, outcomes: Seq[BatchOutcome]): Unit = {
     if (stale) phases("refresh")(table.refresh())
     stale = false
+    phases("clean")(recovery.removeExpired())
   }
 
   // Batches before the failed one are in the table, so the session has to be refreshed.

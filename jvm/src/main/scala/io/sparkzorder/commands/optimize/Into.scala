@@ -51,6 +51,8 @@ private[optimize] final class Into(
     }
   }
 
+  override def isBehind: Boolean = recovery.isNeeded
+
   override def recover(): Unit = {
     lastPublished = recovery.publish()
     recovery.logOtherRuns()

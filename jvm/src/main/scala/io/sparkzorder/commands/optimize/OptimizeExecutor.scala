@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.commands.auto.WantedOrder
 import io.sparkzorder.table.TableFiles
+import io.sparkzorder.write.OutputSpec
 
 /**
  * Executes one OPTIMIZE statement: check, recover, list, plan, execute, report. Each step is a class of
@@ -36,7 +37,14 @@ private[sparkzorder] final class OptimizeExecutor(
 
   private def steps(): OptimizeResult = {
     phases("check")(destination.check())
+    // whatever is refused is refused before a run of before is published
+    if (phases("list")(destination.isBehind)) plan()
     phases("list")(destination.recover())
+    execute(plan())
+  }
+
+  /** Lists and reads what is to be rewritten, and refuses what must not be; changes nothing. */
+  private def plan(): OptimizePlan = {
     val listed = phases("list")(new FileListing(table, whereOver, destination).list())
     val order =
       if (clauses.auto) WantedOrder.auto(table, listed, where.isDefined, phases)
@@ -52,6 +60,11 @@ private[sparkzorder] final class OptimizeExecutor(
     val batches =
       Batches.of(inputs, selection, limited = !destination.takesAllFiles, clauses.options)
     destination.checkRoom(batches)
+    OptimizePlan(inputs, output, strategy, selection, batches)
+  }
+
+  private def execute(plan: OptimizePlan): OptimizeResult = {
+    import plan._
     val done = for {
       spec <- output.toSeq
       writer = new BatchWriter(inputs, spec, phases, table.conf)
@@ -59,8 +72,8 @@ private[sparkzorder] final class OptimizeExecutor(
     } yield {
       logInfo(s"OPTIMIZE $name: batch ${i + 1} of ${batches.size}, " +
         s"${batch.files.size} files in ${batch.folders.size} folders")
-      val plan = strategy.plan(batch)
-      plan -> (if (plan.outputs.isEmpty) None else destination.write(plan, writer))
+      val own = strategy.plan(batch)
+      own -> (if (own.outputs.isEmpty) None else destination.write(own, writer))
     }
     destination.finish(inputs, done.flatMap(_._2))
     report(inputs, strategy, selection, done)
@@ -110,3 +123,15 @@ private[sparkzorder] final class OptimizeExecutor(
       .build(if (reasons.isEmpty) None else Some(reasons.mkString("; ")))
   }
 }
+
+/**
+ * What one OPTIMIZE statement is about to do.
+ *
+ * @param output None if there is no input file
+ */
+private final case class OptimizePlan(
+    inputs: RewriteInputs,
+    output: Option[OutputSpec],
+    strategy: RewriteStrategy,
+    selection: RewriteSelection,
+    batches: Seq[ScannedFiles])

@@ -83,9 +83,7 @@ final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
    * which a run that sleeps must find. The newest layout stays whole for the sake of UNDO.
    */
   private def needed(log: CommitLog): CheckpointEntry => Boolean = {
-    val old = Seq("_retained", "_staged").flatMap(state.ofFormat1)
-      .map(_.getPath.getName.stripPrefix("_"))
-    val runs = new Intents(state).runs() ++ old
+    val runs = new Intents(state).runs()
     val newest = new Runs(all(log)).inForce.headOption.map(_._1)
     e =>
       e.whole && (e.conflict || runs(e.record.run) || newest.contains(e.number) ||

@@ -2,12 +2,12 @@ package io.sparkzorder.log.publish
 
 import scala.annotation.tailrec
 
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.security.UserGroupInformation
 
 import org.apache.spark.internal.Logging
 
-import io.sparkzorder.log.{Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
+import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.util.{Directories, ManyFiles}
 
 /**
@@ -20,26 +20,22 @@ final class Cleanup(state: StateDirectory, user: String) extends Logging {
 
   /** @return false when it stays: it is not to be removed, or its run has committed meanwhile */
   def remove(leftover: Leftover): Boolean = leftover.kind match {
-    case Leftover.Conflict => false
+    case kind if kind.stays => false
     case Leftover.Staged =>
-      // of format 1, what a published run has left there is of no use
-      def isOld = leftover.intent.isEmpty &&
-        TableLog.read(state).commitOf(leftover.run).exists(state.isDone)
-      val isOurs = isOld || new DeadRuns(state, user).abort(leftover.run)
-      isOurs && {
-        leftover.intent.foreach(discard)
-        leftover.intent.isDefined || delete(leftover)
+      new DeadRuns(state, user).abort(leftover.run) && {
+        leftover.intent match {
+          case Some(intent) => discard(intent)
+          case None => leftover.directories.foreach(discardIn)
+        }
+        true
       }
-    case Leftover.Retained | Leftover.Temporary =>
-      leftover.intent match {
-        case Some(i) =>
-          tell(leftover)
-          ManyFiles.map(leftover.directories)(state.fs.delete(_, true))
-          // last of all: by the note they are found
-          intents.remove(i.run)
-          true
-        case None => delete(leftover)
-      }
+    case _ =>
+      tell(leftover)
+      ManyFiles.map(leftover.directories)(state.fs.delete(_, true))
+      // last of all: by the note they are found
+      leftover.intent.foreach(i => intents.remove(i.run))
+      // another VACUUM may have been quicker
+      !leftover.directories.exists(state.fs.exists(_))
   }
 
   private def tell(leftover: Leftover): Unit =
@@ -61,19 +57,17 @@ final class Cleanup(state: StateDirectory, user: String) extends Logging {
     intents.remove(intent.run)
   }
 
-  /** Replaced files stay: a run that has some was committed, and somebody has deleted its record. */
+  /**
+   * Replaced files stay, with what tells whose they are: a run that has some was committed, and somebody has
+   * deleted its record.
+   */
   private def discardIn(own: Path): Unit = {
-    state.files(own).map(_.getPath).filterNot(_.getName.startsWith(RunFolder.Retained))
+    val (kept, others) =
+      state.files(own).map(_.getPath).partition(_.getName.startsWith(RunFolder.Retained))
+    others.filterNot(p => kept.nonEmpty && ChangeCopy.isOne(p.getName))
       .foreach(state.fs.delete(_, true))
     Directories.removeEmpty(state.fs, own)
     ()
-  }
-
-  private def delete(leftover: Leftover): Boolean = {
-    tell(leftover)
-    state.fs.delete(leftover.path, true)
-    // another VACUUM may have been quicker
-    !state.fs.exists(leftover.path)
   }
 }
 
@@ -111,12 +105,21 @@ final class DeadRuns(state: StateDirectory, user: String) {
 }
 
 /**
- * Removes replaced files whose time has come, counted from when they were replaced. Those of a run
- * that met a conflict stay: they may be the only copy.
+ * Removes replaced files whose time has come, counted from when they were replaced, and whose rows are
+ * proven to be in other files. Those of a run that met a conflict stay: they may be the only copy.
+ *
+ * @param isReadable whether the footer of a data file can be read
  */
-final class Retention(state: StateDirectory) {
+final class Retention(state: StateDirectory, isReadable: FileStatus => Boolean) extends Logging {
+  def this(state: StateDirectory) = this(state, Evidence.hasFooter(state))
+
   def removeExpired(nowMs: Long): Unit = {
     val cleanup = new Cleanup(state, UserGroupInformation.getCurrentUser.getShortUserName)
-    new Leftovers(state, nowMs).expired(None).foreach(cleanup.remove)
+    new Leftovers(state, nowMs, isReadable).expired(None).foreach { l =>
+      if (l.kind.stays) {
+        logWarning(s"${l.files} files that run ${l.run} replaced stay in ${l.path}: a file that took " +
+          "their place is missing or damaged, so they may be the only copy of their rows")
+      } else cleanup.remove(l)
+    }
   }
 }

@@ -4,78 +4,154 @@ import java.io.FileNotFoundException
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.log.{Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
-import io.sparkzorder.util.ManyFiles
+import io.sparkzorder.log.{
+  ChangeCopy,
+  Intent,
+  Intents,
+  Record,
+  RunFolder,
+  StateDirectory,
+  TableLog
+}
+import io.sparkzorder.util.{ManyFiles, Paths}
 
-/** Finds what runs left for a while only, and when its time has come; changes nothing. */
-final class Leftovers(state: StateDirectory, nowMs: Long) {
-  private lazy val history = TableLog.read(state)
+/**
+ * Finds what runs left for a while only, and whether it may be removed; changes nothing.
+ *
+ * @param isReadable whether the footer of a data file can be read
+ */
+final class Leftovers(
+    state: StateDirectory,
+    nowMs: Long,
+    isReadable: FileStatus => Boolean) {
+  def this(state: StateDirectory, nowMs: Long) = this(state, nowMs, Evidence.hasFooter(state))
+
+  private lazy val log = TableLog.read(state)
+  private lazy val evidence = new Evidence(state, log, isReadable)
 
   private lazy val notes: Seq[(FileStatus, Intent)] = new Intents(state).all()
 
-  /** What published runs replaced and keep, with when it was replaced. */
-  private lazy val published: Seq[(Record, Leftover)] = {
-    // while an undo works on them, the files of a run are not to be removed
-    val taken = notes.map(_._2).filter(i => history.commitOf(i.run).isEmpty).flatMap(_.undone).toSet
-    val noted = for {
-      (note, intent) <- notes if !taken(intent.run)
-      n <- history.commitOf(intent.run) if state.isDone(n)
-      record <- history.records.collectFirst { case (`n`, r) => r }
-      kind = if (state.hasConflict(n)) Leftover.Conflict else Leftover.Retained
-      leftover = of(kind, note, intent)
-      if kind == Leftover.Retained || leftover.directories.nonEmpty
-      since <- state.doneSince(n)
-    } yield record -> leftover.copy(sinceMs = since)
-    noted ++ format1Published
-  }
+  // while an undo works on them, the files of a run are not to be removed
+  private lazy val taken: Set[String] =
+    notes.map(_._2).filter(i => log.commitOf(i.run).isEmpty).flatMap(_.undone).toSet
 
-  private def format1Published: Seq[(Record, Leftover)] = {
-    val old = state.ofFormat1("_retained").map(s => s.getPath.getName.stripPrefix("_")).toSet
+  private lazy val published: Seq[Keeper] =
     for {
-      (n, r) <- history.records
-      if r.version < 2 && r.exchangesFiles && old(r.run) && state.isDone(n)
-      kind = if (state.hasConflict(n)) Leftover.Conflict else Leftover.Retained
-      leftover <- directory(kind, new Path(state.home, s"_retained/_${r.run}"), r.run)
-      since <- state.doneSince(n)
-    } yield r -> leftover.copy(sinceMs = since)
-  }
+      (note, intent) <- notes if !taken(intent.run)
+      n <- log.commitOf(intent.run).toSeq if state.isDone(n)
+      record <- log.records.collectFirst { case (`n`, r) => r }.toSeq
+      since <- state.replacedSince(n, record).toSeq
+    } yield Keeper(n, record, note, intent, since)
 
-  /** @param retainMs instead of each run's own retention, in milliseconds */
+  /**
+   * What published runs replaced and have kept for long enough: a leftover of what is proven, and another
+   * one of the rest.
+   *
+   * @param retainMs instead of each run's own retention, in milliseconds
+   */
   def expired(retainMs: Option[Long]): Seq[Leftover] =
-    published.collect {
-      case (r, l) if l.kind == Leftover.Retained && isOver(l, retainMs.getOrElse(r.retainMs)) => l
+    published.filter(k => !state.hasConflict(k.number) &&
+      isOver(k.sinceMs, retainMs.getOrElse(k.record.retainMs))).flatMap { k =>
+      val own = directories(Leftover.Retained, k.intent).map { case (folder, d) =>
+        d -> isProven(folder, d.path, k.record, k.number)
+      }
+      val (proven, rest) = own.partition(_._2)
+      def together(kind: Leftover.Kind, parts: Seq[Leftover]) =
+        of(kind, k.note, k.intent, parts, isWhole = rest.isEmpty).copy(sinceMs = k.sinceMs)
+      // a run that keeps nothing has a note to be removed
+      val retained =
+        if (proven.nonEmpty || rest.isEmpty) Seq(together(Leftover.Retained, proven.map(_._1)))
+        else Nil
+      retained ++
+        (if (rest.isEmpty) Nil else Seq(together(Leftover.Unproven, rest.map(_._1))))
     }
 
   /** What is kept for ever, unless somebody deletes it. */
-  def conflicts: Seq[Leftover] = published.map(_._2).filter(_.kind == Leftover.Conflict)
+  def conflicts: Seq[Leftover] = published.filter(k => state.hasConflict(k.number)).map { k =>
+    of(
+      Leftover.Conflict,
+      k.note,
+      k.intent,
+      directories(Leftover.Conflict, k.intent).map(_._2)).copy(sinceMs = k.sinceMs)
+  }.filter(_.directories.nonEmpty)
 
   /** Hidden files of runs that are at work, or died. */
-  lazy val uncommitted: Seq[Leftover] = {
-    val noted = ManyFiles.map(notes.filter(n => history.commitOf(n._2.run).isEmpty)) {
-      case (note, intent) => of(Leftover.Staged, note, intent)
+  lazy val uncommitted: Seq[Leftover] =
+    ManyFiles.map(notes.filter(n => log.commitOf(n._2.run).isEmpty)) { case (note, intent) =>
+      of(
+        Leftover.Staged,
+        note,
+        intent,
+        directories(Leftover.Staged, intent).map(_._2))
     }
-    val old = state.ofFormat1("_staged").flatMap { s =>
-      directory(Leftover.Staged, s.getPath, s.getPath.getName.stripPrefix("_"))
+
+  /**
+   * Directories of runs in folders where no note says that they are: a folder was renamed or moved, or a
+   * record was deleted. Lists every folder of the table.
+   */
+  def strays: Seq[Leftover] = {
+    val noted = notes.flatMap { case (_, i) => i.folders.map(i.run -> _) }.toSet
+    val unfinished = log.unfinished.map(_._2.run).toSet
+    val found = ManyFiles.map(state.tree())(path => path -> state.files(path)).flatMap {
+      case (path, files) =>
+        files.filter(_.isDirectory).flatMap(s =>
+          RunFolder.runOf(s.getPath.getName).map((_, Paths.relative(state.root, path), s.getPath)))
     }
-    noted ++ old.filter(l => history.commitOf(l.run).forall(state.isDone))
+    found.collect {
+      case (run, folder, path)
+          if !noted(run -> folder) && !unfinished(run) && !taken(run) => stray(run, folder, path)
+    }.flatten
   }
 
-  /** The directories of a run together. */
-  private def of(kind: Leftover.Kind, note: FileStatus, intent: Intent): Leftover = {
-    val all = ManyFiles.map(intent.folders) { f =>
+  private def stray(run: String, folder: String, path: Path): Option[Leftover] = {
+    val number = log.commitOf(run)
+    def hasOld = state.byName(path).keys.exists(_.startsWith(RunFolder.Retained))
+    val kind =
+      if (number.exists(state.hasConflict)) Leftover.Conflict
+      else if (copyIn(path, run).exists(r =>
+          evidence.holds(folder, r.changes.head, number.getOrElse(0L)))) Leftover.Retained
+      else if (number.isEmpty && !hasOld) Leftover.Staged
+      else Leftover.Unproven
+    directory(kind, path, run)
+  }
+
+  /** True when what a run replaced in a folder may go. */
+  private def isProven(folder: String, path: Path, record: Record, number: Long): Boolean = {
+    val copies = ChangeCopy.of(record.run, state.byName(path).keys).toSeq
+    val isItsOwn = copies.isEmpty || copies.contains(ChangeCopy.name(record.run, folder))
+    val change =
+      // two folders may have been exchanged
+      if (isItsOwn) record.changes.find(_.folder == folder)
+      else copyIn(path, record.run).map(_.changes.head)
+    change.forall(evidence.holds(folder, _, number))
+  }
+
+  private def copyIn(path: Path, run: String): Option[Record] =
+    ChangeCopy.of(run, state.byName(path).keys).headOption
+      .flatMap(n => ChangeCopy.read(state, new Path(path, n)))
+
+  /** The directories of a run that are there, with their folders. */
+  private def directories(kind: Leftover.Kind, intent: Intent): Seq[(String, Leftover)] =
+    ManyFiles.map(intent.folders) { f =>
       Seq(state.own(f, intent.run), state.closed(f, intent.run))
-        .flatMap(directory(kind, _, intent.run))
+        .flatMap(directory(kind, _, intent.run)).map(f -> _)
     }.flatten
+
+  private def of(
+      kind: Leftover.Kind,
+      note: FileStatus,
+      intent: Intent,
+      parts: Seq[Leftover],
+      isWhole: Boolean = true): Leftover =
     Leftover(
       kind,
-      if (all.size == 1) all.head.path else note.getPath,
+      if (parts.size == 1) parts.head.path else note.getPath,
       intent.run,
-      all.map(_.files).sum,
-      all.map(_.bytes).sum,
-      (note.getModificationTime +: all.map(_.sinceMs)).max,
-      all.map(_.path),
-      Some(intent))
-  }
+      parts.map(_.files).sum,
+      parts.map(_.bytes).sum,
+      (note.getModificationTime +: parts.map(_.sinceMs)).max,
+      parts.map(_.path),
+      if (isWhole) Some(intent) else None)
 
   /** Temporary files of records that are being created, or never were. */
   def temporary: Seq[Leftover] = state.temporary().map { s =>
@@ -85,25 +161,43 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
       s.getPath.getName,
       1L,
       s.getLen,
-      s.getModificationTime)
+      s.getModificationTime,
+      Seq(s.getPath))
   }
 
   /** @param retainMs milliseconds from when it was replaced or written; the largest is for ever */
-  def isOver(leftover: Leftover, retainMs: Long): Boolean = nowMs - leftover.sinceMs > retainMs
+  def isOver(leftover: Leftover, retainMs: Long): Boolean = isOver(leftover.sinceMs, retainMs)
+
+  private def isOver(sinceMs: Long, retainMs: Long): Boolean = nowMs - sinceMs > retainMs
 
   private def directory(kind: Leftover.Kind, path: Path, run: String): Option[Leftover] =
     try {
       val all = below(path)
-      val files = all.filter(s => s.isFile && !RunFolder.isToken(s.getPath.getName))
+      val files = all.filter(s => s.isFile && !RunFolder.isNote(s.getPath.getName))
       // a directory changes when a file comes or goes
       val newest = (state.fs.getFileStatus(path) +: all).map(_.getModificationTime).max
-      Some(Leftover(kind, path, run, files.size.toLong, files.map(_.getLen).sum, newest))
+      Some(Leftover(
+        kind,
+        path,
+        run,
+        files.size.toLong,
+        files.map(_.getLen).sum,
+        newest,
+        Seq(path)))
     } catch { case _: FileNotFoundException => None } // somebody else removes it
 
   private def below(directory: Path): Seq[FileStatus] =
     state.readableFiles(directory).flatMap(s =>
       if (s.isDirectory) s +: below(s.getPath) else Seq(s))
 }
+
+/** A run that is published, and keeps what it replaced. */
+private final case class Keeper(
+    number: Long,
+    record: Record,
+    note: FileStatus,
+    intent: Intent,
+    sinceMs: Long)
 
 /**
  * Something in the table's directory that was meant to be there for a while only.
@@ -112,8 +206,8 @@ final class Leftovers(state: StateDirectory, nowMs: Long) {
  * @param run whose it is; of a temporary file its name
  * @param files data files in it, and itself when it is a file
  * @param sinceMs when the files were replaced, or when the newest was written, in milliseconds
- * @param directories of the run, if it has a note
- * @param intent the note of the run
+ * @param directories what is to be removed
+ * @param intent the note of the run, which goes with the last of its directories
  */
 final case class Leftover(
     kind: Leftover.Kind,
@@ -122,21 +216,26 @@ final case class Leftover(
     files: Long,
     bytes: Long,
     sinceMs: Long,
-    directories: Seq[Path] = Nil,
+    directories: Seq[Path],
     intent: Option[Intent] = None)
 
 object Leftover {
-  sealed abstract class Kind(val name: String)
+
+  /** @param stays true for what is never removed without a person who decides so */
+  sealed abstract class Kind(val name: String, val stays: Boolean)
 
   /** Files that a published run replaced. */
-  case object Retained extends Kind("retained")
+  case object Retained extends Kind("retained", stays = false)
 
-  /** Files that a run replaced which met a conflict: they may be the only copy, and stay. */
-  case object Conflict extends Kind("conflict")
+  /** The same where some file that took their place is missing or damaged: they may be the only copy. */
+  case object Unproven extends Kind("unproven", stays = true)
+
+  /** Files that a run replaced which met a conflict: they may be the only copy, too. */
+  case object Conflict extends Kind("conflict", stays = true)
 
   /** Files of a run that no record says has committed. */
-  case object Staged extends Kind("staged")
+  case object Staged extends Kind("staged", stays = false)
 
   /** A record that was written and never got its number. */
-  case object Temporary extends Kind("temporary")
+  case object Temporary extends Kind("temporary", stays = false)
 }

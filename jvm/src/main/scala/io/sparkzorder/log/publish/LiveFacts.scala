@@ -2,7 +2,7 @@ package io.sparkzorder.log.publish
 
 import scala.collection.mutable
 
-import io.sparkzorder.log.{CheckpointEntry, FolderChange, Runs}
+import io.sparkzorder.log.{CheckpointEntry, FolderChange, PastFile, PastFolder, Runs}
 
 /**
  * What published records still tell: the files that they added and that no later one replaced. It keeps
@@ -33,6 +33,24 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
       .foreach(owner.remove)
 
   /**
+   * The files that each record replaced, and those that the records before it had replaced by these: by number
+   * and folder. No longer than [[LiveFacts.MaxPast]] in all, the newest first.
+   */
+  private lazy val past: Map[(Long, String), Vector[PastFile]] = {
+    val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]
+    val madeBy = mutable.HashMap.empty[(String, String), Long]
+    for (e <- entries; c <- e.record.changes) {
+      val before = e.past.filter(_.folder == c.folder).flatMap(_.files) ++
+        c.replaced.flatMap(r => madeBy.remove((c.folder, r.name))).distinct
+          .flatMap(n => past.getOrElse((n, c.folder), Vector.empty))
+      val own = c.replaced.map(r => PastFile(r.name, r.length, r.modified))
+      past((e.number, c.folder)) = (own ++ before).distinct.toVector
+      c.added.foreach(a => madeBy((c.folder, a.name)) = e.number)
+    }
+    past.toMap
+  }
+
+  /**
    * The entries of a new checkpoint.
    *
    * @param needed tells which records must stay whole
@@ -42,11 +60,28 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
     val lasting = reduced.filter(e => e.whole || e.record.changes.nonEmpty).map(_.record.run).toSet
     val layout = new Runs(entries.map(e => e.number -> e.record)).inForce
       .find(_._2.columns.nonEmpty).map(_._1)
-    reduced.filter { e =>
+    withPast(reduced.filter { e =>
       lasting(e.record.run) || layout.contains(e.number) ||
       // without it the run that it undoes would be in force again
       e.record.undone.exists(lasting)
-    }
+    })
+  }
+
+  /** What a whole record replaced stands in the record itself. */
+  private def withPast(kept: Seq[CheckpointEntry]): Seq[CheckpointEntry] = {
+    var room = LiveFacts.MaxPast
+    kept.reverse.map { e =>
+      val own = for {
+        c <- e.record.changes
+        known = c.replaced.map(r => PastFile(r.name, r.length, r.modified)).toSet
+        files = past.getOrElse((e.number, c.folder), Vector.empty).filterNot(known).take(room)
+        if files.nonEmpty
+      } yield {
+        room -= files.size
+        PastFolder(c.folder, files)
+      }
+      e.copy(past = own)
+    }.reverse
   }
 
   private def reduce(e: CheckpointEntry): CheckpointEntry = {
@@ -56,9 +91,12 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
         Nil,
         c.added.filter(a => owner.get((c.folder, a.name)).contains(e.number)))
     }
-    CheckpointEntry(
-      e.number,
-      whole = false,
-      e.record.copy(changes = changes.filter(_.added.nonEmpty)))
+    e.copy(whole = false, record = e.record.copy(changes = changes.filter(_.added.nonEmpty)))
   }
+}
+
+private[log] object LiveFacts {
+
+  /** About 10 MB of a checkpoint. */
+  val MaxPast = 100000
 }

@@ -10,10 +10,10 @@ import io.sparkzorder.log.{
   Intents,
   Record,
   RunFolder,
+  RunPlaces,
   Stage,
   StateDirectory,
-  TableLog,
-  UnfinishedRun
+  TableLog
 }
 import io.sparkzorder.util.ManyFiles
 
@@ -25,17 +25,18 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_LOST when the table was overwritten
    *   meanwhile; ZORDER_PUBLISH_CONFLICT when another program changed a folder after the commit: the
-   *   other folders are published, and in this one the old files are visible again
+   *   other folders are published, and in this one the old files are visible again;
+   *   ZORDER_FOLDER_IN_DOUBT when the token of a folder is gone: the run is not done then
    */
   def publish(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
-    run.end(ManyFiles.map(record.changes)(run.publish).flatten)
+    run.end(ManyFiles.map(run.places.changes)(run.publish).flatten ++ run.places.lost.map(run.loss))
   }
 
   /** Puts every folder that is not published back to its inputs. */
   def abandon(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
-    ManyFiles.map(record.changes)(run.abandon)
+    ManyFiles.map(run.places.changes)(run.abandon)
     TableLog.read(state).records.foreach { case (n, r) =>
       if (r.kind == Record.Abandon && r.run == record.run) state.markDone(n, r.run)
     }
@@ -48,7 +49,6 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
    */
   def abandonAll(user: String): Seq[Record] =
     TableLog.read(state).unfinished.map { case (number, record) =>
-      requireFormat2(number, record)
       declareAbandoned(record.run, user)
       abandon(number, record)
       record
@@ -65,15 +65,11 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     }
   }
 
-  private def requireFormat2(number: Long, record: Record): Unit =
-    if (record.version < 2) throw UnfinishedRun.ofFormat1(state, number, record)
-
   /** Finishes what earlier runs committed and did not finish, and tells which these were. */
   def rollForward(): Seq[Record] = {
     val open = TableLog.read(state).unfinished
     lazy val history = TableLog.read(state)
     open.map { case (number, record) =>
-      requireFormat2(number, record)
       if (history.isAbandoned(record.run)) abandon(number, record)
       else {
         logWarning(s"run ${record.run} was committed but not published; rolling it forward")
@@ -88,7 +84,9 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     private val identity = state.identity(number)
     requireState()
 
-    def publish(change: FolderChange): Option[ZOrderException] = {
+    val places = new RunPlaces(state, record, state.byName)
+
+    def publish(change: FolderChange): Option[Problem] = {
       requireSame()
       val files = new RunFolder(state, record, change)
       files.stage match {
@@ -103,16 +101,30 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     def abandon(change: FolderChange): Unit = {
       requireSame()
       val files = new RunFolder(state, record, change)
+      // who abandons a run says that nobody has overwritten the folder
+      if (files.isInDoubt) files.putConflict()
       if (files.stage != Stage.Finished) conflict(files, "it was abandoned")
       ()
     }
 
-    def end(conflicts: Seq[ZOrderException]): Unit = {
+    /** A folder of which nothing is left. */
+    def loss(change: FolderChange): Problem = {
       requireSame()
+      state.markConflict(number)
+      Ended(ZOrderErrors.publishConflict(
+        state.folder(change.folder).toString,
+        record.run,
+        "it was overwritten or dropped, and another directory has its name",
+        ""))
+    }
+
+    def end(problems: Seq[Problem]): Unit = {
+      requireSame()
+      problems.collectFirst { case InDoubt(e) => throw e }
       // what an undo has undone keeps nothing any more
       record.undone.foreach(new Intents(state).remove)
       state.markDone(number, record.run)
-      conflicts.headOption.foreach(throw _)
+      problems.headOption.foreach(p => throw p.error)
     }
 
     private def requireState(): Unit =
@@ -121,40 +133,61 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     private def requireSame(): Unit =
       if (state.identity(number) != identity) throw ZOrderErrors.stateLost(state.root.toString)
 
-    private def exchange(files: RunFolder): Option[ZOrderException] =
+    private def exchange(files: RunFolder): Option[Problem] =
       files.changedInput.orElse(files.takenName).orElse(files.missingNew) match {
         case Some(p) => conflict(files, p)
         case None =>
           files.showToken()
           files.retain().orElse(files.missingNew) match {
             case Some(p) => conflict(files, p)
-            case None => forward(files)
+            case None =>
+              // after a power failure no new file may be visible beside a replaced one
+              files.sync()
+              forward(files)
           }
       }
 
-    private def forward(files: RunFolder): Option[ZOrderException] = files.reveal() match {
-      case Some(p) => conflict(files, p)
+    private def forward(files: RunFolder): Option[Problem] = files.reveal() match {
+      case Some(p) =>
+        // a file that was given its name after an overwriter had passed must not stay
+        if (files.isInDoubt) files.hideAgain()
+        conflict(files, p)
       case None =>
         // what it replaced never expires then
         if (files.lacksNew) state.markConflict(number)
-        if (files.finish()) None else conflict(files, "it was overwritten or dropped")
+        if (files.finish()) {
+          files.sync()
+          None
+        } else conflict(files, "it was overwritten or dropped")
     }
 
-    private def conflict(files: RunFolder, problem: String): Option[ZOrderException] = {
+    private def conflict(files: RunFolder, problem: String): Option[Problem] = {
       files.decideConflict()
       val stage = files.stage
       // another publisher may have finished meanwhile, and later runs gone on from there
       if (stage == Stage.Finished || state.isDone(number)) None
+      else if (stage == Stage.Gone && files.isInDoubt) Some(InDoubt(files.doubt))
       else {
         requireState()
         state.markConflict(number)
-        files.resolve(restore = stage == Stage.Conflict)
-        Some(ZOrderErrors.publishConflict(
+        val outcome = files.resolve(restore = stage == Stage.Conflict)
+        Some(Ended(ZOrderErrors.publishConflict(
           files.folder.toString,
           record.run,
           problem,
-          files.closed.toString))
+          outcome)))
       }
     }
   }
 }
+
+/** Why a folder of a run is not published. */
+private sealed trait Problem {
+  def error: ZOrderException
+}
+
+/** The folder is ended: its old files count, or those of another program. */
+private final case class Ended(error: ZOrderException) extends Problem
+
+/** Somebody has to say what the folder holds. */
+private final case class InDoubt(error: ZOrderException) extends Problem

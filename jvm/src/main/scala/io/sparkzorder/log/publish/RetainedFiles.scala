@@ -20,14 +20,12 @@ object RetainedFiles {
   /** @param log of the same state */
   def of(state: StateDirectory, log: TableLog): RetainedFiles = {
     val noted = new Intents(state).runs()
-    val candidates = log.records.filter { case (_, r) =>
-      r.exchangesFiles && (r.version < 2 || noted(r.run))
-    }
+    val candidates = log.records.filter { case (_, r) => r.exchangesFiles && noted(r.run) }
     val kept = candidates.map { case (n, r) => (n, r, bytesOf(state, r, r.run)) }.filter(_._3 > 0)
       .map { case (n, r, bytes) =>
         val until =
           if (!state.isDone(n) || state.hasConflict(n)) NeverExpires
-          else state.doneSince(n).fold(NeverExpires)(_ + r.retainMs)
+          else state.replacedSince(n, r).fold(NeverExpires)(_ + r.retainMs)
         (bytes, until)
       }
     RetainedFiles(kept.map(_._1).sum, kept.map(_._2).reduceOption(_ max _).filter(_ < NeverExpires))
@@ -42,14 +40,9 @@ private[sparkzorder] object KeptFiles {
 
   /** The files that a run replaced and that are kept, in its directories or those of `keeper`. */
   def of(state: StateDirectory, record: Record, keeper: String): Seq[FileStatus] =
-    if (record.version < 2) {
-      state.ofFormat1("_retained").filter(_.getPath.getName == s"_${record.run}")
-        .flatMap(d => state.readableFiles(d.getPath)).filter(_.isFile)
-    } else {
-      ManyFiles.map(record.changes) { c =>
-        val names = c.replaced.map(_.retained).toSet
-        Seq(state.own(c.folder, keeper), state.closed(c.folder, keeper))
-          .flatMap(state.readableFiles).filter(s => names(s.getPath.getName))
-      }.flatten
-    }
+    ManyFiles.map(record.changes) { c =>
+      val names = c.replaced.map(_.retained).toSet
+      Seq(state.own(c.folder, keeper), state.closed(c.folder, keeper))
+        .flatMap(state.readableFiles).filter(s => names(s.getPath.getName))
+    }.flatten
 }

@@ -28,10 +28,7 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
 
   /** Why the run cannot be undone, as the end of a sentence; None when it can. */
   def obstacle: Option[String] =
-    if (record.version < 2) {
-      Some(s"an earlier version of spark-zorder wrote it, in format ${record.version}; " +
-        "undo it by that version")
-    } else if (!state.isDone(number)) Some("it is not published yet")
+    if (!state.isDone(number)) Some("it is not published yet")
     else if (state.hasConflict(number)) {
       Some(
         "it met a conflict when it was published; what it replaced and could not give back lies " +

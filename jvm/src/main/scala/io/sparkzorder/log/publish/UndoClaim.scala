@@ -4,7 +4,7 @@ import scala.annotation.tailrec
 
 import org.apache.hadoop.fs.Path
 
-import io.sparkzorder.log.{Intent, Intents, RunFolder, StateDirectory}
+import io.sparkzorder.log.{ChangeCopy, Intent, Intents, RunFolder, StateDirectory}
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
 
 /**
@@ -80,6 +80,7 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
   @tailrec
   private def giveBackIn(folder: String): Unit = {
     val (own, closed) = (state.own(folder, run), state.closed(folder, undone))
+    state.fs.delete(new Path(own, ChangeCopy.name(run, folder)), false)
     rename(folder, RunFolder.Waiting, RunFolder.Finished)
     drain(own, closed)
     // another undo may empty and remove that directory at the same time

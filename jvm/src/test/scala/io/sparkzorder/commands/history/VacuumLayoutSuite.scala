@@ -67,7 +67,7 @@ class VacuumLayoutSuite extends FaultyTables {
 
   test("a retention without end never ends; the setting has a limit") {
     withOptimized { dir =>
-      older(doneMark(dir, 1), 3)
+      longAgo(dir, 3)
       val state = new StateDirectory(new Path(s"file:$dir"), spark.sessionState.newHadoopConf())
       val found = new Leftovers(state, System.currentTimeMillis())
       assert(found.expired(Some(0L)).size === 1)
@@ -82,7 +82,7 @@ class VacuumLayoutSuite extends FaultyTables {
       val bytes = hidden(dir, "_old_").map(_.length).sum
       assert(predicted(dir) === Nil)
       assert(predicted(dir, "RETAIN 1 HOURS") === Nil)
-      older(doneMark(dir, 1), 3)
+      longAgo(dir, 3)
       assert(predicted(dir, "RETAIN 4 HOURS") === Nil)
       withCopy(dir)(copy => assert(kinds(predicted(copy, "RETAIN 2 HOURS")).size === 1))
       val before = live(dir)
@@ -207,7 +207,7 @@ class VacuumLayoutSuite extends FaultyTables {
 
   test("twice at once") {
     withOptimized { table =>
-      older(doneMark(table, 1), 3)
+      longAgo(table, 3)
       dead(table, 20, 10)
       val pool = Executors.newFixedThreadPool(3)
       try for (_ <- 0 until 8) withCopy(table) { dir =>
@@ -231,7 +231,7 @@ class VacuumLayoutSuite extends FaultyTables {
 
   test("what UNDO has claimed is not taken away by a retention that has ended") {
     withOptimized { dir =>
-      older(doneMark(dir, 1), 3)
+      longAgo(dir, 3)
       val Seq(retained) = runDirectories(dir)
       var rows = Seq.empty[Row]
       // just before the commit, when the files are claimed

@@ -11,15 +11,16 @@ import io.sparkzorder.log.StateDirectory
 class PublishConflictSuite extends PublisherTestBase {
 
   test("an input that was changed after the commit: nothing of that folder, all of the others") {
-    val changes = Seq[(String, File => Unit)](
-      "removed" -> (d => assert(new File(d, "p=1/c").delete())),
-      "overwritten" -> (d => put(d, "p=1/c", "somebody else's")),
-      "overwritten" -> (d => assert(new File(d, "p=1/c").setLastModified(1000))))
-    for ((word, change) <- changes) withTable { (dir, state) =>
+    val none = "Of the files that the run replaced none is hidden"
+    val changes = Seq[(String, File => Unit, String)](
+      ("removed", d => assert(new File(d, "p=1/c").delete()), none),
+      ("overwritten", d => put(d, "p=1/c", "somebody else's"), none),
+      ("overwritten", d => assert(new File(d, "p=1/c").setLastModified(1000)), none))
+    for ((word, change, outcome) <- changes) withTable { (dir, state) =>
       val record = committed(dir, state)
       change(dir)
       val now = visible(dir, "p=1")
-      fails("ZORDER_PUBLISH_CONFLICT", "p=1", s"c was $word", s"_zorder_$run")(
+      fails("ZORDER_PUBLISH_CONFLICT", "p=1", s"c was $word", outcome)(
         new Publisher(state).publish(1, record))
       assert(visible(dir) === Set("n1", "n2"))
       assert(visible(dir, "p=1") === now)
@@ -35,7 +36,7 @@ class PublishConflictSuite extends PublisherTestBase {
       rename(dir, s"_zorder_$run/_canary", s"part-zorder-$run.parquet")
       rename(dir, "a", s"_zorder_$run/_old_0")
       assert(new File(dir, "b").delete())
-      fails("ZORDER_PUBLISH_CONFLICT", "b was removed")(new Publisher(state).rollForward())
+      fails("ZORDER_PUBLISH_CONFLICT", "b was removed", "none is hidden")(new Publisher(state).rollForward())
       assert(visible(dir) === Set("a"))
       assert(dir.list().toSet === Set("_zorder", "p=1", "a"))
       assert(text(dir, "a") === "old a")
@@ -53,14 +54,20 @@ class PublishConflictSuite extends PublisherTestBase {
       }
       assert(new File(dir, s"p=1/part-zorder-$run.parquet").delete())
       put(dir, "p=1/theirs", "new rows")
-      fails("ZORDER_PUBLISH_CONFLICT", "p=1", "overwritten")(new Publisher(state).rollForward())
-      assert(visible(dir, "p=1") === Set("theirs"))
-      assert(visible(dir) === Set("n1", "n2"))
-      // the retained files may be the only copy of their rows: they never expire
-      new Retention(state).removeExpired(Long.MaxValue)
-      for (kept <- Seq(s"_zorder_$run", s"p=1/_zorder_${run}_closed"); i <- 0 to 1) {
-        assert(new File(dir, s"$kept/_old_$i").isFile)
+      // whoever took the token may have spared the rows that it stood for
+      for (_ <- 1 to 2) {
+        fails("ZORDER_FOLDER_IN_DOUBT", "p=1", s"_zorder_$run")(new Publisher(state).rollForward())
+        assert(visible(dir, "p=1") === Set("theirs"))
+        assert(visible(dir) === Set("n1", "n2") && !state.isDone(1))
+        new Retention(state, _ => true).removeExpired(Long.MaxValue)
+        for (kept <- Seq(s"_zorder_$run", s"p=1/_zorder_$run"); i <- 0 to 1) {
+          assert(new File(dir, s"$kept/_old_$i").isFile)
+        }
       }
+      // a person says that the folder was overwritten
+      delete(new File(dir, s"p=1/_zorder_$run"))
+      fails("ZORDER_PUBLISH_CONFLICT", "p=1", "overwritten")(new Publisher(state).rollForward())
+      assert(visible(dir, "p=1") === Set("theirs") && state.isDone(1))
     }
   }
 
@@ -110,7 +117,7 @@ class PublishConflictSuite extends PublisherTestBase {
       Try(new Publisher(stateOf(dir)).rollForward())
       assert(state.isDone(1) && state.hasConflict(1), s"step $k")
       assert(new File(dir, "p=1").list().toSet === Set("a", "c"), s"step $k")
-      new Retention(state).removeExpired(Long.MaxValue)
+      new Retention(state, _ => true).removeExpired(Long.MaxValue)
       assert(text(dir, s"_zorder_$run/_old_0") === "old a")
       more = failed
       k += 1

@@ -130,6 +130,11 @@ class RunPublisherSuite extends RunPublisherTestBase {
         if (random.nextBoolean() || victims.isEmpty) None
         else Some(victims(random.nextInt(victims.length))).filter(_.delete()).map(_.getName)
       recover(dir, record)
+      if (!state.isDone(1)) {
+        assert(gone.exists(_.startsWith("part-zorder")))
+        publisher(stateOf(dir), record).abandon()
+        assert(visible(dir, "p=1") === old, s"round $round")
+      }
       val seen = visible(dir, "p=1")
       assert(seen.intersect(old).isEmpty || seen.intersect(fresh).isEmpty, s"round $round")
       if (!gone.exists(_.startsWith("part-zorder"))) {

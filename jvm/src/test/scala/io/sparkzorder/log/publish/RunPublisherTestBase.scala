@@ -4,6 +4,9 @@ import java.io.File
 
 import scala.util.Try
 
+import org.apache.spark.SparkThrowable
+
+import io.sparkzorder.TestConditions
 import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, StateDirectory, StateTestBase}
 
 /** One committed run of two folders, and what everybody may see of it. */
@@ -53,10 +56,18 @@ abstract class RunPublisherTestBase extends StateTestBase {
 
   protected def publisher(state: StateDirectory, record: Record) = new OneRun(state, record)
 
+  /** Publishes the run, unless somebody must say what a folder holds: then nothing of it moves. */
   protected def recover(dir: File, record: Record): Unit = {
     val state = stateOf(dir)
-    if (!state.isDone(1)) Try(publisher(state, record).publish())
-    assert(state.isDone(1))
+    if (!state.isDone(1)) {
+      def hiddenIn(f: String) = (visible(dir, f), inside(dir, f).filter(_.startsWith("_old_")))
+      val before = hiddenIn("p=1")
+      Try(publisher(state, record).publish()).failed.foreach {
+        case e: SparkThrowable if TestConditions.of(e) == "ZORDER_FOLDER_IN_DOUBT" =>
+          assert(hiddenIn("p=1") === before && before._2.nonEmpty)
+        case _ => assert(state.isDone(1))
+      }
+    }
   }
 
   protected def inside(dir: File, folder: String): Set[String] =

@@ -1,0 +1,41 @@
+package io.sparkzorder.log
+
+import org.apache.hadoop.fs.Path
+
+import io.sparkzorder.errors.ZOrderErrors
+
+/**
+ * Files of a folder that another program has put there under names which a run has replaced, while the
+ * files of later runs hold the rows.
+ *
+ * @param names of the files, ascending
+ * @param run the last run that replaced one of them
+ */
+sealed trait Disagreement {
+  def folder: Path
+  def names: Seq[String]
+  def run: String
+
+  /** What SHOW LAYOUT and the log of a query say. */
+  def warning: String
+}
+
+/**
+ * The replaced files themselves, with their length and modification time: somebody has restored a backup
+ * or copied them back. Their rows are in later files, so the files do not count.
+ */
+final case class Returned(folder: Path, names: Seq[String], run: String) extends Disagreement {
+  override def warning: String =
+    s"${ZOrderErrors.some(names)} in $folder were replaced by run $run and are there again; their " +
+      "rows are in other files, so they are left out. Readers without the extension read them twice"
+}
+
+/**
+ * Other files under these names: a program that writes by fixed names has run again. The files count, and
+ * whether their rows are new ones is not known.
+ */
+final case class Reused(folder: Path, names: Seq[String], run: String) extends Disagreement {
+  override def warning: String =
+    s"${ZOrderErrors.some(names)} in $folder have names that run $run replaced, and are other files; " +
+      "if a program wrote them again to correct rows, the old rows are in the table as well"
+}

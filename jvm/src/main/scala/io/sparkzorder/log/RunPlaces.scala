@@ -1,0 +1,78 @@
+package io.sparkzorder.log
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import io.sparkzorder.util.{ManyFiles, Paths}
+
+/** Where the hidden directory of a run is that was made in a folder. */
+private sealed trait Place
+
+/** In the folder. */
+private case object Here extends Place
+
+/** The folder has the directory of another folder. */
+private case object Elsewhere extends Place
+
+/** The folder has no directory of the run. */
+private case object Absent extends Place
+
+/**
+ * Where the folders of a committed run are now. Other programs rename a partition, move its directory,
+ * or exchange two of them, and the hidden directory of the run goes along. The directory holds a
+ * [[ChangeCopy]], by which the folder is found again.
+ *
+ * @param list the files of a directory by name; none when the directory is not there. Called by several
+ *   threads
+ */
+private[log] final class RunPlaces(
+    state: StateDirectory,
+    record: Record,
+    list: Path => Map[String, FileStatus]) {
+
+  private lazy val places: Seq[(FolderChange, Place)] =
+    ManyFiles.map(record.changes)(c => c -> placeOf(c))
+
+  // the search lists every folder of the table, so it is made only where a directory is missing
+  private lazy val elsewhere: Map[String, String] =
+    if (places.forall(_._2 == Here)) Map.empty else search()
+
+  private def folderOf(change: FolderChange, place: Place): Option[String] =
+    if (place == Here) Some(change.folder)
+    else {
+      elsewhere.get(ChangeCopy.name(record.run, change.folder))
+        .orElse(if (place == Absent) Some(change.folder) else None)
+    }
+
+  /** The changes with the folders that they are in now. */
+  lazy val changes: Seq[FolderChange] = places.flatMap { case (c, place) =>
+    folderOf(c, place).map(f => if (f == c.folder) c else c.copy(folder = f))
+  }
+
+  /** The changes of which nothing is left: their folders are gone, and others have their names. */
+  lazy val lost: Seq[FolderChange] =
+    places.collect { case (c, place) if folderOf(c, place).isEmpty => c }
+
+  private def placeOf(change: FolderChange): Place = {
+    val own = list(state.own(change.folder, record.run)).keySet
+    val copies = ChangeCopy.of(record.run, own)
+    if (copies.nonEmpty) isOf(copies, change)
+    else {
+      // the directory is being closed
+      val closed = list(state.closed(change.folder, record.run)).keySet
+      val moved = ChangeCopy.of(record.run, closed)
+      if (moved.nonEmpty) isOf(moved, change)
+      else if (own.isEmpty && closed.isEmpty) Absent
+      else Here // somebody has removed the copy
+    }
+  }
+
+  private def isOf(copies: Iterable[String], change: FolderChange): Place =
+    if (copies.exists(_ == ChangeCopy.name(record.run, change.folder))) Here else Elsewhere
+
+  private def search(): Map[String, String] =
+    ManyFiles.map(state.tree()) { folder =>
+      val relative = Paths.relative(state.root, folder)
+      Seq(state.own(relative, record.run), state.closed(relative, record.run))
+        .flatMap(d => ChangeCopy.of(record.run, list(d).keys)).map(_ -> relative)
+    }.flatten.toMap
+}

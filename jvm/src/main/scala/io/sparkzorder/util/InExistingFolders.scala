@@ -1,0 +1,102 @@
+package io.sparkzorder.util
+
+import java.io.FileNotFoundException
+import java.net.URI
+import java.util.EnumSet
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{
+  CreateFlag,
+  FileSystem,
+  FilterFileSystem,
+  FSDataOutputStream,
+  Path,
+  RawLocalFileSystem
+}
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.util.Progressable
+
+/**
+ * File systems that create a file only where its directory exists. Hadoop's `create` makes missing
+ * directories, so a task that still writes would make the directory of a dropped table again.
+ */
+private[sparkzorder] object InExistingFolders {
+  private def implementation(scheme: String) = s"fs.$scheme.impl"
+
+  /** Where the configuration keeps the class that a wrapped scheme had before. */
+  private def wrapped(scheme: String) = s"spark.zorder.wrapped.fs.$scheme.impl"
+
+  /** Makes whoever writes by this configuration, on one scheme, create no directory. */
+  def configure(conf: Configuration, scheme: String): Configuration = {
+    val key = implementation(scheme)
+    Option(conf.get(key)).foreach(conf.set(wrapped(scheme), _))
+    conf.set(
+      key,
+      (if (scheme == "file") classOf[LocalInExistingFolders]
+       else classOf[AnyInExistingFolders]).getName)
+    // the cache would return the file system that other code uses
+    conf.setBoolean(s"$key.disable.cache", true)
+    conf
+  }
+
+  private[util] def withoutWrapper(conf: Configuration, scheme: String): Configuration = {
+    val real = new Configuration(conf)
+    real.unset(s"${implementation(scheme)}.disable.cache")
+    Option(conf.get(wrapped(scheme))) match {
+      case Some(name) => real.set(implementation(scheme), name)
+      case None => real.unset(implementation(scheme))
+    }
+    real
+  }
+}
+
+/** The local disk, without checksum files. */
+private[sparkzorder] final class LocalInExistingFolders extends RawLocalFileSystem {
+
+  /** Called by `create` for the directory of a file. */
+  override def mkdirs(directory: Path): Boolean =
+    if (pathToFile(directory).isDirectory) true
+    else throw new FileNotFoundException(s"the directory $directory does not exist")
+}
+
+/** Any other file system. */
+private[sparkzorder] final class AnyInExistingFolders extends FilterFileSystem {
+
+  override def initialize(uri: URI, conf: Configuration): Unit = {
+    fs = FileSystem.get(uri, InExistingFolders.withoutWrapper(conf, uri.getScheme))
+    super.initialize(uri, conf)
+  }
+
+  override def getScheme: String = fs.getUri.getScheme
+
+  // the file system below belongs to Hadoop's cache
+  override def close(): Unit = ()
+
+  override def create(
+      path: Path,
+      permission: FsPermission,
+      overwrite: Boolean,
+      bufferSize: Int,
+      replication: Short,
+      blockSize: Long,
+      progress: Progressable): FSDataOutputStream =
+    if (AnyInExistingFolders.Syncing(getScheme)) {
+      // each block is on the disks of the data nodes when it is closed, not in their memory alone
+      val flags = EnumSet.of(CreateFlag.CREATE, CreateFlag.SYNC_BLOCK)
+      if (overwrite) flags.add(CreateFlag.OVERWRITE)
+      fs.createNonRecursive(path, permission, flags, bufferSize, replication, blockSize, progress)
+    } else {
+      fs.createNonRecursive(
+        path,
+        permission,
+        overwrite,
+        bufferSize,
+        replication,
+        blockSize,
+        progress)
+    }
+}
+
+private object AnyInExistingFolders {
+  val Syncing: Set[String] = Set("hdfs", "viewfs")
+}

@@ -1,0 +1,90 @@
+package io.sparkzorder.commands.actors
+
+import java.io.File
+
+import scala.util.{Failure, Success, Try}
+
+import org.apache.commons.io.FileUtils
+
+import org.apache.spark.sql.DataFrame
+
+import io.sparkzorder.commands.FaultyTables
+
+/** A program that removes empty files takes the token of a run that died half way. */
+class LostTokenSuite extends FaultyTables {
+
+  private def token(dir: File): Option[File] = snapshot(dir).keys
+    .find(_.contains("part-zorder-")).map(new File(dir, _))
+
+  /** Kills a run at each rename, and removes its token wherever it is visible. */
+  private def atEachKill(body: (File, Map[Any, Int], Boolean) => Unit): Unit = {
+    var (k, more, taken) = (0, true, 0)
+    while (more) withTableDir { dir =>
+      write(shuffled(100, 3), dir)
+      val expected = bag(read(dir))
+      more = killedAt(k)(isPublishing)(sql(statement(dir)).collect())._2
+      val lost = token(dir).exists(_.delete())
+      if (lost) taken += 1
+      body(dir, expected, lost)
+      k += 1
+    }
+    assert(taken > 3)
+  }
+
+  /** Spark cannot infer a schema where all files are hidden. */
+  private def known(dir: File): DataFrame =
+    spark.read.schema(shuffled(1, 1).schema).parquet(dir.getAbsolutePath)
+
+  /** All rows, or an error that names what is in doubt; never fewer rows. */
+  private def wholeOrInDoubt(dir: File, expected: Map[Any, Int]): Boolean =
+    Try(bag(known(dir))) match {
+      case Success(rows) =>
+        assert(rows === expected)
+        true
+      case Failure(_) =>
+        fails("ZORDER_FOLDER_IN_DOUBT", "_zorder_", "ABANDON")(known(dir).collect())
+        false
+    }
+
+  test("readers, RECOVER and OPTIMIZE name what is in doubt; ABANDON brings the old files back") {
+    var inDoubt = 0
+    atEachKill { (dir, expected, lost) =>
+      if (!wholeOrInDoubt(dir, expected)) {
+        assert(lost)
+        inDoubt += 1
+        val before = userFiles(dir)
+        for (statement <- Seq(
+            s"RECOVER LAYOUT '$dir'",
+            s"OPTIMIZE '$dir' ZORDER BY b",
+            s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
+            s"SHOW LAYOUT '$dir' FOR (a)")) {
+          fails("ZORDER_FOLDER_IN_DOUBT", "_zorder_", "ABANDON")(sql(statement).collect())
+          assert(userFiles(dir) === before, statement)
+        }
+        sql(s"RECOVER LAYOUT '$dir' ABANDON").collect()
+      }
+      assert(bag(known(dir)) === expected)
+      // no replaced file is hidden yet: the run ends in a conflict, and the table is as before
+      if (lost) Try(sql(s"RECOVER LAYOUT '$dir'").collect())
+      sql(s"OPTIMIZE '$dir' ZORDER BY b").collect()
+      assert(bag(read(dir)) === expected)
+      checkState(dir)
+    }
+    assert(inDoubt > 2)
+  }
+
+  test("where the hidden directory is gone as well the folder was overwritten") {
+    atEachKill { (dir, expected, lost) =>
+      if (!wholeOrInDoubt(dir, expected)) {
+        // somebody decides that the folder was overwritten: what is visible is the table
+        runDirectories(dir).foreach(FileUtils.deleteDirectory)
+        write(shuffled(30, 1), dir)
+        val now = dataFiles(dir).map(_.rows).sum
+        assert(known(dir).count() === now)
+        Try(sql(s"RECOVER LAYOUT '$dir'").collect())
+        assert(known(dir).count() === now)
+        optimize(s"OPTIMIZE '$dir' ZORDER BY b", dir)(read(dir))
+      } else assert(bag(known(dir)) === expected)
+    }
+  }
+}

@@ -1,0 +1,129 @@
+package io.sparkzorder.commands.actors
+
+import java.io.File
+import java.nio.file.Files
+
+import scala.util.Try
+
+import io.sparkzorder.commands.FaultyTables
+
+/** Partition directories that are renamed, moved or exchanged while a run has files in them. */
+class MovedFoldersSuite extends FaultyTables {
+
+  private def move(dir: File, from: String, to: String): Unit = {
+    val _ = Files.move(new File(dir, from).toPath, new File(dir, to).toPath)
+  }
+
+  /** Rows after a change of the partitions, which is done to the values `p` alone. */
+  private def moved(rows: Map[Any, Int], to: Map[Any, Any]): Map[Any, Int] =
+    rows.map { case (r: Seq[_], n) =>
+      (r.init :+ to.getOrElse(r.last, r.last)) -> n
+      case other => other
+    }
+
+  private def atEachKill(change: File => Unit, values: Map[Any, Any]): Unit = {
+    var (k, more) = (0, true)
+    while (more) withTableDir { dir =>
+      write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
+      val expected = moved(bag(read(dir)), values)
+      more = killedAt(k)(isPublishing)(sql(statement(dir)).collect())._2
+      change(dir)
+      assert(bag(read(dir)) === expected, s"killed at $k")
+      sql(s"RECOVER LAYOUT '$dir'").collect()
+      assert(bag(read(dir)) === expected, s"recovered, killed at $k")
+      checkState(dir)
+      assert(sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+        .forall(_.getAs[Boolean]("removed")), s"killed at $k")
+      assert(runDirectories(dir) === Nil, s"killed at $k")
+      optimize(s"OPTIMIZE '$dir' ZORDER BY b", dir)(read(dir))
+      assert(bag(read(dir)) === expected, s"optimized, killed at $k")
+      k += 1
+    }
+    assert(k > 5)
+  }
+
+  test("a partition that is renamed after a kill, whenever it was") {
+    atEachKill(move(_, "p=1", "p=7"), Map(1 -> 7))
+  }
+
+  test("two partitions that are exchanged after a kill, whenever it was") {
+    atEachKill(
+      { dir =>
+        move(dir, "p=1", "p=9")
+        move(dir, "p=2", "p=1")
+        move(dir, "p=9", "p=2")
+      },
+      Map(1 -> 2, 2 -> 1))
+  }
+
+  test("a renamed partition is abandoned where it is") {
+    for (k <- Seq(1, 4, 6)) withTableDir { dir =>
+      write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
+      val expected = moved(bag(read(dir)), Map(1 -> 7))
+      killedAt(k)(isPublishing)(sql(statement(dir)).collect())
+      move(dir, "p=1", "p=7")
+      sql(s"RECOVER LAYOUT '$dir' ABANDON").collect()
+      assert(bag(read(dir)) === expected, s"killed at $k")
+      optimize(s"OPTIMIZE '$dir' ZORDER BY b", dir)(read(dir))
+    }
+  }
+
+  test("ALTER TABLE RENAME PARTITION after a kill") {
+    withTable("t") {
+      sql("CREATE TABLE t (id BIGINT, a INT, b INT, s STRING, p INT) USING parquet " +
+        "PARTITIONED BY (p)")
+      shuffled(120, 1).selectExpr("*", "int(id % 3) p").write.insertInto("t")
+      val dir = locationOf("t")
+      val expected = moved(bag(spark.table("t")), Map(1 -> 7))
+      // some folder is half way
+      killedAt(5)(isPublishing)(sql(statement(dir)).collect())
+      sql("ALTER TABLE t PARTITION (p = 1) RENAME TO PARTITION (p = 7)")
+      assert(bag(spark.table("t")) === expected)
+      sql("OPTIMIZE t ZORDER BY b").collect()
+      assert(bag(spark.table("t")) === expected)
+      assert(bag(read(dir)) === expected)
+    }
+  }
+
+  test("the kept files of a partition that was renamed after the run are found by VACUUM") {
+    withTableDir { dir =>
+      write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
+      sql(statement(dir)).collect()
+      move(dir, "p=1", "p=7")
+      val rows = sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      assert(rows.forall(r =>
+        r.getAs[String]("kind") == "retained" && r.getAs[Boolean]("removed")))
+      assert(runDirectories(dir) === Nil)
+    }
+  }
+
+  test("a partition that is renamed before the commit: a conflict, and VACUUM leaves nothing") {
+    withTableDir { dir =>
+      write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
+      val expected = moved(bag(read(dir)), Map(1 -> 7))
+      meanwhile(relisting(dir))(move(dir, "p=1", "p=7")) {
+        fails("ZORDER_CONFLICT")(sql(statement(dir)).collect())
+      }
+      assert(bag(read(dir)) === expected)
+      Thread.sleep(5)
+      sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      assert(runDirectories(dir) === Nil)
+      optimize(s"OPTIMIZE '$dir' ZORDER BY b", dir)(read(dir))
+    }
+  }
+
+  test("a hidden directory of a run that the log does not know is named by VACUUM") {
+    withTableDir { dir =>
+      write(shuffled(120, 1), dir)
+      sql(statement(dir)).collect()
+      val stranger = new File(dir, "_zorder_00000000-0000-4000-8000-000000000001")
+      assert(stranger.mkdirs())
+      Files.write(new File(stranger, "_old_0").toPath, Array[Byte](1, 2, 3))
+      val named = sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+        .filter(_.getAs[String]("path").contains(stranger.getName))
+      assert(named.map(_.getAs[Boolean]("removed")).toSeq === Seq(false))
+      assert(new File(stranger, "_old_0").exists())
+      assert(Try(read(dir).count()).get === 120)
+    }
+  }
+}
