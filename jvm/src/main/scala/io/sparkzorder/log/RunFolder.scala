@@ -59,6 +59,9 @@ private[sparkzorder] final class RunFolder(
   def doubt: ZOrderException =
     ZOrderErrors.folderInDoubt(folder.toString, record.run, own.toString)
 
+  /** False when the run's directory was removed, or moved away with the folder. */
+  def isThere: Boolean = exists(own) || exists(closed)
+
   /** Where a new file is now, in the order in which it moves. */
   def find(a: Added): Option[FileStatus] = status(hidden(a)).orElse(status(visible(a)))
 

@@ -34,23 +34,30 @@ private[log] final class RunPlaces(
 
   // the search lists every folder of the table, so it is made only where a directory is missing
   private lazy val elsewhere: Map[String, String] =
-    if (places.forall(_._2 == Here)) Map.empty else search()
-
-  private def folderOf(change: FolderChange, place: Place): Option[String] =
-    if (place == Here) Some(change.folder)
+    if (places.forall(_._2 == Here)) Map.empty
     else {
-      elsewhere.get(ChangeCopy.name(record.run, change.folder))
-        .orElse(if (place == Absent) Some(change.folder) else None)
+      val missing = places.filter(_._2 != Here).map(p => ChangeCopy.name(record.run, p._1.folder))
+      val found = search()
+      // a folder that is renamed while others are listed is found by neither name
+      if (missing.forall(found.contains)) found else found ++ search()
     }
 
-  /** The changes with the folders that they are in now. */
-  lazy val changes: Seq[FolderChange] = places.flatMap { case (c, place) =>
-    folderOf(c, place).map(f => if (f == c.folder) c else c.copy(folder = f))
+  /**
+   * Each change of the record with the same change by the folder where it is now; without one where nothing is
+   * left of it: its folder is gone, and another one has the name.
+   */
+  lazy val all: Seq[(FolderChange, Option[FolderChange])] = places.map { case (c, place) =>
+    val folder =
+      if (place == Here) Some(c.folder)
+      else {
+        elsewhere.get(ChangeCopy.name(record.run, c.folder))
+          .orElse(if (place == Absent) Some(c.folder) else None)
+      }
+    c -> folder.map(f => if (f == c.folder) c else c.copy(folder = f))
   }
 
-  /** The changes of which nothing is left: their folders are gone, and others have their names. */
-  lazy val lost: Seq[FolderChange] =
-    places.collect { case (c, place) if folderOf(c, place).isEmpty => c }
+  /** The changes by the folders where they are now. */
+  def changes: Seq[FolderChange] = all.flatMap(_._2)
 
   private def placeOf(change: FolderChange): Place = {
     val own = list(state.own(change.folder, record.run)).keySet

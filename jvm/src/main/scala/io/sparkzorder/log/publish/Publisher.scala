@@ -30,13 +30,13 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
    */
   def publish(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
-    run.end(ManyFiles.map(run.places.changes)(run.publish).flatten ++ run.places.lost.map(run.loss))
+    run.end(ManyFiles.map(run.places)(run.publish).flatten)
   }
 
   /** Puts every folder that is not published back to its inputs. */
   def abandon(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
-    ManyFiles.map(run.places.changes)(run.abandon)
+    ManyFiles.map(run.places)(run.abandon)
     TableLog.read(state).records.foreach { case (n, r) =>
       if (r.kind == Record.Abandon && r.run == record.run) state.markDone(n, r.run)
     }
@@ -84,11 +84,38 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     private val identity = state.identity(number)
     requireState()
 
-    val places = new RunPlaces(state, record, state.byName)
+    /** Each folder by the record, and where it is now. */
+    def places: Seq[(FolderChange, Option[FolderChange])] =
+      new RunPlaces(state, record, state.byName).all
 
-    def publish(change: FolderChange): Option[Problem] = {
-      requireSame()
-      val files = new RunFolder(state, record, change)
+    def publish(place: (FolderChange, Option[FolderChange])): Option[Problem] =
+      atPlace(place, Publisher.Moves)(publishIn)
+
+    def abandon(place: (FolderChange, Option[FolderChange])): Option[Problem] =
+      atPlace(place, Publisher.Moves)(abandonIn)
+
+    /**
+     * Works on a folder where it is. Another program may rename or move the folder meanwhile: then the rest is
+     * done there.
+     */
+    @tailrec
+    private def atPlace(place: (FolderChange, Option[FolderChange]), left: Int)(
+        work: RunFolder => Option[Problem]): Option[Problem] = place match {
+      case (change, None) => Some(loss(change))
+      case (change, Some(now)) =>
+        requireSame()
+        val files = new RunFolder(state, record, now)
+        val result = work(files)
+        val moved =
+          if (result.isEmpty || left == 0 || files.isThere) None
+          else places.find(_._1 == change).filter(_._2.exists(_.folder != now.folder))
+        moved match {
+          case Some(other) => atPlace(other, left - 1)(work)
+          case None => result
+        }
+    }
+
+    private def publishIn(files: RunFolder): Option[Problem] =
       files.stage match {
         case Stage.Finished => None
         case Stage.Conflict => conflict(files, "it was changed before")
@@ -96,19 +123,15 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         case Stage.Publishing if files.isRevealing => forward(files)
         case _ => exchange(files)
       }
-    }
 
-    def abandon(change: FolderChange): Unit = {
-      requireSame()
-      val files = new RunFolder(state, record, change)
+    private def abandonIn(files: RunFolder): Option[Problem] = {
       // who abandons a run says that nobody has overwritten the folder
       if (files.isInDoubt) files.putConflict()
-      if (files.stage != Stage.Finished) conflict(files, "it was abandoned")
-      ()
+      if (files.stage != Stage.Finished) conflict(files, "it was abandoned") else None
     }
 
     /** A folder of which nothing is left. */
-    def loss(change: FolderChange): Problem = {
+    private def loss(change: FolderChange): Problem = {
       requireSame()
       state.markConflict(number)
       Ended(ZOrderErrors.publishConflict(
@@ -191,3 +214,9 @@ private final case class Ended(error: ZOrderException) extends Problem
 
 /** Somebody has to say what the folder holds. */
 private final case class InDoubt(error: ZOrderException) extends Problem
+
+private object Publisher {
+
+  /** How often a folder may be moved while it is published. */
+  val Moves = 3
+}

@@ -5,6 +5,7 @@ import java.nio.file.Files
 
 import scala.util.Try
 
+import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
 
 /** Partition directories that are renamed, moved or exchanged while a run has files in them. */
@@ -54,6 +55,31 @@ class MovedFoldersSuite extends FaultyTables {
         move(dir, "p=9", "p=2")
       },
       Map(1 -> 2, 2 -> 1))
+  }
+
+  test("a partition that is renamed between any two steps of a publish that goes on") {
+    var (k, more) = (0, true)
+    while (more) withTableDir { dir =>
+      write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
+      val expected = moved(bag(read(dir)), Map(1 -> 7))
+      var seen = 0
+      FaultyFileSystem.withHook { (operation, path) =>
+        if (isPublishing(operation, path)) {
+          if (seen == k) move(dir, "p=1", "p=7")
+          seen += 1
+        }
+      }(Try(sql(statement(dir)).collect()))
+      more = seen > k
+      if (!more) move(dir, "p=1", "p=7")
+      assert(bag(read(dir)) === expected, s"renamed at $k")
+      Try(sql(s"RECOVER LAYOUT '$dir'").collect())
+      assert(bag(read(dir)) === expected, s"recovered, renamed at $k")
+      sql(s"OPTIMIZE '$dir' ZORDER BY b").collect()
+      assert(bag(read(dir)) === expected, s"optimized, renamed at $k")
+      checkState(dir)
+      k += 1
+    }
+    assert(k > 5)
   }
 
   test("a renamed partition is abandoned where it is") {
