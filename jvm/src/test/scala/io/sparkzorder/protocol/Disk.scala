@@ -16,6 +16,8 @@ final case class FolderCleared(folder: String) extends Event
 final case class FolderWritten(folder: String, row: String) extends Event
 final case class RowsAppended(folder: String) extends Event
 final case class FileRewritten(folder: String) extends Event
+final case class FolderMoved(from: String, to: String) extends Event
+final case class OriginalsReturned(folder: String) extends Event
 
 /**
  * A file system as the protocol needs it, in memory and immutable: a listing of one directory, a

@@ -21,6 +21,33 @@ object WriterModels {
       }
   }
 
+  /** ALTER TABLE RENAME PARTITION, or `mv`: the folder with all that is in it. */
+  def move(from: String, to: String): Program[Unit] = change("move folder") { d =>
+    d.renameDirectory(from, to).fold(d)(_.note(FolderMoved(from, to)))
+  }
+
+  /** DROP PARTITION, all at once. */
+  def drop(folder: String): Program[Unit] = change("drop folder") { d =>
+    if (!d.directories(folder)) d
+    else {
+      val gone = d.files.collect { case (p, r: Rows) if p.startsWith(folder + "/") => r.rows }.flatten
+      d.deleteTree(folder).copy(userDeleted = d.userDeleted ++ gone).note(FolderCleared(folder))
+    }
+  }
+
+  /** `cp -p` or a restored backup: a file with the content and the times that it had at first. */
+  def bringBack(path: String, content: Rows): Program[Unit] = change("bring back") { d =>
+    if (d.get(path).isDefined) d
+    else d.put(path, content).fold(d)(_.note(OriginalsReturned(Disk.parent(path))))
+  }
+
+  /** A program that removes empty files: all visible ones without rows. */
+  def cleanEmpty(folder: String): Program[Unit] = change("remove empty files") { d =>
+    d.list(folder).getOrElse(Nil).map(n => s"$folder/$n")
+      .filter(p => d.get(p).exists(c => !c.isInstanceOf[Rows]) && !p.split('/').last.startsWith("_"))
+      .foldLeft(d)((now, p) => now.delete(p))
+  }
+
   /**
    * INSERT OVERWRITE of a partition, and of a whole table with `_zorder/` in it, as Spark does it on
    * local disk: the directory is listed and its files are deleted one by one; where something has

@@ -40,5 +40,12 @@ class FolderProtocolSuite extends AnyFunSuite {
   catches(Fault.NoLookAfterMove, fileOverwritten, "missing")
   catches(Fault.BackUnseen, spared, "is back")
   catches(Fault.CleanUnseen, vacuumed, "missing")
+  catches(Fault.GuessOverwritten, cleaned, "missing")
+  catches(Fault.GuessOverwritten, cleanedAndRead, "missed")
+  catches(Fault.NoCopies, moved, "missing")
+  catches(Fault.NoCopies, movedAndRead, "missed")
+  catches(Fault.ExpireUnseen, removedAndExpired, "is nowhere")
+  catches(Fault.MergeReturned, restored, "twice")
+  catches(Fault.TasksMakeFolders, lateTask, "stray")
   catches(Fault.DiscardAll, overwrittenTable(true), "is nowhere")
 }

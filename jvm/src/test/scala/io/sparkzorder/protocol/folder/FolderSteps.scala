@@ -36,6 +36,30 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
       .map(_.getOrElse(Token.Gone))
   }
 
+  /** A replaced file is hidden, and the token is gone: nobody knows whether the folder was overwritten. */
+  def isInDoubt: Program[Boolean] =
+    if (fault == Fault.GuessOverwritten) Finished(false)
+    else token.flatMap {
+      case Token.Gone => for {
+          hides <- any(change.old)(o => exists(kept(own, o)))
+          again <- token
+        } yield hides && again == Token.Gone
+      case _ => Finished(false)
+    }
+
+  /** Whether the run has a directory there. */
+  def isThere: Program[Boolean] =
+    exists(own).flatMap(if (_) Finished(true) else exists(closed))
+
+  /** ABANDON says that nobody has overwritten the folder. */
+  def putConflict: Program[Unit] = Program.change("put conflict")(d =>
+    d.put(s"$own/_conflict", io.sparkzorder.protocol.Text("")).getOrElse(d))
+
+  def hideAgain: Program[Unit] = each(change.added) { a =>
+    content(visible(a)).flatMap(c =>
+      if (c.contains(a.content)) move(visible(a), hidden(own, a)) else Finished(false))
+  }.map(_ => ())
+
   /** What somebody did to an input since the commit, if anything. */
   def changedInput: Program[Option[String]] = first(change.old) { o =>
     content(original(o)).flatMap {
@@ -115,7 +139,9 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
       _ <- Program.change("delete canary")(_.delete(canary))
       _ <- if (fault == Fault.OpenDoor) unit
       else Program.change("delete token and directory") { d =>
-        if (d.list(closed).exists(_.forall(restore && _ == "_conflict"))) d.deleteTree(closed)
+        if (d.list(closed).exists(_.forall(n => restore && n == "_conflict" || n == "_change"))) {
+          d.deleteTree(closed)
+        }
         else d
       }
     } yield ()

@@ -33,6 +33,21 @@ object Fault extends Enumeration {
 
   /** The files of a dead run are removed without a record that keeps it from committing. */
   val CleanUnseen: Value = Value
+
+  /** A folder whose token is gone counts as overwritten, although replaced files are hidden. */
+  val GuessOverwritten: Value = Value
+
+  /** A folder is looked for by its name alone, and not by the copy of its change. */
+  val NoCopies: Value = Value
+
+  /** Replaced files are removed by time, without a look at the new ones. */
+  val ExpireUnseen: Value = Value
+
+  /** A run takes what is listed, without a look at what earlier runs have replaced. */
+  val MergeReturned: Value = Value
+
+  /** Tasks make the directory of their file. */
+  val TasksMakeFolders: Value = Value
 }
 
 final case class Old(index: Int, name: String, content: Rows)
@@ -58,6 +73,8 @@ object At {
   def intent(run: String): String = s"$runs/_$run"
   def own(folder: String, run: String): String = s"$folder/_zorder_$run"
   def closed(folder: String, run: String): String = s"$folder/_zorder_${run}_closed"
+  /** The copy of a change holds the name of its folder. */
+  def copy(folder: String, run: String): String = s"${own(folder, run)}/_change"
   def canary(folder: String, run: String): String = s"$folder/c-$run"
   def isVisible(name: String): Boolean = !name.startsWith("_")
 }

@@ -6,25 +6,59 @@ import io.sparkzorder.protocol.Program._
 /** Publishes a run, folder by folder. */
 final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) {
 
-  def publish(n: Int, run: Run, outer: Any): Program[Unit] = {
-    def folders(left: List[Change], problems: List[String]): Program[List[String]] = left match {
+  private val places = new PlacesModel(fault)
+
+  def publish(n: Int, run: Run, outer: Any): Program[Unit] =
+    inEachFolder(n, run, outer)((change, at) => folder(n, run, change, at))
+
+  private def inEachFolder(n: Int, run: Run, outer: Any)(
+      work: (Change, Any) => Program[Option[String]]): Program[Unit] = {
+    def folders(
+        left: List[(Change, Option[Change])],
+        problems: List[String]): Program[List[String]] = left match {
       case Nil => Finished(problems)
-      case change :: rest =>
-        val at = (n, run, change.folder, problems, outer)
+      case place :: rest =>
+        val at = (n, run, place, problems, rest, outer)
         Forget(
           at,
           for {
-            _ <- require(n, run)
-            problem <- folder(n, run, change, at)
+            problem <- atPlace(n, run, place, at, PublishModel.Moves)(work)
             all <- folders(rest, problems ++ problem)
           } yield all)
     }
-    folders(run.changes.toList, Nil).flatMap(problems =>
+    places.of(run).flatMap(all => folders(all.toList, Nil)).flatMap(problems =>
       Forget((n, run, problems, outer), finish(n, run, problems)))
   }
 
+  /** Works on a folder where it is; when it was moved meanwhile, once more there. */
+  private def atPlace(
+      n: Int,
+      run: Run,
+      place: (Change, Option[Change]),
+      at: Any,
+      left: Int)(work: (Change, Any) => Program[Option[String]]): Program[Option[String]] =
+    require(n, run).flatMap(_ =>
+      place._2 match {
+        case None => log.markConflict(n).map(_ => Some("another directory has its name"))
+        case Some(now) =>
+          work(now, (at, now.folder)).flatMap { result =>
+            if (result.isEmpty || left == 0) Finished(result)
+            else new FolderSteps(fault, exclusive, run.id, now).isThere.flatMap {
+              if (_) Finished(result)
+              else Forget((at, now.folder, result, "moved?", left), places.of(run)).flatMap { all =>
+                all.find(_._1 == place._1).filter(_._2.exists(_.folder != now.folder)) match {
+                  case Some(other) =>
+                    Forget((at, other, left), atPlace(n, run, other, at, left - 1)(work))
+                  case None => Finished(result)
+                }
+              }
+            }
+          }
+      })
+
   private def finish(n: Int, run: Run, problems: List[String]): Program[Unit] = for {
     _ <- require(n, run)
+    _ <- problems.find(_.startsWith(PublishModel.InDoubt)).map(Failed(_)).getOrElse(unit)
     _ <- change("delete intent")(_.delete(At.intent(run.id)))
     _ <- log.markDone(n, run.id)
     _ <- if (problems.isEmpty) unit else Failed(s"ZORDER_PUBLISH_CONFLICT ${problems.head}")
@@ -41,18 +75,20 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
   /** RECOVER LAYOUT ... ABANDON: what is not finished goes back to its inputs. */
   def abandon: Program[Unit] = log.unfinished.flatMap(runs =>
     each(runs) { case (n, run) =>
-      for {
-        _ <- each(run.changes) { c =>
-          val steps = new FolderSteps(fault, exclusive, run.id, c)
-          for {
-            _ <- require(n, run)
-            token <- steps.token
-            _ <- if (token == Token.Over) unit
-            else conflict(n, run, steps, (n, run, c.folder, "abandon"), "abandoned")
-          } yield ()
-        }
-        _ <- Forget((n, run, "abandoned"), finish(n, run, Nil))
-      } yield ()
+      inEachFolder(n, run, "abandon") { (c, at) =>
+        val steps = new FolderSteps(fault, exclusive, run.id, c)
+        for {
+          doubt <- steps.isInDoubt
+          _ <- if (doubt) steps.putConflict else unit
+          token <- steps.token
+          problem <- if (token == Token.Over) Finished(None)
+          else conflict(n, run, steps, (at, "abandon"), "abandoned")
+        } yield problem
+      }.attempt.flatMap {
+        // a conflict is what ABANDON wants
+        case Left(e) if !e.contains("PUBLISH_CONFLICT") => Failed(e)
+        case _ => unit
+      }
     }.map(_ => ()))
 
   private def require(n: Int, run: Run): Program[Unit] =
@@ -63,7 +99,11 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
     def stage(name: String)(p: => Program[Option[String]]) = Forget((at, name), p)
     def problem(what: String) = conflict(n, run, steps, at, what)
     def forward: Program[Option[String]] = stage("reveal")(steps.reveal.flatMap {
-      case Some(p) => problem(p)
+      case Some(p) => stage("doubt")(for {
+          doubt <- steps.isInDoubt
+          _ <- if (doubt) steps.hideAgain else unit
+          result <- problem(p)
+        } yield result)
       case None => stage("finish")(for {
           lacks <- steps.lacksNew
           // kept files of a conflict never expire
@@ -108,7 +148,9 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
         _ <- steps.decide
         token <- steps.token
         done <- log.isDone(n)
+        doubt <- if (token == Token.Gone && !done) steps.isInDoubt else Finished(false)
         result <- if (token == Token.Over || done) Finished(None)
+        else if (doubt) Finished(Some(s"${PublishModel.InDoubt} $what"))
         else
           Forget(
             (at, what, token),
@@ -118,4 +160,11 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
               _ <- steps.resolve(token == Token.Conflict || fault == Fault.BackUnseen)
             } yield Some(what))
       } yield result)
+}
+
+private object PublishModel {
+  val InDoubt = "ZORDER_FOLDER_IN_DOUBT"
+
+  /** How often a folder may be moved while it is published. */
+  val Moves = 2
 }

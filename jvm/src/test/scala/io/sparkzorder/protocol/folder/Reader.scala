@@ -6,7 +6,8 @@ import io.sparkzorder.protocol.{Failed, Finished, Forget, Program, Rows}
 import io.sparkzorder.protocol.Program._
 
 /** Those who only read; the result is the rows that they got. */
-object Reader {
+final class Reader(fault: Fault.Value) {
+  private val places = new PlacesModel(fault)
 
   /** Without the extension: a listing in two halves, as of a large directory, and then each file. */
   def plain(folder: String): Program[Seq[String]] = for {
@@ -56,16 +57,26 @@ object Reader {
   private type Paths = Option[Seq[String]]
 
   private def lay(folder: String, listed: Map[String, Rows], runs: List[Seen]): Program[Paths] =
-    runs.flatMap(s => s.run.changes.filter(_.folder == folder).map(s -> _)) match {
+    each(runs)(s =>
+      (if (s.done) Finished(s.run.changes)
+       else places.of(s.run).map(_.flatMap(_._2))).map(_.filter(_.folder == folder).map(s -> _)))
+      .flatMap(here => one(folder, listed, here.flatten.toList))
+
+  private def one(
+      folder: String,
+      listed: Map[String, Rows],
+      here: List[(Seen, Change)]): Program[Paths] =
+    here match {
       case Nil => Finished(None)
       case (seen, change) :: _ =>
-        val token =
-          if (seen.done && !seen.conflict) Finished(Token.Over)
-          else new FolderSteps(Fault.None, false, seen.run.id, change).token
+        val steps = new FolderSteps(fault, false, seen.run.id, change)
+        val token = if (seen.done && !seen.conflict) Finished(Token.Over) else steps.token
         token.flatMap {
           // of a run that is done with a conflict no file moves any more
           case Token.Gone | Token.Conflict if seen.done => ended(folder, seen, change, listed)
-          case Token.Gone => settled(folder, seen, change, listed)
+          case Token.Gone => steps.isInDoubt.flatMap {
+              if (_) Failed("ZORDER_FOLDER_IN_DOUBT") else settled(folder, seen, change, listed)
+            }
           case Token.Conflict => conflict(folder, seen, change, listed)
           case _ => exchanged(folder, seen, change, listed)
         }
@@ -133,14 +144,13 @@ object Reader {
     } yield Some(rest ++ old.flatten ++ added.flatten)
   }
 
-  /** An overwriter has won: what is there, without new files of ours. */
+  /** An overwriter has won: what is there. */
   private def settled(
       folder: String,
       s: Seen,
       c: Change,
       listed: Map[String, Rows]): Program[Paths] = {
-    val rest = listed.keys.filter(n => !c.old.exists(_.name == n) && !c.added.exists(_.name == n))
-      .map(n => s"$folder/$n").toSeq
+    val rest = listed.keys.filter(n => !c.old.exists(_.name == n)).map(n => s"$folder/$n").toSeq
     each(c.old)(o => look("find")(d => d.rows(s"$folder/${o.name}").map(_ => s"$folder/${o.name}")))
       .map(found => Some(rest ++ found.flatten))
   }

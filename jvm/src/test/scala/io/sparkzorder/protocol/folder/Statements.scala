@@ -8,6 +8,7 @@ final case class Listed(folder: String, name: String, content: Rows)
 /** Statements of ours: OPTIMIZE, RECOVER, ABANDON, UNDO, VACUUM and INTO. */
 final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
   private val log = new LogModel
+  val reader = new Reader(fault)
   private val publisher = new PublishModel(log, fault, exclusive)
 
   def recover: Program[Unit] = publisher.rollForward("recover")
@@ -19,9 +20,30 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
     last = earlier.lastOption.getOrElse(0)
     _ <- publisher.rollForward(("list", last))
     files <- Forget(("list", last), list)
+    returned <- disagreement(files)
     result <- if (files.isEmpty) Finished("nothing to do")
+    else if (returned.isDefined && fault != Fault.MergeReturned) Failed(returned.get)
     else rewrite(Statements.runOf(id, files), Some(files), last)
   } yield result
+
+  /**
+   * A listed file that has the name of a file that a published run replaced, while a file of that run is listed
+   * in the folder.
+   */
+  private def disagreement(files: Seq[Listed]): Program[Option[String]] = log.all.flatMap { all =>
+    val runs = all.collect { case (n, r, true) if !r.aborts => n -> r.run }
+    each(runs) { case (n, run) => look("conflict?")(_.get(At.conflict(n)).isDefined).map(run -> _) }
+      .map { marked =>
+        val settled = marked.collect { case (run, false) => run }
+        val back = settled.flatMap(_.undone).toSet
+        settled.filterNot(r => back(r.id)).flatMap(_.changes).collectFirst {
+          case c
+              if c.added.exists(a => files.exists(f => f.folder == c.folder && f.name == a.name)) &&
+                c.old.exists(o => files.exists(f => f.folder == c.folder && f.name == o.name)) =>
+            s"${Statements.Named} in ${c.folder}"
+        }
+      }
+  }
 
   private def rewrite(run: Run, files: Option[Seq[Listed]], last: Int): Program[String] =
     Forget(
@@ -42,6 +64,14 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
     _ <- Forget(("publish", n, run), publisher.publish(n, run, "rewriter"))
   } yield "done"
 
+  /** A task that outlives its statement and comes to create its file. */
+  def lateTask(id: String, folder: String): Program[Unit] = change("late task") { d =>
+    val own = At.own(folder, id)
+    val there =
+      if (fault == Fault.TasksMakeFolders && d.directories("t")) d.makeDirectories(own) else d
+    there.put(s"$own/_new_9", Text("late")).getOrElse(d)
+  }
+
   /** The intent, before anything is made in a folder. */
   private def note(run: Run): Program[Unit] = change("note intent") { d =>
     val made = d.makeDirectories(At.commits).makeDirectories(At.runs)
@@ -55,6 +85,7 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
       if (!now.directories(c.folder)) now
       else {
         val made = now.makeDirectories(own).put(s"$own/_canary", Text("")).get
+          .put(At.copy(c.folder, run.id), Text(c.folder)).get
         c.added.foldLeft(made)((m, a) => m.put(s"$own/_new_${a.index}", a.content).get)
       }
     }
@@ -110,7 +141,8 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
     val own = At.own(folder, run)
     val left = d.list(own).getOrElse(Nil)
     if (fault != Fault.DiscardAll && left.exists(_.startsWith("_old_"))) {
-      left.filterNot(_.startsWith("_old_")).foldLeft(d)((now, n) => now.delete(s"$own/$n"))
+      left.filterNot(n => n.startsWith("_old_") || n == "_change")
+        .foldLeft(d)((now, n) => now.delete(s"$own/$n"))
     } else d.deleteTree(own)
   }
 
@@ -129,8 +161,14 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
     each(all.collect { case (n, r, true) if !r.aborts => n -> r.run }) { case (n, run) =>
       look("conflict?")(_.get(At.conflict(n)).isDefined).flatMap {
         if (_) unit
-        else each(run.changes)(c => change("expire")(_.deleteTree(At.own(c.folder, run.id)))).map(
-          _ => ())
+        else each(run.changes) { c =>
+          look("proven?")(d =>
+            c.added.forall(a => d.rows(s"${c.folder}/${a.name}").contains(a.content))).flatMap { p =>
+            if (p || fault == Fault.ExpireUnseen) {
+              change("expire")(_.deleteTree(At.own(c.folder, run.id)))
+            } else unit
+          }
+        }.map(_ => ())
       }
     }.map(_ => ()))
 
@@ -231,6 +269,9 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
 }
 
 object Statements {
+
+  /** The error that names files which have the names of replaced ones. */
+  val Named = "ZORDER_FILES_RETURNED or ZORDER_NAMES_REUSED"
 
   def runOf(id: String, files: Seq[Listed]): Run =
     Run(
