@@ -57,7 +57,7 @@ private[sparkzorder] object BloomFilters {
       columns.filter(c => names(c.getPath.toSeq.map(NameLookup.folded))).partition(canHave)
     val enabled = kept.map(c => settingOf(c) -> "true").toMap
     val lost = notKept.filterNot(c => ofTable.contains(settingOf(c))).map(nameOf)
-    // Parquet puts no BOOLEAN into its filter, so the filter would hide every row
+    // Parquet puts no BOOLEAN into its filter, which would be empty
     val never = columns.filter(_.getPrimitiveType.getPrimitiveTypeName == BOOLEAN)
       .map(c => settingOf(c) -> "false")
     BloomFilters(

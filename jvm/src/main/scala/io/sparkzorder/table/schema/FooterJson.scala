@@ -2,12 +2,16 @@ package io.sparkzorder.table.schema
 
 import scala.util.Try
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.core.json.JsonWriteFeature
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.json.JsonMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 /** JSON in the footers of other writers. */
 private[schema] object FooterJson {
-  private val mapper = new ObjectMapper()
+  // all in ASCII, which the footers of both formats hold
+  private val mapper =
+    JsonMapper.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build()
 
   /** The object of a text; None if the text is something else. */
   def read(text: String): Option[ObjectNode] =

@@ -1,5 +1,7 @@
 package io.sparkzorder.table.schema
 
+import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
+
 import scala.collection.mutable.LinkedHashMap
 
 import io.sparkzorder.errors.ZOrderErrors
@@ -64,8 +66,9 @@ final class FooterKeys(mayLose: Boolean) {
     val footers = LinkedHashMap.empty[Map[String, String], FooterValue]
     files.foreach { f =>
       val made = f.createdBy.startsWith("fastparquet")
-      val same = footers.getOrElse(f.keyValues, FooterValue("", f.file.path.toString, 0, made))
-      footers(f.keyValues) =
+      val keys = if (f.orc.isEmpty) f.keyValues else ofOrc(f.keyValues)
+      val same = footers.getOrElse(keys, FooterValue("", f.file.path.toString, 0, made))
+      footers(keys) =
         same.copy(files = same.files + 1, ofFastparquet = same.ofFastparquet || made)
     }
     val held = footers.toSeq.flatMap { case (keys, source) =>
@@ -75,6 +78,12 @@ final class FooterKeys(mayLose: Boolean) {
     }
     val kept = merged(footers.toSeq, files.map(_.rows).sum, isOfEachFile)
     KeptKeys(kept.values, (held.map(h => s"lost is $h") ++ kept.lost).distinct)
+  }
+
+  /** The footers of ORC have bytes for values, which are read as Latin-1. */
+  private def ofOrc(keys: Map[String, String]): Map[String, String] = keys.map {
+    case (key, value) if Known.contains(key) => key -> new String(value.getBytes(ISO_8859_1), UTF_8)
+    case other => other
   }
 
   private def heldBy(keys: Map[String, String]): Seq[String] =
