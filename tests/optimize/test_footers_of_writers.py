@@ -181,7 +181,10 @@ def test_files_of_fastparquet(spark: SparkSession, tmp_path: Path) -> None:
 def test_fastparquet_mixes_no_categories_up(spark: SparkSession, tmp_path: Path) -> None:
     """It takes the dictionary of one row group for that of all."""
     rows = pandas.DataFrame(
-        {"id": range(400_000), "kind": pandas.Categorical([f"k{i // 50_000}" for i in range(400_000)])}
+        {
+            "id": range(400_000),
+            "kind": pandas.Categorical([f"k{i // 50_000}" for i in range(400_000)]),
+        }
     )
     (tmp_path / "t").mkdir()
     fastparquet.write(str(tmp_path / "t/0.parquet"), rows)

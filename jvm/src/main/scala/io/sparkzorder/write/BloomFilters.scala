@@ -20,12 +20,17 @@ import io.sparkzorder.util.NameLookup
  * that is enough for the values that came. The table's own settings take precedence.
  *
  * @param settings of Parquet's writer
+ * @param columns how many columns have a filter, at most
  * @param lost which filters of the inputs the new files do not have; parts of a sentence
  */
-private[sparkzorder] final case class BloomFilters(settings: Map[String, String], lost: Seq[String]) {
+private[sparkzorder] final case class BloomFilters(
+    settings: Map[String, String],
+    columns: Int,
+    lost: Seq[String]) {
+
   def enable(conf: Configuration): Unit = {
     if (settings.nonEmpty && !settings.contains(ParquetOutputFormat.BLOOM_FILTER_MAX_BYTES)) {
-      conf.setBoolean(BloomFilters.FitsRows, true)
+      conf.setInt(BloomFilters.FittedColumns, math.max(1, columns))
     }
     settings.foreach { case (key, value) => conf.set(key, value) }
   }
@@ -36,8 +41,8 @@ private[sparkzorder] object BloomFilters {
 
   // spelled out, because its constant exists only since Parquet 1.14
   private val Adaptive = "parquet.bloom.filter.adaptive.enabled"
-  // tells tasks that the largest size of a filter comes from the rows of a row group
-  private val FitsRows = "spark.zorder.internal.bloomFiltersFitRows"
+  // tells tasks how many filters share the memory, where the largest size of a filter is ours
+  private val FittedColumns = "spark.zorder.internal.bloomFilters"
   // Parquet makes a useless filter of 32 bytes if its largest size is less
   private val MinBytes = 1024
 
@@ -60,9 +65,13 @@ private[sparkzorder] object BloomFilters {
     // Parquet puts no BOOLEAN into its filter, which would be empty
     val never = columns.filter(_.getPrimitiveType.getPrimitiveTypeName == BOOLEAN)
       .map(c => settingOf(c) -> "false")
+    val settings =
+      if (enabled.isEmpty && ofTable.isEmpty) Map.empty[String, String]
+      else Map(Adaptive -> "true") ++ enabled ++ ofTable ++ never
     BloomFilters(
-      if (enabled.isEmpty && ofTable.isEmpty) Map.empty
-      else Map(Adaptive -> "true") ++ enabled ++ ofTable ++ never,
+      settings,
+      if (settings.get(ParquetOutputFormat.BLOOM_FILTER_ENABLED).contains("true")) columns.size
+      else settings.count { case (k, v) => k.startsWith(settingOf("")) && v == "true" },
       if (lost.isEmpty) Nil
       else Seq(s"the new files have no Bloom filter of ${lost.mkString("`", "`, `", "`")}"))
   }
@@ -77,17 +86,27 @@ private[sparkzorder] object BloomFilters {
 
   private def nameOf(column: ColumnDescriptor): String = column.getPath.mkString(".")
 
-  private def settingOf(column: ColumnDescriptor): String =
-    s"${ParquetOutputFormat.BLOOM_FILTER_ENABLED}#${nameOf(column)}"
+  private def settingOf(column: ColumnDescriptor): String = settingOf(nameOf(column))
 
-  /** Sets the largest size of a filter to what the values of a row group need. */
-  def limitBytes(rows: Int, conf: Configuration): Unit =
-    if (conf.getBoolean(FitsRows, false)) {
+  private def settingOf(column: String): String =
+    s"${ParquetOutputFormat.BLOOM_FILTER_ENABLED}#$column"
+
+  /**
+   * Sets the largest size of a filter to what the values of a row group need. A writer has all filters
+   * in memory beside the row group, so they take at most a quarter of its bytes, or a megabyte each, which is
+   * Parquet's default. That is enough: a value that is not in a dictionary takes more than a filter needs.
+   */
+  def limitBytes(units: FileUnits, conf: Configuration): Unit = {
+    val columns = conf.getInt(FittedColumns, 0)
+    if (columns > 0) {
       val fpp = conf.getPropsWithPrefix(ParquetOutputFormat.BLOOM_FILTER_FPP + "#").values.asScala
         .map(_.toDouble).foldLeft(ParquetProperties.DEFAULT_BLOOM_FILTER_FPP)(math.min)
-      val bytes = BlockSplitBloomFilter.optimalNumOfBits(rows.toLong, fpp) / 8
-      conf.setInt(
-        ParquetOutputFormat.BLOOM_FILTER_MAX_BYTES,
-        math.max(MinBytes, Integer.highestOneBit(math.max(1, bytes - 1)) << 1))
+      val bytes = BlockSplitBloomFilter.optimalNumOfBits(units.rowGroupRows.toLong, fpp) / 8
+      val needed = math.max(MinBytes, Integer.highestOneBit(math.max(1, bytes - 1)) << 1)
+      val share = math.min(units.rowGroupBytes / 4 / columns, Int.MaxValue.toLong).toInt
+      val most =
+        math.max(ParquetProperties.DEFAULT_MAX_BLOOM_FILTER_BYTES, Integer.highestOneBit(share))
+      conf.setInt(ParquetOutputFormat.BLOOM_FILTER_MAX_BYTES, math.min(needed, most))
     }
+  }
 }

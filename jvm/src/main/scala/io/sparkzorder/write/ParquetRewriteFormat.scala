@@ -97,7 +97,7 @@ private[sparkzorder] object ParquetRewriteFormat {
     // only the bytes limit a row group
     conf.setInt("parquet.block.row.count.limit", units.rowGroupRows)
     conf.setInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, units.pageRows)
-    BloomFilters.limitBytes(units.rowGroupRows, conf)
+    BloomFilters.limitBytes(units, conf)
   }
 }
 

@@ -4,10 +4,12 @@ import java.io.File
 
 import scala.collection.JavaConverters._
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.api.Binary
+import org.apache.parquet.schema.MessageTypeParser
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.expr
@@ -27,16 +29,18 @@ class BloomFiltersSuite extends OptimizeTestBase {
       val reader = ParquetFileReader.open(HadoopInputFile.fromPath(path, conf))
       try reader.getFooter.getBlocks.asScala.toList.flatMap { block =>
           val answers = reader.getBloomFilterDataReader(block)
-          block.getColumns.asScala.flatMap(c => Option(answers.readBloomFilter(c)).map(c -> _)).map {
+          block.getColumns.asScala.flatMap(c =>
+            Option(answers.readBloomFilter(c)).map(c -> _)).map {
             case (c, filter) =>
               Filter(
                 c.getPath.toDotString,
                 filter.getBitsetSize,
                 block.getRowCount,
-                v => filter.findHash(v match {
-                  case s: String => filter.hash(Binary.fromString(s))
-                  case l: Long => filter.hash(l)
-                }))
+                v =>
+                  filter.findHash(v match {
+                    case s: String => filter.hash(Binary.fromString(s))
+                    case l: Long => filter.hash(l)
+                  }))
           }
         }
       finally reader.close()
@@ -67,7 +71,8 @@ class BloomFiltersSuite extends OptimizeTestBase {
       writeWith(rows(n), dir, "key", "s.name", "few", "d")
       write(rows(n / 4).withColumn("id", expr("id + 1000000")), dir)
       assert(filters(dir).map(_.column).toSet === Set("key", "s.name", "d"))
-      val reason = reasonOf(s"OPTIMIZE '$dir' ZORDER BY (id) OPTIONS ('targetFileSize' '300k')", dir)
+      val reason =
+        reasonOf(s"OPTIMIZE '$dir' ZORDER BY (id) OPTIONS ('targetFileSize' '300k')", dir)
       assert(reason.contains("no Bloom filter of `d`"))
       val made = filters(dir)
       assert(made.map(_.column).toSet === Set("key", "s.name"))
@@ -129,7 +134,8 @@ class BloomFiltersSuite extends OptimizeTestBase {
     withTempDir { base =>
       val (dir, copy) = (new File(base.getCanonicalFile, "t"), new File(base.getCanonicalFile, "c"))
       writeWith(rows(5000), dir, "key", "`a.b`", "a.b")
-      val reason = sql(s"OPTIMIZE '$dir' ZORDER BY (id) INTO '$copy'").head().getAs[String]("reason")
+      val reason =
+        sql(s"OPTIMIZE '$dir' ZORDER BY (id) INTO '$copy'").head().getAs[String]("reason")
       assert(filters(copy).map(_.column) === Seq("key"))
       assert(copy.exists && reason == null)
       withTable("t") {
@@ -139,5 +145,28 @@ class BloomFiltersSuite extends OptimizeTestBase {
         assert(filters(dir).isEmpty)
       }
     }
+  }
+
+  test("many filters of many rows share the memory of a row group") {
+    def most(filters: BloomFilters, rows: Int): Int = {
+      val conf = new Configuration(false)
+      filters.enable(conf)
+      BloomFilters.limitBytes(FileUnits(20000, rows, 128L << 20, 20000), conf)
+      conf.getInt("parquet.bloom.filter.max.bytes", -1)
+    }
+    def of(n: Int): BloomFilters = BloomFilters.of(
+      MessageTypeParser.parseMessageType(
+        (1 to n).map(i => s"optional int64 c$i;").mkString("message m { ", " ", " }")),
+      (1 to n).map(i => Seq(s"C$i")).toSet,
+      Map.empty)
+    assert(most(of(1), 10) === 1024)
+    assert(most(of(1), 10000000) === (16 << 20))
+    assert(most(of(8), 10000000) === (4 << 20))
+    assert(most(of(1000), 10000000) === (1 << 20))
+    val ofTable = Map("parquet.bloom.filter.max.bytes" -> "77")
+    assert(most(of(1).copy(settings = ofTable), 10000) === 77)
+    assert(most(
+      BloomFilters.of(MessageTypeParser.parseMessageType("message m { }"), Set.empty, Map.empty),
+      9) === -1)
   }
 }

@@ -73,7 +73,8 @@ final class FooterKeys(mayLose: Boolean) {
     }
     val held = footers.toSeq.flatMap { case (keys, source) =>
       val found = heldBy(keys)
-      if (!mayLose) found.headOption.foreach(h => throw ZOrderErrors.footerHoldsData(source.file, h))
+      if (!mayLose)
+        found.headOption.foreach(h => throw ZOrderErrors.footerHoldsData(source.file, h))
       found
     }
     val kept = merged(footers.toSeq, files.map(_.rows).sum, isOfEachFile)

@@ -30,7 +30,9 @@ private[schema] object GeoKey extends KnownKey {
 
   private def columns(json: ObjectNode): Map[String, ObjectNode] = json.get("columns") match {
     case o: ObjectNode =>
-      o.fieldNames.asScala.map(n => n -> o.get(n)).collect { case (n, c: ObjectNode) => n -> c }.toMap
+      o.fieldNames.asScala.map(n => n -> o.get(n)).collect { case (n, c: ObjectNode) =>
+        n -> c
+      }.toMap
     case _ => Map.empty
   }
 

@@ -121,7 +121,7 @@ class FooterKeysSuite extends AnyFunSuite {
   test("the number of categories is added, and is at most that of the rows") {
     def key(n: Int, code: String): String =
       s"""{"index_columns": [], "columns": [{"name": "c", "pandas_type": "categorical",
-         |"numpy_type": "$code", "metadata": {"num_categories": $n, "ordered": false}}]}""".stripMargin
+        |"numpy_type": "$code", "metadata": {"num_categories": $n, "ordered": false}}]}""".stripMargin
     def sum(a: Int, b: Int): (Int, String) = {
       val kept = merge(file(0, "pandas" -> key(a, "int8")), file(1, "pandas" -> key(b, "int16")))
       val column = new ObjectMapper().readTree(kept.values("pandas")).at("/columns/0")

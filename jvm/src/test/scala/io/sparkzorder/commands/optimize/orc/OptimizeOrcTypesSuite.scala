@@ -205,7 +205,7 @@ class OptimizeOrcTypesSuite extends OrcTables with RandomInputs {
     withTableDir { dir =>
       def pandas(name: String, stop: Int): Array[Byte] =
         s"""{"index_columns": [{"kind": "range", "name": $name, "start": 0, "stop": $stop, "step": 1}],
-           |"columns": [{"name": "größe", "field_name": "gr\\u00f6\\u00dfe", "metadata": null}]}"""
+          |"columns": [{"name": "größe", "field_name": "gr\\u00f6\\u00dfe", "metadata": null}]}"""
           .stripMargin.getBytes(UTF_8)
       def file(name: String, metadata: (String, Array[Byte])*): Unit =
         foreign(dir, name, "struct<a:bigint>", metadata = metadata.toMap)(longs(_, 0))
