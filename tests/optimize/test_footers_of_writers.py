@@ -103,7 +103,8 @@ def test_pandas_reads_the_same_types(
         (kind,) = (c for c in noted["columns"] if c["name"] == "kind")
         assert kind["metadata"] == {"num_categories": 5 * len(lengths), "ordered": False}
         assert arrow_schema(keys).metadata == {b"pandas": keys["pandas"].encode()}
-    assert "`pandas`" in result.reason and "RangeIndex" in result.reason
+    assert "`pandas`" in result.reason
+    assert "RangeIndex" in result.reason
 
 
 def test_the_index_of_pandas_stays_when_it_is_a_column(spark: SparkSession, tmp_path: Path) -> None:
@@ -140,7 +141,8 @@ def test_an_index_of_pandas_that_only_the_footer_has_is_not_lost(
     result = optimize(spark, table, ["id"], allowTypeChange="true")
     assert "RangeIndex" in result.reason
     after = pandas.read_parquet(table)
-    assert after.index.equals(pandas.RangeIndex(100)) and after.index.name is None
+    assert after.index.equals(pandas.RangeIndex(100))
+    assert after.index.name is None
 
 
 def test_the_order_of_categories_is_not_lost(spark: SparkSession, tmp_path: Path) -> None:
@@ -157,7 +159,8 @@ def test_the_order_of_categories_is_not_lost(spark: SparkSession, tmp_path: Path
         result = optimize(spark, path, ["id"], allowTypeChange="true")
         assert "`size`" in result.reason
         after = pandas.read_parquet(path)
-        assert after["size"].dtype == "category" and not after["size"].cat.ordered
+        assert after["size"].dtype == "category"
+        assert not after["size"].cat.ordered
 
 
 def test_files_of_fastparquet(spark: SparkSession, tmp_path: Path) -> None:
@@ -173,7 +176,8 @@ def test_files_of_fastparquet(spark: SparkSession, tmp_path: Path) -> None:
         return pandas.concat(files, ignore_index=True).astype({"kind": object})
 
     result = check_unchanged(spark, table, read)
-    assert "RangeIndex" in result.reason and "`kind`" in result.reason
+    assert "RangeIndex" in result.reason
+    assert "`kind`" in result.reason
     # pandas reads it by another library
     assert pandas.read_parquet(table, engine="pyarrow")["text"].str.startswith("t").all()
 
@@ -250,7 +254,8 @@ def test_keys_that_files_disagree_on_are_named(spark: SparkSession, tmp_path: Pa
         metadata = {"owner": "payroll", "run": str(i), **({"only": "here"} if i else {})}
         write(table / f"{i}.parquet", rows.replace_schema_metadata(metadata))
     result = optimize(spark, table, ["id"])
-    assert "`run`" in result.reason and "`only`" in result.reason
+    assert "`run`" in result.reason
+    assert "`only`" in result.reason
     assert "owner" not in result.reason
     (keys,) = keys_of(table)
     assert set(keys) == {"ARROW:schema", "owner"}
@@ -265,9 +270,8 @@ def test_keys_that_files_disagree_on_are_named(spark: SparkSession, tmp_path: Pa
 
 
 def points(first: int, rows: int, shift: float = 0) -> Any:
-    from shapely.geometry import LineString, Point
-
-    shapes = [Point(i + shift, -i) for i in range(rows - 1)] + [LineString([(0, 0), (1, 1)])]
+    texts = [f"POINT ({i + shift} {-i})" for i in range(rows - 1)] + ["LINESTRING (0 0, 1 1)"]
+    shapes = geopandas.GeoSeries.from_wkt(texts)
     return geopandas.GeoDataFrame(
         {"id": range(first, first + rows)}, geometry=shapes, crs="EPSG:4326"
     )
@@ -294,7 +298,8 @@ def test_geoparquet_stays_geoparquet(spark: SparkSession, tmp_path: Path) -> Non
     (file,) = data_files(table)
     after = geopandas.read_parquet(file).sort_values("id", ignore_index=True)
     assert after.crs == before.crs == "EPSG:4326"
-    assert after.geom_equals(before).all() and after["id"].equals(before["id"])
+    assert after.geom_equals(before).all()
+    assert after["id"].equals(before["id"])
     column = geo_of(table)
     assert column["bbox"] == [0.0, -20.0, 220.0, 1.0]
     assert sorted(column["geometry_types"]) == ["LineString", "Point"]
@@ -319,8 +324,8 @@ def test_what_files_say_of_geometries_is_joined(
     spark: SparkSession, tmp_path: Path, changes: Any, expected: Any, said: str | None
 ) -> None:
     own = {"encoding": "WKB", "geometry_types": ["Point"], "bbox": [0.0, 0.0, 1.0, 1.0]}
-    for i, column in enumerate((own, {**own, **changes})):
-        column = {k: v for k, v in column.items() if v is not None}
+    for i, members in enumerate((own, {**own, **changes})):
+        column = {k: v for k, v in members.items() if v is not None}
         geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}
         rows = pa.table({"id": pa.array(range(9)), "geometry": pa.array([b"x"] * 9)})
         write(

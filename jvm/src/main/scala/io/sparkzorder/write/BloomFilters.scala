@@ -29,10 +29,13 @@ private[sparkzorder] final case class BloomFilters(
     lost: Seq[String]) {
 
   def enable(conf: Configuration): Unit = {
-    if (settings.nonEmpty && !settings.contains(ParquetOutputFormat.BLOOM_FILTER_MAX_BYTES)) {
-      conf.setInt(BloomFilters.FittedColumns, math.max(1, columns))
-    }
     settings.foreach { case (key, value) => conf.set(key, value) }
+    if (settings.nonEmpty) {
+      conf.setIfUnset(BloomFilters.Adaptive, "true")
+      if (conf.get(ParquetOutputFormat.BLOOM_FILTER_MAX_BYTES) == null) {
+        conf.setInt(BloomFilters.FittedColumns, math.max(1, columns))
+      }
+    }
   }
 }
 
@@ -67,7 +70,7 @@ private[sparkzorder] object BloomFilters {
       .map(c => settingOf(c) -> "false")
     val settings =
       if (enabled.isEmpty && ofTable.isEmpty) Map.empty[String, String]
-      else Map(Adaptive -> "true") ++ enabled ++ ofTable ++ never
+      else enabled ++ ofTable ++ never
     BloomFilters(
       settings,
       if (settings.get(ParquetOutputFormat.BLOOM_FILTER_ENABLED).contains("true")) columns.size

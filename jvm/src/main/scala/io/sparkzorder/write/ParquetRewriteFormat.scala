@@ -71,8 +71,8 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
     super.prepareWrite(session, job, options, dataSchema)
     val conf = ContextUtil.getConfiguration(job)
     conf.setLong(ParquetOutputFormat.BLOCK_SIZE, spec.units.rowGroupBytes)
-    ParquetRewriteFormat.limitRows(spec.units, conf)
     spec.bloomFilters.enable(conf)
+    ParquetRewriteFormat.limitRows(spec.units, conf)
     // every column gets min/max; Parquet drops both for a chunk where they have 4 KB together
     conf.setBoolean("parquet.column.statistics.enabled", true)
     conf.setInt("parquet.statistics.truncate.length", ParquetRewriteFormat.MaxBoundBytes)

@@ -151,6 +151,8 @@ class BloomFiltersSuite extends OptimizeTestBase {
     def most(filters: BloomFilters, rows: Int): Int = {
       val conf = new Configuration(false)
       filters.enable(conf)
+      assert(
+        (conf.get("parquet.bloom.filter.adaptive.enabled") == "true") === filters.settings.nonEmpty)
       BloomFilters.limitBytes(FileUnits(20000, rows, 128L << 20, 20000), conf)
       conf.getInt("parquet.bloom.filter.max.bytes", -1)
     }
