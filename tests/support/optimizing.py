@@ -1,5 +1,6 @@
 """Helpers of the tests of OPTIMIZE: run the statement, and compare files with pyarrow."""
 
+import base64
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -141,18 +142,23 @@ def footers(directory: Path) -> list[Any]:
 
 def shape(file: Any) -> dict[str, Any]:
     """Return the properties that a rewritten file must share with its inputs."""
-    meta = file.metadata
-    keys = {
-        key: value
-        for key, value in (meta.metadata or {}).items()
-        if not key.startswith(b"org.apache.spark.")
-    }
+    keys = without_sparks(file.metadata.metadata)
+    if b"ARROW:schema" in keys:
+        # Arrow copies all other keys into its schema
+        arrow = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(keys[b"ARROW:schema"])))
+        keys[b"ARROW:schema"] = str(arrow.remove_metadata()), without_sparks(arrow.metadata)
     return {
         "parquet": str(file.schema).split("\n", 1)[1],
         "arrow": str(file.schema_arrow.remove_metadata()),
         "codecs": {chunk.compression for chunk in chunks(file)},
         "keys": keys,
     }
+
+
+def without_sparks(metadata: dict[bytes, bytes] | None) -> dict[bytes, Any]:
+    """Return the keys of other writers."""
+    kept = (metadata or {}).items()
+    return {key: value for key, value in kept if not key.startswith(b"org.apache.spark.")}
 
 
 def chunks(file: Any) -> Iterator[Any]:

@@ -74,7 +74,8 @@ object Settings {
     boolean(
       "allowTypeChange",
       default = false,
-      "Whether OPTIMIZE may rewrite a column whose stored type Spark's writer changes.",
+      "Whether OPTIMIZE may rewrite a column whose stored type Spark's writer changes, and lose " +
+        "data that files hold outside of their columns.",
       Everywhere)
 
   val ReusedNames: Setting[String] =

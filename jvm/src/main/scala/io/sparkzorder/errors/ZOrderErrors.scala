@@ -92,6 +92,10 @@ object ZOrderErrors {
       Map("file" -> file, "format" -> format, "problem" -> firstLine(cause)),
       Some(cause))
 
+  /** @param data what OPTIMIZE would lose */
+  def footerHoldsData(file: String, data: String): ZOrderException =
+    error("ZORDER_FOOTER_HOLDS_DATA", "file" -> file, "data" -> data)
+
   def incompatibleSchemas(
       target: String,
       column: String,

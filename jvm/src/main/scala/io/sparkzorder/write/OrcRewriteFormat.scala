@@ -15,22 +15,25 @@ import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, Out
 import org.apache.spark.sql.execution.datasources.orc.{OrcFileFormat, OrcSerializer, OrcUtils}
 import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.table.schema.KeptKeys
+
 /**
  * The form of a rewritten ORC file.
  *
  * @param types ORC schema of the file, made from the schemas of the inputs by `OrcOutput`
- * @param keyValues user metadata of the inputs, without Spark's own
+ * @param keys user metadata of the inputs, without Spark's own
  * @param units sizes of stripes and strides; stripes are the row groups of ORC, strides are its
  *   pages
  * @param settings settings of the table for ORC's writer, such as the columns of Bloom filters
  */
 final case class OrcSpec(
     types: TypeDescription,
-    keyValues: Map[String, String],
+    keys: KeptKeys,
     override val codec: String,
     units: FileUnits,
     settings: Map[String, String])
     extends OutputSpec {
+  override def lost: Seq[String] = keys.lost
   private[sparkzorder] override def writer: FileFormat = new OrcRewriteFormat(this)
 }
 
@@ -50,7 +53,7 @@ private final class OrcRewriteFormat(spec: OrcSpec) extends OrcFileFormat {
     // Row indexes are always written. Without row indexes, nothing could be skipped inside a file.
     OrcConf.ENABLE_INDEXES.setBoolean(conf, true)
     OrcConf.ROW_INDEX_STRIDE.setLong(conf, spec.units.pageRows.toLong)
-    new OrcRewriteFactory(sparks, spec.types, Map(spec.keyValues.toSeq: _*))
+    new OrcRewriteFactory(sparks, spec.types, Map(spec.keys.values.toSeq: _*))
   }
 }
 

@@ -18,6 +18,9 @@ trait OutputSpec {
    */
   def pagesOf(rows: Long): Int = 1
 
+  /** What the new files do not say any more and their inputs do; parts of a sentence. */
+  def lost: Seq[String]
+
   /** Spark's writer, configured to write such files. */
   private[sparkzorder] def writer: FileFormat
 }

@@ -30,11 +30,14 @@ import org.apache.spark.sql.execution.datasources.parquet.{
 }
 import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.table.schema.KeptKeys
+
 /**
  * How a rewritten Parquet file looks.
  *
  * @param schema Parquet schema, that of the inputs
- * @param keyValues footer key-values of the inputs, without Spark's own
+ * @param keys footer key-values of the inputs, without Spark's own
+ * @param bloomFilters columns that get a Bloom filter
  * @param units sizes of row groups and pages
  * @param notesSparkSchema true if the footers of the new files note Spark's types. Where no input
  *   notes them, readers infer the types by their settings, and should do so afterwards
@@ -42,7 +45,8 @@ import org.apache.spark.sql.types.StructType
  */
 final case class ParquetSpec(
     schema: MessageType,
-    keyValues: Map[String, String],
+    keys: KeptKeys,
+    bloomFilters: BloomFilters,
     override val codec: String,
     units: FileUnits,
     notesSparkSchema: Boolean,
@@ -51,6 +55,7 @@ final case class ParquetSpec(
 
   /** What tells the files of this run from those of others in the memory of an executor. */
   private[write] val run: String = UUID.randomUUID.toString
+  override def lost: Seq[String] = keys.lost ++ bloomFilters.lost
   override def pagesOf(rows: Long): Int = units.pagesOf(rows)
   private[sparkzorder] override def writer: FileFormat = new ParquetRewriteFormat(this)
 }
@@ -66,6 +71,7 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
     super.prepareWrite(session, job, options, dataSchema)
     val conf = ContextUtil.getConfiguration(job)
     conf.setLong(ParquetOutputFormat.BLOCK_SIZE, spec.units.rowGroupBytes)
+    spec.bloomFilters.enable(conf)
     ParquetRewriteFormat.limitRows(spec.units, conf)
     // every column gets min/max; Parquet drops both for a chunk where they have 4 KB together
     conf.setBoolean("parquet.column.statistics.enabled", true)
@@ -74,7 +80,7 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
     new ParquetRewriteFactory(
       SerializedSchema(spec.schema),
       // a Map with default values or views would not serialise
-      Map(spec.keyValues.toSeq: _*),
+      Map(spec.keys.values.toSeq: _*),
       spec.notesSparkSchema,
       spec.run,
       spec.ordering,
@@ -91,6 +97,7 @@ private[sparkzorder] object ParquetRewriteFormat {
     // only the bytes limit a row group
     conf.setInt("parquet.block.row.count.limit", units.rowGroupRows)
     conf.setInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, units.pageRows)
+    BloomFilters.limitBytes(units, conf)
   }
 }
 

@@ -76,7 +76,7 @@ private[sparkzorder] final class OptimizeExecutor(
       own -> (if (own.outputs.isEmpty) None else destination.write(own, writer))
     }
     destination.finish(inputs, done.flatMap(_._2))
-    report(inputs, strategy, selection, done)
+    report(inputs, strategy, selection, output.toSeq.flatMap(_.lost), done)
   }
 
   private def whereOver(files: TableFiles): Option[WhereClause] = where.map { w =>
@@ -106,6 +106,7 @@ private[sparkzorder] final class OptimizeExecutor(
       inputs: RewriteInputs,
       strategy: RewriteStrategy,
       selection: RewriteSelection,
+      lost: Seq[String],
       done: Seq[(BatchPlan, Option[BatchOutcome])]): OptimizeResult = {
     val effort =
       if (clauses.dryRun) Some(new PredictedEffort(inputs, done.map(_._1), records)) else None
@@ -117,8 +118,8 @@ private[sparkzorder] final class OptimizeExecutor(
       } else None
     val outside = inputs.listed.outside.map(o =>
       s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
-    val reasons =
-      nothing.orElse(selection.reason).toSeq ++ effort.flatMap(_.text) ++ outside
+    val reasons = nothing.orElse(selection.reason).toSeq ++ effort.flatMap(_.text) ++ outside ++
+      (if (done.exists(_._1.outputs.nonEmpty)) lost else Nil)
     new ResultRow(inputs, destination, phases, startMs, done, effort)
       .build(if (reasons.isEmpty) None else Some(reasons.mkString("; ")))
   }

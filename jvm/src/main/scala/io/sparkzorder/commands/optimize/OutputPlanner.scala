@@ -5,9 +5,16 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import io.sparkzorder.cluster.Grid
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.table.{CatalogTarget, OrcFiles, ParquetFiles}
-import io.sparkzorder.table.schema.{OrcOutput, OrcZones, OutputSchema, ParquetTypes}
+import io.sparkzorder.table.schema.{
+  FooterKeys,
+  KeptKeys,
+  OrcOutput,
+  OrcZones,
+  OutputSchema,
+  ParquetTypes
+}
 import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.write.{FileUnits, OrcSpec, OutputSpec, ParquetSpec}
+import io.sparkzorder.write.{BloomFilters, FileUnits, OrcSpec, OutputSpec, ParquetSpec}
 
 /**
  * Plans schema, key-values, codec and unit sizes of the rewritten files. Refuses inputs that cannot
@@ -18,6 +25,10 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
   private val session = inputs.session.sessionState
   private val conf = session.newHadoopConf()
   private val allowTypeChange = inputs.settings(Settings.AllowTypeChange)
+
+  // files without rows say nothing of rows
+  private val holding =
+    if (footers.exists(_.rows > 0)) footers.filter(_.rows > 0) else footers
 
   def plan(): OutputSpec = inputs.target.format match {
     case ParquetFiles => parquet
@@ -30,10 +41,15 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
     val preserveInt96 = inputs.settings(Settings.TimestampType) == "preserve"
     val target = new OutputSchema(preserveInt96, session.conf.resolver, allowTypeChange)
       .of(inputs.schema, distinct)
-    val isOfEachFile = distinct.forall(_.schema.getFields == target.getFields)
+    val isOfEachFile = holding.forall(_.schema.getFields == target.getFields)
+    val filters = BloomFilters.of(
+      target,
+      footers.map(_.bloomFilters).distinct.flatten.toSet,
+      settings(BloomFilters.Prefix))
     ParquetSpec(
       target,
-      keyValues(isOfEachFile),
+      keys(isOfEachFile),
+      filters,
       codec(session.conf.parquetCompressionCodec),
       FileUnits.of(rowsOfFile, bytesPerRow, conf),
       footers.exists(_.keyValues.contains(ParquetReadSupport.SPARK_METADATA_KEY)),
@@ -49,30 +65,22 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
     val target = new OrcOutput(session.conf.resolver).of(inputs.schema, distinct)
     OrcSpec(
       target,
-      keyValues(distinct.forall(_.types.equals(target, false))),
+      keys(holding.flatMap(_.orc).forall(_.types.equals(target, false))),
       codec(session.conf.orcCompressionCodec),
       FileUnits.ofOrc(rowsOfFile, bytesPerRow, conf),
-      bloomFilters)
+      settings("orc.bloom.filter."))
   }
 
-  /** The table's settings for Bloom filters. The new files get the same Bloom filters. */
-  private def bloomFilters: Map[String, String] = inputs.target match {
+  /** Settings of the table that a format's writer takes. */
+  private def settings(prefix: String): Map[String, String] = inputs.target match {
     case CatalogTarget(table) =>
       (table.properties ++ table.storage.properties)
-        .filter { case (key, _) => key.startsWith("orc.bloom.filter.") }.toMap
+        .filter { case (key, _) => key.startsWith(prefix) }.toMap
     case _ => Map.empty
   }
 
-  /**
-   * Footer key-values on which all inputs agree. Spark's own key-values are left out, because Spark
-   * writes them anew.
-   *
-   * @param isOfEachFile whether all inputs have the columns and fields of the new files
-   */
-  private def keyValues(isOfEachFile: Boolean): Map[String, String] =
-    footers.map(_.keyValues.toSet).distinct.reduceOption(_ intersect _).getOrElse(Set.empty)
-      .filterNot(_._1.startsWith("org.apache.spark."))
-      .filterNot(e => OutputPlanner.Schemas(e._1) && !isOfEachFile).toMap
+  private def keys(isOfEachFile: Boolean): KeptKeys =
+    new FooterKeys(allowTypeChange).merge(holding, isOfEachFile)
 
   /**
    * The codec with the most bytes in the input files. If no file has a codec, the session's codec.
@@ -95,13 +103,4 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
   /** Mean bytes of a row before compression. */
   private def bytesPerRow: Double =
     footers.map(_.uncompressed).sum.toDouble / math.max(1L, inputs.rows)
-}
-
-private object OutputPlanner {
-
-  /**
-   * Key-values in which other libraries keep a schema of their own. Such a schema stays only where all files
-   * have exactly the new files' columns and fields: Arrow gives its types to columns and fields by position.
-   */
-  val Schemas: Set[String] = Set("ARROW:schema", "pandas", "parquet.avro.schema", "avro.schema")
 }

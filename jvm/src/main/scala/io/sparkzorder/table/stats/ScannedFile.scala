@@ -34,6 +34,8 @@ import io.sparkzorder.util.{Interner, NameLookup}
  * @param createdBy name of the library that wrote the file, from the footer; empty if the footer
  *   has none
  * @param orc schema of an ORC file; None for Parquet
+ * @param bloomFilters the leaf columns of a Parquet file that have a Bloom filter in some row group;
+ *   files with the same columns share one object
  */
 final case class ScannedFile(
     file: DataFile,
@@ -44,7 +46,8 @@ final case class ScannedFile(
     codec: Option[String],
     leaves: Array[ColumnStats],
     createdBy: String = "",
-    orc: Option[OrcSchema] = None) {
+    orc: Option[OrcSchema] = None,
+    bloomFilters: Set[Seq[String]] = Set.empty) {
 
   /** The same without the statistics of other columns, which take most of the memory. */
   def only(columns: ColumnNames): ScannedFile = copy(leaves = columns.select(schema, leaves))
@@ -198,6 +201,8 @@ private[sparkzorder] final class ParquetFooters(conf: Configuration)
       leaves(i) =
         ColumnStats.merged(chunk.getPrimitiveType, leaves(i), ParquetColumnStats.of(chunk))
     })
+    val filters = blocks.flatMap(_.getColumns.asScala)
+      .filter(_.getBloomFilterOffset >= 0).map(_.getPath.toArray.toSeq).toSet
     ScannedFile(
       file,
       blocks.map(_.getRowCount).sum,
@@ -206,7 +211,8 @@ private[sparkzorder] final class ParquetFooters(conf: Configuration)
       sharing(meta.getKeyValueMetaData.asScala.toMap),
       blocks.headOption.flatMap(_.getColumns.asScala.headOption).map(c => codec(c.getCodec)),
       leaves,
-      sharing(Option(meta.getCreatedBy).getOrElse("")))
+      sharing(Option(meta.getCreatedBy).getOrElse("")),
+      bloomFilters = sharing(filters))
   }
 
   private def codec(c: CompressionCodecName): String = c.name.toLowerCase(Locale.ROOT)

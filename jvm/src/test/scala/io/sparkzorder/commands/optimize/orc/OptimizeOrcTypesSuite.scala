@@ -1,8 +1,11 @@
 package io.sparkzorder.commands.optimize.orc
 
+import java.nio.charset.StandardCharsets.UTF_8
+
 import scala.collection.JavaConverters._
 import scala.util.Random
 
+import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.orc.{CompressionKind, TypeDescription}
 import org.scalatest.tagobjects.Slow
 
@@ -195,6 +198,33 @@ class OptimizeOrcTypesSuite extends OrcTables with RandomInputs {
         val keys = r.getMetadataKeys.asScala
         assert(keys === Seq("org.apache.spark.version"))
       }
+    }
+  }
+
+  test("keys whose form is known are joined, as in Parquet") {
+    withTableDir { dir =>
+      def pandas(name: String, stop: Int): Array[Byte] =
+        s"""{"index_columns": [{"kind": "range", "name": $name, "start": 0, "stop": $stop, "step": 1}],
+          |"columns": [{"name": "größe", "field_name": "gr\\u00f6\\u00dfe", "metadata": null}]}"""
+          .stripMargin.getBytes(UTF_8)
+      def file(name: String, metadata: (String, Array[Byte])*): Unit =
+        foreign(dir, name, "struct<a:bigint>", metadata = metadata.toMap)(longs(_, 0))
+      file("a.orc", "pandas" -> pandas("null", 3), "run" -> Array[Byte](1))
+      file("b.orc", "pandas" -> pandas("null", 4), "run" -> Array[Byte](2))
+      val reason = optimizeOrc(dir, "ZORDER BY (a)").getAs[String]("reason")
+      assert(reason.contains("RangeIndex") && reason.contains("`run`"))
+      withOrc(orcFiles(dir).head) { r =>
+        val kept = r.getMetadataValue("pandas")
+        val json = new ObjectMapper().readTree(UTF_8.decode(kept).toString)
+        assert(json.get("index_columns").size === 0)
+        assert(json.at("/columns/0/name").asText === "größe")
+        assert(json.at("/columns/0/field_name").asText === "größe")
+      }
+      file("c.orc", "pandas" -> pandas("\"key\"", 3))
+      val before = snapshot(dir)
+      fails("ZORDER_FOOTER_HOLDS_DATA", "c.orc", "named `key`")(
+        sql(s"OPTIMIZE orc.`${dir.getAbsolutePath}` FULL ZORDER BY (a)").collect())
+      assert(snapshot(dir) === before)
     }
   }
 }

@@ -1,0 +1,115 @@
+package io.sparkzorder.write
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.column.{ColumnDescriptor, ParquetProperties}
+import org.apache.parquet.column.values.bloomfilter.BlockSplitBloomFilter
+import org.apache.parquet.hadoop.ParquetOutputFormat
+import org.apache.parquet.schema.MessageType
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{BOOLEAN, DOUBLE, FLOAT}
+
+import io.sparkzorder.util.NameLookup
+
+/**
+ * The Bloom filters of new Parquet files.
+ *
+ * A footer tells which columns have a Bloom filter, and neither for how many values nor for which share
+ * of false answers it was made. The filters of the new files are made for as many values as a row group
+ * has rows, and for Parquet's share of 1 %. Where Parquet can (1.14 and later), it keeps the smallest filter
+ * that is enough for the values that came. The table's own settings take precedence.
+ *
+ * @param settings of Parquet's writer
+ * @param columns how many columns have a filter, at most
+ * @param lost which filters of the inputs the new files do not have; parts of a sentence
+ */
+private[sparkzorder] final case class BloomFilters(
+    settings: Map[String, String],
+    columns: Int,
+    lost: Seq[String]) {
+
+  def enable(conf: Configuration): Unit = {
+    settings.foreach { case (key, value) => conf.set(key, value) }
+    if (settings.nonEmpty) {
+      conf.setIfUnset(BloomFilters.Adaptive, "true")
+      if (conf.get(ParquetOutputFormat.BLOOM_FILTER_MAX_BYTES) == null) {
+        conf.setInt(BloomFilters.FittedColumns, math.max(1, columns))
+      }
+    }
+  }
+}
+
+private[sparkzorder] object BloomFilters {
+  val Prefix = "parquet.bloom.filter."
+
+  // spelled out, because its constant exists only since Parquet 1.14
+  private val Adaptive = "parquet.bloom.filter.adaptive.enabled"
+  // tells tasks how many filters share the memory, where the largest size of a filter is ours
+  private val FittedColumns = "spark.zorder.internal.bloomFilters"
+  // Parquet makes a useless filter of 32 bytes if its largest size is less
+  private val MinBytes = 1024
+
+  /**
+   * @param schema of the new files
+   * @param had columns of the inputs that have a Bloom filter in some file
+   * @param ofTable settings of the table that begin with [[Prefix]]
+   */
+  def of(
+      schema: MessageType,
+      had: Set[Seq[String]],
+      ofTable: Map[String, String]): BloomFilters = {
+    val columns = schema.getColumns.asScala.toSeq
+    // files may spell a name differently
+    val names = had.map(_.map(NameLookup.folded))
+    val (kept, notKept) =
+      columns.filter(c => names(c.getPath.toSeq.map(NameLookup.folded))).partition(canHave)
+    val enabled = kept.map(c => settingOf(c) -> "true").toMap
+    val lost = notKept.filterNot(c => ofTable.contains(settingOf(c))).map(nameOf)
+    // Parquet puts no BOOLEAN into its filter, which would be empty
+    val never = columns.filter(_.getPrimitiveType.getPrimitiveTypeName == BOOLEAN)
+      .map(c => settingOf(c) -> "false")
+    val settings =
+      if (enabled.isEmpty && ofTable.isEmpty) Map.empty[String, String]
+      else enabled ++ ofTable ++ never
+    BloomFilters(
+      settings,
+      if (settings.get(ParquetOutputFormat.BLOOM_FILTER_ENABLED).contains("true")) columns.size
+      else settings.count { case (k, v) => k.startsWith(settingOf("")) && v == "true" },
+      if (lost.isEmpty) Nil
+      else Seq(s"the new files have no Bloom filter of ${lost.mkString("`", "`, `", "`")}"))
+  }
+
+  /**
+   * A filter of a floating-point column would hide -0.0 from a query for 0.0. Parquet's settings name a
+   * column by its path with dots, so a name with a dot is not found.
+   */
+  private def canHave(column: ColumnDescriptor): Boolean =
+    !Set(BOOLEAN, FLOAT, DOUBLE)(column.getPrimitiveType.getPrimitiveTypeName) &&
+      !column.getPath.exists(_.contains('.'))
+
+  private def nameOf(column: ColumnDescriptor): String = column.getPath.mkString(".")
+
+  private def settingOf(column: ColumnDescriptor): String = settingOf(nameOf(column))
+
+  private def settingOf(column: String): String =
+    s"${ParquetOutputFormat.BLOOM_FILTER_ENABLED}#$column"
+
+  /**
+   * Sets the largest size of a filter to what the values of a row group need. A writer has all filters
+   * in memory beside the row group, so they take at most a quarter of its bytes, or a megabyte each, which is
+   * Parquet's default. That is enough: a value that is not in a dictionary takes more than a filter needs.
+   */
+  def limitBytes(units: FileUnits, conf: Configuration): Unit = {
+    val columns = conf.getInt(FittedColumns, 0)
+    if (columns > 0) {
+      val fpp = conf.getPropsWithPrefix(ParquetOutputFormat.BLOOM_FILTER_FPP + "#").values.asScala
+        .map(_.toDouble).foldLeft(ParquetProperties.DEFAULT_BLOOM_FILTER_FPP)(math.min)
+      val bytes = BlockSplitBloomFilter.optimalNumOfBits(units.rowGroupRows.toLong, fpp) / 8
+      val needed = math.max(MinBytes, Integer.highestOneBit(math.max(1, bytes - 1)) << 1)
+      val share = math.min(units.rowGroupBytes / 4 / columns, Int.MaxValue.toLong).toInt
+      val most =
+        math.max(ParquetProperties.DEFAULT_MAX_BLOOM_FILTER_BYTES, Integer.highestOneBit(share))
+      conf.setInt(ParquetOutputFormat.BLOOM_FILTER_MAX_BYTES, math.min(needed, most))
+    }
+  }
+}

@@ -1,0 +1,133 @@
+package io.sparkzorder.table.schema
+
+import java.io.ByteArrayOutputStream
+import java.nio.channels.Channels
+import java.util.{Base64, Collections}
+
+import scala.collection.JavaConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.arrow.vector.ipc.WriteChannel
+import org.apache.arrow.vector.ipc.message.MessageSerializer
+import org.apache.arrow.vector.types.pojo.{ArrowType, DictionaryEncoding, Field, FieldType, Schema}
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.parquet.schema.MessageTypeParser
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.sparkzorder.errors.ZOrderException
+import io.sparkzorder.table.DataFile
+import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
+
+/** What becomes of the keys in footers that differ from file to file. */
+class FooterKeysSuite extends AnyFunSuite {
+  private val schema = MessageTypeParser.parseMessageType("message m { optional int64 id; }")
+
+  private def file(i: Int, keys: (String, String)*): ScannedFile = {
+    val status = new FileStatus(1L, false, 1, 1L, 1L, new Path(s"/t/$i.parquet"))
+    ScannedFile(DataFile.alone(status), 10L, 1L, schema, keys.toMap, None, Array.empty[ColumnStats])
+  }
+
+  private def merge(files: ScannedFile*): KeptKeys =
+    new FooterKeys(mayLose = false).merge(files, isOfEachFile = true)
+
+  private def lossy(files: ScannedFile*): KeptKeys =
+    new FooterKeys(mayLose = true).merge(files, isOfEachFile = true)
+
+  private def refusal(files: ScannedFile*): String = {
+    val e = intercept[ZOrderException](merge(files: _*))
+    assert(e.getMessage.contains("ZORDER_FOOTER_HOLDS_DATA"))
+    e.getMessage
+  }
+
+  private def pandas(range: String, more: String = ""): String =
+    s"""{"index_columns": [{"kind": "range", $range}], "columns": []$more}"""
+
+  private def arrow(field: Field, metadata: (String, String)*): String = {
+    val bytes = new ByteArrayOutputStream
+    val made = new Schema(Collections.singletonList(field), metadata.toMap.asJava)
+    MessageSerializer.serialize(new WriteChannel(Channels.newChannel(bytes)), made)
+    Base64.getEncoder.encodeToString(bytes.toByteArray)
+  }
+
+  private def text(name: String, ordered: Boolean, bits: Int = 8): Field = new Field(
+    name,
+    new FieldType(
+      true,
+      new ArrowType.Utf8,
+      new DictionaryEncoding(0L, ordered, new ArrowType.Int(bits, true))),
+    Collections.emptyList[Field])
+
+  private val default = """"name": null, "start": 0, "stop": 7, "step": 1"""
+
+  test("data in a footer is found, also where the key would go anyway") {
+    val named = pandas(default.replace("null", "\"key\""))
+    assert(refusal(file(0), file(1, "pandas" -> named)).contains("/t/1.parquet"))
+    val copied = arrow(text("c", ordered = false), "pandas" -> named)
+    assert(refusal(file(0, "ARROW:schema" -> copied)).contains("named `key`"))
+    assert(lossy(file(0, "ARROW:schema" -> copied)).lost.exists(_.contains("named `key`")))
+    val nested = new Field(
+      "s",
+      new FieldType(true, new ArrowType.Struct, null),
+      Collections.singletonList(text("inner", ordered = true)))
+    assert(refusal(file(0, "ARROW:schema" -> arrow(nested))).contains("`inner`"))
+  }
+
+  test("a RangeIndex goes from the key and from its copy") {
+    def keys(stop: Int) = {
+      val json = pandas(default.replace("7", stop.toString))
+      Seq("pandas" -> json, "ARROW:schema" -> arrow(text("c", ordered = false), "pandas" -> json))
+    }
+    val kept = merge(file(0, keys(7): _*), file(1, keys(8): _*))
+    assert(kept.values.keySet === Set("pandas", "ARROW:schema"))
+    assert(kept.lost.size === 1)
+    assert(!kept.values("pandas").contains("range"))
+    val copy = ArrowSchemaKey.metadata(kept.values("ARROW:schema"))
+    assert(copy === Map("pandas" -> kept.values("pandas")))
+  }
+
+  test("one file without anything to change keeps the text of its keys") {
+    val keys = Seq("x" -> "y", "ARROW:schema" -> arrow(text("c", ordered = false), "x" -> "y"))
+    assert(merge(file(0, keys: _*)) === KeptKeys(keys.toMap, Nil))
+    // a text that is no schema is like any other key
+    assert(merge(file(0, "ARROW:schema" -> "?"), file(1, "ARROW:schema" -> "?")) ===
+      KeptKeys(Map("ARROW:schema" -> "?"), Nil))
+  }
+
+  test("schemas that differ in more than the keys of dictionaries go") {
+    val (narrow, wide) = (arrow(text("c", ordered = false)), arrow(text("c", ordered = false, 16)))
+    val kept = merge(file(0, "ARROW:schema" -> narrow), file(1, "ARROW:schema" -> wide))
+    assert(kept === KeptKeys(
+      Map("ARROW:schema" -> arrow(text("c", ordered = false, 32))),
+      Nil))
+    for (other <- Seq(arrow(text("d", ordered = false)), "?")) {
+      val lost = merge(file(0, "ARROW:schema" -> narrow), file(1, "ARROW:schema" -> other))
+      assert(lost.values.isEmpty && lost.lost.head.contains("`ARROW:schema` is dropped"))
+    }
+    val copied = arrow(text("c", ordered = false), "org.apache.spark.version" -> "3.1.0")
+    assert(merge(file(0, "ARROW:schema" -> copied)).values === Map("ARROW:schema" -> narrow))
+  }
+
+  test("a key of pandas goes where it cannot be read or the files disagree") {
+    for (other <- Seq("no JSON", "[]", pandas(default, """, "attributes": {"a": 1}"""))) {
+      val kept = merge(file(0, "pandas" -> pandas(default)), file(1, "pandas" -> other))
+      assert(kept.values.isEmpty, other)
+      assert(kept.lost.exists(_.contains("`pandas` is dropped")), other)
+    }
+    // who has written the file does not count
+    val written = Seq("1.0", "2.0").map(v => pandas(default, s""", "pandas_version": "$v""""))
+    assert(merge(file(0, "pandas" -> written(0)), file(1, "pandas" -> written(1))).values.nonEmpty)
+  }
+
+  test("the number of categories is added, and is at most that of the rows") {
+    def key(n: Int, code: String): String =
+      s"""{"index_columns": [], "columns": [{"name": "c", "pandas_type": "categorical",
+        |"numpy_type": "$code", "metadata": {"num_categories": $n, "ordered": false}}]}""".stripMargin
+    def sum(a: Int, b: Int): (Int, String) = {
+      val kept = merge(file(0, "pandas" -> key(a, "int8")), file(1, "pandas" -> key(b, "int16")))
+      val column = new ObjectMapper().readTree(kept.values("pandas")).at("/columns/0")
+      column.at("/metadata/num_categories").asInt -> column.get("numpy_type").asText
+    }
+    assert(sum(3, 4) === (7 -> "int32"))
+    assert(sum(300, 400) === (20 -> "int32"))
+  }
+}
