@@ -171,12 +171,12 @@ object ZOrderErrors {
       "target" -> target,
       "partitionColumns" -> (if (partitionColumns.isEmpty) "none" else list(partitionColumns)))
 
-  def predicateNotTranslatable(where: String, target: String, cause: Throwable): ZOrderException =
+  def predicateNotTranslatable(where: String, target: String, problem: String): ZOrderException =
     error(
       "ZORDER_PREDICATE_NOT_TRANSLATABLE",
       "predicate" -> where,
       "target" -> target,
-      "problem" -> firstLine(cause))
+      "problem" -> problem)
 
   def publishConflict(
       directory: String,

@@ -93,6 +93,7 @@ private[sparkzorder] final class FormatOptimize(
     val _ = settings
     format.check()
     if (clauses.into.isDefined) refuse("INTO")
+    where.foreach(WhereClause.check(_, format.name))
   }
 
   private def refuse(clause: String): Nothing =

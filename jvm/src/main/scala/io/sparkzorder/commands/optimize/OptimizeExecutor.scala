@@ -26,6 +26,7 @@ private[sparkzorder] final class OptimizeExecutor(
 
   def run(): OptimizeResult = {
     table.checkSettings()
+    where.foreach(WhereClause.check(_, name))
     try steps()
     catch {
       case e: Throwable =>

@@ -7,8 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   Expression,
   Literal,
-  PredicateHelper,
-  SubqueryExpression
+  PredicateHelper
 }
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, SubqueryAlias}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
@@ -28,7 +27,6 @@ private[delta] final class DeltaFilter(state: Snapshot, name: String) extends Pr
    * @return None if no row matches; the conjuncts otherwise
    */
   def of(where: Expression): Option[Seq[Expression]] = {
-    if (where.exists(_.isInstanceOf[SubqueryExpression])) throw refused(where, "it has a subquery")
     val session = SparkLine.session(SparkSession.active)
     val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name)
     val table =
@@ -47,5 +45,5 @@ private[delta] final class DeltaFilter(state: Snapshot, name: String) extends Pr
     ZOrderErrors.predicateNotTranslatable(
       Try(where.sql).getOrElse(where.toString),
       name,
-      new UnsupportedOperationException(problem))
+      problem)
 }
