@@ -4,7 +4,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 
 import io.sparkzorder.cluster.Grid
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.table.{CatalogTarget, OrcFiles, ParquetFiles}
+import io.sparkzorder.table.{OrcFiles, ParquetFiles}
 import io.sparkzorder.table.schema.{OrcOutput, OrcZones, OutputSchema, ParquetTypes}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.write.{FileUnits, OrcSpec, OutputSpec, ParquetSpec}
@@ -56,12 +56,9 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
   }
 
   /** The table's settings for Bloom filters. The new files get the same Bloom filters. */
-  private def bloomFilters: Map[String, String] = inputs.target match {
-    case CatalogTarget(table) =>
-      (table.properties ++ table.storage.properties)
-        .filter { case (key, _) => key.startsWith("orc.bloom.filter.") }.toMap
-    case _ => Map.empty
-  }
+  private def bloomFilters: Map[String, String] =
+    inputs.target.tables.flatMap(t => t.properties ++ t.storage.properties)
+      .filter { case (key, _) => key.startsWith("orc.bloom.filter.") }.toMap
 
   /**
    * Footer key-values on which all inputs agree. Spark's own key-values are left out, because Spark

@@ -77,7 +77,7 @@ private[optimize] object RewriteInputs {
       new TableSchema(table.target.name, conf, format)
         .unionToWrite(listed.catalogSchema, footers)
     table.target match {
-      case p: PathTarget => new DefaultsOfCatalog(table.user, table.conf).check(p, schema, footers)
+      case p: PathTarget => DefaultsOfCatalog.check(p, schema, footers)
       case _ =>
     }
     if (format == ParquetFiles && readsById(table.user)) {
