@@ -108,6 +108,31 @@ def test_the_codec_stays(spark: SparkSession, tmp_path: Path, codec: str) -> Non
     check_same_table(spark, tmp_path / "t", ["int64"])
 
 
+def test_several_codecs_become_one_and_reason_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    table = pa.table({k: ATOMS[k] for k in ("int64", "string")})
+    for i, codec in enumerate(("gzip", "snappy", "snappy")):
+        write(tmp_path / f"t/{i}.parquet", table, compression=codec)
+    write(tmp_path / "c/a.parquet", table, compression={"int64": "zstd", "string": "gzip"})
+    reason = optimize(spark, tmp_path / "t", ["int64"]).reason
+    assert "0.parquet" in reason
+    assert "gzip" in reason
+    assert "become snappy" in reason
+    reason = optimize(spark, tmp_path / "c", ["int64"]).reason
+    assert "a.parquet" in reason
+    assert "become" in reason
+
+
+@pytest.mark.parametrize("codecs", ["brotli", {"int64": "snappy", "string": "brotli"}])
+def test_a_codec_without_its_library(spark: SparkSession, tmp_path: Path, codecs: Any) -> None:
+    table = pa.table({k: ATOMS[k] for k in ("int64", "string")})
+    write(tmp_path / "t/a.parquet", table)
+    write(tmp_path / "t/b.parquet", table, compression=codecs)
+    condition = "ZORDER_CODEC_NOT_AVAILABLE"
+    for end in ("", " DRY RUN", f" INTO '{tmp_path}/copy'"):
+        text = statement(tmp_path / "t", ["int64"]) + end
+        refusal(spark, text, tmp_path, condition, "b.parquet", "brotli", "class path")
+
+
 def test_annotations_that_spark_takes_for_strings_stay(spark: SparkSession, tmp_path: Path) -> None:
     duckdb: Any = pytest.importorskip("duckdb")
     (tmp_path / "t").mkdir()

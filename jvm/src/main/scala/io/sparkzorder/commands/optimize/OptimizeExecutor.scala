@@ -52,6 +52,8 @@ private[sparkzorder] final class OptimizeExecutor(
     val selection = select(inputs, strategy, order)
     val batches =
       Batches.of(inputs, selection, limited = !destination.takesAllFiles, clauses.options)
+    val codecs = new Codecs(inputs, batches.flatMap(_.files))
+    output.foreach(codecs.check(_, table.conf))
     destination.checkRoom(batches)
     val done = for {
       spec <- output.toSeq
@@ -64,7 +66,7 @@ private[sparkzorder] final class OptimizeExecutor(
       plan -> (if (plan.outputs.isEmpty) None else destination.write(plan, writer))
     }
     destination.finish(inputs, done.flatMap(_._2))
-    report(inputs, strategy, selection, done)
+    report(inputs, strategy, selection, done, output.flatMap(codecs.change))
   }
 
   private def whereOver(files: TableFiles): Option[WhereClause] = where.map { w =>
@@ -94,7 +96,8 @@ private[sparkzorder] final class OptimizeExecutor(
       inputs: RewriteInputs,
       strategy: RewriteStrategy,
       selection: RewriteSelection,
-      done: Seq[(BatchPlan, Option[BatchOutcome])]): OptimizeResult = {
+      done: Seq[(BatchPlan, Option[BatchOutcome])],
+      changes: Iterable[String]): OptimizeResult = {
     val effort =
       if (clauses.dryRun) Some(new PredictedEffort(inputs, done.map(_._1), records)) else None
     val nothing =
@@ -106,7 +109,7 @@ private[sparkzorder] final class OptimizeExecutor(
     val outside = inputs.listed.outside.map(o =>
       s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
     val reasons =
-      nothing.orElse(selection.reason).toSeq ++ effort.flatMap(_.text) ++ outside
+      nothing.orElse(selection.reason).toSeq ++ changes ++ effort.flatMap(_.text) ++ outside
     new ResultRow(inputs, destination, phases, startMs, done, effort)
       .build(if (reasons.isEmpty) None else Some(reasons.mkString("; ")))
   }

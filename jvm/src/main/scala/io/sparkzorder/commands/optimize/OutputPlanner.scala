@@ -75,7 +75,7 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
    * The codec with the most bytes in the input files. If no file has a codec, the session's codec.
    */
   private def codec(default: => String): String = {
-    val bytes = footers.flatMap(f => f.codec.map(_ -> f.file.length)).groupBy(_._1)
+    val bytes = footers.flatMap(f => f.codecs.headOption.map(_ -> f.file.length)).groupBy(_._1)
       .map { case (c, fs) => c -> fs.map(_._2).sum }
     if (bytes.isEmpty) default else bytes.maxBy(_._2)._1
   }
