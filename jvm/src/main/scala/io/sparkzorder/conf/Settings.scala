@@ -33,7 +33,12 @@ object Settings {
       Set(Statement))
 
   val TargetFileSize: Setting[Long] =
-    bytes("targetFileSize", "128m", "Size of the data files that OPTIMIZE writes.", Everywhere)
+    bytes(
+      "targetFileSize",
+      "128m",
+      "Size of the data files that OPTIMIZE writes. A run by the columns of the table's layout keeps " +
+        "the size of the layout, unless OPTIONS name another.",
+      Everywhere)
 
   val SampleRows: Setting[Long] =
     count(

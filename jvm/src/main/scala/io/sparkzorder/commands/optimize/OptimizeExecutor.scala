@@ -52,7 +52,8 @@ private[sparkzorder] final class OptimizeExecutor(
     val selection = select(inputs, strategy, order)
     val batches =
       Batches.of(inputs, selection, limited = !destination.takesAllFiles, clauses.options)
-    val codecs = new Codecs(inputs, batches.flatMap(_.files))
+    val rewritten = batches.flatMap(_.files)
+    val codecs = new Codecs(inputs, rewritten)
     output.foreach(codecs.check(_, table.conf))
     destination.checkRoom(batches)
     val done = for {
@@ -66,7 +67,8 @@ private[sparkzorder] final class OptimizeExecutor(
       plan -> (if (plan.outputs.isEmpty) None else destination.write(plan, writer))
     }
     destination.finish(inputs, done.flatMap(_._2))
-    report(inputs, strategy, selection, done, output.flatMap(codecs.change))
+    val changes = output.flatMap(codecs.change) ++ new ValuesOfOthers(inputs, rewritten).changes
+    report(inputs, strategy, selection, done, changes)
   }
 
   private def whereOver(files: TableFiles): Option[WhereClause] = where.map { w =>
