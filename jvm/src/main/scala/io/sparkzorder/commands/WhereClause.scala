@@ -92,7 +92,8 @@ object WhereClause {
   def check(where: Expression, target: String): Unit = {
     // the columns of a subquery may be those of the table, or of another one
     if (where.exists(_.isInstanceOf[SubqueryExpression])) refuse(where, target, "it has a subquery")
-    if (!where.exists(e => e.isInstanceOf[AttributeReference] || e.isInstanceOf[UnresolvedAttribute]))
+    if (!where.exists(e =>
+        e.isInstanceOf[AttributeReference] || e.isInstanceOf[UnresolvedAttribute]))
       refuse(where, target, NoColumn)
   }
 

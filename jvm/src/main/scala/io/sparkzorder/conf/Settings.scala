@@ -261,13 +261,15 @@ final class Settings(
     new Settings(options, properties, session, defaults, size)
 
   /** Why the files have another size than a property or the session says; None if they do not. */
-  def sizeKept: Option[String] = layoutSize.filter(apply(Settings.TargetFileSize) == _).flatMap { size =>
-    val wanted = keeping(None)
-    val isNamed = properties.contains(Settings.TargetFileSize.propertyKey) ||
-      session.contains(Settings.TargetFileSize.sessionKey)
-    if (!isNamed || wanted(Settings.TargetFileSize) == size) None
-    else Some(s"files keep the size of the layout, $size bytes; targetFileSize in OPTIONS changes it")
-  }
+  def sizeKept: Option[String] =
+    layoutSize.filter(apply(Settings.TargetFileSize) == _).flatMap { size =>
+      val wanted = keeping(None)
+      val isNamed = properties.contains(Settings.TargetFileSize.propertyKey) ||
+        session.contains(Settings.TargetFileSize.sessionKey)
+      if (!isNamed || wanted(Settings.TargetFileSize) == size) None
+      else Some(
+        s"files keep the size of the layout, $size bytes; targetFileSize in OPTIONS changes it")
+    }
 
   /** Parses all values, so that a wrong value fails before the statement does anything. */
   def validate(): this.type = {

@@ -23,7 +23,7 @@ private[sparkzorder] final class SameDirectory(directory: Path, conf: Configurat
     names.contains(path) ||
     (if (isLocal(own) || isLocal(path)) isLocal(own) && names.contains(resolved(path))
      else names.exists(isOne(_, path)) ||
-       (isView(path) && !isMounted && names.exists(isOne(_, resolved(path)))))
+     (isView(path) && !isMounted && names.exists(isOne(_, resolved(path)))))
   }
 
   /** True for equal paths of one store. */

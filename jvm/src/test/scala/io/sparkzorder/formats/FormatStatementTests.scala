@@ -53,8 +53,10 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
           sql(s"OPTIMIZE TABLE $named WHERE $where ZORDER BY (a, b) $end"))
       }
       assert(commits === 0)
-      assert(metric(sql(s"OPTIMIZE TABLE $named WHERE 1 = 1 AND p = 1 ZORDER BY (a, b) $small DRY RUN")
-        .head(), "partitionsOptimized") === 1)
+      assert(metric(
+        sql(s"OPTIMIZE TABLE $named WHERE 1 = 1 AND p = 1 ZORDER BY (a, b) $small DRY RUN")
+          .head(),
+        "partitionsOptimized") === 1)
     }
   }
 

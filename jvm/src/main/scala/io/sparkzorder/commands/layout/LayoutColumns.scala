@@ -84,7 +84,7 @@ private[sparkzorder] final class LayoutColumns(
 
   private def declared: Seq[Seq[String]] = table.target match {
     case Some(target) =>
-      target.tables.flatMap(t => Try(DeclaredOrder.of(t)).toOption.flatten).headOption.toSeq
+      target.tables.flatMap(t => Try(DeclaredOrder.of(t)).toOption.toSeq.flatten).headOption.toSeq
         .flatMap(_.columns)
     // somebody else may have written the property
     case _ => table.declared.toSeq.flatMap(DeclaredOrder.split)

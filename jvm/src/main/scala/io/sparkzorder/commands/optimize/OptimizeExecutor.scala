@@ -91,7 +91,8 @@ private[sparkzorder] final class OptimizeExecutor(
       else if (everything) strategy.selectAll(chosen) else strategy.select(chosen, records)
     val byWhere = matching.map(m => s"WHERE chooses ${m.size} of ${all.size} files")
     selection.copy(reason =
-      (order.reason ++ byWhere ++ selection.reason ++ inputs.settings.sizeKept).reduceOption(_ + "; " + _))
+      (order.reason ++ byWhere ++ selection.reason ++ inputs.settings.sizeKept).reduceOption(
+        _ + "; " + _))
   }
 
   private def report(

@@ -56,6 +56,7 @@ private[optimize] final class ValuesOfOthers(inputs: RewriteInputs, files: Seq[S
       !f.isPrimitive && f.getLogicalTypeAnnotation == null).flatMap(f =>
       structsIn(f.asGroupType, path :+ NameLookup.folded(f.getName)))
     if (path.isEmpty) inner.toSeq
-    else (path -> group.getFields.asScala.map(f => NameLookup.folded(f.getName)).toSet) +: inner.toSeq
+    else
+      (path -> group.getFields.asScala.map(f => NameLookup.folded(f.getName)).toSet) +: inner.toSeq
   }
 }

@@ -3,12 +3,7 @@ package io.sparkzorder.formats.delta
 import scala.util.Try
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  Expression,
-  Literal,
-  PredicateHelper
-}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, SubqueryAlias}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.delta.Snapshot

@@ -83,6 +83,8 @@ private[sparkzorder] object OrcFooters {
 
   private object MissingClass {
     def unapply(e: Throwable): Option[LinkageError] =
-      Iterator.iterate(e)(_.getCause).takeWhile(_ != null).collectFirst { case l: LinkageError => l }
+      Iterator.iterate(e)(_.getCause).takeWhile(_ != null).collectFirst { case l: LinkageError =>
+        l
+      }
   }
 }

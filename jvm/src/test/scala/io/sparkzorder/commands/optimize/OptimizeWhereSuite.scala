@@ -220,7 +220,9 @@ class OptimizeWhereSuite extends OptimizeTestBase {
 
   test("a column that is named like what Spark says of a file is a column") {
     withTableDir { dir =>
-      write(spark.range(0, 80, 1, 4).selectExpr("id a", "id b", "named_struct('x', id) _metadata"), dir)
+      write(
+        spark.range(0, 80, 1, 4).selectExpr("id a", "id b", "named_struct('x', id) _metadata"),
+        dir)
       assert(chosen(dir, "_metadata.x < 20")._1 === 1)
       assert(chosen(dir, "a < 20 AND a > 40")._1 === 0)
     }
