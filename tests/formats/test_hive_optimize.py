@@ -40,6 +40,8 @@ assert spark.sql("SHOW TBLPROPERTIES flat ('kept')").first().value == "yes"
 assert "kept.serde=yes" in str(spark.sql("DESCRIBE EXTENDED flat").collect())
 # Hive reads only INT96 timestamps, which have no min and max
 tables.refused("ZORDER_COLUMN_NOT_ORDERABLE", "OPTIMIZE flat ZORDER BY at", "INT96")
+by_path = f"OPTIMIZE '{base}/warehouse/flat' ZORDER BY at"
+tables.refused("ZORDER_COLUMN_NOT_ORDERABLE", by_path, "INT96")
 assert spark.sql(f"OPTIMIZE flat ZORDER BY (aB, id) {sized}").first().metrics.numFilesRemoved == 0
 spark.sql(f"INSERT INTO flat {some} FROM range(3000, 4000)")
 tables.optimize("flat", sized)

@@ -1,5 +1,6 @@
 """Rewritten files have the Parquet schema of their inputs, whichever engine wrote those."""
 
+import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from tests.support.optimizing import (
     run,
     settings,
     shape,
+    statement,
+    write,
     write_each,
     write_parts,
 )
@@ -106,6 +109,64 @@ def test_the_codec_stays(spark: SparkSession, tmp_path: Path, codec: str) -> Non
     table = pa.table({k: ATOMS[k] for k in ("int64", "string")})
     write_parts(tmp_path / "t", table, 2, compression=codec)
     check_same_table(spark, tmp_path / "t", ["int64"])
+
+
+def test_several_codecs_become_one_and_reason_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    table = pa.table({k: ATOMS[k] for k in ("int64", "string")})
+    for i, codec in enumerate(("gzip", "snappy", "snappy")):
+        write(tmp_path / f"t/{i}.parquet", table, compression=codec)
+    write(tmp_path / "c/a.parquet", table, compression={"int64": "zstd", "string": "gzip"})
+    reason = optimize(spark, tmp_path / "t", ["int64"]).reason
+    assert "0.parquet" in reason
+    assert "gzip" in reason
+    assert "become snappy" in reason
+    reason = optimize(spark, tmp_path / "c", ["int64"]).reason
+    assert "a.parquet" in reason
+    assert "become" in reason
+
+
+@pytest.mark.parametrize("codecs", ["brotli", {"int64": "snappy", "string": "brotli"}])
+def test_a_codec_without_its_library(spark: SparkSession, tmp_path: Path, codecs: Any) -> None:
+    table = pa.table({k: ATOMS[k] for k in ("int64", "string")})
+    write(tmp_path / "t/a.parquet", table)
+    write(tmp_path / "t/b.parquet", table, compression=codecs)
+    condition = "ZORDER_CODEC_NOT_AVAILABLE"
+    for end in ("", " DRY RUN", f" INTO '{tmp_path}/copy'"):
+        text = statement(tmp_path / "t", ["int64"]) + end
+        refusal(spark, text, tmp_path, condition, "b.parquet", "brotli", "class path")
+
+
+@pytest.mark.parametrize("converted", ["true", "false"])
+def test_int96_of_a_foreign_writer_is_named(
+    spark: SparkSession, tmp_path: Path, converted: str
+) -> None:
+    """Spark shifts such timestamps by the session's zone, if a setting says so."""
+    at = pa.array([datetime.datetime(2024, 5, 1, 12, i) for i in range(30)], pa.timestamp("us"))
+    table = pa.table({"id": pa.array(range(30)), "at": at})
+    for i in range(2):
+        write(tmp_path / f"t/{i}.parquet", table, use_deprecated_int96_timestamps=True)
+    key = "spark.sql.parquet.int96TimestampConversion"
+    with settings(spark, {key: converted, "spark.sql.session.timeZone": "Asia/Tokyo"}):
+        rows = sorted(spark.read.parquet(str(tmp_path / "t")).collect())
+        result = optimize(spark, tmp_path / "t", ["id"])
+        assert sorted(spark.read.parquet(str(tmp_path / "t")).collect()) == rows
+    other = "false" if converted == "true" else "true"
+    assert f"{key} = {other}" in result.reason
+    assert "0.parquet" in result.reason
+    assert optimize(spark, tmp_path / "t", ["id"], full=True).reason is None
+
+
+def test_a_struct_of_which_files_lack_fields_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark before 4.1 reads the struct as NULL where a file has none of the fields asked for."""
+    for i, fields in enumerate(
+        ({"a": 1}, {"b": 2, "n": {"x": 1}}, {"A": 3, "b": 4, "n": {"y": 1}})
+    ):
+        write(tmp_path / f"t/{i}.parquet", {"id": [i], "s": [fields]})
+    write_parts(tmp_path / "same", pa.table({"id": [1, 2, 3], "s": [{"a": 1}] * 3}))
+    reason = optimize(spark, tmp_path / "t", ["id"]).reason
+    for said in ("0.parquet", "`s`", "`s.n`", "returnNullStructIfAllFieldsMissing"):
+        assert said in reason
+    assert optimize(spark, tmp_path / "same", ["id"]).reason is None
 
 
 def test_annotations_that_spark_takes_for_strings_stay(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,20 +15,25 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{Record, StateDirectory, TableLog}
 import io.sparkzorder.log.publish.Publisher
-import io.sparkzorder.table.{CatalogTarget, Target, TargetChecks}
+import io.sparkzorder.table.{CatalogTables, CatalogTarget, Target, TargetChecks}
 
 /**
  * What the statements about the runs of a table have in common: checks, `_zorder/`, and the session's
  * caches.
  *
  * @param user the user's session, which is not changed
+ * @param named what the statement names
  * @param options OPTIONS of the statement
  */
 private[sparkzorder] final class TableState(
     val user: Session,
-    val target: Target,
+    named: Target,
     options: Map[String, String] = Map.empty) {
   val conf: Configuration = user.sessionState.newHadoopConf()
+
+  /** The target, with the tables of the catalog that are at a path. */
+  lazy val target: Target = new CatalogTables(user, conf).known(named)
+
   lazy val settings: Settings =
     new Settings(options, target.properties, user.conf.getAll, target.defaults).validate()
   lazy val root: Path = target.root(conf)
@@ -78,11 +83,10 @@ private[sparkzorder] final class TableState(
    */
   def refresh(): Unit = {
     target match {
-      case CatalogTarget(t) =>
-        user.catalog.refreshTable(t.identifier.quotedString)
-        SizeStatistics.update(user, t)
+      case CatalogTarget(t) => user.catalog.refreshTable(t.identifier.quotedString)
       case _ =>
     }
+    target.tables.foreach(SizeStatistics.update(user, _))
     // other tables of the catalog may have the same path, and each has a listing of its own
     user.sessionState.catalog.invalidateAllCachedTables()
     user.catalog.refreshByPath(root.toString)

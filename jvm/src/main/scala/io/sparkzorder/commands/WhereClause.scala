@@ -1,15 +1,20 @@
 package io.sparkzorder.commands
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions.{
   And,
   AttributeReference,
   Expression,
-  PredicateHelper
+  FileSourceMetadataAttribute,
+  PredicateHelper,
+  SubqueryExpression
 }
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.{CatalogTarget, Target}
 
 /**
@@ -37,6 +42,22 @@ final class WhereClause(
 
   def sql: String = where.sql
 
+  /**
+   * Refuses a clause that neither a partition nor the bounds of a file decide.
+   *
+   * @param analyzed plan with one or both parts of the clause
+   */
+  def checkAnalyzed(analyzed: LogicalPlan): Unit = {
+    val conditions = analyzed.collect { case f: Filter => f.condition }
+    def refuse(problem: String) = WhereClause.refuse(where, target.name, problem)
+    if (conditions.exists(!_.deterministic)) refuse(WhereClause.NotDeterministic)
+    val used = conditions.flatMap(_.references)
+    // words such as current_date look like columns
+    if (used.isEmpty && onPartitions.isEmpty) refuse(WhereClause.NoColumn)
+    used.collectFirst { case FileSourceMetadataAttribute(a) => a.name }
+      .foreach(m => refuse(s"it asks for `$m`, which is no column of the table"))
+  }
+
   /** The names of the columns in the clause that are not partition columns. */
   def dataColumns: Seq[String] = dataColumns(where)
 
@@ -59,6 +80,28 @@ final class WhereClause(
 }
 
 object WhereClause {
+  private val NoColumn = "it has no column of the table"
+  private val NotDeterministic = "it is not deterministic"
+
+  /**
+   * Refuses a clause that Spark need not look at to tell that no partition and no file decides it. A
+   * constant beside other predicates, such as `1 = 1 AND p = 2`, does no harm.
+   *
+   * @param target as messages name it
+   */
+  def check(where: Expression, target: String): Unit = {
+    // the columns of a subquery may be those of the table, or of another one
+    if (where.exists(_.isInstanceOf[SubqueryExpression])) refuse(where, target, "it has a subquery")
+    if (!where.exists(e =>
+        e.isInstanceOf[AttributeReference] || e.isInstanceOf[UnresolvedAttribute]))
+      refuse(where, target, NoColumn)
+  }
+
+  private def refuse(where: Expression, target: String, problem: String): Nothing =
+    throw ZOrderErrors.predicateNotTranslatable(
+      Try(where.sql).getOrElse(where.toString),
+      target,
+      problem)
 
   /**
    * Replaces columns by their unresolved names. The analyzer may have bound the columns to the

@@ -33,7 +33,12 @@ object Settings {
       Set(Statement))
 
   val TargetFileSize: Setting[Long] =
-    bytes("targetFileSize", "128m", "Size of the data files that OPTIMIZE writes.", Everywhere)
+    bytes(
+      "targetFileSize",
+      "128m",
+      "Size of the data files that OPTIMIZE writes. A run by the columns of the table's layout keeps " +
+        "the size of the layout, unless OPTIONS name another.",
+      Everywhere)
 
   val SampleRows: Setting[Long] =
     count(
@@ -227,19 +232,21 @@ object Settings {
 }
 
 /**
- * The settings of one statement on one table. OPTIONS take precedence over table properties, table
- * properties over session settings, and session settings over defaults.
+ * The settings of one statement on one table. OPTIONS take precedence over the table's layout, the layout
+ * over table properties, table properties over session settings, and session settings over defaults.
  *
  * @param options OPTIONS of the statement
  * @param properties all properties of the table; only keys that begin with `zorder.` are used
  * @param session configuration of the session; only keys that begin with `spark.zorder.` are used
  * @param defaults defaults for this kind of table, by key; they replace the general defaults
+ * @param layoutSize `targetFileSize` of the layout that the statement keeps, in bytes
  */
 final class Settings(
     options: Map[String, String],
     properties: Map[String, String],
     session: Map[String, String],
-    defaults: Map[String, String] = Map.empty) {
+    defaults: Map[String, String] = Map.empty,
+    layoutSize: Option[Long] = None) {
 
   checkKeys(Statement, options.keys, "")
   checkKeys(Table, properties.keys.filter(_.startsWith(PropertyPrefix)), PropertyPrefix)
@@ -252,6 +259,7 @@ final class Settings(
     byOption
       .get(setting.key.toLowerCase(Locale.ROOT))
       .filter(_ => setting.scopes(Statement))
+      .orElse(layoutSize.filter(_ => setting == Settings.TargetFileSize).map(_.toString))
       .map(setting.parse(_, setting.key))
       .orElse(properties.get(setting.propertyKey).map(setting.parse(_, setting.propertyKey)))
       .orElse(session.get(setting.sessionKey).map(setting.parse(_, setting.sessionKey)))
@@ -259,6 +267,21 @@ final class Settings(
 
   def apply[T](setting: Setting[T]): T =
     get(setting).getOrElse(throw new NoSuchElementException(setting.key))
+
+  /** The settings of a statement that keeps a layout with files of this size. */
+  def keeping(size: Option[Long]): Settings =
+    new Settings(options, properties, session, defaults, size)
+
+  /** Why the files have another size than a property or the session says; None if they do not. */
+  def sizeKept: Option[String] =
+    layoutSize.filter(apply(Settings.TargetFileSize) == _).flatMap { size =>
+      val wanted = keeping(None)
+      val isNamed = properties.contains(Settings.TargetFileSize.propertyKey) ||
+        session.contains(Settings.TargetFileSize.sessionKey)
+      if (!isNamed || wanted(Settings.TargetFileSize) == size) None
+      else Some(
+        s"files keep the size of the layout, $size bytes; targetFileSize in OPTIONS changes it")
+    }
 
   /** Parses all values, so that a wrong value fails before the statement does anything. */
   def validate(): this.type = {

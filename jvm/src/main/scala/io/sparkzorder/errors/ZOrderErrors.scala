@@ -9,6 +9,9 @@ object ZOrderErrors {
   def bucketsUnknown(directory: String): ZOrderException =
     error("ZORDER_BUCKETS_UNKNOWN", "directory" -> directory)
 
+  def codecNotAvailable(file: String, codec: String, problem: String): ZOrderException =
+    error("ZORDER_CODEC_NOT_AVAILABLE", "file" -> file, "codec" -> codec, "problem" -> problem)
+
   def columnDuplicated(column: String, target: String): ZOrderException =
     error("ZORDER_COLUMN_DUPLICATED", "column" -> quoted(column), "target" -> target)
 
@@ -62,8 +65,8 @@ object ZOrderErrors {
   def extensionMissing(statement: String): ZOrderException =
     error("ZORDER_EXTENSION_MISSING", "statement" -> statement)
 
-  def filesOutsidePartitions(target: String, directory: String): ZOrderException =
-    error("ZORDER_FILES_OUTSIDE_PARTITIONS", "target" -> target, "directory" -> directory)
+  def filesOutsidePartitions(target: String, file: String): ZOrderException =
+    error("ZORDER_FILES_OUTSIDE_PARTITIONS", "target" -> target, "file" -> file)
 
   /** @param files names of files that the run replaced */
   def filesReturned(
@@ -205,12 +208,12 @@ object ZOrderErrors {
       "target" -> target,
       "partitionColumns" -> (if (partitionColumns.isEmpty) "none" else list(partitionColumns)))
 
-  def predicateNotTranslatable(where: String, target: String, cause: Throwable): ZOrderException =
+  def predicateNotTranslatable(where: String, target: String, problem: String): ZOrderException =
     error(
       "ZORDER_PREDICATE_NOT_TRANSLATABLE",
       "predicate" -> where,
       "target" -> target,
-      "problem" -> firstLine(cause))
+      "problem" -> problem)
 
   /** @param outcome what became of the files that the run replaced, as a sentence */
   def publishConflict(

@@ -89,4 +89,8 @@ final case class LayoutTag(
  * @param weights of the columns; empty if all are equal
  * @param sinceMs as in [[LayoutTag]]
  */
-final case class LastLayout(columns: Seq[Seq[String]], weights: Seq[Double], sinceMs: Long)
+final case class LastLayout(
+    columns: Seq[Seq[String]],
+    targetFileSize: Long,
+    weights: Seq[Double],
+    sinceMs: Long)

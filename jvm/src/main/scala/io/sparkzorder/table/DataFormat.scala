@@ -3,7 +3,9 @@ package io.sparkzorder.table
 import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.orc.OrcConf
+import org.apache.orc.{CompressionKind, OrcConf}
+import org.apache.orc.impl.OrcCodecPool
+import org.apache.parquet.hadoop.metadata.CompressionCodecName
 
 import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable}
 import org.apache.spark.sql.execution.datasources.FileFormat
@@ -36,6 +38,21 @@ sealed abstract class DataFormat(val name: String, val title: String) extends Se
   /** False if that setting is on. */
   def readsByName(conf: Configuration): Boolean = !conf.getBoolean(byPosition, false)
 
+  /**
+   * What keeps files of a codec from being read and written: its library is not on the class path.
+   *
+   * @param codec as Spark's options name it
+   */
+  def missing(codec: String, conf: Configuration): Option[String] =
+    try {
+      load(codec.toUpperCase(Locale.ROOT), conf)
+      None
+    } catch {
+      case e @ (_: ClassNotFoundException | _: LinkageError) => Some(e.toString)
+    }
+
+  protected def load(codec: String, conf: Configuration): Unit
+
   /** True if `format` has the class of [[reader]]. A class that extends it does not count. */
   def isReadBy(format: FileFormat): Boolean = format.getClass == reader.getClass
 }
@@ -46,6 +63,10 @@ case object ParquetFiles extends DataFormat("parquet", "Parquet") {
   override def readsWidened: Boolean = SparkLine.readsWidened
   // of Hive alone, which would find other columns in files of another order
   override def byPosition: String = "parquet.column.index.access"
+
+  override protected def load(codec: String, conf: Configuration): Unit =
+    Option(CompressionCodecName.valueOf(codec).getHadoopCompressionCodecClassName)
+      .foreach(conf.getClassByName(_))
 }
 
 case object OrcFiles extends DataFormat("orc", "ORC") {
@@ -55,6 +76,14 @@ case object OrcFiles extends DataFormat("orc", "ORC") {
   override def byPosition: String = OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute
   override def readsByName(conf: Configuration): Boolean =
     !OrcConf.FORCE_POSITIONAL_EVOLUTION.getBoolean(conf)
+
+  /** All codecs that ORC knows. */
+  def codecs: Seq[String] = CompressionKind.values.map(_.name.toLowerCase(Locale.ROOT)).toSeq
+
+  override protected def load(codec: String, conf: Configuration): Unit = {
+    val kind = CompressionKind.valueOf(codec)
+    OrcCodecPool.returnCodec(kind, OrcCodecPool.getCodec(kind))
+  }
 }
 
 object DataFormat {

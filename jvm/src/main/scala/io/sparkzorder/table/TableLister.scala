@@ -2,6 +2,8 @@ package io.sparkzorder.table
 
 import java.util.Locale
 
+import scala.collection.mutable
+
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -52,9 +54,7 @@ final class TableLister(session: Session, target: Target) {
       new LeafFiles(session, Seq(root), table.map(_.partitionSchema).filter(_.nonEmpty))
     val spec = partitionSpec(index)
     // a directory such as `p=1/extra` is an error: Spark reads it as p=1, but other engines do not
-    spec.partitions.map(_.path).find(!isPartition(_)).foreach { d =>
-      throw ZOrderErrors.filesOutsidePartitions(target.name, d.toString)
-    }
+    if (spec.partitions.exists(p => !isPartition(p.path))) refuseOutside(index)
     val folders =
       if (spec.partitionColumns.isEmpty) IndexedSeq(new Folder(root, InternalRow.empty))
       else foldersOf(spec)
@@ -91,7 +91,7 @@ final class TableLister(session: Session, target: Target) {
     val byPath = folders.map(f => f.path -> f).toMap
     val files = statuses.filter(isData).sortBy(_.getPath.toString).toIndexedSeq
     files.find(f => !byPath.contains(f.getPath.getParent)).foreach { f =>
-      throw ZOrderErrors.filesOutsidePartitions(target.name, f.getPath.getParent.toString)
+      throw ZOrderErrors.filesOutsidePartitions(target.name, f.getPath.toString)
     }
     TableFiles(
       root,
@@ -110,10 +110,13 @@ final class TableLister(session: Session, target: Target) {
     try index.partitionSpec()
     catch {
       case e: Throwable if !e.isInstanceOf[VirtualMachineError] =>
-        index.all.filter(isData).map(_.getPath.getParent).find(!isPartition(_)).foreach { d =>
-          throw ZOrderErrors.filesOutsidePartitions(target.name, d.toString)
-        }
+        refuseOutside(index)
         throw e
+    }
+
+  private def refuseOutside(index: LeafFiles): Unit =
+    index.all.filter(isData).map(_.getPath).find(f => !isPartition(f.getParent)).foreach { f =>
+      throw ZOrderErrors.filesOutsidePartitions(target.name, f.toString)
     }
 
   private def isPartition(directory: Path): Boolean = directory != root &&
@@ -140,8 +143,21 @@ final class TableLister(session: Session, target: Target) {
       .mkString("/")
 }
 
-/** Spark's own listing, which also shows the leaf files that Spark would silently leave out. */
+/**
+ * Spark's own listing, which also shows the leaf files that Spark would silently leave out. Only the empty
+ * markers are left out, by which old clients of S3 (EMR's still) keep a directory: they hold no rows for
+ * any reader, and lie beside the directory, where they would look like data outside of the partitions.
+ */
 private final class LeafFiles(session: Session, paths: Seq[Path], schema: Option[StructType])
     extends InMemoryFileIndex(session, paths, Map.empty, schema) {
   def all: Seq[FileStatus] = leafFiles.values.toSeq
+
+  override protected def leafFiles: mutable.LinkedHashMap[Path, FileStatus] =
+    super.leafFiles.filterNot(f => isMarker(f._2))
+
+  override protected def leafDirToChildrenFiles: Map[Path, Array[FileStatus]] =
+    super.leafDirToChildrenFiles.map { case (d, files) => d -> files.filterNot(isMarker) }
+
+  private def isMarker(f: FileStatus): Boolean =
+    f.getLen == 0 && f.getPath.getName.endsWith("_$folder$")
 }

@@ -7,6 +7,7 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 
+import io.sparkzorder.conf.Setting
 import io.sparkzorder.errors.ZOrderErrors
 
 /** What a statement names: a directory, or a table of the session catalog. */
@@ -20,6 +21,9 @@ sealed trait Target {
 
   def properties: Map[String, String]
 
+  /** The tables of the session's catalog that are known to be this directory. */
+  def tables: Seq[CatalogTable]
+
   /** The format of its data files. */
   def format: DataFormat
 
@@ -30,15 +34,45 @@ sealed trait Target {
   def root(conf: Configuration): Path = location.getFileSystem(conf).makeQualified(location)
 }
 
-/** parquet.`path`, 'path' or orc.`path` */
-final case class PathTarget(path: String, format: DataFormat) extends Target {
+/**
+ * parquet.`path`, 'path' or orc.`path`
+ *
+ * @param tables what [[CatalogTables]] has found at the path, when the statement runs
+ */
+final case class PathTarget(
+    path: String,
+    format: DataFormat,
+    override val tables: Seq[CatalogTable] = Nil)
+    extends Target {
   override def name: String = s"${format.name}.`$path`"
   override def location: Path =
     try new Path(path)
     catch {
       case e: IllegalArgumentException => throw ZOrderErrors.pathNotATable(path, e.getMessage)
     }
-  override def properties: Map[String, String] = Map.empty
+
+  /**
+   * The settings of the tables at the path. Other properties are only those of readers by name.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_INVALID_SETTING if two tables disagree
+   */
+  override def properties: Map[String, String] = {
+    val settings = tables.flatMap(t =>
+      t.properties.filter(_._1.startsWith(Setting.PropertyPrefix)).map(_ -> t.identifier))
+    settings.groupBy(_._1._1).map { case (key, own) =>
+      if (own.map(_._1._2).distinct.size > 1) {
+        throw ZOrderErrors.invalidSetting(
+          key,
+          own.map(_._1._2).mkString(" and "),
+          s"${own.map(_._2.quotedString).mkString(" and ")} are tables at $name and disagree; name " +
+            "one of them instead of the path")
+      }
+      own.head._1
+    }
+  }
+
+  override def defaults: Map[String, String] =
+    tables.map(CatalogTarget(_).defaults).foldLeft(Map.empty[String, String])(_ ++ _)
 
   /** True when the directory may be an Iceberg table. */
   def isIceberg(conf: Configuration): Boolean =
@@ -57,6 +91,7 @@ final case class CatalogTarget(table: CatalogTable) extends Target {
   override def name: String = table.identifier.quotedString
   override def location: Path = new Path(table.location)
   override def properties: Map[String, String] = table.properties
+  override def tables: Seq[CatalogTable] = Seq(table)
 
   // the fallback does no harm: a table of neither format is refused before anything is read
   override def format: DataFormat = DataFormat.of(table).getOrElse(ParquetFiles)

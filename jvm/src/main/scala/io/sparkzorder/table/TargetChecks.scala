@@ -15,11 +15,7 @@ object TargetChecks {
 
   /** Checks a target: what kind of table it is, and what lies in and above its directory. */
   def check(target: Target, conf: Configuration): Unit = {
-    target match {
-      case p: PathTarget => checkPath(p, conf)
-      case t: CatalogTarget => checkTable(t)
-    }
-    checkNames(target, conf)
+    checkKind(target, conf)(checkTable)
     val root = target.root(conf)
     val fs = root.getFileSystem(conf)
     checkDirectory(target, fs, root)
@@ -31,19 +27,37 @@ object TargetChecks {
    * Parquet or ORC. Buckets and options are allowed, because an index changes no data file.
    */
   def checkForIndex(target: Target, conf: Configuration): Unit = {
-    checkNames(target, conf)
-    target match {
-      case p: PathTarget => checkPath(p, conf)
-      case CatalogTarget(table) =>
-        if (table.tableType == CatalogTableType.VIEW) {
-          refuse(target, "a view", "Name the table that it reads.")
-        }
-        checkFormat(target, table)
+    checkKind(target, conf) { (name, table) =>
+      if (table.tableType == CatalogTableType.VIEW) {
+        refuse(name, "a view", "Name the table that it reads.")
+      }
+      checkFormat(name, table)
     }
     val root = target.root(conf)
     val fs = root.getFileSystem(conf)
     checkDirectory(target, fs, root)
     checkAncestors(fs, root)
+  }
+
+  /**
+   * Checks the path, and each table that is known to be there: a table is protected by what the catalog
+   * says of it, whether a statement has its name or its path.
+   *
+   * @param ofTable checks a table, by the name that messages show
+   */
+  private def checkKind(target: Target, conf: Configuration)(
+      ofTable: (String, CatalogTable) => Unit): Unit = {
+    val names = target match {
+      case p: PathTarget =>
+        checkPath(p, conf)
+        checkNames(target.name, target.format, conf)
+        p.tables.map(t => s"${p.name}, the directory of ${t.identifier.quotedString},")
+      case t: CatalogTarget => Seq(t.name)
+    }
+    names.zip(target.tables).foreach { case (name, table) =>
+      ofTable(name, table)
+      checkNames(name, CatalogTarget(table).format, confOf(table, conf))
+    }
   }
 
   /**
@@ -88,49 +102,46 @@ object TargetChecks {
 
   private val tableMarkers = Seq("_zorder", "_delta_log", ".hoodie", "_spark_metadata")
 
-  private def checkTable(target: CatalogTarget): Unit = {
-    val table = target.table
+  private def checkTable(name: String, table: CatalogTable): Unit = {
     if (table.tableType == CatalogTableType.VIEW) {
-      refuse(target, "a view", "Optimize the table that it reads.")
+      refuse(name, "a view", "Optimize the table that it reads.")
     }
-    checkFormat(target, table)
+    checkFormat(name, table)
     hidingOption(table).foreach { o =>
       refuse(
-        target,
+        name,
         s"read with the option $o, which decides what its files or values are",
         "Take the option from the table first.")
     }
     if (table.bucketSpec.isDefined) {
-      refuse(target, "bucketed", "Rewriting its files would break the buckets.")
+      refuse(name, "bucketed", "Rewriting its files would break the buckets.")
     }
   }
 
-  private def checkFormat(target: Target, table: CatalogTable): Unit = {
+  private def checkFormat(name: String, table: CatalogTable): Unit = {
     if (DataFormat.of(table).isEmpty) {
-      refuseFormat(target, table.provider.fold("hive")(_.toLowerCase(Locale.ROOT)))
+      refuseFormat(name, table.provider.fold("hive")(_.toLowerCase(Locale.ROOT)))
     }
     if (table.properties.get("transactional").exists(_.equalsIgnoreCase("true"))) {
-      refuse(target, "a transactional table of Hive", "Use Hive's own compaction.")
+      refuse(name, "a transactional table of Hive", "Use Hive's own compaction.")
     }
   }
 
   /** Rejects tables in which readers find columns by position. A rewrite finds columns by name. */
-  private def checkNames(target: Target, conf: Configuration): Unit = {
-    val own = target match {
-      case CatalogTarget(table) =>
-        val merged = new Configuration(conf)
-        (table.properties ++ table.storage.properties).foreach { case (k, v) =>
-          if (k.startsWith("orc.") || k.startsWith("parquet.")) merged.set(k, v)
-        }
-        merged
-      case _ => conf
-    }
-    if (!target.format.readsByName(own)) {
+  private def checkNames(name: String, format: DataFormat, conf: Configuration): Unit =
+    if (!format.readsByName(conf)) {
       refuse(
-        target,
-        s"read by the positions of its columns (${target.format.byPosition})",
+        name,
+        s"read by the positions of its columns (${format.byPosition})",
         "Set it to false if the names in all files are those of the table.")
     }
+
+  private def confOf(table: CatalogTable, conf: Configuration): Configuration = {
+    val merged = new Configuration(conf)
+    (table.properties ++ table.storage.properties).foreach { case (k, v) =>
+      if (k.startsWith("orc.") || k.startsWith("parquet.")) merged.set(k, v)
+    }
+    merged
   }
 
   /** An option of the table that decides which files are read, or how their values are read. */
@@ -147,8 +158,6 @@ object TargetChecks {
     "int96RebaseMode")
 
   /** Rejects a table whose format is `format`, which is neither Parquet nor ORC. */
-  def refuseFormat(target: Target, format: String): Nothing = refuseFormat(target.name, format)
-
   def refuseFormat(name: String, format: String): Nothing = {
     val (kind, advice) = format match {
       case "delta" => "a Delta table" -> "Load Delta's extension and use its own OPTIMIZE."
@@ -188,9 +197,9 @@ object TargetChecks {
 
   private def checkDirectory(target: Target, fs: FileSystem, root: Path): Unit = {
     def has(name: String): Boolean = fs.exists(new Path(root, name))
-    if (has("_delta_log")) refuseFormat(target, "delta")
-    if (has(".hoodie")) refuseFormat(target, "hudi")
-    if (isIcebergRoot(fs, root)) refuseFormat(target, "iceberg")
+    if (has("_delta_log")) refuseFormat(target.name, "delta")
+    if (has(".hoodie")) refuseFormat(target.name, "hudi")
+    if (isIcebergRoot(fs, root)) refuseFormat(target.name, "iceberg")
     if (has("_spark_metadata")) {
       refuse(
         target,
@@ -237,5 +246,8 @@ object TargetChecks {
     catch { case _: java.io.IOException => false }
 
   private[table] def refuse(target: Target, kind: String, advice: String): Nothing =
-    throw ZOrderErrors.unsupportedTable(target.name, kind, advice)
+    refuse(target.name, kind, advice)
+
+  private def refuse(name: String, kind: String, advice: String): Nothing =
+    throw ZOrderErrors.unsupportedTable(name, kind, advice)
 }

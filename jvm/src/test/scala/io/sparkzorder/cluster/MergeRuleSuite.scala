@@ -91,7 +91,7 @@ class MergeRuleSuite extends AnyFunSuite {
     uncompressed = target,
     schema = schema,
     keyValues = Map.empty,
-    codec = None,
+    codecs = Nil,
     // a cut lies between values: neighbours share none
     leaves = box.low.zip(box.high)
       .map { case (l, h) => ColumnStats(0, l, h - 1e-6, known = true) }.toArray)

@@ -206,4 +206,19 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
       assert(metric(row, "numFilesAdded") === 0, row)
     }
   }
+
+  test("the size of files is kept by runs that name none") {
+    onTable() {
+      sql(s"OPTIMIZE TABLE $named ZORDER BY (a, b) $small").collect()
+      for (by <- Seq("", "ZORDER BY (a, b)")) {
+        val row = sql(s"OPTIMIZE TABLE $named $by").head()
+        assert(metric(row, "numFilesAdded") === 0, row)
+      }
+      val all = metric(sql(s"OPTIMIZE TABLE $named FULL").head(), "numFilesAdded")
+      assert(all > 4)
+      val large = sql(s"OPTIMIZE TABLE $named OPTIONS ('targetFileSize' '200m')").head()
+      assert(metric(large, "numFilesAdded") === 1)
+      assert(metric(sql(s"OPTIMIZE TABLE $named").head(), "numFilesAdded") === 0)
+    }
+  }
 }

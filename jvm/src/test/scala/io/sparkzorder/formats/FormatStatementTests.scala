@@ -38,6 +38,28 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
+  test("WHERE that chooses nothing that a file could decide") {
+    onTable("PARTITIONED BY (p)") {
+      for (where <- Seq(
+          "true",
+          "1 = 2",
+          "rand() < 0.5",
+          "input_file_name() LIKE '%a%'",
+          "p = 1 AND rand() < 0.5",
+          "p IN (SELECT 1)",
+          "EXISTS (SELECT 1)");
+        end <- Seq("", "DRY RUN")) {
+        fails("ZORDER_PREDICATE_NOT_TRANSLATABLE")(
+          sql(s"OPTIMIZE TABLE $named WHERE $where ZORDER BY (a, b) $end"))
+      }
+      assert(commits === 0)
+      assert(metric(
+        sql(s"OPTIMIZE TABLE $named WHERE 1 = 1 AND p = 1 ZORDER BY (a, b) $small DRY RUN")
+          .head(),
+        "partitionsOptimized") === 1)
+    }
+  }
+
   test("SHOW LAYOUT without a layout, and with a property that names no columns") {
     onTable("PARTITIONED BY (p)") {
       // files of Iceberg hold their partition columns

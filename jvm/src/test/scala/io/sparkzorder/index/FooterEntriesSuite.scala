@@ -22,7 +22,7 @@ class FooterEntriesSuite extends AnyFunSuite {
     16L,
     MessageTypeParser.parseMessageType("message m { optional double d; }"),
     Map.empty,
-    None,
+    Nil,
     Array(ColumnStats(0L, Double.box(1), Double.box(2), known = true)),
     createdBy)
 

@@ -29,7 +29,7 @@ class VerificationSuite extends StateTestBase {
       1L,
       s,
       Map.empty,
-      None,
+      Nil,
       leaves.toArray)
 
   private def bounds(nulls: Long, min: Any, max: Any) = ColumnStats(nulls, min, max, known = true)

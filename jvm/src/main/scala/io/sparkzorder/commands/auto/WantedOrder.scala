@@ -10,7 +10,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.TableLog
 import io.sparkzorder.ordered.DeclaredOrder
-import io.sparkzorder.table.{CatalogTarget, OrderingColumn, TableFiles, Target}
+import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
 
 /**
  * The order that a statement asks for, before its columns are looked up.
@@ -76,15 +76,10 @@ private[commands] object WantedOrder {
     }
 
   /** True for a table that was declared with SORT BY ZORDER AUTO. */
-  def isAuto(target: Target): Boolean = target match {
-    case CatalogTarget(t) => DeclaredOrder.isAuto(t)
-    case _ => false
-  }
+  def isAuto(target: Target): Boolean = target.tables.exists(DeclaredOrder.isAuto)
 
-  private def declared(target: Target): Option[Seq[Seq[String]]] = target match {
-    case CatalogTarget(t) => DeclaredOrder.of(t).map(_.columns)
-    case _ => None
-  }
+  private def declared(target: Target): Option[Seq[Seq[String]]] =
+    target.tables.flatMap(DeclaredOrder.of(_)).map(_.columns).headOption
 }
 
 /** Reads the option `weights`. */

@@ -34,7 +34,8 @@ private[sparkzorder] final class FormatOptimize(
 
   private val startMs = System.currentTimeMillis()
   private val phases = new Phases(user.sparkContext, s"OPTIMIZE ${format.name}")
-  private lazy val settings =
+  private lazy val lastLayout = format.lastLayout
+  private lazy val named =
     new Settings(clauses.options, format.properties, user.conf.getAll, format.defaults).validate()
 
   def run(): OptimizeResult = {
@@ -51,9 +52,11 @@ private[sparkzorder] final class FormatOptimize(
     val order = wanted(session)
     val columns = new OrderingColumns(format.name, session.sessionState.conf.resolver)
       .resolve(order.names, format.schema, format.partitionSchema)
+    val size = lastLayout.filter(_.columns == columns.map(_.parts)).map(_.targetFileSize)
+    val settings = named.keeping(size.filter(_ > 0))
     val snapshot =
       phases("list")(format.snapshot(columns, where.map(WhereClause.byName)))
-    val layout = tag(columns, snapshot, order)
+    val layout = tag(columns, snapshot, order, settings(Settings.TargetFileSize))
     val selection =
       if (order.isLeft) FormatSelection(IndexedSeq.empty, None)
       else if (clauses.full || order.rewritesAll || snapshot.files.isEmpty) {
@@ -84,15 +87,16 @@ private[sparkzorder] final class FormatOptimize(
         Some(if (where.isEmpty) "there are no data files" else "WHERE chooses no data files")
       } else if (selection.files.nonEmpty && done.isEmpty) Some("there are no rows")
       else selection.reason
-    val reasons = order.reason.toSeq ++ reason ++ snapshot.leftOut
+    val reasons = order.reason.toSeq ++ reason ++ settings.sizeKept ++ snapshot.leftOut
     new FormatReport(snapshot, columns, layout.weights, done, clauses.dryRun)
       .result(format.location, startMs, phases.millis, reasons)
   }
 
   private def check(): Unit = {
-    val _ = settings
+    val _ = named
     format.check()
     if (clauses.into.isDefined) refuse("INTO")
+    where.foreach(WhereClause.check(_, format.name))
   }
 
   private def refuse(clause: String): Nothing =
@@ -104,11 +108,11 @@ private[sparkzorder] final class FormatOptimize(
   /** The columns of ZORDER BY, else the last layout, else the declared columns. */
   private def wanted(session: Session): WantedOrder = {
     val parse = user.sessionState.sqlParser.parseMultipartIdentifier _
-    def declared = settings.get(Settings.Columns).toSeq.flatMap(DeclaredOrder.split).map(parse)
-    def last = format.lastLayout.map(l => WantedOrder(l.columns, l.weights))
+    def declared = named.get(Settings.Columns).toSeq.flatMap(DeclaredOrder.split).map(parse)
+    def last = lastLayout.map(l => WantedOrder(l.columns, l.weights))
     if (clauses.auto) {
-      val table = new FormatAutoTable(session, format, settings)
-      WantedOrder.auto(user, settings, table, where.isDefined, phases)
+      val table = new FormatAutoTable(session, format, named)
+      WantedOrder.auto(user, named, table, where.isDefined, phases)
     } else if (clauses.columns.nonEmpty) WantedOrder(clauses.columns)
     else {
       last.orElse(Some(WantedOrder(declared)).filter(_.names.nonEmpty))
@@ -122,17 +126,18 @@ private[sparkzorder] final class FormatOptimize(
   private def tag(
       columns: Seq[OrderingColumn],
       snapshot: TableSnapshot,
-      order: WantedOrder): LayoutTag = {
-    val weights = new WeightsOption(user, settings).of(columns).getOrElse(order.weights)
+      order: WantedOrder,
+      targetFileSize: Long): LayoutTag = {
+    val weights = new WeightsOption(user, named).of(columns).getOrElse(order.weights)
     // the first layout of a table is not a change; the same layout that AUTO cuts for other queries is
-    val since = format.lastLayout.fold(0L) { l =>
+    val since = lastLayout.fold(0L) { l =>
       val isSame = l.columns == columns.map(_.parts) && l.weights == weights
       if (isSame && !order.rewritesAll) l.sinceMs else startMs
     }
     LayoutTag(
       columns.map(_.name).mkString(", "),
       snapshot.layoutKey,
-      settings(Settings.TargetFileSize),
+      targetFileSize,
       weights,
       UUID.randomUUID().toString,
       since)
@@ -141,7 +146,7 @@ private[sparkzorder] final class FormatOptimize(
   /** One job writes the files of one group of folders. */
   private def inBatches(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] = {
     val byFolder = files.groupBy(_.folder)
-    val batches = new FolderBatches(format.name, settings, clauses.options)
+    val batches = new FolderBatches(format.name, named, clauses.options)
     files.map(_.folder).distinct.groupBy(_.group).toSeq.sortBy(_._1).flatMap { case (_, folders) =>
       batches.of(folders)(_.toString, byFolder(_).map(_.bytes).sum)
         .map(_.flatMap(byFolder).toIndexedSeq)

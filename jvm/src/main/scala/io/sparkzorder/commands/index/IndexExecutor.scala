@@ -25,18 +25,19 @@ import io.sparkzorder.index.{
 }
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.ordered.DeclaredOrder
-import io.sparkzorder.table.{TableFiles, TableLister, Target, TargetChecks}
+import io.sparkzorder.table.{CatalogTables, TableFiles, TableLister, Target, TargetChecks}
 
 /**
  * Runs CREATE, REFRESH and DROP of a table's index. Data files are read and never changed.
  *
  * @param statement the statement's name, for the descriptions of its Spark jobs
  */
-final class IndexExecutor(session: Session, target: Target, statement: String) {
+final class IndexExecutor(session: Session, named: Target, statement: String) {
   private type Columns = Seq[Seq[String]]
 
   private val conf = session.sessionState.newHadoopConf()
-  private val phases = new Phases(session.sparkContext, s"$statement ON ${target.name}")
+  private val phases = new Phases(session.sparkContext, s"$statement ON ${named.name}")
+  private lazy val target = new CatalogTables(session, conf).known(named)
   private lazy val root: Path = target.root(conf)
   private lazy val store = new IndexStore(root, conf)
   private lazy val state = new StateDirectory(root, conf)

@@ -9,7 +9,7 @@ import io.sparkzorder.commands.OrderingColumns
 import io.sparkzorder.log.TableLog
 import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.ordering.OrderedType
-import io.sparkzorder.table.{CatalogTarget, ListedTable, OrderingColumn}
+import io.sparkzorder.table.{ListedTable, OrderingColumn}
 
 /**
  * The columns that SHOW LAYOUT describes.
@@ -83,8 +83,9 @@ private[sparkzorder] final class LayoutColumns(
     log.flatMap(_.columns).orElse(table.ordering.map(DeclaredOrder.split)).getOrElse(Nil)
 
   private def declared: Seq[Seq[String]] = table.target match {
-    case Some(CatalogTarget(t)) =>
-      Try(DeclaredOrder.of(t)).toOption.flatten.toSeq.flatMap(_.columns)
+    case Some(target) =>
+      target.tables.flatMap(t => Try(DeclaredOrder.of(t)).toOption.toSeq.flatten).headOption.toSeq
+        .flatMap(_.columns)
     // somebody else may have written the property
     case _ => table.declared.toSeq.flatMap(DeclaredOrder.split)
         .flatMap(c => Try(parser.parseMultipartIdentifier(c)).toOption)

@@ -13,6 +13,7 @@ import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.formats.TableFormats
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.table.{
+  CatalogTables,
   CatalogTarget,
   DataFormat,
   IcebergLister,
@@ -36,7 +37,11 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
       delta(target.name, s"delta.${quoteIdentifier(target.path)}")
     case OwnTable(target: PathTarget) =>
       TargetChecks.check(target, conf)
-      own(target)
+      val known = new CatalogTables(session, conf).known(target)
+      known.tables.find(TargetChecks.hidingOption(_).isDefined) match {
+        case Some(table) => relation(target.name, session.table(table.identifier.quotedString))
+        case None => own(known)
+      }
     case OwnTable(target @ CatalogTarget(table)) =>
       val isOwn = table.provider.flatMap(DataFormat.named).isDefined
       // another format or an option decides which files belong to the table, so Spark lists the

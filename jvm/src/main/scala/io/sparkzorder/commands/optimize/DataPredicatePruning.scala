@@ -27,6 +27,7 @@ private[optimize] object DataPredicatePruning {
    * @return paths of the files that are kept; None if the clause uses no data column, or if there
    *   are no files
    * @throws org.apache.spark.sql.AnalysisException as for a query with this predicate
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PREDICATE_NOT_TRANSLATABLE
    */
   def prune(inputs: RewriteInputs, where: WhereClause): Option[Set[Path]] =
     // without files there is no schema to look columns up in
@@ -47,6 +48,7 @@ private[optimize] object DataPredicatePruning {
       Map.empty)(session)
     val table = where.named(LogicalRelation(relation))
     val query = SparkLine.frame(session, Filter(predicate, table)).queryExecution
+    where.checkAnalyzed(query.analyzed)
     matching(inputs, query.optimizedPlan, relation)
   }
 

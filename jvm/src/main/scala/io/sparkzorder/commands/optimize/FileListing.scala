@@ -95,8 +95,9 @@ private[optimize] final class FileListing(
       })
     val plan = Project(Seq(position), Filter(predicate, where.named(local)))
     val chosen = Set.newBuilder[Int]
-    SparkPrivate.foreachInternal(SparkLine.frame(table.user, plan))(row =>
-      chosen += row.getInt(0))
+    val frame = SparkLine.frame(table.user, plan)
+    where.checkAnalyzed(frame.queryExecution.analyzed)
+    SparkPrivate.foreachInternal(frame)(row => chosen += row.getInt(0))
     chosen.result()
   }
 }

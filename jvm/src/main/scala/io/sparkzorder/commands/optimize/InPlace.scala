@@ -84,7 +84,9 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       plan.planMillis + (System.nanoTime() - begun) / 1000000L)
     val columns = writer.inputs.columns
     val record = withSince(recordOf(plan, output, runId, columns.map(_.name), cost)
-      .copy(weights = writer.inputs.weights.map(Double.box)))
+      .copy(
+        weights = writer.inputs.weights.map(Double.box),
+        targetFileSize = writer.inputs.settings(Settings.TargetFileSize)))
     hidden.complete(output.footers, record)
     val number = phases("commit") {
       new Committer(state, name).commit(record, () => recheck(plan), lastPublished)
@@ -188,7 +190,6 @@ private[optimize] final class InPlace(table: TableState, recovery: Recovery, pha
       columns,
       table.settings(Settings.Retention),
       plan.inputs.folders.filter(f => removed.contains(f) || added.contains(f)).map(changeOf),
-      targetFileSize = table.settings(Settings.TargetFileSize),
       cost = Some(cost),
       suffix = s".${table.target.format.name}")
   }

@@ -27,6 +27,7 @@ private[sparkzorder] final class OptimizeExecutor(
 
   def run(): OptimizeResult = {
     table.checkSettings()
+    where.foreach(WhereClause.check(_, name))
     try steps()
     catch {
       case e: Throwable =>
@@ -59,6 +60,8 @@ private[sparkzorder] final class OptimizeExecutor(
     val selection = select(inputs, strategy, order)
     val batches =
       Batches.of(inputs, selection, limited = !destination.takesAllFiles, clauses.options)
+    val codecs = new Codecs(inputs, batches.flatMap(_.files))
+    output.foreach(codecs.check(_, table.conf))
     destination.checkRoom(batches)
     OptimizePlan(inputs, output, strategy, selection, batches)
   }
@@ -76,7 +79,11 @@ private[sparkzorder] final class OptimizeExecutor(
       own -> (if (own.outputs.isEmpty) None else destination.write(own, writer))
     }
     destination.finish(inputs, done.flatMap(_._2))
-    report(inputs, strategy, selection, output.toSeq.flatMap(_.lost), done)
+    val rewritten = batches.flatMap(_.files)
+    val changes = output.toSeq.flatMap(o => new Codecs(inputs, rewritten).change(o).toSeq) ++
+      new ValuesOfOthers(inputs, rewritten).changes ++
+      (if (done.exists(_._1.outputs.nonEmpty)) output.toSeq.flatMap(_.lost) else Nil)
+    report(inputs, strategy, selection, done, changes)
   }
 
   private def whereOver(files: TableFiles): Option[WhereClause] = where.map { w =>
@@ -99,15 +106,16 @@ private[sparkzorder] final class OptimizeExecutor(
       else if (everything) strategy.selectAll(chosen) else strategy.select(chosen, records)
     val byWhere = matching.map(m => s"WHERE chooses ${m.size} of ${all.size} files")
     selection.copy(reason =
-      (order.reason ++ byWhere ++ selection.reason).reduceOption(_ + "; " + _))
+      (order.reason ++ byWhere ++ selection.reason ++ inputs.settings.sizeKept).reduceOption(
+        _ + "; " + _))
   }
 
   private def report(
       inputs: RewriteInputs,
       strategy: RewriteStrategy,
       selection: RewriteSelection,
-      lost: Seq[String],
-      done: Seq[(BatchPlan, Option[BatchOutcome])]): OptimizeResult = {
+      done: Seq[(BatchPlan, Option[BatchOutcome])],
+      changes: Iterable[String]): OptimizeResult = {
     val effort =
       if (clauses.dryRun) Some(new PredictedEffort(inputs, done.map(_._1), records)) else None
     val nothing =
@@ -118,8 +126,8 @@ private[sparkzorder] final class OptimizeExecutor(
       } else None
     val outside = inputs.listed.outside.map(o =>
       s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
-    val reasons = nothing.orElse(selection.reason).toSeq ++ effort.flatMap(_.text) ++ outside ++
-      (if (done.exists(_._1.outputs.nonEmpty)) lost else Nil)
+    val reasons =
+      nothing.orElse(selection.reason).toSeq ++ changes ++ effort.flatMap(_.text) ++ outside
     new ResultRow(inputs, destination, phases, startMs, done, effort)
       .build(if (reasons.isEmpty) None else Some(reasons.mkString("; ")))
   }

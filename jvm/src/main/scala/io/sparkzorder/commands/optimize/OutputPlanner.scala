@@ -4,7 +4,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 
 import io.sparkzorder.cluster.Grid
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.table.{CatalogTarget, OrcFiles, ParquetFiles}
+import io.sparkzorder.table.{OrcFiles, ParquetFiles}
 import io.sparkzorder.table.schema.{
   FooterKeys,
   KeptKeys,
@@ -72,12 +72,9 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
   }
 
   /** Settings of the table that a format's writer takes. */
-  private def settings(prefix: String): Map[String, String] = inputs.target match {
-    case CatalogTarget(table) =>
-      (table.properties ++ table.storage.properties)
-        .filter { case (key, _) => key.startsWith(prefix) }.toMap
-    case _ => Map.empty
-  }
+  private def settings(prefix: String): Map[String, String] =
+    inputs.target.tables.flatMap(t => t.properties ++ t.storage.properties)
+      .filter { case (key, _) => key.startsWith(prefix) }.toMap
 
   private def keys(isOfEachFile: Boolean): KeptKeys =
     new FooterKeys(allowTypeChange).merge(holding, isOfEachFile)
@@ -86,7 +83,7 @@ private[optimize] final class OutputPlanner(inputs: RewriteInputs) {
    * The codec with the most bytes in the input files. If no file has a codec, the session's codec.
    */
   private def codec(default: => String): String = {
-    val bytes = footers.flatMap(f => f.codec.map(_ -> f.file.length)).groupBy(_._1)
+    val bytes = footers.flatMap(f => f.codecs.headOption.map(_ -> f.file.length)).groupBy(_._1)
       .map { case (c, fs) => c -> fs.map(_._2).sum }
     if (bytes.isEmpty) default else bytes.maxBy(_._2)._1
   }

@@ -8,6 +8,7 @@ import io.sparkzorder.cluster.QueryBox
 import io.sparkzorder.commands.{OrderingColumns, Phases, SampledCuts, TableState, WhereClause}
 import io.sparkzorder.commands.auto.{WantedOrder, WeightsOption}
 import io.sparkzorder.conf.{PinnedSession, Settings}
+import io.sparkzorder.log.TableLog
 import io.sparkzorder.table.{OrderingColumn, ParquetFiles, PathTarget, TableFiles, Target}
 import io.sparkzorder.table.schema.{DefaultsOfCatalog, FieldIds, TableSchema}
 import io.sparkzorder.table.stats.{ColumnNames, FooterReader, ScannedFile}
@@ -77,7 +78,7 @@ private[optimize] object RewriteInputs {
       new TableSchema(table.target.name, conf, format)
         .unionToWrite(listed.catalogSchema, footers)
     table.target match {
-      case p: PathTarget => new DefaultsOfCatalog(table.user, table.conf).check(p, schema, footers)
+      case p: PathTarget => DefaultsOfCatalog.check(p, schema, footers)
       case _ =>
     }
     if (format == ParquetFiles && readsById(table.user)) {
@@ -90,10 +91,11 @@ private[optimize] object RewriteInputs {
     val weights = new WeightsOption(table.user, table.settings).of(columns)
       .getOrElse(if (columns.isEmpty) Nil else order.weights)
     val scanned = new ScannedFiles(listed, footers)
+    val size = OrderingColumns.sizeInForce(TableLog.read(table.state), columns.map(_.name))
     RewriteInputs(
       session,
       table.target,
-      table.settings,
+      table.settings.keeping(size),
       scanned,
       schema,
       columns,

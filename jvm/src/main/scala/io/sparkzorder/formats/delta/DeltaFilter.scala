@@ -3,13 +3,7 @@ package io.sparkzorder.formats.delta
 import scala.util.Try
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  Expression,
-  Literal,
-  PredicateHelper,
-  SubqueryExpression
-}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, SubqueryAlias}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.delta.Snapshot
@@ -28,7 +22,6 @@ private[delta] final class DeltaFilter(state: Snapshot, name: String) extends Pr
    * @return None if no row matches; the conjuncts otherwise
    */
   def of(where: Expression): Option[Seq[Expression]] = {
-    if (where.exists(_.isInstanceOf[SubqueryExpression])) throw refused(where, "it has a subquery")
     val session = SparkLine.session(SparkSession.active)
     val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name)
     val table =
@@ -47,5 +40,5 @@ private[delta] final class DeltaFilter(state: Snapshot, name: String) extends Pr
     ZOrderErrors.predicateNotTranslatable(
       Try(where.sql).getOrElse(where.toString),
       name,
-      new UnsupportedOperationException(problem))
+      problem)
 }

@@ -123,6 +123,6 @@ private[delta] object DeltaLayouts {
     newest(snapshot, lit(true)).flatMap(of(_)).flatMap { tag =>
       val found = tag.key.split(Separator).toSeq.map(logical(_, "", snapshot.schema))
       if (found.exists(_.isEmpty)) None
-      else Some(LastLayout(found.flatten, tag.weights, tag.sinceMs))
+      else Some(LastLayout(found.flatten, tag.targetFileSize, tag.weights, tag.sinceMs))
     }
 }

@@ -8,7 +8,7 @@ import org.apache.iceberg.expressions.{Expression => IcebergExpression, Expressi
 import org.apache.iceberg.spark.SparkSchemaUtil
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, SubqueryExpression}
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, SubqueryAlias}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.datasources.SparkExpressionConverter
@@ -22,10 +22,6 @@ private[iceberg] final class IcebergFilter(table: BaseTable, name: String) {
 
   /** @param where with unresolved columns */
   def of(where: Expression): IcebergExpression = {
-    // the optimizer makes a join of it, whose filters are of two tables
-    if (where.exists(_.isInstanceOf[SubqueryExpression])) {
-      throw untranslatable(where, new UnsupportedOperationException("it has a subquery"))
-    }
     val session = SparkLine.session(SparkSession.active)
     val columns = DataTypeUtils.toAttributes(SparkSchemaUtil.convert(table.schema))
     val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name)
@@ -52,5 +48,5 @@ private[iceberg] final class IcebergFilter(table: BaseTable, name: String) {
     ZOrderErrors.predicateNotTranslatable(
       Try(where.sql).getOrElse(where.toString),
       name,
-      cause)
+      s"Iceberg cannot evaluate it, ${String.valueOf(cause.getMessage).linesIterator.next().stripSuffix(".")}")
 }

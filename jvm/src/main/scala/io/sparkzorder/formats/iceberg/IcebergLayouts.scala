@@ -51,7 +51,7 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
       .flatMap { tag =>
         val found = numbers(Some(tag.key)).map(id => partsOf(id.toInt, table.schema.asStruct))
         if (found.isEmpty || found.exists(_.isEmpty)) None
-        else Some(LastLayout(found.flatten, tag.weights, tag.sinceMs))
+        else Some(LastLayout(found.flatten, tag.targetFileSize, tag.weights, tag.sinceMs))
       }
 
   /**

@@ -1,16 +1,9 @@
 package io.sparkzorder.table.schema
 
 import scala.collection.JavaConverters._
-import scala.util.Try
-import scala.util.control.NonFatal
 
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
-
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns
-import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{StructField, StructType}
 
 import io.sparkzorder.errors.ZOrderErrors
@@ -23,8 +16,7 @@ import io.sparkzorder.util.NameLookup
  * for a column than the files note. Readers of the table see the table's default in files without the
  * column. The rewritten files would hold the column, with the noted default or NULL.
  */
-private[sparkzorder] final class DefaultsOfCatalog(session: Session, conf: Configuration)
-    extends Logging {
+private[sparkzorder] object DefaultsOfCatalog {
 
   /**
    * @param schema the columns of all files, with the defaults that footers note
@@ -34,20 +26,14 @@ private[sparkzorder] final class DefaultsOfCatalog(session: Session, conf: Confi
     val names = ScannedFile.ofEachSchema(footers.filter(_.rows > 0))
       .map(_.schema.getFields.asScala.map(f => NameLookup.folded(f.getName)).toSet)
     val added = schema.filter(f => names.exists(!_.contains(NameLookup.folded(f.name))))
-    // the catalog may have very many tables, and most directories have no added column
-    if (added.nonEmpty) {
-      val root = target.root(conf)
-      for {
-        table <- tables()
-        column <- otherDefault(table, added)
-        if isAt(table, root)
-      } {
-        throw ZOrderErrors.unsupportedTable(
-          target.name,
-          s"the directory of ${table.identifier.quotedString}, which has another default for the column " +
-            s"`${column.name}` than the files note",
-          "Name the table instead of its directory.")
-      }
+    for {
+      table <- target.tables
+      column <- otherDefault(table, added)
+    } {
+      throw ZOrderErrors.unsupportedTable(
+        s"${target.name}, the directory of ${table.identifier.quotedString},",
+        s"a table with another default for the column `${column.name}` than the files note",
+        "Name the table instead of its directory.")
     }
   }
 
@@ -64,32 +50,5 @@ private[sparkzorder] final class DefaultsOfCatalog(session: Session, conf: Confi
     else {
       val schema = StructType(Seq(column))
       Option(ResolveDefaultColumns.getExistenceDefaultValues(schema).head)
-    }
-
-  /** Compares texts first: to open the file system of each table would be slow. */
-  private def isAt(table: CatalogTable, root: Path): Boolean =
-    table.storage.locationUri.map(new Path(_)).exists { location =>
-      location.toUri.getPath == root.toUri.getPath &&
-      Try(location.getFileSystem(conf).makeQualified(location)).toOption.contains(root)
-    }
-
-  private def tables(): Iterator[CatalogTable] = {
-    val catalog = session.sessionState.catalog.externalCatalog
-    logged("the databases", catalog.listDatabases()).getOrElse(Nil).iterator.flatMap { database =>
-      val names = logged(s"the tables of $database", catalog.listTables(database)).getOrElse(Nil)
-      // one table that Spark cannot read must not hide the others
-      Try(catalog.getTablesByName(database, names)).getOrElse(names.flatMap(name =>
-        logged(s"the table $database.$name", catalog.getTable(database, name))))
-    }
-  }
-
-  /** What the user may not look at is no table for the user. */
-  private def logged[T](what: String, body: => T): Option[T] =
-    try Some(body)
-    catch {
-      case NonFatal(e) =>
-        logWarning(
-          s"The catalog does not show $what, whose defaults are not checked: ${e.getMessage}")
-        None
     }
 }

@@ -34,7 +34,7 @@ private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFi
       math.max(file.length, reader.getRawDataSize),
       schema.parquet,
       sharing(keyValues(reader)),
-      Some(OrcFooters.codec(reader.getCompressionKind)),
+      Seq(OrcFooters.codec(reader.getCompressionKind)),
       schema.leaves.map(stats.of(statistics, _, rows)).toArray,
       sharing(Option(reader.getSoftwareVersion).getOrElse("")),
       Some(schema))
@@ -72,7 +72,19 @@ private[sparkzorder] object OrcFooters {
       } finally reader.close()
     } catch {
       case e: ZOrderException => throw e
+      // the footer is compressed, too
+      case MissingClass(e) => throw ZOrderErrors.codecNotAvailable(
+          file.path.toString,
+          OrcFiles.codecs.filter(OrcFiles.missing(_, conf).isDefined).mkString(" or "),
+          e.toString)
       case NonFatal(e) =>
         throw ZOrderErrors.fileUnreadable(file.path.toString, e, OrcFiles.title)
     }
+
+  private object MissingClass {
+    def unapply(e: Throwable): Option[LinkageError] =
+      Iterator.iterate(e)(_.getCause).takeWhile(_ != null).collectFirst { case l: LinkageError =>
+        l
+      }
+  }
 }

@@ -10,7 +10,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 import org.apache.parquet.hadoop.ParquetFileReader
-import org.apache.parquet.hadoop.metadata.{CompressionCodecName, FileMetaData}
+import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, FileMetaData}
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.schema.MessageType
 
@@ -29,7 +29,8 @@ import io.sparkzorder.util.{Interner, NameLookup}
  * @param uncompressed bytes of all columns before compression
  * @param schema as Parquet has it; files with the same content share one object
  * @param keyValues footer key-values; files with the same content share one object
- * @param codec as Spark's options name it, such as `zstd`; None for a file without data
+ * @param codecs of its columns as Spark's options name them, such as `zstd`, that of most bytes first;
+ *   none for a file without data
  * @param leaves one entry for each leaf column, in the order of `schema.getColumns`
  * @param createdBy name of the library that wrote the file, from the footer; empty if the footer
  *   has none
@@ -43,7 +44,7 @@ final case class ScannedFile(
     uncompressed: Long,
     schema: MessageType,
     keyValues: Map[String, String],
-    codec: Option[String],
+    codecs: Seq[String],
     leaves: Array[ColumnStats],
     createdBy: String = "",
     orc: Option[OrcSchema] = None,
@@ -209,11 +210,13 @@ private[sparkzorder] final class ParquetFooters(conf: Configuration)
       blocks.map(_.getTotalByteSize).sum,
       schema,
       sharing(meta.getKeyValueMetaData.asScala.toMap),
-      blocks.headOption.flatMap(_.getColumns.asScala.headOption).map(c => codec(c.getCodec)),
+      sharing(codecs(blocks.flatMap(_.getColumns.asScala).toSeq)),
       leaves,
       sharing(Option(meta.getCreatedBy).getOrElse("")),
       bloomFilters = sharing(filters))
   }
 
-  private def codec(c: CompressionCodecName): String = c.name.toLowerCase(Locale.ROOT)
+  private def codecs(chunks: Seq[ColumnChunkMetaData]): Seq[String] =
+    chunks.groupBy(_.getCodec).toSeq.sortBy(c => -c._2.map(_.getTotalSize).sum)
+      .map(_._1.name.toLowerCase(Locale.ROOT))
 }

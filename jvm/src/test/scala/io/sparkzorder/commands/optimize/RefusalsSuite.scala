@@ -71,6 +71,43 @@ class RefusalsSuite extends OptimizeTestBase {
     }
   }
 
+  private def mark(dir: File, name: String, content: Byte*): Unit = {
+    val _ = Files.write(new File(dir, name).toPath, content.toArray)
+  }
+
+  test("empty markers of directories, as EMR and old clients of S3 leave them, are no data files") {
+    withTableDir { dir =>
+      write(shuffled(100, 1).selectExpr("*", "id % 2 p", "id % 3 q"), dir, "p", "q")
+      mark(dir, "p=0_$folder$")
+      mark(dir, "_$folder$")
+      mark(new File(dir, "p=1"), "q=0_$folder$")
+      mark(new File(dir, "p=1/q=0"), "x_$folder$")
+      val row = sql(s"OPTIMIZE '$dir' ZORDER BY a").head()
+      assert(metric(row, "totalConsideredFiles") === 6)
+      assert(metric(row, "numRows") === 100)
+      sql(s"REFRESH ZORDER INDEX ON '$dir'")
+      assert(sql(s"SHOW LAYOUT '$dir' FOR (a)").head().getAs[Long]("files") === 6)
+    }
+    withTable("marked") {
+      sql("CREATE TABLE marked (a INT, b INT, p INT) USING parquet PARTITIONED BY (p)")
+      sql("INSERT INTO marked SELECT id, id, id % 2 FROM range(0, 100, 1, 2)")
+      val dir = locationOf("marked")
+      mark(dir, "p=0_$folder$")
+      mark(new File(dir, "p=0"), "y_$folder$")
+      assert(metric(sql("OPTIMIZE marked ZORDER BY a").head(), "numRows") === 100)
+      assert(spark.table("marked").count() === 100)
+    }
+  }
+
+  test("a file that is no data file is named") {
+    for ((name, content) <- Seq("p=3" -> Nil, "p=0_$folder$" -> Seq[Byte](1))) withTableDir { dir =>
+      write(shuffled(100, 1).selectExpr("*", "id % 2 p"), dir, "p")
+      mark(dir, name, content: _*)
+      refused(dir, "ZORDER_FILES_OUTSIDE_PARTITIONS", s"${dir.getName}/$name")(
+        s"OPTIMIZE '$dir' ZORDER BY a")
+    }
+  }
+
   test("file systems without atomic renames") {
     withRows { dir =>
       withSQLConf("spark.zorder.inPlaceSchemes" -> "hdfs, abfss") {

@@ -129,7 +129,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
       assert(metric(some, "partitionsOptimized") === 1)
       assert(metric(some, "numRows") === 2000)
       assert(history("t").head.operationParameters("predicate").contains("p = "))
-      for (nothing <- Seq("p = 9", "false", "id < 0", "p = 1 AND id > 9999")) {
+      for (nothing <- Seq("p = 9", "id < 0 AND false", "id < 0", "p = 1 AND id > 9999")) {
         val none = optimized("t", s"WHERE $nothing ZORDER BY (a, b)")
         assert(none.getAs[String]("reason") === "WHERE chooses no data files")
       }

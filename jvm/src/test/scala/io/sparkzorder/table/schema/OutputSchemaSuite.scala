@@ -22,7 +22,7 @@ class OutputSchemaSuite extends StateTestBase {
     1L,
     message(fields),
     Map.empty,
-    None,
+    Nil,
     Array.empty)
 
   private def output(

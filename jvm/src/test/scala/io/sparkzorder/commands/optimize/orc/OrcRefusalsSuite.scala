@@ -44,6 +44,22 @@ class OrcRefusalsSuite extends OrcTables {
     }
   }
 
+  test("a codec without its library: the file, the codec and the way out") {
+    withTableDir { dir =>
+      withSQLConf("spark.sql.orc.compression.codec" -> "zstd")(write(shuffled(100, 2), dir))
+      val file = orcFiles(dir).head
+      val bytes = Files.readAllBytes(file.toPath)
+      // the last byte is the length of the postscript, whose second field is the kind of the codec: 5, ZSTD
+      val postscript = bytes.length - 1 - bytes.last
+      val kind = bytes.indexOf(0x10.toByte, postscript) + 1
+      assert(bytes(kind) === 5)
+      Files.write(file.toPath, bytes.updated(kind, 6.toByte))
+      new File(dir, s".${file.getName}.crc").delete()
+      refused(dir, byA, "ZORDER_CODEC_NOT_AVAILABLE", file.getName, "brotli", "class path")
+      refused(dir, s"$byA DRY RUN", "ZORDER_CODEC_NOT_AVAILABLE", file.getName)
+    }
+  }
+
   test("encrypted columns") {
     withTableDir { dir =>
       dir.mkdirs()
