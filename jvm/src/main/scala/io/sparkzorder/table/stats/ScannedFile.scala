@@ -8,6 +8,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
+import org.apache.parquet.column.Encoding.BYTE_STREAM_SPLIT
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.{CompressionCodecName, FileMetaData}
@@ -34,6 +35,7 @@ import io.sparkzorder.util.{Interner, NameLookup}
  * @param createdBy name of the library that wrote the file, from the footer; empty if the footer
  *   has none
  * @param orc schema of an ORC file; None for Parquet
+ * @param needsRowReader true if Spark's vectorized reader cannot read the encoding of a column
  */
 final case class ScannedFile(
     file: DataFile,
@@ -44,7 +46,8 @@ final case class ScannedFile(
     codec: Option[String],
     leaves: Array[ColumnStats],
     createdBy: String = "",
-    orc: Option[OrcSchema] = None) {
+    orc: Option[OrcSchema] = None,
+    needsRowReader: Boolean = false) {
 
   /** The same without the statistics of other columns, which take most of the memory. */
   def only(columns: ColumnNames): ScannedFile = copy(leaves = columns.select(schema, leaves))
@@ -206,7 +209,9 @@ private[sparkzorder] final class ParquetFooters(conf: Configuration)
       sharing(meta.getKeyValueMetaData.asScala.toMap),
       blocks.headOption.flatMap(_.getColumns.asScala.headOption).map(c => codec(c.getCodec)),
       leaves,
-      sharing(Option(meta.getCreatedBy).getOrElse("")))
+      sharing(Option(meta.getCreatedBy).getOrElse("")),
+      needsRowReader =
+        blocks.exists(_.getColumns.asScala.exists(_.getEncodings.contains(BYTE_STREAM_SPLIT))))
   }
 
   private def codec(c: CompressionCodecName): String = c.name.toLowerCase(Locale.ROOT)
