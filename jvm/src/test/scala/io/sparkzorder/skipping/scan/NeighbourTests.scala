@@ -124,8 +124,21 @@ abstract class NeighbourTests extends StarTestBase with KilledRuns with Neighbou
   }
 }
 
-class StrangerFirstSuite extends NeighbourTests with StrangerFirst
-class StrangerLastSuite extends NeighbourTests with StrangerLast
+/** Besides, a limit that another extension sets for scans holds for ours. */
+abstract class StrangerTests extends NeighbourTests {
+  test("a strategy of another extension that only checks is asked") {
+    withGrid { dir =>
+      inConf(LimitOfFiles.Key -> "10") {
+        val error = intercept[IllegalStateException](read(dir).where(oneFile).collect())
+        assert(error.getMessage === "too many files")
+      }
+      inConf(LimitOfFiles.Key -> "16")(assert(read(dir).where(oneFile).count() === 10))
+    }
+  }
+}
+
+class StrangerFirstSuite extends StrangerTests with StrangerFirst
+class StrangerLastSuite extends StrangerTests with StrangerLast
 
 /** Suites of one extension alone, which hold for two. */
 class StrangerFirstV2ScanSuite extends V2ScanSuite with StrangerFirst

@@ -8,6 +8,7 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.{
   FileSourceStrategy,
   HadoopFsRelation,
+  InMemoryFileIndex,
   LogicalRelation
 }
 import org.apache.spark.sql.execution.datasources.v2.{
@@ -15,6 +16,7 @@ import org.apache.spark.sql.execution.datasources.v2.{
   DataSourceV2Strategy,
   FileScan
 }
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.ZOrderSessionSuite
@@ -45,8 +47,28 @@ trait StrangerLast extends StrangerFirst {
 
 /** Plans every scan of files by Spark's own strategies, as Delta's extension does. */
 class StrangeExtensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit =
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectPlannerStrategy(_ => LimitOfFiles)
     extensions.injectPlannerStrategy(_ => StrangeStrategy)
+  }
+}
+
+/** Plans nothing, and refuses scans of many files where that is wanted, as Kyuubi's extension does. */
+object LimitOfFiles extends SparkStrategy {
+  val Key = "spark.test.limitOfFiles"
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
+    plan match {
+      case ScanOperation(_, _, _, scan: LogicalRelation) => scan.relation match {
+          case HadoopFsRelation(files: InMemoryFileIndex, _, _, _, _, _) =>
+            val limit = SQLConf.get.getConfString(Key, Int.MaxValue.toString).toInt
+            if (files.allFiles().size > limit) throw new IllegalStateException("too many files")
+          case _ =>
+        }
+      case _ =>
+    }
+    Nil
+  }
 }
 
 object StrangeStrategy extends SparkStrategy {
