@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT, run_python
+from tests.support.neighbours import DELTA
 
 pytestmark = pytest.mark.slow
 
@@ -12,7 +13,7 @@ USE = """
 from pathlib import Path
 from tests.support import hive
 
-spark = hive.session(Path({base!r}))
+spark = hive.session(Path({base!r}), {more!r})
 
 def rows(query):
     return sorted(spark.sql(query).collect())
@@ -72,7 +73,11 @@ print("done")
 """
 
 
-def test_tables_of_hive_are_skipped_in_too(tmp_path: Path) -> None:
-    done = run_python(USE.format(base=str(tmp_path)), cwd=ROOT)
+@pytest.mark.parametrize("beside", ["nothing", "Delta first", "Delta last"])
+def test_tables_of_hive_are_skipped_in_too(tmp_path: Path, beside: str) -> None:
+    more = {}
+    if beside != "nothing":
+        more = DELTA.jars_and_settings(ours_is_outermost=beside == "Delta first")
+    done = run_python(USE.format(base=str(tmp_path), more=more), cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "done"

@@ -31,8 +31,8 @@ def script(base: Path, reader: str, body: str) -> None:
     assert done.stdout.splitlines()[-1] == "done"
 
 
-def session(base: Path) -> SparkSession:
-    """Build the session; it writes only below `base`."""
+def session(base: Path, more: dict[str, str] | None = None) -> SparkSession:
+    """Build the session, with `more` settings; it writes only below `base`."""
     settings: dict[str, Any] = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -49,6 +49,7 @@ def session(base: Path) -> SparkSession:
         "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
         "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={base} {JVM_OPTIONS}",
+        **(more or {}),
     }
     builder = SparkSession.builder.master("local[2]").config(map=settings)
     return configure(builder).enableHiveSupport().getOrCreate()

@@ -37,6 +37,18 @@ class Neighbour:
     extension: str
     settings: dict[str, str]
 
+    def jars_and_settings(self, *, ours_is_outermost: bool) -> dict[str, str]:
+        """Return what a session needs that has both extensions; skip the test if there are none."""
+        if _jars.pyspark_line() not in self.packages:
+            pytest.skip(f"no release of {self.extension} for Spark {_jars.pyspark_line()}")
+        # the parser of the last extension is the outermost
+        order = [self.extension, OURS] if ours_is_outermost else [OURS, self.extension]
+        return {
+            "spark.jars.packages": self.packages[_jars.pyspark_line()],
+            "spark.sql.extensions": ",".join(order),
+            **self.settings,
+        }
+
 
 DELTA = Neighbour(
     {
@@ -72,16 +84,12 @@ ICEBERG = Neighbour(
 
 def session(folder: Path, beside: Neighbour, ours_is_outermost: bool) -> SparkSession:
     """Build the session; it writes only below `folder`."""
-    # the parser of the last extension is the outermost
-    order = [beside.extension, OURS] if ours_is_outermost else [OURS, beside.extension]
     settings = {
-        "spark.jars.packages": beside.packages[_jars.pyspark_line()],
-        "spark.sql.extensions": ",".join(order),
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.driver.extraJavaOptions": JVM_OPTIONS,
-        **beside.settings,
+        **beside.jars_and_settings(ours_is_outermost=ours_is_outermost),
     }
     placed: dict[str, Any] = {
         key: value.replace("{folder}", str(folder)) for key, value in settings.items()

@@ -15,7 +15,7 @@ import io.sparkzorder.ordered.{JoinCells, OrderWrites, SizeOfCells}
 import io.sparkzorder.skipping.dynamic.JoinFilters
 import io.sparkzorder.skipping.scan.{ScanStrategy, V2ScanStrategy}
 import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
-import io.sparkzorder.util.{LastRules, NoRule}
+import io.sparkzorder.util.{FirstStrategies, LastRules, NoRule, NoStrategy}
 
 /**
  * Everything that spark-zorder adds to a session.
@@ -54,9 +54,12 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(OrderWrites(_))
     extensions.injectQueryStagePrepRule(_ => SizeOfCells)
     extensions.injectQueryStageOptimizerRule(_ => JoinCells)
-    // scans see a committed run of OPTIMIZE completely or not at all
-    extensions.injectPlannerStrategy(_ => ScanStrategy)
-    extensions.injectPlannerStrategy(_ => V2ScanStrategy)
+    // scans see a committed run of OPTIMIZE completely or not at all, whatever other extensions
+    // plan; Spark makes this strategy at the root of a plan, before any scan is planned
+    extensions.injectPlannerStrategy { session =>
+      FirstStrategies.ensure(session, Seq(ScanStrategy, V2ScanStrategy))
+      NoStrategy
+    }
   }
 }
 

@@ -7,6 +7,10 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
  * The session in which OPTIMIZE reads and writes: a clone of the user's session in which all
  * settings that could change, drop or convert data have fixed values. The user's session is not
  * changed.
+ *
+ * Other settings of the readers keep the user's values, because some tables cannot be read without
+ * them: which of Spark's readers reads, batches, pushed filters, `nanosAsLong`. They change no value
+ * that is stored.
  */
 object PinnedSession {
 
@@ -21,7 +25,6 @@ object PinnedSession {
     "spark.sql.parquet.binaryAsString" -> "false",
     "spark.sql.parquet.int96AsTimestamp" -> "true",
     "spark.sql.parquet.inferTimestampNTZ.enabled" -> "true",
-    "spark.sql.legacy.parquet.nanosAsLong" -> "false",
     "spark.sql.readSideCharPadding" -> "false",
     "spark.sql.parquet.fieldId.read.enabled" -> "false",
     "orc.skip.corrupt.data" -> "false",
@@ -42,8 +45,6 @@ object PinnedSession {
     "spark.zorder.workload.enabled" -> "false",
     // one task writes one file, so AQE must not split or merge partitions
     "spark.sql.adaptive.enabled" -> "false",
-    "spark.sql.parquet.enableVectorizedReader" -> "true",
-    "spark.sql.orc.enableVectorizedReader" -> "true",
     "spark.sql.optimizer.excludedRules" -> "")
 
   /**
@@ -88,6 +89,10 @@ object PinnedSession {
     pins.foreach { case (key, value) => session.conf.set(key, value) }
     session
   }
+
+  /** Spark's reader that reads rows one by one reads each encoding; the vectorized reader does not. */
+  def readRowByRow(pinned: Session): Unit =
+    pinned.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
 
   /** The session in which OPTIMIZE rewrites a table of another format. */
   def ofFormat(user: Session): Session = {

@@ -15,7 +15,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.{
 import org.apache.spark.sql.catalyst.util.RebaseDateTime
 
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
-import io.sparkzorder.util.ColumnLookup
+import io.sparkzorder.util.{ColumnLookup, NameLookup}
 
 /**
  * The footers of some files of one folder, merged. Takes one file after the other and keeps none.
@@ -54,7 +54,10 @@ private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces
       val isSureOfDates = f.orc.isDefined || f.isProleptic
       leaves.indices.foreach { i =>
         val position = at.positions(i)
-        val own = if (position < 0) absent else known(i, at, isSureOfDates, f.leaves(position))
+        val own =
+          if (position == LeafPlaces.Elsewhere) ColumnStats.unknown
+          else if (position < 0) absent
+          else known(i, at, isSureOfDates, f.leaves(position))
         // values are compared as the files' own type orders them, which may differ from the schema's
         val shape = Option(shapes(i)).getOrElse(leaves(i).getPrimitiveType)
         merged(i) = ColumnStats.merged(shape, merged(i), own)
@@ -117,12 +120,24 @@ private[write] final class LeafPlaces(sameName: (String, String) => Boolean) {
     compared += 1
     val lookup = new ColumnLookup(file, sameName)
     val types = file.getColumns.asScala.map(_.getPrimitiveType).toArray
-    val positions =
-      schema.getColumns.asScala.map(c => lookup.position(c.getPath.toSeq).getOrElse(-1)).toArray
+    val (inSchema, inFile) = (typedValues(schema), typedValues(file))
+    val positions = schema.getColumns.asScala.map { c =>
+      val path = c.getPath.toSeq
+      val group = path.init.map(NameLookup.folded)
+      if (path.last == "value" && inFile(group) && !inSchema(group)) LeafPlaces.Elsewhere
+      else lookup.position(path).getOrElse(LeafPlaces.Absent)
+    }.toArray
     new LeafPlaces.InFile(
       positions,
       positions.map(p => if (p < 0) null else shape(types(p))))
   }
+
+  /** The groups that have a part of this name, as a VARIANT that is shredded has. */
+  private def typedValues(schema: MessageType): Set[Seq[String]] =
+    schema.getColumns.asScala.flatMap { c =>
+      val path = c.getPath.toSeq
+      path.indices.filter(path(_) == "typed_value").map(path.take(_).map(NameLookup.folded))
+    }.toSet
 
   /** A type without its name, id and repetition. Values of equal shapes can be compared. */
   private def shape(t: PrimitiveType): PrimitiveType = {
@@ -135,6 +150,15 @@ private[write] final class LeafPlaces(sameName: (String, String) => Boolean) {
 
 private[write] object LeafPlaces {
 
-  /** Of each leaf its position in a file (-1 if the file lacks it), and its type there. */
+  /** The position of a leaf that a file lacks: each row has NULL there. */
+  val Absent: Int = -1
+
+  /**
+   * The position of the value of a VARIANT of which a file has the parts elsewhere, because the value is
+   * shredded there. The statistics of the parts say nothing of the whole.
+   */
+  val Elsewhere: Int = -2
+
+  /** Of each leaf its position in a file, and its type there. */
   final class InFile(val positions: Array[Int], val shapes: Array[PrimitiveType])
 }

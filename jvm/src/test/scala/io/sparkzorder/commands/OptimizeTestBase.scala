@@ -78,9 +78,9 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
   }
 
   /** Rows of a data file, by its footer. */
-  protected def rowsIn(file: File): Long = footerOf(file)._2
+  protected def rowsIn(file: File): Long = parquetFooter(file)._2
 
-  private def footerOf(file: File) = {
+  protected def parquetFooter(file: File) = {
     val conf = spark.sessionState.newHadoopConf()
     val path = new Path(null, null, file.getAbsolutePath)
     val status = path.getFileSystem(conf).getFileStatus(path)
@@ -236,7 +236,7 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
   /** Mean files that a point query on a BIGINT or INT column must open, by footers alone. */
   def filesPerPoint(dir: File, column: String, values: Seq[Long]): Double = {
     val ranges = dataFiles(dir).map { f =>
-      val meta = footerOf(new File(new File(dir, f.folder), f.name))._1
+      val meta = parquetFooter(new File(new File(dir, f.folder), f.name))._1
       val chunks = meta.getBlocks.asScala.flatMap(_.getColumns.asScala)
         .filter(_.getPath.toDotString == column).map(_.getStatistics)
       def numbers(pick: org.apache.parquet.column.statistics.Statistics[_] => Any) =

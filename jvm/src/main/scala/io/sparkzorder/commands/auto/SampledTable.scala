@@ -39,6 +39,7 @@ private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
   def of(workload: Workload): Option[Sampled] = {
     val names = workload.columns.map(_._1)
     val footers = this.footers(names)
+    if (footers.exists(_.needsRowReader)) PinnedSession.readRowByRow(session)
     val schema = schemaOf(footers)
     val columns = names
       .flatMap(n => Try(resolver.resolve(Seq(Seq(n)), schema, listed.partitionSchema)).toOption)

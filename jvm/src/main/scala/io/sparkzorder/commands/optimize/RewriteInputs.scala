@@ -74,6 +74,7 @@ private[optimize] object RewriteInputs {
     val named = order.names
     val kept = ColumnNames.of(named.map(_.head) ++ where.toSeq.flatMap(_.dataColumns))
     val footers = phases("footers")(FooterReader.read(listed.files, table.conf, format, kept))
+    if (footers.exists(_.needsRowReader)) PinnedSession.readRowByRow(session)
     val schema =
       new TableSchema(table.target.name, conf, format)
         .unionToWrite(listed.catalogSchema, footers)

@@ -92,8 +92,8 @@ final class OutputSchema(
       case (g: GroupType, s: StructType) => struct(path, s, g, present)
       case (g: GroupType, a: ArrayType) => list(path, a, g, present)
       case (g: GroupType, m: MapType) => map(path, m, g, present)
-      // a group that holds one Spark value of type VARIANT, whose parts Spark writes by position
-      case (g, _) => oneValue(path, g, present)
+      // the only other type that Spark writes as a group
+      case (g, _) => variant(g, types)
     }
     // NULL must stay writable in every column that some file lacks
     rebuilt(made, spark.getName, repetition, id)
@@ -127,17 +127,15 @@ final class OutputSchema(
       case _ => file.getPrimitiveTypeName == spark.getPrimitiveTypeName
     }
 
-  private def oneValue(path: Seq[String], spark: Type, present: Seq[(Type, String)]): Type = {
+  /**
+   * A value of the type VARIANT. Spark's reader puts the parts of shredded values together, and the
+   * values are written in one piece, since each file may be shredded in another way. The annotation
+   * and the names that all files agree on stay.
+   */
+  private def variant(spark: Type, types: Seq[Type]): Type = {
     def parts(t: Type) =
       if (t.isPrimitive) Nil else t.asGroupType().getFields.asScala.map(_.getName).toSeq
-    present.find(p => parts(p._1) != parts(spark)).foreach { case (t, file) =>
-      throw ZOrderErrors.typeNotWritable(
-        path.mkString("."),
-        t.toString.replaceAll("\\s+", " "),
-        file,
-        "nothing: only a VARIANT of the parts value and metadata, in that order, is written back")
-    }
-    present.head._1
+    types.find(t => types.forall(_ == t) && parts(t) == parts(spark)).getOrElse(spark)
   }
 
   private def struct(

@@ -19,15 +19,17 @@ object ParquetTypes {
   /**
    * Rejects a file with a type that Spark cannot read.
    *
+   * @param conf settings by which the file is read
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE; names the column and
    *   type
    */
-  def checkReadable(footer: ScannedFile): Unit =
-    leaves(footer).find { case (_, leaf) => isUnreadable(leaf) }.foreach { case (path, leaf) =>
-      throw ZOrderErrors.typeNotReadable(
-        path.mkString("."),
-        describe(leaf),
-        footer.file.path.toString)
+  def checkReadable(footer: ScannedFile, conf: SQLConf): Unit =
+    leaves(footer).find { case (_, leaf) => isUnreadable(leaf, conf) }.foreach {
+      case (path, leaf) =>
+        throw ZOrderErrors.typeNotReadable(
+          path.mkString("."),
+          describe(leaf),
+          footer.file.path.toString)
     }
 
   /**
@@ -72,22 +74,26 @@ object ParquetTypes {
       g.getFields.asScala.toSeq.flatMap(f => leaves(f, path :+ f.getName))
   }
 
-  private def isUnreadable(t: PrimitiveType): Boolean = {
+  private def isUnreadable(t: PrimitiveType, conf: SQLConf): Boolean = {
     val annotation = t.getLogicalTypeAnnotation
     t.getPrimitiveTypeName match {
       case FIXED_LEN_BYTE_ARRAY => !annotation.isInstanceOf[DecimalLogicalTypeAnnotation]
       case _ =>
         annotation match {
-          case ts: TimestampLogicalTypeAnnotation => ts.getUnit == TimeUnit.NANOS
-          case time: TimeLogicalTypeAnnotation => time.getUnit != TimeUnit.MICROS || !hasTime
+          case ts: TimestampLogicalTypeAnnotation =>
+            ts.getUnit == TimeUnit.NANOS && !nanosAsLong(conf)
+          case time: TimeLogicalTypeAnnotation => time.getUnit != TimeUnit.MICROS || !hasTime(conf)
           case _ => false
         }
     }
   }
 
   // the type TIME is new in Spark 4.1 and disabled there by default
-  private def hasTime: Boolean =
-    Try(SQLConf.get.getConfString("spark.sql.timeType.enabled").toBoolean).getOrElse(false)
+  private def hasTime(conf: SQLConf): Boolean =
+    Try(conf.getConfString("spark.sql.timeType.enabled").toBoolean).getOrElse(false)
+
+  private def nanosAsLong(conf: SQLConf): Boolean =
+    conf.getConf(SQLConf.LEGACY_PARQUET_NANOS_AS_LONG)
 
   private def changesTo(t: PrimitiveType): Option[String] =
     t.getLogicalTypeAnnotation match {

@@ -84,7 +84,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
     val noted = footer.keyValues
       .get(ParquetReadSupport.SPARK_METADATA_KEY)
       .flatMap(json => scala.util.Try(DataType.fromJson(json).asInstanceOf[StructType]).toOption)
-    ParquetTypes.checkReadable(footer)
+    ParquetTypes.checkReadable(footer, conf)
     val stored = converter.convert(footer.schema)
     noted.map(completed(_, stored).asInstanceOf[StructType]).getOrElse(stored)
   }

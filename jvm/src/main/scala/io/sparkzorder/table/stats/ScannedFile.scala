@@ -8,6 +8,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
+import org.apache.parquet.column.Encoding.BYTE_STREAM_SPLIT
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, FileMetaData}
@@ -37,6 +38,7 @@ import io.sparkzorder.util.{Interner, NameLookup}
  * @param orc schema of an ORC file; None for Parquet
  * @param bloomFilters the leaf columns of a Parquet file that have a Bloom filter in some row group;
  *   files with the same columns share one object
+ * @param needsRowReader true if Spark's vectorized reader cannot read the encoding of a column
  */
 final case class ScannedFile(
     file: DataFile,
@@ -48,7 +50,8 @@ final case class ScannedFile(
     leaves: Array[ColumnStats],
     createdBy: String = "",
     orc: Option[OrcSchema] = None,
-    bloomFilters: Set[Seq[String]] = Set.empty) {
+    bloomFilters: Set[Seq[String]] = Set.empty,
+    needsRowReader: Boolean = false) {
 
   /** The same without the statistics of other columns, which take most of the memory. */
   def only(columns: ColumnNames): ScannedFile = copy(leaves = columns.select(schema, leaves))
@@ -213,7 +216,9 @@ private[sparkzorder] final class ParquetFooters(conf: Configuration)
       sharing(codecs(blocks.flatMap(_.getColumns.asScala).toSeq)),
       leaves,
       sharing(Option(meta.getCreatedBy).getOrElse("")),
-      bloomFilters = sharing(filters))
+      bloomFilters = sharing(filters),
+      needsRowReader =
+        blocks.exists(_.getColumns.asScala.exists(_.getEncodings.contains(BYTE_STREAM_SPLIT))))
   }
 
   private def codecs(chunks: Seq[ColumnChunkMetaData]): Seq[String] =

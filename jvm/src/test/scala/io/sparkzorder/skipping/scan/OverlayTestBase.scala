@@ -3,35 +3,13 @@ package io.sparkzorder.skipping.scan
 import java.io.File
 
 import scala.collection.mutable
-import scala.util.Try
 
-import org.apache.hadoop.fs.Path
-
-import org.apache.spark.SparkConf
 import org.apache.spark.sql.DataFrame
 
 import io.sparkzorder.FaultyFileSystem
-import io.sparkzorder.commands.OptimizeTestBase
 
 /** Queries while OPTIMIZE stands still between any two of its steps. */
-abstract class OverlayTestBase extends OptimizeTestBase {
-
-  override protected def sparkConf: SparkConf = {
-    val conf = super.sparkConf.set("spark.zorder.inPlaceSchemes", "file,faulty")
-    FaultyFileSystem.settings.foreach { case (k, v) => conf.set(k, v) }
-    conf
-  }
-
-  /** Of the table's files. */
-  protected def format: String = "parquet"
-
-  /** OPTIMIZE through the file system that can be stopped; readers use plain paths. */
-  def statement(dir: File, more: String = ""): String =
-    s"OPTIMIZE $format.`faulty://${dir.getAbsolutePath}` $more ZORDER BY (a, b) " +
-      s"OPTIONS (${sizeFor(dir, 4)})"
-
-  private def committed(dir: File): Int =
-    Option(new File(dir, "_zorder/_commits").list()).toSeq.flatten.count(_.matches("_\\d+"))
+abstract class OverlayTestBase extends KilledRuns {
 
   /** Runs OPTIMIZE and `look` before each of its steps from just before the commit to the end. */
   def atEachStep(dir: File, more: String = "")(look: Int => Unit): Int = {
@@ -53,13 +31,6 @@ abstract class OverlayTestBase extends OptimizeTestBase {
     }(sql(statement(dir, more)).collect())
     assert(failures === Nil)
     steps
-  }
-
-  /** OPTIMIZE that is killed at the `k`-th rename of its publish; true when it came to that. */
-  def killedAt(k: Int, dir: File, more: String = ""): Boolean = {
-    val publishing = (operation: String, path: Path) =>
-      operation == "rename" && committed(dir) > 0 && !path.toString.contains("_commits")
-    Try(FaultyFileSystem.failing(k)(publishing)(sql(statement(dir, more)).collect())).isFailure
   }
 
   /** Asserts the rows of a query and that it left everything in the directory as it was. */

@@ -1,0 +1,47 @@
+package io.sparkzorder.util
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.sparkzorder.SparkLine
+
+/**
+ * Strategies that a session's planner asks before the strategies of every extension. Spark asks
+ * extensions in the order in which they are named, and an extension may plan scans of every table, as
+ * Delta's does.
+ *
+ * The strategies of other extensions are asked as well where one of ours has planned something, since
+ * some only check a plan, as Kyuubi's limit of partitions does. What they plan is dropped.
+ */
+private[sparkzorder] final case class FirstStrategies(
+    session: SparkSession,
+    ours: Seq[SparkStrategy])
+    extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] =
+    ours.iterator.map(_(plan)).find(_.nonEmpty).fold(Seq.empty[SparkPlan]) { planned =>
+      SparkLine.session(session).sessionState.planner.extraPlanningStrategies.foreach(_(plan))
+      planned
+    }
+}
+
+private[sparkzorder] object FirstStrategies {
+
+  /** Puts strategies there. Does nothing if they are there. */
+  def ensure(session: SparkSession, ours: Seq[SparkStrategy]): Unit = {
+    val methods = session.experimental
+    val first = FirstStrategies(session, ours)
+    methods.synchronized {
+      val now = methods.extraStrategies
+      if (now.headOption != Some(first)) {
+        // a session that was cloned has those of the other session
+        methods.extraStrategies = first +: now.filterNot(_.isInstanceOf[FirstStrategies])
+      }
+    }
+  }
+}
+
+/** Plans nothing. */
+private[sparkzorder] object NoStrategy extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = Nil
+}
