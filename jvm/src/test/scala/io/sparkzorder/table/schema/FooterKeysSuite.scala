@@ -24,7 +24,7 @@ class FooterKeysSuite extends AnyFunSuite {
 
   private def file(i: Int, keys: (String, String)*): ScannedFile = {
     val status = new FileStatus(1L, false, 1, 1L, 1L, new Path(s"/t/$i.parquet"))
-    ScannedFile(DataFile.alone(status), 10L, 1L, schema, keys.toMap, None, Array.empty[ColumnStats])
+    ScannedFile(DataFile.alone(status), 10L, 1L, schema, keys.toMap, Nil, Array.empty[ColumnStats])
   }
 
   private def merge(files: ScannedFile*): KeptKeys =
