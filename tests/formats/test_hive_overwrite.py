@@ -1,4 +1,7 @@
-"""Hive's overwrites spare hidden names: no row that they removed comes back at any publish step."""
+"""Hive's overwrites spare hidden names: no row that they removed comes back at any publish step.
+
+Where the token is gone and replaced files are hidden, every statement says so until a person decides.
+"""
 
 from pathlib import Path
 
@@ -10,6 +13,9 @@ pytestmark = pytest.mark.slow
 
 SCRIPT = """
 import json
+import shutil
+
+import pytest
 
 root, where = base / "warehouse" / {table!r}, {where!r}
 part = " PARTITION (p = 1)" if where else ""
@@ -70,11 +76,29 @@ for step in {steps!r}:
     expected = Counter((5000 + i, 1) + ((1,) if where else ()) for i in range(10))
     expected += Counter(tuple(row) for row in others.elements())
 
+    def hidden():
+        return list((root / "p=1" if where else root).glob("_zorder_*"))
+
     def seen():
         spark.catalog.refreshTable({table!r})
         return Counter(tuple(row) for row in spark.table({table!r}).collect())
 
-    assert seen() == expected, (kind, step, "before recovery", sum(seen().values()))
+    try:
+        before = seen()
+        doubt = False
+    except Exception as e:
+        doubt = "ZORDER_FOLDER_IN_DOUBT" in str(e)
+        assert doubt, e
+    # the token is gone and replaced files are hidden: a cleaner of empty files leaves the same behind
+    assert doubt == (has_records and step[0] and step[1] > 0 and bool(hidden())), (kind, step)
+    if doubt:
+        with pytest.raises(Exception, match="ZORDER_FOLDER_IN_DOUBT"):
+            spark.sql("RECOVER LAYOUT {table}").collect()
+        # a person says that the folder was overwritten
+        for own in hidden():
+            shutil.rmtree(own)
+        before = seen()
+    assert before == expected, (kind, step, "before recovery", sum(before.values()))
     try:
         spark.sql("RECOVER LAYOUT {table}").collect()
         told = ""

@@ -8,8 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
   Expression,
   FileSourceMetadataAttribute,
-  PredicateHelper,
-  SubqueryExpression
+  PredicateHelper
 }
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.types.StructType
@@ -90,8 +89,6 @@ object WhereClause {
    * @param target as messages name it
    */
   def check(where: Expression, target: String): Unit = {
-    // the columns of a subquery may be those of the table, or of another one
-    if (where.exists(_.isInstanceOf[SubqueryExpression])) refuse(where, target, "it has a subquery")
     if (!where.exists(e =>
         e.isInstanceOf[AttributeReference] || e.isInstanceOf[UnresolvedAttribute]))
       refuse(where, target, NoColumn)

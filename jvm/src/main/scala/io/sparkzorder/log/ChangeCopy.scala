@@ -44,7 +44,9 @@ private[sparkzorder] object ChangeCopy {
     state.content(path).map { json =>
       try {
         val record = Record.fromJson(json)
-        if (record.changes.size != 1 || path.getName != name(record.run, record.changes.head.folder))
+        if (record.changes.size != 1 || path.getName != name(
+            record.run,
+            record.changes.head.folder))
           throw new IOException("it is of another folder or run")
         record
       } catch {

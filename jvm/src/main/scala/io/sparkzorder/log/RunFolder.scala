@@ -55,6 +55,15 @@ private[sparkzorder] final class RunFolder(
     change.replaced.exists(r => here.contains(r.retained)) && stage == Stage.Gone
   }
 
+  /**
+   * True when the token is gone, and every replaced file has its name: nobody has overwritten the folder,
+   * and nothing of the run was visible.
+   */
+  def isUntouched: Boolean = stage == Stage.Gone && exists(own) && {
+    val here = state.byName(folder)
+    change.replaced.nonEmpty && change.replaced.forall(r => here.get(r.name).exists(r.is))
+  }
+
   /** The error for a folder that is in doubt. */
   def doubt: ZOrderException =
     ZOrderErrors.folderInDoubt(folder.toString, record.run, own.toString)
@@ -62,8 +71,12 @@ private[sparkzorder] final class RunFolder(
   /** False when the run's directory was removed, or moved away with the folder. */
   def isThere: Boolean = exists(own) || exists(closed)
 
-  /** Where a new file is now, in the order in which it moves. */
-  def find(a: Added): Option[FileStatus] = status(hidden(a)).orElse(status(visible(a)))
+  /**
+   * Where a new file is now, in the order in which it moves. It is hidden again where the token was taken
+   * away meanwhile.
+   */
+  def find(a: Added): Option[FileStatus] =
+    status(hidden(a)).orElse(status(visible(a))).orElse(status(hidden(a)))
 
   /**
    * Where a replaced file is now. While somebody looks, a late publisher may hide it, another one may

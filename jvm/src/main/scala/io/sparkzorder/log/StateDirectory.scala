@@ -183,7 +183,8 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
   private[log] def tree(): Seq[Path] = {
     def below(level: Seq[Path]): Seq[Path] =
       if (level.isEmpty) Nil
-      else level ++ below(ManyFiles.map(level)(d => files(d).filter(isFolder).map(_.getPath)).flatten)
+      else
+        level ++ below(ManyFiles.map(level)(d => files(d).filter(isFolder).map(_.getPath)).flatten)
     below(Seq(root))
   }
 

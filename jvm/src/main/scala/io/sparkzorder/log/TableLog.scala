@@ -94,7 +94,8 @@ final class TableLog private (state: StateDirectory, seen: CommitLog) {
     seen.history.folders.values.toSeq.sortBy(_.path.toString).flatMap { history =>
       val files = byFolder.getOrElse(history.path, Nil)
       history.disagreements(files.map(f => f.path.getName -> f.status).toMap)
-    }.filter(d => d.names.exists(n => state.status(new Path(d.folder, new Path(null, null, n))).isDefined))
+    }.filter(d =>
+      d.names.exists(n => state.status(new Path(d.folder, new Path(null, null, n))).isDefined))
   }
 
   /** True when a listing shows the files of the log; looks at nothing on disk. */

@@ -30,7 +30,8 @@ object WriterModels {
   def drop(folder: String): Program[Unit] = change("drop folder") { d =>
     if (!d.directories(folder)) d
     else {
-      val gone = d.files.collect { case (p, r: Rows) if p.startsWith(folder + "/") => r.rows }.flatten
+      val gone =
+        d.files.collect { case (p, r: Rows) if p.startsWith(folder + "/") => r.rows }.flatten
       d.deleteTree(folder).copy(userDeleted = d.userDeleted ++ gone).note(FolderCleared(folder))
     }
   }
@@ -44,7 +45,8 @@ object WriterModels {
   /** A program that removes empty files: all visible ones without rows. */
   def cleanEmpty(folder: String): Program[Unit] = change("remove empty files") { d =>
     d.list(folder).getOrElse(Nil).map(n => s"$folder/$n")
-      .filter(p => d.get(p).exists(c => !c.isInstanceOf[Rows]) && !p.split('/').last.startsWith("_"))
+      .filter(p =>
+        d.get(p).exists(c => !c.isInstanceOf[Rows]) && !p.split('/').last.startsWith("_"))
       .foldLeft(d)((now, p) => now.delete(p))
   }
 

@@ -71,7 +71,8 @@ private[sparkzorder] final class HistoryRows(state: StateDirectory, log: TableLo
       status,
       isNext && new Undo(state, number, r, keepers).obstacle.isEmpty,
       keptBytes,
-      state.replacedSince(number, r).filter(_ => expires).map(t => new Timestamp(t + r.retainMs)).orNull)
+      state.replacedSince(number, r).filter(_ => expires).map(t =>
+        new Timestamp(t + r.retainMs)).orNull)
   }
 
   private def statusOf(number: Long, r: Record): String =

@@ -65,8 +65,7 @@ private[optimize] final class HiddenFiles(
     try {
       ManyFiles.map(record.changes)(ChangeCopy.write(state, record, _))
       makeReady(written)
-    }
-    catch {
+    } catch {
       case e @ (_: FileNotFoundException | _: NoSuchFileException) =>
         throw ZOrderErrors.conflict(table.target.name, s"a file is gone: ${e.getMessage}")
     }

@@ -117,8 +117,9 @@ final class Retention(state: StateDirectory, isReadable: FileStatus => Boolean) 
     val cleanup = new Cleanup(state, UserGroupInformation.getCurrentUser.getShortUserName)
     new Leftovers(state, nowMs, isReadable).expired(None).foreach { l =>
       if (l.kind.stays) {
-        logWarning(s"${l.files} files that run ${l.run} replaced stay in ${l.path}: a file that took " +
-          "their place is missing or damaged, so they may be the only copy of their rows")
+        logWarning(
+          s"${l.files} files that run ${l.run} replaced stay in ${l.path}: a file that took " +
+            "their place is missing or damaged, so they may be the only copy of their rows")
       } else cleanup.remove(l)
     }
   }

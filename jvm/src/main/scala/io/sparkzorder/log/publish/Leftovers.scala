@@ -4,15 +4,7 @@ import java.io.FileNotFoundException
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.log.{
-  ChangeCopy,
-  Intent,
-  Intents,
-  Record,
-  RunFolder,
-  StateDirectory,
-  TableLog
-}
+import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.util.{ManyFiles, Paths}
 
 /**
@@ -50,8 +42,9 @@ final class Leftovers(
    * @param retainMs instead of each run's own retention, in milliseconds
    */
   def expired(retainMs: Option[Long]): Seq[Leftover] =
-    published.filter(k => !state.hasConflict(k.number) &&
-      isOver(k.sinceMs, retainMs.getOrElse(k.record.retainMs))).flatMap { k =>
+    published.filter(k =>
+      !state.hasConflict(k.number) &&
+        isOver(k.sinceMs, retainMs.getOrElse(k.record.retainMs))).flatMap { k =>
       val own = directories(Leftover.Retained, k.intent).map { case (folder, d) =>
         d -> isProven(folder, d.path, k.record, k.number)
       }

@@ -184,12 +184,18 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         } else conflict(files, "it was overwritten or dropped")
     }
 
+    @tailrec
     private def conflict(files: RunFolder, problem: String): Option[Problem] = {
       files.decideConflict()
+      // a publisher that comes late may hide the files until the token says that they come back
+      if (files.isUntouched) files.putConflict()
       val stage = files.stage
+      val isInDoubt = stage == Stage.Gone && files.isInDoubt
+      // ABANDON may have made a token meanwhile
+      if (stage == Stage.Gone && !isInDoubt && files.stage != Stage.Gone) conflict(files, problem)
       // another publisher may have finished meanwhile, and later runs gone on from there
-      if (stage == Stage.Finished || state.isDone(number)) None
-      else if (stage == Stage.Gone && files.isInDoubt) Some(InDoubt(files.doubt))
+      else if (stage == Stage.Finished || state.isDone(number)) None
+      else if (isInDoubt) Some(InDoubt(files.doubt))
       else {
         requireState()
         state.markConflict(number)

@@ -17,8 +17,9 @@ class MovedFoldersSuite extends FaultyTables {
 
   /** Rows after a change of the partitions, which is done to the values `p` alone. */
   private def moved(rows: Map[Any, Int], to: Map[Any, Any]): Map[Any, Int] =
-    rows.map { case (r: Seq[_], n) =>
-      (r.init :+ to.getOrElse(r.last, r.last)) -> n
+    rows.map {
+      case (r: Seq[_], n) =>
+        (r.init :+ to.getOrElse(r.last, r.last)) -> n
       case other => other
     }
 
@@ -33,8 +34,10 @@ class MovedFoldersSuite extends FaultyTables {
       sql(s"RECOVER LAYOUT '$dir'").collect()
       assert(bag(read(dir)) === expected, s"recovered, killed at $k")
       checkState(dir)
-      assert(sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
-        .forall(_.getAs[Boolean]("removed")), s"killed at $k")
+      assert(
+        sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+          .forall(_.getAs[Boolean]("removed")),
+        s"killed at $k")
       assert(runDirectories(dir) === Nil, s"killed at $k")
       optimize(s"OPTIMIZE '$dir' ZORDER BY b", dir)(read(dir))
       assert(bag(read(dir)) === expected, s"optimized, killed at $k")

@@ -107,7 +107,8 @@ class OptimizeResultSuite extends OptimizeTestBase {
           "commit",
           "publish",
           "index",
-          "refresh"))
+          "refresh",
+          "clean"))
       val bytes = hidden(dir, "_old_").map(_.length).sum
       assert(bytes === m.getAs[Long]("retainedBytes"))
     }

@@ -36,7 +36,10 @@ class PublishConflictSuite extends PublisherTestBase {
       rename(dir, s"_zorder_$run/_canary", s"part-zorder-$run.parquet")
       rename(dir, "a", s"_zorder_$run/_old_0")
       assert(new File(dir, "b").delete())
-      fails("ZORDER_PUBLISH_CONFLICT", "b was removed", "none is hidden")(new Publisher(state).rollForward())
+      fails(
+        "ZORDER_PUBLISH_CONFLICT",
+        "b was removed",
+        "none is hidden")(new Publisher(state).rollForward())
       assert(visible(dir) === Set("a"))
       assert(dir.list().toSet === Set("_zorder", "p=1", "a"))
       assert(text(dir, "a") === "old a")

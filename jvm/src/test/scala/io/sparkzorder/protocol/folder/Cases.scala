@@ -58,14 +58,11 @@ object Case {
   private val expiry: Who = "VACUUM" -> (_.expire)
   private val q = "t/q"
   private val reader: Who = "reader with the extension" -> (s => s.reader.read(p))
-  private val readerOfMoved: Who = "reader with the extension of both" -> (s =>
-    for (a <- s.reader.read(p); b <- s.reader.read(q)) yield a ++ b)
   private val plain: Who = "reader without the extension" -> (s => s.reader.plain(p))
   private val mover: Who = "mover" -> (_ => WriterModels.move(p, q))
   private val cleaner: Who = "cleaner of empty files" -> (_ => WriterModels.cleanEmpty(p))
   private val restorer: Who =
     "restorer" -> (_ => WriterModels.bringBack(s"$p/a", Rows(Seq("a1", "a2"))))
-  private val late: Who = "late task" -> (_.lateTask("r1", p))
   private val into: Who = "INTO" -> (_.into)
   private val undo: Who = "UNDO" -> (_.undo("u1"))
   private val appender: Who = "appender" -> (_ => WriterModels.append(p, Seq("x")))
@@ -176,39 +173,25 @@ object Case {
       small,
       Seq(rewriter, abandon, reader),
       1)
-  val moved = Case("rewriter, a folder is moved, recoverer, crash", small, Seq(rewriter, mover, recoverer))
+  val moved =
+    Case("rewriter, a folder is moved, recoverer, crash", small, Seq(rewriter, mover, recoverer))
   val movedAndAbandoned =
     Case("rewriter, a folder is moved, ABANDON, crash", small, Seq(rewriter, mover, abandon))
-  val movedAndRead =
-    Case("rewriter, a folder is moved, reader, crash", small, Seq(rewriter, mover, readerOfMoved))
-  val movedInFront = Case(
-    "rewriter of two folders, one is dropped and the other takes its name, recoverer, crash",
-    Map(p -> Map("a" -> Seq("a1")), q -> Map("a" -> Seq("b1"))),
-    Seq(
-      rewriter,
-      "mover" -> (_ =>
-        for (_ <- WriterModels.drop(q); _ <- WriterModels.move(p, q)) yield ()),
-      recoverer),
-    1,
-    overwritten = Set(q))
   val cleaned =
-    Case("rewriter, a cleaner of empty files, recoverer, crash", one, Seq(rewriter, cleaner, recoverer))
+    Case(
+      "rewriter, a cleaner of empty files, recoverer, crash",
+      one,
+      Seq(rewriter, cleaner, recoverer))
   val cleanedAndAbandoned =
-    Case("rewriter, a cleaner of empty files, ABANDON, crash", small, Seq(rewriter, cleaner, abandon))
-  val cleanedAndRead =
-    Case("rewriter, a cleaner of empty files, reader, crash", one, Seq(rewriter, cleaner, reader))
+    Case(
+      "rewriter, a cleaner of empty files, ABANDON, crash",
+      small,
+      Seq(rewriter, cleaner, abandon))
   val restored =
-    Case("rewriter, originals come back, second rewriter, crash", one, Seq(rewriter, restorer, second))
-  val removedAndExpired = Case(
-    "rewriter, somebody removes a visible new file, VACUUM of what expired, crash",
-    small,
-    Seq(rewriter, newRemover, expiry))
-  val lateTask = Case(
-    "rewriter, table overwriter, late task, crash",
-    small,
-    Seq(rewriter, dropper(true), late),
-    1,
-    Set("t"))
+    Case(
+      "rewriter, originals come back, second rewriter, crash",
+      one,
+      Seq(rewriter, restorer, second))
   val copied = Case("rewriter, INTO, crash", one, Seq(rewriter, into), 1)
   val undone = Case(
     "UNDO, recoverer, late publisher, crash",
@@ -244,21 +227,16 @@ object Case {
     readers,
     readersOfConflict,
     moved,
-    movedAndAbandoned,
-    movedAndRead,
-    movedInFront,
     cleaned,
     cleanedAndAbandoned,
-    cleanedAndRead,
     restored,
-    removedAndExpired,
-    lateTask,
     copied)
 
   val large: Seq[Case] = Seq(
     overwrittenRecovered,
     abandoned,
     abandonedAfterCrashes,
+    movedAndAbandoned,
     abandonedAndOverwritten,
     readersOfAbandoned,
     undone,

@@ -15,7 +15,10 @@ class FolderProtocolSuite extends AnyFunSuite {
       overwrittenPartition,
       sparedRecovered,
       fileOverwrittenRecovered,
-      fileRemovedRecovered)
+      fileRemovedRecovered,
+      newRemoved,
+      moved,
+      cleaned)
 
   for (c <- quick) test(c.name, (if (slower(c)) Seq(Slow) else Nil): _*) {
     val found = c.explore()
@@ -35,17 +38,11 @@ class FolderProtocolSuite extends AnyFunSuite {
   catches(Fault.NoCanary, spared, "is back")
   catches(Fault.NothingBack, fileOverwritten, "missing")
   catches(Fault.OpenDoor, fileRemovedRecovered, "missing")
-  catches(Fault.TokenBackwards, recovery, "missing")
   catches(Fault.NewBeforeOld, recovery, "twice")
   catches(Fault.NoLookAfterMove, fileOverwritten, "missing")
-  catches(Fault.BackUnseen, spared, "is back")
-  catches(Fault.CleanUnseen, vacuumed, "missing")
+  catches(Fault.CleanUnseen, vacuumed, "missing", "in doubt")
   catches(Fault.GuessOverwritten, cleaned, "missing")
-  catches(Fault.GuessOverwritten, cleanedAndRead, "missed")
-  catches(Fault.NoCopies, moved, "missing")
-  catches(Fault.NoCopies, movedAndRead, "missed")
-  catches(Fault.ExpireUnseen, removedAndExpired, "is nowhere")
+  catches(Fault.NoCopies, moved, "missing", "still there")
   catches(Fault.MergeReturned, restored, "twice")
-  catches(Fault.TasksMakeFolders, lateTask, "stray")
   catches(Fault.DiscardAll, overwrittenTable(true), "is nowhere")
 }

@@ -31,8 +31,7 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
       s"$own/_finished" -> Token.Over,
       s"$own/_conflict" -> Token.Conflict,
       s"$closed/_conflict" -> Token.Conflict)
-    val order = if (fault == Fault.TokenBackwards) places.reverse else places
-    first(order) { case (path, t) => exists(path).map(if (_) Some(t) else None) }
+    first(places) { case (path, t) => exists(path).map(if (_) Some(t) else None) }
       .map(_.getOrElse(Token.Gone))
   }
 
@@ -46,6 +45,15 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
         } yield hides && again == Token.Gone
       case _ => Finished(false)
     }
+
+  /** The token is gone, and every replaced file has its name. */
+  def isUntouched: Program[Boolean] = token.flatMap {
+    case Token.Gone => exists(own).flatMap(there =>
+        if (!there || fault == Fault.GuessOverwritten) Finished(false)
+        else look("untouched?")(d =>
+          change.old.nonEmpty && change.old.forall(o => d.rows(original(o)).contains(o.content))))
+    case _ => Finished(false)
+  }
 
   /** Whether the run has a directory there. */
   def isThere: Program[Boolean] =
@@ -141,8 +149,7 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
       else Program.change("delete token and directory") { d =>
         if (d.list(closed).exists(_.forall(n => restore && n == "_conflict" || n == "_change"))) {
           d.deleteTree(closed)
-        }
-        else d
+        } else d
       }
     } yield ()
   }

@@ -16,17 +16,11 @@ object Fault extends Enumeration {
   /** A conflict does not close the run's directory before it puts files back. */
   val OpenDoor: Value = Value
 
-  /** The token is looked for in another order than it moves. */
-  val TokenBackwards: Value = Value
-
   /** New files get their names before the replaced ones are hidden. */
   val NewBeforeOld: Value = Value
 
   /** A replaced file is not looked at where it arrives. */
   val NoLookAfterMove: Value = Value
-
-  /** Old files of an overwritten folder are put back. */
-  val BackUnseen: Value = Value
 
   /** A run that finds no record of itself deletes all that it has. */
   val DiscardAll: Value = Value
@@ -40,14 +34,8 @@ object Fault extends Enumeration {
   /** A folder is looked for by its name alone, and not by the copy of its change. */
   val NoCopies: Value = Value
 
-  /** Replaced files are removed by time, without a look at the new ones. */
-  val ExpireUnseen: Value = Value
-
   /** A run takes what is listed, without a look at what earlier runs have replaced. */
   val MergeReturned: Value = Value
-
-  /** Tasks make the directory of their file. */
-  val TasksMakeFolders: Value = Value
 }
 
 final case class Old(index: Int, name: String, content: Rows)
@@ -73,6 +61,7 @@ object At {
   def intent(run: String): String = s"$runs/_$run"
   def own(folder: String, run: String): String = s"$folder/_zorder_$run"
   def closed(folder: String, run: String): String = s"$folder/_zorder_${run}_closed"
+
   /** The copy of a change holds the name of its folder. */
   def copy(folder: String, run: String): String = s"${own(folder, run)}/_change"
   def canary(folder: String, run: String): String = s"$folder/c-$run"

@@ -146,10 +146,15 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
       (at, what, "decide"),
       for {
         _ <- steps.decide
+        untouched <- steps.isUntouched
+        _ <- if (untouched) steps.putConflict else unit
         token <- steps.token
         done <- log.isDone(n)
         doubt <- if (token == Token.Gone && !done) steps.isInDoubt else Finished(false)
-        result <- if (token == Token.Over || done) Finished(None)
+        late <- if (token == Token.Gone && !doubt && fault != Fault.GuessOverwritten) steps.token
+        else Finished(token)
+        result <- if (late != token) conflict(n, run, steps, at, what)
+        else if (token == Token.Over || done) Finished(None)
         else if (doubt) Finished(Some(s"${PublishModel.InDoubt} $what"))
         else
           Forget(
@@ -157,7 +162,7 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
             for {
               _ <- require(n, run)
               _ <- log.markConflict(n)
-              _ <- steps.resolve(token == Token.Conflict || fault == Fault.BackUnseen)
+              _ <- steps.resolve(token == Token.Conflict)
             } yield Some(what))
       } yield result)
 }

@@ -92,7 +92,9 @@ final class Reader(fault: Fault.Value) {
     val touched = c.old.exists(o => listed.get(o.name).contains(o.content))
     if (s.done && !touched && c.added.forall(a => listed.contains(a.name))) Finished(None)
     else located(
-      c.added)(a => Seq(s"$own/_new_${a.index}", s"$folder/${a.name}")).map(_.map(rest ++ _))
+      c.added)(a =>
+      Seq(s"$own/_new_${a.index}", s"$folder/${a.name}", s"$own/_new_${a.index}"))
+      .map(_.map(rest ++ _))
   }
 
   private def conflict(

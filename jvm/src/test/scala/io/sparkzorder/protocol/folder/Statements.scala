@@ -64,14 +64,6 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
     _ <- Forget(("publish", n, run), publisher.publish(n, run, "rewriter"))
   } yield "done"
 
-  /** A task that outlives its statement and comes to create its file. */
-  def lateTask(id: String, folder: String): Program[Unit] = change("late task") { d =>
-    val own = At.own(folder, id)
-    val there =
-      if (fault == Fault.TasksMakeFolders && d.directories("t")) d.makeDirectories(own) else d
-    there.put(s"$own/_new_9", Text("late")).getOrElse(d)
-  }
-
   /** The intent, before anything is made in a folder. */
   private def note(run: Run): Program[Unit] = change("note intent") { d =>
     val made = d.makeDirectories(At.commits).makeDirectories(At.runs)
@@ -163,10 +155,11 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
         if (_) unit
         else each(run.changes) { c =>
           look("proven?")(d =>
-            c.added.forall(a => d.rows(s"${c.folder}/${a.name}").contains(a.content))).flatMap { p =>
-            if (p || fault == Fault.ExpireUnseen) {
-              change("expire")(_.deleteTree(At.own(c.folder, run.id)))
-            } else unit
+            c.added.forall(a => d.rows(s"${c.folder}/${a.name}").contains(a.content))).flatMap {
+            p =>
+              if (p) {
+                change("expire")(_.deleteTree(At.own(c.folder, run.id)))
+              } else unit
           }
         }.map(_ => ())
       }
