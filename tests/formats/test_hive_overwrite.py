@@ -1,6 +1,6 @@
 """Hive's overwrites spare hidden names: no row that they removed comes back at any publish step.
 
-Where the token is gone and replaced files are hidden, every statement says so until a person decides.
+Where the token is gone and replaced files are hidden, statements say so until a person decides.
 """
 
 from pathlib import Path
@@ -89,7 +89,7 @@ for step in {steps!r}:
     except Exception as e:
         doubt = "ZORDER_FOLDER_IN_DOUBT" in str(e)
         assert doubt, e
-    # the token is gone and replaced files are hidden: a cleaner of empty files leaves the same behind
+    # the token is gone and replaced files are hidden: as after a cleaner of empty files
     assert doubt == (has_records and step[0] and step[1] > 0 and bool(hidden())), (kind, step)
     if doubt:
         with pytest.raises(Exception, match="ZORDER_FOLDER_IN_DOUBT"):

@@ -90,7 +90,7 @@ trait FaultyTables extends OptimizeTestBase {
         val record = new String(Files.readAllBytes(f.toPath), UTF_8)
         Files.write(
           f.toPath,
-          record.replaceFirst("\"createdMs\":\\d+", s"\"createdMs\":$past").getBytes(UTF_8))
+          record.replaceFirst("\"createdMs\":\\d+", "\"createdMs\":" + past).getBytes(UTF_8))
       }
       assert(f.setLastModified(past))
     }
