@@ -89,16 +89,12 @@ final class IndexExecutor(session: Session, named: Target, statement: String) {
       named: Option[Columns],
       fromScratch: Boolean,
       int96: Option[Boolean] = None): IndexResult = {
-    def list() = phases("list")(visibleFiles())
-    named.foreach { columns =>
-      val listed = list()
-      columns.foreach(checkNoPartitionColumn(_, listed))
-    }
-    state.create()
+    val hadState = state.fs.exists(state.home)
     var (read, unreadable) = (0L, Seq.empty[String])
     def make(before: Option[IndexBefore]) = {
       // after the index, or the files that another statement has just added to both would count as gone
-      val listed = list()
+      val listed = phases("list")(visibleFiles())
+      named.foreach(_.foreach(checkNoPartitionColumn(_, listed)))
       val readsInt96 = int96.getOrElse(before.exists(_.header.readsInt96))
       val chosen = named.orElse(before.flatMap(_.header.chosen))
       val choice = ColumnChoice(chosen, orderingColumns)
@@ -111,6 +107,7 @@ final class IndexExecutor(session: Session, named: Target, statement: String) {
       read = missing.size.toLong
       unreadable = built.unreadable
       named.foreach(_.foreach(checkColumn(_, built.content, listed)))
+      makeState(hadState, listed)
       IndexChange(built.content, gone, usable.isDefined, chosen)
     }
     val written = store.change(make, int96)
@@ -120,6 +117,17 @@ final class IndexExecutor(session: Session, named: Target, statement: String) {
         "the index is of a newer version")
     }
     result(generation, read, reasonOf(unreadable))
+  }
+
+  /**
+   * Makes the table's state directory, after the last check: a statement that is refused leaves nothing.
+   * Where somebody has dropped or overwritten the table meanwhile, its directory is not made again.
+   *
+   * @param had true if the table had such a directory when the statement began
+   */
+  private def makeState(had: Boolean, listed: TableFiles): Unit = {
+    def isThere = state.fs.exists(if (had) state.home else root)
+    if (!had && listed.files.isEmpty || isThere) state.create()
   }
 
   /** The files that count, but for those that a run has not made visible yet; it adds them to the index. */

@@ -5,6 +5,7 @@ import java.io.File
 import scala.util.Try
 
 import org.apache.commons.io.FileUtils
+import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.commands.FaultyTables
 
@@ -46,6 +47,18 @@ class DroppedWhileWritingSuite extends FaultyTables {
       assert(!dir.exists())
       shuffled(10, 1).write.saveAsTable("t")
       assert(spark.table("t").count() === 10)
+    }
+  }
+
+  test("the directory is removed while CREATE ZORDER INDEX reads it: it stays away") {
+    withTableDir { dir =>
+      write(shuffled(100, 2), dir)
+      val isReading = (operation: String, path: Path) =>
+        operation == "open" && path.getName.endsWith(".parquet")
+      meanwhile(isReading)(FileUtils.deleteDirectory(dir)) {
+        intercept[Exception](sql(s"CREATE ZORDER INDEX ON ${faulty(dir)} (a)").collect())
+      }
+      assert(!dir.exists())
     }
   }
 
