@@ -4,6 +4,7 @@ import java.sql.Timestamp
 import java.util.UUID
 
 import scala.annotation.tailrec
+import scala.util.{Success, Try}
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
@@ -78,17 +79,17 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   }
 
   private def undo(retainMs: Long): Row = {
+    refuseEarly()
     table.rollForward()
     val log = TableLog.read(state)
-    val (number, undone) =
-      log.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
-    obstacle(number, undone).foreach(refuse(undone, _))
+    val (number, undone) = toUndo(log)
+    val rows = rowsOf(number, undone)
     val folders = undone.changes.map(_.folder)
     val claim = new UndoClaim(state, undone.run, runId, user)
     try {
       def isComplete = new Undo(state, number, undone, Seq(runId)).obstacle.isEmpty
       if (!claim.take(folders, () => isComplete)) throw conflict(undone)
-      val record = recordOf(log, number, undone, retainMs)
+      val record = recordOf(log, number, undone, rows, retainMs)
       record.changes.foreach(ChangeCopy.write(state, record, _))
       Durable.directories(state.fs, folders.map(state.own(_, runId)))
       val committed = new Committer(state, target.name)
@@ -112,32 +113,53 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   }
 
   /**
-   * Returns why the undo is impossible, if it is. Looks again if another undo has moved the kept
-   * files meanwhile, or may be about to.
+   * Refuses before a run of before is published. Not where such a run has to do with the folders of the one
+   * to be undone, or is that one: what the folders hold is known when it is published.
    */
-  @tailrec
-  private def obstacle(
-      number: Long,
-      undone: Record,
-      left: Int = UndoExecutor.Looks): Option[String] = {
-    val keepers = Undo.keepers(state, undone.run)
-    val found = new Undo(state, number, undone, keepers).obstacle
-    if (found.isEmpty) found
-    else if (Undo.keepers(state, undone.run) != keepers) obstacle(number, undone, left)
-    else if (keepers.size > 1 && left > 0 && !TableLog.read(state).isUndone(undone.run)) {
-      Thread.sleep(UndoExecutor.PauseMs)
-      obstacle(number, undone, left - 1)
-    } else found
+  private def refuseEarly(): Unit = {
+    val log = TableLog.read(state)
+    val (number, last) = toUndo(log)
+    val open = log.unfinished.flatMap(_._2.changes.map(_.folder)).toSet
+    if (open.nonEmpty && !last.changes.exists(c => open(c.folder))) {
+      val _ = rowsOf(number, last)
+    }
   }
 
-  private def recordOf(
-      log: TableLog,
+  /** The run that an undo undoes now. */
+  private def toUndo(log: TableLog): (Long, Record) =
+    log.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
+
+  /**
+   * Number of rows of each kept file, by folder and name, from the footers: reading them also shows that
+   * the files can still be read. Changes nothing, and refuses the undo if it is impossible. Looks again
+   * if another undo has moved the kept files meanwhile, or may be about to.
+   */
+  @tailrec
+  private def rowsOf(
       number: Long,
       undone: Record,
-      retainMs: Long): Record = {
-    val undo = new Undo(state, number, undone, Seq(runId))
-    undo.obstacle.foreach(p => throw ZOrderErrors.conflict(target.name, p))
-    val rows = rowsOf(undo)
+      left: Int = UndoExecutor.Looks): Map[(String, String), Long] = {
+    val keepers = Undo.keepers(state, undone.run)
+    val undo = new Undo(state, number, undone, keepers)
+    val found = undo.obstacle
+    val rows = if (found.isEmpty) Try(rowsOf(undo)) else Success(Map.empty[(String, String), Long])
+    if (found.isEmpty && rows.isSuccess) {
+      checkRows(undone, rows.get)
+      rows.get
+    } else if (Undo.keepers(state, undone.run) != keepers) rowsOf(number, undone, left)
+    else if (keepers.size > 1 && left > 0 && !TableLog.read(state).isUndone(undone.run)) {
+      Thread.sleep(UndoExecutor.PauseMs)
+      rowsOf(number, undone, left - 1)
+    } else found.fold(rows.get)(refuse(undone, _))
+  }
+
+  private def rowsOf(undo: Undo): Map[(String, String), Long] = {
+    val (names, files) = undo.keptFiles.unzip
+    val footers = FooterReader.read(files.map(DataFile.alone), table.conf, target.format)
+    names.zip(footers.map(_.rows)).toMap
+  }
+
+  private def checkRows(undone: Record, rows: Map[(String, String), Long]): Unit =
     undone.changes.foreach { c =>
       val (before, after) =
         (c.replaced.map(r => rows((c.folder, r.retained))).sum, c.added.map(_.rows).sum)
@@ -145,6 +167,15 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
         refuse(undone, s"what it replaced holds $before rows, but it wrote $after")
       }
     }
+
+  private def recordOf(
+      log: TableLog,
+      number: Long,
+      undone: Record,
+      rows: Map[(String, String), Long],
+      retainMs: Long): Record = {
+    val undo = new Undo(state, number, undone, Seq(runId))
+    undo.obstacle.foreach(p => throw ZOrderErrors.conflict(target.name, p))
     Record(
       Record.Version,
       Record.Undo,
@@ -156,16 +187,6 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       undo.changes(rows),
       undone = Some(undone.run),
       suffix = undone.suffix)
-  }
-
-  /**
-   * Number of rows of each kept file, from the footers. Reading the footers also shows that the
-   * files can still be read.
-   */
-  private def rowsOf(undo: Undo): Map[(String, String), Long] = {
-    val (names, files) = undo.keptFiles.unzip
-    val footers = FooterReader.read(files.map(DataFile.alone), table.conf, target.format)
-    names.zip(footers.map(_.rows)).toMap
   }
 
   private def recheck(number: Long, undone: Record): Unit =
