@@ -65,10 +65,17 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     }
   }
 
-  /** Finishes what earlier runs committed and did not finish, and tells which these were. */
+  /**
+   * Finishes what earlier runs committed and did not finish, and tells which these were.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT before anything is published
+   */
   def rollForward(): Seq[Record] = {
     val open = TableLog.read(state).unfinished
     lazy val history = TableLog.read(state)
+    open.foreach { case (number, record) =>
+      if (!history.isAbandoned(record.run)) new OpenRun(number, record).requireNoDoubt()
+    }
     open.map { case (number, record) =>
       if (history.isAbandoned(record.run)) abandon(number, record)
       else {
@@ -87,6 +94,14 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     /** Each folder by the record, and where it is now. */
     def places: Seq[(FolderChange, Option[FolderChange])] =
       new RunPlaces(state, record, state.byName).all
+
+    /** Refuses the run where somebody has to say what one of its folders holds. */
+    def requireNoDoubt(): Unit =
+      ManyFiles.map(places.flatMap(_._2)) { change =>
+        val files = new RunFolder(state, record, change)
+        // another publisher may have finished, and what the run replaced may be on its way elsewhere
+        if (files.isInDoubt && !state.isDone(number)) Some(files.doubt) else None
+      }.flatten.headOption.foreach(throw _)
 
     def publish(place: (FolderChange, Option[FolderChange])): Option[Problem] =
       atPlace(place, Publisher.Moves)(publishIn)
