@@ -42,12 +42,17 @@ private[log] final class FolderHistory(
     }
 
   /**
-   * Listed files that have names which a run replaced. None where no file of the runs is listed: somebody has
+   * Listed files that have names which a run replaced. None where no file of the runs is there: somebody has
    * overwritten the folder since, or the listing is an old one.
+   *
+   * @param hidden names of files that a run under way has hidden
    */
-  def disagreements(listed: Map[String, FileStatus]): Seq[Disagreement] = {
+  def disagreements(
+      listed: Map[String, FileStatus],
+      hidden: => Set[String] = Set.empty): Seq[Disagreement] = {
     val again = listed.keys.filter(replaced.contains).toSeq.sorted
-    if (again.isEmpty || !live.exists { case (a, _) => isListed(listed, a) }) Nil
+    def isHidden = live.map(_._1.name).exists(hidden)
+    if (again.isEmpty || !live.exists { case (a, _) => isListed(listed, a) } && !isHidden) Nil
     else {
       val names = live.map(_._1.name).toSet
       val (returned, others) = again.partition(n => replaced(n).is(listed(n)))

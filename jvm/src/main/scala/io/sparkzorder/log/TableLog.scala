@@ -91,12 +91,20 @@ final class TableLog private (state: StateDirectory, seen: CommitLog) {
    */
   def disagreements(listed: TableFiles): Seq[Disagreement] = {
     val byFolder = listed.files.groupBy(_.folder.path)
-    seen.history.folders.values.toSeq.sortBy(_.path.toString).flatMap { history =>
+    seen.history.folders.toSeq.sortBy(_._2.path.toString).flatMap { case (folder, history) =>
       val files = byFolder.getOrElse(history.path, Nil)
-      history.disagreements(files.map(f => f.path.getName -> f.status).toMap)
+      history.disagreements(files.map(f => f.path.getName -> f.status).toMap, hiddenIn(folder))
     }.filter(d =>
       d.names.exists(n => state.status(new Path(d.folder, new Path(null, null, n))).isDefined))
   }
+
+  /** Names of the files of a folder that OPTIMIZE has hidden and not replaced yet; an undo brings names back. */
+  private def hiddenIn(folder: String): Set[String] = (for {
+    run <- unfinished.map(_._2).filter(_.kind == Record.Optimize)
+    change <- run.changes.filter(_.folder == folder)
+    kept = state.byName(state.own(folder, run.run))
+    file <- change.replaced.filter(r => kept.get(r.retained).exists(r.is))
+  } yield file.name).toSet
 
   /** True when a listing shows the files of the log; looks at nothing on disk. */
   private[sparkzorder] def explains(listing: => FolderListing): Boolean = isSettled && {

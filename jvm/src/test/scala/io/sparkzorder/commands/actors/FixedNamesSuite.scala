@@ -131,6 +131,23 @@ class FixedNamesSuite extends FaultyTables {
     returned(0)
   }
 
+  test("an UNDO that was killed on the way is no return of files") {
+    withTableDir { table =>
+      write(shuffled(300, 2), table)
+      sql(s"OPTIMIZE '$table' ZORDER BY a").collect()
+      val expected = bag(read(table))
+      val steps = Iterator.from(0).map { k =>
+        withCopy(table) { dir =>
+          val (_, killed) = killedAt(k)(isPublishing)(sql(s"UNDO LAYOUT ${faulty(dir)}").collect())
+          sql(s"OPTIMIZE '$dir' ZORDER BY b").collect()
+          assert(bag(read(dir)) === expected)
+          killed
+        }
+      }.takeWhile(identity).size
+      assert(steps > 3)
+    }
+  }
+
   test("the same when a checkpoint has taken the place of the record") {
     returned(22)
   }
