@@ -36,8 +36,8 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
     new StickyDirectories(fs, user).foreign(files).headOption.foreach { case (file, owner) =>
       throw ZOrderErrors.directorySticky(
         target,
-        file.getParent.toString,
-        file.getName,
+        file.folder.path.toString,
+        file.path.getName,
         owner,
         user)
     }

@@ -17,12 +17,13 @@ import io.sparkzorder.util.{ManyFiles, RawFiles}
 private[optimize] final class StickyDirectories(fs: FileSystem, user: String) {
 
   /** Such a file, and its owner, for each directory that has one. */
-  def foreign(files: Seq[DataFile]): Seq[(Path, String)] = {
-    val byFolder = files.map(_.path).groupBy(_.getParent).toSeq.sortBy(_._1.toString)
+  def foreign(files: Seq[DataFile]): Seq[(DataFile, String)] = {
+    // of a run that is not published yet the files lie deeper, and are on their way to the folder
+    val byFolder = files.groupBy(_.folder.path).toSeq.sortBy(_._1.toString)
     ManyFiles.map(byFolder) { case (directory, own) =>
       if (!isSticky(directory) || ownerOf(directory) == user) None
       else {
-        val owners = ManyFiles.map(own)(f => f -> ownerOf(f))
+        val owners = ManyFiles.map(own)(f => f -> ownerOf(f.path))
         owners.find(_._2 != user).filterNot(_ => isSuperuser)
       }
     }.flatten

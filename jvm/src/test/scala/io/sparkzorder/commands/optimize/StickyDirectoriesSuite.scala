@@ -21,7 +21,7 @@ class StickyDirectoriesSuite extends StateTestBase {
       def foreign(user: String) = new StickyDirectories(fs, user).foreign(Seq(data(file)))
       assert(foreign("somebody") === Nil)
       Files.setAttribute(directory, "unix:mode", Integer.valueOf(Integer.parseInt("1777", 8)))
-      assert(foreign("somebody").map(f => (f._1.getName, f._2)) === Seq("a" -> owner))
+      assert(foreign("somebody").map(f => (f._1.path.getName, f._2)) === Seq("a" -> owner))
       assert(foreign(owner) === Nil)
       assert(foreign("root") === Nil)
     } finally org.apache.commons.io.FileUtils.deleteDirectory(directory.toFile)
@@ -33,7 +33,7 @@ class StickyDirectoriesSuite extends StateTestBase {
     val files = Seq("/t/sticky/bob", "/t/sticky/alice", "/t/open/bob").map(f =>
       DataFile.alone(fs.getFileStatus(new Path(f))))
     def foreign(user: String) = new StickyDirectories(fs, user).foreign(files)
-      .map { case (file, owner) => (file.toUri.getPath, owner) }
+      .map { case (file, owner) => (file.path.toUri.getPath, owner) }
     assert(foreign("alice") === Seq("/t/sticky/bob" -> "bob"))
     assert(foreign("carol") === Seq("/t/sticky/bob" -> "bob"))
     assert(foreign("keeper") === Nil)
