@@ -50,7 +50,9 @@ class LayoutRuns:
     def vacuum(self, hours: int | None = None, *, dryRun: bool = False) -> "DataFrame":
         """Delete retained files, and files of dead runs, that are older than the retention.
 
-        Each row of the result stands for a directory or a file.
+        Each row of the result stands for a directory or a file. Retained files stay, and `removed`
+        is false, where a file that took their place is missing or damaged (kind `unproven`), and
+        where a run met a conflict.
 
         Parameters
         ----------
