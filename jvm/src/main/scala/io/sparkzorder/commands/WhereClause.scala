@@ -8,7 +8,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
   Expression,
   FileSourceMetadataAttribute,
-  PredicateHelper
+  PredicateHelper,
+  SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.types.StructType
@@ -92,6 +93,15 @@ object WhereClause {
     if (!where.exists(e =>
         e.isInstanceOf[AttributeReference] || e.isInstanceOf[UnresolvedAttribute]))
       refuse(where, target, NoColumn)
+  }
+
+  /**
+   * The same for a table with snapshots, whose format evaluates the clause: no format knows a subquery. (Of a
+   * plain table a query over the partition values evaluates the clause.)
+   */
+  def checkForFormat(where: Expression, target: String): Unit = {
+    if (where.exists(_.isInstanceOf[SubqueryExpression])) refuse(where, target, "it has a subquery")
+    check(where, target)
   }
 
   private def refuse(where: Expression, target: String, problem: String): Nothing =

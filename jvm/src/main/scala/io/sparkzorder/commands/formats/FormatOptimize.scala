@@ -96,7 +96,7 @@ private[sparkzorder] final class FormatOptimize(
     val _ = named
     format.check()
     if (clauses.into.isDefined) refuse("INTO")
-    where.foreach(WhereClause.check(_, format.name))
+    where.foreach(WhereClause.checkForFormat(_, format.name))
   }
 
   private def refuse(clause: String): Nothing =
