@@ -141,7 +141,8 @@ object Case {
       one,
       Seq(rewriter, newRemover, recoverer))
   val abandoned = Case("rewriter, ABANDON, recoverer", small, Seq(rewriter, abandon, recoverer), 0)
-  val abandonedAfterCrash = Case("rewriter, ABANDON, crash", two, Seq(rewriter, abandon), 1)
+  val abandonedAfterCrash = Case("rewriter, ABANDON, crash", small, Seq(rewriter, abandon), 1)
+  val abandonedOfTwo = Case("rewriter of two files, ABANDON, crash", two, Seq(rewriter, abandon), 1)
   val abandonedAfterCrashes = Case("rewriter, ABANDON, two crashes", two, Seq(rewriter, abandon), 2)
   val abandonedAndOverwritten =
     Case(
@@ -235,6 +236,7 @@ object Case {
   val large: Seq[Case] = Seq(
     overwrittenRecovered,
     abandoned,
+    abandonedOfTwo,
     abandonedAfterCrashes,
     movedAndAbandoned,
     abandonedAndOverwritten,
