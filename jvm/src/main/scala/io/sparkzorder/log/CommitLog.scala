@@ -19,6 +19,15 @@ private[log] final class KnownRecord(
 
   /** Remembers that: a run that is done puts no file back, so it need not be looked for again. */
   def markGone(folder: String, name: String): Unit = gone.add(folder -> name)
+
+  private val places = new ConcurrentHashMap[String, String]
+
+  /** Where a folder of this run was seen last, if another program has moved the folder. */
+  def movedTo(folder: String): Option[String] = Option(places.get(folder))
+
+  def markMoved(folder: String, to: String): Unit = {
+    val _ = places.put(folder, to)
+  }
 }
 
 private[log] object KnownRecord {

@@ -66,10 +66,11 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
   private def attempt(listing: FolderListing): Option[FolderListing.Files] = {
     val log = reader.read()
     val present = new PresentFiles(state)
+    val moves = new MovedFolders(state, listing, present)
     val open = underWay(log.pending, listing, present)
     val byFolder = open.groupBy(_.change.folder)
     val settled = log.history.folders.toSeq.filterNot(f => byFolder.contains(f._1))
-      .flatMap { case (_, history) => settledFolder(history, listing, present).toSeq }
+      .flatMap { case (_, history) => settledFolder(history, listing, present, moves).toSeq }
     val changed = byFolder.toSeq.flatMap { case (folder, changes) =>
       val done = log.history.folders.get(folder).toSeq.flatMap(_.steps)
       val (lost, others) = changes.partition(_.isLost)
@@ -77,23 +78,27 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
         Step(c.run.known, c.change, Some(c.run).filter(_ => c.progress == Progress.UnderWay)))
       val listed = listing.files(path(folder)).getOrElse(Map.empty)
       // first what a lost run gives back, because a later run may replace it
-      val kept = withoutLost(listed, lost)
+      val kept = withoutLost(listed, lost, steps, moves)
       val files =
-        lay(path(folder), steps.sortBy(_.known.number).toIndexedSeq, kept, present).getOrElse(kept)
+        lay(path(folder), steps.sortBy(_.known.number).toIndexedSeq, kept, present, moves)
+          .getOrElse(kept)
       Some(path(folder) -> files).filter(_ => paths(files) != paths(listed))
     }
-    if ((open.nonEmpty || present.used) && reader.ids() != log.ids) None
+    if (moves.haveMoved || (open.nonEmpty || present.used) && reader.ids() != log.ids) None
     else Some((settled ++ changed).toMap)
   }
 
   /**
    * A listing without what lost runs have done to the folder. While such a run is being ended, what it has
    * hidden is read wherever it is, and its new files are not. Once it is done, the folder has what it
-   * keeps, and whatever is beside that came or went by another program.
+   * keeps, and whatever is beside that came or went by another program. A listed file that is nowhere stays
+   * in the listing: Spark says then that it is missing.
    */
   private def withoutLost(
       listed: Map[String, FileStatus],
-      lost: Seq[OpenChange]): Map[String, FileStatus] =
+      lost: Seq[OpenChange],
+      steps: Seq[Step],
+      moves: MovedFolders): Map[String, FileStatus] =
     if (lost.isEmpty) listed
     else {
       val files = listed.filterNot(f => TokenFile.isOne(f._1))
@@ -101,7 +106,8 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
         c.run.comingBack(
           c.change,
           r => files.get(r.name).exists(r.is) || !c.run.isDone && c.progress == Progress.Conflict))
-      val staying = lost.filter(_.run.isDone).flatMap(c => c.run.staying(c.change))
+        .toMap
+      val staying = lost.filter(_.run.isDone).map(c => c -> c.run.staying(c.change)).toMap
       // where another program took the run's directory away, what it has left is the folder
       val leaving = for {
         c <- lost if c.run.isDone || c.progress == Progress.Conflict
@@ -109,14 +115,23 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
         s <- files.get(a.name) if s.getLen == a.length && a.modified <= 0 ||
           s.getModificationTime == a.modified
       } yield a.name
+      def isReplaced(c: OpenChange, name: String) = steps.exists(s =>
+        s.known.number > c.run.known.number && s.change.replaced.exists(_.name == name))
+      def isPublished(c: OpenChange) = staying.get(c).exists(_.nonEmpty) ||
+        c.change.added.exists(a => isReplaced(c, a.name))
       val gone = for {
         c <- lost
-        r <- c.change.replaced
-        if files.get(r.name).exists(r.is)
+        r <- c.change.replaced if files.get(r.name).exists(r.is)
+        if returning.contains(r.name) || isPublished(c)
       } yield r.name
+      for {
+        c <- lost if !isPublished(c)
+        r <- c.change.replaced if !files.contains(r.name) && !returning.contains(r.name)
+        if !isReplaced(c, r.name)
+      } moves.require(c.run, c.change, r)
       // a file that has such a name and is another one is another program's
       val others = files -- leaving -- gone
-      (returning ++ staying).toMap ++ others
+      returning ++ staying.values.flatten ++ others
     }
 
   private def paths(files: Map[String, FileStatus]) = files.values.map(_.getPath).toSet
@@ -141,7 +156,8 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
   private def settledFolder(
       history: FolderHistory,
       listing: FolderListing,
-      present: PresentFiles): Option[(Path, Map[String, FileStatus])] = {
+      present: PresentFiles,
+      moves: MovedFolders): Option[(Path, Map[String, FileStatus])] = {
     val folder = history.path
     if (listing.inOrder(folder).exists(history.hasExplained)) None
     else listing.files(folder).flatMap { listed =>
@@ -149,7 +165,7 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
       if (history.explains(listed)) {
         listing.inOrder(folder).foreach(history.rememberExplained)
         None
-      } else lay(folder, history.steps, listed, present).map(folder -> _)
+      } else lay(folder, history.steps, listed, present, moves).map(folder -> _)
     }
   }
 
@@ -166,15 +182,19 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
       folder: Path,
       steps: IndexedSeq[Step],
       listed: Map[String, FileStatus],
-      present: PresentFiles): Option[Map[String, FileStatus]] = {
+      present: PresentFiles,
+      moves: MovedFolders): Option[Map[String, FileStatus]] = {
     def now(step: Step, added: Added): Option[FileStatus] =
       if (step.known.isGone(step.change.folder, added.name)) None
       else {
         val there = present.in(folder).get(added.name)
         step.open match {
-          case Some(run) => there.orElse(run.onItsWay(step.change, added))
+          case Some(run) =>
+            val found = there.orElse(run.onItsWay(step.change, added))
+            if (found.isEmpty) moves.look(run, step.change)
+            found
           case None =>
-            if (there.isEmpty) step.known.markGone(step.change.folder, added.name)
+            if (there.isEmpty) moves.require(step.known, step.change, added)
             there
         }
       }

@@ -54,15 +54,18 @@ private[log] final class UnfinishedRun(
   def progress(change: FolderChange): Progress = {
     val files = folder(change)
     files.stage match {
-      case Stage.Gone => overwritten(files)
+      case Stage.Gone => overwritten(files, change)
       case Stage.Finished => Progress.Over
       case Stage.Conflict => Progress.Conflict
       case _ => underWay(files, change)
     }
   }
 
-  private def overwritten(files: RunFolder): Progress =
-    if (!isDone && files.isInDoubt) throw files.doubt else Progress.Overwritten
+  private def overwritten(files: RunFolder, change: FolderChange): Progress =
+    if (!isDone && files.isInDoubt) throw files.doubt
+    // ABANDON has made a token meanwhile
+    else if (!isDone && files.stage != Stage.Gone) progress(change)
+    else Progress.Overwritten
 
   private def underWay(files: RunFolder, change: FolderChange): Progress = {
     // in the order in which files move; a listing may miss one that is renamed meanwhile
@@ -74,7 +77,7 @@ private[log] final class UnfinishedRun(
     // once a new file is visible, the replaced ones were all hidden; so the publisher goes on without a new
     // file that somebody has removed
     if (change.added.exists(a => isHere(a) && !isHidden(a))) Progress.UnderWay
-    else if (isMissing) lookAgain(files)
+    else if (isMissing) lookAgain(files, change)
     // the old name of a file that an undo brings back, used by another program meanwhile
     else if (files.takenName.isDefined) Progress.Conflict
     else if (change.replaced.forall(r =>
@@ -83,9 +86,9 @@ private[log] final class UnfinishedRun(
     else Progress.Conflict
   }
 
-  private def lookAgain(files: RunFolder): Progress = files.stage match {
+  private def lookAgain(files: RunFolder, change: FolderChange): Progress = files.stage match {
     case Stage.Finished => Progress.Over
-    case Stage.Gone => overwritten(files)
+    case Stage.Gone => overwritten(files, change)
     case _ => Progress.Conflict
   }
 

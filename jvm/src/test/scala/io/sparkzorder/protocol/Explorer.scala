@@ -65,6 +65,16 @@ object Actor {
       run(next, after)
   }
 
+  /** Runs a program until the disk is as wanted, and no step further: its process is killed then. */
+  @scala.annotation.tailrec
+  def runUntil(program: Program[Any], disk: Disk)(wanted: Disk => Boolean): Disk = program match {
+    case Forget(_, next) => runUntil(next, disk)(wanted)
+    case s: Step[_, Any] if !wanted(disk) =>
+      val (after, next) = once(s, disk)
+      runUntil(next, after)(wanted)
+    case _ => disk
+  }
+
   private def once[B, A](s: Step[B, A], disk: Disk): (Disk, Program[A]) = {
     val (after, answer) = s.effect(disk)
     (after, s.next(answer))

@@ -126,7 +126,11 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
           else places.find(_._1 == change).filter(_._2.exists(_.folder != now.folder))
         moved match {
           case Some(other) => atPlace(other, left - 1)(work)
-          case None => result
+          case None =>
+            result.map {
+              case Away(problem) => ended(files, problem, restore = false)
+              case other => other
+            }
         }
     }
 
@@ -162,7 +166,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       // what an undo has undone keeps nothing any more
       record.undone.foreach(new Intents(state).remove)
       state.markDone(number, record.run)
-      problems.headOption.foreach(p => throw p.error)
+      problems.collectFirst { case Ended(e) => throw e }
     }
 
     private def requireState(): Unit =
@@ -191,8 +195,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         if (files.isInDoubt) files.hideAgain()
         conflict(files, p)
       case None =>
-        // what it replaced never expires then
-        if (files.lacksNew) state.markConflict(number)
+        // what it replaced never expires then; of a folder that was moved nothing is lacking
+        if (files.lacksNew && files.isThere) state.markConflict(number)
         if (files.finish()) {
           files.sync()
           None
@@ -211,24 +215,24 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       // another publisher may have finished meanwhile, and later runs gone on from there
       else if (stage == Stage.Finished || state.isDone(number)) None
       else if (isInDoubt) Some(InDoubt(files.doubt))
-      else {
-        requireState()
-        state.markConflict(number)
-        val outcome = files.resolve(restore = stage == Stage.Conflict)
-        Some(Ended(ZOrderErrors.publishConflict(
-          files.folder.toString,
-          record.run,
-          problem,
-          outcome)))
-      }
+      else if (stage == Stage.Gone && !files.isThere) Some(Away(problem))
+      else Some(ended(files, problem, restore = stage == Stage.Conflict))
+    }
+
+    private def ended(files: RunFolder, problem: String, restore: Boolean): Problem = {
+      requireState()
+      state.markConflict(number)
+      val outcome = files.resolve(restore)
+      Ended(ZOrderErrors.publishConflict(files.folder.toString, record.run, problem, outcome))
     }
   }
 }
 
 /** Why a folder of a run is not published. */
-private sealed trait Problem {
-  def error: ZOrderException
-}
+private sealed trait Problem
+
+/** Nothing of the run is in the folder: it was overwritten, or is elsewhere. */
+private final case class Away(problem: String) extends Problem
 
 /** The folder is ended: its old files count, or those of another program. */
 private final case class Ended(error: ZOrderException) extends Problem

@@ -67,7 +67,9 @@ private[sparkzorder] final class CoveredFolders(
       val root = rootOf(folder).get
       if (columns.nonEmpty) Some(listed.getOrElse(folder, parse(root, folder))).filter(passes)
       else if (levels(base.getOrElse(root), folder).exists(_.contains('='))) {
-        throw ZOrderErrors.listingIncomplete(folder.toString, "no partition column was found")
+        throw ZOrderErrors.listingIncomplete(
+          folder.toString,
+          "without them no partition column was found")
       } else Some(InternalRow.empty)
     }
 
@@ -78,7 +80,7 @@ private[sparkzorder] final class CoveredFolders(
         case NonFatal(e) =>
           throw ZOrderErrors.listingIncomplete(
             folder.toString,
-            s"the column ${column.name} became ${column.dataType.sql} without it: ${e.getMessage}")
+            s"without them the column ${column.name} became ${column.dataType.sql}: ${e.getMessage}")
       }
     })
 

@@ -5,6 +5,8 @@ import java.nio.file.Files
 
 import scala.util.Try
 
+import org.apache.spark.sql.DataFrame
+
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
 
@@ -83,6 +85,36 @@ class MovedFoldersSuite extends FaultyTables {
       k += 1
     }
     assert(k > 5)
+  }
+
+  test("a listing from between any two steps of a publish, whose partition is renamed after it") {
+    var (k, more, lacking) = (0, true, 0)
+    while (more) withTableDir { dir =>
+      write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
+      val before = bag(read(dir))
+      var listed = Option.empty[DataFrame]
+      var seen = 0
+      FaultyFileSystem.withHook { (operation, path) =>
+        if (isPublishing(operation, path)) {
+          seen += 1
+          if (seen == k + 1) listed = Some(read(dir))
+        }
+      }(sql(statement(dir)).collect())
+      more = listed.isDefined
+      move(dir, "p=1", "p=7")
+      listed.foreach { held =>
+        // Spark itself says when a file is missing that its listing shows
+        Try(bag(held)).recover {
+          case e if e.getMessage.contains("ZORDER_LISTING_INCOMPLETE") =>
+            lacking += 1
+            before
+          case e if e.getMessage.contains("FILE_NOT_EXIST") => before
+        }.foreach(rows => assert(Set(before, moved(before, Map(1 -> 7)))(rows), s"listed at $k"))
+      }
+      assert(bag(read(dir)) === moved(before, Map(1 -> 7)))
+      k += 1
+    }
+    assert(k > 5 && lacking > 0)
   }
 
   test("a renamed partition is abandoned where it is") {

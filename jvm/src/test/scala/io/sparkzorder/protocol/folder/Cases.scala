@@ -58,6 +58,8 @@ object Case {
   private val expiry: Who = "VACUUM" -> (_.expire)
   private val q = "t/q"
   private val reader: Who = "reader with the extension" -> (s => s.reader.read(p))
+  private val tableReader: Who =
+    "reader of the table with the extension" -> (_.reader.readTable)
   private val plain: Who = "reader without the extension" -> (s => s.reader.plain(p))
   private val mover: Who = "mover" -> (_ => WriterModels.move(p, q))
   private val cleaner: Who = "cleaner of empty files" -> (_ => WriterModels.cleanEmpty(p))
@@ -188,6 +190,47 @@ object Case {
       "rewriter, a cleaner of empty files, ABANDON, crash",
       small,
       Seq(rewriter, cleaner, abandon))
+  val readersOfCleaned =
+    Case(
+      "rewriter, a cleaner of empty files, reader with the extension, crash",
+      one,
+      Seq(rewriter, cleaner, reader))
+  private val committed: (Statements, Disk) => Disk = (s, d) =>
+    Actor.runUntil(s.optimize("r1"), d)(_.get(At.record(1)).isDefined)
+  private val hidden: (Statements, Disk) => Disk = (s, d) =>
+    Actor.runUntil(s.optimize("r1"), d)(_.rows(s"$p/a").isEmpty)
+  val readersOfCleanedAndAbandoned =
+    Case(
+      "a run killed with its old files hidden, a cleaner of empty files, ABANDON, reader",
+      small,
+      Seq(cleaner, abandon, reader),
+      1,
+      prepare = hidden)
+  val readersOfCleanedAndPublished =
+    Case(
+      "a run killed with its old files hidden, recoverer, a cleaner of empty files, ABANDON, reader",
+      small,
+      Seq(recoverer, cleaner, abandon, reader),
+      0,
+      prepare = hidden)
+  val readersOfMoved =
+    Case(
+      "a killed run, recoverer, a folder is moved, reader of the table, crash",
+      one,
+      Seq(recoverer, mover, tableReader),
+      prepare = committed)
+  val readersOfMovedAndAbandoned =
+    Case(
+      "a killed run, a folder is moved, ABANDON, reader of the table, crash",
+      one,
+      Seq(abandon, mover, tableReader),
+      prepare = committed)
+  val readersOfHiddenMovedAndAbandoned =
+    Case(
+      "a run killed with its old files hidden, a folder is moved, ABANDON, reader of the table",
+      small,
+      Seq(abandon, mover, tableReader),
+      prepare = hidden)
   val restored =
     Case(
       "rewriter, originals come back, second rewriter, crash",
@@ -230,6 +273,11 @@ object Case {
     moved,
     cleaned,
     cleanedAndAbandoned,
+    readersOfCleaned,
+    readersOfCleanedAndAbandoned,
+    readersOfMoved,
+    readersOfMovedAndAbandoned,
+    readersOfHiddenMovedAndAbandoned,
     restored,
     copied)
 
@@ -241,6 +289,7 @@ object Case {
     movedAndAbandoned,
     abandonedAndOverwritten,
     readersOfAbandoned,
+    readersOfCleanedAndPublished,
     undone,
     undoneOverwritten)
 }

@@ -18,6 +18,8 @@ class FolderProtocolSuite extends AnyFunSuite {
       fileRemovedRecovered,
       newRemoved,
       moved,
+      readersOfMovedAndAbandoned,
+      readersOfHiddenMovedAndAbandoned,
       cleaned)
 
   for (c <- quick) test(c.name, (if (slower(c)) Seq(Slow) else Nil): _*) {
@@ -43,6 +45,7 @@ class FolderProtocolSuite extends AnyFunSuite {
   catches(Fault.CleanUnseen, vacuumed, "missing", "in doubt")
   catches(Fault.GuessOverwritten, cleaned, "missing")
   catches(Fault.NoCopies, moved, "missing", "still there")
+  catches(Fault.MovedUnseen, readersOfMoved, "missed")
   catches(Fault.MergeReturned, restored, "twice")
   catches(Fault.DiscardAll, overwrittenTable(true), "is nowhere")
 }

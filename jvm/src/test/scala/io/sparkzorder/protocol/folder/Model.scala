@@ -34,6 +34,9 @@ object Fault extends Enumeration {
   /** A folder is looked for by its name alone, and not by the copy of its change. */
   val NoCopies: Value = Value
 
+  /** A reader takes the folder of a published run for empty that was moved since. */
+  val MovedUnseen: Value = Value
+
   /** A run takes what is listed, without a look at what earlier runs have replaced. */
   val MergeReturned: Value = Value
 }

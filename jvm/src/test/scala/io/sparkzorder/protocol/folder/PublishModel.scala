@@ -42,19 +42,36 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
         case None => log.markConflict(n).map(_ => Some("another directory has its name"))
         case Some(now) =>
           work(now, (at, now.folder)).flatMap { result =>
-            if (result.isEmpty || left == 0) Finished(result)
+            if (result.isEmpty || left == 0) notAway(n, run, now, result)
             else new FolderSteps(fault, exclusive, run.id, now).isThere.flatMap {
-              if (_) Finished(result)
+              if (_) notAway(n, run, now, result)
               else Forget((at, now.folder, result, "moved?", left), places.of(run)).flatMap { all =>
                 all.find(_._1 == place._1).filter(_._2.exists(_.folder != now.folder)) match {
                   case Some(other) =>
                     Forget((at, other, left), atPlace(n, run, other, at, left - 1)(work))
-                  case None => Finished(result)
+                  case None => notAway(n, run, now, result)
                 }
               }
             }
           }
       })
+
+  /** Nothing of the run is in the folder, and the run is nowhere else. */
+  private def notAway(
+      n: Int,
+      run: Run,
+      change: Change,
+      problem: Option[String]): Program[Option[String]] =
+    if (problem.exists(_.startsWith(PublishModel.Away))) {
+      ended(n, run, new FolderSteps(fault, exclusive, run.id, change), restore = false)
+        .map(_ => problem)
+    } else Finished(problem)
+
+  private def ended(n: Int, run: Run, steps: FolderSteps, restore: Boolean): Program[Unit] = for {
+    _ <- require(n, run)
+    _ <- log.markConflict(n)
+    _ <- steps.resolve(restore)
+  } yield ()
 
   private def finish(n: Int, run: Run, problems: List[String]): Program[Unit] = for {
     _ <- require(n, run)
@@ -105,7 +122,7 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
           result <- problem(p)
         } yield result)
       case None => stage("finish")(for {
-          lacks <- steps.lacksNew
+          lacks <- steps.lacksNew.flatMap(if (_) steps.isThere else Finished(false))
           // kept files of a conflict never expire
           _ <- if (lacks) log.markConflict(n) else unit
           finished <- steps.finish
@@ -159,16 +176,16 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
         else
           Forget(
             (at, what, token),
-            for {
-              _ <- require(n, run)
-              _ <- log.markConflict(n)
-              _ <- steps.resolve(token == Token.Conflict)
-            } yield Some(what))
+            (if (token == Token.Gone) steps.isThere else Finished(true)).flatMap {
+              if (_) ended(n, run, steps, token == Token.Conflict).map(_ => Some(what))
+              else Finished(Some(s"${PublishModel.Away} $what"))
+            })
       } yield result)
 }
 
 private object PublishModel {
   val InDoubt = "ZORDER_FOLDER_IN_DOUBT"
+  val Away = "nothing of the run is there:"
 
   /** How often a folder may be moved while it is published. */
   val Moves = 2
