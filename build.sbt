@@ -148,6 +148,8 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
       // Iceberg's classes for another Spark line compile, but cannot be loaded
       Test / testOptions ++= (if (row.formats.iceberg._1 == row.line) Nil
                               else Seq(Tests.Filter(!_.contains(".formats.iceberg.")))),
+      Test / testOptions ++= (if (row.comet.isDefined) Nil
+                              else Seq(Tests.Filter(!_.contains(".accelerators.Comet")))),
       ivyConfigurations += Antlr,
       pomPostProcess := (ThinPom(_)),
       Compile / sourceGenerators += Def.task {
@@ -189,7 +191,11 @@ def dependencies(row: SparkRow): Seq[ModuleID] = {
       "org.scalatest" %% "scalatest" % row.scalaTest % Test,
       "org.scalatestplus" %% plus % plusVersion % Test,
       "com.tngtech.archunit" % "archunit" % "1.4.1" % Test,
-      "org.antlr" % "antlr4" % row.antlr % Antlr)
+      "org.antlr" % "antlr4" % row.antlr % Antlr) ++
+    // has what it needs inside
+    row.comet.map { case (name, v) =>
+      ("org.apache.datafusion" %% name % v % Test).intransitive()
+    }
 }
 
 def scalacFlags(row: SparkRow): Seq[String] = {

@@ -8,6 +8,7 @@
  * `scala-spark-4.1`, is also of the lines that come after it, until one differs.
  *
  * @param formats versions of Iceberg and Delta that the row is compiled and tested with
+ * @param comet artifact and version of Comet, whose accelerated scans the row is tested with
  * @param otherFormats versions that `make test-formats` also tests the row's classes with: with
  *   `formats`, the oldest and the newest that support the Spark line
  */
@@ -20,7 +21,8 @@ final case class SparkRow(
     javaRelease: Int,
     bridges: Seq[String],
     formats: FormatVersions,
-    otherFormats: Seq[FormatVersions]) {
+    otherFormats: Seq[FormatVersions],
+    comet: Option[(String, String)] = None) {
 
   /** `4.1`, the line of [[spark]]: a jar serves every bug-fix version of its line. */
   val line: String = spark.split('.').take(2).mkString(".")
@@ -51,14 +53,16 @@ object SparkRow {
     bridges = Seq("scala-spark-4", "scala-spark-4.1"),
     formats = FormatVersions("4.1" -> "1.12.0", "delta-spark_4.1" -> "4.4.0"),
     // Delta 4.1 and 4.2 call what Spark 4.1.3 does not have any more
-    otherFormats = Seq(FormatVersions("4.1" -> "1.11.0", "delta-spark_4.1" -> "4.3.0")))
+    otherFormats = Seq(FormatVersions("4.1" -> "1.11.0", "delta-spark_4.1" -> "4.3.0")),
+    comet = Some("comet-spark-spark4.1" -> "1.2.0"))
 
   // Iceberg has no release for Spark 4.2; the row compiles with the latest one
   val spark42: SparkRow = spark41.copy(
     spark = "4.2.0",
     scala = "2.13.18",
     formats = FormatVersions("4.1" -> "1.12.0", "delta-spark_4.2" -> "4.4.0"),
-    otherFormats = Nil)
+    otherFormats = Nil,
+    comet = None)
 
   val spark40: SparkRow = spark41.copy(
     spark = "4.0.2",
@@ -67,7 +71,8 @@ object SparkRow {
     formats = FormatVersions("4.0" -> "1.11.0", "delta-spark" -> "4.0.1"),
     otherFormats = Seq(
       FormatVersions("4.0" -> "1.10.0", "delta-spark" -> "4.0.0"),
-      FormatVersions("4.0" -> "1.11.0", "delta-spark_4.0" -> "4.4.0")))
+      FormatVersions("4.0" -> "1.11.0", "delta-spark_4.0" -> "4.4.0")),
+    comet = None)
 
   val spark35: SparkRow = SparkRow(
     spark = "3.5.8",

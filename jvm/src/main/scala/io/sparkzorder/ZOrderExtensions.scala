@@ -13,7 +13,7 @@ import io.sparkzorder.expressions.sampling.ResolveSampledCalls
 import io.sparkzorder.formats.scans.WatchScans
 import io.sparkzorder.ordered.{JoinCells, OrderWrites, SizeOfCells}
 import io.sparkzorder.skipping.dynamic.JoinFilters
-import io.sparkzorder.skipping.scan.{ScanStrategy, V2ScanStrategy}
+import io.sparkzorder.skipping.scan.{ListedAgain, ScanStrategy, V2ScanStrategy}
 import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
 import io.sparkzorder.util.{FirstStrategies, LastRules, NoRule, NoStrategy}
 
@@ -54,6 +54,7 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(OrderWrites(_))
     extensions.injectQueryStagePrepRule(_ => SizeOfCells)
     extensions.injectQueryStageOptimizerRule(_ => JoinCells)
+    extensions.injectQueryStageOptimizerRule(_ => ListedAgain)
     // scans see a committed run of OPTIMIZE completely or not at all, whatever other extensions
     // plan; Spark makes this strategy at the root of a plan, before any scan is planned
     extensions.injectPlannerStrategy { session =>

@@ -116,15 +116,6 @@ object Settings {
       Set(Session),
       since = "0.2.0")
 
-  val SkippingMetricsScan: Setting[Boolean] =
-    boolean(
-      "skipping.metricsScan",
-      default = true,
-      "Whether EXPLAIN and the UI show how many files a scan skips. If false, the plan has " +
-        "Spark's own scan node, which accelerators recognize by its class; it reads the same files.",
-      Set(Session),
-      since = "0.2.0")
-
   val SkippingCacheSize: Setting[Long] =
     memory(
       "skipping.cacheSize",
@@ -211,7 +202,6 @@ object Settings {
     InPlaceSchemes,
     SkippingEnabled,
     SkippingDynamic,
-    SkippingMetricsScan,
     SkippingCacheSize,
     WorkloadEnabled,
     WorkloadExclude,

@@ -124,7 +124,8 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
   def rows: Seq[Row] = scan.ours match {
     case Some((ours, pruning)) =>
       val listed = ours.unpruned(scan.partitionFilters, scan.dataFilters)
-      val (atRunTime, planned) = scan.dataFilters.partition(RuntimeFilters.isRuntime)
+      val (ofPlan, planned) = scan.dataFilters.partition(RuntimeFilters.isRuntime)
+      val atRunTime = ofPlan ++ ours.atListing.toSeq.flatMap(_.filters)
       val uses = pruning.ask(planned)
       val files = count(listed)
       val kept = count(PrunedListing.of(listed, pruning.prunerOf(uses)).directories)
@@ -134,7 +135,7 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
           f.conjuncts.map(c => row(files, kept, c, dropped.get(c).map(_.toLong)))
         }
       }
-      val later = atRunTime.map(atRunTimeRow(files, kept, _, pruning))
+      val later = atRunTime.map(atRunTimeRow(files, kept, _, pruning)).distinct
       if (conjuncts.nonEmpty || later.nonEmpty) conjuncts ++ later
       else {
         val reason = uses.flatMap(_.reason).headOption.getOrElse(

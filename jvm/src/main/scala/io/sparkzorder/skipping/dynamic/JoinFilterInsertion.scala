@@ -17,15 +17,19 @@ import org.apache.spark.sql.internal.SQLConf
  *
  * No filter goes into the broadcast side of a join that gives keys itself. The keys come from a
  * copy of that side, which must stay equal to it.
+ *
+ * @param isReplaced true if an accelerator may replace the scans. No scan can take the keys from a broadcast
+ *   then, so all keys come from a second run of the side.
  */
-private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
+private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Boolean) {
   private val columns = new PrunableColumns
   private val reuse = new ReuseGuard
 
   /** A side of a join is asked for without filters at each join that it is below. */
   private val unfiltered = new IdentityHashMap[LogicalPlan, LogicalPlan]
 
-  def apply(plan: LogicalPlan): LogicalPlan = {
+  def apply(whole: LogicalPlan): LogicalPlan = {
+    val plan = if (isReplaced) new ScalarFilters(columns)(whole) else whole
     reuse.protect(plan)
     var result = wholly(plan)
     var rounds = 0
@@ -122,10 +126,10 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf) {
 
   private def broadcast(stream: Side, build: Side): (LogicalPlan, LogicalPlan) = {
     val whole = rewrite(build.plan, Nil)
-    val own = keysFor(stream, build, whole, onlyInBroadcast = true)
+    val own = keysFor(stream, build, whole, onlyInBroadcast = !isReplaced)
     val newStream = rewrite(stream.plan, stream.filters ++ own)
     val newBuild =
-      if (build.filters.isEmpty || own.exists(_.isUsed)) whole
+      if (build.filters.isEmpty || (own.exists(_.isUsed) && !isReplaced)) whole
       else reusable(build.plan, build.filters)
     (newStream, newBuild)
   }

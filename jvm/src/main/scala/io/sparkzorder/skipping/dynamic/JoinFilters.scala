@@ -1,12 +1,12 @@
 package io.sparkzorder.skipping.dynamic
 
-import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery
+import org.apache.spark.sql.catalyst.expressions.DynamicPruning
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.skipping.scan.{IndexPruning, PruningFailure, ScanFilters}
+import io.sparkzorder.skipping.scan.{Accelerators, IndexPruning, PruningFailure, ScanFilters}
 
 /**
  * Gives scans of relations with a skipping index the keys that the other side of a join has, as
@@ -25,7 +25,7 @@ object JoinFilters extends Rule[LogicalPlan] {
     case _: Subquery => plan
     case _ if !isOn || plan.isStreaming || isDone(plan) => plan
     case _ =>
-      try new JoinFilterInsertion(conf).apply(plan)
+      try new JoinFilterInsertion(conf, Accelerators.areHere).apply(plan)
       catch {
         case PruningFailure(e) =>
           IndexPruning.failed("a table in a join", e)
@@ -34,12 +34,8 @@ object JoinFilters extends Rule[LogicalPlan] {
   }
 
   private def isOn: Boolean =
-    Seq(
-      Settings.Enabled,
-      Settings.SkippingEnabled,
-      Settings.SkippingDynamic,
-      // the node that carries the filters
-      Settings.SkippingMetricsScan).forall(Settings.ofSession(_)) &&
+    Seq(Settings.Enabled, Settings.SkippingEnabled, Settings.SkippingDynamic)
+      .forall(Settings.ofSession(_)) &&
       // without these, Spark does not plan the filters
       conf.dynamicPartitionPruningEnabled && conf.exchangeReuseEnabled
 
@@ -47,7 +43,7 @@ object JoinFilters extends Rule[LogicalPlan] {
   private def isDone(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
     case Filter(condition, r: LogicalRelation)
         if condition.exists {
-          case d: DynamicPruningSubquery => ScanFilters.isOnData(d, r)
+          case d: DynamicPruning => ScanFilters.isOnData(d, r)
           case _ => false
         } => r
   }.nonEmpty

@@ -54,7 +54,10 @@ private[scan] object KeysOfJoin {
   def of(filter: Expression, r: LogicalRelation): KeysOfJoin = {
     val parts = filter.collect { case d: DynamicPruningSubquery => d }
     KeysOfJoin(
-      QueryPlan.normalizeExpressions(parts.head.pruningKey, r.output).canonicalized,
+      // a comparison with a subquery is a key by itself
+      QueryPlan.normalizeExpressions(
+        parts.headOption.fold(filter)(_.pruningKey),
+        r.output).canonicalized,
       parts.map(d =>
         SideOfKeys.of(d.buildQuery, d.buildKeys, RuntimeFilterBridge.positions(d))))
   }

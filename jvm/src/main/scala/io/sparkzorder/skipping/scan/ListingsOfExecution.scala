@@ -7,7 +7,7 @@ import scala.util.Try
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 
 import io.sparkzorder.util.WeakIdentityMap
@@ -16,8 +16,13 @@ import io.sparkzorder.util.WeakIdentityMap
  * The pruned listings of one execution of a query on one relation. The plans of the query hold
  * them; here they are held weakly.
  */
-private[scan] final class ListingsOfExecution(val execution: String) {
+private[scan] final class ListingsOfExecution(
+    val execution: String,
+    query: WeakReference[QueryExecution]) {
   private val listings = new ConcurrentHashMap[AnyRef, WeakReference[PrunedListing]]
+
+  /** The query that is executed; None when it has ended. */
+  def ofQuery: Option[QueryExecution] = Option(query.get)
 
   def get(key: AnyRef): Option[PrunedListing] =
     Option(listings.get(key)).flatMap(r => Option(r.get))
@@ -42,11 +47,14 @@ private[scan] object ListingsOfExecution {
       id <- Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
       query <- Try(id.toLong).toOption.flatMap(n => Option(SQLExecution.getQueryExecution(n)))
       listings <- last.get(delegate).filter(_.execution == id).orElse(
-        if (reads(query.optimizedPlan, delegate)) Some(of(delegate, id)) else None)
+        if (reads(query.optimizedPlan, delegate)) Some(of(delegate, id, query)) else None)
     } yield listings
 
-  private def of(delegate: FileIndex, execution: String): ListingsOfExecution = {
-    val made = new ListingsOfExecution(execution)
+  private def of(
+      delegate: FileIndex,
+      execution: String,
+      query: QueryExecution): ListingsOfExecution = {
+    val made = new ListingsOfExecution(execution, new WeakReference(query))
     last.put(delegate, made)
     made
   }

@@ -55,6 +55,7 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     case d: DynamicPruningSubquery =>
       (s"${d.pruningKey.sql} IN (keys of a join)", EqualTo(d.pruningKey, some(d.pruningKey)))
     case Or(d: DynamicPruningSubquery, _) => probe(d)
+    case DynamicPruningExpression(compared) => probe(compared)
     case Or(more: Or, _) if more.exists(_.isInstanceOf[DynamicPruningSubquery]) => probe(more)
     case other =>
       val valued = Try(folded(other.transformUp {
@@ -66,7 +67,7 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   private def some(e: Expression): Literal =
     Try(Literal.default(e.dataType)).getOrElse(Literal(null, e.dataType))
 
-  private def folded(filter: Expression): Expression = filter.transformUp {
+  private[scan] def folded(filter: Expression): Expression = filter.transformUp {
     case s: ScalarSubquery => Literal(s.eval(), s.dataType)
     case e if isConstant(e) => Literal(e.eval(), e.dataType)
   }
@@ -95,7 +96,7 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   }
 
   /** No row with NULL as its key finds a partner in a join. */
-  private def ofKeys(
+  private[scan] def ofKeys(
       key: Expression,
       values: Array[Any],
       rangeOf: Expression => Option[(Long, Long)]): ResolvedFilter = {

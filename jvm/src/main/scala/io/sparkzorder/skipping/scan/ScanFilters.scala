@@ -29,9 +29,20 @@ private[skipping] object ScanFilters extends PredicateHelper {
     case _ => (plan, Nil)
   }
 
-  /** The keys of joins by which the scan of a relation can prune files. */
+  /** The keys of joins and the subqueries by which the scan of a relation can prune files. */
   def keys(filters: Seq[Expression], r: LogicalRelation): Seq[KeysOfJoin] =
     filtersOfJoins(filters, r).map(KeysOfJoin.of(_, r))
+
+  /**
+   * Those of the filters from [[split]] whose values the listing of files can find out: their queries were
+   * found to give the same rows again, at a cost that is worth it.
+   */
+  def atListing(filters: Seq[Expression]): Seq[Expression] = filters.filter { f =>
+    RuntimeFilters.isOfJoin(f) && !f.exists {
+      case d: DynamicPruningSubquery => d.onlyInBroadcast
+      case _ => false
+    }
+  }
 
   private def filtersOfJoins(filters: Seq[Expression], r: LogicalRelation): Seq[Expression] =
     filters.flatMap(splitConjunctivePredicates).filter(isOfJoin(_, r))
@@ -49,15 +60,20 @@ private[skipping] object ScanFilters extends PredicateHelper {
     }
 
   private def isOfJoin(filter: Expression, r: LogicalRelation): Boolean =
-    splitDisjunctivePredicates(filter).forall(_.isInstanceOf[DynamicPruningSubquery]) &&
-      isOnData(filter, r)
+    splitDisjunctivePredicates(filter).forall {
+      case _: DynamicPruningSubquery | _: DynamicPruningExpression => true
+      case _ => false
+    } && isOnData(filter, r)
 
   /** Spark 3.5 hands no filter with a scalar subquery to a scan. */
   private def isToCopy(filter: Expression, r: LogicalRelation): Boolean =
     !RuntimeFilterBridge.scansGetScalarSubqueries &&
       // the filter after the scan has the same subquery, and Spark must run it once
-      SQLConf.get.subqueryReuseEnabled &&
-      filter.deterministic && isOnData(filter, r) &&
+      SQLConf.get.subqueryReuseEnabled && comparesWithSubquery(filter, r)
+
+  /** True for a filter on data columns by the value of a scalar subquery, and of no other subquery. */
+  private[skipping] def comparesWithSubquery(filter: Expression, r: LogicalRelation): Boolean =
+    filter.deterministic && isOnData(filter, r) && !filter.isInstanceOf[DynamicPruning] &&
       !filter.exists(_.isInstanceOf[BloomFilterMightContain]) &&
       filter.exists(_.isInstanceOf[ScalarSubquery]) &&
       !filter.exists {

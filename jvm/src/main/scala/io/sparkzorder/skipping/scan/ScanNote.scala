@@ -3,6 +3,8 @@ package io.sparkzorder.skipping.scan
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.workload.{NotedFilters, RecordSettings, WorkloadCapture}
 
@@ -19,14 +21,29 @@ private[skipping] object ScanNote extends Logging {
       scan: FileSourceScanExec,
       index: ZOrderFileIndex,
       filters: Seq[Seq[Expression]],
+      listed: Option[Long]): Unit = of(
+    index,
+    scan.requiredSchema,
+    scan.metrics.get(FilesSize).fold(0L)(_.value),
+    filters,
+    listed)
+
+  /**
+   * @param read the columns that the scan reads
+   * @param bytes of the files before skipping
+   */
+  private[scan] def of(
+      index: ZOrderFileIndex,
+      read: StructType,
+      bytes: => Long,
+      filters: Seq[Seq[Expression]],
       listed: Option[Long]): Unit =
     try {
       index.indexPruning.filter(p => RecordSettings.isOn(p.properties)).foreach { pruning =>
-        val share = RecordSettings.columnsShare(scan.requiredSchema, scan.relation.dataSchema)
+        val share = RecordSettings.columnsShare(read, index.dataSchema)
         if (filters.forall(_.isEmpty)) {
           // the index tells nothing about such a scan, and need not be loaded
           pruning.tableRoot.foreach { root =>
-            val bytes = scan.metrics.get(FilesSize).fold(0L)(_.value)
             WorkloadCapture.noteUnfiltered(root, pruning.hadoop, bytes * share)
           }
         } else {
@@ -35,7 +52,7 @@ private[skipping] object ScanNote extends Logging {
               root,
               pruning.hadoop,
               NotedFilters.of(answers),
-              RecordSettings.excluded(pruning.properties, scan.conf.resolver),
+              RecordSettings.excluded(pruning.properties, SQLConf.get.resolver),
               listed,
               share)
           }

@@ -22,16 +22,21 @@ object ScanStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ScanOperation(_, _, filters, scan: LogicalRelation)
-        if Settings.ofSession(Settings.Enabled) =>
-      indexed(scan, ScanFilters.keys(filters, scan)).map(copy =>
-        plan.transformUp { case r if r eq scan => copy }) match {
-        case Some(copy) =>
-          val (rest, onFiles) = ScanFilters.split(copy)
-          val planned = FileSourceStrategy(rest)
-          if (Settings.ofSession(Settings.SkippingMetricsScan)) {
-            planned.map(withMetrics(_, onFiles))
-          } else planned
-        case None => Nil
+        if Settings.ofSession(Settings.Enabled) && canIndex(scan) =>
+      val (rest, onFiles) = ScanFilters.split(plan)
+      val later =
+        if (Accelerators.areHere) Some(new FiltersAtListing(ScanFilters.atListing(onFiles)))
+        else None
+      val copy = indexed(scan, ScanFilters.keys(filters, scan), later)
+      val planned = FileSourceStrategy(rest.transformUp { case r if r eq scan => copy })
+      later match {
+        case Some(l) =>
+          planned.foreach(_.foreach {
+            case s: FileSourceScanExec => l.read = s.requiredSchema
+            case _ =>
+          })
+          planned
+        case None => planned.map(withMetrics(_, onFiles))
       }
     case _ => Nil
   }
@@ -42,16 +47,17 @@ object ScanStrategy extends SparkStrategy {
     case _ => false
   }
 
-  private def indexed(scan: LogicalRelation, keys: Seq[KeysOfJoin]): Option[LogicalRelation] =
-    scan.relation match {
-      case r: HadoopFsRelation if !scan.isStreaming && isPlain(r) =>
-        val settings = new RelationConf(r)
-        val roots = new TableRoots(scan.catalogTable, settings)
-        val pruning = new IndexPruning(r, scan.output, settings, roots)
-        val index = new ZOrderFileIndex(r.location, r, roots, settings, pruning, keys)
-        Some(scan.copy(relation = r.copy(location = index)(r.sparkSession)))
-      case _ => None
-    }
+  private def indexed(
+      scan: LogicalRelation,
+      keys: Seq[KeysOfJoin],
+      atListing: Option[FiltersAtListing]): LogicalRelation = {
+    val r = scan.relation.asInstanceOf[HadoopFsRelation]
+    val settings = new RelationConf(r)
+    val roots = new TableRoots(scan.catalogTable, settings)
+    val pruning = new IndexPruning(r, scan.output, settings, roots)
+    val index = new ZOrderFileIndex(r.location, r, roots, settings, pruning, keys, atListing)
+    scan.copy(relation = r.copy(location = index)(r.sparkSession))
+  }
 
   private def withMetrics(plan: SparkPlan, onFiles: Seq[Expression]): SparkPlan =
     plan.transformUp {

@@ -1,8 +1,10 @@
 package io.sparkzorder.skipping.scan
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
+import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.skipping.predicate.FilePruner
@@ -16,7 +18,9 @@ import io.sparkzorder.skipping.predicate.FilePruner
  * @param roots finds the tables whose files the relation reads
  * @param pruning makes a pruner of files from data filters, if the skipping index has one. A pruner
  *   must not prune a file that the index does not know
- * @param keys of joins, by which the scan prunes when it runs
+ * @param keys of joins, by which the scan or the listing prunes when the query runs
+ * @param atListing what the listing itself finds out when the query runs, in a session of an accelerator
+ * @param execution for which this index was made, where another one was asked before
  */
 final class ZOrderFileIndex private[sparkzorder] (
     val delegate: FileIndex,
@@ -24,7 +28,9 @@ final class ZOrderFileIndex private[sparkzorder] (
     private[sparkzorder] val roots: TableRoots,
     settings: RelationConf,
     pruning: Seq[Expression] => Option[FilePruner] = _ => None,
-    private val keys: Seq[KeysOfJoin] = Nil)
+    private val keys: Seq[KeysOfJoin] = Nil,
+    private[sparkzorder] val atListing: Option[FiltersAtListing] = None,
+    private val execution: Option[String] = None)
     extends DelegatingFileIndex {
 
   private lazy val session = settings.session
@@ -54,16 +60,59 @@ final class ZOrderFileIndex private[sparkzorder] (
     val now = shared.map(_.execution)
     last.filter(a => a._1 == asked && (isKept || (now.isDefined && a._2 == now))).map(_._3)
       .getOrElse {
-        val key = (asked, relation.options, relation.dataSchema)
-        val made = shared.flatMap(_.get(key)).getOrElse(
-          PrunedListing.of(
-            overlaid(asked.partitionFilters, asked.dataFilters),
-            pruning(asked.dataFilters)))
+        val key = (asked, relation.options, relation.dataSchema, atListing.map(_.identity))
+        val made = shared.flatMap(_.get(key)).getOrElse(listed(asked, shared.flatMap(_.ofQuery)))
         shared.foreach(_.put(key, made))
         last = Some((asked, now, made))
         made
       }
   }
+
+  private def listed(asked: Asked, execution: Option[QueryExecution]): PrunedListing = {
+    val planned = PrunedListing.of(
+      overlaid(asked.partitionFilters, asked.dataFilters),
+      pruning(asked.dataFilters))
+    (atListing, execution) match {
+      case (Some(later), Some(query)) =>
+        // a listing that is kept must hold for every run of the plan, and keys are those of one run
+        val known = if (isKept || !RuntimeFilters.isOn) Nil else later.resolved(query, rangeOf)
+        val listing =
+          if (known.isEmpty) planned else PrunedListing.again(planned, pruning(known))
+        note(later, Seq(asked.dataFilters) ++ Some(known).filter(_.nonEmpty), planned, listing)
+        listing
+      case _ => planned
+    }
+  }
+
+  /** Where an accelerator replaces the scan, no node of ours tells what was skipped. */
+  private def note(
+      later: FiltersAtListing,
+      filters: Seq[Seq[Expression]],
+      planned: PrunedListing,
+      listing: PrunedListing): Unit = {
+    listing.metrics.foreach(
+      IndexPruning.note(delegate.rootPaths.headOption.fold("")(_.toString), _))
+    def bytes = planned.directories.flatMap(_.files).map(_.getLen).sum
+    ScanNote.of(this, later.read, bytes, filters, listing.metrics.map(_.total))
+  }
+
+  private[scan] def dataSchema: StructType = relation.dataSchema
+
+  /** The same index for the execution that the thread works for, if the newest listing is older. */
+  private[scan] def ofExecution: Option[ZOrderFileIndex] =
+    for {
+      (_, before, _) <- last
+      now <- ListingsOfExecution.current(delegate, session.sparkContext)
+      if !before.contains(now.execution)
+    } yield new ZOrderFileIndex(
+      delegate,
+      relation,
+      roots,
+      settings,
+      pruning,
+      keys,
+      atListing,
+      Some(now.execution))
 
   /**
    * The listing for the filters of a scan, pruned once more by filters that got their values when
@@ -125,7 +174,8 @@ final class ZOrderFileIndex private[sparkzorder] (
 
   // equal for two scans of one relation by the same keys, so that Spark reuses the exchange
   override def equals(other: Any): Boolean = other match {
-    case that: ZOrderFileIndex => delegate == that.delegate && keys == that.keys
+    case that: ZOrderFileIndex =>
+      delegate == that.delegate && keys == that.keys && execution == that.execution
     case _ => false
   }
   override def hashCode(): Int = delegate.hashCode()

@@ -157,14 +157,4 @@ class ScanMetricsSuite extends ScanTestBase {
       assert(lines.size === 1 && lines.head.contains("REFRESH ZORDER INDEX"))
     }
   }
-
-  test("where another extension restores Spark's own scan, only the numbers are missing") {
-    withGrid { dir =>
-      inBoth(restoring {
-        val df = checkRows(read(dir).where(oneFile).groupBy("a").count())
-        val Seq(scan) = scansOf(df)
-        assert(!scan.isInstanceOf[MetricsScan] && scan.metrics("numFiles").value === 1)
-      })
-    }
-  }
 }

@@ -53,20 +53,6 @@ class ScanNodeSuite extends ScanTestBase {
     }
   }
 
-  test("Spark's own node stays where the setting says so, and reads the same files") {
-    withGrid { dir =>
-      inConf("spark.zorder.skipping.metricsScan" -> "false") {
-        val query = read(dir).where(oneFile)
-        val scans = query.queryExecution.sparkPlan.collect { case s: FileSourceScanExec => s }
-        assert(scans.map(_.getClass) === Seq(classOf[FileSourceScanExec]))
-        val files = scans.head.relation.location
-          .listFiles(scans.head.partitionFilters, scans.head.dataFilters).flatMap(_.files)
-        assert(files.size === 1)
-        assert(bag(query) === withoutSkipping(bag(read(dir).where(oneFile))))
-      }
-    }
-  }
-
   test("other formats and streams keep Spark's own scan") {
     withTableDir { dir =>
       sql(grid).write.json(dir.getPath)

@@ -2,14 +2,11 @@ package io.sparkzorder.skipping.scan
 
 import java.io.File
 
-import org.apache.spark.SparkConf
-import org.apache.spark.sql.{DataFrame, SparkSessionExtensions}
-import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{ColumnarRule, FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 
-import io.sparkzorder.ZOrderExtensions
 import io.sparkzorder.skipping.SkippingTestBase
 
 /** What tests of the scan's numbers share: a table whose files are known by heart, and its scans. */
@@ -17,11 +14,6 @@ abstract class ScanTestBase extends SkippingTestBase with AdaptiveSparkPlanHelpe
   import MetricsScan._
 
   override protected def codegen: Boolean = true
-
-  override protected def sparkConf: SparkConf =
-    super.sparkConf.set(
-      "spark.sql.extensions",
-      s"${classOf[ZOrderExtensions].getName},${classOf[RestoringExtensions].getName}")
 
   /** 16 files of 100 rows: `a` has four ranges of ten values, `b` four in each of them. */
   protected val grid: String =
@@ -55,34 +47,9 @@ abstract class ScanTestBase extends SkippingTestBase with AdaptiveSparkPlanHelpe
     frame
   }
 
-  /** As another extension may do it, which knows Spark's own scan alone. */
-  protected def restoring[T](body: => T): T = {
-    RestoringExtensions.isOn = true
-    try body
-    finally RestoringExtensions.isOn = false
-  }
-
+  /** With the same arguments. */
   protected def asSparksOwn(scan: FileSourceScanExec): FileSourceScanExec =
-    RestoringExtensions.restored(scan)
-
-  protected def relationOf(scan: FileSourceScanExec): HadoopFsRelation = scan.relation
-}
-
-/** Puts Spark's own scan in the place of ours, while it is on. */
-class RestoringExtensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit =
-    extensions.injectColumnar(_ =>
-      new ColumnarRule {
-        override def preColumnarTransitions: Rule[SparkPlan] = RestoringExtensions
-      })
-}
-
-object RestoringExtensions extends Rule[SparkPlan] {
-  @volatile var isOn = false
-
-  def restored(scan: FileSourceScanExec): FileSourceScanExec =
     (FileSourceScanExec.apply _).tupled(FileSourceScanExec.unapply(scan).get)
 
-  override def apply(plan: SparkPlan): SparkPlan =
-    if (!isOn) plan else plan.transformUp { case s: FileSourceScanExec => restored(s) }
+  protected def relationOf(scan: FileSourceScanExec): HadoopFsRelation = scan.relation
 }

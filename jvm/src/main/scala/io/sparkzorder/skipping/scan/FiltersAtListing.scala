@@ -1,0 +1,152 @@
+package io.sparkzorder.skipping.scan
+
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.QueryPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.util.WeakIdentityMap
+
+/**
+ * The filters of a scan whose values the listing of its files finds out. Where an accelerator replaces the
+ * scan, no node of the plan can wait for the keys of a join. So the listing runs the side of the join
+ * once more: a small query of its own, which gives the same rows as the side.
+ *
+ * @param filters by keys of joins, or with scalar subqueries, in terms of the relation's columns
+ */
+private[sparkzorder] final class FiltersAtListing(
+    private[sparkzorder] val filters: Seq[Expression]) {
+
+  /** The columns that the scan reads. */
+  @volatile private[scan] var read: StructType = new StructType
+
+  /**
+   * Equal for filters by the same queries on the same relations. Two listings of one directory are equal
+   * to Spark, although one of them may be older.
+   */
+  private[scan] lazy val identity: AnyRef = filters.map(f =>
+    (f.canonicalized, f.collect { case s: SubqueryExpression => OfPlan(s.plan) }))
+
+  /** What the filters say, for the index. Runs the queries that did not run in this execution yet. */
+  private[scan] def resolved(
+      execution: QueryExecution,
+      rangeOf: Expression => Option[(Long, Long)]): Seq[Expression] = {
+    val queries = new QueriesOfExecution(execution)
+    filters.filter(isOfExecution).flatMap { filter =>
+      try Some(resolved(filter, queries, rangeOf))
+      catch {
+        case PruningFailure(e) if !QueriesOfExecution.isCancelled(e) =>
+          IndexPruning.failed(s"a table by $filter", e)
+          None
+      }
+    }
+  }
+
+  /**
+   * False for a part of the query that was planned by itself, as a data frame in the cache is. The listings of
+   * its relations may change between the run of the side and the second run.
+   */
+  private def isOfExecution(filter: Expression): Boolean =
+    filter.collect { case s: SubqueryExpression => s.plan }
+      .flatMap(_.collectWithSubqueries { case r: LogicalRelation => r.relation }).forall {
+        case fs: HadoopFsRelation =>
+          ListingsOfExecution.current(fs.location, fs.sparkSession.sparkContext).isDefined
+        case _ => false
+      }
+
+  private def resolved(
+      filter: Expression,
+      queries: QueriesOfExecution,
+      rangeOf: Expression => Option[(Long, Long)]): Expression =
+    filter.collect { case d: DynamicPruningSubquery => d } match {
+      case Nil => RuntimeFilters.folded(filter.transform {
+          case d: DynamicPruningExpression => d.child
+          case s: ScalarSubquery => queries.value(s)
+        })
+      case joins => RuntimeFilters.ofKeys(
+          joins.head.pruningKey,
+          joins.flatMap(queries.keys).toArray,
+          rangeOf).onFiles
+    }
+}
+
+/** A plan and the listings that it reads. */
+private[scan] final case class OfPlan(plan: LogicalPlan, listings: Seq[SameObject])
+
+private[scan] object OfPlan {
+  def apply(plan: LogicalPlan): OfPlan = new OfPlan(
+    plan.canonicalized,
+    plan.collectWithSubqueries { case r: LogicalRelation => r.relation }.map {
+      case fs: HadoopFsRelation => new SameObject(fs.location)
+      case other => new SameObject(other)
+    })
+}
+
+private[scan] final class SameObject(private val of: AnyRef) {
+  override def equals(other: Any): Boolean = other match {
+    case that: SameObject => that.of eq of
+    case _ => false
+  }
+  override def hashCode(): Int = System.identityHashCode(of)
+}
+
+/**
+ * The small queries of one execution. Each runs once, as a part of the execution: its scans get the
+ * listings that the scans of the execution have ([[ListingsOfExecution]]).
+ */
+private final class QueriesOfExecution(execution: QueryExecution) {
+  private val results = QueriesOfExecution.of(execution)
+
+  def keys(side: DynamicPruningSubquery): Seq[Any] = {
+    val key = side.buildKeys(RuntimeFilterBridge.positions(side).head)
+    val column = Alias(key, "key")()
+    val query = Aggregate(Seq(column), Seq(column), side.buildQuery)
+    val normal = QueryPlan.normalizeExpressions(key, side.buildQuery.output).canonicalized
+    rows((OfPlan(side.buildQuery), normal), query).map(_.get(0, key.dataType)).toSeq
+  }
+
+  /** @throws IllegalStateException if the subquery gives more than one row, which Spark's own run reports */
+  def value(subquery: ScalarSubquery): Literal = rows(OfPlan(subquery.plan), subquery.plan) match {
+    case Array() => Literal(null, subquery.dataType)
+    case Array(row) => Literal(row.get(0, subquery.dataType), subquery.dataType)
+    case more => throw new IllegalStateException(s"${more.length} rows")
+  }
+
+  // a query may be a part of another one, so no lock is held while it runs
+  private def rows(key: AnyRef, query: LogicalPlan): Array[InternalRow] =
+    Option(results.get(key)).getOrElse {
+      val session = SparkLine.session(
+        SparkSession.getActiveSession.getOrElse(execution.sparkSession))
+      val found = QueryExecution.prepareExecutedPlan(session, query).executeCollect()
+      results.put(key, found)
+      found
+    }
+}
+
+private object QueriesOfExecution {
+  private val all =
+    new WeakIdentityMap[QueryExecution, ConcurrentHashMap[AnyRef, Array[InternalRow]]]
+
+  private def of(execution: QueryExecution): ConcurrentHashMap[AnyRef, Array[InternalRow]] =
+    all.synchronized {
+      all.get(execution).getOrElse {
+        val made = new ConcurrentHashMap[AnyRef, Array[InternalRow]]
+        all.put(execution, made)
+        made
+      }
+    }
+
+  /** True if somebody has cancelled the job. The query must not go on then. */
+  def isCancelled(e: Throwable): Boolean =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MaxCauses).exists(c =>
+      Option(c.getMessage).exists(_.contains("SPARK_JOB_CANCELLED")))
+
+  private val MaxCauses = 16
+}

@@ -1,0 +1,40 @@
+package io.sparkzorder.accelerators
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.execution.SparkPlan
+
+import io.sparkzorder.skipping.dynamic.RandomStarSuite
+import io.sparkzorder.skipping.scan.Neighbour
+
+/** Apache DataFusion Comet, by names alone: not every Spark line has a release. */
+trait Comet extends Neighbour {
+  override protected def neighbour: String = "org.apache.comet.CometSparkSessionExtensions"
+  override protected def isFirst: Boolean = true
+
+  override protected def sparkConf: SparkConf = super.sparkConf
+    .set("spark.plugins", "org.apache.spark.CometPlugin")
+    .set(
+      "spark.shuffle.manager",
+      "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager")
+    .set("spark.memory.offHeap.enabled", "true")
+    .set("spark.memory.offHeap.size", "1g")
+    .set("spark.comet.enabled", "true")
+    .set("spark.comet.exec.enabled", "true")
+
+}
+
+abstract class CometTests extends AcceleratorTests with Comet {
+  override protected def isNative(node: SparkPlan): Boolean =
+    node.getClass.getSimpleName == "CometNativeScanExec"
+
+  override protected def bySparkAlone[T](body: => T): T =
+    inConf("spark.comet.enabled" -> "false", "spark.zorder.enabled" -> "false")(body)
+}
+
+class CometFirstSuite extends CometTests
+class CometLastSuite extends CometTests {
+  override protected def isFirst: Boolean = false
+}
+
+/** A suite of one extension alone, which holds for two. */
+class CometRandomStarSuite extends RandomStarSuite with Comet
