@@ -49,6 +49,6 @@ object JoinFilters extends Rule[LogicalPlan] {
         if condition.exists {
           case d: DynamicPruningSubquery => ScanFilters.isOnData(d, r)
           case _ => false
-        } => r
+        } || BoundsOfKeys.isIn(condition) => r
   }.nonEmpty
 }
