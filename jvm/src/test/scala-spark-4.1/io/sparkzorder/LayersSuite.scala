@@ -68,6 +68,7 @@ object LayersSuite {
     "conf",
     "bits",
     "ordering",
+    "plans",
     "expressions.sampling",
     "expressions",
     "table",

@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import io.sparkzorder.bits.{HilbertCurve, ZValues}
 import io.sparkzorder.expressions.{Hilbert, ZOrder}
 import io.sparkzorder.expressions.sampling.ResolveSampledCalls
+import io.sparkzorder.plans.Repeatability
 
 /**
  * The position of a row on a curve through the ranks that the ordering columns have among the rows
@@ -26,14 +27,11 @@ private[ordered] object CurveOfInput {
    * second pass may see other rows.
    */
   def obstacle(query: LogicalPlan): Option[String] =
-    if (!query.deterministic) Some("the query is not deterministic")
-    else {
-      query.collectFirst {
-        case node if !isCheap(node) => s"the query has the operator ${node.nodeName}"
-        case node if node.expressions.exists(SubqueryExpression.hasSubquery) =>
-          "the query has a subquery"
-      }
-    }
+    query.collectFirst {
+      case node if !isCheap(node) => s"the query has the operator ${node.nodeName}"
+      case node if node.expressions.exists(SubqueryExpression.hasSubquery) =>
+        "the query has a subquery"
+    }.orElse(Repeatability.obstacle(query))
 
   private def isCheap(node: LogicalPlan): Boolean = node match {
     case _: Project | _: Filter | _: Union | _: Sort | _: SubqueryAlias => true

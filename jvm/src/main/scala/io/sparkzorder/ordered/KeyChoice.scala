@@ -11,6 +11,7 @@ import org.apache.spark.sql.types.StringType
 import io.sparkzorder.cluster.PlaceOfRow
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.ordered.grid.StoredGrid
+import io.sparkzorder.plans.Repeatability
 
 /**
  * Chooses how the rows of one write are ordered: `sort`, `cells` or `sampled`; by the stored grid, by a
@@ -110,7 +111,7 @@ private[ordered] final class KeyChoice(
     if (write.bucketSpec.isDefined) Some("the table is bucketed")
     else if (!conf.adaptiveExecutionEnabled) Some("spark.sql.adaptive.enabled is false")
     else if (ExpectedSize.hasOwnPartitions(query)) Some("the query deals its rows itself")
-    else RepeatedRows.obstacle(query)
+    else Repeatability.obstacle(query)
 
   /** Files that the rows fill, as far as it is known. */
   private lazy val files: Option[Double] =

@@ -79,7 +79,8 @@ class StarFuzzSuite extends SkippingTestBase with RandomInputs {
   private def use(random: Random, i: Int): (String, String) = {
     val (dim, f) = (s"dim$i", filter(random))
     val agg = pick(random, "max", "min")
-    random.nextInt(12) match {
+    val between = s"d$i.k <= f.k$i AND f.k$i <= d$i.k AND d$i.a < f.v"
+    random.nextInt(18) match {
       case 0 | 1 => (s"JOIN $dim d$i ON f.k$i = d$i.k", prefixed(f, s"d$i"))
       case 2 => (s"JOIN (SELECT DISTINCT k FROM $dim WHERE $f) d$i ON d$i.k = f.k$i", "true")
       case 3 => (s"LEFT SEMI JOIN (SELECT * FROM $dim WHERE $f) d$i ON f.k$i = d$i.k", "true")
@@ -92,6 +93,27 @@ class StarFuzzSuite extends SkippingTestBase with RandomInputs {
       case 10 =>
         val op = pick(random, "=", "<", ">=", "<=>")
         ("", s"f.k$i $op (SELECT $agg(k) FROM $dim WHERE $f)")
+      case 11 =>
+        val join = pick(random, "JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+        (s"$join (SELECT * FROM $dim WHERE $f) d$i ON $between", "true")
+      case 12 =>
+        val op = pick(random, ">", "<=")
+        (s"JOIN (SELECT $agg(k) m FROM $dim WHERE $f) d$i ON f.k$i $op d$i.m", "true")
+      case 13 =>
+        (s"JOIN (SELECT * FROM $dim WHERE $f) d$i ON f.k$i = d$i.k OR f.v = d$i.a", "true")
+      case 14 =>
+        val op = pick(random, "=", "<=>", ">")
+        (
+          s"JOIN (SELECT * FROM $dim WHERE $f) d$i ON f.k$i $op d$i.k AND d$i.a % 2 = f.v % 2",
+          "true")
+      case 15 =>
+        val function = pick(random, "row_number", "rank")
+        (
+          s"JOIN (SELECT k$i kk, v vv, $function() OVER (PARTITION BY k$i ORDER BY v) r FROM fact) x$i " +
+            s"ON x$i.kk = f.k$i JOIN (SELECT * FROM $dim WHERE $f) d$i ON d$i.k = x$i.kk",
+          s"x$i.r <= 2")
+      case 16 =>
+        ("", s"(f.k$i IN (SELECT k FROM $dim WHERE $f) OR f.v IN (SELECT a FROM $dim WHERE $f))")
       case _ =>
         val not = pick(random, "", "NOT ")
         (

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.plans.Repeatability
 
 /**
  * Replaces each [[SampledCall]] by an expression that reads ranks from a sample of the operator's
@@ -137,7 +138,7 @@ private[sampling] object SamplingLimits {
     }
     inLambda.headOption.foreach(refuse(_, "inside a lambda function"))
     // the sample would see other values than the rows
-    calls.find(_.sampledColumns.exists(!_.deterministic))
+    calls.find(!_.sampledColumns.forall(Repeatability.isSameValue))
       .foreach(refuse(_, "over values that differ each time they are computed"))
     calls.find(c => hasOuter(c)).foreach(refuse(_, "over columns of an outer query"))
     calls.headOption.foreach { call =>

@@ -1,20 +1,13 @@
 package io.sparkzorder.skipping.dynamic
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{
-  AggregateExpression,
-  Average,
-  Count,
-  Max,
-  Min,
-  Sum
-}
 import org.apache.spark.sql.catalyst.optimizer.{
   BuildLeft,
   BuildRight,
   BuildSide,
   JoinSelectionHelper
 }
+import org.apache.spark.sql.catalyst.plans.{Cross, ExistenceJoin, JoinType, LeftAnti}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.execution.datasources.{
@@ -23,8 +16,8 @@ import org.apache.spark.sql.execution.datasources.{
   LogicalRelation
 }
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{DoubleType, FloatType}
 
+import io.sparkzorder.plans.Repeatability
 import io.sparkzorder.skipping.scan.ScanStrategy
 
 /** Which side of a join can tell the other side its keys, and whether that is worth anything. */
@@ -54,10 +47,34 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       case _ => false
     }
 
+  /** True for joins that return no row of their left side without a partner. */
+  def isLeftPrunable(joinType: JoinType): Boolean =
+    joinType == Cross || canPruneLeft(joinType)
+
+  /** True for joins to which rows of their right side without a partner are nothing. */
+  def isRightPrunable(joinType: JoinType): Boolean = joinType match {
+    // the right side only tells which rows of the left one have a partner
+    case LeftAnti | ExistenceJoin(_) | Cross => true
+    case other => canPruneRight(other)
+  }
+
+  /** @param onlyInBroadcast false if Spark may run the side once more for its keys */
+  def givesKeys(side: LogicalPlan, onlyInBroadcast: Boolean, conf: SQLConf): Boolean =
+    isSelective(side) && fitsDriver(side) && Repeatability.makesSameRows(side) &&
+      fitsPlan(side, onlyInBroadcast) && isPlannedAlike(side, conf) &&
+      (onlyInBroadcast || runsAlike(side))
+
+  /** True if a second run of a subquery gives the same rows, and is small enough. */
+  def canRunAgain(query: LogicalPlan): Boolean =
+    Repeatability.makesSameRows(query) && runsAlike(query) &&
+      fitsPlan(query, onlyInBroadcast = false)
+
   /** A side without any condition has the keys of most rows of the other side. */
-  def isSelective(side: LogicalPlan): Boolean =
+  private def isSelective(side: LogicalPlan): Boolean =
     side.stats.sizeInBytes <= TinySide || side.exists {
-      case Filter(condition, _) => isLikelySelective(condition)
+      case Filter(condition, _) => isLikelySelective(condition) ||
+        // a condition that Python evaluates is a column by then
+        splitConjunctivePredicates(condition).exists(_.isInstanceOf[Attribute])
       case _ => false
     }
 
@@ -67,7 +84,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    * has its rows. It does so for the join's side and for the filter's copy at different moments, may choose
    * differently, and would then run what is above and below twice.
    */
-  def isPlannedAlike(side: LogicalPlan, conf: SQLConf): Boolean =
+  private def isPlannedAlike(side: LogicalPlan, conf: SQLConf): Boolean =
     !conf.adaptiveExecutionEnabled || !side.exists {
       case j: Join => broadcastSide(j, conf).isEmpty || j.children.exists(_.exists(mayShuffle))
       case _ => false
@@ -79,7 +96,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
   }
 
   /** Keys of a larger side would need too much memory of the driver. */
-  def fitsDriver(side: LogicalPlan): Boolean = {
+  private def fitsDriver(side: LogicalPlan): Boolean = {
     val stats = side.stats
     // a row of few columns is small, and a great number of them fits into MaxSide
     val rows = stats.rowCount.getOrElse(
@@ -91,27 +108,9 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    * Each filter holds a copy of the side, and Spark plans each copy. A second run costs an execution of
    * all its joins, too.
    */
-  def fitsPlan(side: LogicalPlan, onlyInBroadcast: Boolean): Boolean =
+  private def fitsPlan(side: LogicalPlan, onlyInBroadcast: Boolean): Boolean =
     side.collectWithSubqueries { case j: Join => j }.size <=
       (if (onlyInBroadcast) MaxJoins else MaxJoinsOfSecondRun)
-
-  /**
-   * True if a second run of the plan gives the same rows. As a rule the side runs once, for the
-   * join and for the keys, but that depends on Spark's reuse of exchanges.
-   */
-  def isRepeatable(side: LogicalPlan): Boolean = (side +: side.subqueriesAll).forall { plan =>
-    plan.deterministic && !plan.exists {
-      // which rows these keep may depend on the order in which tasks end
-      case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sample | _: Window => true
-      // the rows of these are computed elsewhere
-      case _: CTERelationRef => true
-      case r if r.nodeName == "UnionLoopRef" => true
-      case p => p.expressions.exists(_.exists {
-          case a: AggregateExpression => isOrderSensitive(a)
-          case _ => false
-        })
-    }
-  }
 
   /**
    * True if a second run of the plan, apart from the join, surely gives the same rows. The nodes are those
@@ -120,28 +119,18 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    * session changes Spark's own listing meanwhile. A source of another kind may have changed, and what is
    * cached may have been computed anew.
    */
-  def runsAlike(side: LogicalPlan): Boolean = !(side +: side.subqueriesAll).exists(_.exists {
-    case r: LogicalRelation => r.relation match {
-        // an index of the catalog asks for its partitions at each listing
-        case fs: HadoopFsRelation =>
-          !ScanStrategy.canIndex(r) || !fs.location.isInstanceOf[InMemoryFileIndex]
-        case _ => true
-      }
-    case _: LocalRelation | _: Range | _: OneRowRelation => false
-    case _: Project | _: Filter | _: Join | _: Aggregate | _: Union | _: Sort | _: Expand => false
-    case _ => true
-  })
-
-  // such as max_by of equal values, percentile_approx, and variances of floating values
-  private def isOrderSensitive(a: AggregateExpression): Boolean = a.aggregateFunction match {
-    case _: Count | _: Max | _: Min => false
-    case s: Sum => isFloating(s)
-    case s: Average => a.children.flatMap(_.children).exists(isFloating) || isFloating(s.child)
-    case _ => true
-  }
-
-  private def isFloating(e: Expression): Boolean =
-    e.dataType == DoubleType || e.dataType == FloatType
+  private def runsAlike(side: LogicalPlan): Boolean =
+    !(side +: side.subqueriesAll).exists(_.exists {
+      case r: LogicalRelation => r.relation match {
+          // an index of the catalog asks for its partitions at each listing
+          case fs: HadoopFsRelation =>
+            !ScanStrategy.canIndex(r) || !fs.location.isInstanceOf[InMemoryFileIndex]
+          case _ => true
+        }
+      case _: LocalRelation | _: Range | _: OneRowRelation => false
+      case _: Project | _: Filter | _: Join | _: Aggregate | _: Union | _: Sort | _: Expand => false
+      case _ => true
+    })
 
   private val TinySide = BigInt(64 << 10)
   private val MaxSide = BigInt(64 << 20)

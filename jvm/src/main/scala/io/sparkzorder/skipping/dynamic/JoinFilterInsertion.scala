@@ -5,6 +5,7 @@ import java.util.IdentityHashMap
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.execution.datasources.LogicalRelation
@@ -21,7 +22,8 @@ import org.apache.spark.sql.internal.SQLConf
  * @param isReplaced true if an accelerator may replace the scans. No scan can take the keys from a broadcast
  *   then, so all keys come from a second run of the side.
  */
-private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Boolean) {
+private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Boolean)
+    extends PredicateHelper {
   private val columns = new PrunableColumns
   private val reuse = new ReuseGuard
 
@@ -66,28 +68,52 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
     case r: LogicalRelation => insert(r, filters)
     // Spark analyzes the plan of a recursion again in each round, and then may refuse filters by keys
     case recursion if recursion.nodeName == "UnionLoop" => recursion
+    case f: Filter =>
+      withChildren(f, Seq(rewrite(f.child, PushedKeys.below(f, filters).head ++ ofExistence(f))))
     case node =>
       val below = PushedKeys.below(node, filters)
       withChildren(
         node,
         node.children.zip(below).map { case (child, f) =>
-          if (exchanges(node)) reusable(child, f) else rewrite(child, f)
+          if (exchanges(node)) reusable(child, f, TotalExpressions.combines(node))
+          else rewrite(child, f)
         })
   }
 
   private def exchanges(node: LogicalPlan): Boolean = node match {
-    case _: Project | _: Filter | _: Union => false
+    case _: Project | _: Union => false
     case _ => true
   }
 
   /** A plan whose rows Spark may compute once for two places of the query. */
-  private def reusable(plan: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan =
+  private def reusable(
+      plan: LogicalPlan,
+      filters: Seq[KeyFilter],
+      isCombined: Boolean = false): LogicalPlan =
     if (filters.isEmpty || reuse.isClosed(plan)) rewrite(plan, Nil)
     else {
-      val changed = rewrite(plan, reuse.forAllCopies(plan, filters))
+      val own = reuse.forAllCopies(plan, filters)
+      val changed = if (isCombined) withRows(plan, own) else rewrite(plan, own)
       reuse.note(plan, changed, filters)
       changed
     }
+
+  /**
+   * The plan below a node that combines rows. A scan drops files, not rows, and so a part of a group. The
+   * group has no partner in the join above, but until then its values are those of no whole group. If
+   * anything up to the join may fail on them, the rows of the group are dropped as well.
+   */
+  private def withRows(plan: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = {
+    val (harmless, others) = filters.partition(_.isAboveTotal)
+    val ofRows = others.flatMap(f => f.forRows.map(f -> _))
+    val changed = rewrite(plan, harmless ++ ofRows.map(_._2))
+    val used = ofRows.collect {
+      case (f, forRows) if forRows.isUsed =>
+        f.markUsed()
+        forRows.onRows
+    }
+    used.reduceOption(And).fold(changed)(Filter(_, changed))
+  }
 
   private def rewriteJoin(
       join: Join,
@@ -96,38 +122,49 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       filters: Seq[KeyFilter]): LogicalPlan = {
     val (toLeft, toRight) = PushedKeys.below(join, leftKeys, rightKeys, filters)
     val isPlain = StrictExpressions.isPlain(join)
-    val left = Side(join.left, leftKeys, toLeft, BuildSides.canPruneLeft(join.joinType), isPlain)
-    val right =
-      Side(join.right, rightKeys, toRight, BuildSides.canPruneRight(join.joinType), isPlain)
-    BuildSides.broadcastSide(join, conf) match {
-      case Some(BuildRight) =>
-        val (l, r) = broadcast(left, right)
-        withChildren(join, Seq(l, r))
-      case Some(BuildLeft) =>
-        val (r, l) = broadcast(right, left)
-        withChildren(join, Seq(l, r))
-      case None =>
-        val (l, r) = shuffled(left, right)
-        withChildren(join, Seq(l, r))
+    val isTotal = TotalExpressions.isTotal(join)
+    val left =
+      Side(join.left, leftKeys, toLeft, BuildSides.isLeftPrunable(join.joinType), isPlain, isTotal)
+    val right = Side(
+      join.right,
+      rightKeys,
+      toRight,
+      BuildSides.isRightPrunable(join.joinType),
+      isPlain,
+      isTotal)
+    val (newLeft, newRight) = BuildSides.broadcastSide(join, conf) match {
+      case Some(BuildRight) => broadcast(left, right, join.condition)
+      case Some(BuildLeft) => broadcast(right, left, join.condition).swap
+      case None => shuffled(left, right, join.condition)
     }
+    withChildren(join, Seq(newLeft, newRight))
   }
 
   /**
    * @param filters filters from above that reach this side
    * @param isPrunable false if the join returns rows of this side that have no partner
    * @param isPlain true if the join's condition cannot fail on NULL
+   * @param isTotal true if the join's condition cannot fail at all
    */
   private case class Side(
       plan: LogicalPlan,
       keys: Seq[Expression],
       filters: Seq[KeyFilter],
       isPrunable: Boolean,
-      isPlain: Boolean)
+      isPlain: Boolean,
+      isTotal: Boolean) {
+    def filter(key: Expression, from: Seq[KeySource], isOneOf: Boolean = false): KeyFilter =
+      KeyFilter(key, from, isOneOf, isPlain, isTotal)
+  }
 
-  private def broadcast(stream: Side, build: Side): (LogicalPlan, LogicalPlan) = {
+  private def broadcast(
+      stream: Side,
+      build: Side,
+      condition: Option[Expression]): (LogicalPlan, LogicalPlan) = {
     val whole = rewrite(build.plan, Nil)
-    val own = keysFor(stream, build, whole, onlyInBroadcast = !isReplaced)
-    val newStream = rewrite(stream.plan, stream.filters ++ own)
+    val own = equalKeys(stream, build, whole, onlyInBroadcast = !isReplaced)
+    val told = conditions(stream, build, whole, condition)
+    val newStream = rewrite(stream.plan, stream.filters ++ own ++ told)
     val newBuild =
       if (build.filters.isEmpty || (own.exists(_.isUsed) && !isReplaced)) whole
       else reusable(build.plan, build.filters)
@@ -135,43 +172,152 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
   }
 
   /** A small side that Spark cannot broadcast gives its keys too, by a second run. */
-  private def shuffled(left: Side, right: Side): (LogicalPlan, LogicalPlan) = {
+  private def shuffled(
+      left: Side,
+      right: Side,
+      condition: Option[Expression]): (LogicalPlan, LogicalPlan) = {
     val isRightSmaller = right.plan.stats.sizeInBytes <= left.plan.stats.sizeInBytes
     val (stream, build) = if (isRightSmaller) (left, right) else (right, left)
-    val own = keysFor(stream, build, rewrite(build.plan, Nil), onlyInBroadcast = false)
+    val whole = rewrite(build.plan, Nil)
+    val own = equalKeys(stream, build, whole, onlyInBroadcast = false) ++
+      conditions(stream, build, whole, condition)
     val newStream = reusable(stream.plan, stream.filters ++ own)
     val newBuild = reusable(build.plan, build.filters)
     if (isRightSmaller) (newStream, newBuild) else (newBuild, newStream)
   }
 
-  private def keysFor(
+  private def equalKeys(
       stream: Side,
       build: Side,
       rewritten: LogicalPlan,
       onlyInBroadcast: Boolean): Seq[KeyFilter] =
-    if (!stream.isPrunable || build.keys.isEmpty || !BuildSides.isSelective(build.plan) ||
-      !BuildSides.fitsDriver(build.plan) || !BuildSides.isRepeatable(build.plan) ||
-      !BuildSides.fitsPlan(build.plan, onlyInBroadcast) ||
-      !BuildSides.isPlannedAlike(build.plan, conf) ||
-      !(onlyInBroadcast || BuildSides.runsAlike(build.plan))) Nil
+    if (!stream.isPrunable || build.keys.isEmpty ||
+      !BuildSides.givesKeys(build.plan, onlyInBroadcast, conf)) Nil
     else {
-      stream.keys.zip(build.keys).zipWithIndex.collect {
-        case ((key, ofBuild), i)
-            if key.deterministic && key.references.nonEmpty && ofBuild.references.nonEmpty &&
-              key.dataType == ofBuild.dataType =>
-          // keys that only the record wants must not cost the broadcast side the filters from above
-          val forRecord = onlyInBroadcast && build.filters.isEmpty
-          val source = new KeySource(rewritten, build.keys, i, onlyInBroadcast, forRecord)
-          KeyFilter(key, Seq(source), stream.isPlain)
+      lazy val runsAgain = BuildSides.givesKeys(build.plan, onlyInBroadcast = false, conf)
+      // keys that only the record wants must not cost the broadcast side the filters from above
+      val forRecord = onlyInBroadcast && build.filters.isEmpty
+      def source(i: Int) =
+        new EqualKeys(rewritten, build.keys, i, onlyInBroadcast, forRecord, runsAgain)
+      val (keys, ofBuild) = (stream.keys.toIndexedSeq, build.keys.toIndexedSeq)
+      def nullSafe(all: IndexedSeq[Expression], i: Int) =
+        all.lift(i + 1).flatMap(NullSafeKeys.of(all(i), _))
+      keys.indices.filter(i => isTestable(keys(i), ofBuild(i))).flatMap { i =>
+        nullSafe(keys, i).filter(_ => nullSafe(ofBuild, i).isDefined) match {
+          case Some(e) =>
+            Some(stream.filter(
+              NullSafeKeys.tested(e),
+              Seq(source(i), source(i + 1)),
+              isOneOf = true))
+          case None if i > 0 && nullSafe(keys, i - 1).isDefined => None
+          case None => Some(stream.filter(keys(i), Seq(source(i))))
+        }
       }
     }
 
+  private def isTestable(key: Expression, ofBuild: Expression): Boolean =
+    key.deterministic && key.references.nonEmpty && ofBuild.references.nonEmpty &&
+      key.dataType == ofBuild.dataType
+
+  /**
+   * What a filter says of the rows below it, if it wants one of several subqueries to have a partner: `a IN
+   * (SELECT ..) OR b IN (SELECT ..)`. Each of them is a join by then, which tells whether there is a partner.
+   */
+  private def ofExistence(filter: Filter): Seq[KeyFilter] = {
+    val joins = existenceJoins(filter.child)
+    if (joins.isEmpty) Nil
+    else {
+      lazy val isPlain = StrictExpressions.isPlain(filter)
+      lazy val isTotal = TotalExpressions.isTotal(filter)
+      splitConjunctivePredicates(filter.condition).collect { case o: Or => o }.flatMap { either =>
+        val ways = splitDisjunctivePredicates(either).map { way =>
+          splitConjunctivePredicates(way).collectFirst {
+            case a: Attribute if joins.contains(a.exprId) => joins(a.exprId)
+          }.flatMap(ofExistence(_, filter.child))
+        }
+        if (ways.contains(None)) None
+        else {
+          val keys = struct(ways.flatten.map(_._1))
+          Some(KeyFilter(keys, ways.flatten.map(_._2), isOneOf = true, isPlain, isTotal))
+        }
+      }
+    }
+  }
+
+  private def existenceJoins(plan: LogicalPlan): Map[ExprId, Join] = plan match {
+    case j @ Join(_, _, ExistenceJoin(exists), _, _) =>
+      existenceJoins(j.left) + (exists.exprId -> j)
+    case p: Project => existenceJoins(p.child)
+    case f: Filter => existenceJoins(f.child)
+    case _ => Map.empty
+  }
+
+  private def ofExistence(join: Join, above: LogicalPlan): Option[(Expression, KeySource)] =
+    join match {
+      case ExtractEquiJoinKeys(_, keys, ofBuild, _, _, _, right, _) =>
+        val onlyInBroadcast =
+          !isReplaced && BuildSides.broadcastSide(join, conf).contains(BuildRight)
+        if (!BuildSides.givesKeys(right, onlyInBroadcast, conf)) None
+        else {
+          val runsAgain = BuildSides.givesKeys(right, onlyInBroadcast = false, conf)
+          keys.indices.find(i =>
+            isTestable(keys(i), ofBuild(i)) && keys(i).references.subsetOf(above.outputSet)).map {
+            i =>
+              val source = new EqualKeys(
+                rewrite(right, Nil),
+                ofBuild,
+                i,
+                onlyInBroadcast,
+                isForRecord = false,
+                runsAgain)
+              keys(i) -> source
+          }
+        }
+      case _ => None
+    }
+
+  private def struct(keys: Seq[Expression]): CreateNamedStruct =
+    CreateNamedStruct(keys.zipWithIndex.flatMap { case (key, i) => Seq(Literal(s"key$i"), key) })
+
+  /** What the join's condition says beside its equalities, by a second run of the side that tells it. */
+  private def conditions(
+      stream: Side,
+      build: Side,
+      rewritten: LogicalPlan,
+      condition: Option[Expression]): Seq[KeyFilter] = {
+    val said =
+      if (!stream.isPrunable) Nil
+      else condition.toSeq.flatMap(new KeyConditions(stream.plan, build.plan).in)
+    if (said.isEmpty || !BuildSides.givesKeys(build.plan, onlyInBroadcast = false, conf)) Nil
+    else {
+      said.map { oneOf =>
+        val sources = oneOf.ways.map {
+          case (_, KeyConditions.Equal(value)) =>
+            new EqualKeys(
+              rewritten,
+              Seq(TotalExpressions.orNull(value)),
+              0,
+              onlyInBroadcast = false,
+              isForRecord = false,
+              canRunAgain = true)
+          case (_, KeyConditions.Bounds(bounds)) =>
+            new BoundsOfKeys(oneOf.rows(rewritten, bounds), bounds)
+        }
+        if (oneOf.ways.size == 1) stream.filter(oneOf.ways.head._1, sources)
+        else {
+          stream.filter(struct(oneOf.ways.map(_._1)), sources, isOneOf = true)
+        }
+      }
+    }
+  }
+
   private def insert(r: LogicalRelation, filters: Seq[KeyFilter]): LogicalPlan = {
-    val (worth, others) = filters.partition(f => columns.share(f.key, r).exists(f.isWorth(_, r)))
-    val noted = others.filter(f => f.isForRecord && columns.isNoted(f.key, r))
+    val safe = filters.filterNot(f => f.canFailOnRows && f.sources.exists(_.isOnRows))
+    val (worth, others) = safe.partition(f => columns.share(f.keys, r).exists(f.isWorth(_, r)))
+    val noted = others.filter(f => f.isForRecord && columns.isNoted(f.keys, r))
     val useful = (worth ++ noted).take(JoinFilterInsertion.MaxFilters)
     useful.foreach(_.markUsed())
-    useful.map(_.expression).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))
+    useful.map(_.onFiles).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))
   }
 
   private def withChildren(node: LogicalPlan, children: Seq[LogicalPlan]): LogicalPlan =

@@ -45,6 +45,6 @@ object JoinFilters extends Rule[LogicalPlan] {
         if condition.exists {
           case d: DynamicPruning => ScanFilters.isOnData(d, r)
           case _ => false
-        } => r
+        } || BoundsOfKeys.isIn(condition) => r
   }.nonEmpty
 }

@@ -1,27 +1,55 @@
 package io.sparkzorder.skipping.dynamic
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, Or}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
 
 /**
- * The keys that one side of a join has, on their way down the other side.
+ * What a join says of one of its sides by the rows of the other, on its way down the first side.
  *
- * @param key what must be one of the keys, in terms of the plan that the filter has reached
+ * @param key what the filter tests, in terms of the plan that the filter has reached
  * @param sources where the keys come from: one side of a join, or several if equal parts of a plan
  *   get one filter
+ * @param isOneOf true if the join wants one of several expressions to have a partner. The key is a struct
+ *   of them then, with a source for each
  * @param isAbovePlain true if nothing between the join of the keys and this place of the plan can fail on
  *   a row that the join drops
+ * @param isAboveTotal true if nothing between the join of the keys and this place of the plan can fail,
+ *   whatever the values are
  */
 private[dynamic] final case class KeyFilter(
     key: Expression,
     sources: Seq[KeySource],
-    isAbovePlain: Boolean = true) {
-  def expression: Expression = sources.map(s =>
-    RuntimeFilterBridge.pruning(key, s.build, s.keys, s.position, s.onlyInBroadcast): Expression)
-    .reduce(Or)
+    isOneOf: Boolean = false,
+    isAbovePlain: Boolean = true,
+    isAboveTotal: Boolean = true) {
+
+  /** The expressions of which one has a partner. */
+  def keys: Seq[Expression] = key match {
+    case struct: CreateNamedStruct if isOneOf => struct.valExprs
+    case one => Seq(one)
+  }
+
+  /** The filter for the files of a scan. */
+  def onFiles: Expression = expression(_.onFiles(_))
+
+  /** The filter for rows. */
+  def onRows: Expression = expression(_.onRows(_))
+
+  private def expression(of: (KeySource, Expression) => Expression): Expression = {
+    val tested = if (isOneOf) sources.zip(keys) else sources.map(_ -> key)
+    tested.map { case (source, k) => of(source, k) }.reduce(Or)
+  }
+
+  /** True if the scan tests its rows, too, and the key may fail on a row that another filter drops. */
+  def canFailOnRows: Boolean = !keys.forall(TotalExpressions.isTotal(_))
+
+  /** This filter where it has to drop rows; None if the rows of the sides could differ from the join's. */
+  def forRows: Option[KeyFilter] =
+    if (canFailOnRows || !sources.forall(_.canRunAgain)) None
+    else Some(copy(sources = sources.map(_.forRows)))
 
   def isWorth(share: Double, relation: LogicalRelation): Boolean =
     sources.forall(_.isWorth(share, relation))
@@ -35,27 +63,36 @@ private[dynamic] final case class KeyFilter(
   def markUsed(): Unit = sources.foreach(_.isUsed = true)
 }
 
-/**
- * @param build the side of the join, exactly as the join has it
- * @param keys all keys of the join on this side
- * @param position of the filter's key among them
- * @param onlyInBroadcast false if Spark may run `build` once more for the keys
- * @param isForRecord true if the join makes a broadcast of `build` anyway, and no filter is left out of
- *   `build` for the sake of the keys
- */
-private[dynamic] final class KeySource(
-    val build: LogicalPlan,
-    val keys: Seq[Expression],
-    val position: Int,
-    val onlyInBroadcast: Boolean,
-    val isForRecord: Boolean) {
+/** One side of a join as it tells something of the other. */
+private[dynamic] trait KeySource {
+
+  /** The side, exactly as the join has it. */
+  def build: LogicalPlan
+
+  /** What the side says of a key of the other side, for the files of a scan. */
+  def onFiles(key: Expression): Expression
+
+  /** The same for rows. */
+  def onRows(key: Expression): Expression
+
+  /** True if a scan tests its rows by the filter for files, too. */
+  def isOnRows: Boolean
+
+  /** True if the join makes a broadcast of `build` anyway, and no filter is left out of `build` for the keys. */
+  def isForRecord: Boolean
+
+  /** True if Spark does not run `build` once more for the keys. */
+  protected def isFree: Boolean
+
+  /** True if another run of `build` surely gives the same rows. */
+  def canRunAgain: Boolean
 
   /**
    * A second run of `build` must cost less than reading the files that the keys let go.
    *
    * @param share of the relation's files that one key reads
    */
-  def isWorth(share: Double, relation: LogicalRelation): Boolean = onlyInBroadcast || {
+  def isWorth(share: Double, relation: LogicalRelation): Boolean = isFree || {
     val cost = build.collectLeaves().map(_.stats.sizeInBytes).sum
     BigDecimal(cost) < BigDecimal(relation.stats.sizeInBytes) * (1 - share)
   }
@@ -63,8 +100,57 @@ private[dynamic] final class KeySource(
   private[dynamic] var isUsed: Boolean = false
 
   /** The same source, not used yet. */
-  def fresh: KeySource = new KeySource(build, keys, position, onlyInBroadcast, isForRecord)
+  def fresh: KeySource
+
+  /** The same source, not used yet, where its filter for rows is used as well. */
+  def forRows: KeySource
 
   /** Equal for two sources of the same keys. */
-  lazy val form: Any = (SideOfKeys.of(build, keys, Seq(position)), onlyInBroadcast)
+  def form: Any
+}
+
+/**
+ * The keys that a side has: a row of the other side needs one of them.
+ *
+ * @param keys all keys of the join on this side
+ * @param position of the filter's key among them
+ * @param onlyInBroadcast false if Spark may run `build` once more for the keys
+ * @param runsForRows true if Spark runs `build` once more for a filter of rows
+ */
+private[dynamic] final class EqualKeys(
+    val build: LogicalPlan,
+    keys: Seq[Expression],
+    position: Int,
+    onlyInBroadcast: Boolean,
+    val isForRecord: Boolean,
+    val canRunAgain: Boolean,
+    runsForRows: Boolean = false)
+    extends KeySource {
+
+  override def onFiles(key: Expression): Expression =
+    RuntimeFilterBridge.pruning(key, build, keys, position, onlyInBroadcast)
+
+  /** Spark does not send the keys that it takes from a broadcast to the tasks that test rows. */
+  override def onRows(key: Expression): Expression = {
+    val one = Alias(keys(position), "key")()
+    val all = Aggregate(Seq(one.child), Seq(one), build)
+    InSubquery(Seq(key), ListQuery(all, numCols = 1))
+  }
+
+  override def isOnRows: Boolean = false
+  override protected def isFree: Boolean = onlyInBroadcast && !runsForRows
+  override def fresh: EqualKeys = copied(runsForRows)
+  override def forRows: EqualKeys = copied(rows = true)
+
+  private def copied(rows: Boolean): EqualKeys =
+    new EqualKeys(
+      build,
+      keys,
+      position,
+      onlyInBroadcast,
+      isForRecord && !rows,
+      canRunAgain,
+      rows)
+
+  override lazy val form: Any = (SideOfKeys.of(build, keys, Seq(position)), onlyInBroadcast)
 }

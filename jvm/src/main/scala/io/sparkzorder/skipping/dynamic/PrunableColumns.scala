@@ -23,20 +23,24 @@ private[dynamic] final class PrunableColumns {
   /**
    * The share of a relation's files that one key reads on average.
    *
+   * @param keys a file is read if any of them has the value
    * @return None if keys let no file go: there is no index, its bounds of the column are unknown,
    *   or nearly every file covers nearly the whole range of the column's values
    */
-  def share(key: Expression, relation: LogicalRelation): Option[Double] =
-    known(key, relation).filter(_ <= PrunableColumns.MaxShare)
+  def share(keys: Seq[Expression], relation: LogicalRelation): Option[Double] = {
+    val shares = keys.map(known(_, relation))
+    if (shares.contains(None)) None
+    else Some(shares.flatten.sum).filter(_ <= PrunableColumns.MaxShare)
+  }
 
   /**
    * True if the scans of a relation are noted ([[io.sparkzorder.workload]]), and its index knows the
    * key. The scan then gets the keys although they let no file go, because they could do so in
    * another layout.
    */
-  def isNoted(key: Expression, relation: LogicalRelation): Boolean =
+  def isNoted(keys: Seq[Expression], relation: LogicalRelation): Boolean =
     RecordSettings.isOn(relation.catalogTable.fold(Map.empty[String, String])(_.properties)) &&
-      known(key, relation).isDefined
+      keys.forall(known(_, relation).isDefined)
 
   private def known(key: Expression, relation: LogicalRelation): Option[Double] =
     shares.getOrElseUpdate((relation, key.canonicalized), ask(key, relation))

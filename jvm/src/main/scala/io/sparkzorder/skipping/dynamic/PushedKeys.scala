@@ -12,9 +12,17 @@ private[dynamic] object PushedKeys extends AliasHelper {
 
   /** The filters that pass the node, for each of its children in terms of the child's columns. */
   def below(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[Seq[KeyFilter]] =
-    passing(node, if (StrictExpressions.isPlain(node)) filters else filters.map(notPlain))
+    passing(node, above(node, filters))
 
-  private def notPlain(f: KeyFilter): KeyFilter = f.copy(isAbovePlain = false)
+  /** The filters once they have passed what the node computes. */
+  private def above(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[KeyFilter] =
+    if (filters.isEmpty) Nil
+    else {
+      lazy val isPlain = StrictExpressions.isPlain(node)
+      lazy val isTotal = TotalExpressions.isTotal(node)
+      filters.map(f =>
+        f.copy(isAbovePlain = f.isAbovePlain && isPlain, isAboveTotal = f.isAboveTotal && isTotal))
+    }
 
   private def passing(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[Seq[KeyFilter]] =
     node match {
@@ -28,8 +36,8 @@ private[dynamic] object PushedKeys extends AliasHelper {
         Seq(below.filter(_.key.references.subsetOf(grouping)))
       case f: Filter if f.condition.deterministic => Seq(filters.filter(reads(f.child)))
       case w: Window if w.windowExpressions.forall(_.deterministic) =>
-        val parts = AttributeSet(w.partitionSpec.collect { case a: Attribute => a })
-        Seq(filters.filter(_.key.references.subsetOf(parts)))
+        Seq(filters.filter(isOf(w.partitionSpec)))
+      case w: WindowGroupLimit => Seq(filters.filter(isOf(w.partitionSpec)))
       case s: Sort => Seq(filters.filter(reads(s.child)))
       case u: Union =>
         u.children.map { child =>
@@ -39,6 +47,10 @@ private[dynamic] object PushedKeys extends AliasHelper {
       case other => other.children.map(_ => Nil)
     }
 
+  /** Rows of one partition are all dropped, or none is. */
+  private def isOf(partition: Seq[Expression])(f: KeyFilter): Boolean =
+    f.key.references.subsetOf(AttributeSet(partition.collect { case a: Attribute => a }))
+
   /** The filters that pass a join, for its left and right side. */
   def below(
       join: Join,
@@ -46,7 +58,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
       rightKeys: Seq[Expression],
       filters: Seq[KeyFilter]): (Seq[KeyFilter], Seq[KeyFilter]) = {
     val isDeterministic = join.condition.forall(_.deterministic)
-    val passed = if (StrictExpressions.isPlain(join)) filters else filters.map(notPlain)
+    val passed = above(join, filters)
     val left = passed.filter(f => isDeterministic && toLeft(join.joinType) && reads(join.left)(f))
     val right =
       passed.filter(f => isDeterministic && toRight(join.joinType) && reads(join.right)(f))
@@ -72,10 +84,22 @@ private[dynamic] object PushedKeys extends AliasHelper {
   }
 
   private def moved(f: KeyFilter, pairs: Seq[(Expression, Expression)]): Seq[KeyFilter] =
-    pairs.collect {
-      case (from, to) if from.semanticEquals(f.key) && from.dataType == to.dataType =>
-        f.copy(key = to)
+    NullSafeKeys.testedBy(f).fold {
+      pairs.collect {
+        case (from, to) if from.semanticEquals(f.key) && from.dataType == to.dataType =>
+          f.copy(key = to)
+      }
+    } { key =>
+      pairs.map { case (from, to) => (orDefault(from), orDefault(to)) }.collect {
+        case (from, to) if from.semanticEquals(key) && from.dataType == to.dataType =>
+          f.copy(key = NullSafeKeys.tested(to))
+      }
     }
+
+  private def orDefault(key: Expression): Expression = key match {
+    case Coalesce(Seq(e, _: Literal)) => e
+    case e => e
+  }
 
   private def toLeft(t: JoinType): Boolean = t match {
     case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => true

@@ -23,12 +23,11 @@ private[dynamic] final class ScalarFilters(columns: PrunableColumns) extends Pre
   private def isUseful(filter: Expression, r: LogicalRelation): Boolean =
     ScanFilters.comparesWithSubquery(filter, r) && {
       val queries = filter.collect { case s: ScalarSubquery => s.plan }
-      queries.forall(q =>
-        BuildSides.isRepeatable(q) && BuildSides.runsAlike(q) &&
-          BuildSides.fitsPlan(q, onlyInBroadcast = false)) &&
-      filter.references.flatMap(columns.share(_, r)).reduceOption(_ min _).exists { share =>
-        val cost = queries.flatMap(_.collectLeaves()).map(_.stats.sizeInBytes).sum
-        BigDecimal(cost) < BigDecimal(r.stats.sizeInBytes) * (1 - share)
+      queries.forall(BuildSides.canRunAgain) &&
+      filter.references.flatMap(a => columns.share(Seq(a), r)).reduceOption(_ min _).exists {
+        share =>
+          val cost = queries.flatMap(_.collectLeaves()).map(_.stats.sizeInBytes).sum
+          BigDecimal(cost) < BigDecimal(r.stats.sizeInBytes) * (1 - share)
       }
     }
 }

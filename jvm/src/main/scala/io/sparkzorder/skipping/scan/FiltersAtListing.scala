@@ -70,10 +70,9 @@ private[sparkzorder] final class FiltersAtListing(
           case d: DynamicPruningExpression => d.child
           case s: ScalarSubquery => queries.value(s)
         })
-      case joins => RuntimeFilters.ofKeys(
-          joins.head.pruningKey,
-          joins.flatMap(queries.keys).toArray,
-          rangeOf).onFiles
+      case joins =>
+        RuntimeFilters.ofOneOf(joins.map(d => d.pruningKey -> queries.keys(d).toArray), rangeOf)
+          .onFiles
     }
 }
 

@@ -54,9 +54,10 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   def probe(filter: Expression): (String, Expression) = filter match {
     case d: DynamicPruningSubquery =>
       (s"${d.pruningKey.sql} IN (keys of a join)", EqualTo(d.pruningKey, some(d.pruningKey)))
-    case Or(d: DynamicPruningSubquery, _) => probe(d)
     case DynamicPruningExpression(compared) => probe(compared)
-    case Or(more: Or, _) if more.exists(_.isInstanceOf[DynamicPruningSubquery]) => probe(more)
+    case keys: Or if keys.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
+      val parts = splitDisjunctivePredicates(keys).map(probe).groupBy(_._1).toSeq.sortBy(_._1)
+      (parts.map(_._1).mkString(" OR "), parts.map(_._2.head._2).reduce(Or))
     case other =>
       val valued = Try(folded(other.transformUp {
         case s: expressions.ScalarSubquery => some(s)
@@ -86,17 +87,32 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
         case DynamicPruningExpression(in: InSubqueryExec) => in.values().map(in.child -> _)
         case _ => None
       }
-      // the keys of several joins, of which each row has one
-      if (joins.contains(None)) None
-      else Some(ofKeys(joins.flatten.head._1, joins.flatten.flatMap(_._2).toArray, rangeOf))
+      if (joins.contains(None)) None else Some(ofOneOf(joins.flatten, rangeOf))
     case other =>
       // an error of a constant, such as 1 / 0, is for the filter after the scan to report
       Try(folded(other)).toOption.filterNot(isRuntime).map(known =>
         ResolvedFilter(known, Seq(known)))
   }
 
+  /**
+   * Each row has one of the keys that several joins give. Where these are keys of one column, the row has one of
+   * all of them.
+   */
+  private[scan] def ofOneOf(
+      joins: Seq[(Expression, Array[Any])],
+      rangeOf: Expression => Option[(Long, Long)]): ResolvedFilter =
+    joins.map(_._1.canonicalized).distinct.map { form =>
+      val same = joins.filter(_._1.canonicalized == form)
+      ofKeys(same.head._1, same.flatMap(_._2).toArray, rangeOf)
+    }.reduce(either)
+
+  private def either(a: ResolvedFilter, b: ResolvedFilter): ResolvedFilter = ResolvedFilter(
+    Or(a.onFiles, b.onFiles),
+    if (a.onRows.isEmpty || b.onRows.isEmpty) Nil
+    else Seq(Or(a.onRows.reduce(And), b.onRows.reduce(And))))
+
   /** No row with NULL as its key finds a partner in a join. */
-  private[scan] def ofKeys(
+  private def ofKeys(
       key: Expression,
       values: Array[Any],
       rangeOf: Expression => Option[(Long, Long)]): ResolvedFilter = {

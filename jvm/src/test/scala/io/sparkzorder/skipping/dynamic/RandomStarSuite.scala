@@ -51,7 +51,37 @@ class RandomStarSuite extends StarTestBase {
     "SELECT f.v, d.w FROM f, d WHERE f.k = d.k AND d.w = (SELECT max(w) FROM d)",
     "WITH x AS (SELECT k, count(*) n FROM f GROUP BY k) SELECT * FROM (SELECT x.* FROM x JOIN d " +
       "ON x.k = d.k AND d.w < 2) a JOIN (SELECT x.* FROM x JOIN d ON x.k = d.k AND d.w > 0) b " +
-      "ON a.n = b.n")
+      "ON a.n = b.n",
+    "SELECT x.k, x.v, d.w FROM (SELECT k, v, rank() OVER (PARTITION BY k ORDER BY v) r FROM f) x " +
+      "JOIN d ON x.k = d.k WHERE r <= 2",
+    "SELECT x.k, d.w FROM (SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) r FROM f) x " +
+      "JOIN d ON x.k <=> d.k WHERE r = 1",
+    "SELECT x.k, d.w, x.q FROM (SELECT k, 100 / sum(v + 1) q FROM f GROUP BY k) x JOIN d ON x.k = d.k",
+    "SELECT * FROM d LEFT ANTI JOIN f ON f.k = d.k AND f.v > d.w",
+    "SELECT * FROM d WHERE k NOT IN (SELECT k FROM f WHERE v > 20)",
+    "SELECT * FROM d WHERE w = 1 OR EXISTS (SELECT 1 FROM f WHERE f.k = d.k)",
+    "SELECT * FROM d WHERE NOT EXISTS (SELECT 1 FROM f WHERE f.k <=> d.k)",
+    "SELECT * FROM d WHERE NOT EXISTS (SELECT 1 FROM f WHERE f.k > d.k AND f.v < d.w)",
+    "SELECT k FROM d EXCEPT SELECT k FROM f",
+    "SELECT k FROM f INTERSECT SELECT k FROM d",
+    "SELECT * FROM f JOIN d ON f.k >= d.k AND f.v < d.w",
+    "SELECT * FROM f LEFT SEMI JOIN d ON f.k < d.k",
+    "SELECT * FROM d LEFT JOIN f ON f.k <= d.k AND d.w > 2",
+    "SELECT * FROM f LEFT ANTI JOIN d ON f.k > d.k",
+    "SELECT * FROM f FULL JOIN d ON f.k > d.k AND f.v = d.w",
+    "SELECT * FROM f WHERE EXISTS (SELECT 1 FROM d WHERE f.k BETWEEN d.k AND d.k AND d.w = f.j)",
+    "SELECT f.* FROM f JOIN (SELECT max(k) m FROM d) x ON f.k > x.m",
+    "SELECT f.* FROM f CROSS JOIN (SELECT min(k) a, max(k) b FROM d) x WHERE f.k BETWEEN x.a AND x.b",
+    "SELECT d.w, s FROM d , LATERAL (SELECT sum(v) s FROM f WHERE f.k = d.k)",
+    "SELECT d.w, v FROM d LEFT JOIN LATERAL (SELECT v FROM f WHERE f.k = d.k AND f.j > d.w)",
+    "SELECT * FROM f JOIN d ON f.k = d.k OR f.j = d.w",
+    "SELECT * FROM f JOIN d ON (f.k = d.k AND f.v > 3) OR (f.k > d.k AND f.j = d.w)",
+    "SELECT * FROM f LEFT JOIN d ON f.k = d.k OR f.j = d.w",
+    "SELECT * FROM f WHERE k IN (SELECT k FROM d) OR j IN (SELECT w FROM d)",
+    "SELECT * FROM f WHERE k IN (SELECT k FROM d) OR NOT EXISTS (SELECT 1 FROM d WHERE d.w = f.j)",
+    "SELECT * FROM f JOIN d ON f.k <=> d.k JOIN f g ON f.k = g.k WHERE g.v < 20",
+    "SELECT * FROM f LEFT JOIN d ON f.k <=> d.k",
+    "SELECT * FROM d LEFT JOIN f ON f.k <=> d.k AND d.w <> 1")
 
   private def table(dir: File, name: String, query: String): Unit = {
     val path = new File(dir, name)
@@ -86,7 +116,7 @@ class RandomStarSuite extends StarTestBase {
             "d",
             s"SELECT * FROM (SELECT ${orNull(key("id"), 2)} k, int(id % 5) w " +
               s"FROM range($from, ${math.max(from, to)}, $step, 1)) WHERE $some")
-          random.shuffle(joins).take(9).foreach { query =>
+          random.shuffle(joins).take(15).foreach { query =>
             val settings = Seq(
               "spark.sql.adaptive.enabled" -> random.nextBoolean().toString,
               "spark.sql.autoBroadcastJoinThreshold" -> Seq("-1", "10m")(random.nextInt(2)),

@@ -30,7 +30,7 @@ class SmallSideSuite extends StarTestBase {
         reads(s"SELECT * FROM $days LEFT JOIN fact f ON f.day = d.day", 1)
         reads(s"SELECT * FROM fact f RIGHT JOIN $days ON f.day = d.day", 1)
         reads(s"SELECT * FROM $days LEFT SEMI JOIN fact f ON f.day = d.day", 1)
-        reads(s"SELECT * FROM $days LEFT ANTI JOIN fact f ON f.day = d.day", Files)
+        reads(s"SELECT * FROM $days LEFT ANTI JOIN fact f ON f.day = d.day", 1)
         reads(s"SELECT * FROM fact f LEFT JOIN $days ON f.day = d.day", Files)
         reads(s"SELECT * FROM fact f FULL JOIN $days ON f.day = d.day", Files)
         reads("SELECT * FROM fact WHERE day IN (SELECT day FROM days10 WHERE month > 13)", 2)

@@ -1,4 +1,4 @@
-package io.sparkzorder.ordered
+package io.sparkzorder.plans
 
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions._
@@ -13,8 +13,10 @@ import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableS
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{
   BatchScanExec,
+  DataSourceV2Relation,
   DataSourceV2ScanRelation,
-  FileScan
+  FileScan,
+  FileTable
 }
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.types._
@@ -22,30 +24,54 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.ordering.TypeBridge
 
 /**
- * Whether the rows of a query are the same when Spark makes a part of them again.
+ * Whether a plan gives the same rows again.
  *
- * If an executor is lost, Spark repeats the tasks whose output was lost with it. A shuffle then deals the
- * rows of these tasks once more, while some files are written already. A row that differs from its first
- * version may belong to another cell, and would be written twice or not at all. Spark's plain INSERT has
- * no shuffle between the query and the files, so only a shuffle of ours can do that.
+ * - A write that deals its rows: if an executor is lost, Spark repeats the tasks whose output was lost with
+ *   it. A shuffle then deals the rows of these tasks once more, while some files are written already. A row
+ *   that differs from its first version may belong to another cell, and would be written twice or not at all.
+ *   Spark's plain INSERT has no shuffle between the query and the files, so only a shuffle of ours can do that.
+ * - A write that samples its input reads the input twice.
+ * - A side of a join that gives its keys may run once for the join and once for the keys. A key that only the
+ *   first run has would lose its files.
  *
  * Rows differ if the query is not deterministic, and also if the query depends on the order in
- * which its rows come out of an earlier shuffle, because this order is that in which blocks arrive.
+ * which its rows come out of an earlier shuffle, because this order is that in which blocks arrive. They
+ * also differ if a source gives other rows the second time.
  */
-private[ordered] object RepeatedRows {
+private[sparkzorder] object Repeatability {
 
   // Names, because Spark's versions have different classes. A logical operator and its physical one have
   // similar names.
   private val OfManyRows =
     Seq("MapPartitions", "MapIn", "MapGroups", "FlatMap", "CoGroup", "ScriptTransformation")
 
-  /** Why the rows may differ. */
-  def obstacle(query: LogicalPlan): Option[String] = in(query)
+  /** Why the rows may differ when Spark makes a part of them again. */
+  def obstacle(query: LogicalPlan): Option[String] = in(query, at)
 
-  private def in(plan: QueryPlan[_]): Option[String] = {
-    val below = plan.children.map(_.asInstanceOf[QueryPlan[_]]) ++ joined(plan)
-    at(plan).orElse(first(below.iterator.map(in)))
+  /**
+   * True if a plan makes the same rows of the same sources in two runs of one query. The second run has the
+   * results of subqueries again, too.
+   */
+  def makesSameRows(plan: LogicalPlan): Boolean =
+    (plan +: plan.subqueriesAll).forall(p => !p.exists(isElsewhere) && in(p, made).isEmpty)
+
+  /** True if a value is the same each time that it is computed of one row. */
+  def isSameValue(e: Expression): Boolean = e.deterministic
+
+  private def in(plan: QueryPlan[_], at: QueryPlan[_] => Option[String]): Option[String] = {
+    val inner = plan match {
+      // cached rows are computed again where they are lost
+      case cached: InMemoryRelation => Seq(cached.cacheBuilder.cachedPlan)
+      case scan: InMemoryTableScanExec => Seq(scan.relation.cacheBuilder.cachedPlan)
+      case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.initialPlan)
+      case _ => plan.children.map(_.asInstanceOf[QueryPlan[_]]) ++ joined(plan)
+    }
+    at(plan).orElse(first(inner.iterator.map(in(_, at))))
   }
+
+  /** The rows of these are computed in another place of the query. */
+  private def isElsewhere(node: LogicalPlan): Boolean =
+    node.isInstanceOf[CTERelationRef] || node.nodeName == "UnionLoopRef"
 
   private def first(found: Iterator[Option[String]]): Option[String] =
     found.collectFirst { case Some(why) => why }
@@ -61,11 +87,14 @@ private[ordered] object RepeatedRows {
     case _ => true
   }
 
-  private def at(node: QueryPlan[_]): Option[String] = node match {
-    // cached rows are computed again where they are lost
-    case cached: InMemoryRelation => in(cached.cacheBuilder.cachedPlan)
-    case scan: InMemoryTableScanExec => in(scan.relation.cacheBuilder.cachedPlan)
-    case adaptive: AdaptiveSparkPlanExec => in(adaptive.initialPlan)
+  private def at(node: QueryPlan[_]): Option[String] = made(node).orElse(node match {
+    case leaf if leaf.children.isEmpty && !isStored(leaf) =>
+      Some(s"nobody knows what ${leaf.nodeName} reads a second time")
+    case _ => None
+  })
+
+  /** What a node makes of its input, wherever the input comes from. */
+  private def made(node: QueryPlan[_]): Option[String] = node match {
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: LimitExec |
         _: TakeOrderedAndProjectExec =>
       Some("the query has a limit")
@@ -73,9 +102,7 @@ private[ordered] object RepeatedRows {
     // a function of many rows sees them in the order in which they come
     case _ if OfManyRows.exists(node.nodeName.contains) =>
       Some(s"the operator ${node.nodeName} may depend on the order of its rows")
-    case _ if node.children.isEmpty && !isStored(node) =>
-      Some(s"nobody knows what ${node.nodeName} reads a second time")
-    case _ if node.expressions.exists(!_.deterministic) => Some("the query is not deterministic")
+    case _ if node.expressions.exists(!isSameValue(_)) => Some("the query is not deterministic")
     case _ if groupingKeys(node).exists(k => hasEqualTexts(k.dataType)) =>
       Some("of texts that its collation takes for equal, a group keeps the first")
     case _ => first(node.expressions.iterator.map(ordered))
@@ -85,6 +112,9 @@ private[ordered] object RepeatedRows {
   private def isStored(leaf: QueryPlan[_]): Boolean = leaf match {
     case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
     case relation: DataSourceV2ScanRelation => isOfFiles(relation.scan)
+    case relation: DataSourceV2Relation =>
+      relation.table.isInstanceOf[FileTable] || isOfIceberg(relation.table)
+    case _: InMemoryRelation | _: InMemoryTableScanExec | _: AdaptiveSparkPlanExec => true
     case scan: BatchScanExec => isOfFiles(scan.scan)
     case _: HiveTableRelation | _: LocalRelation | _: Range | _: OneRowRelation => true
     case _: CTERelationRef => true
@@ -94,9 +124,11 @@ private[ordered] object RepeatedRows {
     case other => other.output.isEmpty || Stored(other.getClass.getSimpleName)
   }
 
-  // Iceberg reads one snapshot
-  private def isOfFiles(scan: Scan): Boolean =
-    scan.isInstanceOf[FileScan] || scan.getClass.getName.startsWith("org.apache.iceberg.")
+  private def isOfFiles(scan: Scan): Boolean = scan.isInstanceOf[FileScan] || isOfIceberg(scan)
+
+  /** Iceberg reads one snapshot. */
+  private def isOfIceberg(part: AnyRef): Boolean =
+    part.getClass.getName.startsWith("org.apache.iceberg.")
 
   // classes that some versions do not have, or that are in another module
   private val Stored =
@@ -153,19 +185,18 @@ private[ordered] object RepeatedRows {
     // an average of whole numbers is a sum of DOUBLEs, which are exact up to 2^53: 4 million INTs may
     // have a larger sum, but no table has rows enough for SMALLINTs
     case a: Average => a.child.dataType match {
-        case ByteType | ShortType => true
-        case decimal => hasRoom(decimal)
+        case IntegerType => false
+        case other => hasRoomForSum(other)
       }
     case _ => false
   }
 
   /** Whether the sum is the same in every order, also where the sum of a part is too large. */
   private def isExact(sum: Sum): Boolean = sum.child.dataType match {
-    case ByteType | ShortType | IntegerType => true
     // Spark goes on with 64 bits of the sum, or fails; try_sum makes NULL of the part
     case LongType => !isTry(sum)
     // the last bits of a sum of floating-point numbers depend on the order
-    case other => hasRoom(other)
+    case other => hasRoomForSum(other)
   }
 
   // the mode itself before Spark 4.1, a part of the context since
@@ -178,8 +209,12 @@ private[ordered] object RepeatedRows {
     modes.exists(_ == EvalMode.TRY)
   }
 
-  /** Whether the ten digits that Spark adds to a sum of DECIMALs fit: without them, a part becomes NULL. */
-  private def hasRoom(dataType: DataType): Boolean = dataType match {
+  /**
+   * Whether no part of a sum can be too large. If the ten digits that Spark adds to a sum of DECIMALs do not
+   * fit, a part becomes NULL or fails.
+   */
+  def hasRoomForSum(dataType: DataType): Boolean = dataType match {
+    case ByteType | ShortType | IntegerType => true
     case d: DecimalType => d.precision + 10 <= DecimalType.MAX_PRECISION
     case _ => false
   }

@@ -1,0 +1,84 @@
+package io.sparkzorder.skipping.dynamic
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{Max, Min}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
+
+import io.sparkzorder.skipping.scan.SideOfKeys
+
+/**
+ * A bound that each row of a side sets to a key of the other side.
+ *
+ * @param value in terms of the side
+ * @param isLower true if the key is not less than the value
+ * @param isInclusive true if the key may be the value
+ */
+private[dynamic] final case class KeyBound(
+    value: Expression,
+    isLower: Boolean,
+    isInclusive: Boolean)
+
+/**
+ * The least and the greatest of the bounds that the rows of a side set to the other side. They come from a
+ * scalar subquery over a copy of the side.
+ */
+private[dynamic] final class BoundsOfKeys(val build: LogicalPlan, bounds: Seq[KeyBound])
+    extends KeySource {
+  override def onFiles(key: Expression): Expression = BoundsOfKeys.test(key, build, bounds)
+  override def onRows(key: Expression): Expression = onFiles(key)
+  override def isOnRows: Boolean = true
+  override def isForRecord: Boolean = false
+  override def canRunAgain: Boolean = true
+  override def fresh: BoundsOfKeys = new BoundsOfKeys(build, bounds)
+  override def forRows: BoundsOfKeys = fresh
+
+  // Spark uses the shuffle of such an aggregate again
+  override protected def isFree: Boolean = BoundsOfKeys.isOneRow(build)
+
+  override lazy val form: Any =
+    (SideOfKeys.of(build, bounds.map(_.value), Nil), bounds.map(b => (b.isLower, b.isInclusive)))
+}
+
+private[dynamic] object BoundsOfKeys {
+
+  /**
+   * A row of the other side has a partner only if its key is above the least of the lower bounds and below
+   * the greatest of the upper ones. No row of the side sets a bound: the subquery gives NULL, and no key has a
+   * partner.
+   */
+  def test(key: Expression, build: LogicalPlan, bounds: Seq[KeyBound]): Expression = {
+    val extremes = bounds.map { b =>
+      // a row whose bound fails has no partner in a query that succeeds
+      val value = TotalExpressions.orNull(b.value)
+      (if (b.isLower) Min(value) else Max(value)).toAggregateExpression()
+    }
+    val row = CreateNamedStruct(extremes.zipWithIndex.flatMap { case (e, i) =>
+      Seq(Literal(s"bound$i"), e)
+    })
+    val subquery = ScalarSubquery(Aggregate(Nil, Seq(Alias(row, Name)()), build))
+    bounds.zipWithIndex.map { case (b, i) =>
+      val extreme = GetStructField(subquery, i)
+      (b.isLower, b.isInclusive) match {
+        case (true, true) => GreaterThanOrEqual(key, extreme)
+        case (true, false) => GreaterThan(key, extreme)
+        case (false, true) => LessThanOrEqual(key, extreme)
+        case (false, false) => LessThan(key, extreme)
+      }
+    }.reduce[Expression](And)
+  }
+
+  /** True for a filter that [[test]] has made. */
+  def isIn(filter: Expression): Boolean = filter.exists {
+    case s: ScalarSubquery => s.plan.output.headOption.exists(_.name == Name)
+    case _ => false
+  }
+
+  def isOneRow(plan: LogicalPlan): Boolean = plan match {
+    case a: Aggregate => a.groupingExpressions.isEmpty
+    case p: Project => isOneRow(p.child)
+    case f: Filter => isOneRow(f.child)
+    case _ => false
+  }
+
+  private val Name = "zorder_bounds_of_keys"
+}

@@ -1,0 +1,60 @@
+package io.sparkzorder.skipping.dynamic
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.plans.Repeatability
+
+/**
+ * Which nodes of a plan fail on no values at all. A group of which some files are skipped has other values. Its
+ * key has no partner in a join above, so no row shows these values, but an expression below the join sees them.
+ * Nodes and expressions that are not known here count as able to fail.
+ */
+private[dynamic] object TotalExpressions {
+
+  /** True for nodes that make a row of several rows, or choose rows by other rows. */
+  def combines(node: LogicalPlan): Boolean = node match {
+    case _: Aggregate | _: Window | _: WindowGroupLimit => true
+    case _ => false
+  }
+
+  def isTotal(node: LogicalPlan): Boolean = node match {
+    case _: Project | _: Filter | _: Join | _: Sort | _: Union => node.expressions.forall(isTotal)
+    case _ => combines(node) && node.expressions.forall(isTotal)
+  }
+
+  def isTotal(e: Expression): Boolean = isKnown(e) && e.children.forall(isTotal)
+
+  /** NULL where the expression fails. */
+  def orNull(e: Expression): Expression = if (isTotal(e)) e else TryEval(e)
+
+  private def isKnown(e: Expression): Boolean = e match {
+    case _: Attribute | _: Literal | _: Alias | _: GetStructField => true
+    case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull => true
+    case _: BinaryComparison | _: In | _: InSet => true
+    case _: Coalesce | _: If | _: CaseWhen => true
+    case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: KnownNotNull => true
+    case _: GetDateField | _: GetTimeField | _: TruncDate | _: TruncTimestamp | _: DateDiff => true
+    case _: Add | _: Subtract | _: Multiply => isFloating(e.dataType)
+    case c: Cast => isTotal(c.child.dataType, c.dataType)
+    case _: SortOrder | _: WindowSpecDefinition | _: WindowFrame => true
+    case _: AggregateExpression | _: WindowExpression => true
+    case _: RowNumberLike | _: RankLike | _: Count | _: Min | _: Max => true
+    case s: Sum => isFloating(s.child.dataType) || Repeatability.hasRoomForSum(s.child.dataType)
+    case a: Average => isFloating(a.child.dataType) || Repeatability.hasRoomForSum(a.child.dataType)
+    case _ => false
+  }
+
+  private def isFloating(t: DataType): Boolean = t == DoubleType || t == FloatType
+
+  private def isTotal(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (
+          TimestampType | TimestampNTZType | DateType,
+          TimestampType | TimestampNTZType | DateType) =>
+      true
+    case _ => Cast.canUpCast(from, to)
+  }
+}

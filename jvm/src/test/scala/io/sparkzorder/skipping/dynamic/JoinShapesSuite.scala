@@ -1,0 +1,223 @@
+package io.sparkzorder.skipping.dynamic
+
+import java.io.File
+
+import org.scalatest.tagobjects.Slow
+
+/**
+ * Shapes of joins whose keys reach the files of the fact table, and shapes whose keys must not. Each runs with
+ * adaptive execution and without, with a broadcast of the small side and without, and has the rows that it
+ * has without skipping.
+ */
+class JoinShapesSuite extends StarTestBase {
+
+  /**
+   * {{{
+   * fact    16 files of 100 rows, too large for a broadcast. day goes up with the files and k2 goes down; nk is
+   *         day, and in one row of each of the last eight files NULL
+   * days    one row for each day, a month is a file of fact
+   * promos  two ranges of days: one lies in file 3, one in file 9
+   * }}}
+   */
+  private def withShapes(body: => Unit): Unit = inConf(
+    "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS") {
+    withTableDir(inShapes(_)(body))
+  }
+
+  private def inShapes(dir: File)(body: => Unit): Unit = {
+    def save(name: String, query: String, index: Boolean = false): Unit = {
+      val path = new File(dir, name)
+      sql(query).write.parquet(path.getPath)
+      if (index) createIndex(path)
+      spark.read.parquet(path.getPath).createOrReplaceTempView(name)
+    }
+    withTempView("fact", "days", "promos", "nulls") {
+      save(
+        "fact",
+        "SELECT id, int(id) day, int(1599 - id) k2, IF(id > 800 AND id % 100 = 50, NULL, int(id)) nk, " +
+          "int(id % 7) item, id * 2 amount, timestamp_seconds(id * 86400) t, " +
+          "concat(sha2(string(id), 512), sha2(string(-id), 512), sha2(string(id + 7), 512)) text " +
+          "FROM range(0, 1600, 1, 16)",
+        index = true)
+      save(
+        "days",
+        "SELECT /*+ COALESCE(1) */ int(id) day, int(id / 100) month, int(1599 - id) back, " +
+          "timestamp_seconds(id * 86400) t FROM range(1600)")
+      save(
+        "promos",
+        "SELECT /*+ COALESCE(1) */ * FROM VALUES (310, 320, 'x'), (905, 915, 'y'), (NULL, 2000, 'z') " +
+          "AS (a, b, name)")
+      save(
+        "nulls",
+        "SELECT /*+ COALESCE(1) */ * FROM VALUES (0, 1), (NULL, 2), (305, 3), (NULL, 4) AS (k, w)")
+      body
+    }
+  }
+
+  private val March = "(SELECT * FROM days WHERE month = 3) d"
+  private val Ranked =
+    "SELECT day, item, amount, %s() OVER (PARTITION BY %s ORDER BY amount) r FROM fact"
+
+  private def ranked(function: String, by: String, limit: String): String =
+    s"SELECT * FROM (${Ranked.format(function, by)}) x JOIN $March ON x.day = d.day WHERE $limit"
+
+  /** The files that each shape reads, of 16. */
+  private val shapes: Seq[(String, Long)] = Seq(
+    // the first rows of partitions
+    ranked("row_number", "day", "r = 1") -> 1,
+    ranked("rank", "day", "r <= 3") -> 1,
+    ranked("dense_rank", "item, day", "r < 3") -> 1,
+    ranked("row_number", "item", "r = 1") -> 16,
+    ranked("rank", "day % 10", "r <= 3") -> 16,
+    // the right side of joins for which only its partners count
+    s"SELECT * FROM $March LEFT ANTI JOIN fact f ON f.day = d.day" -> 1,
+    s"SELECT * FROM $March LEFT ANTI JOIN fact f ON f.day = d.day AND f.amount > 700" -> 1,
+    s"SELECT * FROM $March WHERE NOT EXISTS (SELECT 1 FROM fact f WHERE f.day = d.day AND f.item = 2)" ->
+      1,
+    "SELECT day FROM days WHERE month = 3 EXCEPT SELECT day FROM fact WHERE item < 3" -> 1,
+    "SELECT day FROM days WHERE month = 3 INTERSECT SELECT day FROM fact WHERE item < 3" -> 1,
+    "SELECT nk FROM fact EXCEPT SELECT day FROM days WHERE month = 3" -> 16,
+    s"SELECT * FROM $March WHERE d.day NOT IN (SELECT day FROM fact WHERE item = 2)" -> 16,
+    s"SELECT * FROM $March WHERE d.day = 305 OR EXISTS (SELECT 1 FROM fact f WHERE f.day = d.day)" -> 1,
+    // ranges
+    "SELECT * FROM fact f JOIN promos p ON f.day >= p.a AND f.day < p.b" -> 7,
+    "SELECT * FROM fact f JOIN promos p ON f.day >= p.a AND f.day < p.b WHERE p.name IN ('x', 'y')" -> 7,
+    "SELECT * FROM promos p JOIN fact f ON f.day BETWEEN p.a AND p.b WHERE p.name = 'x'" -> 1,
+    "SELECT * FROM fact f WHERE EXISTS (SELECT 1 FROM promos p WHERE f.day >= p.a AND f.day < p.b " +
+      "AND p.name = 'y')" -> 1,
+    "SELECT * FROM promos p LEFT JOIN fact f ON f.day >= p.a AND f.day < p.b AND p.name <> 'z'" -> 7,
+    "SELECT * FROM fact f LEFT JOIN promos p ON f.day >= p.a AND f.day < p.b" -> 16,
+    "SELECT * FROM (SELECT * FROM promos WHERE name = 'x') p WHERE NOT EXISTS " +
+      "(SELECT 1 FROM fact f WHERE f.day >= p.a AND f.day < p.b AND f.item = 2)" -> 1,
+    s"SELECT * FROM fact f JOIN $March ON f.t >= d.t AND f.t < d.t + INTERVAL 1 HOUR" -> 1,
+    "SELECT * FROM fact f JOIN promos p ON f.item = p.a - 308 AND f.day >= p.a AND f.day < p.b " +
+      "WHERE p.name = 'x'" -> 1,
+    // one row
+    "SELECT * FROM fact f JOIN (SELECT max(day) m FROM days WHERE month = 14) x ON f.day > x.m" -> 1,
+    "SELECT * FROM fact f, (SELECT min(day) lo, max(day) hi FROM days WHERE month IN (3, 4)) x " +
+      "WHERE f.day BETWEEN x.lo AND x.hi" -> 2,
+    "SELECT f.* FROM fact f CROSS JOIN (SELECT max(day) m FROM days WHERE month = 99) x " +
+      "WHERE f.day > x.m" -> 0,
+    // LATERAL
+    s"SELECT * FROM $March, LATERAL (SELECT sum(f.item) s FROM fact f WHERE f.day = d.day)" -> 1,
+    s"SELECT * FROM $March, LATERAL (SELECT f.amount FROM fact f WHERE f.day = d.day AND f.item > 2)" ->
+      1,
+    s"SELECT * FROM $March, LATERAL (SELECT f.amount FROM fact f WHERE f.day = d.day ORDER BY f.amount " +
+      "LIMIT 1)" -> 1,
+    s"SELECT * FROM $March LEFT JOIN LATERAL (SELECT f.id FROM fact f WHERE f.day = d.day)" -> 1,
+    "SELECT * FROM (SELECT * FROM promos WHERE name = 'x') p, LATERAL (SELECT f.amount FROM fact f " +
+      "WHERE f.day >= p.a AND f.day < p.b)" -> 1,
+    // one of two keys
+    s"SELECT * FROM fact f JOIN $March ON f.day = d.day OR f.k2 = d.day" -> 2,
+    "SELECT * FROM fact f JOIN (SELECT * FROM days WHERE month = 3 AND day < 350) d " +
+      "ON f.day = d.day AND f.item = 2 OR f.k2 = d.back" -> 1,
+    "SELECT * FROM fact f WHERE EXISTS (SELECT 1 FROM days d WHERE d.month = 3 AND " +
+      "(f.day = d.day OR f.k2 = d.day))" -> 2,
+    s"SELECT * FROM fact f JOIN $March ON f.day = d.day OR f.item = d.day" -> 16,
+    s"SELECT * FROM fact f JOIN $March ON f.day = d.day OR f.item > 3" -> 16,
+    "SELECT * FROM fact f JOIN promos p ON p.name = 'x' AND (f.day BETWEEN p.a AND p.b OR f.k2 = p.a)" ->
+      2,
+    "SELECT * FROM fact f WHERE f.day IN (SELECT day FROM days WHERE month = 3) OR " +
+      "f.k2 IN (SELECT day FROM days WHERE month = 4)" -> 2,
+    // equality of NULLs
+    s"SELECT * FROM fact f JOIN $March ON f.nk <=> d.day" -> 1,
+    "SELECT * FROM fact f JOIN (SELECT * FROM nulls WHERE w IN (1, 3)) n ON f.nk <=> n.k" -> 2,
+    "SELECT * FROM fact f JOIN nulls n ON f.nk <=> n.k" -> 10,
+    "SELECT * FROM fact f JOIN (SELECT * FROM nulls WHERE w = 2) n ON f.nk <=> n.k" -> 9,
+    "SELECT * FROM nulls n LEFT JOIN fact f ON f.nk <=> n.k AND n.w <> 2" -> 10)
+
+  test("the files that the shapes of joins read")(read("true" -> "60k", "false" -> "-1"))
+
+  test("the files that the shapes of joins read: other ways", Slow)(
+    read("true" -> "-1", "false" -> "60k"))
+
+  /** @param ways adaptive execution, and the size up to which a table is broadcast */
+  private def read(ways: (String, String)*): Unit =
+    withShapes {
+      val wrong = for {
+        (adaptive, threshold) <- ways
+        (query, files) <- shapes
+        read <- inConf(
+          "spark.sql.adaptive.enabled" -> adaptive,
+          "spark.sql.autoBroadcastJoinThreshold" -> threshold) {
+          withClue(s"$query\n")(filesRead(checkRows(sql(query)), "fact").sum) match {
+            case `files` => None
+            case other => Some(s"AQE $adaptive, $threshold: $other for $files: $query")
+          }
+        }
+      } yield read
+      assert(wrong.isEmpty, wrong.mkString("\n", "\n", ""))
+    }
+
+  test("what is computed of groups does not see a part of a group") {
+    withTableDir { dir =>
+      withTempView("g", "d") {
+        // the day 5 has rows in both files, and only the first file has a day that d has
+        sql("SELECT 0 day, 1 v UNION ALL SELECT 5, 1 UNION ALL SELECT 10, 1").coalesce(1).write
+          .parquet(s"$dir/g")
+        sql("SELECT 5 day, 2 v UNION ALL SELECT 6, 2 UNION ALL SELECT 6, 3").coalesce(1).write
+          .mode("append").parquet(s"$dir/g")
+        sql("SELECT int(id + 100) day, 1 v FROM range(0, 8, 1, 8)").write.mode("append")
+          .parquet(s"$dir/g")
+        createIndex(new File(dir, "g"))
+        spark.read.parquet(s"$dir/g").createOrReplaceTempView("g")
+        sql("SELECT int(id) day, int(id % 10) z FROM range(0, 40)").coalesce(1).write
+          .parquet(s"$dir/d")
+        spark.read.parquet(s"$dir/d").createOrReplaceTempView("d")
+        def joined(groups: String) =
+          s"SELECT * FROM ($groups) x JOIN d ON x.day = d.day WHERE z = 0 AND d.day < 11"
+        // of all rows of day 5, n is 2 and s is 3
+        val groups = Seq(
+          "SELECT day, CAST(120 + 10 / s AS TINYINT) c FROM (SELECT day, IF(day = 5, sum(v) - 1, 9) s " +
+            "FROM g GROUP BY day)",
+          "SELECT day, assert_true(day <> 5 OR n = 2) c FROM (SELECT day, count(*) n FROM g GROUP BY day)",
+          "SELECT day, element_at(array(7, 8, 9), int(IF(day = 5, n - 1, 1))) c FROM " +
+            "(SELECT day, count(*) n FROM g GROUP BY day)",
+          "SELECT day, 1 div (IF(day = 5, n, 2) - 1) c FROM (SELECT day, v, count(*) OVER " +
+            "(PARTITION BY day) n FROM g)",
+          "SELECT day, 1 div (IF(day = 5, v, 2) - 1) c FROM (SELECT day, v, row_number() OVER " +
+            "(PARTITION BY day ORDER BY v DESC) r FROM g) WHERE r = 1",
+          "SELECT day, 1 div (n - 1) c FROM (SELECT day, count(*) + IF(day = 5, 0, 7) n FROM " +
+            "(SELECT * FROM g UNION ALL SELECT int(id) + 20, 1 FROM range(3)) GROUP BY day)")
+        // generated code computes a column of a join's side only for rows with a partner
+        inConf("spark.sql.ansi.enabled" -> "true", "spark.sql.codegen.wholeStage" -> "false") {
+          bothWays {
+            Seq("-1", "10m").foreach(size =>
+              inConf("spark.sql.autoBroadcastJoinThreshold" -> size) {
+                groups.foreach { q =>
+                  withClue(s"$q\n") {
+                    val df = checkRows(sql(joined(q)))
+                    // the rows of part of a group go, not the skipping
+                    assert(filesRead(df, "g") === Seq(1))
+                  }
+                }
+              })
+          }
+        }
+      }
+    }
+  }
+
+  test("sides that may have other rows the second time give no keys") {
+    withShapes {
+      val sides = Seq(
+        "SELECT int(avg(day)) day FROM days WHERE month = 3" -> 16,
+        "SELECT int(try_sum(bigint(day)) / 1000) day FROM days WHERE month = 3" -> 16,
+        "SELECT int(sum(CAST(day AS DECIMAL(38, 0))) / 1000) day FROM days WHERE month = 3" -> 16,
+        "SELECT int(first(day)) day FROM days WHERE month = 3" -> 16,
+        "SELECT day FROM (SELECT day, lag(month) OVER (ORDER BY month) m FROM days) WHERE m = 3" -> 16,
+        // exact in each order
+        "SELECT int(sum(day) / 1000) day FROM days WHERE month = 3" -> 1,
+        "SELECT int(avg(CAST(day AS SMALLINT))) day FROM days WHERE month = 3" -> 1,
+        "SELECT day FROM (SELECT day, rank() OVER (ORDER BY day) r FROM days) WHERE r = 305" -> 1)
+      bothWays {
+        val found = sides.map { case (side, files) =>
+          val query =
+            s"SELECT /*+ BROADCAST(d) */ f.id FROM fact f JOIN ($side) d ON f.day = d.day"
+          side -> filesRead(checkRows(sql(query)), "fact").sum
+        }
+        assert(found === sides.map { case (s, n) => s -> n.toLong })
+      }
+    }
+  }
+}
