@@ -26,6 +26,10 @@ object WriterModels {
     d.renameDirectory(from, to).fold(d)(_.note(FolderMoved(from, to)))
   }
 
+  /** A task that goes on after its statement has ended. It makes no directory. */
+  def lateTask(directory: String): Program[Unit] = change("late file")(d =>
+    d.put(s"$directory/_new_9", Rows(Seq("late"))).getOrElse(d))
+
   /** DROP PARTITION, all at once. */
   def drop(folder: String): Program[Unit] = change("drop folder") { d =>
     if (!d.directories(folder)) d

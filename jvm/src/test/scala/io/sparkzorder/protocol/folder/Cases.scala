@@ -231,6 +231,12 @@ object Case {
       small,
       Seq(abandon, mover, tableReader),
       prepare = hidden)
+  private val late: Who = "late task" -> (_ => WriterModels.lateTask(At.own(p, "r1")))
+  val lateTask =
+    Case(
+      "rewriter, a task that ends after it, somebody removes one file, VACUUM, crash",
+      two,
+      Seq(rewriter, late, remover, vacuum))
   val restored =
     Case(
       "rewriter, originals come back, second rewriter, crash",
@@ -278,6 +284,7 @@ object Case {
     readersOfMoved,
     readersOfMovedAndAbandoned,
     readersOfHiddenMovedAndAbandoned,
+    lateTask,
     restored,
     copied)
 
