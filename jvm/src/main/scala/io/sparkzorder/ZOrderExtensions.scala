@@ -11,11 +11,13 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ZOrderFunctions}
 import io.sparkzorder.expressions.sampling.ResolveSampledCalls
 import io.sparkzorder.formats.scans.WatchScans
+import io.sparkzorder.index.IndexFormat
+import io.sparkzorder.log.{Checkpoint, Record}
 import io.sparkzorder.ordered.{JoinCells, OrderWrites, SizeOfCells}
 import io.sparkzorder.skipping.dynamic.JoinFilters
 import io.sparkzorder.skipping.scan.{ListedAgain, ScanStrategy, V2ScanStrategy}
 import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
-import io.sparkzorder.util.{FirstStrategies, LastRules, NoRule, NoStrategy}
+import io.sparkzorder.util.{FirstStrategies, LastRules, NoRule, NoStrategy, OwnJar}
 
 /**
  * Everything that spark-zorder adds to a session.
@@ -28,7 +30,18 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     RowCheck.require(SPARK_VERSION, Properties.versionNumberString)
     Settings.register()
-    if (ZOrderExtensions.firstTime(extensions)) inject(extensions)
+    if (ZOrderExtensions.firstTime(extensions)) {
+      if (OwnJar.mayBeClosed) loadAll()
+      inject(extensions)
+    }
+  }
+
+  /** Sessions that end may take away our jar, see [[OwnJar]]. */
+  private def loadAll(): Unit = {
+    OwnJar.loadClasses()
+    Record.readClassFiles()
+    Checkpoint.readClassFiles()
+    IndexFormat.readClassFiles()
   }
 
   private def inject(extensions: SparkSessionExtensions): Unit = {

@@ -3,6 +3,8 @@ package io.sparkzorder.errors
 import org.apache.spark.{ErrorClassesJsonReader, QueryContext}
 import org.apache.spark.sql.AnalysisException
 
+import io.sparkzorder.util.OwnJar
+
 /**
  * Every error that spark-zorder raises: a Spark `AnalysisException` with a condition of
  * `zorder-error-conditions.json`, its named parameters and its SQLSTATE. Scala, SQL, PySpark and
@@ -26,8 +28,8 @@ class ZOrderException(
 
 /** Messages and SQLSTATEs of the conditions, by Spark's reader of such files. */
 private[errors] object ErrorConditions {
-  private val resource = "/io/sparkzorder/zorder-error-conditions.json"
-  private lazy val reader = new ErrorClassesJsonReader(Seq(getClass.getResource(resource)))
+  private val resource = "io/sparkzorder/zorder-error-conditions.json"
+  private lazy val reader = new ErrorClassesJsonReader(Seq(OwnJar.resource(resource)))
 
   def sqlState(condition: String): String = reader.getSqlState(condition)
 

@@ -1,5 +1,7 @@
 package io.sparkzorder.formats
 
+import io.sparkzorder.util.OwnJar
+
 /**
  * Class loaders for our classes that call those of a format.
  *
@@ -62,11 +64,9 @@ private final class CopyingLoader(ours: ClassLoader, theirs: ClassLoader)
   private def isCopied(name: String): Boolean = CopyingLoader.Packages.exists(name.startsWith)
 
   private def copied(name: String): Class[_] = {
-    val file = ours.getResourceAsStream(name.replace('.', '/') + ".class")
+    val file = OwnJar.resource(name.replace('.', '/') + ".class")
     if (file == null) throw new ClassNotFoundException(name)
-    val code =
-      try org.apache.commons.io.IOUtils.toByteArray(file)
-      finally file.close()
+    val code = org.apache.commons.io.IOUtils.toByteArray(file)
     defineClass(name, code, 0, code.length)
   }
 }

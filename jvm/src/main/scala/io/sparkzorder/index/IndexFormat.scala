@@ -11,6 +11,8 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.TimeUnit
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.parquet.schema.Type.Repetition
 
+import io.sparkzorder.util.OwnJar
+
 /**
  * A column in the header of an index. Its position in the list of columns is the position of its
  * group in `bounds`.
@@ -86,6 +88,9 @@ object IndexFormat {
   private val mapper = new ObjectMapper()
     .registerModule(DefaultScalaModule)
     .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
+
+  /** Jackson reads the class files of these classes once; this lets it do so now. */
+  def readClassFiles(): Unit = OwnJar.readClassFiles(mapper, classOf[IndexHeader])
 
   def header(
       content: IndexContent,

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.OwnJar
 
 /** A file that a run replaced, as it was listed. */
 final case class PastFile(name: String, length: Long, modified: Long)
@@ -64,6 +65,9 @@ object Checkpoint {
   private val mapper = new ObjectMapper()
     .registerModule(DefaultScalaModule)
     .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
+
+  /** Jackson reads the class files of these classes once; this lets it do so now. */
+  def readClassFiles(): Unit = OwnJar.readClassFiles(mapper, classOf[Checkpoint])
 
   def name(upTo: Long): String = s"_checkpoint_$upTo"
 

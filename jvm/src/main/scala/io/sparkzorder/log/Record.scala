@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.hadoop.fs.FileStatus
 
+import io.sparkzorder.util.OwnJar
+
 /**
  * A file that a run replaces, as it was listed.
  *
@@ -91,6 +93,9 @@ object Record {
   private val mapper = new ObjectMapper()
     .registerModule(DefaultScalaModule)
     .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
+
+  /** Jackson reads the class files of these classes once; this lets it do so now. */
+  def readClassFiles(): Unit = OwnJar.readClassFiles(mapper, classOf[Intent], classOf[Record])
 
   def toJson(record: Record): Array[Byte] = mapper.writeValueAsBytes(record)
 

@@ -10,7 +10,13 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.hive.ql.exec.vector.TimestampColumnVector
-import org.apache.orc.{EncryptionAlgorithm, InMemoryKeystore, OrcFile, TypeDescription}
+import org.apache.orc.{
+  CompressionKind,
+  EncryptionAlgorithm,
+  InMemoryKeystore,
+  OrcFile,
+  TypeDescription
+}
 
 import io.sparkzorder.commands.OrcTables
 
@@ -45,6 +51,8 @@ class OrcRefusalsSuite extends OrcTables {
   }
 
   test("a codec without its library: the file, the codec and the way out") {
+    // the ORC of Spark 3.5 does not know the codec
+    assume(CompressionKind.values.exists(_.name == "BROTLI"))
     withTableDir { dir =>
       withSQLConf("spark.sql.orc.compression.codec" -> "zstd")(write(shuffled(100, 2), dir))
       val file = orcFiles(dir).head

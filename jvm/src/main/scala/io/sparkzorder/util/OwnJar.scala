@@ -1,0 +1,60 @@
+package io.sparkzorder.util
+
+import java.io.File
+import java.net.{URL, URLClassLoader}
+import java.util.jar.JarFile
+
+import scala.collection.JavaConverters._
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+/**
+ * The jar from which this class comes. Its classes and files stay at hand when the class loader of
+ * `--jars` is closed: Hive's session closes it when a client of the Thrift server leaves (HIVE-22989).
+ */
+object OwnJar {
+  private val loader: ClassLoader = getClass.getClassLoader
+
+  /** None if the classes do not come from a jar file, as in a build. */
+  private val file: Option[File] =
+    Option(getClass.getProtectionDomain.getCodeSource)
+      .flatMap(source => Option(source.getLocation))
+      .filter(_.getProtocol == "file")
+      .map(location => new File(location.toURI))
+      .filter(_.isFile)
+
+  /** A file of the jar, whether the class loader is open or not; null if there is none. */
+  def resource(name: String): URL =
+    file.fold(loader.getResource(name))(f => new URL(s"jar:${f.toURI}!/$name"))
+
+  /**
+   * True if the process is a Thrift server, and the class loader of our classes can be closed. The server
+   * then takes the time to load everything when it starts, other programs do not.
+   */
+  lazy val mayBeClosed: Boolean =
+    loader.isInstanceOf[URLClassLoader] && sys.props.get("sun.java.command").exists(
+      _.contains("org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"))
+
+  /** Loads all classes. A class that was loaded once is found without its jar. */
+  def loadClasses(): Unit = file.foreach(classes(_).foreach(load))
+
+  /** Lets Jackson read the parameter names of constructors, which it does once for each class. */
+  def readClassFiles(mapper: ObjectMapper, classes: Class[_]*): Unit =
+    classes.foreach(c => Try(mapper.readValue("{}", c)))
+
+  private def classes(file: File): Seq[String] = {
+    val jar = new JarFile(file)
+    try jar.entries.asScala.map(_.getName).filter(_.endsWith(".class")).toList
+    finally jar.close()
+  }
+
+  private def load(entry: String): Unit =
+    try Class.forName(entry.stripSuffix(".class").replace('/', '.'), false, loader)
+    catch {
+      // of a table format that is not there
+      case _: LinkageError =>
+      case NonFatal(_) =>
+    }
+}
