@@ -50,6 +50,28 @@ def test_only_files_with_keys_are_opened(
         spark.conf.unset("spark.sql.adaptive.enabled")
 
 
+@pytest.mark.parametrize("threshold", ["10m", "-1"])
+def test_a_python_function_may_choose_the_rows_of_the_small_side(
+    spark: SparkSession, star: Path, threshold: str
+) -> None:
+    spark.udf.register("is_first", lambda month: month == 0, "boolean")
+    # a fact table that is worth a second run of the small side
+    wide = f"{star}/wide{threshold}"
+    spark.range(0, 8000, 1, 8).selectExpr(
+        "int(id / 10) day", "sha2(string(id), 512) a", "sha2(string(-id), 512) b"
+    ).write.parquet(wide)
+    spark.sql(f"CREATE ZORDER INDEX ON '{wide}'").collect()
+    spark.read.parquet(wide).createOrReplaceTempView("wide")
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", threshold)
+    try:
+        query = "SELECT w.day FROM wide w JOIN days d ON w.day = d.day WHERE is_first(d.month)"
+        assert spark.sql(query).count() == 1000
+        plan = spark.sql(f"EXPLAIN {query}").collect()[0][0]
+        assert "ZOrderFilesAtRunTime: by day" in plan
+    finally:
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
 def test_the_plan_names_the_columns(spark: SparkSession, star: Path) -> None:
     plan = spark.sql(f"EXPLAIN {QUERIES['join']}").collect()[0][0]
     assert "ZOrderFilesAtRunTime: by day" in plan

@@ -67,7 +67,9 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
   /** A side without any condition has the keys of most rows of the other side. */
   private def isSelective(side: LogicalPlan): Boolean =
     side.stats.sizeInBytes <= TinySide || side.exists {
-      case Filter(condition, _) => isLikelySelective(condition)
+      case Filter(condition, _) => isLikelySelective(condition) ||
+        // a condition that Python evaluates is a column by then
+        splitConjunctivePredicates(condition).exists(_.isInstanceOf[Attribute])
       case _ => false
     }
 
