@@ -19,10 +19,45 @@ object OrderKeepingFunctions {
         "cast(x as int)",
         "cast(x as float)",
         "cast(x as bigint) + 100",
-        "cast(x as decimal(12,2))")
+        "cast(x as decimal(12,2))",
+        "abs(x)",
+        "x % 7",
+        "x - x % 10",
+        "cast(x as string)",
+        "lpad(cast(x as string), 6, '0')",
+        "greatest(x, 3)",
+        "least(x, 3)",
+        "round(x, -1)",
+        "shiftright(x, 2)",
+        "sqrt(abs(x))",
+        "coalesce(x, 0)",
+        "case when x < 0 then 'n' when x < 10 then 'd' else 'm' end")
     case FloatType | DoubleType =>
-      Seq("x + 1.5D", "x * -2D", "x / 4", "floor(x)", "cast(x as float)", "1D - x")
-    case _: DecimalType => Seq("x + 1", "floor(x)", "cast(x as double)", "x * 2", "-x")
+      Seq(
+        "x + 1.5D",
+        "x * -2D",
+        "x / 4",
+        "floor(x)",
+        "cast(x as float)",
+        "1D - x",
+        "abs(x)",
+        "round(x, 1)",
+        "sqrt(x)",
+        "exp(x)",
+        "x * x",
+        "rint(x)",
+        "greatest(x, 0D)",
+        "sign(x)")
+    case _: DecimalType => Seq(
+        "x + 1",
+        "floor(x)",
+        "cast(x as double)",
+        "x * 2",
+        "-x",
+        "round(x, 1)",
+        "abs(x)",
+        "greatest(x, 1)",
+        "x * x")
     case DateType => Seq(
         "year(x)",
         "month(x)",
@@ -35,7 +70,15 @@ object OrderKeepingFunctions {
         "datediff(x, date'2000-01-01')",
         "last_day(x)",
         "add_months(x, 5)",
-        "date_format(x, 'yyyy-MM')")
+        "date_format(x, 'yyyy-MM')",
+        "year(x) * 100 + month(x)",
+        "date_add(x, -pmod(datediff(x, date'1900-01-01'), 7))",
+        "make_date(year(x), month(x), 1)",
+        "cast(replace(cast(x as string), '-', '') as int)",
+        "concat(year(x), '-', lpad(month(x), 2, '0'))",
+        "months_between(x, date'2000-01-15')",
+        "weekofyear(x)",
+        "greatest(x, date'2000-01-01')")
     case TimestampType | TimestampNTZType => Seq(
         "cast(x as date)",
         "year(x)",
@@ -49,8 +92,23 @@ object OrderKeepingFunctions {
         "date_format(x, 'yyyy-MM-dd')",
         "cast(x as timestamp)",
         "substring(cast(x as string), 1, 13)",
-        "trunc(x, 'YEAR')")
-    case StringType => Seq("substring(x, 1, 3)", "left(x, 12)", "substring(x, 0, 1)")
+        "trunc(x, 'YEAR')",
+        "hour(x)",
+        "from_utc_timestamp(x, 'Asia/Tokyo')",
+        "to_utc_timestamp(x, 'America/New_York')",
+        "cast(concat(to_date(x), ' 00:00:00') as timestamp)",
+        "from_unixtime(unix_timestamp(x), 'yyyy-MM-dd 00:00:00')",
+        "cast(date_format(x, 'yyyyMMdd') as int)",
+        "year(x) * 12 + month(x)",
+        "dateadd(DAY, 7, x)",
+        "timestampdiff(DAY, timestamp'2000-01-01 00:00:00', x)",
+        "months_between(x, timestamp'2000-01-15 00:00:00')")
+    case StringType => Seq(
+        "substring(x, 1, 3)",
+        "left(x, 12)",
+        "substring(x, 0, 1)",
+        "to_date(x, 'yyyyMMdd')",
+        "coalesce(left(x, 2), 'a')")
     case _ => Nil
   }
 }

@@ -1,11 +1,14 @@
 package io.sparkzorder.skipping.predicate
 
-import org.apache.spark.sql.catalyst.expressions._
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.types.{DataType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.index.NoStats
 import io.sparkzorder.skipping.values.{
+  ByteIntervals,
   BytesDomain,
   BytesPosition,
   Comparison,
@@ -13,6 +16,7 @@ import io.sparkzorder.skipping.values.{
   Intervals,
   LikePattern,
   LiteralPosition,
+  LongIntervals,
   LongPosition,
   Reals,
   WholeNumbers,
@@ -24,11 +28,20 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
 
   /** IS NULL or IS NOT NULL of a column or of functions of it. */
   def nulls(e: Expression, isNull: Boolean): FileTest = known {
-    columns.find(e).left.flatMap { reason =>
-      // a function can be NULL although the column is not, but not the other way round
-      Operand.of(e, columns)
-        .filterOrElse(o => !isNull || o.functions.isEmpty, reason).map(_.column)
-    }.flatMap(c => domains(c)).map(new NullTest(_, isNull))
+    columns.find(e) match {
+      case Right(column) => domains(column).map(new NullTest(_, isNull))
+      case Left(_) =>
+        for {
+          operand <- Operand.of(e, columns)
+          results = if (isNull) Intervals.none else all(operand.domain)
+          test <- test(operand, results, ofNulls = isNull)
+        } yield test
+    }
+  }
+
+  private def all(domain: ComparisonDomain): Intervals = domain match {
+    case WholeNumbers(_) | Reals => Intervals.between(Long.MinValue, Long.MaxValue)
+    case BytesDomain | WideDecimals(_) => ByteIntervals.of(Intervals.Endless, Intervals.Endless)
   }
 
   def equal(e: Expression, value: Any, t: DataType, negated: Boolean): FileTest =
@@ -133,6 +146,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
     }
   }
 
+  /** @param ofNulls a row also matches where the operand is NULL */
   private def test(
       operand: Operand,
       results: Intervals,
@@ -140,11 +154,30 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
     for {
       column <- domains(operand.column)
       _ <- Either.cond(hasBounds(column), (), withoutBounds(operand.column))
-      values <- operand.valuesFor(results, column)
+      values <- operand.valuesFor(results, ofNulls, column)
     } yield {
       val hasNaN = ComparisonDomain.of(operand.column.dataType).contains(Reals)
-      IntervalTest(column, values, hasNaN, ofNulls)
+      IntervalTest(column, values, hasNaN, atNull(operand, results, ofNulls))
     }
+
+  /** Whether a row matches where the column is NULL. A function may make a value of NULL. */
+  private def atNull(operand: Operand, results: Intervals, ofNulls: Boolean): Boolean =
+    try {
+      operand.atNull() match {
+        case null => ofNulls
+        case value => LiteralPosition.of(value, operand.domain) match {
+            case Some(LongPosition(low, high)) => results match {
+                case longs: LongIntervals => longs.overlaps(low, high)
+                case _ => !results.isEmpty
+              }
+            case Some(BytesPosition(low, high, _)) => results match {
+                case bytes: ByteIntervals => bytes.overlaps(low, high)
+                case _ => !results.isEmpty
+              }
+            case None => true
+          }
+      }
+    } catch { case NonFatal(_) => true }
 
   /** False if no file can be pruned: none has bounds, and none has only NULLs. */
   private def hasBounds(column: ColumnDomains): Boolean =

