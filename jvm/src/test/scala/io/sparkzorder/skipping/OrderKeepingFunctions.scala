@@ -22,7 +22,21 @@ object OrderKeepingFunctions {
         "cast(x as decimal(12,2))")
     case FloatType | DoubleType =>
       Seq("x + 1.5D", "x * -2D", "x / 4", "floor(x)", "cast(x as float)", "1D - x")
-    case _: DecimalType => Seq("x + 1", "floor(x)", "cast(x as double)", "x * 2", "-x")
+    case _: DecimalType => Seq(
+        "x + 1",
+        "7 - x",
+        "floor(x)",
+        "ceil(x)",
+        "round(x, 1)",
+        "cast(x as double)",
+        "cast(x as float)",
+        "cast(x as bigint)",
+        "cast(x as int)",
+        "cast(x as decimal(18,1))",
+        "x * 2",
+        "x * -3",
+        "x / 3",
+        "-x")
     case DateType => Seq(
         "year(x)",
         "month(x)",

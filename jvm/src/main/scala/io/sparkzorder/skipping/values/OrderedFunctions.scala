@@ -20,6 +20,7 @@ private[sparkzorder] object OrderedFunctions {
 
   /** The only argument of a call that is no literal, and the function; None for other calls. */
   def of(call: Expression): Option[(Expression, ColumnFunction)] = call match {
+    case WideCall(child, function) => Some(child -> function)
     case c: Cast => OrderedCasts.of(c).map(f => c.child -> f)
     case Year(date) => days(call, date)
     case LastDay(date) => days(call, date)
