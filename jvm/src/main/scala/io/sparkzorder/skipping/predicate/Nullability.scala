@@ -10,7 +10,11 @@ private[predicate] final class Nullability(columns: TableColumns) {
 
   /** The columns of which one is NULL where the expression is NULL; None if that is not known. */
   def columnsOf(e: Expression): Option[Seq[Expression]] =
-    if (isNullable(e, columnsAre = false)) None else Some(e.collect { case c if isColumn(c) => c })
+    if (isNullable(e, columnsAre = false)) None else Some(columnsIn(e))
+
+  // a field of a struct is a column, and the struct around it does not count
+  private def columnsIn(e: Expression): Seq[Expression] =
+    if (isColumn(e)) Seq(e) else e.children.flatMap(columnsIn)
 
   /** Also true for an expression with anything but columns of the table. */
   private def isNullable(e: Expression, columnsAre: Boolean): Boolean = {
