@@ -59,7 +59,10 @@ final class IndexBuild(
     val built = sc.parallelize(files, tasks).mapPartitions { part =>
       val listed = part.map(f => IndexBuild.dataFile(f)).toIndexedSeq
       val hadoop = settings.value.value
-      Iterator.single(IndexBuild.read(listed, directory, columns, hadoop, kind, int96))
+      val built = IndexBuild.read(listed, directory, columns, hadoop, kind, int96)
+      // bounds of other tasks will come between those of this one
+      Iterator.single(
+        built.copy(content = SeparatingBounds.of(built.content, IndexBuild.BytesOfTask)))
     }.collect()
     settings.destroy()
     BuiltIndex(
@@ -73,6 +76,7 @@ object IndexBuild {
   /** The least number of files for which a job reads the footers. */
   val JobFrom = 1000
   private val FilesOfTask = 500
+  private val BytesOfTask = 64
   private val MaxTasks = 10000
 
   private[index] def read(

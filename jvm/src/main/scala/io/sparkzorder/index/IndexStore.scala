@@ -96,7 +96,8 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
         val int96 = readsInt96.getOrElse(was.exists(_.readsInt96))
         if (was.exists(IndexStore.isSame(_, change, int96))) last
         else {
-          val part = IndexParts.toWrite(before, change)
+          val whole = IndexParts.toWrite(before, change)
+          val part = whole.copy(content = SeparatingBounds.of(whole.content))
           val header = IndexFormat.header(part.content, change.chosen, int96, part.parts)
           val written = write(part.content, header, next)
           // a slow writer can find the number of a generation that came and went meanwhile

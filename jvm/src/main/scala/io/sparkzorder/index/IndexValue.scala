@@ -19,8 +19,11 @@ import io.sparkzorder.bits.OrderedLongs
  */
 private[sparkzorder] object IndexValue {
 
-  /** Strings and binaries are cut to this number of bytes. */
-  val MaxBytes = 64
+  /**
+   * Strings and binaries are cut to this number of bytes, and then to those that tell them apart
+   * ([[SeparatingBounds]]). Footers of files that OPTIMIZE writes have as many.
+   */
+  val MaxBytes = 2000
 
   private val string: PrimitiveType =
     Types.required(PrimitiveTypeName.BINARY).as(LogicalTypeAnnotation.stringType()).named("s")
@@ -67,16 +70,28 @@ private[sparkzorder] object IndexValue {
 
   /** Minima are cut off, maxima rounded up, both between characters. */
   private def cut(value: Binary, t: PrimitiveType, isMax: Boolean): Any = {
-    val short =
-      if (value.length <= MaxBytes) value
-      else {
-        val truncator = BinaryTruncator.getTruncator(t)
-        if (isMax) truncator.truncateMax(value, MaxBytes)
-        else truncator.truncateMin(value, MaxBytes)
-      }
-    val bytes = short.getBytes
+    val bytes = cut(value, t, isMax, MaxBytes)
     // a maximum that cannot be rounded up comes back as it is
     if (bytes.length > MaxBytes || (t eq string) && !isText(bytes)) null else bytes
+  }
+
+  private def cut(value: Binary, t: PrimitiveType, isMax: Boolean, length: Int): Array[Byte] = {
+    val truncator = BinaryTruncator.getTruncator(t)
+    val short =
+      if (value.length <= length) value
+      else if (isMax) truncator.truncateMax(value, length)
+      else truncator.truncateMin(value, length)
+    short.getBytes
+  }
+
+  /** A bound of strings or binaries in about `length` bytes; a maximum as it is if it cannot be. */
+  private[index] def shortened(
+      value: Array[Byte],
+      t: LeafType,
+      isMax: Boolean,
+      length: Int): Array[Byte] = {
+    val kind = if (t == StringLeaf) string else binary
+    cut(Binary.fromConstantByteArray(value), kind, isMax, length)
   }
 
   private def isText(bytes: Array[Byte]): Boolean =

@@ -100,10 +100,17 @@ private[sparkzorder] final class ColumnWarnings(
 
   private def values: Option[String] =
     if (unknown > 0) None
-    else if (layout.distinctAtLeast == 1) Some("constant: no query on it can skip a file")
+    else if (isCutAlike) {
+      Some("min and max are cut, and the same in all files: no query on it can skip a file")
+    } else if (layout.distinctAtLeast == 1) Some("constant: no query on it can skip a file")
     else units.distinctAtMost.filter(_ <= FewValues).map { n =>
       s"few distinct values: at most ${math.round(n)}"
     }
+
+  private def isCutAlike: Boolean = {
+    val ranges = stats.flatMap(_.range)
+    ranges.size > 1 && ranges.distinct.size == 1 && FileRange.isCut(ranges.head)
+  }
 
   private def order: Option[String] =
     if (!isOrdered && layout.distinctAtLeast > 1 && files.count >= FilesToFollow * folders &&

@@ -66,7 +66,9 @@ private[sparkzorder] final class ColumnStorageUnits(
       else spread.share(span.low(from + i), span.high(from + i))
     }.sum
     val inFolder = units.groupBy(_.folder).values.map(_.size).toSeq
-    UnitReads(units.size.toLong, mean, PointQueries.ideal(inFolder, weights, 0))
+    // each value is in some unit
+    val least = if (units.exists(!_.stats.onlyNulls)) 1.0 else 0.0
+    UnitReads(units.size.toLong, math.max(least, mean), PointQueries.ideal(inFolder, weights, 0))
   }
 
   def depth: OverlapDepth =

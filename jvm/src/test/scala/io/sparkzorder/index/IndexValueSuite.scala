@@ -13,6 +13,8 @@ import io.sparkzorder.bits.OrderedLongs
 
 /** Bounds of footers become bounds of the index that hold every value between them. */
 class IndexValueSuite extends AnyFunSuite with RandomInputs {
+  private val n = IndexValue.MaxBytes
+
   private def text(s: String): Binary = Binary.fromString(s)
 
   private def strings(min: String, max: String): Option[(String, String)] =
@@ -38,38 +40,39 @@ class IndexValueSuite extends AnyFunSuite with RandomInputs {
 
   test("short strings stay as they are") {
     assert(strings("", "z") === Some("" -> "z"))
-    assert(strings("a" * 64, "b" * 64) === Some("a" * 64 -> "b" * 64))
+    assert(strings("a" * n, "b" * n) === Some("a" * n -> "b" * n))
   }
 
   test("long minima are cut, long maxima rounded up") {
-    assert(strings("a" * 65, "b" * 65) === Some("a" * 64 -> ("b" * 63 + "c")))
+    assert(strings("a" * (n + 1), "b" * (n + 1)) === Some("a" * n -> ("b" * (n - 1) + "c")))
     // cut between characters of several bytes
-    assert(strings("a" * 63 + "é", "b" * 63 + "é").get === ("a" * 63 -> ("b" * 62 + "c")))
+    assert(strings("a" * (n - 1) + "é", "b" * (n - 1) + "é").get ===
+      ("a" * (n - 1) -> ("b" * (n - 2) + "c")))
   }
 
   test("a maximum that cannot be rounded up is unknown") {
     val last = new String(Character.toChars(0x10ffff))
-    assert(strings("a", last * 17) === None)
+    assert(strings("a", last * (n / 4 + 1)) === None)
     // the last character that can be raised is
-    val Some((_, max)) = strings("a", "b" + last * 17)
-    assert(compare(max, "b" + last * 17) > 0 && max.startsWith("c"))
+    val Some((_, max)) = strings("a", "b" + last * (n / 4 + 1))
+    assert(compare(max, "b" + last * (n / 4 + 1)) > 0 && max.startsWith("c"))
   }
 
   test("rounding passes over surrogates, which are no characters of UTF-8") {
-    val Some((_, max)) = strings("a", "x" * 61 + "\uD7FF" + "yyyy")
-    assert(compare(max, "x" * 61 + "\uD7FF" + "yyyy") > 0)
+    val Some((_, max)) = strings("a", "x" * (n - 3) + "\uD7FF" + "yyyy")
+    assert(compare(max, "x" * (n - 3) + "\uD7FF" + "yyyy") > 0)
   }
 
   test("bounds of random strings hold every string between them") {
     withRandom { random =>
       val letters = Seq("a", "b", "~", "é", "漢", "\uD7FF", "\uFFFF", "\uD83D\uDE00", "\uDBFF\uDFFF")
-      for (_ <- 1 to 2000) {
-        def draw() = Seq.fill(random.nextInt(40))(letters(random.nextInt(letters.size))).mkString
+      for (_ <- 1 to 500) {
+        def draw() = Seq.fill(random.nextInt(1200))(letters(random.nextInt(letters.size))).mkString
         val common = draw()
         val two = Seq(common + draw(), common + draw()).sortWith(compare(_, _) < 0)
         strings(two.head, two.last).foreach { case (min, max) =>
           assert(compare(min, two.head) <= 0 && compare(max, two.last) >= 0)
-          assert(min.getBytes(UTF_8).length <= 64 && max.getBytes(UTF_8).length <= 64)
+          assert(min.getBytes(UTF_8).length <= n && max.getBytes(UTF_8).length <= n)
         }
       }
     }
@@ -77,10 +80,10 @@ class IndexValueSuite extends AnyFunSuite with RandomInputs {
 
   test("binaries are cut by bytes") {
     def bytes(b: Int, n: Int) = Binary.fromConstantByteArray(Array.fill(n)(b.toByte))
-    val Some((min, max)) = IndexValue.bounds(bytes(1, 70), bytes(2, 70), BinaryLeaf)
-    assert(min.asInstanceOf[Array[Byte]].toSeq === Seq.fill(64)(1.toByte))
-    assert(max.asInstanceOf[Array[Byte]].toSeq === Seq.fill(63)(2.toByte) :+ 3.toByte)
-    assert(IndexValue.bounds(bytes(1, 3), bytes(0xff, 70), BinaryLeaf) === None)
+    val Some((min, max)) = IndexValue.bounds(bytes(1, n + 6), bytes(2, n + 6), BinaryLeaf)
+    assert(min.asInstanceOf[Array[Byte]].toSeq === Seq.fill(n)(1.toByte))
+    assert(max.asInstanceOf[Array[Byte]].toSeq === Seq.fill(n - 1)(2.toByte) :+ 3.toByte)
+    assert(IndexValue.bounds(bytes(1, 3), bytes(0xff, n + 6), BinaryLeaf) === None)
   }
 
   test("bytes that are no text are unknown as bounds of strings") {

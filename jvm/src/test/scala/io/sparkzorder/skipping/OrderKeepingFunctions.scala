@@ -50,11 +50,19 @@ object OrderKeepingFunctions {
         "sign(x)")
     case _: DecimalType => Seq(
         "x + 1",
+        "7 - x",
         "floor(x)",
-        "cast(x as double)",
-        "x * 2",
-        "-x",
+        "ceil(x)",
         "round(x, 1)",
+        "cast(x as double)",
+        "cast(x as float)",
+        "cast(x as bigint)",
+        "cast(x as int)",
+        "cast(x as decimal(18,1))",
+        "x * 2",
+        "x * -3",
+        "x / 3",
+        "-x",
         "abs(x)",
         "greatest(x, 1)",
         "x * x")

@@ -21,17 +21,31 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn]) {
   def next(depth: Int = 3): Expression =
     if (depth == 0 || random.nextInt(3) == 0) leaf()
     else {
-      random.nextInt(5) match {
+      random.nextInt(7) match {
         case 0 | 1 => And(next(depth - 1), next(depth - 1))
         case 2 | 3 => Or(next(depth - 1), next(depth - 1))
-        case _ => Not(next(depth - 1))
+        case 4 => Not(next(depth - 1))
+        case _ => mask(next(depth - 1), depth)
       }
     }
+
+  /** A condition inside of another, such as pandas-on-Spark makes of each mask. */
+  private def mask(p: Expression, depth: Int): Expression = random.nextInt(9) match {
+    case 0 | 1 => CaseWhen(Seq(IsNull(p) -> Literal(false)), p)
+    case 2 => CaseWhen(Seq(IsNull(p) -> Literal(true)), Not(p))
+    case 3 => if (random.nextBoolean()) IsNull(p) else IsNotNull(p)
+    case 4 => EqualTo(p, next(depth - 1))
+    case 5 => EqualNullSafe(p, next(depth - 1))
+    case 6 => If(p, next(depth - 1), next(depth - 1))
+    case 7 => EqualTo(CaseWhen(Seq(p -> Literal(1), next(depth - 1) -> Literal(2))), Literal(2))
+    case _ => GreaterThan(Add(Cast(p, IntegerType), Cast(next(depth - 1), IntegerType)), Literal(0))
+  }
 
   private def leaf(): Expression = {
     val c = columns(random.nextInt(columns.size))
     val a = attribute(c)
-    random.nextInt(20) match {
+    random.nextInt(23) match {
+      case 20 | 21 | 22 => new RandomMembership(random).next(a, c)
       case 14 | 15 | 16 | 17 => ordered(a, c)
       case 18 => cases(a, c)
       case 19 => rows(a, c)

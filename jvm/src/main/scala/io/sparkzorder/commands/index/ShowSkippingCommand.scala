@@ -132,7 +132,11 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
       val conjuncts = uses.flatMap { u =>
         u.filter.toSeq.flatMap { f =>
           val dropped = f.dropped.toMap
-          f.conjuncts.map(c => row(files, kept, c, dropped.get(c).map(_.toLong)))
+          f.conjuncts.map { c =>
+            val reason =
+              c.reason.orElse(if (dropped.get(c).contains(0)) f.reasonOfNone(c) else None)
+            row(files, kept, c.copy(reason = reason), dropped.get(c).map(_.toLong))
+          }
         }
       }
       val later = atRunTime.map(atRunTimeRow(files, kept, _, pruning)).distinct

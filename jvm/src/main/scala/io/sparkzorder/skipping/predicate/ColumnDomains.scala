@@ -5,6 +5,7 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.index.{
   BinaryLeaf,
   BooleanLeaf,
+  ByteStats,
   DateLeaf,
   DecimalLeaf,
   DoubleLeaf,
@@ -17,6 +18,7 @@ import io.sparkzorder.index.{
   StringLeaf,
   TimestampLeaf
 }
+import io.sparkzorder.table.stats.FileRange
 
 /**
  * The bounds of one column in all files of an index, as values of the column's [[ComparisonDomain]].
@@ -54,6 +56,16 @@ private[sparkzorder] final class ColumnDomains(
   def range: Option[(Long, Long)] = blocks match {
     case b: LongBlocks => Some(b.range)
     case _ => None
+  }
+
+  /** True if texts are cut so short that all files have the same bounds. */
+  def isCutAlike: Boolean = (min, max) match {
+    case (ByteStats(least), ByteStats(greatest)) =>
+      val some = (0 until count).filter(i => (info(i) & ColumnDomains.Bounded) != 0)
+      some.size > 1 && FileRange.isCut(least(some.head), greatest(some.head)) &&
+      some.tail.forall(i =>
+        least.compare(i, least, some.head) == 0 && greatest.compare(i, greatest, some.head) == 0)
+    case _ => false
   }
 
   // the blocks are counted from the start, although they are made later

@@ -20,6 +20,9 @@ private[sparkzorder] trait FileTest {
    */
   def restrict(words: Array[Long], from: Int): Unit
 
+  /** The number of tests of columns that it is made of. */
+  def parts: Int = 1
+
   /** Those of `count` files that may hold a matching row. */
   final def files(count: Int): BitSet = {
     val words = FileTest.all(count)
@@ -42,6 +45,8 @@ private[sparkzorder] case object Never extends FileTest {
  * A conjunction. Each test clears further bits among those that the tests before it have left set.
  */
 private[sparkzorder] final case class AllOf(tests: Seq[FileTest]) extends FileTest {
+  override val parts: Int = tests.map(_.parts).sum
+
   override def restrict(words: Array[Long], from: Int): Unit =
     tests.foreach(_.restrict(words, from))
 }
@@ -52,6 +57,7 @@ private[sparkzorder] final case class AllOf(tests: Seq[FileTest]) extends FileTe
  */
 private[sparkzorder] final case class AnyOf(tests: Seq[FileTest]) extends FileTest {
   private val each = tests.toArray
+  override val parts: Int = tests.map(_.parts).sum
 
   override def restrict(words: Array[Long], from: Int): Unit = {
     var at = 0
@@ -104,6 +110,9 @@ private[sparkzorder] object FileTest {
 
   /** More disjuncts on several columns than these are joined to fewer, coarser tests. */
   val MaxDisjuncts = 64
+
+  /** A condition inside of conditions is coarser if its test has more parts than these. */
+  val MostParts = 256
 
   /**
    * A conjunction. Unknown tests are left out, because the known tests alone decide what is pruned.

@@ -91,6 +91,19 @@ final class FilterOnFiles private (
       val (table, kept) = (index.table, test.files(index.table.size))
       use -> (0 until table.size).count(i => table.isLive(i) && !kept.get(i))
   }
+
+  /** Why a used conjunct prunes no file, if cut bounds are the reason. */
+  def reasonOfNone(conjunct: ConjunctUse): Option[String] = {
+    def columnsOf(test: FileTest): Seq[ColumnDomains] = test match {
+      case AllOf(inner) => inner.flatMap(columnsOf)
+      case AnyOf(inner) => inner.flatMap(columnsOf)
+      case t: ColumnTest => Seq(t.column)
+      case _ => Nil
+    }
+    conjuncts.zip(tests).collectFirst { case (`conjunct`, test) => columnsOf(test) }
+      .filter(_.exists(_.isCutAlike))
+      .map(_ => "the files' min and max are cut, and the same in all files")
+  }
 }
 
 object FilterOnFiles extends PredicateHelper {

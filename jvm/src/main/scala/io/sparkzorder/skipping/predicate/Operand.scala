@@ -15,7 +15,8 @@ import io.sparkzorder.skipping.values.{
   Reals,
   SearchedFunction,
   TextFunctions,
-  WholeNumbers
+  WholeNumbers,
+  WideCall
 }
 
 /**
@@ -106,7 +107,7 @@ private[sparkzorder] object Operand {
     else if (OrderedValue.range(variable.dataType).isDefined) {
       Right(List(new SearchedFunction(e, variable)))
     } else {
-      // what is applied to a text first may make a date or a number of it
+      // what is applied to a text or a wide DECIMAL first may make a date or a number of it
       val applied = e.collect {
         case f if f.children.exists(_.semanticEquals(variable)) => f
       }
@@ -115,7 +116,10 @@ private[sparkzorder] object Operand {
         case some =>
           val first = some.last
           val isOnly = some.forall(_.semanticEquals(first))
-          TextFunctions.of(first, variable).filter(_ => isOnly)
+          val wide = WideCall.unapply(first).collect {
+            case (child, function) if child.semanticEquals(variable) => function
+          }
+          TextFunctions.of(first, variable).orElse(wide).filter(_ => isOnly)
             .toRight(TableColumns.kind(first)).flatMap { function =>
               functions(e, first).map(_ :+ function)
             }

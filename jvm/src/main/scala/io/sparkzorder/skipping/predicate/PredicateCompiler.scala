@@ -1,6 +1,6 @@
 package io.sparkzorder.skipping.predicate
 
-import scala.util.control.NonFatal
+import java.util.IdentityHashMap
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.{BooleanType, DataType, StringType}
@@ -35,7 +35,9 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * c IN (v, NULL)       as c IN (v)                              never
  * a AND b              both keep it                             NOT a or NOT b keeps it
  * a OR b               one of them keeps it                     NOT a and NOT b keep it
- * COALESCE, IF, CASE   one of the cases keeps it                likewise
+ * COALESCE, IF, CASE   one of the branches keeps it             likewise
+ * array_contains(      as c IN (v, w)                           as c NOT IN (v, w)
+ *   array(v, w), c)
  * e (an expression     as e = true                              as e = false
  *   with one column)
  * anything else        always                                   always
@@ -43,6 +45,10 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  *
  * In place of `c` there may be an expression with `c`. The values of `c` for which the predicate may
  * hold are then searched ([[Operand]], [[io.sparkzorder.skipping.values.SearchedFunction]]).
+ *
+ * A condition can stand inside of another: in a CASE, in `IS NULL`, or in a comparison. For each
+ * condition there are therefore three tests: whether it may be TRUE, FALSE or NULL ([[Truth]]). They
+ * come from the tests of its parts, and each part is tested once.
  *
  * NaN is the greatest value. A file that may hold NaN counts as holding NaN. Every rule on the
  * values of `c` keeps a file without bounds of `c`. None of these rules keeps a file in which `c`
@@ -53,7 +59,26 @@ private[sparkzorder] final class PredicateCompiler(
     columns: TableColumns,
     domains: ColumnDomainsReader) {
   private val tests = new ColumnTests(columns, domains)
+  private val nullability = new Nullability(columns)
+
+  // parts of the test of a condition that a branch adds to the test of its value
+  private val MostGuards = 8
+  import Branches.isCondition
   import tests._
+
+  /** Whether a condition may be TRUE, FALSE or NULL for some row of a file. */
+  private final class Truth(e: Expression) {
+    private lazy val membership = Membership.of(e)
+    lazy val isTrue: FileTest =
+      membership.flatMap(_.ifTrue).fold(single(e, negated = false))(apply(_))
+    lazy val isFalse: FileTest =
+      membership.flatMap(_.ifFalse).fold(single(e, negated = true))(apply(_))
+    lazy val isNull: FileTest = nullTest(e)
+  }
+
+  // by identity: a condition inside of conditions is asked for once by each test around it
+  private val truths = new IdentityHashMap[Expression, Truth]
+  private def truth(e: Expression): Truth = truths.computeIfAbsent(e, new Truth(_))
 
   /** @param negated keep the files where the filter may be false instead of true */
   def apply(filter: Expression, negated: Boolean = false): FileTest = filter match {
@@ -62,12 +87,18 @@ private[sparkzorder] final class PredicateCompiler(
     case Literal(value, BooleanType) =>
       if (value == null || value == negated) Never else Unknown("always true")
     case r: RuntimeReplaceable => apply(r.replacement, negated)
-    case IsTrueTest(e, value, isNot) => truth(e, value, isNot != negated)
-    case Cases(alternatives) => cases(alternatives, negated)
-    case IsNull(e) => nulls(e, isNull = !negated)
-    case IsNotNull(e) => nulls(e, isNull = negated)
-    case EqualNullSafe(e, Literal(null, _)) => nulls(e, isNull = !negated)
-    case EqualNullSafe(Literal(null, _), e) => nulls(e, isNull = !negated)
+    case e => if (negated) truth(e).isFalse else truth(e).isTrue
+  }
+
+  private def single(filter: Expression, negated: Boolean): FileTest = filter match {
+    case IsNull(e) => if (negated) mayHaveValue(e) else mayBeNull(e)
+    case IsNotNull(e) => if (negated) mayBeNull(e) else mayHaveValue(e)
+    case EqualNullSafe(e, Literal(null, _)) => if (negated) mayHaveValue(e) else mayBeNull(e)
+    case EqualNullSafe(Literal(null, _), e) => if (negated) mayHaveValue(e) else mayBeNull(e)
+    case BinaryComparison(a, b) if isCondition(a) || isCondition(b) =>
+      conditions(filter, a, b, negated)
+    case Branches(branches, otherwise) => firstTrue(branches, otherwise)(apply(_, negated))
+    case Chain(chain) => firstTrue(chain)(v => apply(Branches.replaced(filter, chain, v), negated))
     case EqualNullSafe(e, Literal(v, t)) => in(e, Seq(v), t, negated, nullsToo = negated)
     case EqualNullSafe(Literal(v, t), e) => in(e, Seq(v), t, negated, nullsToo = negated)
     case Extremes(rewritten) => apply(rewritten(negated))
@@ -116,56 +147,110 @@ private[sparkzorder] final class PredicateCompiler(
 
   /** All sides of a chain of ANDs or ORs at once, because there may be thousands of them. */
   private def several(filter: Expression, negated: Boolean): FileTest = {
+    val sides = sidesOf(filter).map(apply(_, negated))
+    if (filter.isInstanceOf[And] != negated) FileTest.and(sides) else FileTest.or(sides)
+  }
+
+  private def sidesOf(filter: Expression): Seq[Expression] = {
     val isAnd = filter.isInstanceOf[And]
-    val sides = Seq.newBuilder[FileTest]
+    val sides = Seq.newBuilder[Expression]
     var open = List(filter)
     while (open.nonEmpty) {
       (open.head, isAnd) match {
         case (And(l, r), true) => open = l :: r :: open.tail
         case (Or(l, r), false) => open = l :: r :: open.tail
         case (side, _) =>
-          sides += apply(side, negated)
+          sides += side
           open = open.tail
       }
     }
-    if (isAnd != negated) FileTest.and(sides.result()) else FileTest.or(sides.result())
+    sides.result()
   }
 
-  /** `e IS TRUE` or `e IS FALSE`. */
-  private def truth(e: Expression, value: Boolean, negated: Boolean): FileTest =
-    if (negated) otherThan(e, value) else apply(e, negated = !value)
+  /** A comparison of two conditions, or of a condition with TRUE or FALSE. */
+  private def conditions(
+      filter: Expression,
+      a: Expression,
+      b: Expression,
+      negated: Boolean): FileTest = {
+    def both(isA: FileTest, isB: FileTest) = FileTest.and(Seq(isA, isB))
+    val equal =
+      Seq(both(apply(a), apply(b)), both(apply(a, negated = true), apply(b, negated = true)))
+    val different =
+      Seq(both(apply(a), apply(b, negated = true)), both(apply(a, negated = true), apply(b)))
+    filter match {
+      case _: EqualTo => FileTest.or(if (negated) different else equal)
+      case _: EqualNullSafe if negated =>
+        val oneNull = Seq(both(mayBeNull(a), mayHaveValue(b)), both(mayHaveValue(a), mayBeNull(b)))
+        FileTest.or(different ++ oneNull)
+      case _: EqualNullSafe => FileTest.or(equal :+ both(mayBeNull(a), mayBeNull(b)))
+      case _ => Unknown(TableColumns.kind(filter))
+    }
+  }
 
-  /** Keeps the files where a condition may be NULL, or the opposite of `value`. */
-  private def otherThan(e: Expression, value: Boolean): FileTest =
-    FileTest.or(Seq(apply(e, negated = value), mayBeNull(e)))
+  /** True for the files where some row takes a branch, and its value passes a test. */
+  private def firstTrue(branches: Seq[(Expression, Expression)], otherwise: Expression)(
+      test: Expression => FileTest): FileTest = {
+    val known = test(otherwise) +: branches.map { case (_, value) => test(value) }
+    def taken(guards: Seq[FileTest], passes: FileTest) =
+      if (passes == Never) Never
+      // many parts would only be added to what is known already
+      else FileTest.and(guards.filter(g => isUnknown(passes) || g.parts <= MostGuards) :+ passes)
+    var before = Option.empty[FileTest]
+    val each = branches.zip(known.tail).map { case ((condition, _), passes) =>
+      val one = taken(before.toSeq :+ apply(condition), passes)
+      before = Some(FileTest.and(before.toSeq :+ notTrue(condition)))
+        .filter(_.parts <= FileTest.MostParts)
+      one
+    }
+    val all = FileTest.or(each :+ taken(before.toSeq, known.head))
+    Iterator(all, FileTest.or(known)).find(_.parts <= FileTest.MostParts)
+      .getOrElse(Unknown("a condition of too many parts"))
+  }
 
-  private def mayBeNull(e: Expression): FileTest = e match {
-    case And(l, r) => FileTest.or(Seq(mayBeNull(l), mayBeNull(r)))
-    case Or(l, r) => FileTest.or(Seq(mayBeNull(l), mayBeNull(r)))
-    case Not(inner) => mayBeNull(inner)
+  private def isUnknown(test: FileTest): Boolean = test.isInstanceOf[Unknown]
+
+  private def firstTrue(chain: Expression)(test: Expression => FileTest): FileTest = {
+    val Branches(branches, otherwise) = chain: @unchecked
+    firstTrue(branches, otherwise)(test)
+  }
+
+  private object Chain {
+    def unapply(e: Expression): Option[Expression] = Branches.in(e)
+  }
+
+  /** Keeps the files where a condition may be FALSE or NULL. */
+  private def notTrue(e: Expression): FileTest =
+    FileTest.or(Seq(apply(e, negated = true), mayBeNull(e)))
+
+  private def mayBeNull(e: Expression): FileTest = truth(e).isNull
+
+  private def nullTest(e: Expression): FileTest = e match {
     case Literal(value, _) => if (value == null) Unknown("always NULL") else Never
-    case _: IsNull | _: IsNotNull | _: EqualNullSafe | _: IsNaN => Never
+    case _: And | _: Or => FileTest.or(sidesOf(e).map(mayBeNull))
+    case Not(inner) => mayBeNull(inner)
+    case r: RuntimeReplaceable => mayBeNull(r.replacement)
+    case _ if nullability.isNever(e) => Never
+    case Coalesce(values) => FileTest.and(values.map(mayBeNull))
+    case Branches(branches, otherwise) => firstTrue(branches, otherwise)(mayBeNull)
     case c: BinaryComparison => FileTest.or(c.children.map(mayBeNull))
-    case In(value, list) if list.forall(_.isInstanceOf[Literal]) =>
-      FileTest.or((value +: list).map(mayBeNull))
-    case other => nulls(other, isNull = true)
+    case Chain(chain) => firstTrue(chain)(v => mayBeNull(Branches.replaced(e, chain, v)))
+    case _ => nullability.columnsOf(e) match {
+        case Some(of) => FileTest.or(of.map(nulls(_, isNull = true)))
+        case None => nulls(e, isNull = true)
+      }
   }
 
-  private def cases(alternatives: Seq[Case], negated: Boolean): FileTest =
-    FileTest.or(alternatives.map { c =>
-      val conditions = c.guards.map {
-        case (e, Guard.True) => apply(e)
-        case (e, Guard.NotTrue) => otherThan(e, value = true)
-        case (e, Guard.Null) => nulls(e, isNull = true)
-        case (e, Guard.NotNull) => nulls(e, isNull = false)
+  private def mayHaveValue(e: Expression): FileTest = e match {
+    case Literal(value, _) => if (value == null) Never else Unknown("always true")
+    case Branches(branches, otherwise) => firstTrue(branches, otherwise)(mayHaveValue)
+    case _ if isCondition(e) =>
+      FileTest.or(Seq(apply(e), apply(e, negated = true))) match {
+        case test if isUnknown(test) || test.parts > 1 => nulls(e, isNull = false)
+        case test => test
       }
-      FileTest.and(apply(folded(c.filter), negated) +: conditions)
-    })
-
-  private def folded(e: Expression): Expression =
-    try {
-      if (e.foldable && e.dataType == BooleanType) Literal.create(e.eval(), BooleanType) else e
-    } catch { case NonFatal(_) => e }
+    case _ => nulls(e, isNull = false)
+  }
 
   /** An IN of rows of values. NULLs count as equal there. */
   private def inRows(

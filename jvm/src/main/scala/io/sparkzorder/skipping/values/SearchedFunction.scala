@@ -158,7 +158,7 @@ private[sparkzorder] object SearchedFunction {
   }
 
   /** At most [[MaxIntervals]] intervals that hold all values of the given ones. */
-  private def coarser(values: Intervals): Intervals =
+  private[values] def coarser(values: Intervals): Intervals =
     if (values.size <= MaxIntervals) values
     else {
       val group = (values.size + MaxIntervals - 1) / MaxIntervals

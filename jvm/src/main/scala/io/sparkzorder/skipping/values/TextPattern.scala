@@ -55,6 +55,17 @@ private[sparkzorder] object RegexPattern {
   private val special = "\\^$.|?*+()[]{}".toSet
   private val repetitions = "?*{".toSet
 
+  private val anyOf = {
+    val text = "[\\p{L}\\p{N} _-]+"
+    s"\\^\\((?:\\?:)?($text(?:\\|$text)*)\\)(?:\\$$|\\.\\*\\$$?)?".r
+  }
+
+  /** The texts of which a match begins with one, for an expression such as `^(a|b)$`. */
+  def alternatives(pattern: String): Option[Seq[String]] = pattern match {
+    case anyOf(texts) => Some(texts.split('|').toSeq)
+    case _ => None
+  }
+
   /** None unless every such text begins with letters that the expression names after `^`. */
   def of(pattern: String): Option[LikePattern] =
     if (!pattern.startsWith("^") || pattern.contains('|') || pattern.contains('\uFFFD')) None

@@ -91,6 +91,18 @@ object ColumnStats {
       values = if (a.values < 0 || b.values < 0) -1L else a.values + b.values)
   }
 
+  /**
+   * The statistics of a page, whose bounds may be cut shorter than those of its row group: no value of
+   * the page lies outside of the row group's bounds.
+   */
+  def within(t: PrimitiveType, page: ColumnStats, group: ColumnStats): ColumnStats =
+    (page.bounds, group.bounds) match {
+      case (Some((min, max)), Some((least, greatest))) =>
+        val (from, to) = (this.greatest(t, min, least), this.least(t, max, greatest))
+        if (compare(t, from, to) > 0) page else page.copy(min = from, max = to)
+      case _ => page
+    }
+
   /** The lesser of two values of a column; null stands for none. */
   def least(t: PrimitiveType, a: Any, b: Any): Any =
     if (a == null) b else if (b == null || compare(t, a, b) <= 0) a else b
@@ -159,6 +171,24 @@ object ColumnStats {
 }
 
 object FileRange {
+
+  /** True for a range that a cut made wide: the greatest text is the least one with its end raised. */
+  def isCut(range: FileRange): Boolean = {
+    def bytes(value: Any): Array[Byte] = value match {
+      case s: UTF8String => s.getBytes
+      case b: Array[Byte] => b
+      case _ => Array.emptyByteArray
+    }
+    isCut(bytes(range.min), bytes(range.max))
+  }
+
+  /** The same for the bytes of both ends. */
+  def isCut(min: Array[Byte], max: Array[Byte]): Boolean = {
+    val shared = min.zip(max).takeWhile { case (a, b) => a == b }.length
+    // the last character has at most 4 bytes; wide decimals have 16 bytes
+    min.length > 16 && shared < max.length && shared >= min.length - 4 &&
+    max.length <= shared + 4
+  }
 
   /**
    * The ranges of a column in files, from their footers; files of only NULLs are left out.

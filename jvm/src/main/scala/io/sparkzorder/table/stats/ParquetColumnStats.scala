@@ -103,7 +103,9 @@ private[sparkzorder] object ParquetColumns {
     def in(u: UnitStats) = u.copy(stats = u.stats.in(t, dataType))
     val pages = if (!withPages) None
     else Some(chunks.map { case (g, c) =>
-      ParquetColumnStats.ofPages(reader, g.getRowCount, c).map(in)
+      val group = ParquetColumnStats.of(c)
+      ParquetColumnStats.ofPages(reader, g.getRowCount, c)
+        .map(p => in(p.copy(stats = ColumnStats.within(t, p.stats, group))))
     })
     FileColumn.of(in(UnitStats(parts.map(_.rows).sum, whole)), parts.map(in), pages)
   }

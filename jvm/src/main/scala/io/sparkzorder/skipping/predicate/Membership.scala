@@ -1,0 +1,230 @@
+package io.sparkzorder.skipping.predicate
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.MapData
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.skipping.values.RegexPattern
+
+/**
+ * A predicate that asks for a list of values, without saying IN.
+ *
+ * @param ifTrue true for each row for which the predicate is true; None if nothing is known
+ * @param ifFalse true for each row for which the predicate is false
+ */
+private[predicate] final case class Membership(
+    ifTrue: Option[Expression],
+    ifFalse: Option[Expression])
+
+private[predicate] object Membership {
+
+  /** Literal lists of more elements than these are only looked at where they become an IN. */
+  private val MostElements = 2000
+
+  def of(e: Expression): Option[Membership] =
+    try {
+      equivalent(e).map(p => Membership(Some(p), if (isExact(e)) Some(Not(p)) else None))
+        .orElse(beginning(e)).orElse(SparseFunction.in(e))
+    } catch { case NonFatal(_) => None }
+
+  /** Arrays that overlap in -0.0 and 0.0 do not overlap for Spark, although the two are equal. */
+  private def isExact(e: Expression): Boolean = e match {
+    case ArraysOverlap(ArrayOf(FloatType | DoubleType), _) => false
+    case _ => true
+  }
+
+  private object ArrayOf {
+    def unapply(e: Expression): Option[DataType] = Some(e.dataType).collect {
+      case ArrayType(element, _) => element
+    }
+  }
+
+  /** `^(a|b)$` also finds a text with a line end behind it. */
+  private def beginning(e: Expression): Option[Membership] = e match {
+    case RLike(value, Literal(pattern: UTF8String, StringType)) =>
+      RegexPattern.alternatives(pattern.toString).flatMap { texts =>
+        any(texts.map(t => StartsWith(value, Literal(t))))
+      }.map(p => Membership(Some(p), None))
+    case _ => None
+  }
+
+  /** A predicate that is TRUE, FALSE or NULL for the same rows. */
+  private def equivalent(e: Expression): Option[Expression] = e match {
+    case ArrayContains(Folded.Elements(list, t), value) => Some(in(value, list, t))
+    case ArrayContains(CreateArray(values, _), value) =>
+      any(values.map(EqualTo(_, value)))
+    case ArraysOverlap(CreateArray(values, _), Folded.Elements(list, t)) if list.nonEmpty =>
+      any(values.map(in(_, list, t)))
+    case ArraysOverlap(Folded.Elements(list, t), CreateArray(values, _)) if list.nonEmpty =>
+      any(values.map(in(_, list, t)))
+    case ArrayExists(Folded.Elements(list, t), lambda, true) => calls(lambda, list, t).flatMap(any)
+    case ArrayForAll(Folded.Elements(list, t), lambda) => calls(lambda, list, t).flatMap(all)
+    case _ => None
+  }
+
+  /** `value IN (list)`, also for a list without elements, which contains no value. */
+  private[predicate] def in(value: Expression, list: Seq[Any], t: DataType): Expression =
+    if (list.isEmpty) If(IsNull(value), Literal(null, BooleanType), Literal(false))
+    else In(value, list.map(Literal(_, t)))
+
+  private[predicate] def any(predicates: Seq[Expression]): Option[Expression] =
+    predicates.reduceOption(Or)
+
+  private def all(predicates: Seq[Expression]): Option[Expression] = predicates.reduceOption(And)
+
+  /** The predicate of a lambda, for each element of a list. */
+  private[predicate] def calls(
+      lambda: Expression,
+      list: Seq[Any],
+      t: DataType): Option[Seq[Expression]] = lambda match {
+    case LambdaFunction(body, (element: NamedLambdaVariable) +: position, _)
+        if list.size <= MostElements =>
+      Some(list.zipWithIndex.map { case (value, i) =>
+        Folded.parts(body.transform {
+          case v: NamedLambdaVariable if v.exprId == element.exprId => Literal(value, t)
+          case v: NamedLambdaVariable if position.exists(_.exprId == v.exprId) => Literal(i)
+        })
+      })
+    case _ => None
+  }
+
+  /**
+   * A function that has one result for all values but a few, inside of a predicate.
+   *
+   * @param default the result for all other values. The result for NULL is NULL
+   * @param others where the result may be another
+   */
+  private final case class SparseFunction(default: Any, others: Others)
+
+  private sealed trait Others
+
+  /** For these values, none of which is NULL. */
+  private final case class Keys(of: Expression, values: Seq[Any]) extends Others
+
+  /** For the rows for which a condition is true. */
+  private final case class Rows(condition: Expression) extends Others
+
+  private object SparseFunction {
+    def in(predicate: Expression): Option[Membership] = {
+      find(predicate).map { case (call, f) =>
+        def value(result: Any) =
+          Folded.value(Branches.replaced(predicate, call, Literal(result, call.dataType)))
+        val usual = Seq(value(f.default), value(null))
+        def rows(wanted: Boolean) =
+          // also where the predicate is not known without other columns
+          if (usual.contains(None) || usual.contains(Some(wanted))) None
+          else Some(f.others match {
+            case Rows(condition) => condition
+            case Keys(of, keys) =>
+              val right = keys.filter { key =>
+                val at = predicate.transform {
+                  case e if e eq of => Literal(key, of.dataType)
+                }
+                Folded.value(at).forall(_ == wanted)
+              }
+              Membership.in(of, right, of.dataType)
+          })
+        Membership(rows(wanted = true), rows(wanted = false))
+      }
+    }
+
+    // a lambda is called with other values than those of the row
+    private def find(e: Expression): Option[(Expression, SparseFunction)] = e match {
+      case _: LambdaFunction => None
+      case _ =>
+        of(e).map(e -> _).orElse(
+          e.children.iterator.map(find).collectFirst { case Some(found) => found })
+    }
+
+    private def of(e: Expression): Option[SparseFunction] = e match {
+      case ArrayContains(Folded.Elements(list, _), value) =>
+        keys(if (list.contains(null)) null else false, value, list)
+      case ArrayPosition(Folded.Elements(list, _), value) => keys(0L, value, list)
+      case FindInSet(value, Text(list)) =>
+        keys(0, value, list.split(",", -1).toSeq.map(UTF8String.fromString))
+      case ElementAt(Map(list), value, _, _) => keys(null, value, list)
+      case GetMapValue(Map(list), value) => keys(null, value, list)
+      case Size(ArrayFilter(Folded.Elements(list, t), lambda), _) =>
+        calls(lambda, list, t).flatMap(p => any(p.map(EqualNullSafe(_, Literal(true)))))
+          .map(p => SparseFunction(0, Rows(p)))
+      case Size(ArrayIntersect(CreateArray(values, _), Folded.Elements(list, t)), _) =>
+        any(values.map(same(_, list, t))).map(p => SparseFunction(0, Rows(p)))
+      case Size(ArrayIntersect(Folded.Elements(list, t), CreateArray(values, _)), _) =>
+        any(values.map(same(_, list, t))).map(p => SparseFunction(0, Rows(p)))
+      case Size(ArrayExcept(CreateArray(Seq(value), _), Folded.Elements(list, t)), _) =>
+        Some(SparseFunction(1, Rows(same(value, list, t))))
+      case StringInstr(Text(text), part) => parts(0, text, part)
+      case StringLocate(part, Text(text), start) if start.foldable => parts(0, text, part)
+      case Contains(Text(text), part) => parts(false, text, part)
+      case _ => None
+    }
+
+    private def keys(default: Any, value: Expression, list: Seq[Any]): Option[SparseFunction] = {
+      val present = list.filter(_ != null).distinct
+      if (present.size > MostElements || value.foldable) None
+      else Some(SparseFunction(default, Keys(value, present)))
+    }
+
+    /** Array functions that look for an element take NULL for equal to NULL. */
+    private def same(value: Expression, list: Seq[Any], t: DataType): Expression = {
+      val isIn = In(value, list.filter(_ != null).map(Literal(_, t)))
+      if (list.contains(null)) Or(IsNull(value), isIn) else isIn
+    }
+
+    /** The parts of a text that a value with constant texts around it can be. */
+    private def parts(default: Any, text: String, part: Expression): Option[SparseFunction] =
+      part match {
+        case Concat(children) if children.count(!_.foldable) == 1 =>
+          val (before, value +: after) = children.span(_.foldable): @unchecked
+          for (a <- joined(before); b <- joined(after); f <- parts(default, text, value, a, b))
+            yield f
+        case _ => parts(default, text, part, "", "")
+      }
+
+    private def parts(
+        default: Any,
+        text: String,
+        value: Expression,
+        before: String,
+        after: String): Option[SparseFunction] = {
+      val starts = placesOf(before, text).map(_ + before.length)
+      val ends = placesOf(after, text)
+      // bytes of a value are characters only in plain ASCII
+      val isPlain = (text + before + after).forall(_ < 128) && value.dataType == StringType
+      if (!isPlain || starts.size.toLong * ends.size > 2L * MostElements) None
+      else {
+        val found = for (s <- starts; e <- ends if e >= s) yield text.substring(s, e)
+        keys(default, value, found.map(UTF8String.fromString))
+      }
+    }
+
+    private def placesOf(part: String, text: String): Seq[Int] =
+      (0 to text.length - part.length).filter(text.startsWith(part, _))
+
+    private def joined(texts: Seq[Expression]): Option[String] =
+      texts.foldLeft(Option("")) {
+        case (Some(all), Text(next)) => Some(all + next)
+        case _ => None
+      }
+
+    private object Map {
+      def unapply(e: Expression): Option[Seq[Any]] = e.dataType match {
+        case MapType(t, _, _) =>
+          Folded.value(e).collect { case m: MapData => m.keyArray().toSeq[Any](t) }
+        case _ => None
+      }
+    }
+
+    /** A constant text, without bytes that are no UTF-8. */
+    private object Text {
+      def unapply(e: Expression): Option[String] =
+        if (e.dataType != StringType) None
+        else Folded.value(e).collect {
+          case s: UTF8String if UTF8String.fromString(s.toString) == s => s.toString
+        }
+    }
+  }
+}

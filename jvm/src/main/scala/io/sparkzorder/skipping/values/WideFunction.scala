@@ -1,0 +1,178 @@
+package io.sparkzorder.skipping.values
+
+import java.math.{BigDecimal, BigInteger}
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.index.{ByteValues, IndexValue, LeafType}
+
+/**
+ * A function of DECIMALs of more than 18 digits that keeps their order, or reverses it. An interval of
+ * results comes from one interval of values then, whose ends are found by bisection.
+ *
+ * @param call Spark's result for an unscaled value. It may throw far from 0, where Spark raises an
+ *   error or gives NULL. Such values count as mapped into every interval
+ * @param limit values beyond it, on both sides of 0, also count as mapped into every interval
+ */
+private[sparkzorder] final class WideFunction(
+    call: BigInteger => LiteralPosition,
+    limit: BigInteger,
+    isReversed: Boolean)
+    extends ColumnFunction {
+  import WideFunction._
+
+  private lazy val least = farthest(limit.negate)
+  private lazy val greatest = farthest(limit)
+
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[(Long, Long)]): Intervals =
+    if (ofNulls) Intervals.ofByteRanges(Seq((ByteEnd.Endless, ByteEnd.Endless)))
+    else {
+      val few = SearchedFunction.coarser(results)
+      val inside = (0 until few.size).flatMap(i => valuesFor(new Ends(few, i)))
+      Intervals.ofByteRanges(inside ++ Seq(
+        (ByteEnd.Endless, end(least).outside),
+        (end(greatest).outside, ByteEnd.Endless)))
+    }
+
+  /** The values whose results lie in one interval. */
+  private def valuesFor(interval: Ends): Option[(ByteEnd, ByteEnd)] = {
+    def isFrom(r: LiteralPosition) = interval.isFrom(r)
+    def isBeyond(r: LiteralPosition) = interval.isBeyond(r)
+    val start = if (isReversed) first(!isBeyond(_)) else first(isFrom)
+    val beyond = if (isReversed) first(!isFrom(_)) else first(isBeyond)
+    val last = beyond.fold(greatest)(_.subtract(BigInteger.ONE))
+    start.filter(_.compareTo(last) <= 0).map(low => (end(low), end(last)))
+  }
+
+  /** The first value whose result has a property that all greater values have, too. */
+  private def first(has: LiteralPosition => Boolean): Option[BigInteger] =
+    if (has(call(least))) Some(least)
+    else if (!has(call(greatest))) None
+    else Some(boundary(least, greatest)(v => has(call(v))))
+
+  /** The value farthest from 0, up to `to`, for which Spark has a result. */
+  private def farthest(to: BigInteger): BigInteger = {
+    def fails(v: BigInteger) =
+      try {
+        val _ = call(v)
+        false
+      } catch { case NonFatal(_) => true }
+    if (!fails(to)) to
+    else {
+      val _ = call(BigInteger.ZERO)
+      val sign = BigInteger.valueOf(to.signum.toLong)
+      boundary(BigInteger.ZERO, to.abs)(v => fails(v.multiply(sign)))
+        .subtract(BigInteger.ONE).multiply(sign)
+    }
+  }
+}
+
+private object WideFunction {
+
+  /** The least value with a property that `high` has, `low` has not, and all above the least have. */
+  private def boundary(low: BigInteger, high: BigInteger)(has: BigInteger => Boolean): BigInteger =
+    if (high.subtract(low).equals(BigInteger.ONE)) high
+    else {
+      val middle = low.add(high).shiftRight(1)
+      if (has(middle)) boundary(low, middle)(has) else boundary(middle, high)(has)
+    }
+
+  private def end(value: BigInteger): ByteEnd =
+    ByteEnd(IndexValue.wide(value).get, inclusive = true)
+}
+
+/** A call that keeps or reverses the order of DECIMALs of more than 18 digits. */
+private[skipping] object WideCall {
+
+  /** The only argument that is no literal, and the function. */
+  def unapply(call: Expression): Option[(Expression, ColumnFunction)] = call match {
+    case c: Cast => c.dataType match {
+        case to: NumericType => of(c, c.child, fits = mostOf(to))
+        case _ => None
+      }
+    case Add(child, Literal(_: Decimal, _), _) => of(call, child)
+    case Add(Literal(_: Decimal, _), child, _) => of(call, child)
+    case Subtract(child, Literal(_: Decimal, _), _) => of(call, child)
+    case Subtract(Literal(_: Decimal, _), child, _) => of(call, child, isReversed = true)
+    case Multiply(child, Factor(isNegative), _) => of(call, child, isNegative)
+    case Multiply(Factor(isNegative), child, _) => of(call, child, isNegative)
+    case UnaryMinus(child, _) => of(call, child, isReversed = true)
+    case Divide(child, Factor(isNegative), _) => of(call, child, isNegative)
+    case Floor(child) => of(call, child)
+    case Ceil(child) => of(call, child)
+    case r: RoundBase if r.children(1).foldable => of(call, r.children.head)
+    case _ => None
+  }
+
+  /** A literal by which numbers are multiplied or divided, and whether it turns their order round. */
+  private object Factor {
+    def unapply(e: Expression): Option[Boolean] = e match {
+      case Literal(n: Decimal, _) if n.toJavaBigDecimal.signum != 0 =>
+        Some(n.toJavaBigDecimal.signum < 0)
+      case _ => None
+    }
+  }
+
+  /** @param fits the greatest number that the result can be; None if it can be any */
+  private def of(
+      call: Expression,
+      child: Expression,
+      isReversed: Boolean = false,
+      fits: Option[BigDecimal] = None): Option[(Expression, ColumnFunction)] =
+    (child.dataType, ComparisonDomain.of(call.dataType)) match {
+      case (d: DecimalType, Some(domain)) if d.precision > LeafType.LongDigits =>
+        val all = BigInteger.TEN.pow(d.precision).subtract(BigInteger.ONE)
+        val limit = fits.fold(all)(_.scaleByPowerOfTen(d.scale).toBigInteger.min(all))
+        val variable = BoundReference(0, d, nullable = true)
+        val bound = call.withNewChildren(call.children.map(c => if (c eq child) variable else c))
+        def result(unscaled: BigInteger) = {
+          val value = Decimal(new BigDecimal(unscaled, d.scale), d.precision, d.scale)
+          LiteralPosition.of(bound.eval(InternalRow(value)), domain).getOrElse {
+            throw new ArithmeticException(s"${call.prettyName} has no usable result for some value")
+          }
+        }
+        Some(child -> new WideFunction(result, limit, isReversed))
+      case _ => None
+    }
+
+  /** The greatest integer of a type; Spark wraps values beyond it, or raises an error. */
+  private def mostOf(t: DataType): Option[BigDecimal] = t match {
+    case d: DecimalType => Some(BigDecimal.ONE.scaleByPowerOfTen(d.precision - d.scale)
+        .subtract(BigDecimal.ONE))
+    case ByteType | ShortType | IntegerType | LongType =>
+      OrderedValue.range(t).map(r => BigDecimal.valueOf(r._2))
+    case _ => None
+  }
+}
+
+/** One interval of several, compared with results. */
+private final class Ends(intervals: Intervals, i: Int) {
+
+  /** Whether a result is not below the interval. */
+  def isFrom(result: LiteralPosition): Boolean = (intervals, result) match {
+    case (longs: LongIntervals, p: LongPosition) => p.high >= longs.lows(i)
+    case (bytes: ByteIntervals, p: BytesPosition) =>
+      val low = bytes.lows(i)
+      low.isEndless || low.isReachedBy(compare(p.high, low.value))
+    case _ => throw new IllegalArgumentException("a result of another domain")
+  }
+
+  /** Whether a result is above the interval. */
+  def isBeyond(result: LiteralPosition): Boolean = (intervals, result) match {
+    case (longs: LongIntervals, p: LongPosition) => p.low > longs.highs(i)
+    case (bytes: ByteIntervals, p: BytesPosition) =>
+      val high = bytes.highs(i)
+      !high.isEndless && !high.isReachedBy(-compare(p.low, high.value))
+    case _ => throw new IllegalArgumentException("a result of another domain")
+  }
+
+  private def compare(a: Array[Byte], b: Array[Byte]): Int =
+    ByteValues.compare(a, 0, a.length, b)
+}
