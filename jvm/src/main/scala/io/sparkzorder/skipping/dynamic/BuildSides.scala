@@ -129,6 +129,8 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
         }
       case _: LocalRelation | _: Range | _: OneRowRelation => false
       case _: Project | _: Filter | _: Join | _: Aggregate | _: Union | _: Sort | _: Expand => false
+      // functions of single rows
+      case _: BaseEvalPython => false
       case _ => true
     })
 
