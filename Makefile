@@ -68,6 +68,8 @@ TPC :=
 # seeds of the queries that `make bench-auto` records, and of the queries that it counts
 TRAIN := 1,2
 TEST := 11
+# how often `make bench-auto-heldout` draws each workload
+SEEDS := 5
 # of `make test-tpcds`
 TPC_ROWS := spark35 spark40 spark41 spark42
 TPC_SCALE := 0.1
@@ -142,6 +144,10 @@ bench-auto: setup ## ZORDER BY AUTO without partitions (SCALE=1 FILES=64 TRAIN=1
 	  "spark41/Test/runMain io.sparkzorder.tpc.AutoBenchmark results=target/bench-auto/results.txt \
 	    data=benchmarks/data scale=$(SCALE) files=$(FILES) train=$(TRAIN) test=$(TEST) $(TPC)"
 	$(python) -m benchmarks.tpc.auto target/bench-auto/results.json --picture target/bench-auto/auto.png
+
+.PHONY: bench-auto-heldout
+bench-auto-heldout: $(environment) ## ZORDER BY AUTO beside the best layout in hindsight, in nine workloads (SEEDS=5; 5 minutes)
+	build/sbt 'spark41/Test/runMain io.sparkzorder.commands.auto.HeldOutBenchmark $(CURDIR)/target/heldout.md $(SEEDS)'
 
 .PHONY: bench-publish
 bench-publish: $(environment) ## what publishing up to 100,000 files in 10,000 folders takes (15 minutes)

@@ -9,8 +9,11 @@ import io.sparkzorder.log.StateDirectory
  *
  * @param templates the scans of each form; older scans have less weight, and the boxes of a template
  *   have the template's weight together
+ * @param changedDaysAgo if the queries changed so many days ago, and the scans before are left out
  */
-private[sparkzorder] final case class Workload(templates: Map[Template, TemplateUse]) {
+private[sparkzorder] final case class Workload(
+    templates: Map[Template, TemplateUse],
+    changedDaysAgo: Option[Long] = None) {
 
   /** Number of scans, of any age. */
   def count: Long = templates.values.map(_.count).sum
@@ -20,6 +23,18 @@ private[sparkzorder] final case class Workload(templates: Map[Template, Template
     templates.filter(_._1 != Sketch.Unskippable).values.map(_.count).sum
 
   def weight: Double = templates.values.map(_.weight).sum
+
+  /** The share of the bytes that are read by filters on each column. */
+  private def shares: Map[String, Double] =
+    columns.map { case (c, w) => c -> w / math.max(Double.MinPositiveValue, weight) }.toMap
+
+  /** How much another workload differs: by the column of which the shares differ most. */
+  private def differs(other: Workload): Double = {
+    val (own, others) = (shares, other.shares)
+    (own.keySet ++ others.keySet).iterator
+      .map(c => math.abs(own.getOrElse(c, 0.0) - others.getOrElse(c, 0.0)))
+      .foldLeft(0.0)(math.max)
+  }
 
   /** The columns by which scans can skip files, with the weight of these scans, largest first. */
   def columns: Seq[(String, Double)] =
@@ -31,10 +46,40 @@ private[sparkzorder] final case class Workload(templates: Map[Template, Template
 private[sparkzorder] object Workload {
   private val HalfLifeDays = 7.0
 
+  // so many days tell a change of the queries from a weekend
+  private val ChangedDays = 7
+  // scans before and after a change that tell it from chance
+  private val ChangedScans = 100L
+  // the share of a column changes by so much
+  private val ChangedShare = 0.4
+
   /** The workload of a table as its files tell it, together with what this driver has not written. */
-  def read(state: StateDirectory, conf: Configuration, today: Long): Workload = {
+  def read(state: StateDirectory, conf: Configuration, today: Long): Workload =
+    of(stored(state, conf, today), today)
+
+  /** The same, without the scans before the queries changed. */
+  def sinceChange(state: StateDirectory, conf: Configuration, today: Long): Workload =
+    sinceChange(stored(state, conf, today), today)
+
+  private def stored(state: StateDirectory, conf: Configuration, today: Long) = {
     WorkloadCapture.flush(state)
-    of(new WorkloadStore(state, conf).read(today), today)
+    new WorkloadStore(state, conf).read(today)
+  }
+
+  /** Old scans count less day by day, which is too slow where queries of another kind have come. */
+  private[workload] def sinceChange(sketches: Seq[StoredSketch], today: Long): Workload = {
+    val changes = sketches.map(_.day).distinct.filter(today - _ >= ChangedDays - 1).map { day =>
+      val (after, before) = sketches.partition(_.day >= day)
+      (day, of(after, today), of(before, today))
+    }.filter { case (_, after, before) =>
+      after.count >= ChangedScans && before.count >= ChangedScans &&
+      after.differs(before) >= ChangedShare
+    }
+    if (changes.isEmpty) of(sketches, today)
+    else {
+      val (day, after, _) = changes.maxBy { case (_, after, before) => after.differs(before) }
+      after.copy(changedDaysAgo = Some(math.max(0L, today - day)))
+    }
   }
 
   private[workload] def of(sketches: Seq[StoredSketch], today: Long): Workload = {

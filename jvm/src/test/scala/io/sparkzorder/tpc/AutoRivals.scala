@@ -74,8 +74,10 @@ final class AutoRivals(
       val table = sampled(fact, names)
       val (learnt, wanted) = (table.boxes(trained), table.boxes(tested))
       val (auto, columns, even) = table.auto(trained)
+      val (byWeights, _, _) = table.auto(trained, withBoxes = false)
       val numbers = Seq(
         "AUTO" -> table.reads(auto, wanted),
+        "by weights alone" -> table.reads(byWeights, wanted),
         "AUTO, on training" -> table.reads(auto, learnt),
         "equal bits" -> table.reads(even, wanted),
         "best single sort" -> table.reads(table.singleSort(learnt), wanted),
@@ -83,7 +85,7 @@ final class AutoRivals(
         "greedy Qd-tree" -> table.reads(table.qdTree(learnt), wanted),
         "bound" -> table.bound(wanted))
       val text = numbers.map { case (n, v) => f"$n ${100 * v}%.1f %%" }.mkString(", ")
-      say(s"($split) ${fact.name}, ${columns.mkString(" ")}: $text; ${tested.usableCount} scans")
+      say(s"($split) ${fact.name}, $columns: $text; ${tested.usableCount} scans")
       Some((split, tested.usableCount.toDouble * data.generatedFile(fact.name).length, numbers))
     }
   }

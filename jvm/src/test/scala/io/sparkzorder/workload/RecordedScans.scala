@@ -34,4 +34,35 @@ object RecordedScans {
       None)
     ()
   }
+
+  /**
+   * The record of some days, the last day first.
+   *
+   * @param days for each scan the intervals of shares of each column, and its bytes
+   */
+  def workload(days: Seq[Seq[(Map[String, Seq[(Double, Double)]], Double)]]): Workload = {
+    val today = WorkloadStore.today
+    Workload.sinceChange(
+      days.zipWithIndex.map { case (scans, ago) =>
+        val sketch = new Sketch(ago)
+        scans.foreach { case (sides, bytes) =>
+          val sorted = sides.toSeq.sortBy(_._1).map { case (c, shares) =>
+            (
+              c,
+              RankInterval.some(shares.map(s => RankInterval.of(s._1, s._2)), ScanUse.MaxIntervals))
+          }
+          val uses = sorted.map { case (c, intervals) =>
+            val isRange = intervals.exists(_.width > 0)
+            ColumnUse(
+              c,
+              if (isRange) UseKind.Range
+              else if (intervals.size > 1) UseKind.Values
+              else UseKind.Point)
+          }
+          sketch.add(ScanUse(Template(uses), RankBox(sorted.map(_._2)), 0), bytes)
+        }
+        StoredSketch(UUID.randomUUID().toString, today - ago, sketch.content)
+      },
+      today)
+  }
 }

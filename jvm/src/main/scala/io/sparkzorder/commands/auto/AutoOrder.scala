@@ -85,23 +85,25 @@ private[commands] final class AutoChoice(
   private def decide(workload: Workload, sampled: Sampled): AutoOrder = {
     val reads = sampled.reads
     val judged = Candidates.of(sampled.queries, sampled.values, sampled.files)
-      .map(c => (c, reads.of(c))).sortBy(_._2.capped)
+      .map(c => (c, reads.of(c))).sortBy(_._2)
     def text(bytes: Double) = byteCountToDisplaySize(bytes.toLong)
     val listing =
-      judged.take(MaxListed).map { case (c, r) => s"${nameOf(c, sampled)} ${text(r.bytes)}" }
+      judged.take(MaxListed).map { case (c, r) => s"${nameOf(c, sampled)} ${text(r)}" }
     // by all other scans nothing is saved
     val others = math.max(0.0, workload.weight - sampled.queries.weight)
     val about = s"${workload.usableCount} of ${workload.count} recorded scans can skip files; of " +
-      s"${text(sampled.queries.weight)} they read ${text(reads.today.bytes)} as the files are (leave it)" +
-      listing.mkString(", and by ", ", ", "")
+      s"${text(sampled.queries.weight)} they read ${text(reads.today)} as the files are (leave it)" +
+      listing.mkString(", and by ", ", ", "") + workload.changedDaysAgo.fold("") { days =>
+        s"; only the scans of the last ${days + 1} days count, because the queries changed"
+      }
     judged.headOption match {
       case None => keep(s"$about; no column has two values")
       case Some((best, read)) =>
-        val saved = reads.today.bytes - read.bytes
-        if (saved < LeastSaving * (reads.today.bytes + others)) {
+        val saved = reads.today - read
+        if (saved < LeastSaving * (reads.today + others)) {
           keep(
             s"$about; no other layout saves a fifth of what all recorded scans read, " +
-              text(reads.today.bytes + others),
+              text(reads.today + others),
             sampled)
         } else if (saved < RewriteFactor * sampled.bytes) {
           keep(

@@ -28,15 +28,7 @@ private[commands] final case class SampledFolder(
 }
 
 /**
- * What recorded scans read of a layout.
- *
- * @param capped by the weights that decide between layouts
- * @param bytes by what the scans would read without skipping
- */
-private[commands] final case class Reads(capped: Double, bytes: Double)
-
-/**
- * Predicts what recorded scans read of a layout.
+ * Predicts how many bytes recorded scans read of a layout.
  *
  * @param all the folders of the table
  * @param cutByQueries true if files will be cut along the recorded boxes
@@ -62,8 +54,8 @@ private[commands] final class PredictedReads(
     }
   }
 
-  /** Reads of a candidate: its files are cut as OPTIMIZE would cut them, but by this sample. */
-  def of(candidate: Candidate): Reads = {
+  /** What they read of a candidate: its files are cut as OPTIMIZE would cut them, but by this sample. */
+  def of(candidate: Candidate): Double = {
     val cut = if (cutByQueries) queries.boxesOf(candidate.columns) else IndexedSeq.empty
     val goal = CutGoal(candidate.weights.toIndexedSeq, cut)
     reads(folders.zip(sides).map { case (f, sides) =>
@@ -96,8 +88,8 @@ private[commands] final class PredictedReads(
     }
   }
 
-  /** Reads of the files as they are, by their footers. */
-  lazy val today: Reads = reads(folders.zip(sides).map { case (f, boxes) =>
+  /** What they read of the files as they are, by their footers. */
+  lazy val today: Double = reads(folders.zip(sides).map { case (f, boxes) =>
     val spans = columns.indices.map(c => f.files.map(file => span(file.ranges(c), f.ranked(c))))
     boxes.map { sides =>
       f.files.indices.filter(i =>
@@ -108,12 +100,8 @@ private[commands] final class PredictedReads(
     }
   })
 
-  private def reads(ofFolders: Seq[IndexedSeq[Double]]): Reads = {
-    val shares = ofFolders.reduce(plus).map(_ / rows)
-    Reads(
-      boxes.zip(shares).map { case (b, share) => b.weight * share }.sum,
-      queries.weights.zip(shares).map { case (w, share) => w * share }.sum)
-  }
+  private def reads(ofFolders: Seq[IndexedSeq[Double]]): Double =
+    boxes.zip(ofFolders.reduce(plus)).map { case (b, read) => b.weight * read / rows }.sum
 
   /** The ranks between which the values of a file lie; all ranks if that is not known. */
   private def span(range: Option[Option[FileRange]], c: RankedColumn): (Int, Int) =

@@ -17,24 +17,20 @@ private[commands] final class RecordedQueries(
 
   private type Sides = Map[Int, Seq[RankInterval]]
 
-  /**
-   * @param weight bytes of the scans that the box stands for
-   * @param capped the same, but no template has more than a part of the sum
-   */
-  private case class Box(weight: Double, capped: Double, sides: Sides)
+  /** @param weight bytes of the scans that the box stands for */
+  private case class Box(weight: Double, sides: Sides)
 
   private val boxes: IndexedSeq[Box] = {
     val known = workload.templates.toSeq.filter { case (t, u) =>
       t.columns.exists(columns.contains) && u.weight > 0 && u.boxes.values.sum > 0
     }.sortBy { case (t, u) => (-u.weight, t.columns.mkString(",")) }
-    val cap = capOf(known.map(_._2.weight))
     val most = math.max(LeastBoxes, math.min(MaxBoxes, MaxTests / math.max(1, files)))
     val some = known.take(most)
     some.zip(shared(most, some.map(_._2.boxes.size))).flatMap { case ((template, use), n) =>
       heaviest(use, n).map { case (box, weight) =>
         val sides = template.columns.zip(box.sides)
           .collect { case (c, side) if columns.contains(c) => columns.indexOf(c) -> side }
-        Box(weight, weight * math.min(1.0, cap / use.weight), sides.toMap)
+        Box(weight, sides.toMap)
       }
     }.toIndexedSeq
   }
@@ -42,41 +38,23 @@ private[commands] final class RecordedQueries(
   /** The sum of the weights. */
   val weight: Double = boxes.map(_.weight).sum
 
-  /** The weight of each box of `boxesOf`, not capped. */
-  val weights: IndexedSeq[Double] = boxes.map(_.weight)
-
   def forModel: Seq[ModelQuery] = boxes.map { b =>
     ModelQuery(
-      b.capped,
+      b.weight,
       b.sides.map { case (c, side) => c -> side.map(_.width.toDouble / RankInterval.Steps) })
   }
 
-  /** The boxes in some of the columns, by their numbers, with capped weights. */
+  /** The boxes in some of the columns, by their numbers. */
   def boxesOf(some: Seq[Int]): IndexedSeq[QueryBox] =
     boxes.map(b =>
-      QueryBox(b.capped, some.map(c => b.sides.get(c).map(_.map(_.shares))).toIndexedSeq))
+      QueryBox(b.weight, some.map(c => b.sides.get(c).map(_.map(_.shares))).toIndexedSeq))
 }
 
 private[auto] object RecordedQueries {
-  // one dashboard must not decide alone
-  private val MaxShareOfTemplate = 0.3
   private val MaxBoxes = 512
   private val LeastBoxes = 32
   // boxes times files that are compared for each candidate
   private val MaxTests = 10000000
-
-  /**
-   * The weight that a template counts at most, so that no capped weight is above the part of the sum
-   * of all capped weights. Fewer than four templates cannot all be below it: for them the part is that
-   * of the weights as they are.
-   */
-  private def capOf(weights: Seq[Double]): Double = {
-    val sorted = weights.sorted.reverse
-    // the cap if `n` templates have it
-    def cap(n: Int) = MaxShareOfTemplate * sorted.drop(n).sum / (1 - MaxShareOfTemplate * n)
-    sorted.indices.takeWhile(MaxShareOfTemplate * _ < 1).find(n => sorted(n) <= cap(n))
-      .fold(MaxShareOfTemplate * sorted.sum)(cap)
-  }
 
   /** How many of `most` boxes each template gets: equally many, if it has as many. */
   private def shared(most: Int, sizes: Seq[Int]): Seq[Int] = {

@@ -85,7 +85,8 @@ private[auto] final class PlainAutoTable(table: TableState, listed: TableFiles) 
   private lazy val undos = log.all.map(_._2).filter(_.kind == Record.Undo)
   private val sampledTable = new SampledTable(table, listed)
 
-  override def workload(): Workload = Workload.read(table.state, table.conf, WorkloadStore.today)
+  override def workload(): Workload =
+    Workload.sinceChange(table.state, table.conf, WorkloadStore.today)
 
   override def inForce: Option[LayoutInForce] =
     runs.headOption.map(r => LayoutInForce(r.columns.map(parse), r.columnWeights))

@@ -42,7 +42,7 @@ private[formats] final class FormatAutoTable(
 
   override def workload(): Workload = {
     LaterNotes.await()
-    try Workload.read(
+    try Workload.sinceChange(
         new StateDirectory(new Path(format.location), conf),
         conf,
         WorkloadStore.today)

@@ -2,6 +2,8 @@ package io.sparkzorder.commands.auto
 
 import java.io.File
 
+import scala.util.Random
+
 import io.sparkzorder.workload.RecordedScans
 
 /** ZORDER BY AUTO: what it chooses, when it leaves the layout, and SORT BY ZORDER AUTO. */
@@ -56,6 +58,29 @@ class AutoSuite extends AutoTestBase {
       nothing("saves a fifth")
       fails("ZORDER_INVALID_SETTING", "AUTO chooses the weights")(
         sql(s"OPTIMIZE '$dir' ZORDER BY AUTO OPTIONS ('weights' 'a:2')"))
+    }
+  }
+
+  test("a form of one scan does not outweigh a form of 46, from the scans to the files") {
+    withTableDir { dir =>
+      val random = new Random(1)
+      def point = s"a = ${random.nextInt(10000)}"
+      def range = {
+        val from = random.nextInt(9500)
+        s"b BETWEEN $from AND ${from + 499}"
+      }
+      val asked = Seq.fill(88)(point) ++ Seq.fill(46)(range) ++
+        Seq.fill(15)(s"$point AND $range") :+ "s BETWEEN 'name1' AND 'name13'"
+      ask(dir, random.shuffle(asked): _*)
+      val row = auto(dir, size(dir))
+      info(reason(row))
+      assert(gains(row).map(_.getString(0)) === Seq("a", "b"), row)
+      // the chosen layout reads the least of those that are listed
+      val listed =
+        "\\((\\S[^)]*)\\) (\\d+) (\\w+)".r.findAllMatchIn(reason(row).split("leave it").last)
+          .map(m => (m.group(1), m.group(2).toLong)).toSeq
+      assert(listed.size > 2 && listed.map(_._2).min === listed.head._2, listed)
+      assert(reason(row).contains(s"AUTO chooses (${listed.head._1}): 150 of 150"), reason(row))
     }
   }
 

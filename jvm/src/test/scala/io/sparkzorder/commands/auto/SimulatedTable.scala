@@ -54,14 +54,18 @@ final class SimulatedTable(
   }
 
   /** What AUTO would choose for a workload, judged by the same sample, and its columns. */
-  def auto(train: Workload): (Layout, Seq[String], Layout) = {
+  def auto(train: Workload, withBoxes: Boolean = true): (Layout, String, Layout) = {
     val queries = new RecordedQueries(train, names, files)
     val wanted = boxes(train)
-    val (chosen, layout) = Candidates.of(queries, values, files).map { c =>
-      c -> cuts(c.columns, CutGoal(c.weights.toIndexedSeq, queries.boxesOf(c.columns)))
-    }.minBy { case (_, l) => reads(l, wanted) }
+    def layoutOf(c: Candidate) = cuts(
+      c.columns,
+      CutGoal(
+        c.weights.toIndexedSeq,
+        if (withBoxes) queries.boxesOf(c.columns) else IndexedSeq.empty))
+    val (chosen, layout) = Candidates.of(queries, values, files).map(c => (c, layoutOf(c)))
+      .minBy { case (_, l) => reads(l, wanted) }
     val text = chosen.columns.zip(chosen.weights).map { case (c, w) => s"${names(c)}:${w.toInt}" }
-    (layout, text, cuts(chosen.columns, CutGoal.even))
+    (layout, text.mkString(" "), cuts(chosen.columns, CutGoal.even))
   }
 
   /** The best order by one column, for these boxes. */

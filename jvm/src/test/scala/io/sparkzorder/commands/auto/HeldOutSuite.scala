@@ -1,0 +1,36 @@
+package io.sparkzorder.commands.auto
+
+import org.apache.spark.sql.test.SharedSparkSession
+
+/**
+ * What scans that AUTO has not seen read of its layout, beside the best layout in hindsight. Numbers of
+ * more seeds and more layouts are those of `make bench-auto-heldout`.
+ */
+class HeldOutSuite extends SharedSparkSession {
+  private val Most = 1.05
+  private val Seeds = 1 to 3
+  private val Columns = 4
+
+  for (w <- HeldOutWorkload.all) {
+    test(s"${w.name}: later scans read at most $Most of the best layout in hindsight") {
+      Seeds.foreach { seed =>
+        val table = new HeldOut(spark, w, seed, rowsOfFile = 250)
+        val order = table.auto()
+        val (best, least) = table.best(Columns)
+        val ratio = table.reads(order) / least
+        val text = s"${w.name}, seed $seed: ${HeldOut.text(table.by(order))} reads $ratio of " +
+          s"${HeldOut.text(best)}; ${order.reason}"
+        info(text)
+        assert(ratio <= Most, text)
+      }
+    }
+  }
+
+  test("reason says since when scans count") {
+    val order = new HeldOut(spark, HeldOutWorkload.drift, 1).auto()
+    assert(
+      order.reason.contains("only the scans of the last 7 days count, because the queries changed"))
+    val steady = new HeldOut(spark, HeldOutWorkload.equal, 1).auto()
+    assert(!steady.reason.contains("the queries changed"), steady.reason)
+  }
+}
