@@ -49,7 +49,7 @@ private[skipping] object RandomMembership {
     "NOT exists(l, v -> v = x)",
     "exists(l, v -> v < x)",
     "forall(l, v -> v != x)",
-    "NOT forall(l, (v) -> v >= x)",
+    "NOT forall(l, v -> v >= x)",
     "size(filter(l, v -> v = x)) > 0",
     "size(filter(l, (v, i) -> v <=> x AND i > 0)) = 0",
     "size(array_intersect(array(x), l)) > 0",
