@@ -26,8 +26,8 @@ private[values] object PiecesOfText {
       Some(padded(n, pad, isLeft = false))
     case StringReplace(text, Literal(search: UTF8String, _), Literal(by: UTF8String, _))
         if isText(text.dataType) && search.numBytes == 1 && !Character.isDigit(
-          search.getByte(0).toInt) =>
-      TextTemplate.of(by).map(replaced(search.getByte(0), _))
+          search.getBytes.head.toInt) =>
+      TextTemplate.of(by).map(replaced(search.getBytes.head, _))
     case _: Upper | _: Lower if isText(e.dataType) => Some(sameLetters)
     case _ => None
   }

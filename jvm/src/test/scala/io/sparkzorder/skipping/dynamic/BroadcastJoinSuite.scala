@@ -100,7 +100,7 @@ class BroadcastJoinSuite extends StarTestBase {
           "SELECT * FROM (SELECT day FROM fact UNION ALL SELECT day % 2000 day FROM fact WHERE " +
             s"amount > 5) x JOIN $month",
           1,
-          Files)
+          1)
         reads(
           "SELECT * FROM (SELECT day, amount FROM fact WHERE item = 3 UNION ALL " +
             s"SELECT day, id FROM fact) x JOIN $month",
