@@ -49,10 +49,11 @@ class ScriptSuite extends ParserTestBase {
     body("pt")
   }
 
-  private def partitionsOf(rows: Array[Row]): Long =
-    rows.head.getAs[Row]("metrics").getAs[Long]("partitionsOptimized")
-
   private def history(name: String): Long = sql(s"SHOW LAYOUT HISTORY $name").count()
+
+  /** Rows that each run has written, in ascending order; a partition has 100. */
+  private def rowsOfRuns(name: String): Seq[Long] =
+    sql(s"SHOW LAYOUT HISTORY $name").collect().map(_.getAs[Long]("numRows")).toSeq.sorted
 
   test("every statement, first, last, and between others") {
     scripting {
@@ -138,30 +139,32 @@ class ScriptSuite extends ParserTestBase {
       for ((text, line, column) <- Seq(
           ("BEGIN\n SELECT 1;\n OPTIMIZE t ZORDR BY (a);\nEND", 3, 12),
           ("BEGIN OPTIMIZE t WHERE p = = 1; END", 1, 27),
-          ("BEGIN OPTIMIZE t;\n SELEC 1; END", 2, 1),
-          ("BEGIN UNDO LAYOUT\n\nt; SELEC 1; END", 3, 3))) {
+          ("BEGIN OPTIMIZE t;\n SELEC 1; END", 2, 7),
+          ("BEGIN UNDO LAYOUT\n\nt; SELEC 1; END", 3, 9))) {
         val e = intercept[ParseException](parse(text))
         assert(e.command.contains(text), text)
         assert((e.line, e.startPosition) === ((Some(line), Some(column))), text)
       }
+      // Spark's own column for this error
+      val e = intercept[ParseException](sparkParser.parsePlan("BEGIN SELECT   1;\n SELEC 1; END"))
+      assert((e.line, e.startPosition) === ((Some(2), Some(7))))
       withTables { _ =>
         val e = intercept[AnalysisException](
-          sql("BEGIN SELECT 1;\n OPTIMIZE nowhere ZORDER BY (a); END").collect())
-        assert(e.getMessage.contains("`nowhere`") && e.getMessage.contains("line 2"), e)
+          sql("BEGIN SELECT 1;\n OPTIMIZE pt WHERE nothing = 1 ZORDER BY (a); END").collect())
+        assert(e.getMessage.contains("`nothing`") && e.getMessage.contains("line 2 pos 19"), e)
       }
     }
   }
 
-  test("scripts run: variables in WHERE and IDENTIFIER, loops, results, a handler") {
+  test("scripts run: variables in WHERE and IDENTIFIER, loops, a handler") {
     scripting {
       withTables { name =>
-        assert(partitionsOf(sql(
-          s"BEGIN DECLARE day INT DEFAULT 1; OPTIMIZE $name WHERE p = day ZORDER BY (a); END")
-          .collect()) === 1)
-        assert(history(name) === 1)
+        sql(s"BEGIN DECLARE day INT DEFAULT 1; OPTIMIZE $name WHERE p = day ZORDER BY (a); END")
+          .collect()
+        assert(rowsOfRuns(name) === Seq(100))
         sql(s"""BEGIN
           | FOR r AS SELECT * FROM VALUES ('pt'), ('qt') AS names(name) DO
-          |   OPTIMIZE IDENTIFIER(current_database() || '.' || r.name) FULL ZORDER BY (a, id);
+          |   OPTIMIZE IDENTIFIER('default.' || r.name) FULL ZORDER BY (a, id);
           | END FOR;
           |END""".stripMargin).collect()
         assert(history("pt") === 2 && history("qt") === 1)
@@ -184,9 +187,43 @@ class ScriptSuite extends ParserTestBase {
       withTables { name =>
         val script =
           s"BEGIN IF :p > 0 THEN OPTIMIZE IDENTIFIER(:t) WHERE p = :p ZORDER BY (a); END IF; END"
-        assert(partitionsOf(
-          spark.sql(script, Map[String, Any]("p" -> 1, "t" -> name)).collect()) === 1)
+        spark.sql(script, Map[String, Any]("p" -> 1, "t" -> name)).collect()
+        assert(rowsOfRuns(name) === Seq(100))
         intercept[AnalysisException](spark.sql(script, Map[String, Any]("p" -> 1)).collect())
+        // Spark knows no parameters by position in scripts
+        for (script <- Seq(
+            s"BEGIN OPTIMIZE $name WHERE p = ? ZORDER BY (a); END",
+            s"BEGIN SELECT ?; OPTIMIZE $name ZORDER BY (a); END")) {
+          val e = intercept[Exception](spark.sql(script, Array[Any](1)).collect())
+          assert(e.getMessage.contains("SQL_SCRIPTING_WITH_POSITIONAL_PARAMETERS"), e)
+        }
+        assert(rowsOfRuns(name) === Seq(100))
+      }
+    }
+  }
+
+  test("parameters of EXECUTE IMMEDIATE, before and in WHERE") {
+    withTables { name =>
+      val text = "'OPTIMIZE IDENTIFIER(? || ?) WHERE p = ? ZORDER BY (a)'"
+      sql(s"EXECUTE IMMEDIATE $text USING 'p', 't', 1").collect()
+      assert(rowsOfRuns(name) === Seq(100))
+      sql("EXECUTE IMMEDIATE 'OPTIMIZE IDENTIFIER(:t) WHERE p < :p ZORDER BY (a)' " +
+        "USING 1 AS p, 'qt' AS t").collect()
+      assert(rowsOfRuns("qt") === Seq(100))
+      intercept[AnalysisException](sql(
+        "EXECUTE IMMEDIATE 'OPTIMIZE IDENTIFIER(:t) WHERE p = ? ZORDER BY (a)' " +
+          "USING 'pt' AS t, 1").collect())
+      assert(history(name) === 1)
+    }
+  }
+
+  test("commands return no rows to the caller of a script, neither Spark's nor ours") {
+    scripting {
+      withTables { name =>
+        for (text <- Seq("SHOW TABLES", s"SHOW LAYOUT HISTORY $name", s"OPTIMIZE $name")) {
+          assert(sql(s"BEGIN $text; END").collect().isEmpty, text)
+        }
+        assert(sql(s"BEGIN OPTIMIZE $name FULL ZORDER BY (a); SELECT 5; END").head() === Row(5))
       }
     }
   }
