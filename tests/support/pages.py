@@ -54,6 +54,8 @@ def blocks(page: Path) -> list[Block]:
 def statements(sql: str) -> list[str]:
     """Return the statements of a block, without comments."""
     code = re.sub(r"--.*", "", sql)
+    if code.split()[:1] == ["BEGIN"]:  # a script is one statement
+        return [code.strip()]
     return [statement.strip() for statement in code.split(";") if statement.strip()]
 
 

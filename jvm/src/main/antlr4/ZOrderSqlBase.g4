@@ -69,8 +69,14 @@ value
     ;
 
 target
-    : multipartName
+    : IDENTIFIER_CLAUSE LEFT_PAREN inParentheses RIGHT_PAREN
+    | multipartName
     | STRING
+    ;
+
+// an expression that the next parser reads
+inParentheses
+    : (~(LEFT_PAREN | RIGHT_PAREN) | LEFT_PAREN inParentheses? RIGHT_PAREN)+
     ;
 
 columns
@@ -95,7 +101,7 @@ anything
 
 nonReserved
     : ABANDON | ALTER | AUTO | BY | CODEGEN | COST | CREATE | DROP | DRY | EXISTS | EXPLAIN | EXTENDED | FOR
-    | FORMATTED | FULL | HISTORY | HOURS | IF | INDEX | INTO | LAYOUT | LEXICAL | LOGICAL | NOT | ON
+    | FORMATTED | FULL | HISTORY | HOURS | IDENTIFIER_CLAUSE | IF | INDEX | INTO | LAYOUT | LEXICAL | LOGICAL | NOT | ON
     | OPTIMIZE | OPTIONS | RECOVER | REFRESH | RETAIN | RUN | SHOW | SKIPPING | SORT | TABLE | UNDO
     | VACUUM | WHERE | WORKLOAD | ZORDER
     ;
@@ -117,6 +123,7 @@ FORMATTED: 'FORMATTED';
 FULL: 'FULL';
 HISTORY: 'HISTORY';
 HOURS: 'HOURS';
+IDENTIFIER_CLAUSE: 'IDENTIFIER';
 IF: 'IF';
 INDEX: 'INDEX';
 INTO: 'INTO';

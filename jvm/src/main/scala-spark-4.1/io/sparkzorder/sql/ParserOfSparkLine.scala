@@ -32,7 +32,8 @@ private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInte
       case plain if !predicate.text.exists(c => c == ':' || c == '?') => plain
       case plain =>
         val plan =
-          try predicate.read(text => delegate.parsePlanWithParameters(asQuery(text), context))
+          try predicate.read(text =>
+              delegate.parsePlanWithParameters(asQuery(text, markersBefore(predicate)), context))
           catch {
             case e: ParseException => throw e
             case e: AnalysisException => throw inStatement(e, predicate.statement)
@@ -43,13 +44,21 @@ private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInte
   /**
    * A query with this predicate at the same line and column. The white space before the predicate stands
    * for `OPTIMIZE t WHERE` at least, so the first line has room, or the predicate is on a later line.
+   *
+   * @param markers the number of `?` before the predicate, as in `IDENTIFIER(?)`: their values are not
+   *   those of the predicate
    */
-  private def asQuery(predicate: String): String = {
-    val query = "SELECT 1 WHERE"
+  private def asQuery(predicate: String, markers: Int): String = {
+    val query = s"SELECT ${if (markers == 0) "1" else Seq.fill(markers)("?").mkString(",")} WHERE"
     val (line, lines) = predicate.span(c => c != '\n' && c != '\r')
     val room = line.takeWhile(_ == ' ').length
     query + line.drop(math.min(room, query.length)) + lines
   }
+
+  private def markersBefore(predicate: StatementPart): Int =
+    ZOrderParser.visible(ZOrderParser.tokens(predicate.statement))
+      .takeWhile(_.getStartIndex < predicate.first.getStartIndex)
+      .count(_.getText == "?")
 
   /** The same error, with the text of the statement. */
   private def inStatement(e: AnalysisException, statement: String): AnalysisException =

@@ -4,6 +4,7 @@ import scala.util.{Failure, Success, Try}
 
 import org.antlr.v4.runtime.{CommonTokenStream, Token}
 
+import org.apache.spark.sql.catalyst.analysis.PlanWithUnresolvedIdentifier
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.command.{CreateTableLikeCommand, ExplainCommand}
@@ -27,6 +28,9 @@ private[sql] final class CreateSortBy(
   import CreateSortBy._
 
   private val words = ZOrderParser.visible(tokens)
+
+  /** True if the statement has such a clause. */
+  def hasSortBy: Boolean = clauses.nonEmpty
 
   /** @param original the statement before variables were substituted */
   def parse(original: String, next: String => LogicalPlan): LogicalPlan =
@@ -128,6 +132,12 @@ private object CreateSortBy {
       case c: CreateTableLikeCommand => Some(c.copy(properties = c.properties ++ more))
       case e: ExplainCommand =>
         withProperties(e.logicalPlan, more).map(inner => e.copy(logicalPlan = inner))
+      // CREATE TABLE IDENTIFIER(..)
+      case p: PlanWithUnresolvedIdentifier =>
+        Some(p.copy(planBuilder = (name, children) => {
+          val plan = p.planBuilder(name, children)
+          withProperties(plan, more).getOrElse(plan)
+        }))
       // Spark 4.2's unresolved CREATE TABLE LIKE; its only map is that of the properties
       case like if like.nodeName == "CreateTableLike" =>
         Some(like.makeCopy(like.productIterator.map {

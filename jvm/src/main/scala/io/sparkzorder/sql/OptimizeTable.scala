@@ -38,8 +38,17 @@ final case class OptimizeTable(
  *
  * @param text the statement in Delta's grammar: without TABLE, and with a directory as delta.`path`
  * @param plan the plan that the next parser made of `text`, if that parser accepts it
+ * @param clauses what follows the target, if the target is `IDENTIFIER(..)`
  */
-final case class OtherParser(text: String, plan: Option[LogicalPlan]) {
+final case class OtherParser(
+    text: String,
+    plan: Option[LogicalPlan],
+    clauses: Option[String] = None) {
+
+  /** The statement on this table, whose name was not known before. */
+  def on(name: => String): OtherParser =
+    clauses.fold(this)(c => OtherParser(s"OPTIMIZE $name$c", None))
+
   override def toString: String = ""
 }
 

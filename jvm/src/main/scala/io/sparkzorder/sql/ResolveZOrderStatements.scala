@@ -37,10 +37,14 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case s @ OptimizeTable(PathOrTable(parts), _, _, _) =>
       s.copy(child = pathOrTable(parts, "OPTIMIZE"))
+    case s @ OptimizeTable(PathTable(path, _), _, _, other) if other.clauses.isDefined =>
+      s.copy(otherParser = other.on(s"delta.${quoteIdentifier(path)}"))
     case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
       val target = PathTarget(path, format)
       (if (isDelta(target)) deltaPath(s, target).orElse(deltas(other)) else icebergPath(s, target))
         .getOrElse(command(s, target))
+    case s @ OptimizeTable(r: ResolvedTable, _, _, other) if other.clauses.isDefined =>
+      s.copy(otherParser = other.on(fullName(r)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => command(s, CatalogTarget(table))
@@ -189,7 +193,10 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
    */
   private def deltas(other: OtherParser): Option[LogicalPlan] = other.plan.orElse {
     val outermost = SparkLine.session(session).sessionState.sqlParser
-    Try(outermost.parsePlan(other.text)).toOption.filterNot(_.isInstanceOf[OptimizeTable])
+    Try(outermost.parsePlan(other.text)).toOption.flatMap {
+      case ours: OptimizeTable => ours.otherParser.plan
+      case plan => Some(plan)
+    }
   }
 
   private def isDelta(target: PathTarget): Boolean =

@@ -6,6 +6,7 @@ import scala.util.Try
 import org.antlr.v4.runtime.{CommonTokenStream, ParserRuleContext, Token}
 import org.antlr.v4.runtime.misc.Interval
 
+import org.apache.spark.sql.catalyst.analysis.PlanWithUnresolvedIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -44,7 +45,7 @@ import io.sparkzorder.table.{DataFormat, ParquetFiles}
  *
  * @param tokens of the whole statement
  * @param names the next parser, which parses names and literals
- * @param condition parses a WHERE predicate, parameters included
+ * @param condition parses an expression, parameters included
  * @param otherParser returns the plan that the next parser makes of a text, if it accepts the text
  */
 private[sql] final class ZOrderAstBuilder(
@@ -168,7 +169,7 @@ private[sql] final class ZOrderAstBuilder(
    * @param full the clause FULL if it follows WHERE
    */
   private def forOthers(ctx: OptimizeContext, full: Option[Token]): OtherParser = {
-    val named = target(ctx.target(), "OPTIMIZE") match {
+    val name = target(ctx.target(), "OPTIMIZE") match {
       case PathTable(path, _) => deltaPath(path)
       case PathOrTable(parts) => deltaPath(parts.last)
       case _ => textOf(ctx.target())
@@ -178,8 +179,9 @@ private[sql] final class ZOrderAstBuilder(
       val before = textBetween(ctx, from, f.getStartIndex)
       s" FULL$before${textBetween(ctx, f.getStopIndex, to + 1)}"
     }
-    val text = s"OPTIMIZE $named$clauses"
-    OtherParser(text, otherParser(text))
+    val text = s"OPTIMIZE $name$clauses"
+    if (isClause(ctx.target())) OtherParser(text, None, Some(clauses))
+    else OtherParser(text, otherParser(text))
   }
 
   private def deltaPath(path: String): String = s"delta.${quoteIdentifier(path)}"
@@ -191,11 +193,20 @@ private[sql] final class ZOrderAstBuilder(
   private def target(ctx: TargetContext, statement: String): LogicalPlan =
     Option(ctx.STRING()).flatMap(quoted => text(quoted.getSymbol)) match {
       case Some(path) => PathTable(path, ParquetFiles)
-      case None =>
-        val parts = read(ctx)(names.parseMultipartIdentifier)
-        if (parts.length == 2 && DataFormat.named(parts.head).isDefined) PathOrTable(parts)
-        else SparkLine.unresolvedTable(parts, statement)
+      case None if isClause(ctx) =>
+        val name = ctx.inParentheses()
+        new PlanWithUnresolvedIdentifier(
+          condition(StatementPart(name.start, name.stop)),
+          (parts: Seq[String]) => named(parts, statement))
+      case None => named(read(ctx)(names.parseMultipartIdentifier), statement)
     }
+
+  /** True for `IDENTIFIER(expression)`, whose name Spark's analyzer finds. */
+  private def isClause(ctx: TargetContext): Boolean = ctx.inParentheses() != null
+
+  private def named(parts: Seq[String], statement: String): LogicalPlan =
+    if (parts.length == 2 && DataFormat.named(parts.head).isDefined) PathOrTable(parts)
+    else SparkLine.unresolvedTable(parts, statement)
 
   private def explainMode(ctx: Option[ExplainModeContext]): ExplainMode = ctx match {
     case Some(m) if m.EXTENDED() != null || m.LOGICAL() != null => ExtendedMode

@@ -52,22 +52,42 @@ class ZOrderParser(override val delegate: ParserInterface) extends ParserInterfa
     else {
       val substituted = ZOrderParser.substitute(sqlText)
       val tokens = ZOrderParser.tokens(substituted)
-      ZOrderParser.tree(tokens) match {
-        case Right(tree) =>
-          // The next parser parses OPTIMIZE now, so that Delta's own plan is at hand if the table
-          // is a Delta table.
-          val builder =
-            new ZOrderAstBuilder(
-              tokens,
-              delegate,
-              condition,
-              t => Try(delegate.parsePlan(t)).toOption)
-          builder.visitSingleStatement(tree)
-        case Left(error) if ZOrderParser.beginsLikeOurs(tokens) =>
-          Try(next(sqlText)).getOrElse(throw error)
-        case Left(_) => new CreateSortBy(substituted, tokens, delegate).parse(sqlText, next)
+      if (Script.begins(tokens)) {
+        new Script(substituted, tokens, inScript(_, condition, next)).parse(sqlText, next)
+      } else {
+        ours(tokens, condition) match {
+          case Right(plan) => plan
+          case Left(error) if ZOrderParser.beginsLikeOurs(ZOrderParser.visible(tokens)) =>
+            Try(next(sqlText)).getOrElse(throw error)
+          case Left(_) => new CreateSortBy(substituted, tokens, delegate).parse(sqlText, next)
+        }
       }
     }
+
+  private def ours(
+      tokens: CommonTokenStream,
+      condition: StatementPart => Expression): Either[ParseException, LogicalPlan] =
+    ZOrderParser.tree(tokens).map { tree =>
+      // The next parser parses OPTIMIZE now, so that Delta's own plan is at hand if the table
+      // is a Delta table.
+      new ZOrderAstBuilder(tokens, delegate, condition, t => Try(delegate.parsePlan(t)).toOption)
+        .visitSingleStatement(tree)
+    }
+
+  /** A statement of a script; None if it is not ours. */
+  private def inScript(
+      text: String,
+      condition: StatementPart => Expression,
+      next: String => LogicalPlan): Option[LogicalPlan] = {
+    val tokens = ZOrderParser.tokens(text)
+    ours(tokens, condition) match {
+      case Right(plan) => Some(plan)
+      case Left(error) if ZOrderParser.beginsLikeOurs(ZOrderParser.visible(tokens)) => throw error
+      case Left(_) =>
+        val create = new CreateSortBy(text, tokens, delegate)
+        if (create.hasSortBy) Some(create.parse(text, next)) else None
+    }
+  }
 
   override def parseExpression(sqlText: String): Expression = delegate.parseExpression(sqlText)
 
@@ -132,8 +152,8 @@ private object ZOrderParser {
   }
 
   /** True if the text begins like a statement of spark-zorder, so that its syntax error is ours. */
-  def beginsLikeOurs(tokens: CommonTokenStream): Boolean =
-    visible(tokens).take(8).map(upper).toList match {
+  def beginsLikeOurs(words: Seq[Token]): Boolean =
+    words.take(8).map(upper).toList match {
       case "OPTIMIZE" :: _ => true
       case "EXPLAIN" :: rest => rest.take(2).contains("OPTIMIZE")
       case "SHOW" :: second :: _ => Set("LAYOUT", "SKIPPING", "WORKLOAD")(second)

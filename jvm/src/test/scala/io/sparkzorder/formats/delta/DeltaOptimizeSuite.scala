@@ -174,4 +174,16 @@ class DeltaOptimizeSuite extends DeltaTestBase {
   }
 
   private def expression(text: String) = spark.sessionState.sqlParser.parseExpression(text)
+
+  test("IDENTIFIER names a Delta table, for our layout and for Delta's own OPTIMIZE") {
+    withTables {
+      create("t")
+      // a table without a layout is left to Delta
+      val deltas = sql("OPTIMIZE t")
+      assert(sql("OPTIMIZE IDENTIFIER('default.' || 't')").schema === deltas.schema)
+      val commits = layouts("t")
+      sql("OPTIMIZE TABLE IDENTIFIER('t') FULL ZORDER BY (a, b)").collect()
+      assert(layouts("t") === commits + 1)
+    }
+  }
 }

@@ -1,0 +1,56 @@
+package io.sparkzorder.sql
+
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.{CurrentOrigin, Origin}
+
+/** The plan of a script. Spark's own transform loses handlers, so each kind of block is copied here. */
+private[sql] object ScriptPlans {
+
+  /**
+   * Replaces statements that are a query `SELECT name`.
+   *
+   * @param ours the plan for a name and its position; None for a query that stays
+   */
+  def replace(script: LogicalPlan)(
+      ours: (String, Origin) => Option[(LogicalPlan, Origin)]): LogicalPlan = {
+    def body(b: CompoundBody): CompoundBody = at(b)(b.copy(
+      collection = b.collection.map(part),
+      handlers = b.handlers.map(h => at(h)(h.copy(body = body(h.body))))))
+    def part(p: CompoundPlanStatement): CompoundPlanStatement = p match {
+      case s: SingleStatement => statement(s)
+      case b: CompoundBody => body(b)
+      case i: IfElseStatement => at(i)(
+          i.copy(
+            conditionalBodies = i.conditionalBodies.map(body),
+            elseBody = i.elseBody.map(body)))
+      case c: SearchedCaseStatement => at(c)(
+          c.copy(
+            conditionalBodies = c.conditionalBodies.map(body),
+            elseBody = c.elseBody.map(body)))
+      case c: SimpleCaseStatement => at(c)(
+          c.copy(
+            conditionalBodies = c.conditionalBodies.map(body),
+            elseBody = c.elseBody.map(body)))
+      case w: WhileStatement => at(w)(w.copy(body = body(w.body)))
+      case r: RepeatStatement => at(r)(r.copy(body = body(r.body)))
+      case l: LoopStatement => at(l)(l.copy(body = body(l.body)))
+      case f: ForStatement => at(f)(f.copy(body = body(f.body)))
+      case other => other
+    }
+    def statement(s: SingleStatement): SingleStatement = s.parsedPlan match {
+      case Project(Seq(UnresolvedAttribute(Seq(name))), OneRowRelation()) =>
+        ours(name, s.origin).fold(s) { case (plan, origin) =>
+          CurrentOrigin.withOrigin(origin)(SingleStatement(plan))
+        }
+      case _ => s
+    }
+    script match {
+      case b: CompoundBody => body(b)
+      case other => other
+    }
+  }
+
+  private def at[T <: LogicalPlan](old: T)(copy: => T): T =
+    CurrentOrigin.withOrigin(old.origin)(copy)
+}
