@@ -53,7 +53,7 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture(scope="module")
 def jdbc() -> Iterator[JavaGateway]:
     """A JVM with the JDBC driver that comes with Spark."""
-    gateway = launch_gateway()
+    gateway = launch_gateway()  # type: ignore[no-untyped-call]
     yield gateway
     gateway.shutdown()
 

@@ -43,7 +43,7 @@ class ScanExplainSuite extends ScanTestBase {
   test("nothing is said without an index, without a filter that it can use, or when it is off") {
     withGrid { dir =>
       def isSilent(p: String) = !text(read(dir).where(p)).contains("ZOrderFiles")
-      assert(isSilent("true") && isSilent("hash(a) = 16"))
+      assert(isSilent("true") && isSilent("hash(a, b) = 16"))
       // Spark adds that a is not NULL
       assert(text(read(dir).where("a % 100 = 16")).contains("ZOrderFiles: 16 of 16"))
       inConf("spark.zorder.skipping.enabled" -> "false")(assert(isSilent(oneFile)))
