@@ -38,7 +38,7 @@ def test_a_long_common_beginning_does_not_hide_the_order(
     by_name = {c.name: c for c in done.columns}["name"]
     layout = {
         r.column: r
-        for r in spark.sql(f"SHOW LAYOUT FROM {data_format}.`{tmp_path}/t` (name, k)").collect()
+        for r in spark.sql(f"SHOW LAYOUT {data_format}.`{tmp_path}/t` FOR (name, k)").collect()
     }["name"]
     assert layout.filesPerPointQuery == pytest.approx(by_name.filesPerPointQueryAfter, rel=0.25)
     assert layout.filesPerPointQuery >= 1
@@ -56,9 +56,7 @@ def test_bounds_that_tell_no_files_apart_say_so(spark: SparkSession, tmp_path: P
     assert [r.filesDropped for r in equal] == [0]
     assert "cut" in equal[0].reason
     assert {c.name: c for c in done.columns}["name"].filesPerPointQueryAfter == files
-    layout = {
-        r.column: r for r in spark.sql(f"SHOW LAYOUT FROM '{tmp_path}/t' (name, k)").collect()
-    }
+    layout = {r.column: r for r in spark.sql(f"SHOW LAYOUT '{tmp_path}/t' FOR (name, k)").collect()}
     assert layout["name"].filesPerPointQuery == pytest.approx(files)
     assert layout["name"].excess > 1
     assert "cut" in layout["name"].warning
@@ -73,5 +71,5 @@ def test_files_of_spark_as_they_are(spark: SparkSession, tmp_path: Path) -> None
     spark.sql(f"CREATE ZORDER INDEX ON '{path}'")
     query = spark.read.parquet(str(path)).where("name = repeat('x', 300) || '000042'")
     assert explain_skipping(query).collect()[0].filesKept == 1
-    layout = spark.sql(f"SHOW LAYOUT FROM '{path}' (name)").collect()[0]
+    layout = spark.sql(f"SHOW LAYOUT '{path}' FOR (name)").collect()[0]
     assert 1 <= layout.filesPerPointQuery < 2

@@ -32,6 +32,10 @@ def orders(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
     return str(path)
 
 
+def under_fifty(d: Any) -> Any:
+    return d[d.customer < 50]
+
+
 MASKS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "equal": (lambda d: d[d.customer == 5], 4),
     "and": (lambda d: d[(d.customer == 5) & (d.other > 1)], 4),
@@ -48,9 +52,9 @@ MASKS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "not of and": (lambda d: d[~((d.customer >= 100) & (d.customer < 99999))], 4),
     "not equal": (lambda d: d[(d.customer != 5) & (d.customer < 9)], 4),
     "between": (lambda d: d[d.customer.between(5, 50)], 4),
-    "a mask on a mask": (lambda d: d[d.other == 1][lambda e: e.customer < 50], 4),
+    "a mask on a mask": (lambda d: under_fifty(d[d.other == 1]), 4),
     "year": (lambda d: d[(d.ordered_at.dt.year == 2024) & (d.customer == 7)], 4),
-    "no such year": (lambda d: d[~(d.ordered_at.dt.year <= 2024)], 0),
+    "no such year": (lambda d: d[~(d.ordered_at.dt.year <= 2024)], 8),
     "isin": (lambda d: d[d.customer.isin([5, 6, 7])], 4),
     "not isin": (lambda d: d[~d.customer.isin([5, 6]) & (d.customer < 9)], 4),
     "times": (lambda d: d[(d.ordered_at >= "2024-01-01") & (d.ordered_at < "2024-01-02")], 4),
