@@ -36,9 +36,10 @@ def test_each_conjunct_says_what_it_does(spark: SparkSession, table: str) -> Non
         f"SHOW SKIPPING FOR SELECT * FROM parquet.`{table}` WHERE a = 5 AND hash(a, b) = 7"
     )
     assert shown.columns == COLUMNS
-    rows = {tuple(r.columns): r for r in shown.collect() if "=" in r.predicate}
+    used, unused = sorted(
+        (r for r in shown.collect() if "=" in r.predicate), key=lambda r: "hash" in r.predicate
+    )
     files = len(list(Path(table).glob("*.parquet")))
-    used, unused = rows["a",], rows["a", "b"]
     assert used.used
     assert used.reason is None
     assert used.files == files
