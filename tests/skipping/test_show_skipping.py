@@ -33,7 +33,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_each_conjunct_says_what_it_does(spark: SparkSession, table: str) -> None:
     before = snapshot(Path(table))
     shown = spark.sql(
-        f"SHOW SKIPPING FOR SELECT * FROM parquet.`{table}` WHERE a = 5 AND hash(a, b) = 7"
+        f"SHOW SKIPPING FOR SELECT * FROM parquet.`{table}` WHERE a = 5 AND hash(b, id) = 7"
     )
     assert shown.columns == COLUMNS
     used, unused = sorted(

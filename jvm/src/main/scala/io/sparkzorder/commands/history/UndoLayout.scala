@@ -150,7 +150,10 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     else if (keepers.size > 1 && left > 0 && !TableLog.read(state).isUndone(undone.run)) {
       Thread.sleep(UndoExecutor.PauseMs)
       rowsOf(number, undone, left - 1)
-    } else found.fold(rows.get)(refuse(undone, _))
+    }
+    // another undo has renamed the kept files while their footers were read
+    else if (rows.isFailure && TableLog.read(state).isUndone(undone.run)) throw conflict(undone)
+    else found.fold(rows.get)(refuse(undone, _))
   }
 
   private def rowsOf(undo: Undo): Map[(String, String), Long] = {
