@@ -39,11 +39,11 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
       val (least, greatest) = range.filter(r => r._1 <= r._2).getOrElse(usual(variable.dataType))
       val judge = new Judge(coarser(results), ofNulls, domain)
       // without a range of the files, values beyond the usual ones are not looked at closely
-      val beyond =
-        if (range.isDefined) Nil
-        else Seq((all._1, least - 1), (greatest + 1, all._2)).filter { case (low, high) =>
-          low <= high && judge(tree(between(low, high))) != Out
-        }
+      val below = if (range.isEmpty && least > all._1) Seq((all._1, least - 1)) else Nil
+      val above = if (range.isEmpty && greatest < all._2) Seq((greatest + 1, all._2)) else Nil
+      val beyond = (below ++ above).filter { case (low, high) =>
+        judge(tree(between(low, high))) != Out
+      }
       val found = search(judge, least, greatest) ++ beyond
       val nan = if (hasNaN && judge(tree(Extent.point(ofLong(ComparisonDomain.NaN)))) != Out) {
         Seq((ComparisonDomain.NaN, ComparisonDomain.NaN))
