@@ -11,13 +11,13 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ZOrderFunctions}
 import io.sparkzorder.expressions.sampling.ResolveSampledCalls
 import io.sparkzorder.formats.scans.WatchScans
-import io.sparkzorder.index.IndexFormat
-import io.sparkzorder.log.{Checkpoint, Record}
+import io.sparkzorder.index.IndexHeader
+import io.sparkzorder.log.{Checkpoint, Intent, Record}
 import io.sparkzorder.ordered.{JoinCells, OrderWrites, SizeOfCells}
 import io.sparkzorder.skipping.dynamic.JoinFilters
 import io.sparkzorder.skipping.scan.{ListedAgain, ScanStrategy, V2ScanStrategy}
 import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
-import io.sparkzorder.util.{FirstStrategies, LastRules, NoRule, NoStrategy, OwnJar}
+import io.sparkzorder.util.{FirstStrategies, Json, LastRules, NoRule, NoStrategy, OwnJar}
 
 /**
  * Everything that spark-zorder adds to a session.
@@ -39,9 +39,11 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
   /** Sessions that end may take away our jar, see [[OwnJar]]. */
   private def loadAll(): Unit = {
     OwnJar.loadClasses()
-    Record.readClassFiles()
-    Checkpoint.readClassFiles()
-    IndexFormat.readClassFiles()
+    Json.readClassFiles(
+      classOf[Intent],
+      classOf[Record],
+      classOf[Checkpoint],
+      classOf[IndexHeader])
   }
 
   private def inject(extensions: SparkSessionExtensions): Unit = {

@@ -4,14 +4,12 @@ import java.util.UUID
 
 import scala.collection.mutable
 
-import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
-import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType, Type, Types}
 import org.apache.parquet.schema.LogicalTypeAnnotation.TimeUnit
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.parquet.schema.Type.Repetition
 
-import io.sparkzorder.util.OwnJar
+import io.sparkzorder.util.Json
 
 /**
  * A column in the header of an index. Its position in the list of columns is the position of its
@@ -85,13 +83,6 @@ object IndexFormat {
   // column counts as unknown for that file.
   private[index] val MaxShapes = 1000
 
-  private val mapper = new ObjectMapper()
-    .registerModule(DefaultScalaModule)
-    .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
-
-  /** Jackson reads the class files of these classes once; this lets it do so now. */
-  def readClassFiles(): Unit = OwnJar.readClassFiles(mapper, classOf[IndexHeader])
-
   def header(
       content: IndexContent,
       chosen: Option[Seq[Seq[String]]],
@@ -105,14 +96,14 @@ object IndexFormat {
     if (readsInt96) Some(IndexHeader.Read) else None,
     if (parts.isEmpty) None else Some(parts))
 
-  def toJson(header: IndexHeader): String = mapper.writeValueAsString(header)
+  def toJson(header: IndexHeader): String = Json.mapper.writeValueAsString(header)
 
   /** @throws java.io.IOException when the text is not a header of a known version */
   def parse(json: String): IndexHeader = {
     if (json == null) throw new java.io.IOException("it has no header, so it is not an index")
-    val version = mapper.readTree(json).path("version").asInt(-1)
+    val version = Json.mapper.readTree(json).path("version").asInt(-1)
     if (version < 1 || version > PartsVersion) throw new NewerIndexException(version)
-    mapper.readValue(json, classOf[IndexHeader])
+    Json.mapper.readValue(json, classOf[IndexHeader])
   }
 
   /** The Parquet schema of an index with these columns. */

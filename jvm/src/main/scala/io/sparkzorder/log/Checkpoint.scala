@@ -2,12 +2,10 @@ package io.sparkzorder.log
 
 import java.io.IOException
 
-import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
-import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.OwnJar
+import io.sparkzorder.util.Json
 
 /** A file that a run replaced, as it was listed. */
 final case class PastFile(name: String, length: Long, modified: Long)
@@ -62,13 +60,6 @@ object Checkpoint {
 
   private val Name = "_checkpoint_([1-9][0-9]{0,17})".r
 
-  private val mapper = new ObjectMapper()
-    .registerModule(DefaultScalaModule)
-    .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
-
-  /** Jackson reads the class files of these classes once; this lets it do so now. */
-  def readClassFiles(): Unit = OwnJar.readClassFiles(mapper, classOf[Checkpoint])
-
   def name(upTo: Long): String = s"_checkpoint_$upTo"
 
   /** The last record that a checkpoint of this name covers; None for the name of another file. */
@@ -77,7 +68,7 @@ object Checkpoint {
     case _ => None
   }
 
-  def toJson(checkpoint: Checkpoint): Array[Byte] = mapper.writeValueAsBytes(checkpoint)
+  def toJson(checkpoint: Checkpoint): Array[Byte] = Json.mapper.writeValueAsBytes(checkpoint)
 
   /**
    * A checkpoint of a known version, each of whose records passes the check of records.
@@ -85,12 +76,12 @@ object Checkpoint {
    * @throws java.io.IOException when it is none
    */
   def fromJson(json: Array[Byte], upTo: Long): Checkpoint = {
-    val tree = mapper.readTree(json)
+    val tree = Json.mapper.readTree(json)
     val version = if (tree == null) -1 else tree.path("version").asInt(-1)
     if (version < 1 || version > Version) {
       wrong(s"its format version is $version, known is 1 to $Version")
     }
-    val read = mapper.treeToValue(tree, classOf[Checkpoint])
+    val read = Json.mapper.treeToValue(tree, classOf[Checkpoint])
     if (read.upTo != upTo) wrong(s"it says that it ends with record ${read.upTo}")
     if (!RecordCheck.isRun(read.next)) wrong(s"the run ${read.next} after it is no id of a run")
     // Jackson takes a missing list for an empty one

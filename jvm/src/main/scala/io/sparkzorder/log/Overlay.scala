@@ -1,5 +1,7 @@
 package io.sparkzorder.log
 
+import scala.util.Try
+
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.internal.Logging
@@ -34,10 +36,10 @@ object FolderListing {
  * that each run's old files count until its commit and its new files from then on, however far the
  * renames are. Never writes.
  *
- * The listing is made first, then the records are read: a run that is not among them was committed
- * after the listing, which so holds the files before it. What is looked up after that belongs to
- * several moments; if the records have changed by the end, all is done again. [[FolderOverlay]] has
- * the argument for one folder.
+ * The listing is made first, and the records are read afterwards. A run that is not among the records
+ * was committed after the listing, so the listing holds the files from before the run. Files are looked up
+ * later, at several moments. If the records have changed by the end, all is done again. [[FolderOverlay]]
+ * has the argument for one folder.
  */
 private[log] final class Overlay(state: StateDirectory) extends Logging {
   private val reader = new CommitLogReader(state)
@@ -47,7 +49,8 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
    * a file that is still hidden lies elsewhere.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
-   *   not published, and its record cannot be read: what the table holds is not known then
+   *   not published, and its record cannot be read: what the table holds is not known then;
+   *   ZORDER_LISTING_INCOMPLETE when the listing lacks the files of a folder that was moved since
    */
   def over(listing: FolderListing): FolderListing.Files = {
     var tries = 0
@@ -62,7 +65,7 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
     result.get
   }
 
-  /** None when the records changed meanwhile. */
+  /** None when the records changed meanwhile, or a folder of a run under way was moved. */
   private def attempt(listing: FolderListing): Option[FolderListing.Files] = {
     val log = reader.read()
     val present = new PresentFiles(state)
@@ -84,7 +87,8 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
           .getOrElse(kept)
       Some(path(folder) -> files).filter(_ => paths(files) != paths(listed))
     }
-    if (moves.haveMoved || (open.nonEmpty || present.used) && reader.ids() != log.ids) None
+    val moved = Try(moves.haveMoved)
+    if ((open.nonEmpty || present.used) && reader.ids() != log.ids || moved.get) None
     else Some((settled ++ changed).toMap)
   }
 
@@ -128,7 +132,7 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
         c <- lost if !isPublished(c)
         r <- c.change.replaced if !files.contains(r.name) && !returning.contains(r.name)
         if !isReplaced(c, r.name)
-      } moves.require(c.run, c.change, r)
+      } moves.missed(c.run, c.change, r)
       // a file that has such a name and is another one is another program's
       val others = files -- leaving -- gone
       returning ++ staying.values.flatten ++ others
@@ -191,10 +195,10 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
         step.open match {
           case Some(run) =>
             val found = there.orElse(run.onItsWay(step.change, added))
-            if (found.isEmpty) moves.look(run, step.change)
+            if (found.isEmpty) moves.missed(run, step.change)
             found
           case None =>
-            if (there.isEmpty) moves.require(step.known, step.change, added)
+            if (there.isEmpty) moves.missed(step.known, step.change, added)
             there
         }
       }

@@ -1,10 +1,8 @@
 package io.sparkzorder.log
 
-import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
-import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.hadoop.fs.FileStatus
 
-import io.sparkzorder.util.OwnJar
+import io.sparkzorder.util.Json
 
 /**
  * A file that a run replaces, as it was listed.
@@ -90,14 +88,7 @@ object Record {
   val Abort = "abort"
   val Abandon = "abandon"
 
-  private val mapper = new ObjectMapper()
-    .registerModule(DefaultScalaModule)
-    .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
-
-  /** Jackson reads the class files of these classes once; this lets it do so now. */
-  def readClassFiles(): Unit = OwnJar.readClassFiles(mapper, classOf[Intent], classOf[Record])
-
-  def toJson(record: Record): Array[Byte] = mapper.writeValueAsBytes(record)
+  def toJson(record: Record): Array[Byte] = Json.mapper.writeValueAsBytes(record)
 
   /** A record that says something of run `run` and exchanges no files. */
   def note(kind: String, run: String, user: String): Record = Record(
@@ -110,11 +101,11 @@ object Record {
     retainMs = 0L,
     changes = Nil)
 
-  def toBytes(intent: Intent): Array[Byte] = mapper.writeValueAsBytes(intent)
+  def toBytes(intent: Intent): Array[Byte] = Json.mapper.writeValueAsBytes(intent)
 
   /** @throws java.io.IOException when it is none */
   def intent(json: Array[Byte]): Intent =
-    RecordCheck.require(mapper.readValue(json, classOf[Intent]))
+    RecordCheck.require(Json.mapper.readValue(json, classOf[Intent]))
 
   /**
    * A record of a known version, all of whose names lead to where a run would have put them.
@@ -122,10 +113,10 @@ object Record {
    * @throws java.io.IOException when it is none
    */
   def fromJson(json: Array[Byte]): Record = {
-    val version = mapper.readTree(json).path("version").asInt(-1)
+    val version = Json.mapper.readTree(json).path("version").asInt(-1)
     if (version != Version) {
       throw new java.io.IOException(s"its format version is $version, known is $Version")
     }
-    RecordCheck.require(mapper.readValue(json, classOf[Record]))
+    RecordCheck.require(Json.mapper.readValue(json, classOf[Record]))
   }
 }

@@ -2,7 +2,7 @@ package io.sparkzorder.log
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.util.{ManyFiles, Paths}
+import io.sparkzorder.util.ManyFiles
 
 /** Where the hidden directory of a run is that was made in a folder. */
 private sealed trait Place
@@ -76,10 +76,29 @@ private[log] final class RunPlaces(
   private def isOf(copies: Iterable[String], change: FolderChange): Place =
     if (copies.exists(_ == ChangeCopy.name(record.run, change.folder))) Here else Elsewhere
 
-  private def search(): Map[String, String] =
-    ManyFiles.map(state.tree()) { folder =>
-      val relative = Paths.relative(state.root, folder)
-      Seq(state.own(relative, record.run), state.closed(relative, record.run))
-        .flatMap(d => ChangeCopy.of(record.run, list(d).keys)).map(_ -> relative)
+  private def search(): Map[String, String] = RunPlaces.copies(state, list, _ == record.run)
+}
+
+private[log] object RunPlaces {
+
+  /**
+   * The folder in which each copy of a change lies, by the name of the copy. Lists every folder of the
+   * table.
+   *
+   * @param isWanted true for the runs whose copies are looked for
+   */
+  def copies(
+      state: StateDirectory,
+      list: Path => Map[String, FileStatus],
+      isWanted: String => Boolean = _ => true): Map[String, String] = {
+    val seen = state.runDirectories().collect {
+      case (run, folder, _) if isWanted(run) =>
+        run -> folder
+    }.distinct
+    ManyFiles.map(seen) { case (run, folder) =>
+      // a copy may be on its way from the first directory to the second
+      Seq(state.own(folder, run), state.closed(folder, run))
+        .flatMap(d => ChangeCopy.of(run, list(d).keys)).map(_ -> folder)
     }.flatten.toMap
+  }
 }

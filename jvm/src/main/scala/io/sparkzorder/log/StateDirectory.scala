@@ -179,14 +179,23 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
   private[log] def byName(directory: Path): Map[String, FileStatus] =
     files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
 
-  /** The root and all directories below it that may hold data files. */
-  private[log] def tree(): Seq[Path] = {
-    def below(level: Seq[Path]): Seq[Path] =
+  /** The root and all directories below it that may hold data files, each with what lies in it. */
+  private[log] def walk(): Seq[(Path, Seq[FileStatus])] = {
+    def below(level: Seq[Path]): Seq[(Path, Seq[FileStatus])] =
       if (level.isEmpty) Nil
-      else
-        level ++ below(ManyFiles.map(level)(d => files(d).filter(isFolder).map(_.getPath)).flatten)
+      else {
+        val seen = ManyFiles.map(level)(d => d -> files(d))
+        seen ++ below(seen.flatMap(_._2.filter(isFolder).map(_.getPath)))
+      }
     below(Seq(root))
   }
+
+  /** The hidden directories of runs in all folders: the run, the folder by its relative name, the path. */
+  private[log] def runDirectories(): Seq[(String, String, Path)] = for {
+    (folder, seen) <- walk()
+    directory <- seen if directory.isDirectory
+    run <- RunFolder.runOf(directory.getPath.getName)
+  } yield (run, Paths.relative(root, folder), directory.getPath)
 
   private def isFolder(s: FileStatus): Boolean = {
     val name = s.getPath.getName

@@ -5,10 +5,7 @@ import java.net.{URL, URLClassLoader}
 import java.util.jar.JarFile
 
 import scala.collection.JavaConverters._
-import scala.util.Try
 import scala.util.control.NonFatal
-
-import com.fasterxml.jackson.databind.ObjectMapper
 
 /**
  * The jar from which this class comes. Its classes and files stay at hand when the class loader of
@@ -39,10 +36,6 @@ object OwnJar {
 
   /** Loads all classes. A class that was loaded once is found without its jar. */
   def loadClasses(): Unit = file.foreach(classes(_).foreach(load))
-
-  /** Lets Jackson read the parameter names of constructors, which it does once for each class. */
-  def readClassFiles(mapper: ObjectMapper, classes: Class[_]*): Unit =
-    classes.foreach(c => Try(mapper.readValue("{}", c)))
 
   private def classes(file: File): Seq[String] = {
     val jar = new JarFile(file)

@@ -5,7 +5,7 @@ import java.io.FileNotFoundException
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
-import io.sparkzorder.util.{ManyFiles, Paths}
+import io.sparkzorder.util.ManyFiles
 
 /**
  * Finds what runs left for a while only, and whether it may be removed; changes nothing.
@@ -85,12 +85,7 @@ final class Leftovers(
   def strays: Seq[Leftover] = {
     val noted = notes.flatMap { case (_, i) => i.folders.map(i.run -> _) }.toSet
     val unfinished = log.unfinished.map(_._2.run).toSet
-    val found = ManyFiles.map(state.tree())(path => path -> state.files(path)).flatMap {
-      case (path, files) =>
-        files.filter(_.isDirectory).flatMap(s =>
-          RunFolder.runOf(s.getPath.getName).map((_, Paths.relative(state.root, path), s.getPath)))
-    }
-    found.collect {
+    state.runDirectories().collect {
       case (run, folder, path)
           if !noted(run -> folder) && !unfinished(run) && !taken(run) => stray(run, folder, path)
     }.flatten
