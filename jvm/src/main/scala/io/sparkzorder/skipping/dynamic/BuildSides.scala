@@ -64,6 +64,16 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       fitsPlan(side, onlyInBroadcast) && isPlannedAlike(side, conf) &&
       (onlyInBroadcast || runsAlike(side))
 
+  /**
+   * True if another run of a plan costs less than reading the files that its result lets go.
+   *
+   * @param share of the relation's files that the result leaves
+   */
+  def isCheaper(plans: Seq[LogicalPlan], share: Double, relation: LogicalRelation): Boolean = {
+    val cost = plans.flatMap(_.collectLeaves()).map(_.stats.sizeInBytes).sum
+    BigDecimal(cost) < BigDecimal(relation.stats.sizeInBytes) * (1 - share)
+  }
+
   /** True if a second run of a subquery gives the same rows, and is small enough. */
   def canRunAgain(query: LogicalPlan): Boolean =
     Repeatability.makesSameRows(query) && runsAlike(query) &&

@@ -92,10 +92,8 @@ private[dynamic] trait KeySource {
    *
    * @param share of the relation's files that one key reads
    */
-  def isWorth(share: Double, relation: LogicalRelation): Boolean = isFree || {
-    val cost = build.collectLeaves().map(_.stats.sizeInBytes).sum
-    BigDecimal(cost) < BigDecimal(relation.stats.sizeInBytes) * (1 - share)
-  }
+  def isWorth(share: Double, relation: LogicalRelation): Boolean =
+    isFree || BuildSides.isCheaper(Seq(build), share, relation)
 
   private[dynamic] var isUsed: Boolean = false
 

@@ -25,9 +25,7 @@ private[dynamic] final class ScalarFilters(columns: PrunableColumns) extends Pre
       val queries = filter.collect { case s: ScalarSubquery => s.plan }
       queries.forall(BuildSides.canRunAgain) &&
       filter.references.flatMap(a => columns.share(Seq(a), r)).reduceOption(_ min _).exists {
-        share =>
-          val cost = queries.flatMap(_.collectLeaves()).map(_.stats.sizeInBytes).sum
-          BigDecimal(cost) < BigDecimal(r.stats.sizeInBytes) * (1 - share)
+        share => BuildSides.isCheaper(queries, share, r)
       }
     }
 }

@@ -41,7 +41,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
 
   private def all(domain: ComparisonDomain): Intervals = domain match {
     case WholeNumbers(_) | Reals => Intervals.between(Long.MinValue, Long.MaxValue)
-    case BytesDomain | WideDecimals(_) => ByteIntervals.of(Intervals.Endless, Intervals.Endless)
+    case BytesDomain | WideDecimals(_) => ByteIntervals.all
   }
 
   def equal(e: Expression, value: Any, t: DataType, negated: Boolean): FileTest =

@@ -25,6 +25,23 @@ private[sparkzorder] trait ColumnFunction {
   def valuesFor(results: Intervals, ofNulls: Boolean, range: => Option[(Long, Long)]): Intervals
 }
 
+/** A function of texts whose results are ordered longs. The texts are computed from the results. */
+private[values] trait ReadText extends ColumnFunction {
+
+  /** The texts for some results, of which there is at least one. */
+  protected def texts(results: LongIntervals): Intervals
+
+  final override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[(Long, Long)]): Intervals = results match {
+    case _ if ofNulls => ByteIntervals.all
+    case none if none.isEmpty => Intervals.none
+    case longs: LongIntervals => texts(longs)
+    case other => throw new IllegalArgumentException(s"$other is no set of longs")
+  }
+}
+
 /** Ordered longs as values in Spark's internal form. */
 private[sparkzorder] object OrderedValue {
 

@@ -97,7 +97,7 @@ private[sparkzorder] final class ByteIntervals private[values] (
   override def size: Int = lows.length
 
   override def complement: ByteIntervals =
-    if (lows.isEmpty) ByteIntervals.of(Intervals.Endless, Intervals.Endless)
+    if (lows.isEmpty) ByteIntervals.all
     else {
       val between = highs.init.zip(lows.tail).map { case (a, b) => (a.outside, b.outside) }.toSeq
       val below = if (lows.head.isEndless) Nil else Seq((Intervals.Endless, lows.head.outside))
@@ -150,6 +150,9 @@ private[sparkzorder] final class ByteIntervals private[values] (
 }
 
 private[sparkzorder] object ByteIntervals {
+
+  /** All byte strings. */
+  val all: ByteIntervals = of(ByteEnd.Endless, ByteEnd.Endless)
 
   /** One interval, which must not be empty. */
   def of(low: ByteEnd, high: ByteEnd): ByteIntervals = new ByteIntervals(Array(low), Array(high))

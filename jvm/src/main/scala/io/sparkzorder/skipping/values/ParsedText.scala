@@ -18,23 +18,15 @@ import org.apache.spark.sql.types.TimestampNTZType
  * @param micros of one unit of the results
  */
 private[values] final class ParsedText(pattern: TimePattern, zone: ZoneId, micros: Long)
-    extends ColumnFunction {
+    extends ReadText {
   import ParsedText._
 
-  override def valuesFor(
-      results: Intervals,
-      ofNulls: Boolean,
-      range: => Option[(Long, Long)]): Intervals = results match {
-    case _ if ofNulls => ByteIntervals.of(Intervals.Endless, Intervals.Endless)
-    case some if some.isEmpty => Intervals.none
-    case longs: LongIntervals =>
-      val ranges = longs.lows.zip(longs.highs).toSeq.map { case (low, high) =>
-        (from(low), until(high))
-      }
-      // years of more than four digits have a sign, and so may others
-      Intervals.union(Intervals.ofByteRanges(ranges) +: Signs.map(s =>
-        Intervals.ofPrefix(Array(s))))
-    case other => throw new IllegalArgumentException(s"times among $other")
+  override protected def texts(results: LongIntervals): Intervals = {
+    val ranges = results.lows.zip(results.highs).toSeq.map { case (low, high) =>
+      (from(low), until(high))
+    }
+    // years of more than four digits have a sign, and so may others
+    Intervals.union(Intervals.ofByteRanges(ranges) +: Signs.map(s => Intervals.ofPrefix(Array(s))))
   }
 
   private val (least, greatest) = (Clocks.Micros._1 / micros, Clocks.Micros._2 / micros)

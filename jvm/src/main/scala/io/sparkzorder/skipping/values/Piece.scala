@@ -2,6 +2,7 @@ package io.sparkzorder.skipping.values
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.{DataType, Decimal, StringType}
 
 import io.sparkzorder.skipping.values.Extent.{Anything, Between, OnlyNull}
 
@@ -46,12 +47,27 @@ private[values] object Piece {
   /** The results that Spark has for some values: for each way to choose one value of each child. */
   def spanned(call: Call, samples: Seq[Seq[Any]]): (Any, Any) = {
     val order = call.order.getOrElse(unknown)
-    val all = samples.foldLeft(Seq(Vector.empty[Any]))((found, some) =>
-      for (f <- found; s <- some) yield f :+ s)
-    require(all.size <= MaxSamples)
-    val results = all.map(call(_))
+    val results = ways(samples, MaxSamples).map(call(_))
     require(results.forall(isUsual))
     (results.min(order), results.max(order))
+  }
+
+  def long(value: Any): Long = value.asInstanceOf[Number].longValue
+
+  def double(value: Any): Double = value match {
+    case d: Decimal => d.toDouble
+    case n: Number => n.doubleValue
+    case _ => unknown
+  }
+
+  /** True for texts in the order of their bytes. */
+  def isText(t: DataType): Boolean = t == StringType && ComparisonDomain.of(t).contains(BytesDomain)
+
+  /** Each way to choose one value of each child; gives up where there are more than `most`. */
+  def ways(values: Seq[Seq[Any]], most: Long): Seq[Seq[Any]] = {
+    require(values.map(_.size.toLong).product <= most)
+    values.foldLeft(Seq(Vector.empty[Any]))((found, some) =>
+      for (f <- found; s <- some) yield f :+ s)
   }
 
   /** False for NULL and NaN. */
@@ -62,7 +78,7 @@ private[values] object Piece {
     case _ => true
   }
 
-  private val MaxSamples = 256
+  private val MaxSamples = 256L
 
   def between(
       call: Call,
@@ -142,10 +158,7 @@ private[values] object Repeatable extends Piece {
         if (b.mayBeNull) some :+ null else some
       case _ => Piece.unknown
     }
-    Piece.require(values.map(_.size.toLong).product <= MaxValues)
-    val all = values.foldLeft(Seq(Vector.empty[Any]))((found, some) =>
-      for (f <- found; s <- some) yield f :+ s)
-    val results = all.map(v => Extent.point(call(v)))
+    val results = Piece.ways(values, MaxValues).map(v => Extent.point(call(v)))
     if (results.size == 1) results.head
     else Extent.union(results, call.order.getOrElse(Piece.unknown))
   }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.skipping.values.Extent.Between
-import io.sparkzorder.skipping.values.Piece.{ends, require, unknown}
+import io.sparkzorder.skipping.values.Piece.{double, ends, long, require, unknown}
 
 /** Arithmetic, rounding, functions of mathematics and casts between numbers. */
 private[values] object PiecesOfNumbers {
@@ -50,14 +50,6 @@ private[values] object PiecesOfNumbers {
   }
 
   private def isNumber(e: Expression): Boolean = e.dataType.isInstanceOf[NumericType]
-
-  private def long(value: Any): Long = value.asInstanceOf[Number].longValue
-
-  private def double(value: Any): Double = value match {
-    case d: Decimal => d.toDouble
-    case n: Number => n.doubleValue
-    case _ => unknown
-  }
 
   /** The exact value; raises for NaN and infinities, with which arithmetic keeps no order. */
   private def exact(value: Any): BigDecimal = value match {

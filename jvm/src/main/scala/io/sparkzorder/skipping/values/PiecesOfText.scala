@@ -5,7 +5,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.skipping.values.Extent.Between
-import io.sparkzorder.skipping.values.Piece.{ends, require, unknown}
+import io.sparkzorder.skipping.values.Piece.{ends, isText, long, require, unknown}
 
 /** Texts, mostly made of numbers and times. Texts of one [[TextTemplate]] can be cut and joined. */
 private[values] object PiecesOfText {
@@ -31,11 +31,6 @@ private[values] object PiecesOfText {
     case _: Upper | _: Lower if isText(e.dataType) => Some(sameLetters)
     case _ => None
   }
-
-  private def isText(t: DataType): Boolean =
-    t == StringType && ComparisonDomain.of(t).contains(BytesDomain)
-
-  private def long(value: Any): Long = value.asInstanceOf[Number].longValue
 
   // ---- numbers
 

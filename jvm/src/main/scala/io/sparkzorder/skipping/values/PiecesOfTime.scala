@@ -11,7 +11,15 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
 import io.sparkzorder.skipping.values.Extent.Between
-import io.sparkzorder.skipping.values.Piece.{ends, onlyFirst, require, unknown}
+import io.sparkzorder.skipping.values.Piece.{
+  double,
+  ends,
+  isText,
+  long,
+  onlyFirst,
+  require,
+  unknown
+}
 
 /** Dates, times and their texts. */
 private[values] object PiecesOfTime {
@@ -118,8 +126,6 @@ private[values] object PiecesOfTime {
     require(long(low) >= range._1 && long(high) <= range._2)
     if (low == high) Seq(low) else Seq(low, high)
   }
-
-  private def long(value: Any): Long = value.asInstanceOf[Number].longValue
 
   private def inDays(low: Any, high: Any): Seq[Any] = within(Clocks.Days)(low, high)
   private def inYears(low: Any, high: Any): Seq[Any] = within(Clocks.Micros)(low, high)
@@ -314,7 +320,7 @@ private[values] object PiecesOfTime {
       to: DataType,
       zone: => ZoneId,
       micros: Long): Piece = {
-    val samples: Seq[Between] => Seq[Seq[Any]] = onlyFirst0 { b =>
+    val samples: Seq[Between] => Seq[Seq[Any]] = firstOf { b =>
       val template = b.template.getOrElse(unknown)
       val pattern = patterns.find(p => template.fits(p.template)).getOrElse(unknown)
       def text(value: Any) = pattern.clamped(value.asInstanceOf[UTF8String])
@@ -324,7 +330,7 @@ private[values] object PiecesOfTime {
     (if (local) Ordered(samples) else toInstants(zone, micros)(samples)).copy(hasNulls = true)
   }
 
-  private def onlyFirst0(values: Between => Seq[Any]): Seq[Between] => Seq[Seq[Any]] =
+  private def firstOf(values: Between => Seq[Any]): Seq[Between] => Seq[Seq[Any]] =
     c => values(c.head) +: ends(c.tail)
 
   // ---- casts
@@ -360,16 +366,7 @@ private[values] object PiecesOfTime {
     }
   }
 
-  private def double(value: Any): Double = value match {
-    case d: Decimal => d.toDouble
-    case n: Number => n.doubleValue
-    case _ => unknown
-  }
-
   private val dateText = TimePattern.of("yyyy-MM-dd").map(_.template)
-
-  private def isText(t: DataType): Boolean =
-    t == StringType && ComparisonDomain.of(t).contains(BytesDomain)
 
   // ---- differences
 

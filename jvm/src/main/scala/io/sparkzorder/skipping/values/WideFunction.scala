@@ -32,7 +32,7 @@ private[sparkzorder] final class WideFunction(
       results: Intervals,
       ofNulls: Boolean,
       range: => Option[(Long, Long)]): Intervals =
-    if (ofNulls) Intervals.ofByteRanges(Seq((ByteEnd.Endless, ByteEnd.Endless)))
+    if (ofNulls) ByteIntervals.all
     else {
       val few = SearchedFunction.coarser(results)
       val inside = (0 until few.size).flatMap(i => valuesFor(new Ends(few, i)))

@@ -12,17 +12,13 @@ import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
  *
  * @param isTime the results are microseconds; a text may name a zone of its own, and may have no date
  */
-private[values] final class WrittenDates(isTime: Boolean) extends ColumnFunction {
+private[values] final class WrittenDates(isTime: Boolean) extends ReadText {
   import WrittenDates._
 
-  override def valuesFor(
-      results: Intervals,
-      ofNulls: Boolean,
-      range: => Option[(Long, Long)]): Intervals = results match {
-    case _ if ofNulls => ByteIntervals.of(Intervals.Endless, Intervals.Endless)
-    case some if some.isEmpty => Intervals.none
-    case longs: LongIntervals if longs.size <= MaxIntervals =>
-      val days = longs.lows.zip(longs.highs).toSeq.map { case (low, high) =>
+  override protected def texts(results: LongIntervals): Intervals =
+    if (results.size > MaxIntervals) ByteIntervals.all
+    else {
+      val days = results.lows.zip(results.highs).toSeq.map { case (low, high) =>
         if (isTime)
           (Math.floorDiv(low, MICROS_PER_DAY) - 3, Math.floorDiv(high, MICROS_PER_DAY) + 3)
         else (low, high)
@@ -33,8 +29,7 @@ private[values] final class WrittenDates(isTime: Boolean) extends ColumnFunction
           spelled(math.max(from, FirstDay), math.min(to, LastDay))
         } ++
           later ++ others ++ (if (isTime) timesOnly else Nil))
-    case _ => ByteIntervals.of(Intervals.Endless, Intervals.Endless)
-  }
+    }
 }
 
 private object WrittenDates {
