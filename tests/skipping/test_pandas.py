@@ -54,7 +54,7 @@ MASKS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "between": (lambda d: d[d.customer.between(5, 50)], 4),
     "a mask on a mask": (lambda d: under_fifty(d[d.other == 1]), 4),
     "year": (lambda d: d[(d.ordered_at.dt.year == 2024) & (d.customer == 7)], 4),
-    "no such year": (lambda d: d[~(d.ordered_at.dt.year <= 2024)], 8),
+    "a later year": (lambda d: d[~(d.ordered_at.dt.year <= 2024)], 8),
     "isin": (lambda d: d[d.customer.isin([5, 6, 7])], 4),
     "not isin": (lambda d: d[~d.customer.isin([5, 6]) & (d.customer < 9)], 4),
     "times": (lambda d: d[(d.ordered_at >= "2024-01-01") & (d.ordered_at < "2024-01-02")], 4),
