@@ -27,7 +27,9 @@ private[torture] final case class Target(
  * @param stops true when each of them stops before its change, and SIGKILL comes when all stand still.
  *   Else it comes while all of them run, when the first reaches its change
  */
-private[torture] final case class Batch(targets: Seq[Target], stops: Boolean)
+private[torture] final case class Batch(targets: Seq[Target], stops: Boolean) {
+  def needsHive: Boolean = targets.exists(_.hive)
+}
 
 /**
  * Kills children that run statements on copies of one table, and judges each table after that.
@@ -54,7 +56,8 @@ private[torture] final class Torture(
   private val judge = new Judge(session, TortureTable.rows(template, conf), targetBytes)
   private val prepared = new ConcurrentHashMap[(Boolean, Scene.State), File]
   private var made = 0
-  private var next: Option[Victim] = None
+  // with whether it has Hive's catalog
+  private var next: Option[(Boolean, Victim)] = None
 
   val scenes: Seq[Scene] = Scene.all(targetBytes)
 
@@ -82,22 +85,24 @@ private[torture] final class Torture(
   /** Starts the child of the next batch while this one is being judged. */
   def prepare(batch: Option[Batch]): Unit = {
     end()
-    next = batch.map(b => newVictim(b.targets.exists(_.hive)))
+    next = batch.map(b => b.needsHive -> newVictim(b.needsHive))
   }
 
   def end(): Unit = {
-    next.foreach(_.kill())
+    next.foreach(_._2.kill())
     next = None
   }
 
-  /** @param following the batch after this one */
+  /** @param following likely the batch after this one */
   def kill(batch: Batch, random: Random, following: Option[Batch]): Seq[Kill] = {
     val orders = batch.targets.map(t => order(t, if (batch.stops) t.change else -1))
     val before = orders.map(o => TortureTable.visible(o.table))
     val askers = orders.map { o =>
       if (random.nextInt(4) == 0) Some(new Asker(session, o.table, judge.expected)) else None
     }
-    val victim = next.getOrElse(newVictim(batch.targets.exists(_.hive)))
+    // the other lane may have taken the batch for which the child was started
+    if (!next.exists(_._1 == batch.needsHive)) prepare(Some(batch))
+    val victim = next.get._2
     next = None
     victim.begin(orders)
     val awaited = if (batch.stops) orders.indices else Seq(0)
