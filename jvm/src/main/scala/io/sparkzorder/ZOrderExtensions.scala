@@ -13,7 +13,7 @@ import io.sparkzorder.expressions.sampling.ResolveSampledCalls
 import io.sparkzorder.formats.scans.WatchScans
 import io.sparkzorder.index.IndexHeader
 import io.sparkzorder.log.{Checkpoint, Intent, Record}
-import io.sparkzorder.ordered.{JoinCells, OrderWrites, SizeOfCells}
+import io.sparkzorder.ordered.{CoalesceWriteCells, OrderWrites, SetCellPartitionSize}
 import io.sparkzorder.skipping.dynamic.JoinFilters
 import io.sparkzorder.skipping.scan.{ListedAgain, ScanStrategy, V2ScanStrategy}
 import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
@@ -67,8 +67,8 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     // a declared order is checked when it is declared, and kept by every write
     extensions.injectCheckRule(_ => CheckDeclaredOrder)
     extensions.injectPreCBORule(OrderWrites(_))
-    extensions.injectQueryStagePrepRule(_ => SizeOfCells)
-    extensions.injectQueryStageOptimizerRule(_ => JoinCells)
+    extensions.injectQueryStagePrepRule(_ => SetCellPartitionSize)
+    extensions.injectQueryStageOptimizerRule(_ => CoalesceWriteCells)
     extensions.injectQueryStageOptimizerRule(_ => ListedAgain)
     // scans see a committed run of OPTIMIZE completely or not at all, whatever other extensions
     // plan; Spark makes this strategy at the root of a plan, before any scan is planned

@@ -78,6 +78,7 @@ object LayersSuite {
     "write",
     "log",
     "log.publish",
+    "snapshot",
     "ordered.grid",
     "ordered",
     "index",

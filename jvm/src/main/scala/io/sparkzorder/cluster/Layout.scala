@@ -78,7 +78,7 @@ object Layout {
       name -> column.as(name)
     }
     val file = col(quoteIdentifier(input.fileColumn))
-    val preimages = ShufflePreimages(files)
+    val preimages = PartitionKeys(files)
     val dealt = element_at(typedLit(fileOf.map(preimages(_))), file + 1)
     val placed = input.frame.select(col("*") +: order.map(_._2): _*)
     val sorted =

@@ -38,7 +38,7 @@ final class Placement(grid: Grid, pages: IndexedSeq[Int] = IndexedSeq.empty) ext
 
   /** What hash partitioning needs to send the rows of a part to their file's partition. */
   private val preimages: Array[Long] = {
-    val ofFile = ShufflePreimages(math.max(1, grid.files))
+    val ofFile = PartitionKeys(math.max(1, grid.files))
     for {
       folder <- grid.folders.flatten
       cell <- folder.cells
@@ -153,7 +153,7 @@ final class PlacedFolder private[sparkzorder] (
  * Only Spark 4.1 lets a caller choose the partition of a row (repartitionById), and
  * `repartition(n, id)` hashes the ids, so that some partitions get two files' rows and others none.
  */
-private[sparkzorder] object ShufflePreimages {
+private[sparkzorder] object PartitionKeys {
   // the seed of Spark's HashPartitioning
   private val seed = 42L
 

@@ -209,10 +209,22 @@ object Settings {
     FormatsDelta)
 
   /** The current session's value of a setting that has a default. */
-  def ofSession[T](setting: Setting[T]): T =
-    setting.parse(
-      SQLConf.get.getConfString(setting.sessionKey, setting.default.get),
-      setting.sessionKey)
+  def ofSession[T](setting: Setting[T]): T = resolve(setting, Map.empty)
+
+  /**
+   * The value of a setting that has a default, for a table outside of our statements: its property, else the
+   * setting of the current session, else the default. A statement asks the class [[Settings]].
+   *
+   * @param properties of the table
+   */
+  def resolve[T](setting: Setting[T], properties: Map[String, String]): T =
+    properties.get(setting.propertyKey) match {
+      case Some(text) => setting.parse(text, setting.propertyKey)
+      case None =>
+        setting.parse(
+          SQLConf.get.getConfString(setting.sessionKey, setting.default.get),
+          setting.sessionKey)
+    }
 
   /**
    * Registers the settings with Spark, so that SET checks their values. A setting of the

@@ -118,7 +118,7 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
       } catch {
         case e: UnreadableIndexException =>
           last.foreach(unreadable(_, e.getCause))
-          // a new index would forget all files, and the columns that somebody has chosen
+          // a new index would forget all files, and the columns that a user has chosen
           if (IndexStore.mayPass(e.getCause)) {
             throw ZOrderErrors.stateUnreadable(last.get.getPath.toString, e.getCause.toString)
           }

@@ -20,7 +20,7 @@ final case class PastFolder(folder: String, files: Seq[PastFile])
  *   the files are left that the run added and no later one replaced; its file is not needed
  * @param conflict true when the run met a conflict; it stays whole then
  * @param past what the run replaced, if the record is not whole, and what the runs before had replaced by the
- *   files that this one replaced. By these files a backup is known that somebody has restored beside the
+ *   files that this one replaced. By these files a backup is recognized that was restored beside the
  *   newer files
  */
 final case class CheckpointEntry(
@@ -35,7 +35,7 @@ final case class CheckpointEntry(
  * one of these runs is published.
  *
  * A record file up to n that the checkpoint does not hold whole counts for nothing: it is about to be
- * removed, or was created by somebody who did not know that its number was used before.
+ * removed, or was created by a process that did not know that its number was used before.
  *
  * @param version format of the checkpoint; a newer one is not read
  * @param upTo number of the last record that it covers

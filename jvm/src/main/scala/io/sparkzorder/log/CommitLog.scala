@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap
  * @param record null for a finished record that cannot be read
  * @param changes none for a record that ends a dead run, and for one that cannot be read
  */
-private[log] final class KnownRecord(
+private[sparkzorder] final class KnownRecord(
     val number: Long,
     val record: Record,
     val changes: Seq[FolderChange]) {
@@ -30,7 +30,7 @@ private[log] final class KnownRecord(
   }
 }
 
-private[log] object KnownRecord {
+private[sparkzorder] object KnownRecord {
 
   /** A record as a checkpoint has it: with the files that it and the runs before have replaced. */
   def apply(entry: CheckpointEntry): KnownRecord = {
@@ -55,7 +55,7 @@ private[log] object KnownRecord {
 }
 
 /** A checkpoint as a reader knows it. */
-private[log] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
+private[sparkzorder] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
   private def known(entries: Seq[CheckpointEntry]) =
     entries.map(KnownRecord(_))
 
@@ -99,11 +99,11 @@ private[sparkzorder] object LogFiles {
 /**
  * A record after the checkpoint.
  *
- * @param isDone true when nobody has to publish the run any more
+ * @param isDone true when no process has to publish the run any more
  * @param isSettled true when it is done without a conflict. A listing of any age may lack files that a
  *   conflict took out and has given back since
  */
-private[log] final case class OpenRecord(
+private[sparkzorder] final case class OpenRecord(
     known: KnownRecord,
     isDone: Boolean,
     isSettled: Boolean)
@@ -113,7 +113,7 @@ private[log] final case class OpenRecord(
  *
  * @param open the records that no checkpoint covers, ascending
  */
-private[log] final case class CommitLog(
+private[sparkzorder] final case class CommitLog(
     ids: LogFiles,
     checkpoint: Option[KnownCheckpoint],
     open: Seq[OpenRecord],

@@ -15,7 +15,7 @@ import io.sparkzorder.util.{ManyFiles, RawFiles}
  * Reads the records of a table. Lists `_commits` each time, since no clock may decide what is true, and
  * reads only the newest checkpoint and the records after it, unless it has met them before.
  */
-private[log] final class CommitLogReader(state: StateDirectory) extends Logging {
+private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends Logging {
 
   /** Files of all records; empty when there is no state. */
   def ids(): LogFiles =

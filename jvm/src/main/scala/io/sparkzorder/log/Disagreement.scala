@@ -21,7 +21,7 @@ sealed trait Disagreement {
 }
 
 /**
- * The replaced files themselves, with their length and modification time: somebody has restored a backup
+ * The replaced files themselves, with their length and modification time: a backup was restored
  * or copied them back. Their rows are in later files, so the files do not count.
  */
 final case class Returned(folder: Path, names: Seq[String], run: String) extends Disagreement {

@@ -10,12 +10,23 @@ import io.sparkzorder.table.TokenFile
 import io.sparkzorder.util.{Paths, WeightedCache}
 
 /**
+ * One change of a folder by a committed run.
+ *
+ * @param underWay true while the run is not published in this folder and will be: the new files count, wherever
+ *   the listing says that the old ones are
+ */
+private[sparkzorder] final case class Step(
+    known: KnownRecord,
+    change: FolderChange,
+    underWay: Boolean)
+
+/**
  * A name of a folder that runs have replaced.
  *
  * @param identities length and modification time of each file that had the name
  * @param run that replaced the last of them
  */
-private[log] final case class ReplacedName(identities: Set[(Long, Long)], run: String) {
+private[sparkzorder] final case class ReplacedName(identities: Set[(Long, Long)], run: String) {
   def is(s: FileStatus): Boolean = identities(s.getLen -> s.getModificationTime)
 }
 
@@ -26,7 +37,7 @@ private[log] final case class ReplacedName(identities: Set[(Long, Long)], run: S
  * @param live files that were added and not replaced since, each with the record that added it
  * @param replaced files by name that were replaced and not put back since
  */
-private[log] final class FolderHistory(
+private[sparkzorder] final class FolderHistory(
     val path: Path,
     val steps: IndexedSeq[Step],
     live: Seq[(Added, Step)],
@@ -42,8 +53,8 @@ private[log] final class FolderHistory(
     }
 
   /**
-   * Listed files that have names which a run replaced. None where no file of the runs is there: somebody has
-   * overwritten the folder since, or the listing is an old one.
+   * Listed files that have names which a run replaced. None where no file of the runs is there: another
+   * program has overwritten the folder since, or the listing is an old one.
    *
    * @param hidden names of files that a run under way has hidden
    */
@@ -95,10 +106,10 @@ private[log] final class FolderHistory(
  * @param root the table's directory
  * @param done their records in order of their numbers
  */
-private[log] final class History(root: Path, done: Seq[KnownRecord]) {
+private[sparkzorder] final class History(root: Path, done: Seq[KnownRecord]) {
 
   val folders: Map[String, FolderHistory] =
-    done.flatMap(k => k.changes.map(c => Step(k, c, open = None))).groupBy(_.change.folder)
+    done.flatMap(k => k.changes.map(c => Step(k, c, underWay = false))).groupBy(_.change.folder)
       .map { case (folder, steps) =>
         folder -> History.ofFolder(Paths.folder(root, folder), steps.toIndexedSeq)
       }

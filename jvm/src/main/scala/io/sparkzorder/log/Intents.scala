@@ -32,14 +32,14 @@ private[sparkzorder] final class Intents(state: StateDirectory) {
   /** Runs that have a note. */
   def runs(): Set[String] = files().map(_.getPath.getName.stripPrefix("_")).toSet
 
-  /** True while nobody has cleaned up after the run. */
+  /** True until the run has been cleaned up. */
   def holds(run: String): Boolean = state.status(path(run)).isDefined
 
   def remove(run: String): Unit = {
     val _ = state.fs.delete(path(run), false)
   }
 
-  /** The notes, with their files; those that somebody removes meanwhile are left out. */
+  /** The notes, with their files; notes that are removed meanwhile are left out. */
   def all(): Seq[(FileStatus, Intent)] =
     ManyFiles.map(files()) { s =>
       state.content(s.getPath).map(bytes => s -> parse(s.getPath, bytes))

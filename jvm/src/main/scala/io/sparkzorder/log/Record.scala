@@ -44,7 +44,7 @@ final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
 
 /**
  * A numbered record of `_zorder/_commits/`. Its exclusive appearance with complete content is the
- * commit of a run, or the end of a dead run that somebody cleaned up.
+ * commit of a run, or the end of a dead run that was cleaned up.
  *
  * @param version format of the record; another one is not touched
  * @param kind `optimize`, `undo`, `abort`: run `run` must not commit any more, or `abandon`: run `run`

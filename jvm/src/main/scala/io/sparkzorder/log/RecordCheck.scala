@@ -116,7 +116,7 @@ private[sparkzorder] object RecordCheck {
 }
 
 /**
- * Symbolic links on local disk: whoever may write in a table could lead us through one to a directory
+ * Symbolic links on local disk: a user who may write in a table could lead us through a link to a directory
  * that only we may change. No directory of ours is a link, nor is anything in it, nor a folder of a
  * record.
  *

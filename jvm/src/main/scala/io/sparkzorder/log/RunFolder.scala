@@ -11,9 +11,9 @@ import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, Paths, Ra
 /**
  * What a committed run does in one folder. All that it has there lies in a hidden directory of the
  * folder, `_zorder_<run>`: new files until they are visible, replaced ones until they expire, and the
- * token, an empty data file. Every rename goes into that directory or out of it. Whoever overwrites or
- * drops the folder takes the directory away, and whoever ends a conflict removes it: then no late
- * publisher can rename anything any more.
+ * token, an empty data file. Every rename goes into that directory or out of it. A program that
+ * overwrites or drops the folder takes the directory away, and the end of a conflict removes the directory:
+ * then no late publisher can rename anything any more.
  *
  * Each method may be repeated, and several processes may be in it at once.
  *
@@ -38,28 +38,29 @@ private[sparkzorder] final class RunFolder(
   private val bringsBack = record.kind == Record.Undo
 
   /** Where the token is. It moves in this order, and so it is looked for: none is missed on its way. */
-  def stage: Stage =
-    if (exists(new Path(own, RunFolder.Waiting))) Stage.Waiting
-    else if (exists(token)) Stage.Publishing
-    else if (exists(new Path(own, RunFolder.Finished))) Stage.Finished
-    else if (Seq(own, closed).exists(d => exists(new Path(d, RunFolder.Conflict)))) Stage.Conflict
-    else Stage.Gone
+  def folderState: FolderState =
+    if (exists(new Path(own, RunFolder.Waiting))) FolderState.Committed
+    else if (exists(token)) FolderState.Publishing
+    else if (exists(new Path(own, RunFolder.Finished))) FolderState.Published
+    else if (Seq(own, closed).exists(d => exists(new Path(d, RunFolder.Conflict))))
+      FolderState.Conflict
+    else FolderState.Overwritten
 
   /**
-   * True when a replaced file lies in the run's directory and the token is gone: somebody has overwritten
-   * the folder and spared hidden names, or has removed the token alone, an empty file. The one who asks
-   * must not choose between the two.
+   * True when a replaced file lies in the run's directory and the token is gone: another program
+   * has overwritten the folder and spared hidden names, or has removed the token alone, an empty file. The
+   * caller must not choose between the two.
    */
-  def isInDoubt: Boolean = stage == Stage.Gone && {
+  def isInDoubt: Boolean = folderState == FolderState.Overwritten && {
     val here = state.byName(own)
-    change.replaced.exists(r => here.contains(r.retained)) && stage == Stage.Gone
+    change.replaced.exists(r => here.contains(r.retained)) && folderState == FolderState.Overwritten
   }
 
   /**
-   * True when the token is gone, and every replaced file has its name: nobody has overwritten the folder,
+   * True when the token is gone, and every replaced file has its name: the folder was not overwritten,
    * and nothing of the run was visible.
    */
-  def isUntouched: Boolean = stage == Stage.Gone && exists(own) && {
+  def isUntouched: Boolean = folderState == FolderState.Overwritten && exists(own) && {
     val here = state.byName(folder)
     change.replaced.nonEmpty && change.replaced.forall(r => here.get(r.name).exists(r.is))
   }
@@ -79,7 +80,7 @@ private[sparkzorder] final class RunFolder(
     status(hidden(a)).orElse(status(visible(a))).orElse(status(hidden(a)))
 
   /**
-   * Where a replaced file is now. While somebody looks, a late publisher may hide it, another one may
+   * Where a replaced file is now. During the search, a late publisher may hide the file, another publisher may
    * close the directory, and the file may get its name again.
    */
   def find(r: Replaced): Option[FileStatus] =
@@ -101,7 +102,7 @@ private[sparkzorder] final class RunFolder(
     }
   }
 
-  /** A name that an undo brings back and that somebody's file has. */
+  /** A name that an undo brings back and that another program's file has. */
   def takenName: Option[String] = if (bringsBack) first(change.added)(taken) else None
 
   // in this order: once it is visible, it is not hidden any more
@@ -182,7 +183,7 @@ private[sparkzorder] final class RunFolder(
     ()
   }
 
-  /** Makes the token of a conflict where somebody has removed the run's token, and nothing else. */
+  /** Makes the token of a conflict where another program has removed the run's token, and nothing else. */
   def putConflict(): Unit = state.write(new Path(own, RunFolder.Conflict), Array.emptyByteArray)
 
   /** Syncs the renames so far, where the disk would not keep their order in a power failure. */
@@ -195,7 +196,7 @@ private[sparkzorder] final class RunFolder(
    * hold the run's directory although its name has changed. So the directory is emptied and removed,
    * and nothing can be renamed in one that is removed. Only then is anything given back.
    *
-   * @param restore whether the replaced files get their names again: nobody has overwritten the folder
+   * @param restore whether the replaced files get their names again: the folder was not overwritten
    * @return what became of the replaced files, as a sentence
    */
   def resolve(restore: Boolean): String = {

@@ -24,7 +24,7 @@ private case object Absent extends Place
  * @param list the files of a directory by name; none when the directory is not there. Called by several
  *   threads
  */
-private[log] final class RunPlaces(
+private[sparkzorder] final class RunPlaces(
     state: StateDirectory,
     record: Record,
     list: Path => Map[String, FileStatus]) {
@@ -69,7 +69,7 @@ private[log] final class RunPlaces(
       val moved = ChangeCopy.of(record.run, closed)
       if (moved.nonEmpty) isOf(moved, change)
       else if (own.isEmpty && closed.isEmpty) Absent
-      else Here // somebody has removed the copy
+      else Here // another program has removed the copy
     }
   }
 
@@ -79,7 +79,7 @@ private[log] final class RunPlaces(
   private def search(): Map[String, String] = RunPlaces.copies(state, list, _ == record.run)
 }
 
-private[log] object RunPlaces {
+private[sparkzorder] object RunPlaces {
 
   /**
    * The folder in which each copy of a change lies, by the name of the copy. Lists every folder of the

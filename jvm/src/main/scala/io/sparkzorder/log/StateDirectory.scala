@@ -20,15 +20,15 @@ import io.sparkzorder.util.{Directories, Durable, ExclusiveFile, ManyFiles, Path
  * because other engines list by globs, and none ends in `.parquet`. Data files never lie here: see
  * [[RunFolder]].
  */
-final class StateDirectory(val root: Path, private[log] val conf: Configuration) {
+final class StateDirectory(val root: Path, private[sparkzorder] val conf: Configuration) {
   val fs: FileSystem = RawFiles.of(root, conf)
   val home: Path = new Path(root, StateDirectory.Name)
   private[sparkzorder] val commits = new Path(home, "_commits")
   private val links = new OwnPaths(fs, root)
 
-  private[log] val runs = new Path(home, "_runs")
+  private[sparkzorder] val runs = new Path(home, "_runs")
 
-  private[log] def intent(run: String): Path = links.require(new Path(runs, s"_$run"))
+  private[sparkzorder] def intent(run: String): Path = links.require(new Path(runs, s"_$run"))
 
   /** The directory of a run in a folder. */
   private[sparkzorder] def own(folder: String, run: String): Path =
@@ -123,7 +123,7 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
   def markConflict(number: Long): Unit = write(conflict(number), Array.emptyByteArray)
   def hasConflict(number: Long): Boolean = fs.exists(conflict(number))
 
-  /** True while the run's record is there; it vanishes when somebody overwrites the whole table. */
+  /** True while the run's record is there; the record vanishes when another program overwrites the whole table. */
   def holds(number: Long, run: String): Boolean =
     content(record(number)).exists(parse(record(number), _).run == run)
 
@@ -155,7 +155,7 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
     Try(
       ExclusiveFile.create(fs, record(number), UUID.randomUUID().toString, content, conf)) match {
       case Success(isFirst) => isFirst
-      // somebody has removed temporary files meanwhile
+      // another process has removed temporary files meanwhile
       case Failure(_: FileNotFoundException | _: NoSuchFileException)
           if left > 0 && fs.exists(commits) => create(number, content, left - 1)
       case Failure(e) => throw e
@@ -166,7 +166,7 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
     (files(commits) ++ files(runs)).filter(_.getPath.getName.startsWith("_tmp_"))
 
   /** Status of a file; None when it is not there. */
-  private[log] def status(path: Path): Option[FileStatus] =
+  private[sparkzorder] def status(path: Path): Option[FileStatus] =
     try {
       val seen = fs.getFileStatus(path)
       // the local file system looks three times, and a file that is renamed meanwhile has no time
@@ -176,11 +176,11 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
     } catch { case _: FileNotFoundException => None }
 
   /** Files of a directory by name; none when it is not there. */
-  private[log] def byName(directory: Path): Map[String, FileStatus] =
+  private[sparkzorder] def byName(directory: Path): Map[String, FileStatus] =
     files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
 
   /** The root and all directories below it that may hold data files, each with what lies in it. */
-  private[log] def walk(): Seq[(Path, Seq[FileStatus])] = {
+  private[sparkzorder] def walk(): Seq[(Path, Seq[FileStatus])] = {
     def below(level: Seq[Path]): Seq[(Path, Seq[FileStatus])] =
       if (level.isEmpty) Nil
       else {
@@ -191,7 +191,7 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
   }
 
   /** The hidden directories of runs in all folders: the run, the folder by its relative name, the path. */
-  private[log] def runDirectories(): Seq[(String, String, Path)] = for {
+  private[sparkzorder] def runDirectories(): Seq[(String, String, Path)] = for {
     (folder, seen) <- walk()
     directory <- seen if directory.isDirectory
     run <- RunFolder.runOf(directory.getPath.getName)
@@ -217,7 +217,7 @@ final class StateDirectory(val root: Path, private[log] val conf: Configuration)
   private[sparkzorder] def write(path: Path, content: Array[Byte]): Unit =
     ExclusiveFile.write(fs, links.require(path), content)
 
-  private[log] def content(path: Path): Option[Array[Byte]] =
+  private[sparkzorder] def content(path: Path): Option[Array[Byte]] =
     content(links.require(path), StateDirectory.Attempts)
 
   @tailrec

@@ -2,13 +2,11 @@ package io.sparkzorder.log
 
 import org.apache.hadoop.fs.Path
 
-import org.apache.spark.sql.catalyst.InternalRow
-
-import io.sparkzorder.table.{DataFile, Folder, TableFiles}
+import io.sparkzorder.table.TableFiles
 
 /**
- * What the records of a table tell, at the moment when they were read. Whoever asks which runs count,
- * or which files a folder holds, asks here: writers, readers, reports and the index alike.
+ * What the records of a table tell, at the moment when they were read. Writers, readers,
+ * reports and the index all ask here which runs count.
  *
  * A run that exchanges files has a numbered record. Its new files count from the moment when the record
  * appears, also while they still have hidden names. The record says nothing any more when a later one
@@ -19,7 +17,7 @@ final class TableLog private (state: StateDirectory, seen: CommitLog) {
   private lazy val (whole, reduced) =
     seen.checkpoint.toSeq.flatMap(_.content.records).partition(_.whole)
 
-  // a reader passes over a finished record that cannot be read, and nobody else
+  // only a reader passes over a finished record that cannot be read
   private def recordOf(o: OpenRecord): (Long, Record) =
     o.known.number -> Option(o.known.record).getOrElse(state.read(o.known.number))
 
@@ -74,7 +72,7 @@ final class TableLog private (state: StateDirectory, seen: CommitLog) {
    * What the runs did that are published without a conflict: the number of each record, and a change. A
    * checkpoint tells of old runs which files were replaced on the way to those that are there now.
    */
-  private[log] def settledChanges: Seq[(Long, FolderChange)] =
+  private[sparkzorder] def settledChanges: Seq[(Long, FolderChange)] =
     seen.history.folders.values.toSeq.flatMap(_.steps.map(s => s.known.number -> s.change))
 
   /** True when no record says anything of a file. */
@@ -121,53 +119,10 @@ object TableLog {
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE */
   def read(state: StateDirectory): TableLog =
     new TableLog(state, new CommitLogReader(state).read())
-
-  /**
-   * What the folders of a listing hold, where that is not what was listed; by the final names of the
-   * files, as a file that is still hidden lies elsewhere. The listing may be of any age. It is made
-   * before the records are read, and they are read here.
-   *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
-   *   not published, and its record cannot be read: what the table holds is not known then
-   */
-  def files(state: StateDirectory, listing: FolderListing): FolderListing.Files =
-    new Overlay(state).over(listing)
-
-  /**
-   * A listing of a table as the records have it: replaced files out, new ones in, wherever they are.
-   *
-   * @param whole false when only the folders of `listed` were listed
-   */
-  def files(state: StateDirectory, listed: TableFiles, whole: Boolean): TableFiles = {
-    val folders = listed.folders.map(f => f.path -> f).toMap
-    val byFolder = listed.files.groupBy(_.folder.path)
-      .map { case (folder, own) => folder -> own.map(f => f.path.getName -> f.status).toMap }
-    val changed = files(
-      state,
-      new FolderListing {
-        override def files(folder: Path) =
-          if (whole || folders.contains(folder)) Some(byFolder.getOrElse(folder, Map.empty))
-          else None
-      })
-    if (changed.isEmpty) listed
-    else {
-      // a folder whose files are all hidden is no folder to Spark
-      def known(path: Path) = folders.getOrElse(path, new Folder(path, InternalRow.empty))
-      val others = listed.files.filterNot(f => changed.contains(f.folder.path))
-      val now = changed.toSeq.sortBy(_._1.toString).flatMap { case (path, own) =>
-        val folder = known(path)
-        own.toSeq.sortBy(_._1).map { case (_, s) => DataFile(folder, s) }
-      }
-      listed.copy(
-        folders = listed.folders ++
-          now.map(_.folder).distinct.filterNot(f => folders.contains(f.path)),
-        files = others ++ now)
-    }
-  }
 }
 
 /** Which runs count among some records, ascending by their numbers. */
-private[log] final class Runs(all: Seq[(Long, Record)]) {
+private[sparkzorder] final class Runs(all: Seq[(Long, Record)]) {
   private val undone: Set[String] = all.flatMap(_._2.undone).toSet
   private val abandoned: Set[String] =
     all.collect { case (_, r) if r.kind == Record.Abandon => r.run }.toSet
@@ -184,7 +139,7 @@ private[log] final class Runs(all: Seq[(Long, Record)]) {
     all.collectFirst { case (n, r) if r.exchangesFiles && r.run == run => n }
 }
 
-private[log] object Runs {
+private[sparkzorder] object Runs {
 
   /** Columns of the first run that has some: one without keeps the layout that it finds. */
   def columns(newestFirst: Seq[(Long, Record)]): Option[Seq[String]] =

@@ -24,12 +24,12 @@ case class FolderOfPath(child: Expression, cells: CellsOfGrid) extends UnaryExpr
 }
 
 /**
- * The shuffle key of a row, see [[DealtCells.key]].
+ * The shuffle key of a row, see [[WriteCells.key]].
  *
  * @param left the place of the row
  * @param right the path of its folder below the table
  */
-case class CellOfPlace(left: Expression, right: Expression, cells: DealtCells)
+case class CellOfPlace(left: Expression, right: Expression, cells: WriteCells)
     extends BinaryExpression {
   override def nullable: Boolean = false
   override def dataType: DataType = LongType
@@ -40,7 +40,7 @@ case class CellOfPlace(left: Expression, right: Expression, cells: DealtCells)
     cells.key(place.asInstanceOf[Long], path.asInstanceOf[UTF8String])
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val all = ctx.addReferenceObj("cells", cells, classOf[DealtCells].getName)
+    val all = ctx.addReferenceObj("cells", cells, classOf[WriteCells].getName)
     nullSafeCodeGen(ctx, ev, (place, path) => s"${ev.value} = $all.key($place, $path);")
   }
 

@@ -15,12 +15,12 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
  * larger ones and joins neighbours up to this size. (The node of the logical plan takes this size or
  * a number of partitions, not both.)
  */
-object SizeOfCells extends Rule[SparkPlan] {
+object SetCellPartitionSize extends Rule[SparkPlan] {
   private val Slack = 1.2
 
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
     case shuffle: ShuffleExchangeExec if shuffle.advisoryPartitionSize.isEmpty =>
-      DealtCells.of(shuffle.outputPartitioning).fold(shuffle) { cells =>
+      WriteCells.of(shuffle.outputPartitioning).fold(shuffle) { cells =>
         shuffle.copy(advisoryPartitionSize = Some((Slack * cells.targetBytes).toLong))
       }
   }
@@ -34,7 +34,7 @@ object SizeOfCells extends Rule[SparkPlan] {
  * puts together whatever stands side by side. This rule halves the cells until a part fits into a file.
  * The halves are those of the kd-tree, so that each file is one box of the ordering columns.
  */
-object JoinCells extends Rule[SparkPlan] {
+object CoalesceWriteCells extends Rule[SparkPlan] {
   // a part of this size is not worth halving: its halves would be further from the target
   private val MaxFill = 1.41
 
@@ -47,8 +47,8 @@ object JoinCells extends Rule[SparkPlan] {
     case other => other.mapChildren(apply)
   }
 
-  private def cells(stage: ShuffleQueryStageExec): Option[DealtCells] =
-    DealtCells.of(stage.shuffle.outputPartitioning)
+  private def cells(stage: ShuffleQueryStageExec): Option[WriteCells] =
+    WriteCells.of(stage.shuffle.outputPartitioning)
 
   /** @param specs as Spark has put the partitions together, and split them */
   private def joined(

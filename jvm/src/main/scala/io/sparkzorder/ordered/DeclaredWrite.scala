@@ -85,10 +85,10 @@ private[ordered] object DeclaredWrite {
   private def setting[T](
       setting: Setting[T],
       own: Map[String, String],
-      stored: Map[String, String]): T =
-    own.get(setting.propertyKey.toLowerCase(Locale.ROOT)).orElse(stored.get(setting.propertyKey))
-      .map(setting.parse(_, setting.propertyKey))
-      .getOrElse(Settings.ofSession(setting))
+      stored: Map[String, String]): T = {
+    val option = own.get(setting.propertyKey.toLowerCase(Locale.ROOT))
+    Settings.resolve(setting, stored ++ option.map(setting.propertyKey -> _))
+  }
 
   // the keys of a writer's options ignore case
   private def lowerCased(key: String): String = {

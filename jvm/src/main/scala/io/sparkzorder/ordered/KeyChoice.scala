@@ -100,7 +100,7 @@ private[ordered] final class KeyChoice(
     }
   }
 
-  private def key(place: Expression, grade: String, why: String, cells: DealtCells): OrderKey = {
+  private def key(place: Expression, grade: String, why: String, cells: WriteCells): OrderKey = {
     // equal places of one column are sorted by its values
     val more = if (declared.isByColumns) columns.map(DeclaredKey(_, grade, why)) else Nil
     OrderKey(DeclaredKey(place, grade, why) +: more, Some(DealByCells(cells, path)))

@@ -21,7 +21,7 @@ private[ordered] final case class OrderKey(marked: Seq[DeclaredKey], cells: Opti
  *
  * @param path the directory of a row below the table
  */
-private[ordered] final case class DealByCells(cells: DealtCells, path: Expression) {
+private[ordered] final case class DealByCells(cells: WriteCells, path: Expression) {
 
   /** @param key the place of a row is the first column of the key */
   def deal(rows: LogicalPlan, key: Seq[Attribute]): LogicalPlan =

@@ -3,14 +3,14 @@ package io.sparkzorder.ordered
 import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, Partitioning}
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.sparkzorder.cluster.{Grid, Placement, ShufflePreimages}
+import io.sparkzorder.cluster.{Grid, PartitionKeys, Placement}
 import io.sparkzorder.ordered.grid.StoredGrid
 import io.sparkzorder.util.OncePerJvm
 
 /**
  * How the rows of a write are dealt to the partitions of its shuffle. The cells of a folder are as
  * many neighbouring partitions, a ''bucket''; folders share buckets where there are more folders.
- * AQE and [[JoinCells]] put neighbouring partitions together until a task has enough for a file.
+ * AQE and [[CoalesceWriteCells]] put neighbouring partitions together until a task has enough for a file.
  *
  * Immutable and safe for threads.
  *
@@ -18,13 +18,13 @@ import io.sparkzorder.util.OncePerJvm
  * @param units partitions of a bucket, a power of two
  * @param targetBytes bytes of the shuffle that make one file
  */
-private[sparkzorder] sealed abstract class DealtCells(
+private[sparkzorder] sealed abstract class WriteCells(
     buckets: Int,
     units: Int,
     val targetBytes: Long)
     extends OncePerJvm {
 
-  private val preimages = ShufflePreimages(partitions)
+  private val preimages = PartitionKeys(partitions)
 
   def partitions: Int = buckets * units
 
@@ -39,10 +39,10 @@ private[sparkzorder] sealed abstract class DealtCells(
     Math.floorMod(bucket, buckets) * units + unit
 }
 
-private[ordered] object DealtCells {
+private[ordered] object WriteCells {
 
   /** The cells to which a shuffle deals its rows. */
-  def of(shuffle: Partitioning): Option[DealtCells] = shuffle match {
+  def of(shuffle: Partitioning): Option[WriteCells] = shuffle match {
     case HashPartitioning(Seq(CellOfPlace(_, _, cells)), _) => Some(cells)
     case _ => None
   }
@@ -54,7 +54,7 @@ private[sparkzorder] final class CellsOfGrid(
     buckets: Int,
     units: Int,
     targetBytes: Long)
-    extends DealtCells(buckets, units, targetBytes) {
+    extends WriteCells(buckets, units, targetBytes) {
 
   private val paths = grid.folders.keys.toArray.sorted
   private val numbers = new java.util.HashMap[UTF8String, Integer]
@@ -106,7 +106,7 @@ private[sparkzorder] final class CellsOfCurve(
     buckets: Int,
     units: Int,
     targetBytes: Long)
-    extends DealtCells(buckets, units, targetBytes) {
+    extends WriteCells(buckets, units, targetBytes) {
 
   private val shift = bits - Integer.numberOfTrailingZeros(units)
 

@@ -89,7 +89,7 @@ private[sparkzorder] object Repeatability {
 
   private def at(node: QueryPlan[_]): Option[String] = made(node).orElse(node match {
     case leaf if leaf.children.isEmpty && !isStored(leaf) =>
-      Some(s"nobody knows what ${leaf.nodeName} reads a second time")
+      Some(s"${leaf.nodeName} may return other rows when it is read again")
     case _ => None
   })
 

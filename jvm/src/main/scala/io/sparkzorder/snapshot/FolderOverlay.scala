@@ -1,23 +1,11 @@
-package io.sparkzorder.log
+package io.sparkzorder.snapshot
 
 import scala.collection.mutable
 
 import org.apache.hadoop.fs.FileStatus
 
+import io.sparkzorder.log.{Added, Replaced, Step}
 import io.sparkzorder.table.TokenFile
-
-/**
- * One change of a folder by a committed run.
- *
- * @param open the run while it is not published in this folder and will be: the new files count,
- *   wherever the listing says that the old ones are
- */
-private[log] final case class Step(
-    known: KnownRecord,
-    change: FolderChange,
-    open: Option[UnfinishedRun]) {
-  def underWay: Boolean = open.isDefined
-}
 
 /**
  * Lays the committed changes of one folder over a listing of it, which may be of any age and may have
@@ -32,18 +20,18 @@ private[log] final case class Step(
  *  - No file of R is in the set and the change is published: either the listing is younger than the
  *    change, and a file of A that it lacks was removed or replaced since; or it was made after all of
  *    R were out and before all of A were in. The difference is whether the file is in the folder now:
- *    by a published run it comes back never, and goes only when somebody removes or replaces it. Those
- *    that are there come in.
+ *    a published run never puts the file back, and the file goes only when another program removes or replaces it.
+ *    The files that are there come in.
  *
  * A change applies only where every file of A is known to be somewhere: in the listing, at its place,
- * hidden, or replaced in turn by a later change that applies. Otherwise somebody has changed the
+ * hidden, or replaced in turn by a later change that applies. Otherwise another program has changed the
  * folder since, and an old listing is left as it is: Spark then finds the old files missing and says
  * so. It never gets fewer files than were listed.
  *
  * @param listed files of the folder by name, as they were listed
  * @param now where an added file is at present, if anywhere; asked only where the listing does not say
  */
-private[log] final class FolderOverlay(
+private[snapshot] final class FolderOverlay(
     steps: IndexedSeq[Step],
     listed: Map[String, FileStatus],
     now: (Step, Added) => Option[FileStatus]) {

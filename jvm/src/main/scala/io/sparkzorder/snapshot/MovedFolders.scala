@@ -1,10 +1,11 @@
-package io.sparkzorder.log
+package io.sparkzorder.snapshot
 
 import scala.collection.mutable
 
 import org.apache.hadoop.fs.FileStatus
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log._
 import io.sparkzorder.util.Paths
 
 /**
@@ -16,7 +17,7 @@ import io.sparkzorder.util.Paths
  * First the files are noted that a reader has found nowhere, and then all are looked for at once, because
  * that lists every folder of the table. A file that is in none is remembered.
  */
-private[log] final class MovedFolders(
+private[snapshot] final class MovedFolders(
     state: StateDirectory,
     listing: FolderListing,
     present: PresentFiles) {

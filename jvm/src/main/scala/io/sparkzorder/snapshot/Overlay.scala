@@ -1,4 +1,4 @@
-package io.sparkzorder.log
+package io.sparkzorder.snapshot
 
 import scala.util.Try
 
@@ -7,29 +7,8 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log._
 import io.sparkzorder.table.TokenFile
-
-/** A listing of data files by folder, of any age. */
-trait FolderListing {
-
-  /** Files of a folder by name; None when the read does not cover the folder, or passes it over. */
-  def files(folder: Path): Option[Map[String, FileStatus]]
-
-  /**
-   * The same files in the order of the listing, where that takes no look at their names; None where it
-   * does, or where `files` gives none.
-   */
-  def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
-    val _ = folder
-    None
-  }
-}
-
-object FolderListing {
-
-  /** Files of some folders by name. */
-  type Files = Map[Path, Map[String, FileStatus]]
-}
 
 /**
  * What readers with the extension see: a listing with the committed runs of a table laid over it, so
@@ -41,7 +20,7 @@ object FolderListing {
  * later, at several moments. If the records have changed by the end, all is done again. [[FolderOverlay]]
  * has the argument for one folder.
  */
-private[log] final class Overlay(state: StateDirectory) extends Logging {
+private[snapshot] final class Overlay(state: StateDirectory) extends Logging {
   private val reader = new CommitLogReader(state)
 
   /**
@@ -78,13 +57,18 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
       val done = log.history.folders.get(folder).toSeq.flatMap(_.steps)
       val (lost, others) = changes.partition(_.isLost)
       val steps = done ++ others.map(c =>
-        Step(c.run.known, c.change, Some(c.run).filter(_ => c.progress == Progress.UnderWay)))
+        Step(c.run.known, c.change, underWay = c.state == FolderState.Publishing))
       val listed = listing.files(path(folder)).getOrElse(Map.empty)
       // first what a lost run gives back, because a later run may replace it
       val kept = withoutLost(listed, lost, steps, moves)
       val files =
-        lay(path(folder), steps.sortBy(_.known.number).toIndexedSeq, kept, present, moves)
-          .getOrElse(kept)
+        lay(
+          path(folder),
+          steps.sortBy(_.known.number).toIndexedSeq,
+          others.map(c => c.run.known -> c.run).toMap,
+          kept,
+          present,
+          moves).getOrElse(kept)
       Some(path(folder) -> files).filter(_ => paths(files) != paths(listed))
     }
     val moved = Try(moves.haveMoved)
@@ -109,12 +93,12 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
       val returning = lost.flatMap(c =>
         c.run.comingBack(
           c.change,
-          r => files.get(r.name).exists(r.is) || !c.run.isDone && c.progress == Progress.Conflict))
+          r => files.get(r.name).exists(r.is) || !c.run.isDone && c.state == FolderState.Conflict))
         .toMap
       val staying = lost.filter(_.run.isDone).map(c => c -> c.run.staying(c.change)).toMap
       // where another program took the run's directory away, what it has left is the folder
       val leaving = for {
-        c <- lost if c.run.isDone || c.progress == Progress.Conflict
+        c <- lost if c.run.isDone || c.state == FolderState.Conflict
         a <- c.change.added
         s <- files.get(a.name) if s.getLen == a.length && a.modified <= 0 ||
           s.getModificationTime == a.modified
@@ -140,8 +124,8 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
 
   private def paths(files: Map[String, FileStatus]) = files.values.map(_.getPath).toSet
 
-  private case class OpenChange(run: UnfinishedRun, change: FolderChange, progress: Progress) {
-    def isLost: Boolean = progress == Progress.Conflict || progress == Progress.Overwritten
+  private case class OpenChange(run: UnfinishedRun, change: FolderChange, state: FolderState) {
+    def isLost: Boolean = state == FolderState.Conflict || state == FolderState.Overwritten
   }
 
   private def underWay(
@@ -151,7 +135,7 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
     record <- pending
     run = new UnfinishedRun(state, record.known, record.isDone, present)
     change <- run.changes if listing.files(path(change.folder)).isDefined
-  } yield OpenChange(run, change, run.progress(change))
+  } yield OpenChange(run, change, run.folderState(change))
 
   /**
    * A folder without a run under way: most often a look at the names is enough, and when the listing is
@@ -169,7 +153,7 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
       if (history.explains(listed)) {
         listing.inOrder(folder).foreach(history.rememberExplained)
         None
-      } else lay(folder, history.steps, listed, present, moves).map(folder -> _)
+      } else lay(folder, history.steps, Map.empty, listed, present, moves).map(folder -> _)
     }
   }
 
@@ -185,6 +169,7 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
   private def lay(
       folder: Path,
       steps: IndexedSeq[Step],
+      open: Map[KnownRecord, UnfinishedRun],
       listed: Map[String, FileStatus],
       present: PresentFiles,
       moves: MovedFolders): Option[Map[String, FileStatus]] = {
@@ -192,7 +177,7 @@ private[log] final class Overlay(state: StateDirectory) extends Logging {
       if (step.known.isGone(step.change.folder, added.name)) None
       else {
         val there = present.in(folder).get(added.name)
-        step.open match {
+        open.get(step.known).filter(_ => step.underWay) match {
           case Some(run) =>
             val found = there.orElse(run.onItsWay(step.change, added))
             if (found.isEmpty) moves.missed(run, step.change)

@@ -1,25 +1,10 @@
-package io.sparkzorder.log
+package io.sparkzorder.snapshot
 
 import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-/** Where the publish of one folder stands, as a reader sees it. */
-private[log] sealed trait Progress
-private[log] object Progress {
-
-  /** Every new file was visible. */
-  case object Over extends Progress
-
-  /** The new files count. */
-  case object UnderWay extends Progress
-
-  /** The run's files do not count: another program changed the folder, or the run is abandoned. */
-  case object Conflict extends Progress
-
-  /** Another program has overwritten the folder: what the run has hidden does not come back. */
-  case object Overwritten extends Progress
-}
+import io.sparkzorder.log._
 
 /**
  * A committed run that is not published, or that met a conflict, as a reader sees it: where its files
@@ -28,7 +13,7 @@ private[log] object Progress {
  *
  * @param isDone true of a run that met a conflict and is ended: none of its files moves any more
  */
-private[log] final class UnfinishedRun(
+private[snapshot] final class UnfinishedRun(
     state: StateDirectory,
     val known: KnownRecord,
     val isDone: Boolean,
@@ -51,23 +36,22 @@ private[log] final class UnfinishedRun(
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT when the token is gone and
    *   replaced files are hidden: which files count is not known
    */
-  def progress(change: FolderChange): Progress = {
+  def folderState(change: FolderChange): FolderState = {
     val files = folder(change)
-    files.stage match {
-      case Stage.Gone => overwritten(files, change)
-      case Stage.Finished => Progress.Over
-      case Stage.Conflict => Progress.Conflict
-      case _ => underWay(files, change)
+    files.folderState match {
+      case FolderState.Overwritten => overwritten(files, change)
+      case FolderState.Committed | FolderState.Publishing => underWay(files, change)
+      case ended => ended
     }
   }
 
-  private def overwritten(files: RunFolder, change: FolderChange): Progress =
+  private def overwritten(files: RunFolder, change: FolderChange): FolderState =
     if (!isDone && files.isInDoubt) throw files.doubt
     // ABANDON has made a token meanwhile
-    else if (!isDone && files.stage != Stage.Gone) progress(change)
-    else Progress.Overwritten
+    else if (!isDone && files.folderState != FolderState.Overwritten) folderState(change)
+    else FolderState.Overwritten
 
-  private def underWay(files: RunFolder, change: FolderChange): Progress = {
+  private def underWay(files: RunFolder, change: FolderChange): FolderState = {
     // in the order in which files move; a listing may miss one that is renamed meanwhile
     val hidden = present.in(files.own)
     val here = present.in(files.folder)
@@ -75,22 +59,23 @@ private[log] final class UnfinishedRun(
     def isHere(a: Added) = here.contains(a.name)
     val isMissing = change.added.exists(a => !isHidden(a) && !isHere(a) && files.find(a).isEmpty)
     // once a new file is visible, the replaced ones were all hidden; so the publisher goes on without a new
-    // file that somebody has removed
-    if (change.added.exists(a => isHere(a) && !isHidden(a))) Progress.UnderWay
+    // file that another program has removed
+    if (change.added.exists(a => isHere(a) && !isHidden(a))) FolderState.Publishing
     else if (isMissing) lookAgain(files, change)
     // the old name of a file that an undo brings back, used by another program meanwhile
-    else if (files.takenName.isDefined) Progress.Conflict
+    else if (files.takenName.isDefined) FolderState.Conflict
     else if (change.replaced.forall(r =>
         hidden.get(r.retained).exists(r.is) || here.get(r.name).exists(r.is) ||
-          files.find(r).exists(r.is))) Progress.UnderWay
-    else Progress.Conflict
+          files.find(r).exists(r.is))) FolderState.Publishing
+    else FolderState.Conflict
   }
 
-  private def lookAgain(files: RunFolder, change: FolderChange): Progress = files.stage match {
-    case Stage.Finished => Progress.Over
-    case Stage.Gone => overwritten(files, change)
-    case _ => Progress.Conflict
-  }
+  private def lookAgain(files: RunFolder, change: FolderChange): FolderState =
+    files.folderState match {
+      case FolderState.Published => FolderState.Published
+      case FolderState.Overwritten => overwritten(files, change)
+      case _ => FolderState.Conflict
+    }
 
   /**
    * The replaced files of a folder in which the run's files do not count, by name.
@@ -108,7 +93,7 @@ private[log] final class UnfinishedRun(
     }.toMap
   }
 
-  /** New files of a done run that are in the folder: it was published there, or somebody moved them. */
+  /** New files of a done run that are in the folder: the run was published there, or another program moved the files. */
   def staying(change: FolderChange): Map[String, FileStatus] = {
     val here = present.in(folder(change).folder)
     change.added.flatMap(a =>
@@ -117,7 +102,7 @@ private[log] final class UnfinishedRun(
 }
 
 /** Directories of a table as they are now, each listed once and only when it is asked for. */
-private[log] final class PresentFiles(state: StateDirectory) {
+private[snapshot] final class PresentFiles(state: StateDirectory) {
   private val listings = new ConcurrentHashMap[Path, Map[String, FileStatus]]
 
   /** True when a directory was listed, so that what is known is of several moments. */

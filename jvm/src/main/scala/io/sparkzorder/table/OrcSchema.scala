@@ -20,7 +20,7 @@ import io.sparkzorder.util.ColumnLookup
 /**
  * A leaf column of an ORC file.
  *
- * @param types the type of the column in the file; it also holds the column's number
+ * @param types the type of the column in the file; the type also holds the column's number
  * @param primitive the Parquet type in which the statistics of the column are given
  * @param isRepeated true inside a list or map, where a row has many values
  */

@@ -26,7 +26,7 @@ private[sparkzorder] object InExistingFolders {
   /** Where the configuration keeps the class that a wrapped scheme had before. */
   private def wrapped(scheme: String) = s"spark.zorder.wrapped.fs.$scheme.impl"
 
-  /** Makes whoever writes by this configuration, on one scheme, create no directory. */
+  /** Lets writers with this configuration create no directory on one scheme. */
   def configure(conf: Configuration, scheme: String): Configuration = {
     val key = implementation(scheme)
     Option(conf.get(key)).foreach(conf.set(wrapped(scheme), _))

@@ -4,7 +4,7 @@ import java.lang.ref.{ReferenceQueue, WeakReference}
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * Values by the identity of their keys. A value is gone when nobody else holds its key any more, so
+ * Values by the identity of their keys. A value is gone when nothing else holds its key any more, so
  * it must not hold the key itself. Safe for threads.
  */
 private[sparkzorder] final class WeakIdentityMap[K <: AnyRef, V] {

@@ -16,7 +16,7 @@ import io.sparkzorder.log.StateDirectory
 
 /**
  * The notes of this driver about one table. The threads of queries only change memory; files are
- * written by whoever calls `flush`.
+ * written by the caller of `flush`.
  *
  * @param today days since 1970 in UTC
  */

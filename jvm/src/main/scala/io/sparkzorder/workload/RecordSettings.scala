@@ -18,12 +18,9 @@ private[sparkzorder] object RecordSettings {
     Settings.ofSession(Settings.Enabled) &&
       valueOf(Settings.WorkloadEnabled, properties).getOrElse(false)
 
-  /** @return None if the property of the table has a wrong value */
+  /** @return None if the value is wrong */
   def valueOf[T](setting: Setting[T], properties: Map[String, String]): Option[T] =
-    properties.get(setting.propertyKey) match {
-      case Some(text) => Try(setting.parse(text, setting.propertyKey)).toOption
-      case None => Some(Settings.ofSession(setting))
-    }
+    Try(Settings.resolve(setting, properties)).toOption
 
   /** Tells which columns must not be noted. */
   def excluded(

@@ -24,7 +24,7 @@ private[workload] final case class StoredSketch(
 }
 
 /**
- * The bytes of a sketch: JSON with names of columns, kinds and numbers. Whoever may write into the
+ * The bytes of a sketch: JSON with names of columns, kinds and numbers. A user who may write into the
  * table's directory may have written the file, so everything is checked when it is read.
  */
 private[workload] object SketchFormat {

@@ -73,7 +73,7 @@ private[sparkzorder] object WorkloadCapture extends Logging {
   /** Writes what was noted of one table since the last time. */
   def flush(state: StateDirectory): Unit = notesOf(state).foreach(_.flush())
 
-  /** Forgets what this driver has noted of a table; what is written stays until somebody removes it. */
+  /** Forgets what this driver has noted of a table; what is written stays until a user removes the files. */
   def forget(state: StateDirectory): Unit = notesOf(state).foreach(_.forget())
 
   private def notesOf(state: StateDirectory): Option[NotedTable] =

@@ -55,7 +55,7 @@ private[write] object Protection {
   /**
    * Returns a protection that allows only what every protection of `all` allows. None if one of
    * them is not known, or `all` is empty. If the protections differ, the access control lists are
-   * dropped. Nobody gets more rights by that: where an entry denied what the bits allow,
+   * dropped. No user gets more rights by that: where an entry denied what the bits allow,
    * `withoutEntries` reduces the bits.
    */
   def common(all: Seq[Option[Protection]]): Option[Protection] = {

@@ -139,7 +139,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
           }
           assert(places.toSeq === places.toSeq.sorted)
           places.foreach { p =>
-            assert(ShufflePreimages.partitionOf(placement.preimage(p), grid.files) === file)
+            assert(PartitionKeys.partitionOf(placement.preimage(p), grid.files) === file)
           }
           if (by.size == 1) {
             val as = inFile.sortBy(_.getLong(1)).map(_.getInt(2)).toSeq

@@ -4,13 +4,13 @@ import org.apache.spark.sql.functions.{col, spark_partition_id}
 
 import io.sparkzorder.ZOrderSessionSuite
 
-class ShufflePreimagesSuite extends ZOrderSessionSuite {
+class PartitionKeysSuite extends ZOrderSessionSuite {
 
   test("one preimage for each partition, by our own computation") {
     for (n <- Seq(1, 2, 3, 7, 64, 200, 1000, 5000)) {
-      val p = ShufflePreimages(n)
+      val p = PartitionKeys(n)
       assert(p.length === n)
-      assert(p.indices.forall(i => ShufflePreimages.partitionOf(p(i), n) == i))
+      assert(p.indices.forall(i => PartitionKeys.partitionOf(p(i), n) == i))
     }
   }
 
@@ -18,7 +18,7 @@ class ShufflePreimagesSuite extends ZOrderSessionSuite {
     val session = spark
     import session.implicits._
     for (n <- Seq(1, 2, 5, 64, 113)) {
-      val p = ShufflePreimages(n)
+      val p = PartitionKeys(n)
       val seen = p.zipWithIndex.toSeq.toDF("x", "wanted")
         .repartition(n, col("x"))
         .select(col("wanted"), spark_partition_id())

@@ -61,7 +61,7 @@ class PlaceOfRowSuite extends SparkFunSuite with ExpressionEvalHelper with Rando
           // the file is that of the row's cell
           val folder = grid.folders(1).get
           val cell = folder.cells(folder.tree.cellOf(slots.toArray))
-          val file = ShufflePreimages.partitionOf(placement.preimage(place), grid.files)
+          val file = PartitionKeys.partitionOf(placement.preimage(place), grid.files)
           assert(file >= cell.file && file < cell.file + cell.files)
         }
       }
@@ -74,7 +74,7 @@ class PlaceOfRowSuite extends SparkFunSuite with ExpressionEvalHelper with Rando
     val at = placement.folder(1)
     val slots = Array(at.slotOf(0, 1), at.slotOf(1, UTF8String.fromString("x")))
     val files = (0 until 1000).map(t =>
-      ShufflePreimages.partitionOf(placement.preimage(at.place(slots, t - 500L)), grid.files))
+      PartitionKeys.partitionOf(placement.preimage(at.place(slots, t - 500L)), grid.files))
     assert(files.distinct.sorted === (0 until 7))
     assert(files.groupBy(identity).values.forall(_.size > 130))
   }

@@ -6,6 +6,7 @@ import java.nio.file.Files
 import scala.util.Try
 
 import io.sparkzorder.log.publish.{Publisher, Retention}
+import io.sparkzorder.snapshot.Snapshot
 
 /** A record is written by others: what it says is checked before anything is done by it. */
 class RecordCheckSuite extends StateTestBase {
@@ -91,7 +92,7 @@ class RecordCheckSuite extends StateTestBase {
       val listing: FolderListing = _ => Some(Map.empty)
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(home.read(1))
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(new Publisher(home).rollForward())
-      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(new Overlay(home).over(listing))
+      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(Snapshot.of(home, listing))
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(TableLog.read(home))
       // the mark of another run's end is no leave to pass it over before deleting something
       put(table, "_zorder/_commits/_1_done", Option(record.run).getOrElse(""))
@@ -130,7 +131,7 @@ class RecordCheckSuite extends StateTestBase {
         assert(everything(aside) === before)
         if (name.contains("zorder") && !name.contains("_index")) {
           val listing: FolderListing = _ => Some(Map.empty)
-          fails("ZORDER_STATE_UNREADABLE", "symbolic link")(new Overlay(stateOf(dir)).over(listing))
+          fails("ZORDER_STATE_UNREADABLE", "symbolic link")(Snapshot.of(stateOf(dir), listing))
         }
         assert(everything(aside) === before)
       }

@@ -131,7 +131,7 @@ class RetriedWritesSuite extends DealtTables with RetriedTasks {
     "SELECT * FROM src WHERE EXISTS (SELECT 1 FROM (SELECT v AS w, row_number() OVER " +
       "(PARTITION BY p ORDER BY a) AS n FROM keys) WHERE n = 1 AND w = v)" ->
       "row_number may depend on the order",
-    "SELECT * FROM of_rdd" -> "nobody knows what",
+    "SELECT * FROM of_rdd" -> "may return other rows when it is read again",
     "SELECT * FROM src ORDER BY v" -> "the query deals its rows itself",
     "SELECT /*+ COALESCE(1) */ * FROM src" -> "the query deals its rows itself")
 

@@ -1,4 +1,4 @@
-package io.sparkzorder.log
+package io.sparkzorder.snapshot
 
 import java.io.File
 import java.nio.file.Files
@@ -9,6 +9,7 @@ import scala.util.Try
 import org.apache.commons.io.FileUtils
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log._
 import io.sparkzorder.log.publish.Publisher
 
 /** What readers see of a table after a run that met a conflict in one of its folders. */

@@ -1,4 +1,4 @@
-package io.sparkzorder.log
+package io.sparkzorder.snapshot
 
 import java.io.File
 
@@ -6,6 +6,7 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.Path
 
+import io.sparkzorder.log._
 import io.sparkzorder.log.publish.{Publisher, UndoClaim}
 
 /** Which records a reader takes into account: old, undone, unreadable, of another table. */

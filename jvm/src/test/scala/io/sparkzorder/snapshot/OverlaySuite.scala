@@ -1,4 +1,4 @@
-package io.sparkzorder.log
+package io.sparkzorder.snapshot
 
 import java.io.File
 

@@ -1,4 +1,4 @@
-package io.sparkzorder.log
+package io.sparkzorder.snapshot
 
 import java.io.File
 
@@ -7,6 +7,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.RandomInputs
+import io.sparkzorder.log._
 import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.util.Paths
 

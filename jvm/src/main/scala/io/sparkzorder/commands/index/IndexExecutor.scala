@@ -25,6 +25,7 @@ import io.sparkzorder.index.{
 }
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.ordered.DeclaredOrder
+import io.sparkzorder.snapshot.Snapshot
 import io.sparkzorder.table.{CatalogTables, TableFiles, TableLister, Target, TargetChecks}
 
 /**
@@ -132,7 +133,7 @@ final class IndexExecutor(session: Session, named: Target, statement: String) {
 
   /** The files that count, but for those that a run has not made visible yet; it adds them to the index. */
   private def visibleFiles(): TableFiles = {
-    val files = TableLog.files(state, new TableLister(session, target).list(), whole = true)
+    val files = Snapshot.of(state, new TableLister(session, target).list(), whole = true)
     files.copy(files = files.files.filter(f => f.path.getParent == f.folder.path))
   }
 

@@ -12,6 +12,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.formats.TableFormats
 import io.sparkzorder.log.{StateDirectory, TableLog}
+import io.sparkzorder.snapshot.Snapshot
 import io.sparkzorder.table.{
   CatalogTables,
   CatalogTarget,
@@ -58,7 +59,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
     val lister = new TableLister(session, target)
     val state = new StateDirectory(target.root(conf), conf)
     val listed = lister.list()
-    val files = TableLog.files(state, listed, whole = true)
+    val files = Snapshot.of(state, listed, whole = true)
     ListedTable(
       target.name,
       files,

@@ -11,6 +11,7 @@ import io.sparkzorder.commands.{TableState, WhereClause}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Returned, Reused, TableLog}
+import io.sparkzorder.snapshot.Snapshot
 import io.sparkzorder.table.{FileChecks, TableFiles, TableLister}
 
 /**
@@ -35,7 +36,7 @@ private[optimize] final class FileListing(
       },
       (files, whole) => {
         listed = Some(files)
-        TableLog.files(table.state, files, whole)
+        Snapshot.of(table.state, files, whole)
       })
     listed.foreach(checkNames(_, chosen))
     FileChecks.checkFiles(table.target, chosen)

@@ -18,8 +18,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * @param fields the number of columns of a key row
  * @param seed the seed of the random numbers
  */
-private[sampling] final class KeySample(fields: Int, seed: Long) {
-  import KeySample._
+private[sampling] final class ReservoirSample(fields: Int, seed: Long) {
+  import ReservoirSample._
 
   private val random = new SplittableRandom(seed)
   private val reservoir = new ArrayBuffer[UnsafeRow]
@@ -60,7 +60,7 @@ private[sampling] final class KeySample(fields: Int, seed: Long) {
   def size: Int = reservoir.length + joinedRows.length
 
   /** Adds the rows of another task's sample. */
-  def join(other: KeySample): Unit = {
+  def join(other: ReservoirSample): Unit = {
     other.foreach { (row, weight) =>
       joinedRows += row
       joinedWeights += weight
@@ -102,7 +102,7 @@ private[sampling] final class KeySample(fields: Int, seed: Long) {
     bytes.toByteArray
   }
 
-  private def read(bytes: Array[Byte]): KeySample = {
+  private def read(bytes: Array[Byte]): ReservoirSample = {
     val in = new DataInputStream(new ByteArrayInputStream(bytes))
     (0 until in.readInt()).foreach { _ =>
       joinedWeights += in.readDouble()
@@ -116,7 +116,7 @@ private[sampling] final class KeySample(fields: Int, seed: Long) {
   }
 }
 
-private[sampling] object KeySample {
+private[sampling] object ReservoirSample {
 
   /** Rows that one task keeps. All tasks send theirs to one reader. */
   val TaskRows = 10000
@@ -124,6 +124,6 @@ private[sampling] object KeySample {
   /** Rows that the reader keeps of all tasks together. */
   val MergedRows = 50000
 
-  def fromBytes(fields: Int, seed: Long, bytes: Array[Byte]): KeySample =
-    new KeySample(fields, seed).read(bytes)
+  def fromBytes(fields: Int, seed: Long, bytes: Array[Byte]): ReservoirSample =
+    new ReservoirSample(fields, seed).read(bytes)
 }

@@ -35,10 +35,7 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
       }
     }
 
-  private def enabled: Boolean =
-    Settings.Enabled.parse(
-      conf.getConfString(Settings.Enabled.sessionKey, "true"),
-      Settings.Enabled.sessionKey)
+  private def enabled: Boolean = Settings.ofSession(Settings.Enabled)
 
   private def rewrite(op: LogicalPlan): LogicalPlan = op match {
     case aggregate: Aggregate if in(aggregate).exists(SampledAggregate.isOverGroups) =>
@@ -88,7 +85,7 @@ object ResolveSampledCalls extends Rule[LogicalPlan] {
       case a: Attribute => a
       case e => Alias(e, "key")()
     }
-    val keys = SampleKeys(named.map(_.toAttribute)).toAggregateExpression()
+    val keys = SampleAggregate(named.map(_.toAttribute)).toAggregateExpression()
     Aggregate(Nil, Seq(Alias(keys, "sample")()), Project(named, input))
   }
 }

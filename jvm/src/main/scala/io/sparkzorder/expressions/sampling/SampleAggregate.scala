@@ -17,16 +17,16 @@ import io.sparkzorder.ordering.{ColumnRanks, OrderedStrings}
  * [[SampledRanks]].
  *
  * One pass and one sample serve any number of columns. The sample holds only the first
- * [[SampleKeys.MaxValueBytes]] bytes of a string or binary, so large values do not make the sample
+ * [[SampleAggregate.MaxValueBytes]] bytes of a string or binary, so large values do not make the sample
  * large.
  *
  * @param children columns of orderable atomic types
  */
-case class SampleKeys(
+case class SampleAggregate(
     children: Seq[Expression],
     mutableAggBufferOffset: Int = 0,
     inputAggBufferOffset: Int = 0)
-    extends TypedImperativeAggregate[KeySample] {
+    extends TypedImperativeAggregate[ReservoirSample] {
 
   override def nullable: Boolean = false
   override def dataType: DataType = BinaryType
@@ -35,26 +35,26 @@ case class SampleKeys(
   @transient private lazy val toUnsafe = UnsafeProjection.create(children.map(_.dataType).toArray)
 
   // a retried task has the same partition id, so it draws the same rows
-  override def createAggregationBuffer(): KeySample =
-    new KeySample(children.length, SampleKeys.Seed + TaskContext.getPartitionId())
+  override def createAggregationBuffer(): ReservoirSample =
+    new ReservoirSample(children.length, SampleAggregate.Seed + TaskContext.getPartitionId())
 
-  override def update(buffer: KeySample, input: InternalRow): KeySample = {
+  override def update(buffer: ReservoirSample, input: InternalRow): ReservoirSample = {
     if (buffer.wantsNext()) {
-      val values = children.map(c => SampleKeys.shortened(c.eval(input))).toArray
+      val values = children.map(c => SampleAggregate.shortened(c.eval(input))).toArray
       buffer.put(toUnsafe(new GenericInternalRow(values)).copy())
     }
     buffer
   }
 
-  override def merge(buffer: KeySample, other: KeySample): KeySample = {
+  override def merge(buffer: ReservoirSample, other: ReservoirSample): ReservoirSample = {
     buffer.join(other)
     buffer
   }
 
-  override def eval(buffer: KeySample): Any =
+  override def eval(buffer: ReservoirSample): Any =
     SampledRanks.encode(children.indices.map(i => ranks(buffer, i, children(i).dataType)))
 
-  private def ranks(sample: KeySample, column: Int, dataType: DataType): ColumnRanks = {
+  private def ranks(sample: ReservoirSample, column: Int, dataType: DataType): ColumnRanks = {
     val values = Array.newBuilder[Any]
     val weights = Array.newBuilder[Double]
     var nullWeight = 0.0
@@ -70,13 +70,13 @@ case class SampleKeys(
       values.result(),
       weights.result(),
       nullWeight,
-      SampleKeys.MaxBounds)
+      SampleAggregate.MaxBounds)
   }
 
-  override def serialize(buffer: KeySample): Array[Byte] = buffer.toBytes
+  override def serialize(buffer: ReservoirSample): Array[Byte] = buffer.toBytes
 
-  override def deserialize(bytes: Array[Byte]): KeySample =
-    KeySample.fromBytes(children.length, SampleKeys.Seed, bytes)
+  override def deserialize(bytes: Array[Byte]): ReservoirSample =
+    ReservoirSample.fromBytes(children.length, SampleAggregate.Seed, bytes)
 
   override def withNewMutableAggBufferOffset(offset: Int): ImperativeAggregate =
     copy(mutableAggBufferOffset = offset)
@@ -85,10 +85,10 @@ case class SampleKeys(
     copy(inputAggBufferOffset = offset)
 
   override protected def withNewChildrenInternal(
-      newChildren: IndexedSeq[Expression]): SampleKeys = copy(children = newChildren)
+      newChildren: IndexedSeq[Expression]): SampleAggregate = copy(children = newChildren)
 }
 
-private[sampling] object SampleKeys {
+private[sampling] object SampleAggregate {
 
   /**
    * Greatest number of bounds of a column. The number is enough for range ids of 16 bits, and the

@@ -55,7 +55,7 @@ final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
         CheckpointEntry(o.known.number, whole = true, o.known.record, conflict = !o.isSettled)
       }
     val next = log.open.map(_.known).find(_.number == upTo + 1)
-    // a gap in the numbers: somebody has removed records
+    // a gap in the numbers: another program has removed records
     if (next.exists(_.record != null) && isComplete(log, upTo)) {
       val facts = new LiveFacts(covered)
       val checkedBefore = log.checkpoint.fold(0L)(_.content.checked)
@@ -95,7 +95,7 @@ final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
       log.open.map(_.known).filter(_.record != null).map(k => k.number -> k.record)
 
   /**
-   * Lists the folders with added files, and forgets the files that somebody else has removed. Only
+   * Lists the folders with added files, and forgets the files that another program has removed. Only
    * when no run was under way from before the listing to its end.
    */
   private def lookForFiles(log: CommitLog, facts: LiveFacts): Boolean =

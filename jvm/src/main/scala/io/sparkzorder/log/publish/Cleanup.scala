@@ -89,7 +89,7 @@ final class DeadRuns(state: StateDirectory, user: String) {
     val next = history.last + 1
     if (history.commitOf(run).isDefined || by.exists(history.isAborted)) false
     else if (history.isAborted(run)) {
-      // whoever wrote the record may have been killed before the mark
+      // the process that wrote the record may have been killed before the mark
       history.records.foreach { case (n, r) =>
         if (r.kind == Record.Abort && r.run == run) state.markDone(n, run)
       }

@@ -10,7 +10,7 @@ import io.sparkzorder.util.ManyFiles
 final class Committer(state: StateDirectory, target: String) extends Logging {
 
   /**
-   * Checks the run against every record since then and creates the next one. Who loses a number
+   * Checks the run against every record since then and creates the next one. A run that loses the race for a number
    * to another run checks again and takes the next.
    *
    * @param recheck lists the inputs again; throws ZORDER_CONFLICT when one has changed

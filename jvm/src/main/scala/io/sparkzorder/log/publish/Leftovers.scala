@@ -59,7 +59,7 @@ final class Leftovers(
         (if (rest.isEmpty) Nil else Seq(together(Leftover.Unproven, rest.map(_._1))))
     }
 
-  /** What is kept for ever, unless somebody deletes it. */
+  /** What is kept until a user deletes it. */
   def conflicts: Seq[Leftover] = published.filter(k => state.hasConflict(k.number)).map { k =>
     of(
       Leftover.Conflict,
@@ -172,7 +172,7 @@ final class Leftovers(
         files.map(_.getLen).sum,
         newest,
         Seq(path)))
-    } catch { case _: FileNotFoundException => None } // somebody else removes it
+    } catch { case _: FileNotFoundException => None } // another process removes the directory
 
   private def below(directory: Path): Seq[FileStatus] =
     state.readableFiles(directory).flatMap(s =>

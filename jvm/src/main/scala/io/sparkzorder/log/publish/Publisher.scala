@@ -7,11 +7,11 @@ import org.apache.spark.internal.Logging
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.log.{
   FolderChange,
+  FolderState,
   Intents,
   Record,
   RunFolder,
   RunPlaces,
-  Stage,
   StateDirectory,
   TableLog
 }
@@ -45,7 +45,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
 
   /**
    * Abandons what is committed and not finished, and tells which runs these were. A record says so
-   * first: whoever recovers the table after a crash goes on with it.
+   * first: the process that recovers the table after a crash goes on with it.
    */
   def abandonAll(user: String): Seq[Record] =
     TableLog.read(state).unfinished.map { case (number, record) =>
@@ -95,7 +95,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     def places: Seq[(FolderChange, Option[FolderChange])] =
       new RunPlaces(state, record, state.byName).all
 
-    /** Refuses the run where somebody has to say what one of its folders holds. */
+    /** Refuses the run where a user has to say what one of its folders holds. */
     def requireNoDoubt(): Unit =
       ManyFiles.map(places.flatMap(_._2)) { change =>
         val files = new RunFolder(state, record, change)
@@ -135,18 +135,18 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     }
 
     private def publishIn(files: RunFolder): Option[Problem] =
-      files.stage match {
-        case Stage.Finished => None
-        case Stage.Conflict => conflict(files, "it was changed before")
-        case Stage.Gone => conflict(files, "it was overwritten")
-        case Stage.Publishing if files.isRevealing => forward(files)
+      files.folderState match {
+        case FolderState.Published => None
+        case FolderState.Conflict => conflict(files, "it was changed before")
+        case FolderState.Overwritten => conflict(files, "it was overwritten")
+        case FolderState.Publishing if files.isRevealing => forward(files)
         case _ => exchange(files)
       }
 
     private def abandonIn(files: RunFolder): Option[Problem] = {
-      // who abandons a run says that nobody has overwritten the folder
+      // a user who abandons a run says that the folder was not overwritten
       if (files.isInDoubt) files.putConflict()
-      if (files.stage != Stage.Finished) conflict(files, "it was abandoned") else None
+      if (files.folderState != FolderState.Published) conflict(files, "it was abandoned") else None
     }
 
     /** A folder of which nothing is left. */
@@ -208,15 +208,16 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       files.decideConflict()
       // a publisher that comes late may hide the files until the token says that they come back
       if (files.isUntouched) files.putConflict()
-      val stage = files.stage
-      val isInDoubt = stage == Stage.Gone && files.isInDoubt
+      val now = files.folderState
+      val isInDoubt = now == FolderState.Overwritten && files.isInDoubt
       // ABANDON may have made a token meanwhile
-      if (stage == Stage.Gone && !isInDoubt && files.stage != Stage.Gone) conflict(files, problem)
+      if (now == FolderState.Overwritten && !isInDoubt && files.folderState != FolderState.Overwritten)
+        conflict(files, problem)
       // another publisher may have finished meanwhile, and later runs gone on from there
-      else if (stage == Stage.Finished || state.isDone(number)) None
+      else if (now == FolderState.Published || state.isDone(number)) None
       else if (isInDoubt) Some(InDoubt(files.doubt))
-      else if (stage == Stage.Gone && !files.isThere) Some(Away(problem))
-      else Some(ended(files, problem, restore = stage == Stage.Conflict))
+      else if (now == FolderState.Overwritten && !files.isThere) Some(Away(problem))
+      else Some(ended(files, problem, restore = now == FolderState.Conflict))
     }
 
     private def ended(files: RunFolder, problem: String, restore: Boolean): Problem = {
@@ -237,7 +238,7 @@ private final case class Away(problem: String) extends Problem
 /** The folder is ended: its old files count, or those of another program. */
 private final case class Ended(error: ZOrderException) extends Problem
 
-/** Somebody has to say what the folder holds. */
+/** A user has to say what the folder holds. */
 private final case class InDoubt(error: ZOrderException) extends Problem
 
 private object Publisher {

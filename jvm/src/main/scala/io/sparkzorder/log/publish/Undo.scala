@@ -38,7 +38,7 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
         c <- record.changes
         r <- c.replaced if !inputs.get((c.folder, r.retained)).exists(r.is)
       } yield path(c, r.name)
-      // whoever overwrites a folder takes away what is kept in it: that is the lesser news
+      // a program that overwrites a folder takes away what is kept in it, so the missing file is reported second
       record.changes.flatMap(obstacleIn).headOption.orElse {
         if (gone.nonEmpty && gone.size == record.changes.map(_.replaced.size).sum) {
           Some("the files that it replaced are not retained any more")

@@ -25,7 +25,7 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
 
   /**
    * Claims the files, also from another undo that has not committed: that one cannot commit any more.
-   * Of several that do so at once, one is left: whoever was declared dead declares nobody dead.
+   * Of several that do so at once, one is left: an aborted undo must not abort others.
    *
    * @param isComplete whether all the kept files are there. An undo that was declared dead may still be
    *   taking some, or the token of a folder, and gives them back

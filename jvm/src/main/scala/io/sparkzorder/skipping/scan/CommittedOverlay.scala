@@ -13,7 +13,8 @@ import org.apache.spark.sql.execution.datasources._
 
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{FolderListing, StateDirectory, TableLog}
+import io.sparkzorder.log.{FolderListing, StateDirectory}
+import io.sparkzorder.snapshot.Snapshot
 
 /**
  * Spark's own listing of a relation, changed to show the result of every committed run of OPTIMIZE.
@@ -152,7 +153,7 @@ private final class OverlaidListing(
 
   /** The listing with the runs of one table applied; None if the runs change nothing. */
   def over(state: StateDirectory): Option[Seq[PartitionDirectory]] = {
-    val changed = TableLog.files(state, this)
+    val changed = Snapshot.of(state, this)
     if (changed.isEmpty) None
     else {
       val kept = if (partitioned) {

@@ -6,20 +6,20 @@ import org.apache.spark.sql.types.{DataType, LongType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** The sample of one task, and the joined sample of many tasks. */
-class KeySampleSuite extends SparkFunSuite {
-  import KeySample.{MergedRows, TaskRows}
+class ReservoirSampleSuite extends SparkFunSuite {
+  import ReservoirSample.{MergedRows, TaskRows}
 
   private val toUnsafe = UnsafeProjection.create(Array[DataType](LongType))
 
   private def row(v: Long): UnsafeRow = toUnsafe(new GenericInternalRow(Array[Any](v))).copy()
 
-  private def drawn(values: Range, seed: Long = 1): KeySample = {
-    val sample = new KeySample(1, seed)
+  private def drawn(values: Range, seed: Long = 1): ReservoirSample = {
+    val sample = new ReservoirSample(1, seed)
     values.foreach(v => if (sample.wantsNext()) sample.put(row(v.toLong)))
     sample
   }
 
-  private def content(sample: KeySample): Seq[(Long, Double)] = {
+  private def content(sample: ReservoirSample): Seq[(Long, Double)] = {
     val all = Seq.newBuilder[(Long, Double)]
     sample.foreach((r, w) => all += r.getLong(0) -> w)
     all.result()
@@ -49,11 +49,11 @@ class KeySampleSuite extends SparkFunSuite {
 
   test("bytes and back") {
     val sample = drawn(0 until 2 * TaskRows)
-    assert(content(KeySample.fromBytes(1, 1, sample.toBytes)) === content(sample))
+    assert(content(ReservoirSample.fromBytes(1, 1, sample.toBytes)) === content(sample))
   }
 
   test("samples of many tasks are thinned by weight") {
-    val all = new KeySample(1, 1)
+    val all = new ReservoirSample(1, 1)
     // thirty tasks; the later ones have more rows than a task keeps
     val counts = (0 until 30).map(t => if (t < 15) TaskRows / 2 else 3 * TaskRows)
     val starts = counts.scanLeft(0)(_ + _)
@@ -69,7 +69,10 @@ class KeySampleSuite extends SparkFunSuite {
   test("ranks survive their bytes; long strings are kept to their first bytes") {
     val texts = Seq("x" * 1000, "a", "b").map(UTF8String.fromString)
     val keys =
-      SampleKeys(Seq(org.apache.spark.sql.catalyst.expressions.BoundReference(0, StringType, true)))
+      SampleAggregate(Seq(org.apache.spark.sql.catalyst.expressions.BoundReference(
+        0,
+        StringType,
+        true)))
     val buffer = texts.foldLeft(keys.createAggregationBuffer()) { (b, t) =>
       keys.update(b, new GenericInternalRow(Array[Any](t)))
     }

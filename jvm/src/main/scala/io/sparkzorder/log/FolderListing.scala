@@ -1,0 +1,25 @@
+package io.sparkzorder.log
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+/** A listing of data files by folder, of any age. */
+trait FolderListing {
+
+  /** Files of a folder by name; None when the read does not cover the folder, or passes it over. */
+  def files(folder: Path): Option[Map[String, FileStatus]]
+
+  /**
+   * The same files in the order of the listing, where that takes no look at their names; None where it
+   * does, or where `files` gives none.
+   */
+  def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
+    val _ = folder
+    None
+  }
+}
+
+object FolderListing {
+
+  /** Files of some folders by name. */
+  type Files = Map[Path, Map[String, FileStatus]]
+}
