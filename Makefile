@@ -30,8 +30,10 @@ rows := spark35 spark40 spark42 spark35on213
 formatted := spark41 spark35 spark40
 SUITES :=
 TESTS :=
-# rows of `make test-formats`; none stands for all
+# rows of `make test-formats`, `make release` and `make release-check`
 ROWS :=
+# every row, the default one first; `make release` takes ROWS of them, and `make release-check` spark41 by default
+all_rows := spark41 $(rows)
 # what CI takes of them: functions, statements, OPTIMIZE, skipping and publishing, on the oldest row and the newest
 sample_rows := spark35 spark42
 sample_suites := *FunctionVectorsSuite io.sparkzorder.sql.*Suite *OptimizeSuite *OptimizeIntoSuite *OptimizeColumnsSuite \
@@ -169,6 +171,11 @@ wheel: $(wheel) ## the Python wheel with all jars, in dist
 publish-local: $(environment) ## jars, sources, Scaladoc and POM of every row to ~/.m2 (REPOSITORY=)
 	build/sbt -Dzorder.repository=$(abspath $(REPOSITORY)) publish
 
+.PHONY: release
+release: $(environment) ## wheel, bundle for Maven Central, SBOMs and checksums, in dist/release (ROWS=)
+	rm -rf dist/release
+	build/release dist/release $(or $(ROWS),$(all_rows))
+
 .PHONY: docs
 docs: $(environment_docs) ## the documentation as a site, in target/site
 	.venv-docs/bin/mkdocs build --strict --quiet
@@ -195,7 +202,7 @@ test: test-jvm test-py ## all but the slow tests, on Spark 4.1: JVM suites, then
 
 .PHONY: test-jvm
 test-jvm: $(environment) ## the JVM suites
-	$(call test_rows,'spark41/testOnly -- -l $(slow)')
+	$(call test_rows,spark41/mimaReportBinaryIssues 'spark41/testOnly -- -l $(slow)')
 
 .PHONY: test-py
 test-py: setup ## pytest: classic, then Spark Connect
@@ -269,6 +276,10 @@ test-tpcds: $(environment) ## all queries of TPC-DS and TPC-H, with the index an
 	build/sbt $(foreach row,$(TPC_ROWS), \
 	  'set $(row) / Test / javaOptions += "-Dsparkzorder.test.tpcScale=$(TPC_SCALE)"' \
 	  '$(row)/testOnly *TpcRowsSuite')
+
+.PHONY: release-check
+release-check: $(environment) ## two builds of the last commit are equal, and the README runs with the wheel (ROWS=spark41, or all)
+	build/release-check $(if $(filter all,$(ROWS)),$(all_rows),$(or $(ROWS),spark41))
 
 .PHONY: lint
 lint: $(environment) ## formatting, style and types
@@ -346,7 +357,7 @@ $(jars): $(environment) $(jvm_sources)
 	$(call build_jars,"compiling the Spark extension for every supported Spark" build/sbt package)
 	touch $(jar) $@
 
-$(wheel): $(jars) pyproject.toml README.md LICENSE $(python_sources)
+$(wheel): $(jars) pyproject.toml README.md LICENSE NOTICE $(python_sources)
 	rm -rf dist
 	$(python) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 	  --wheel-dir dist .

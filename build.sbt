@@ -20,6 +20,10 @@ ThisBuild / developers := List(
 ThisBuild / publishTo := sys.props.get("zorder.repository").map(folder =>
   MavenCache("local repository", file(folder)))
 
+// The releases whose public classes and methods MiMa compares with those of this checkout. The first
+// release that can be installed is the first entry.
+val released: Seq[String] = Nil
+
 Global / onChangedBuildSource := ReloadOnSourceChanges
 // the halves of a row's suites run beside each other; five compilers at once do not fit into the memory
 // of the launcher
@@ -49,6 +53,7 @@ lazy val root = (project in file("."))
   .settings(
     name := "spark-zorder-root",
     publish / skip := true,
+    mimaPreviousArtifacts := Set.empty,
     Compile / sources := Nil,
     commands += FormatVersions.command(Seq(
       "spark35" -> SparkRow.spark35,
@@ -170,6 +175,12 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
         "Spark-ZOrder-Spark-Line" -> row.line,
         "Spark-ZOrder-Scala" -> row.scalaBinary,
         "Spark-ZOrder-Version" -> version.value),
+      Seq(packageBin, packageSrc, packageDoc).map(jar =>
+        Compile / jar / mappings ++=
+          Seq("LICENSE", "NOTICE").map(n => file(n).getAbsoluteFile -> s"META-INF/$n")),
+      mimaPreviousArtifacts :=
+        released.map(v => organization.value %% moduleName.value % v).toSet,
+      bomFileName := s"spark-zorder-${row.id}-${version.value}.cdx.json",
       Compile / packageBin / artifactPath :=
         file("target/jars").getAbsoluteFile /
           s"spark-zorder-${row.id}-${version.value}.jar",

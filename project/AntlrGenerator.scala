@@ -13,7 +13,8 @@ object AntlrGenerator {
       IO.delete(target)
       IO.createDirectory(target)
       val exit = Fork.java(
-        ForkOptions(),
+        // the generated files name the grammar as it is named here: no path of a machine
+        ForkOptions().withWorkingDirectory(grammar.getParentFile),
         Seq(
           "-cp",
           toolClasspath.map(_.getAbsolutePath).mkString(java.io.File.pathSeparator),
@@ -25,7 +26,7 @@ object AntlrGenerator {
           packageName,
           "-o",
           target.getAbsolutePath,
-          grammar.getAbsolutePath))
+          grammar.getName))
       if (exit != 0) sys.error(s"ANTLR failed on $grammar with exit code $exit")
       (target ** "*.java").get.toSet
     }

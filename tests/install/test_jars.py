@@ -62,8 +62,10 @@ def test_the_jars_hold_nothing_but_ours(built: dict[Row, Path]) -> None:
     for path in built.values():
         with zipfile.ZipFile(path) as jar:
             classes = [name for name in jar.namelist() if name.endswith(".class")]
+            names = set(jar.namelist())
         ours = ("io/sparkzorder/", "org/apache/spark/sql/sparkzorder/")
         assert [name for name in classes if not name.startswith(ours)] == []
+        assert {"META-INF/LICENSE", "META-INF/NOTICE"} <= names
 
 
 def test_the_build_and_the_package_have_one_version() -> None:

@@ -35,7 +35,7 @@ def checkout(tmp_path: Path) -> Path:
         (tmp_path / name).chmod(0o755)
     shutil.copy(ROOT / "requirements/dev.txt", tmp_path / ".venv/.installed")
     sources = ["jvm/src/main/A.scala", "python/spark_zorder/_version.py"]
-    for name in [*sources, "build.sbt", "pyproject.toml", "README.md", "LICENSE"]:
+    for name in [*sources, "build.sbt", "pyproject.toml", "README.md", "LICENSE", "NOTICE"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     long_ago = time.time() - 1000

@@ -60,7 +60,8 @@ def test_the_wheel_holds_the_package_the_license_and_every_jar(wheel: Path) -> N
     rows = table_of_the_build()
     assert jars == {f"spark_zorder/jars/spark-zorder-{row}-{__version__}.jar" for row in rows}
     assert {"spark_zorder/py.typed", "spark_zorder/functions.py"} <= set(names)
-    assert f"spark_zorder-{__version__}.dist-info/licenses/LICENSE" in names
+    licenses = f"spark_zorder-{__version__}.dist-info/licenses"
+    assert {f"{licenses}/LICENSE", f"{licenses}/NOTICE"} <= set(names)
     assert wheel.name == f"spark_zorder-{__version__}-py3-none-any.whl"
 
 

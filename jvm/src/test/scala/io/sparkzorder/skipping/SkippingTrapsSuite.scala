@@ -5,8 +5,8 @@ import java.nio.file.Files
 
 import org.apache.spark.sql.functions.col
 
+import io.sparkzorder.SkippingCounters
 import io.sparkzorder.index.IndexContent
-import io.sparkzorder.skipping.scan.IndexPruning
 
 /** Bugs of peers in which skipping loses rows by names, types or files, each as a test of its own. */
 class SkippingTrapsSuite extends SkippingTestBase {
@@ -193,10 +193,10 @@ class SkippingTrapsSuite extends SkippingTestBase {
       filesOf(dir, sql("SELECT 1 i"), sql("SELECT 2 i"))
       createIndex(dir)
       assert(keptFiles(read(dir).where("i = 2")) === 1)
-      val before = IndexPruning.failureCount
+      val before = SkippingCounters.failures
       Files.write(new File(dir, "_zorder/_index/_1").toPath, "no index".getBytes)
       assert(keptFiles(read(dir).where("i = 2")) === 2)
-      assert(IndexPruning.failureCount === before + 1)
+      assert(SkippingCounters.failures === before + 1)
       sql(s"REFRESH ZORDER INDEX ON '$dir'").collect()
       assert(keptFiles(read(dir).where("i = 2")) === 1)
     }

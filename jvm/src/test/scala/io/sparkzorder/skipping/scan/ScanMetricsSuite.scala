@@ -6,6 +6,8 @@ import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.ui.SparkPlanGraphNode
 import org.apache.spark.sql.sparkzorder.TestAccess
 
+import io.sparkzorder.SkippingCounters
+
 /** Metrics of the scan after queries of many kinds, whose rows are those without skipping. */
 class ScanMetricsSuite extends ScanTestBase {
   import MetricsScan._
@@ -142,7 +144,7 @@ class ScanMetricsSuite extends ScanTestBase {
   test("without an entry: a number of the scan, a counter, and one line of the log") {
     withGrid { dir =>
       sql(grid).where("id < 300").repartition(2).write.mode("append").parquet(dir.getPath)
-      val before = IndexPruning.withoutEntryCount
+      val before = SkippingCounters.filesWithoutEntry
       val log = new LogAppender("skipping")
       withLogAppender(log) {
         for (_ <- 1 to 2) {
@@ -151,7 +153,7 @@ class ScanMetricsSuite extends ScanTestBase {
           assert(counts(scansOf(df).head) === Seq(18, 6, 12, 2))
         }
       }
-      assert(IndexPruning.withoutEntryCount === before + 4)
+      assert(SkippingCounters.filesWithoutEntry === before + 4)
       val lines = log.loggingEvents.map(_.getMessage.getFormattedMessage)
         .filter(_.contains("knows 16 of 18 files"))
       assert(lines.size === 1 && lines.head.contains("REFRESH ZORDER INDEX"))
