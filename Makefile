@@ -178,8 +178,13 @@ release: $(environment) ## wheel, bundle for Maven Central, SBOMs and checksums,
 
 .PHONY: docs
 docs: $(environment_docs) ## the documentation as a site, in target/site
-	.venv-docs/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 OFFLINE=true .venv-docs/bin/mkdocs build --strict --quiet
 	@echo "target/site/index.html"
+
+.PHONY: site
+site: $(environment) ## the documentation with Scaladoc (4 minutes)
+	build/sbt spark41/doc
+	$(MAKE) docs
 
 .PHONY: docs-pages
 docs-pages: setup ## pages and pictures of the documentation that are made from code (2 minutes)
