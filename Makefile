@@ -42,6 +42,8 @@ sample_connect := tests/api/test_table_in_spark.py tests/skipping/test_show_skip
 sample_tests := tests/functions/test_functions.py $(sample_connect)
 # two test files at a time: most of them wait for a JVM of their own
 beside := --numprocesses=2 --dist=loadfile $(if $(SLOWEST),--durations=$(SLOWEST))
+# pytest of an environment, with the name of its report in target/pytest
+pytest = $(1) -m pytest $(beside) --junitxml=target/pytest/$(2).xml
 # how many of the slowest tests are listed after a run, as in `make test SLOWEST=30`; CI sets it
 SLOWEST ?=
 # tests that start programs of their own, which can do so with every row
@@ -178,8 +180,8 @@ release: $(environment) ## wheel, bundle for Maven Central, SBOMs and checksums,
 
 .PHONY: docs
 docs: $(environment_docs) ## the documentation as a site, in target/site
-	NO_MKDOCS_2_WARNING=1 OFFLINE=true .venv-docs/bin/mkdocs build --strict --quiet
-	@echo "target/site/index.html"
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
+	@echo "target/site/index.html; its search needs a server: python3 -m http.server -d target/site"
 
 .PHONY: site
 site: $(environment) ## the documentation with Scaladoc (4 minutes)
@@ -211,13 +213,13 @@ test-jvm: $(environment) ## the JVM suites
 
 .PHONY: test-py
 test-py: setup ## pytest: classic, then Spark Connect
-	$(python) -m pytest $(beside) -m 'not slow'
-	$(python) -m pytest $(beside) -m 'not slow' --mode=connect
+	$(call pytest,$(python),classic) -m 'not slow'
+	$(call pytest,$(python),connect) -m 'not slow' --mode=connect
 
 .PHONY: test-slow
 test-slow: $(wheel) setup $(client) $(repository41) ## what test leaves out: kills at each step, fuzzing, clusters, servers, table formats
 	$(call test_rows,'spark41/testOnly -- -n $(slow)')
-	$(python) -m pytest $(beside) -m slow $(if $(HALF),--half=$(HALF))
+	$(call pytest,$(python),slow) -m slow $(if $(HALF),--half=$(HALF))
 
 # the parts of test-rows, each a target, so that `make --keep-going test-rows` goes on after a part that fails
 row_suites := $(rows:%=test-rows-%)
@@ -234,21 +236,27 @@ $(row_suites): test-rows-%: setup
 
 .PHONY: $(row_runs)
 $(row_runs): test-rows-%: $(jars) $(row_environments) $(client) $(repository)
-	PYTHONPATH=python .venv-$*/bin/python -m pytest $(beside) --mode=session $(TESTS)
-	PYTHONPATH=python .venv-$*/bin/python -m pytest $(beside) $(PROGRAMS)
+	PYTHONPATH=python $(call pytest,.venv-$*/bin/python,$*-session) --mode=session $(TESTS)
+	PYTHONPATH=python $(call pytest,.venv-$*/bin/python,$*-programs) $(PROGRAMS)
 
 .PHONY: $(row_clients)
 $(row_clients): test-rows-connect-%: $(jars) $(row_environments)
-	PYTHONPATH=python .venv-$*/bin/python -m pytest $(beside) --mode=connect $(TESTS)
+	PYTHONPATH=python $(call pytest,.venv-$*/bin/python,$*-connect) --mode=connect $(TESTS)
 
 .PHONY: test-rows-sample
-test-rows-sample: $(jars) $(row_environments) ## what CI runs of test-rows
+test-rows-sample: test-rows-sample-jvm test-rows-sample-py ## what `.ci/run` runs of test-rows
+
+.PHONY: test-rows-sample-jvm
+test-rows-sample-jvm: $(environment)
 	$(call test_rows,$(foreach row,$(sample_rows),"$(row)/testOnly $(sample_suites) -- -l $(slow)"))
+
+.PHONY: test-rows-sample-py
+test-rows-sample-py: $(jars) $(row_environments)
 	for line in 3.5 4.0 4.2; do \
-	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=session $(sample_tests); \
+	  PYTHONPATH=python $(call pytest,.venv-$$line/bin/python,$$line-sample) --mode=session $(sample_tests); \
 	done
 	for line in 4.0 4.2; do \
-	  PYTHONPATH=python .venv-$$line/bin/python -m pytest $(beside) --mode=connect $(sample_connect); \
+	  PYTHONPATH=python $(call pytest,.venv-$$line/bin/python,$$line-sample-connect) --mode=connect $(sample_connect); \
 	done
 
 .PHONY: test-formats
@@ -287,10 +295,11 @@ release-check: $(environment) ## two builds of the last commit are equal, and th
 	build/release-check $(if $(filter all,$(ROWS)),$(all_rows),$(or $(ROWS),spark41))
 
 .PHONY: lint
-lint: $(environment) ## formatting, style and types
+lint: $(environment) ## formatting, style, types and workflows
 	$(python) -m ruff check
 	$(python) -m ruff format --check
 	$(python) -m mypy
+	.venv/bin/zizmor --quiet --offline --min-severity=medium .github
 	build/sbt $(formatted:=/scalafmtCheckAll) kernelBench/scalafmtCheckAll fsTest/scalafmtCheckAll scalafmtSbtCheck
 
 .PHONY: fmt

@@ -33,7 +33,7 @@ Global / concurrentRestrictions := Seq(
   Tags.limit(Tags.ForkedTestGroup, 2),
   Tags.limit(Tags.Compile, 2),
   Tags.exclusiveGroup(Tags.Clean))
-Global / excludeLintKeys += scalafmtOnCompile
+Global / excludeLintKeys ++= Set(scalafmtOnCompile, bomFileName)
 
 lazy val Antlr = config("antlr").hide
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mkdocs.structure.nav import Link
 
-SCALADOC = Path("target/rows/4.1_2.13/target/api")
+SCALADOC = Path("target/rows/4.1_2.13/target/scala-2.13/api")
 MISSING = "<!doctype html><title>Scaladoc</title><p><code>make site</code> makes these pages."
 
 
