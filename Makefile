@@ -14,9 +14,6 @@ package := .venv/.package
 jar := target/jars/.default
 jars := target/jars/.stamp
 wheel := dist/.stamp
-environment35 := .venv-3.5/.installed
-environment40 := .venv-4.0/.installed
-environment42 := .venv-4.2/.installed
 client := .venv-client/.installed
 repository := target/repository/.stamp
 repository41 := target/repository/.default
@@ -24,8 +21,11 @@ repository41 := target/repository/.default
 # `make publish-local` publishes to it; Spark's --packages and Maven look there first
 REPOSITORY := $(HOME)/.m2/repository
 
-# rows whose JVM suites `make test` leaves to `make test-rows`; SUITES=, TESTS= and PROGRAMS= choose
-rows := spark35 spark40 spark42 spark35on213
+# Spark lines that `make test` leaves to `make test-rows`, and those whose Spark Connect is tested there
+lines := 3.5 4.0 4.2
+connect_lines := $(filter-out 3.5,$(lines))
+# their rows in project/SparkRow.scala; SUITES=, TESTS= and PROGRAMS= choose
+rows := $(foreach line,$(lines),spark$(subst .,,$(line))) spark35on213
 # rows that have every source file between them
 formatted := spark41 spark35 spark40
 SUITES :=
@@ -75,7 +75,7 @@ TEST := 11
 # how often `make bench-auto-heldout` draws each workload
 SEEDS := 5
 # of `make test-tpcds`
-TPC_ROWS := spark35 spark40 spark41 spark42
+TPC_ROWS := spark41 $(filter-out %on213,$(rows))
 TPC_SCALE := 0.1
 
 # what `make torture` does; a seed of its own for each run
@@ -223,9 +223,9 @@ test-slow: $(wheel) setup $(client) $(repository41) ## what test leaves out: kil
 
 # the parts of test-rows, each a target, so that `make --keep-going test-rows` goes on after a part that fails
 row_suites := $(rows:%=test-rows-%)
-row_runs := $(addprefix test-rows-,3.5 4.0 4.2)
-row_clients := $(addprefix test-rows-connect-,4.0 4.2)
-row_environments := setup $(environment35) $(environment40) $(environment42)
+row_runs := $(addprefix test-rows-,$(lines))
+row_clients := $(addprefix test-rows-connect-,$(connect_lines))
+row_environments := setup $(lines:%=.venv-%/.installed)
 
 .PHONY: test-rows
 test-rows: $(row_suites) $(row_runs) $(row_clients) ## the JVM suites and end-to-end runs of the other rows, and every way into each
@@ -252,10 +252,10 @@ test-rows-sample-jvm: $(environment)
 
 .PHONY: test-rows-sample-py
 test-rows-sample-py: $(jars) $(row_environments)
-	for line in 3.5 4.0 4.2; do \
+	for line in $(lines); do \
 	  PYTHONPATH=python $(call pytest,.venv-$$line/bin/python,$$line-sample) --mode=session $(sample_tests); \
 	done
-	for line in 4.0 4.2; do \
+	for line in $(connect_lines); do \
 	  PYTHONPATH=python $(call pytest,.venv-$$line/bin/python,$$line-sample-connect) --mode=connect $(sample_connect); \
 	done
 
@@ -318,14 +318,8 @@ clean: ## remove what was built; environments and downloads stay
 $(environment): requirements/dev.txt build/venv
 	build/venv .venv requirements/dev.txt
 
-$(environment35): requirements/spark-3.5.txt build/venv
-	build/venv .venv-3.5 requirements/spark-3.5.txt
-
-$(environment40): requirements/spark-4.0.txt build/venv
-	build/venv .venv-4.0 requirements/spark-4.0.txt
-
-$(environment42): requirements/spark-4.2.txt build/venv
-	build/venv .venv-4.2 requirements/spark-4.2.txt
+.venv-%/.installed: requirements/spark-%.txt build/venv
+	build/venv .venv-$* requirements/spark-$*.txt
 
 $(client): requirements/client.txt build/venv
 	build/venv .venv-client requirements/client.txt

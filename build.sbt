@@ -37,35 +37,24 @@ Global / excludeLintKeys ++= Set(scalafmtOnCompile, bomFileName)
 
 lazy val Antlr = config("antlr").hide
 
-lazy val spark41 = sparkRow("spark41", SparkRow.spark41)
-lazy val spark35 = otherRow("spark35", SparkRow.spark35)
-lazy val spark40 = otherRow("spark40", SparkRow.spark40)
-lazy val spark42 = otherRow("spark42", SparkRow.spark42)
-lazy val spark35on213 = otherRow("spark35on213", SparkRow.spark35on213)
-
-def otherRow(projectId: String, row: SparkRow): Project =
-  sparkRow(projectId, row).settings(
-    // what it judges does not depend on Spark's line, and it takes two minutes
-    Test / testOptions += Tests.Filter(!_.endsWith(".quality.QualitySuite")))
+// a project for each row: `spark41`, `spark35`, `spark35on213`
+lazy val sparkRows: CompositeProject = new CompositeProject {
+  val componentProjects: Seq[Project] = SparkRow.all.map(sparkRow)
+}
 
 lazy val root = (project in file("."))
-  .aggregate(spark41, spark35, spark40, spark42, spark35on213)
+  .aggregate(SparkRow.all.map(row => LocalProject(row.project)): _*)
   .settings(
     name := "spark-zorder-root",
     publish / skip := true,
     mimaPreviousArtifacts := Set.empty,
     Compile / sources := Nil,
-    commands += FormatVersions.command(Seq(
-      "spark35" -> SparkRow.spark35,
-      "spark35on213" -> SparkRow.spark35on213,
-      "spark40" -> SparkRow.spark40,
-      "spark41" -> SparkRow.spark41,
-      "spark42" -> SparkRow.spark42)))
+    commands += FormatVersions.command(SparkRow.all.map(row => row.project -> row)))
 
 // micro-benchmarks by `make bench-kernels`; root does not aggregate it, so nothing else builds it
 lazy val kernelBench = Project("kernelBench", file("target/kernel-bench"))
   .enablePlugins(JmhPlugin)
-  .dependsOn(spark41 % "compile->compile,provided")
+  .dependsOn(LocalProject("spark41") % "compile->compile,provided")
   .settings(
     scalaVersion := SparkRow.spark41.scala,
     publish / skip := true,
@@ -86,7 +75,7 @@ lazy val S3Server = config("s3server").hide
 // OPTIMIZE on HDFS and S3 by `make test-fs`; root does not aggregate it, so nothing else builds it
 lazy val fsTest = Project("fsTest", file("target/fs-test"))
   .configs(S3Server)
-  .dependsOn(spark41 % "test->test,provided")
+  .dependsOn(LocalProject("spark41") % "test->test,provided")
   .settings(forkedTests)
   .settings(
     scalaVersion := SparkRow.spark41.scala,
@@ -125,9 +114,9 @@ lazy val forkedTests = Seq(
     }
   })
 
-def sparkRow(projectId: String, row: SparkRow): Project = {
+def sparkRow(row: SparkRow): Project = {
   val jvm = file("jvm").getAbsoluteFile
-  Project(projectId, file(s"target/rows/${row.id}"))
+  Project(row.project, file(s"target/rows/${row.id}"))
     .configs(Antlr)
     .settings(forkedTests)
     .settings(
@@ -150,6 +139,9 @@ def sparkRow(projectId: String, row: SparkRow): Project = {
         "org.scala-lang" % s"scala-$m" % row.scala),
       // stand-ins for classes of core, for clients without it; not published for every version
       excludeDependencies += "org.apache.spark" %% "spark-connect-shims",
+      // what it judges does not depend on Spark's line, and it takes two minutes
+      Test / testOptions ++= (if (row == SparkRow.spark41) Nil
+                              else Seq(Tests.Filter(!_.endsWith(".quality.QualitySuite")))),
       // Iceberg's classes for another Spark line compile, but cannot be loaded
       Test / testOptions ++= (if (row.formats.iceberg._1 == row.line) Nil
                               else Seq(Tests.Filter(!_.contains(".formats.iceberg.")))),

@@ -33,6 +33,12 @@ final case class SparkRow(
   /** `4.1_2.13`, the row's name in jar names, messages and documentation. */
   val id: String = s"${line}_$scalaBinary"
 
+  /** `spark41`, the row's project in sbt; with a line's second Scala version, `spark35on213`. */
+  def project: String = {
+    val isFirst = SparkRow.all.find(_.line == line).contains(this)
+    s"spark${line.filter(_.isDigit)}${if (isFirst) "" else s"on${scalaBinary.filter(_.isDigit)}"}"
+  }
+
   /** All versions of Iceberg and Delta that the row is tested with, the oldest first. */
   val testedFormats: Seq[FormatVersions] = otherFormats :+ formats
 
