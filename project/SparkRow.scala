@@ -36,7 +36,8 @@ final case class SparkRow(
   /** `spark41`, the row's project in sbt; with a line's second Scala version, `spark35on213`. */
   def project: String = {
     val isFirst = SparkRow.all.find(_.line == line).contains(this)
-    s"spark${line.filter(_.isDigit)}${if (isFirst) "" else s"on${scalaBinary.filter(_.isDigit)}"}"
+    val suffix = if (isFirst) "" else s"on${scalaBinary.filter(_.isDigit)}"
+    s"spark${line.filter(_.isDigit)}$suffix"
   }
 
   /** All versions of Iceberg and Delta that the row is tested with, the oldest first. */
