@@ -143,11 +143,7 @@ def test_what_does_not_run_says_so(page: Path) -> None:
             assert block.is_untested, f"nothing runs this block of {page.name}:\n{block.code}"
 
 
-@pytest.mark.parametrize(
-    "page",
-    [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "RELEASING", "SECURITY")), *PAGES],
-    ids=lambda p: p.name,
-)
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *PAGES], ids=lambda p: p.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target, anchor in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", page.read_text()):
         found = page.parent / target if target else page
