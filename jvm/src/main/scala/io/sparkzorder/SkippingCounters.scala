@@ -10,7 +10,7 @@ import io.sparkzorder.skipping.scan.IndexPruning
  */
 object SkippingCounters {
 
-  /** The number of files that queries read because the index of their table had no entry for them. */
+  /** The number of files that queries read because the index of their table did not know them. */
   def filesWithoutEntry: Long = IndexPruning.withoutEntryCount
 
   /** How often an index could not be used because of an error. The query then read all files. */

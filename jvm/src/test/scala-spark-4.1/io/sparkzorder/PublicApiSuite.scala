@@ -23,7 +23,7 @@ class PublicApiSuite extends AnyFunSuite {
     val listed = Files.readAllLines(list, UTF_8).asScala.toSeq
     assert(
       (found.diff(listed), listed.diff(found)) === ((Nil, Nil)),
-      "(new, gone); if this is meant, run with WRITE_PUBLIC_API=1, and review the change of the file")
+      "(new, gone); if this is meant, run with WRITE_PUBLIC_API=1 and review the file")
     assert(found === listed)
   }
 
@@ -80,7 +80,8 @@ object PublicApiSuite {
 
   /** Package and name of each class of the jar that is in no other class. */
   private def topLevelClasses: Seq[(String, String)] = {
-    val root = Paths.get(classOf[ZOrderExtensions].getProtectionDomain.getCodeSource.getLocation.toURI)
+    val jar = classOf[ZOrderExtensions].getProtectionDomain.getCodeSource.getLocation
+    val root = Paths.get(jar.toURI)
     val files = Files.walk(root)
     try {
       files.iterator().asScala.map(root.relativize).map(_.toString)
