@@ -295,7 +295,8 @@ release-check: $(environment) ## two builds of the last commit are equal, and th
 	build/release-check $(if $(filter all,$(ROWS)),$(all_rows),$(or $(ROWS),spark41))
 
 .PHONY: lint
-lint: $(environment) ## formatting, style, types and workflows
+lint: $(environment) ## formatting, style, types, licence headers and workflows
+	build/headers
 	$(python) -m ruff check
 	$(python) -m ruff format --check
 	$(python) -m mypy
@@ -307,6 +308,10 @@ fmt: $(environment) ## put every source file into the project's format
 	$(python) -m ruff check --fix
 	$(python) -m ruff format
 	build/sbt $(formatted:=/scalafmtAll) kernelBench/scalafmtAll fsTest/scalafmtAll scalafmtSbt
+
+.PHONY: headers
+headers: ## write the licence header into files that lack it
+	build/headers --write
 
 .PHONY: clean
 clean: ## remove what was built; environments and downloads stay
