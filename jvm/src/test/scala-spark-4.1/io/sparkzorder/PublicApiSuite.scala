@@ -49,9 +49,10 @@ object PublicApiSuite {
   private lazy val otherClasses: Seq[String] =
     publicTypes.filter(_.owner.fullName != "io.sparkzorder").map(describe)
 
-  private def describe(s: ru.Symbol): String =
-    s"${if (s.isModule) "object"
-        else if (s.asClass.isTrait) "trait" else "class"} ${s.fullName}"
+  private def describe(s: ru.Symbol): String = {
+    val kind = if (s.isModule) "object" else if (s.asClass.isTrait) "trait" else "class"
+    s"$kind ${s.fullName}"
+  }
 
   private def members(s: ru.Symbol): Seq[String] =
     s.info.decls.toSeq
