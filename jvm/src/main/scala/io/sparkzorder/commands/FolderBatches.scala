@@ -12,7 +12,7 @@ import io.sparkzorder.errors.ZOrderErrors
  * @param target name of the table, for messages
  * @param options OPTIONS of the statement; with a batch size there, a folder may be larger
  */
-private[commands] final class FolderBatches(
+private[sparkzorder] final class FolderBatches(
     target: String,
     settings: Settings,
     options: Map[String, String]) {

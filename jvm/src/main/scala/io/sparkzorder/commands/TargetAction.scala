@@ -15,7 +15,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.TableFormat
+import io.sparkzorder.sources.TableFormat
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.Target
 import io.sparkzorder.workload.LaterNotes

@@ -17,11 +17,11 @@ import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
 import io.sparkzorder.commands.{TargetAction, WorkloadAction}
-import io.sparkzorder.commands.formats.OptimizeFormatCommand
-import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
+import io.sparkzorder.rewrite.OptimizeFormatCommand
+import io.sparkzorder.rewrite.{OptimizeCommand, WherePredicate}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.{TableFormat, TableFormats}
+import io.sparkzorder.sources.{TableFormat, TableFormats}
 import io.sparkzorder.table.{
   CatalogTarget,
   DataFormat,

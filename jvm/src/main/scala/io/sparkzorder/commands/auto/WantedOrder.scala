@@ -22,7 +22,7 @@ import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
  * @param rewritesAll true if files that have this order already are rewritten
  * @param isLeft true if the files are left as they are
  */
-private[commands] final case class WantedOrder(
+private[sparkzorder] final case class WantedOrder(
     names: Seq[Seq[String]],
     weights: Seq[Double] = Nil,
     queries: IndexedSeq[QueryBox] = IndexedSeq.empty,
@@ -30,7 +30,7 @@ private[commands] final case class WantedOrder(
     rewritesAll: Boolean = false,
     isLeft: Boolean = false)
 
-private[commands] object WantedOrder {
+private[sparkzorder] object WantedOrder {
 
   /**
    * The order that the recorded workload asks for.
@@ -83,7 +83,7 @@ private[commands] object WantedOrder {
 }
 
 /** Reads the option `weights`. */
-private[commands] final class WeightsOption(user: Session, settings: Settings) {
+private[sparkzorder] final class WeightsOption(user: Session, settings: Settings) {
   private val key = Settings.Weights.key
   private val sameName = user.sessionState.conf.resolver
 
@@ -127,7 +127,7 @@ private[commands] final class WeightsOption(user: Session, settings: Settings) {
     throw ZOrderErrors.invalidSetting(key, text, problem)
 }
 
-private[commands] object WeightsOption {
+private[sparkzorder] object WeightsOption {
   val Most = 1e6
 
   /** Weights of which the least is 1; empty if all are equal. */

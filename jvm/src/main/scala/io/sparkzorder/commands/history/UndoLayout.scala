@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampTy
 import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.TableFormat
+import io.sparkzorder.sources.TableFormat
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{ChangeCopy, Record, TableLog}
 import io.sparkzorder.log.publish.{Committer, Publisher, Undo, UndoClaim}

@@ -1,0 +1,135 @@
+package io.sparkzorder.rewrite
+
+import java.util.UUID
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+
+import io.sparkzorder.commands.{Phases, TableState, WhereClause}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.index.IndexUpdate
+import io.sparkzorder.log.{StateDirectory, TableLog}
+import io.sparkzorder.table.{FileChecks, TableFiles, TargetChecks}
+import io.sparkzorder.util.Paths
+import io.sparkzorder.write.{IntoDirectory, IntoPlaces}
+
+/**
+ * Writes a whole copy into an empty directory; the table stays as it is.
+ *
+ * @param path directory as the statement names it
+ */
+private[rewrite] final class Into(
+    table: TableState,
+    override val path: String,
+    recovery: Recovery,
+    phases: Phases)
+    extends Destination {
+  private val runIds = mutable.Set.empty[String]
+  private var lastPublished = 0L
+  private lazy val directory = {
+    val named = new Path(path)
+    new IntoDirectory(named.getFileSystem(table.conf).makeQualified(named), table.conf)
+  }
+
+  override def replacesInputs: Boolean = false
+  override def takesAllFiles: Boolean = true
+
+  override def check(): Unit = {
+    table.check()
+    directory.requireEmpty()
+    TargetChecks.checkAncestors(directory.fs, directory.root)
+    val above = Iterator.iterate(directory.root)(_.getParent).takeWhile(_ != null)
+    if (above.contains(table.root)) {
+      throw ZOrderErrors.pathInTable(
+        directory.root.toString,
+        table.root.toString,
+        "the source's files")
+    }
+  }
+
+  override def isBehind: Boolean = recovery.isNeeded
+
+  override def recover(): Unit = {
+    lastPublished = recovery.publish()
+    recovery.logOtherRuns()
+  }
+
+  // a copy of the files in which some row matches would be neither the table nor the rows that match
+  override def checkWhere(where: WhereClause, files: TableFiles): Unit =
+    if (where.dataColumns.nonEmpty) {
+      throw ZOrderErrors.predicateNotOnPartitions(
+        where.sql,
+        where.dataColumns,
+        table.target.name,
+        files.partitionSchema.fieldNames.toSeq)
+    }
+
+  override def checkListed(files: TableFiles): Unit = {
+    files.outside.headOption.foreach { o =>
+      throw ZOrderErrors.partitionOutsideTable(table.target.name, o.spec, o.location)
+    }
+    val zone = DateTimeUtils.getZoneId(table.user.sessionState.conf.sessionLocalTimeZone)
+    FileChecks.checkNames(table.target, files, zone)
+  }
+
+  override def checkRoom(batches: Seq[ScannedFiles]): Unit = {
+    val check = new DestinationCheck(table.target.name, directory.fs, directory.root)
+    check.directory()
+    check.space(batches)
+  }
+
+  override def write(plan: BatchPlan, writer: BatchWriter): Option[BatchOutcome] = {
+    val runId = UUID.randomUUID().toString
+    runIds += runId
+    val folders = plan.outputs.map(f => Paths.relative(table.root, f.path)).toArray
+    val output = writer.write(plan, IntoPlaces(directory.root.toString, folders, runId))
+    Some(BatchOutcome(output.footers, Nil, output.shuffleBytes, 0L, None))
+  }
+
+  override def finish(inputs: RewriteInputs, outcomes: Seq[BatchOutcome]): Unit = {
+    val added = outcomes.flatMap(_.added)
+    val own = runIds.toSet
+    directory.fs.mkdirs(directory.root)
+    directory.removeOwn(own, keep = added.map(_.file.path.getName).toSet)
+    directory.foreign(own).foreach { f =>
+      throw ZOrderErrors.targetNotEmpty(directory.root.toString, f)
+    }
+    requireUntouched()
+    val (rows, copied) = (inputs.rows, added.map(_.rows).sum)
+    if (rows != copied) {
+      throw ZOrderErrors.verificationFailed(table.target.name, s"$copied of $rows rows were copied")
+    }
+    directory.markSuccess()
+    if (added.nonEmpty) {
+      phases("index")(IndexUpdate.ofCopy(
+        new StateDirectory(directory.root, table.conf),
+        added,
+        inputs.columns.map(_.parts),
+        IndexUpdate.chosen(table.root, table.conf),
+        table.conf))
+    }
+  }
+
+  /** A listing that was made while another run exchanged files has too few rows, or some of them twice. */
+  private def requireUntouched(): Unit =
+    // looks at the records of all folders: a folder whose files were all moved out for a moment was
+    // not listed
+    TableLog.read(table.state).after(lastPublished) match {
+      case Some(newer) => newer.map(_._2).find(_.exchangesFiles).foreach { r =>
+          conflict(s"run ${r.run} exchanged files while they were being copied")
+        }
+      case None => conflict("many runs exchanged files while they were being copied")
+    }
+
+  private def conflict(problem: String): Nothing =
+    throw ZOrderErrors.conflict(table.target.name, problem)
+
+  override def abandon(cause: Throwable): Unit =
+    if (runIds.nonEmpty) {
+      Try(directory.clearOwn(runIds.toSet)).failed.foreach(cause.addSuppressed)
+    }
+}
