@@ -3,10 +3,6 @@ package io.sparkzorder.rewrite
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.types._
 
-import io.sparkzorder.commands.Phases
-import io.sparkzorder.report.{PointQueries, ValueDistribution}
-import io.sparkzorder.table.stats.{FileRange, ScannedFile}
-
 /** Sizes of files in bytes. Without a file, min, max and mean are NULL and the totals are 0. */
 final case class FileSizes(lengths: Seq[Long]) {
   def toRow: Row =
@@ -123,85 +119,4 @@ object OptimizeResult {
     .add("phases", MapType(StringType, LongType, valueContainsNull = false), nullable = false)
     .add("dryRun", BooleanType, nullable = false)
     .add("reason", StringType)
-}
-
-/**
- * Builds the result row from the batches that were done or, in a DRY RUN, planned.
- *
- * @param effort the predicted effort of a real run; None unless this is a DRY RUN
- */
-private[rewrite] final class ResultRow(
-    inputs: RewriteInputs,
-    destination: Destination,
-    phases: Phases,
-    startMs: Long,
-    done: Seq[(BatchPlan, Option[BatchOutcome])],
-    effort: Option[PredictedEffort]) {
-
-  private val plans = done.map(_._1)
-  private val outcomes = done.flatMap(_._2)
-
-  def build(reason: Option[String]): OptimizeResult = {
-    val rewritten = plans.flatMap(_.inputs.files)
-    val gains = columns
-    OptimizeResult(
-      path = destination.path,
-      added = done.flatMap { case (plan, outcome) =>
-        outcome.fold(plan.expectedBytes)(_.added.map(_.file.length))
-      },
-      removed = if (destination.replacesInputs) rewritten.map(_.file.length) else Nil,
-      partitionsOptimized = partitions,
-      batches = done.size.toLong,
-      considered = inputs.files.size.toLong,
-      skipped = inputs.files.size.toLong - rewritten.size,
-      startMs = startMs,
-      endMs = System.currentTimeMillis(),
-      rows = rewritten.map(_.rows).sum,
-      sampledRows = plans.map(_.sampledRows).sum,
-      shuffleBytes = effort.fold(outcomes.map(_.shuffleBytes).sum)(_.shuffleBytes),
-      publishMs = outcomes.map(_.publishMs).sum,
-      retainedBytes = outcomes.flatMap(_.removed.map(_.length)).sum,
-      retainedUntilMs = outcomes.flatMap(_.retainedUntilMs).reduceOption(_ max _),
-      columns = gains,
-      phases = phases.millis,
-      dryRun = effort.isDefined,
-      reason = reason)
-  }
-
-  // the one folder of a table without partition columns counts as one partition
-  private def partitions: Long =
-    plans.flatMap(_.outputs.map(_.path)).distinct.size.toLong
-
-  private def columns: Seq[ColumnGain] =
-    inputs.columns.zipWithIndex.map { case (c, i) =>
-      val values = ValueDistribution.of(plans.flatMap(_.weighted(i)))
-      def mean(footers: Seq[ScannedFile]) = PointQueries.meanFiles(
-        FileRange.ofFooters(c, footers, inputs.session.sessionState.conf.resolver),
-        values)
-      val rewritten =
-        if (effort.isDefined) PointQueries.predicted(plans.flatMap(_.cells(i)), i, values)
-        else mean(outcomes.flatMap(_.added))
-      val stays = mean(kept)
-      val before = mean(plans.flatMap(_.inputs.files)) + stays
-      ColumnGain.rounded(c.name, before, rewritten + stays, ideal(i))
-    }
-
-  /**
-   * The files that stay in folders of which other files are rewritten. A query of these folders
-   * reads both kinds.
-   */
-  private lazy val kept: Seq[ScannedFile] = {
-    val rewritten = plans.flatMap(_.inputs.files.map(_.file))
-    val (paths, folders) = (rewritten.map(_.path).toSet, rewritten.map(_.folder).toSet)
-    inputs.files.filter(f => folders(f.file.folder) && !paths(f.file.path))
-  }
-
-  private def ideal(column: Int): Double = {
-    val stay = kept.groupBy(_.file.folder).map { case (f, files) => f -> files.size }
-    val perFolder = done.flatMap { case (plan, outcome) =>
-      val folders = outcome.fold(plan.outputs)(_.added.map(_.file.folder))
-      folders.groupBy(identity).map { case (f, own) => own.size + stay.getOrElse(f, 0) }
-    }
-    PointQueries.ideal(perFolder, inputs.evenOrWeights, column)
-  }
 }

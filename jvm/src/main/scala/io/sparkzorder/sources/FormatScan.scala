@@ -27,5 +27,5 @@ abstract class FormatScan(
   def share: Double
 
   /** Opens the table; None if it is left to its format. */
-  def open(): Option[TableFormat]
+  def open(): Option[SnapshotFormat]
 }

@@ -1,104 +1,74 @@
 package io.sparkzorder.sources
 
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.cluster.InputRows
+import io.sparkzorder.commands.auto.{AutoTable, WantedOrder}
+import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * A table whose format lists its files and commits changes by a transaction of its own. OPTIMIZE
- * calls the methods of the lower part in the order in which they stand here. Whatever is between
- * them, from the sample to the places of rows, is the same as for tables of plain files.
+ * A table that OPTIMIZE can rewrite. Its implementations tell how the files of a table are listed, what
+ * is known of them, how new files are written and how they replace the old ones. The choice of the
+ * files, the sample, the places of the rows and the report are the same for all tables.
+ *
+ * One statement calls the methods of the lower part in the order in which they stand here, then those of
+ * [[TableListing]], of [[TableSnapshot]] and, for each batch, of [[FormatRows]].
  */
-trait TableFormat {
+private[sparkzorder] trait TableFormat {
 
-  /** Full name with its catalog, quoted for SQL. */
+  /** Full name, as messages show it. */
   def name: String
 
-  /** True for a table of a catalog, false for a directory. */
-  def isNamed: Boolean
-
-  /** Such as `iceberg`. */
-  def format: String
-
   def location: String
-  def properties: Map[String, String]
 
-  /** Settings that the table's own properties imply, by key; any other source overrides them. */
-  def defaults: Map[String, String]
-
-  def schema: StructType
-
-  /** Columns that have one value in all rows of a folder, so that they cannot order rows. */
-  def partitionSchema: StructType
+  /** The settings of a statement. */
+  def settings(user: Session, options: Map[String, String]): Settings
 
   /** The latest layout; None if the table's history knows of none, or a column of it is gone. */
   def lastLayout: Option[LastLayout]
 
-  /** True if the format keeps bounds of the column, so that files can be ordered by the column. */
-  def hasBounds(column: OrderingColumn): Boolean
+  /** True for a table that is declared to be ordered as its recorded workload asks. */
+  def isAuto: Boolean = false
 
-  /**
-   * The statement of the format that takes the last run of OPTIMIZE back; None if there is none to
-   * take back.
-   */
-  def rollback: Option[String]
+  /** The order of a table without a layout, if the statement names no columns. */
+  def orderWithoutLayout(statement: Statement): WantedOrder
 
-  /** Refuses a table that must not be rewritten. */
-  def check(): Unit
+  /** True if the new files are a copy, which must be whole, and the old files stay. */
+  def isCopy: Boolean = false
 
-  /**
-   * Refuses files that must not be rewritten. The caller asks before the first batch, so that no batch
-   * is committed by a statement that is refused.
-   */
-  def check(files: Seq[FormatFile]): Unit
+  /** The directory that the result row names. */
+  def resultPath: String = location
 
-  /**
-   * The files of the table as they are now.
-   *
-   * @param columns whose ranges are known
-   * @param where chooses files that may hold matching rows
-   */
-  def snapshot(columns: Seq[OrderingColumn], where: Option[Expression]): TableSnapshot
+  /** Runs a statement in a session whose settings keep all values as they are. */
+  def inSession[T](user: Session)(body: Session => T): T = body(PinnedSession.of(user))
 
-  /**
-   * The rows of some files of one group, with the format's deletes applied. The caller closes them.
-   *
-   * @param session the session that reads and writes; it is the active one
-   */
-  def frame(snapshot: TableSnapshot, session: Session, files: Seq[FormatFile]): FormatRows
+  /** Refuses a table or a statement that must not be run, before anything is listed. */
+  def check(statement: Statement): Unit
 
-  /** Writes a frame: one file for each partition that has rows. The table does not change. */
-  def write(rows: FormatRows, frame: Frame): StagedFiles
+  /** True if an earlier run is committed and its files are not visible yet. */
+  def isBehind: Boolean = false
 
-  /**
-   * Replaces the files of `rows` by the new ones in one commit. If that fails, nothing has changed
-   * and the new files are deleted; they stay only if nobody can know whether the commit succeeded.
-   *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_CONFLICT if another writer was first
-   */
-  def commit(rows: FormatRows, staged: StagedFiles, layout: LayoutTag): Unit
+  /** Brings the table to the state that its log describes. */
+  def recover(): Unit = ()
 
-  /** Deletes the files of a write that is not committed. */
-  def abort(staged: StagedFiles): Unit
+  /** The table as it is now. */
+  def list(statement: Statement): TableListing
+
+  /** Cleans up after a statement that has failed; what fails here is added to `cause`. */
+  def abandon(cause: Throwable): Unit = { val _ = cause }
 }
 
-/** Some rows of a table, prepared for a rewrite. Closing them forgets the preparation. */
-trait FormatRows extends InputRows with AutoCloseable {
+/** A table at one moment, before its ordering columns are known. */
+private[sparkzorder] trait TableListing {
 
-  /** The columns to write. */
-  def schema: StructType
+  /** What ZORDER BY AUTO asks of the table. */
+  def auto: AutoTable
 
-  /** The folders of the files; the folder column has positions in this list. */
-  def folders: IndexedSeq[FormatFolder]
-
-  def files: Seq[FormatFile]
-}
-
-/** New files that no commit has added yet. */
-trait StagedFiles {
-  def files: IndexedSeq[FormatFile]
-  def shuffleBytes: Long
+  /**
+   * Reads what is known of the files.
+   *
+   * @param names name parts of the ordering columns; empty for a compaction
+   * @param settings of a run by these columns
+   */
+  def snapshot(names: Seq[Seq[String]], settings: Seq[OrderingColumn] => Settings): TableSnapshot
 }

@@ -23,7 +23,7 @@ object TableFormats extends Logging {
    * @return None if we have no implementation for the table's format or its version; a line of the
    *   log tells the version
    */
-  def of(table: Table, name: String, identifier: String, format: String): Option[TableFormat] =
+  def of(table: Table, name: String, identifier: String, format: String): Option[SnapshotFormat] =
     tried(name, format, Some(table))(_.open(table, name, identifier))
 
   /**
@@ -31,7 +31,7 @@ object TableFormats extends Logging {
    * @return None if the directory is no table of the format, or as above
    */
   def ofPath(path: String, name: String, conf: Configuration, format: String)
-      : Option[TableFormat] =
+      : Option[SnapshotFormat] =
     tried(name, format, None)(_.openPath(path, name, conf))
 
   /**
@@ -72,7 +72,7 @@ object TableFormats extends Logging {
   }
 
   private def tried(name: String, format: String, part: Option[AnyRef])(
-      open: FormatOpener => Option[TableFormat]): Option[TableFormat] =
+      open: FormatOpener => Option[SnapshotFormat]): Option[SnapshotFormat] =
     try load(format, part).flatMap(open)
     catch {
       // the jars of the format are of a version that we do not know
@@ -100,14 +100,14 @@ object TableFormats extends Logging {
     }
 }
 
-/** Makes the [[TableFormat]] of a table; has a constructor without parameters. */
+/** Makes the [[SnapshotFormat]] of a table; has a constructor without parameters. */
 trait FormatOpener {
 
   /** None, after a line in the log, if the version of the format is unknown. */
-  def open(table: Table, name: String, identifier: String): Option[TableFormat]
+  def open(table: Table, name: String, identifier: String): Option[SnapshotFormat]
 
   /** None, besides, if the directory is no table. */
-  def openPath(path: String, name: String, conf: Configuration): Option[TableFormat]
+  def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat]
 
   /** None for a leaf that is not a scan of the current state of a table, and as above. */
   def scan(leaf: LogicalPlan): Option[FormatScan]

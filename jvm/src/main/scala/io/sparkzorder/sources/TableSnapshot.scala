@@ -1,96 +1,97 @@
 package io.sparkzorder.sources
 
-import io.sparkzorder.table.stats.FileRange
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.StructType
 
-/**
- * The files of a table at one moment.
- *
- * @param layoutKey names the ordering columns in a way that a rename does not change
- */
-trait TableSnapshot {
-  def files: IndexedSeq[FormatFile]
+import io.sparkzorder.cluster.InputRows
+import io.sparkzorder.commands.Phases
+import io.sparkzorder.table.OrderingColumn
+
+/** The files of a table at one moment. */
+private[sparkzorder] trait TableSnapshot {
+
+  /** The ordering columns; empty for a compaction. */
+  def columns: Seq[OrderingColumn]
+
+  /** Names the ordering columns in a way that a rename does not change. */
   def layoutKey: String
 
-  /** Which files of the table cannot be rewritten, and why. */
-  def leftOut: Option[String]
+  /** In the order of their paths. */
+  def files: IndexedSeq[FormatFile]
+
+  /** The files that WHERE chooses, if `files` are more than these. */
+  def chosen: Option[IndexedSeq[FormatFile]] = None
+
+  /** True if a folder has another part of the values than the table. */
+  def isPartitioned: Boolean = files.map(_.folder).distinct.size > 1
+
+  /** Which parts of the table cannot be rewritten, and why. */
+  def leftOut: Seq[String]
+
+  /**
+   * Refuses files that must not be rewritten. The caller asks before the first batch, so that no batch
+   * is committed by a statement that is refused.
+   */
+  def check(batches: Seq[IndexedSeq[FormatFile]]): Unit
+
+  /**
+   * The rows of some files of one group, with the format's deletes applied. The caller closes them.
+   *
+   * @param session the session that reads and writes
+   */
+  def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows
+
+  /** Ends a statement that has replaced the files of all batches. */
+  def finish(done: Seq[Replaced], statement: Statement): Unit
+
+  /**
+   * What readers may see otherwise in the new files; parts of a sentence.
+   *
+   * @param plans of all batches
+   * @param rewritten the files of all batches
+   */
+  def changes(plans: Seq[BatchPlan], rewritten: Seq[FormatFile]): Seq[String] = {
+    val _ = (plans, rewritten)
+    Nil
+  }
+
+  /** What a run of these batches would cost; for a DRY RUN. */
+  def effort(plans: Seq[BatchPlan]): Effort
 }
 
-/**
- * One partition of a table. Two folders are never equal.
- *
- * @param name as messages show it
- * @param group folders of one group can be rewritten by one job
- */
-final class FormatFolder(val name: String, val group: Int) {
-  override def toString: String = name
+/** Some rows of a table, prepared for a rewrite. Closing them forgets the preparation. */
+private[sparkzorder] trait FormatRows extends InputRows with AutoCloseable {
+
+  /** The columns to write. */
+  def schema: StructType
+
+  /** The folders of the files; the folder column has positions in this list. */
+  def folders: IndexedSeq[FormatFolder]
+
+  def files: IndexedSeq[FormatFile]
+
+  /**
+   * Writes the rows into new files, which take the place of the old ones in one commit. If that fails,
+   * nothing has changed and the new files are deleted; they stay only if nobody can know whether the
+   * commit succeeded.
+   *
+   * Writing and committing are one step, since a format may commit inside the code that writes.
+   *
+   * @param guard throws an error unless the new files have the rows of the old ones. To be called when
+   *   all new files are written, before they are committed
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_CONFLICT if another writer was first
+   */
+  def replace(plan: BatchPlan, layout: LayoutTag, phases: Phases)(
+      guard: IndexedSeq[FormatFile] => Unit): Replaced
 }
 
-/** A data file as the format's own metadata describes it. */
-trait FormatFile {
-  def path: String
-  def folder: FormatFolder
-  def bytes: Long
+/** What has taken the place of the files of a batch. */
+private[sparkzorder] final case class Replaced(
+    files: IndexedSeq[FormatFile],
+    shuffleBytes: Long,
+    publishMs: Long = 0L,
+    retainedBytes: Long = 0L,
+    retainedUntilMs: Option[Long] = None)
 
-  /** Number of rows in the file by the format's own count, which may include deleted rows. */
-  def records: Long
-
-  /** Number of rows that the bytes of the file hold, with deleted rows; 0 if it is not known. */
-  def storedRecords: Long = records
-
-  /** True if a reader may see another number of rows, so that a pass over the file must count them. */
-  def isUncounted: Boolean
-
-  /** What is known of each ordering column. */
-  def columns: IndexedSeq[FileColumnInfo]
-
-  /** The commit that added the file. */
-  def commit: Long
-
-  /** The layout that this commit made; None for files of other writers. */
-  def layout: Option[LayoutTag]
-
-  /** True if the table's history no longer tells what this commit was. */
-  def isForgotten: Boolean
-}
-
-/**
- * @param range None if all values are NULL; Some(None) if the range is not known
- * @param bytes of the column in the file
- * @param values number of values that are not NULL
- */
-final case class FileColumnInfo(range: Option[Option[FileRange]], bytes: Long, values: Long)
-
-/**
- * What a commit of OPTIMIZE says of the layout of its files.
- *
- * @param columns names of the ordering columns, for messages
- * @param key the same columns as [[TableSnapshot.layoutKey]]
- * @param weights of the columns; empty if all are equal
- * @param run id of the statement, which may make several commits
- * @param sinceMs when such a layout took the place of another one; 0 if it was the first one
- */
-final case class LayoutTag(
-    columns: String,
-    key: String,
-    targetFileSize: Long,
-    weights: Seq[Double],
-    run: String,
-    sinceMs: Long = 0L) {
-
-  /** True if files of both fit together. Names of columns may have changed in between. */
-  def isSame(other: LayoutTag): Boolean =
-    key == other.key && targetFileSize == other.targetFileSize && weights == other.weights
-}
-
-/**
- * The layout of the last run of OPTIMIZE.
- *
- * @param columns name parts of the columns as they are named now
- * @param weights of the columns; empty if all are equal
- * @param sinceMs as in [[LayoutTag]]
- */
-final case class LastLayout(
-    columns: Seq[Seq[String]],
-    targetFileSize: Long,
-    weights: Seq[Double],
-    sinceMs: Long)
+/** @param shuffleBytes that the shuffles of a run will write */
+private[sparkzorder] final case class Effort(shuffleBytes: Long, text: Option[String])

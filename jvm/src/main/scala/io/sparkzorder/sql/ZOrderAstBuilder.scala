@@ -34,7 +34,7 @@ import io.sparkzorder.commands.index.{
   SkippingQuery
 }
 import io.sparkzorder.commands.layout.ShowLayout
-import io.sparkzorder.rewrite.OptimizeClauses
+import io.sparkzorder.sources.OptimizeClauses
 import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._

@@ -5,12 +5,11 @@ import scala.util.Try
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.cluster.QueryBox
-import io.sparkzorder.commands.{OrderingColumns, Phases, TableState}
+import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.TableLog
 import io.sparkzorder.ordered.DeclaredOrder
-import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
+import io.sparkzorder.table.OrderingColumn
 
 /**
  * The order that a statement asks for, before its columns are looked up.
@@ -38,14 +37,6 @@ private[sparkzorder] object WantedOrder {
    * @param hasWhere true if the statement chooses a part of the table
    */
   def auto(
-      table: TableState,
-      listed: TableFiles,
-      hasWhere: Boolean,
-      phases: Phases): WantedOrder =
-    auto(table.user, table.settings, new PlainAutoTable(table, listed), hasWhere, phases)
-
-  /** The same for any table. */
-  def auto(
       user: Session,
       settings: Settings,
       table: AutoTable,
@@ -63,23 +54,6 @@ private[sparkzorder] object WantedOrder {
       auto.rewritesAll,
       isLeft = auto.names.isEmpty)
   }
-
-  /** The columns of ZORDER BY, else the table's layout, else its declared order. */
-  def of(table: TableState, names: Seq[Seq[String]]): WantedOrder =
-    if (names.nonEmpty) WantedOrder(names)
-    else {
-      val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
-      OrderingColumns.recordInForce(TableLog.read(table.state))
-        .map(r => WantedOrder(r.columns.map(parse), r.columnWeights))
-        .orElse(declared(table.target).map(WantedOrder(_)))
-        .getOrElse(WantedOrder(Nil))
-    }
-
-  /** True for a table that was declared with SORT BY ZORDER AUTO. */
-  def isAuto(target: Target): Boolean = target.tables.exists(DeclaredOrder.isAuto)
-
-  private def declared(target: Target): Option[Seq[Seq[String]]] =
-    target.tables.flatMap(DeclaredOrder.of(_)).map(_.columns).headOption
 }
 
 /** Reads the option `weights`. */

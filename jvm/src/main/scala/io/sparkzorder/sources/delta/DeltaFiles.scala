@@ -4,10 +4,11 @@ import scala.collection.mutable
 
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
 import org.apache.spark.sql.delta.{DeltaColumnMapping, DeltaLog, Snapshot}
 import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
@@ -17,14 +18,17 @@ import io.sparkzorder.table.OrderingColumn
  * @param where SQL of the predicate that chose the files, for the table's history
  */
 private[delta] final class DeltaSnapshot(
+    format: DeltaFormat,
     val state: Snapshot,
-    val columns: Seq[OrderingColumn],
-    val where: Option[org.apache.spark.sql.catalyst.expressions.Expression],
+    override val columns: Seq[OrderingColumn],
+    val where: Option[Expression],
     val listing: DeltaFiles,
     override val files: IndexedSeq[DeltaFile])
-    extends TableSnapshot {
+    extends FormatSnapshot(format) {
   override def layoutKey: String = DeltaLayouts.key(columns, state.schema)
-  override def leftOut: Option[String] = None
+
+  override def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows =
+    format.rows(this, session, files.map(_.asInstanceOf[DeltaFile]))
 }
 
 /**
@@ -51,9 +55,8 @@ private[delta] final class DeltaFile(
   override val layout: Option[LayoutTag] = if (isWorn) None else DeltaLayouts.of(add)
 
   // several such files would still pass as one well-dealt insert
-  override val commit: Long =
-    if (isWorn) add.path.hashCode.toLong else DeltaLayouts.commit(layout)
-  override def isForgotten: Boolean = false
+  override val commit: Option[Long] =
+    Some(if (isWorn) add.path.hashCode.toLong else DeltaLayouts.commit(layout))
 }
 
 private[delta] object DeltaFile {

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.delta.{DeltaLog, Snapshot}
 import org.apache.spark.sql.delta.stats.SkippingEligibleDataType
-import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
@@ -23,7 +23,7 @@ private[delta] final class DeltaFormat(
     catalogTable: Option[CatalogTable],
     override val name: String,
     override val isNamed: Boolean)
-    extends TableFormat {
+    extends SnapshotFormat {
 
   def current: Snapshot = log.update(catalogTableOpt = catalogTable)
 
@@ -60,9 +60,6 @@ private[delta] final class DeltaFormat(
       throw ZOrderErrors.unsupportedTable(name, s"a Delta table: $reason", "Use Delta's OPTIMIZE.")
     }
 
-  // what Delta's reader and writer cannot keep is known by the table's features
-  override def check(files: Seq[FormatFile]): Unit = ()
-
   override def snapshot(columns: Seq[OrderingColumn], where: Option[Expression]): DeltaSnapshot = {
     val state = current
     columns.foreach(checkStatistics(_, state))
@@ -72,7 +69,7 @@ private[delta] final class DeltaFormat(
       case None => IndexedSeq.empty
       case Some(f) => listing.of(state.filesForScan(f, keepNumRecords = true).files, _.all)
     }
-    new DeltaSnapshot(state, columns, where, listing, files)
+    new DeltaSnapshot(this, state, columns, where, listing, files)
   }
 
   /** A layout by a column of which Delta keeps no statistics would be of no use. */
@@ -105,25 +102,11 @@ private[delta] final class DeltaFormat(
         case _ => false
       })
 
-  override def frame(
-      snapshot: TableSnapshot,
+  private[delta] def rows(
+      snapshot: DeltaSnapshot,
       session: Session,
-      files: Seq[FormatFile]): FormatRows = {
-    val own = snapshot.asInstanceOf[DeltaSnapshot]
-    val txn = log.startTransaction(catalogTable, Some(own.state))
-    new DeltaRows(log, own, session, txn, files.map(_.asInstanceOf[DeltaFile]))
+      files: IndexedSeq[DeltaFile]): DeltaRows = {
+    val txn = log.startTransaction(catalogTable, Some(snapshot.state))
+    new DeltaRows(log, name, snapshot, session, txn, files)
   }
-
-  override def write(rows: FormatRows, frame: Frame): StagedFiles =
-    rows.asInstanceOf[DeltaRows].write(frame)
-
-  override def commit(rows: FormatRows, staged: StagedFiles, layout: LayoutTag): Unit = {
-    new DeltaCommit(log, name)
-      .commit(rows.asInstanceOf[DeltaRows], staged.asInstanceOf[DeltaStaged], layout)
-    // the listener that hears of them goes when the rows are closed
-    val _ = staged.shuffleBytes
-  }
-
-  override def abort(staged: StagedFiles): Unit =
-    new DeltaCommit(log, name).delete(staged.asInstanceOf[DeltaStaged])
 }

@@ -29,13 +29,15 @@ private[delta] final class DeltaStaged(
 /** The rows of files in a transaction, with those left out that deletion vectors delete. */
 private[delta] final class DeltaRows(
     log: DeltaLog,
+    name: String,
     val snapshot: DeltaSnapshot,
-    session: Session,
+    override protected val session: Session,
     val transaction: OptimisticTransaction,
-    override val files: Seq[DeltaFile])
-    extends FormatRows {
+    override val files: IndexedSeq[DeltaFile])
+    extends StagedRows {
+  override type Staged = DeltaStaged
 
-  override val folders: IndexedSeq[FormatFolder] = files.map(_.folder).distinct.toIndexedSeq
+  override val folders: IndexedSeq[FormatFolder] = files.map(_.folder).distinct
   private val adds = files.map(_.add).toList
   transaction.trackFilesRead(adds)
 
@@ -62,9 +64,10 @@ private[delta] final class DeltaRows(
   override def folderColumn: String = placed.folderColumn
   override def rowHash: Column = placed.rowHash
 
+  private val commits = new DeltaCommit(log, name)
   private val shuffled = new ShuffledBytes
 
-  def write(laidOut: Frame): DeltaStaged = {
+  override protected def write(laidOut: Frame): DeltaStaged = {
     session.listenerManager.register(shuffled)
     val actions = transaction.writeFiles(laidOut, None, true, Nil)
     val written = actions.collect { case a: AddFile => a }
@@ -74,7 +77,7 @@ private[delta] final class DeltaRows(
       staged(written)
     } catch {
       case e: Throwable =>
-        new DeltaCommit(log, "").delete(written)
+        commits.delete(written)
         throw e
     }
   }
@@ -89,6 +92,11 @@ private[delta] final class DeltaRows(
     }
     new DeltaStaged(files, shuffled)
   }
+
+  override protected def commit(staged: DeltaStaged, layout: LayoutTag): Unit =
+    commits.commit(this, staged, layout)
+
+  override protected def abort(staged: DeltaStaged): Unit = commits.delete(staged)
 
   override def close(): Unit = session.listenerManager.unregister(shuffled)
 }

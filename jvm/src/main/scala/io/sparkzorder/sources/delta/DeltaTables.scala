@@ -21,13 +21,13 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.sources.{FormatOpener, FormatScan, TableFormat}
+import io.sparkzorder.sources.{FormatOpener, FormatScan, SnapshotFormat}
 
 /** Opens Delta tables. Loaded by its name, when a session meets a Delta table. */
 final class DeltaTables extends FormatOpener with Logging {
   import DeltaTables._
 
-  override def open(table: Table, name: String, identifier: String): Option[TableFormat] =
+  override def open(table: Table, name: String, identifier: String): Option[SnapshotFormat] =
     if (!isFit(name)) None
     else {
       table match {
@@ -37,7 +37,7 @@ final class DeltaTables extends FormatOpener with Logging {
       }
     }
 
-  override def openPath(path: String, name: String, conf: Configuration): Option[TableFormat] =
+  override def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat] =
     if (!isFit(name)) None
     else {
       val log = DeltaLog.forTable(SparkSession.active, new Path(path))
@@ -106,7 +106,7 @@ final class DeltaTables extends FormatOpener with Logging {
     reason.isEmpty
   }
 
-  private def leave(name: String, reason: String): Option[TableFormat] = {
+  private def leave(name: String, reason: String): Option[SnapshotFormat] = {
     logWarning(s"OPTIMIZE of $name is left to Delta: $reason")
     None
   }
@@ -129,7 +129,7 @@ private final class DeltaScanOfQuery private (
 
   override def id: String = metadata.id
 
-  override def open(): Option[TableFormat] = {
+  override def open(): Option[SnapshotFormat] = {
     val name = catalogTable
       .fold(s"delta.${quoteIdentifier(location)}")(_.identifier.quotedString)
     Some(new DeltaFormat(log, catalogTable, name, isNamed = true))

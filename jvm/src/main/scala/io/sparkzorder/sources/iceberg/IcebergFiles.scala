@@ -7,6 +7,8 @@ import org.apache.iceberg.expressions.{Expression => IcebergExpression}
 import org.apache.iceberg.types.Type
 import org.apache.iceberg.util.PartitionMap
 
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
 import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
 
@@ -19,18 +21,26 @@ private[iceberg] final case class IcebergColumn(column: OrderingColumn, id: Int,
 
 /** @param current None for a table without any snapshot */
 private[iceberg] final class IcebergSnapshot(
+    format: IcebergFormat,
     val current: Option[Snapshot],
-    val columns: Seq[IcebergColumn],
+    val fields: Seq[IcebergColumn],
     planned: IndexedSeq[IcebergFile])
-    extends TableSnapshot {
+    extends FormatSnapshot(format) {
   private val (own, left) = planned.partition(f => IcebergFormat.isWritable(f.task.spec))
   override def files: IndexedSeq[IcebergFile] = own
 
-  override def leftOut: Option[String] =
-    if (left.isEmpty) None
-    else Some(s"${left.size} files of partitions by a dropped column are left as they are")
+  override def leftOut: Seq[String] =
+    if (left.isEmpty) Nil
+    else Seq(s"${left.size} files of partitions by a dropped column are left as they are")
 
-  override def layoutKey: String = columns.map(_.id).mkString(",")
+  override def columns: Seq[OrderingColumn] = fields.map(_.column)
+  override def layoutKey: String = fields.map(_.id).mkString(",")
+
+  override def check(batches: Seq[IndexedSeq[FormatFile]]): Unit =
+    format.check(batches.flatten.map(_.asInstanceOf[IcebergFile]))
+
+  override def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows =
+    format.rows(this, session, files.map(_.asInstanceOf[IcebergFile]))
 }
 
 /** @param task how the scan reads the file; null for a file that is only written */
@@ -48,9 +58,9 @@ private[iceberg] final class IcebergFile(
   override def isUncounted: Boolean = task != null && !task.deletes.isEmpty
 
   // in format version 1 all sequence numbers are 0
-  override def commit: Long =
+  override def commit: Option[Long] =
     Option(file.fileSequenceNumber).map(_.longValue).filter(_ > 0)
-      .getOrElse(layout.fold(0L)(_.run.hashCode.toLong))
+      .orElse(Some(layout.fold(0L)(_.run.hashCode.toLong)))
 }
 
 /** Lists the files of a table by its manifests. */

@@ -13,7 +13,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.sparkzorder.SparkLine
-import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
@@ -32,7 +32,7 @@ private[iceberg] final class IcebergFormat(
     table: BaseTable,
     override val name: String,
     override val isNamed: Boolean)
-    extends TableFormat {
+    extends SnapshotFormat {
   import IcebergFormat._
 
   override def format: String = "iceberg"
@@ -106,21 +106,19 @@ private[iceberg] final class IcebergFormat(
     val files =
       if (current.isEmpty) IndexedSeq.empty else new IcebergFiles(table, fields).planned(filter)
     if (Option(table.currentSnapshot).map(_.snapshotId) == current.map(_.snapshotId)) {
-      new IcebergSnapshot(current, fields, files)
+      new IcebergSnapshot(this, current, fields, files)
     } else if (attempts > 1) planned(fields, filter, attempts - 1)
     else throw ZOrderErrors.conflict(name, "its state changed whenever it was read")
   }
 
-  override def frame(
-      snapshot: TableSnapshot,
+  private[iceberg] def rows(
+      snapshot: IcebergSnapshot,
       session: Session,
-      files: Seq[FormatFile]): FormatRows = {
-    val own = snapshot.asInstanceOf[IcebergSnapshot]
-    val staged = files.map(_.asInstanceOf[IcebergFile])
+      files: IndexedSeq[IcebergFile]): IcebergRows = {
     // the table may have been altered since the run began
-    check(staged)
-    val staging = new Staging(table, own.columns, staged)
-    try new IcebergRows(table, own, session, staged, staging)
+    check(files)
+    val staging = new Staging(table, snapshot.fields, files)
+    try new IcebergRows(table, name, snapshot, session, files, staging)
     catch {
       case e: Throwable =>
         staging.close()
@@ -129,12 +127,12 @@ private[iceberg] final class IcebergFormat(
   }
 
   /** Readers of ORC and Avro give all rows of a file the same id, or none, in some versions. */
-  override def check(files: Seq[FormatFile]): Unit =
+  private[iceberg] def check(files: Seq[IcebergFile]): Unit =
     if (files.nonEmpty && TableUtil.supportsRowLineage(table)) {
       val written = FileFormat.fromString(properties.getOrElse(
         TableProperties.DEFAULT_FILE_FORMAT,
         TableProperties.DEFAULT_FILE_FORMAT_DEFAULT))
-      (files.map(_.asInstanceOf[IcebergFile].file.format) :+ written).find(
+      (files.map(_.file.format) :+ written).find(
         _ != FileFormat.PARQUET).foreach { format =>
         throw ZOrderErrors.unsupportedTable(
           name,
@@ -142,16 +140,6 @@ private[iceberg] final class IcebergFormat(
           "Use Parquet files.")
       }
     }
-
-  override def write(rows: FormatRows, frame: Frame): StagedFiles =
-    rows.asInstanceOf[IcebergRows].write(frame)
-
-  override def commit(rows: FormatRows, staged: StagedFiles, layout: LayoutTag): Unit =
-    new IcebergCommit(table, name)
-      .commit(rows.asInstanceOf[IcebergRows], staged.asInstanceOf[IcebergStaged], layout)
-
-  override def abort(staged: StagedFiles): Unit =
-    new IcebergCommit(table, name).delete(staged.asInstanceOf[IcebergStaged])
 
   private def fieldId(c: OrderingColumn): Int = field(c).fieldId
 

@@ -27,7 +27,7 @@ import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.sources.{FormatFolder, FormatRows, PlacedRows, StagedFiles}
+import io.sparkzorder.sources.{FormatFolder, LayoutTag, PlacedRows, StagedFiles, StagedRows}
 
 /** New files of an Iceberg table, which no snapshot has yet. */
 private[iceberg] final class IcebergStaged(
@@ -69,13 +69,15 @@ private[iceberg] final class Staging(
 /** The rows of staged files. */
 private[iceberg] final class IcebergRows(
     table: BaseTable,
+    name: String,
     val snapshot: IcebergSnapshot,
-    session: Session,
-    override val files: Seq[IcebergFile],
+    override protected val session: Session,
+    override val files: IndexedSeq[IcebergFile],
     staging: Staging)
-    extends FormatRows {
+    extends StagedRows {
+  override type Staged = IcebergStaged
 
-  override val folders: IndexedSeq[FormatFolder] = files.map(_.folder).distinct.toIndexedSeq
+  override val folders: IndexedSeq[FormatFolder] = files.map(_.folder).distinct
   private val spec = folders.map(_.group).distinct match {
     case Seq(one) => one
     case several => throw new IllegalArgumentException(s"files of the specs $several in one job")
@@ -99,7 +101,7 @@ private[iceberg] final class IcebergRows(
   override def folderColumn: String = placed.folderColumn
   override def rowHash: Column = placed.rowHash
 
-  def write(laidOut: Frame): IcebergStaged = {
+  override protected def write(laidOut: Frame): IcebergStaged = {
     // Spark does not mix options of the relation with those of the write
     val target = relation.copy(options = CaseInsensitiveStringMap.empty)
     val plan = AppendData.byName(target, laidOut.queryExecution.analyzed, options)
@@ -139,13 +141,19 @@ private[iceberg] final class IcebergRows(
       isForgotten = false)
   }
 
-  private lazy val described = new IcebergFiles(table, snapshot.columns)
+  private lazy val described = new IcebergFiles(table, snapshot.fields)
 
   private lazy val byPartition: PartitionMap[FormatFolder] = {
     val map = PartitionMap.create[FormatFolder](table.specs)
     files.foreach(f => map.put(f.file.specId, f.file.partition, f.folder))
     map
   }
+
+  override protected def commit(staged: IcebergStaged, layout: LayoutTag): Unit =
+    new IcebergCommit(table, name).commit(this, staged, layout)
+
+  override protected def abort(staged: IcebergStaged): Unit =
+    new IcebergCommit(table, name).delete(staged)
 
   override def close(): Unit = staging.close()
 }

@@ -18,17 +18,17 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.sources.{FormatOpener, FormatScan, TableFormat}
+import io.sparkzorder.sources.{FormatOpener, FormatScan, SnapshotFormat}
 
 /** Opens Iceberg tables. Loaded by its name, when a session meets an Iceberg table. */
 final class IcebergTables extends FormatOpener with Logging {
   import IcebergTables._
 
-  override def open(table: Table, name: String, identifier: String): Option[TableFormat] =
+  override def open(table: Table, name: String, identifier: String): Option[SnapshotFormat] =
     if (isFit(name)) Some(own(table, name, identifier)) else None
 
   // only tables that no catalog manages have the names of files by which this finds them
-  override def openPath(path: String, name: String, conf: Configuration): Option[TableFormat] =
+  override def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat] =
     if (!isFit(name) || !hasAtomicRename(path, conf)) None
     else {
       try new HadoopTables(conf).load(path) match {
@@ -73,7 +73,7 @@ final class IcebergTables extends FormatOpener with Logging {
     isKnown(version)
   }
 
-  private def own(table: Table, name: String, identifier: String): TableFormat = table match {
+  private def own(table: Table, name: String, identifier: String): SnapshotFormat = table match {
     case t: SparkTable =>
       val inner = t.table match {
         case base: BaseTable => base
@@ -110,7 +110,7 @@ private final class IcebergScan(table: BaseTable, name: String)
   override def share: Double = 1.0
 
   /** A copy of the table that does not change: the session's queries use the table itself. */
-  override def open(): Option[TableFormat] = {
+  override def open(): Option[SnapshotFormat] = {
     val operations = new StaticTableOperations(table.operations.current, table.io)
     Some(new IcebergFormat(new BaseTable(operations, table.name), name, isNamed = true))
   }

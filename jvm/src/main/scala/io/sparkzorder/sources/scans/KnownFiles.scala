@@ -5,7 +5,7 @@ import org.apache.parquet.io.api.Binary
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.sparkzorder.sources.{FileColumnInfo, FormatFile, TableFormat}
+import io.sparkzorder.sources.{FileColumnInfo, FormatFile, SnapshotFormat}
 import io.sparkzorder.index._
 import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.table.OrderingColumn
@@ -32,7 +32,7 @@ private[scans] object KnownFiles {
 
   /** @param names of the columns; those of which the format has no bounds are left out */
   def of(
-      format: TableFormat,
+      format: SnapshotFormat,
       schema: StructType,
       partitionSchema: StructType,
       names: Set[String],

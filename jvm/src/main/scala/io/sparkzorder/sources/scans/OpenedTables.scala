@@ -12,12 +12,12 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.sources.{FormatScan, TableFormat}
+import io.sparkzorder.sources.{FormatScan, SnapshotFormat}
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.util.Directories
 
 /** A table whose scans are noted, as it was when it was opened. */
-private[scans] final class OpenedTable(format: TableFormat) {
+private[scans] final class OpenedTable(format: SnapshotFormat) {
   private val schema: StructType = format.schema
   val partitionSchema: StructType = format.partitionSchema
 

@@ -16,9 +16,8 @@ import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.ZOrderExtensions
-import io.sparkzorder.rewrite.FormatOptimize
-import io.sparkzorder.rewrite.{OptimizeClauses, OptimizeResult}
-import io.sparkzorder.sources.{FormatTestBase, LatchedFormat}
+import io.sparkzorder.rewrite.OptimizeResult
+import io.sparkzorder.sources.{FormatTestBase, LatchedRun, OptimizeClauses}
 
 /** What the suites of Delta tables share: a session with both extensions. */
 abstract class DeltaTestBase extends FormatTestBase {
@@ -101,8 +100,7 @@ abstract class DeltaTestBase extends FormatTestBase {
       full = true,
       columns = Seq(Seq("a"), Seq("b")),
       options = Map("targetFileSize" -> "4k") ++ options)
-    val format = new LatchedFormat(inner, () => before)
-    new FormatOptimize(SparkLine.session(spark), format, None, clauses, "").run()
+    new LatchedRun(SparkLine.session(spark), inner, clauses, () => before).run()
   }
 
   /** Runs OPTIMIZE and checks that the table has the same rows as before. */

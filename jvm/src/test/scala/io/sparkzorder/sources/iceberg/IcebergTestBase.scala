@@ -23,9 +23,8 @@ import org.apache.iceberg.spark.{
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.sparkzorder.SparkLine
 
-import io.sparkzorder.rewrite.FormatOptimize
-import io.sparkzorder.rewrite.{OptimizeClauses, OptimizeResult}
-import io.sparkzorder.sources.{FormatTestBase, LatchedFormat}
+import io.sparkzorder.rewrite.OptimizeResult
+import io.sparkzorder.sources.{FormatTestBase, LatchedRun, OptimizeClauses}
 
 /** What the suites of Iceberg tables share: a catalog `ice` in a temporary directory. */
 abstract class IcebergTestBase extends FormatTestBase {
@@ -126,8 +125,7 @@ abstract class IcebergTestBase extends FormatTestBase {
       full = true,
       columns = Seq(Seq("a"), Seq("b")),
       options = Map("targetFileSize" -> "4k") ++ options)
-    val format = new LatchedFormat(inner, () => before)
-    try new FormatOptimize(SparkLine.session(spark), format, None, clauses, "").run()
+    try new LatchedRun(SparkLine.session(spark), inner, clauses, () => before).run()
     finally assertNothingStaged(on)
   }
 

@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import java.nio.file.{Files, LinkOption, Paths}
 
@@ -14,7 +14,7 @@ import io.sparkzorder.util.{ManyFiles, RawFiles}
  * with the sticky bit, only the owner of a file, the owner of the directory and the superuser may rename
  * the file. The trial rename before the commit would not show that, since it renames a file of ours.
  */
-private[rewrite] final class StickyDirectories(fs: FileSystem, user: String) {
+private[plain] final class StickyDirectories(fs: FileSystem, user: String) {
 
   /** Such a file, and its owner, for each directory that has one. */
   def foreign(files: Seq[DataFile]): Seq[(DataFile, String)] = {

@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import java.io.File
 
@@ -14,7 +14,7 @@ import io.sparkzorder.table.stats.FooterReader
 /** `verify=full` finds what footers cannot: a changed value in a column without bounds. */
 class RowChecksumSuite extends OptimizeTestBase {
 
-  private def inputs(dir: File): RewriteInputs = {
+  private def inputs(dir: File): PlainInputs = {
     val session = PinnedSession.of(SparkLine.session(spark))
     val target = PathTarget(dir.getAbsolutePath, ParquetFiles)
     val files = new TableLister(SparkLine.session(spark), target).list()
@@ -22,7 +22,7 @@ class RowChecksumSuite extends OptimizeTestBase {
     val schema = new TableSchema(target.name, session.sessionState.conf, ParquetFiles)
       .union(files.catalogSchema, footers)
     val settings = new Settings(Map.empty, Map.empty, Map.empty).validate()
-    RewriteInputs(session, target, settings, new ScannedFiles(files, footers), schema, Nil)
+    PlainInputs(session, target, settings, files, footers, schema, Nil)
   }
 
   /** Takes the second table for the rewritten files of the first. */

@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import java.nio.file.{Files, Paths}
 
@@ -55,10 +55,10 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
    * Replaced files are retained for a while, so the old and the new files need space at the same
    * time. New files are about as large as the old ones.
    *
+   * @param bytes of the old files
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_NOT_ENOUGH_SPACE
    */
-  def space(batches: Seq[ScannedFiles]): Unit = {
-    val bytes = batches.map(_.bytes).sum
+  def space(bytes: Long): Unit =
     nearest.foreach { place =>
       val status = fs.getStatus(place)
       val needed = BigInt(bytes) * copies(place)
@@ -71,7 +71,6 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
           byteCountToDisplaySize(status.getRemaining))
       }
     }
-  }
 
   /** HDFS counts what remains in bytes of all replicas. */
   private def copies(place: Path): Int =

@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 
@@ -20,7 +20,7 @@ import io.sparkzorder.write.{BloomFilters, FileUnits, OrcSpec, OutputSpec, Parqu
  * Plans schema, key-values, codec and unit sizes of the rewritten files. Refuses inputs that cannot
  * be written back as they are.
  */
-private[rewrite] final class OutputPlanner(inputs: RewriteInputs) {
+private[plain] final class OutputPlanner(inputs: PlainInputs) {
   private val footers = inputs.files
   private val session = inputs.session.sessionState
   private val conf = session.newHadoopConf()

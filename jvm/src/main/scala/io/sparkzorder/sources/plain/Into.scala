@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import java.util.UUID
 
@@ -13,7 +13,9 @@ import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{StateDirectory, TableLog}
+import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Replaced}
 import io.sparkzorder.table.{FileChecks, TableFiles, TargetChecks}
+import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.Paths
 import io.sparkzorder.write.{IntoDirectory, IntoPlaces}
 
@@ -22,21 +24,16 @@ import io.sparkzorder.write.{IntoDirectory, IntoPlaces}
  *
  * @param path directory as the statement names it
  */
-private[rewrite] final class Into(
+private[plain] final class Into(
     table: TableState,
     override val path: String,
-    recovery: Recovery,
-    phases: Phases)
-    extends Destination {
+    recovery: Recovery)
+    extends PlainCommitter {
   private val runIds = mutable.Set.empty[String]
-  private var lastPublished = 0L
   private lazy val directory = {
     val named = new Path(path)
     new IntoDirectory(named.getFileSystem(table.conf).makeQualified(named), table.conf)
   }
-
-  override def replacesInputs: Boolean = false
-  override def takesAllFiles: Boolean = true
 
   override def check(): Unit = {
     table.check()
@@ -49,13 +46,6 @@ private[rewrite] final class Into(
         table.root.toString,
         "the source's files")
     }
-  }
-
-  override def isBehind: Boolean = recovery.isNeeded
-
-  override def recover(): Unit = {
-    lastPublished = recovery.publish()
-    recovery.logOtherRuns()
   }
 
   // a copy of the files in which some row matches would be neither the table nor the rows that match
@@ -76,22 +66,23 @@ private[rewrite] final class Into(
     FileChecks.checkNames(table.target, files, zone)
   }
 
-  override def checkRoom(batches: Seq[ScannedFiles]): Unit = {
+  override def checkRoom(files: Seq[ScannedFile]): Unit = {
     val check = new DestinationCheck(table.target.name, directory.fs, directory.root)
     check.directory()
-    check.space(batches)
+    check.space(files.map(_.file.length).sum)
   }
 
-  override def write(plan: BatchPlan, writer: BatchWriter): Option[BatchOutcome] = {
+  override def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
+      guard: IndexedSeq[FormatFile] => Unit): Replaced = {
     val runId = UUID.randomUUID().toString
     runIds += runId
-    val folders = plan.outputs.map(f => Paths.relative(table.root, f.path)).toArray
-    val output = writer.write(plan, IntoPlaces(directory.root.toString, folders, runId))
-    Some(BatchOutcome(output.footers, Nil, output.shuffleBytes, 0L, None))
+    val folders = rows.outputs(plan).map(f => Paths.relative(table.root, f.path)).toArray
+    val places = IntoPlaces(directory.root.toString, folders, runId)
+    val output = rows.write(plan, places, phases)(guard)
+    Replaced(rows.added(output.footers), output.shuffleBytes)
   }
 
-  override def finish(inputs: RewriteInputs, outcomes: Seq[BatchOutcome]): Unit = {
-    val added = outcomes.flatMap(_.added)
+  override def finish(inputs: PlainInputs, added: Seq[ScannedFile], phases: Phases): Unit = {
     val own = runIds.toSet
     directory.fs.mkdirs(directory.root)
     directory.removeOwn(own, keep = added.map(_.file.path.getName).toSet)
@@ -118,7 +109,7 @@ private[rewrite] final class Into(
   private def requireUntouched(): Unit =
     // looks at the records of all folders: a folder whose files were all moved out for a moment was
     // not listed
-    TableLog.read(table.state).after(lastPublished) match {
+    TableLog.read(table.state).after(recovery.lastPublished) match {
       case Some(newer) => newer.map(_._2).find(_.exchangesFiles).foreach { r =>
           conflict(s"run ${r.run} exchanged files while they were being copied")
         }

@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import org.apache.hadoop.conf.Configuration
 
@@ -11,7 +11,7 @@ import io.sparkzorder.write.OutputSpec
  *
  * @param files that are rewritten
  */
-private[rewrite] final class Codecs(inputs: RewriteInputs, files: Seq[ScannedFile]) {
+private[plain] final class Codecs(inputs: PlainInputs, files: Seq[ScannedFile]) {
 
   /**
    * Refuses codecs without their library before anything is written: the tasks would fail.

@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import org.apache.hadoop.fs.Path
 
@@ -21,7 +21,7 @@ import io.sparkzorder.skipping.predicate.FilterOnFooters
  * predicate as it does for a query, so constants, casts and time zones mean the same as in a query.
  * No row is read.
  */
-private[rewrite] object DataPredicatePruning {
+private[plain] object DataPredicatePruning {
 
   /**
    * @return paths of the files that are kept; None if the clause uses no data column, or if there
@@ -29,12 +29,12 @@ private[rewrite] object DataPredicatePruning {
    * @throws org.apache.spark.sql.AnalysisException as for a query with this predicate
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_PREDICATE_NOT_TRANSLATABLE
    */
-  def prune(inputs: RewriteInputs, where: WhereClause): Option[Set[Path]] =
+  def prune(inputs: PlainInputs, where: WhereClause): Option[Set[Path]] =
     // without files there is no schema to look columns up in
     where.onFiles.filter(_ => inputs.files.nonEmpty).map(prune(inputs, where, _))
 
   private def prune(
-      inputs: RewriteInputs,
+      inputs: PlainInputs,
       where: WhereClause,
       predicate: Expression): Set[Path] = {
     val session = inputs.session
@@ -53,7 +53,7 @@ private[rewrite] object DataPredicatePruning {
   }
 
   private def matching(
-      inputs: RewriteInputs,
+      inputs: PlainInputs,
       plan: LogicalPlan,
       relation: HadoopFsRelation): Set[Path] = {
     val filters = plan.collect { case f: Filter => f.condition }

@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import java.io.FileNotFoundException
 import java.nio.file.NoSuchFileException
@@ -25,7 +25,7 @@ import io.sparkzorder.write.{EmptyDataFile, FileAttributes, HiddenPlaces}
  *
  * @param inputs the files that the run replaces
  */
-private[rewrite] final class HiddenFiles(
+private[plain] final class HiddenFiles(
     table: TableState,
     inputs: TableFiles,
     val run: String = UUID.randomUUID().toString)

@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources
 
 import java.io.IOException
 
@@ -20,7 +20,6 @@ import io.sparkzorder.commands.auto.{
   SampledFolder
 }
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.sources.{FormatFile, TableFormat, TableSnapshot}
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.workload.{LaterNotes, Workload, WorkloadStore}
@@ -30,9 +29,9 @@ import io.sparkzorder.workload.{LaterNotes, Workload, WorkloadStore}
  *
  * @param session the session that reads; it is the active one
  */
-private[rewrite] final class FormatAutoTable(
+private[sources] final class FormatAutoTable(
     session: Session,
-    format: TableFormat,
+    format: SnapshotFormat,
     settings: Settings)
     extends AutoTable
     with Logging {
@@ -82,7 +81,7 @@ private[rewrite] final class FormatAutoTable(
     Try(resolver.resolve(names, format.schema, format.partitionSchema)).toOption
 
   private def sample(
-      snapshot: TableSnapshot,
+      snapshot: FormatSnapshot,
       columns: IndexedSeq[OrderingColumn]): IndexedSeq[SampledFolder] = {
     val byFolder = snapshot.files.groupBy(_.folder)
     val rows = byFolder.map { case (f, own) => f -> own.map(rowsOf).sum }
@@ -95,7 +94,7 @@ private[rewrite] final class FormatAutoTable(
     val share = wanted.toDouble / math.max(1L, rows.values.sum)
     // a frame has the rows of one group
     snapshot.files.groupBy(_.folder.group).toIndexedSeq.sortBy(_._1).flatMap { case (_, files) =>
-      val input = format.frame(snapshot, session, files)
+      val input = snapshot.rows(session, files)
       try {
         val own = input.folders.map(rows)
         val samples = Sampler.sample(input, columns, own, math.ceil(own.sum * share).toLong)

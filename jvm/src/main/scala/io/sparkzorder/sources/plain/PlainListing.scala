@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
@@ -8,30 +8,45 @@ import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 import org.apache.spark.sql.types.{IntegerType, StructType}
 
 import io.sparkzorder.commands.{TableState, WhereClause}
+import io.sparkzorder.commands.auto.{AutoTable, PlainAutoTable}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Returned, Reused, TableLog}
 import io.sparkzorder.snapshot.Snapshot
-import io.sparkzorder.table.{FileChecks, TableFiles, TableLister}
+import io.sparkzorder.sources.{Statement, TableListing, TableSnapshot}
+import io.sparkzorder.table.{FileChecks, OrderingColumn, TableFiles, TableLister}
 
-/**
- * The third step of OPTIMIZE: lists the files of the partitions that WHERE chooses. This step
- * changes nothing.
- *
- * @param whereOver makes the WHERE clause from the listing, which knows the partition columns
- */
-private[rewrite] final class FileListing(
+/** The files of the partitions that WHERE chooses, as the records have them. */
+private[plain] final class PlainListing(
     table: TableState,
-    whereOver: TableFiles => Option[WhereClause],
-    destination: Destination) {
+    committer: PlainCommitter,
+    statement: Statement)
+    extends TableListing {
+  private val files: TableFiles = list()
 
-  def list(): TableFiles = {
+  override def auto: AutoTable = new PlainAutoTable(table, files)
+
+  override def snapshot(
+      names: Seq[Seq[String]],
+      settings: Seq[OrderingColumn] => Settings): TableSnapshot = {
+    val where = whereOver(files)
+    val inputs = PlainInputs.read(table, files, names, where, statement, settings)
+    new PlainSnapshot(table, inputs, where, committer, statement)
+  }
+
+  // the listing knows the partition columns
+  private def whereOver(files: TableFiles): Option[WhereClause] = statement.where.map { w =>
+    val sameName = table.user.sessionState.conf.resolver
+    new WhereClause(w, table.target, files.partitionSchema, sameName)
+  }
+
+  private def list(): TableFiles = {
     val lister = new TableLister(table.user, table.target)
     var listed = Option.empty[TableFiles]
     val chosen = lister.list(
       all => {
         val where = whereOver(all)
-        where.foreach(destination.checkWhere(_, all))
+        where.foreach(committer.checkWhere(_, all))
         where.fold(all)(pruned(all, _))
       },
       (files, whole) => {
@@ -40,7 +55,7 @@ private[rewrite] final class FileListing(
       })
     listed.foreach(checkNames(_, chosen))
     FileChecks.checkFiles(table.target, chosen)
-    destination.checkListed(chosen)
+    committer.checkListed(chosen)
     chosen
   }
 

@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
@@ -17,7 +17,7 @@ import io.sparkzorder.table.stats.ScannedFile
  * these hashes do not depend on the order of the rows. Inputs and written files are both read once
  * more for this.
  */
-private[rewrite] final class RowChecksum(p: RewriteInputs) {
+private[plain] final class RowChecksum(p: PlainInputs) {
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_VERIFICATION_FAILED */
   def check(inputs: TableFiles, written: Seq[ScannedFile]): Unit = {

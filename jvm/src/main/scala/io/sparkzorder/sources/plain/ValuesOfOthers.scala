@@ -1,4 +1,4 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import scala.collection.JavaConverters._
 
@@ -17,7 +17,7 @@ import io.sparkzorder.util.NameLookup
  *
  * @param files that are rewritten
  */
-private[rewrite] final class ValuesOfOthers(inputs: RewriteInputs, files: Seq[ScannedFile]) {
+private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[ScannedFile]) {
 
   /** One sentence for each kind of change. */
   def changes: Seq[String] =

@@ -1,10 +1,11 @@
-package io.sparkzorder.rewrite
+package io.sparkzorder.sources.plain
 
 import org.apache.commons.io.FileUtils.byteCountToDisplaySize
 
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.log.{Record, RunCost}
+import io.sparkzorder.sources.{BatchPlan, Effort}
 
 /**
  * The effort that DRY RUN predicts for a run: files, tasks, shuffled bytes and space on disk. The
@@ -12,27 +13,29 @@ import io.sparkzorder.log.{Record, RunCost}
  *
  * @param records the records of the table's runs, in ascending order
  */
-private[sparkzorder] final class PredictedEffort(
-    p: RewriteInputs,
+private[plain] final class PredictedEffort(
+    p: PlainInputs,
     plans: Seq[BatchPlan],
     records: Seq[Record]) {
 
-  private val inputBytes = plans.map(_.inputs.bytes).sum
+  private val inputBytes = plans.map(_.bytes).sum
   private val files = plans.map(_.outputs.size).sum
 
   private val former: Option[RunCost] =
     records.reverseIterator.flatMap(_.cost).find(c => c.inputBytes > 0 && c.shuffleBytes > 0)
 
+  def result: Effort = Effort(shuffleBytes, text)
+
   /** Bytes that the shuffles will write. */
-  def shuffleBytes: Long =
+  private def shuffleBytes: Long =
     if (files == 0) 0L
     else {
       val perByte = former.map(c => c.shuffleBytes.toDouble / c.inputBytes)
       perByte.map(r => (r * inputBytes).toLong).getOrElse(
-        (plans.map(_.inputs.rows).sum * rowBytes * PredictedEffort.Compressed).toLong)
+        (plans.map(_.rows.sum).sum * rowBytes * PredictedEffort.Compressed).toLong)
     }
 
-  def text: Option[String] =
+  private def text: Option[String] =
     if (files == 0) None
     else {
       val seconds = former.map { c =>
