@@ -19,7 +19,7 @@ private[rewrite] final case class Selection(
 private[rewrite] final class FileSelector(snapshot: TableSnapshot, wanted: LayoutTag) {
   private val columns = snapshot.columns
   private val rule =
-    new MergeRule(columns, wanted.targetFileSize, (a, b) => a == b, wanted.weights)
+    new MergeRule(columns, wanted.targetFileSize, wanted.weights)
 
   /** @param chosen the files that the statement chooses, at least one */
   def select(chosen: IndexedSeq[FormatFile]): Selection = {

@@ -2,16 +2,17 @@ package io.sparkzorder.rewrite
 
 import java.util.UUID
 
-import io.sparkzorder.commands.FolderBatches
+import scala.collection.mutable.ArrayBuffer
+
 import io.sparkzorder.commands.auto.{WantedOrder, WeightsOption}
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
 
 /**
  * What one OPTIMIZE statement is about to do.
  *
- * @param settings of the statement, with the size of files that the table's layout has
  * @param layout that the new files get
  * @param selected the files that are rewritten
  * @param batches the same files, by batches that are committed one after the other
@@ -19,7 +20,6 @@ import io.sparkzorder.table.OrderingColumn
  */
 private[rewrite] final case class RewritePlan(
     snapshot: TableSnapshot,
-    settings: Settings,
     layout: LayoutTag,
     planner: BatchPlanner,
     selected: IndexedSeq[FormatFile],
@@ -60,7 +60,7 @@ private[rewrite] final class RewritePlanner(
       s"WHERE chooses ${own.size} of ${snapshot.files.size} files")
     val reasons =
       RewriteReasons(order.reason, byWhere.toSeq ++ selection.reason, settings.sizeKept)
-    RewritePlan(snapshot, settings, layout, planner, selection.files, batches, reasons)
+    RewritePlan(snapshot, layout, planner, selection.files, batches, reasons)
   }
 
   /** The columns of ZORDER BY, else the last layout, else the declared order. */
@@ -113,17 +113,39 @@ private[rewrite] final class RewritePlanner(
     } else planner.select(chosen)
   }
 
-  /** Whole folders that are rewritten and committed together; one job writes folders of one group. */
+  /**
+   * Puts whole folders into batches of up to `batchSize` bytes. Each batch is rewritten and committed by
+   * itself; one job writes folders of one group.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_TOO_LARGE for a folder above that size,
+   *   unless OPTIONS have a batch size
+   */
   private def inBatches(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] = {
     val byFolder = files.groupBy(_.folder)
-    val batches = new FolderBatches(format.name, statement.settings, clauses.options)
     files.map(_.folder).distinct.groupBy(_.group).toSeq.sortBy(_._1).flatMap { case (_, folders) =>
-      batches.of(folders, limited = !format.isCopy)(
-        _.toString,
-        byFolder(_).map(_.bytes).sum).map { own =>
-        val isOwn = own.toSet
-        files.filter(f => isOwn(f.folder))
-      }
+      filled(folders)(byFolder(_).map(_.bytes).sum).map(_.flatMap(byFolder))
     }
+  }
+
+  private def filled(folders: IndexedSeq[FormatFolder])(
+      bytes: FormatFolder => Long): Seq[IndexedSeq[FormatFolder]] = {
+    val limit = statement.settings(Settings.BatchSize)
+    val isLimited = !format.isCopy &&
+      !clauses.options.keys.exists(_.equalsIgnoreCase(Settings.BatchSize.key))
+    val groups = ArrayBuffer(ArrayBuffer.empty[FormatFolder])
+    var sum = 0L
+    folders.foreach { folder =>
+      val size = bytes(folder)
+      if (size > limit && isLimited) {
+        throw ZOrderErrors.partitionTooLarge(format.name, folder.toString, size, limit)
+      }
+      if (groups.last.nonEmpty && sum + size > limit) {
+        groups += ArrayBuffer.empty
+        sum = 0L
+      }
+      groups.last += folder
+      sum += size
+    }
+    groups.toSeq.filter(_.nonEmpty).map(_.toIndexedSeq)
   }
 }

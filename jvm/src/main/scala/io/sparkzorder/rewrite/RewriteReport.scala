@@ -2,7 +2,7 @@ package io.sparkzorder.rewrite
 
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.report.{PointQueries, ValueDistribution}
-import io.sparkzorder.sources.{BatchPlan, Effort, FormatFile, Replaced, TableFormat}
+import io.sparkzorder.sources.{BatchPlan, Effort, FormatFile, Rewritten, TableFormat}
 import io.sparkzorder.table.stats.FileRange
 
 /**
@@ -10,7 +10,7 @@ import io.sparkzorder.table.stats.FileRange
  *
  * @param replaced None in a DRY RUN
  */
-private[rewrite] final case class BatchDone(plan: BatchPlan, replaced: Option[Replaced])
+private[rewrite] final case class BatchDone(plan: BatchPlan, replaced: Option[Rewritten])
 
 /**
  * Builds the result row from the batches that were done or, in a DRY RUN, planned.

@@ -1,5 +1,7 @@
 package io.sparkzorder.sources
 
+import scala.util.Try
+
 import io.sparkzorder.table.stats.FileRange
 
 /**
@@ -67,6 +69,39 @@ final case class LayoutTag(
   /** True if files of both fit together. Names of columns may have changed in between. */
   def isSame(other: LayoutTag): Boolean =
     key == other.key && targetFileSize == other.targetFileSize && weights == other.weights
+}
+
+/** The names under which the metadata of a format keep a layout. */
+private[sources] final class LayoutKeys(
+    columns: String,
+    fields: String,
+    size: String,
+    weights: String,
+    val run: String,
+    since: String) {
+
+  def write(tag: LayoutTag): Map[String, String] = Map(
+    columns -> tag.columns,
+    fields -> tag.key,
+    size -> tag.targetFileSize.toString,
+    run -> tag.run,
+    since -> tag.sinceMs.toString) ++
+    (if (tag.weights.isEmpty) None else Some(weights -> tag.weights.mkString(",")))
+
+  /** None if there is no layout, or one that cannot be read. */
+  def read(get: String => Option[String]): Option[LayoutTag] =
+    for {
+      names <- get(columns)
+      key <- get(fields)
+      bytes <- get(size).flatMap(t => Try(t.toLong).toOption)
+      ofColumns <- Try(LayoutKeys.listed(get(weights)).map(_.toDouble)).toOption
+      sinceMs = get(since).flatMap(t => Try(t.toLong).toOption).getOrElse(0L)
+    } yield LayoutTag(names, key, bytes, ofColumns, get(run).getOrElse(""), sinceMs)
+}
+
+private[sources] object LayoutKeys {
+  def listed(text: Option[String]): Seq[String] =
+    text.toSeq.flatMap(_.split(',')).map(_.trim).filter(_.nonEmpty)
 }
 
 /**

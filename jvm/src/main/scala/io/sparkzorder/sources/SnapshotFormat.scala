@@ -124,7 +124,7 @@ private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extend
 
   override def check(batches: Seq[IndexedSeq[FormatFile]]): Unit = ()
 
-  override def finish(done: Seq[Replaced], statement: Statement): Unit =
+  override def finish(done: Seq[Rewritten], statement: Statement): Unit =
     if (done.nonEmpty && table.isNamed) {
       statement.phases("refresh")(table.refresh(statement.user))
     }
@@ -154,7 +154,7 @@ private[sources] trait StagedRows extends FormatRows {
   protected def abort(staged: Staged): Unit
 
   final override def replace(plan: BatchPlan, layout: LayoutTag, phases: Phases)(
-      guard: IndexedSeq[FormatFile] => Unit): Replaced = {
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
     val staged = phases("write")(write(plan.byGrid(session, this, schema)))
     phases("commit") {
       try guard(staged.files)
@@ -165,7 +165,7 @@ private[sources] trait StagedRows extends FormatRows {
       }
       commit(staged, layout)
     }
-    Replaced(staged.files, staged.shuffleBytes)
+    Rewritten(staged.files, staged.shuffleBytes)
   }
 }
 

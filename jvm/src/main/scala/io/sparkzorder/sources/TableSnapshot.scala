@@ -42,7 +42,7 @@ private[sparkzorder] trait TableSnapshot {
   def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows
 
   /** Ends a statement that has replaced the files of all batches. */
-  def finish(done: Seq[Replaced], statement: Statement): Unit
+  def finish(done: Seq[Rewritten], statement: Statement): Unit
 
   /**
    * What readers may see otherwise in the new files; parts of a sentence.
@@ -82,11 +82,11 @@ private[sparkzorder] trait FormatRows extends InputRows with AutoCloseable {
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_CONFLICT if another writer was first
    */
   def replace(plan: BatchPlan, layout: LayoutTag, phases: Phases)(
-      guard: IndexedSeq[FormatFile] => Unit): Replaced
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten
 }
 
 /** What has taken the place of the files of a batch. */
-private[sparkzorder] final case class Replaced(
+private[sparkzorder] final case class Rewritten(
     files: IndexedSeq[FormatFile],
     shuffleBytes: Long,
     publishMs: Long = 0L,

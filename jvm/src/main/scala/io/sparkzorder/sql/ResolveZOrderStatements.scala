@@ -21,13 +21,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.rewrite.{FormatTable, OptimizeCommand, OptimizeTarget, PlainTable}
 import io.sparkzorder.sources.{SnapshotFormat, TableFormats, WherePredicate}
-import io.sparkzorder.table.{
-  CatalogTarget,
-  DataFormat,
-  ParquetFiles,
-  PathTarget,
-  TargetChecks
-}
+import io.sparkzorder.table.{CatalogTarget, DataFormat, ParquetFiles, PathTarget, TargetChecks}
 
 /** Turns a statement into its command as soon as Spark has looked up the table. */
 final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalPlan] {

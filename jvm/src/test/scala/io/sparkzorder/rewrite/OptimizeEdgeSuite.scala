@@ -18,6 +18,8 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
         assert(metric(row, "numFilesAdded") === 0)
       }
       fails("ZORDER_COLUMN_NOT_FOUND")(sql("OPTIMIZE t ZORDER BY nope"))
+      val auto = sql("OPTIMIZE t ZORDER BY AUTO").head().getAs[String]("reason")
+      assert(auto.matches("AUTO keeps .*; there are no data files"), auto)
     }
     withTableDir { dir =>
       write(shuffled(100, 1).where("id < 0").coalesce(1), dir)

@@ -53,8 +53,8 @@ case object UndoLayout extends TableAction {
   }
 
   override def adviceOnOther(rollback: => Option[String]): Option[String] = Some(
-    rollback.fold("Its history has no run of OPTIMIZE that could be taken back.")(
-      statement => s"Take the last run back by $statement"))
+    rollback.fold("Its history has no run of OPTIMIZE that could be taken back.")(statement =>
+      s"Take the last run back by $statement"))
 
   override def run(session: Session, target: Target): Seq[Row] =
     Seq(new UndoExecutor(session, target).run())

@@ -110,3 +110,19 @@ private[delta] final class DeltaFormat(
     new DeltaRows(log, name, snapshot, session, txn, files)
   }
 }
+
+/** Turns a WHERE clause into filters that Delta's data skipping takes. */
+private[delta] final class DeltaFilter(state: Snapshot, name: String) {
+
+  /**
+   * @param where with unresolved columns
+   * @return None if no row matches; the conjuncts otherwise
+   */
+  def of(where: Expression): Option[Seq[Expression]] = {
+    val found = FormatFilter.simplified(where, name, state.schema)
+    if (found.exists(_.exists(!_.deterministic))) {
+      throw FormatFilter.untranslatable(where, name, "it is not deterministic")
+    }
+    found
+  }
+}

@@ -14,7 +14,7 @@ import org.apache.spark.sql.functions.{col, desc, lit}
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.{StructField, StructType}
 
-import io.sparkzorder.sources.{LastLayout, LayoutTag}
+import io.sparkzorder.sources.{LastLayout, LayoutKeys, LayoutTag}
 import io.sparkzorder.table.OrderingColumn
 
 /**
@@ -22,12 +22,13 @@ import io.sparkzorder.table.OrderingColumn
  * log, so it is there as long as the file is, and RESTORE brings it back.
  */
 private[delta] object DeltaLayouts {
-  private val Columns = "zorder.columns"
-  private val Fields = "zorder.fields"
-  private val Size = "zorder.targetFileSize"
-  private val Weights = "zorder.weights"
-  private val Run = "zorder.run"
-  private val Since = "zorder.since"
+  private val keys = new LayoutKeys(
+    "zorder.columns",
+    "zorder.fields",
+    "zorder.targetFileSize",
+    "zorder.weights",
+    "zorder.run",
+    "zorder.since")
   private val ReadVersion = "zorder.readVersion"
   private val Table = "zorder.table"
 
@@ -64,28 +65,14 @@ private[delta] object DeltaLayouts {
     }.toSeq.headOption
 
   /** @param read the version that the run has read */
-  def tags(layout: LayoutTag, read: Snapshot): Map[String, String] = Map(
-    Columns -> layout.columns,
-    Fields -> layout.key,
-    Size -> layout.targetFileSize.toString,
-    Run -> layout.run,
-    Since -> layout.sinceMs.toString,
-    ReadVersion -> read.version.toString,
-    Table -> read.metadata.id) ++
-    (if (layout.weights.isEmpty) None else Some(Weights -> layout.weights.mkString(",")))
+  def tags(layout: LayoutTag, read: Snapshot): Map[String, String] =
+    keys.write(layout) ++
+      Map(ReadVersion -> read.version.toString, Table -> read.metadata.id)
 
   def of(add: AddFile): Option[LayoutTag] = of(add.tagsOrEmpty)
 
   private def of(tags: Map[String, String]): Option[LayoutTag] =
-    for {
-      columns <- tags.get(Columns)
-      fields <- tags.get(Fields)
-      size <- tags.get(Size).flatMap(t => Try(t.toLong).toOption)
-      weights <-
-        Try(tags.get(Weights).toSeq.flatMap(_.split(',')).map(_.trim.toDouble)).toOption
-      run <- tags.get(Run).filter(r => Try(UUID.fromString(r)).isSuccess)
-      since = tags.get(Since).flatMap(t => Try(t.toLong).toOption).getOrElse(0L)
-    } yield LayoutTag(columns, fields, size, weights, run, since)
+    keys.read(tags.get).filter(tag => Try(UUID.fromString(tag.run)).isSuccess)
 
   /** A number for each run; 0 for files of other writers. */
   def commit(layout: Option[LayoutTag]): Long =
@@ -101,7 +88,7 @@ private[delta] object DeltaLayouts {
 
   /** The tags of the newest file of a run. */
   private def newest(snapshot: Snapshot, where: Column): Option[Map[String, String]] =
-    snapshot.allFiles.toDF().where(col("tags").getItem(Run).isNotNull && where)
+    snapshot.allFiles.toDF().where(col("tags").getItem(keys.run).isNotNull && where)
       .select(col("tags")).orderBy(desc("modificationTime")).limit(1).collect().headOption
       .map(_.getMap[String, String](0).toMap)
 

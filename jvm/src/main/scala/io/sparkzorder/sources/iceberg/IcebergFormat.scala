@@ -2,16 +2,18 @@ package io.sparkzorder.sources.iceberg
 
 import scala.annotation.tailrec
 import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
 
 import org.apache.iceberg.{BaseTable, FileFormat, PartitionSpec, TableProperties, TableUtil}
-import org.apache.iceberg.expressions.{Expression => IcebergExpression}
+import org.apache.iceberg.expressions.{Expression => IcebergExpression, Expressions}
 import org.apache.iceberg.spark.SparkSchemaUtil
 import org.apache.iceberg.types.Types
 import org.apache.iceberg.types.Types.NestedField
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
+import org.apache.spark.sql.execution.datasources.SparkExpressionConverter
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
@@ -167,5 +169,23 @@ private[iceberg] object IcebergFormat {
   def isWritable(spec: PartitionSpec): Boolean =
     spec.fields.asScala.forall { f =>
       f.transform.isVoid || spec.schema.findField(f.sourceId) != null
+    }
+}
+
+/** Turns a WHERE clause into the filter of an Iceberg scan, in the way of Iceberg's procedures. */
+private[iceberg] final class IcebergFilter(table: BaseTable, name: String) {
+
+  /** @param where with unresolved columns */
+  def of(where: Expression): IcebergExpression =
+    FormatFilter.simplified(where, name, SparkSchemaUtil.convert(table.schema)) match {
+      case None => Expressions.alwaysFalse()
+      case Some(Seq()) => Expressions.alwaysTrue()
+      case Some(conjuncts) =>
+        try SparkExpressionConverter.convertToIcebergExpression(conjuncts.reduceLeft(And(_, _)))
+        catch {
+          case NonFatal(e) =>
+            val cause = String.valueOf(e.getMessage).linesIterator.next().stripSuffix(".")
+            throw FormatFilter.untranslatable(where, name, s"Iceberg cannot evaluate it, $cause")
+        }
     }
 }

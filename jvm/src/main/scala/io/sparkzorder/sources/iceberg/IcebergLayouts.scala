@@ -8,7 +8,7 @@ import org.apache.iceberg.{BaseTable, DataFile, Snapshot}
 import org.apache.iceberg.types.Types.StructType
 import org.apache.iceberg.util.SnapshotUtil
 
-import io.sparkzorder.sources.{LastLayout, LayoutTag}
+import io.sparkzorder.sources.{LastLayout, LayoutKeys, LayoutTag}
 
 /**
  * The layouts that a table's snapshots tell of. A file has the sequence number of the snapshot that
@@ -49,7 +49,8 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
   def lastLayout: Option[LastLayout] =
     SnapshotUtil.currentAncestors(table).asScala.iterator.flatMap(read(_)).toSeq.headOption
       .flatMap { tag =>
-        val found = numbers(Some(tag.key)).map(id => partsOf(id.toInt, table.schema.asStruct))
+        val found =
+          LayoutKeys.listed(Some(tag.key)).map(id => partsOf(id.toInt, table.schema.asStruct))
         if (found.isEmpty || found.exists(_.isEmpty)) None
         else Some(LastLayout(found.flatten, tag.targetFileSize, tag.weights, tag.sinceMs))
       }
@@ -71,25 +72,20 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
   /** The summary of a commit. */
   def summary(tag: LayoutTag): Map[String, String] = {
     val runs = bySequence.collect { case (n, t) if t.isSame(tag) => n }
-    Map(
-      Columns -> tag.columns,
-      Fields -> tag.key,
-      Size -> tag.targetFileSize.toString,
-      Run -> tag.run,
-      Since -> tag.sinceMs.toString) ++
-      (if (tag.weights.isEmpty) None else Some(Weights -> tag.weights.mkString(","))) ++
+    keys.write(tag) ++
       (if (runs.isEmpty) None
        else Some(Runs -> runs.toSeq.sorted.takeRight(MostRuns).mkString(",")))
   }
 }
 
 private[iceberg] object IcebergLayouts {
-  val Columns = "zorder-columns"
-  private val Fields = "zorder-field-ids"
-  private val Size = "zorder-target-file-size"
-  private val Weights = "zorder-weights"
-  private val Run = "zorder-run"
-  private val Since = "zorder-since"
+  private val keys = new LayoutKeys(
+    "zorder-columns",
+    "zorder-field-ids",
+    "zorder-target-file-size",
+    "zorder-weights",
+    "zorder-run",
+    "zorder-since")
   private val Runs = "zorder-earlier-runs"
 
   /** A summary should stay small; of more runs the first are forgotten. */
@@ -102,20 +98,8 @@ private[iceberg] object IcebergLayouts {
       else None
     }.toSeq.headOption
 
-  private def read(s: Snapshot): Option[LayoutTag] = {
-    val summary = s.summary.asScala
-    for {
-      columns <- summary.get(Columns)
-      fields <- summary.get(Fields)
-      size <- summary.get(Size).flatMap(t => Try(t.toLong).toOption)
-      weights <- Try(numbers(summary.get(Weights)).map(_.toDouble)).toOption
-      since = summary.get(Since).flatMap(t => Try(t.toLong).toOption).getOrElse(0L)
-    } yield LayoutTag(columns, fields, size, weights, summary.getOrElse(Run, ""), since)
-  }
+  private def read(s: Snapshot): Option[LayoutTag] = keys.read(s.summary.asScala.get(_))
 
   private def earlier(s: Snapshot): Seq[Long] =
-    Try(numbers(Option(s.summary.get(Runs))).map(_.toLong)).getOrElse(Nil)
-
-  private def numbers(text: Option[String]): Seq[String] =
-    text.toSeq.flatMap(_.split(',')).map(_.trim).filter(_.nonEmpty)
+    Try(LayoutKeys.listed(Option(s.summary.get(Runs))).map(_.toLong)).getOrElse(Nil)
 }

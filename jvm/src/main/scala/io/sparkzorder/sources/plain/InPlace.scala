@@ -12,18 +12,10 @@ import io.sparkzorder.commands.auto.RecentChange
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{
-  Added,
-  FolderChange,
-  Record,
-  Replaced => ReplacedFile,
-  RunCost,
-  RunFolder,
-  TableLog
-}
+import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, RunCost, RunFolder, TableLog}
 import io.sparkzorder.log.publish.{Committer, Publisher}
 import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
-import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Replaced}
+import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Rewritten}
 import io.sparkzorder.table.{FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.Paths
@@ -55,7 +47,7 @@ private[plain] final class InPlace(table: TableState, recovery: Recovery)
   }
 
   override def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
-      guard: IndexedSeq[FormatFile] => Unit): Replaced = {
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
     stale = true
     val hidden = new HiddenFiles(table, rows.listed)
     try {
@@ -80,7 +72,7 @@ private[plain] final class InPlace(table: TableState, recovery: Recovery)
       plan: BatchPlan,
       layout: LayoutTag,
       phases: Phases,
-      hidden: HiddenFiles)(guard: IndexedSeq[FormatFile] => Unit): Replaced = {
+      hidden: HiddenFiles)(guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
     val runId = hidden.run
     val begun = System.nanoTime()
     val places = hidden.places(rows.outputs(plan).map(_.path))
@@ -111,7 +103,7 @@ private[plain] final class InPlace(table: TableState, recovery: Recovery)
       index()
       if (plan.columns.nonEmpty) storeGrid(rows, plan, output)
     }
-    Replaced(
+    Rewritten(
       rows.added(output.footers.map(_.only(rows.inputs.kept))),
       output.shuffleBytes,
       publishMs,
@@ -169,7 +161,7 @@ private[plain] final class InPlace(table: TableState, recovery: Recovery)
       Paths.relative(table.root, folder.path),
       // a replaced file is hidden by its number in its folder
       removed.getOrElse(folder, Nil).zipWithIndex.map { case (f, i) =>
-        ReplacedFile(f.path.getName, f.length, f.modified, RunFolder.retainedName(i))
+        Replaced(f.path.getName, f.length, f.modified, RunFolder.retainedName(i))
       },
       added.getOrElse(folder, Nil).map { case OutputFile(w, footer) =>
         Added(

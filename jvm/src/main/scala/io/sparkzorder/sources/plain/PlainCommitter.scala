@@ -1,7 +1,7 @@
 package io.sparkzorder.sources.plain
 
 import io.sparkzorder.commands.{Phases, WhereClause}
-import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Replaced}
+import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Rewritten}
 import io.sparkzorder.table.TableFiles
 import io.sparkzorder.table.stats.ScannedFile
 
@@ -28,7 +28,7 @@ private[plain] trait PlainCommitter {
 
   /** Writes and commits one batch, see [[io.sparkzorder.sources.FormatRows.replace]]. */
   def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
-      guard: IndexedSeq[FormatFile] => Unit): Replaced
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten
 
   /**
    * Ends the statement after all batches.

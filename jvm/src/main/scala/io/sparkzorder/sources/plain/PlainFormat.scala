@@ -51,7 +51,8 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
 
   /** Without a declared order, the table is compacted. */
   override def orderWithoutLayout(statement: Statement): WantedOrder =
-    WantedOrder(table.target.tables.flatMap(DeclaredOrder.of(_)).headOption.toSeq.flatMap(_.columns))
+    WantedOrder(
+      table.target.tables.flatMap(DeclaredOrder.of(_)).headOption.toSeq.flatMap(_.columns))
 
   override def check(statement: Statement): Unit = {
     statement.where.foreach(WhereClause.check(_, name))

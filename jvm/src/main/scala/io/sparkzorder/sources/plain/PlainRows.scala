@@ -52,7 +52,7 @@ private[plain] final class PlainRows(
   override def rowHash: Column = input.rowHash
 
   override def replace(plan: BatchPlan, layout: LayoutTag, phases: Phases)(
-      guard: IndexedSeq[FormatFile] => Unit): Replaced =
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten =
     committer.replace(this, plan, layout, phases)(guard)
 
   override def close(): Unit = ()

@@ -14,7 +14,16 @@ import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.sources._
-import io.sparkzorder.table.{DataFile, Folder, OrcFiles, OrderingColumn, ParquetFiles, PathTarget, TableFiles, Target}
+import io.sparkzorder.table.{
+  DataFile,
+  Folder,
+  OrcFiles,
+  OrderingColumn,
+  ParquetFiles,
+  PathTarget,
+  TableFiles,
+  Target
+}
 import io.sparkzorder.table.schema.{DefaultsOfCatalog, FieldIds, TableSchema}
 import io.sparkzorder.table.stats.{ColumnNames, FileRange, FooterReader, ScannedFile}
 import io.sparkzorder.util.Paths
@@ -149,7 +158,7 @@ private[plain] final class PlainSnapshot(
   override def rows(session: Session, files: IndexedSeq[FormatFile]): PlainRows =
     new PlainRows(this, session, files.map(PlainFile.of), committer)
 
-  override def finish(done: Seq[Replaced], statement: Statement): Unit = {
+  override def finish(done: Seq[Rewritten], statement: Statement): Unit = {
     val added = done.flatMap(_.files).map(PlainFile.of(_).scanned)
     committer.finish(inputs, added, statement.phases)
   }

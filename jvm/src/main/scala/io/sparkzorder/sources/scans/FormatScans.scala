@@ -19,8 +19,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.BinaryType
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.sources.{FormatScan, TableFormats}
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
+import io.sparkzorder.sources.{FormatScan, TableFormats}
 import io.sparkzorder.workload.{LaterNotes, NotedFilters, RecordSettings, WorkloadCapture}
 
 /**

@@ -5,9 +5,9 @@ import org.apache.parquet.io.api.Binary
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.sparkzorder.sources.{FileColumnInfo, FormatFile, SnapshotFormat}
 import io.sparkzorder.index._
 import io.sparkzorder.ordering.OrderedType
+import io.sparkzorder.sources.{FileColumnInfo, FormatFile, SnapshotFormat}
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.{ColumnStats, FileRange}
 

@@ -12,8 +12,8 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.sources.{FormatScan, SnapshotFormat}
 import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.sources.{FormatScan, SnapshotFormat}
 import io.sparkzorder.util.Directories
 
 /** A table whose scans are noted, as it was when it was opened. */

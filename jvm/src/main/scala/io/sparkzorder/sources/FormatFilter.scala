@@ -1,4 +1,4 @@
-package io.sparkzorder.sources.delta
+package io.sparkzorder.sources
 
 import scala.util.Try
 
@@ -6,37 +6,38 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, SubqueryAlias}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
-import org.apache.spark.sql.delta.Snapshot
 import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.errors.ZOrderErrors
 
-/** Stands for the table while Spark resolves and simplifies a WHERE clause. */
-private[delta] final case class TableColumns(override val output: Seq[Attribute]) extends LeafNode
+/** Stands for a table while Spark resolves and simplifies a WHERE clause. */
+private[sources] final case class ColumnsOfFormat(override val output: Seq[Attribute])
+    extends LeafNode
 
-/** Turns a WHERE clause into filters that Delta's data skipping takes. */
-private[delta] final class DeltaFilter(state: Snapshot, name: String) extends PredicateHelper {
+/** A WHERE clause as Spark simplifies it, for the filters of a format. */
+private[sources] object FormatFilter extends PredicateHelper {
 
   /**
    * @param where with unresolved columns
-   * @return None if no row matches; the conjuncts otherwise
+   * @param name of the table, quoted for SQL
+   * @return the conjuncts; None if no row matches
    */
-  def of(where: Expression): Option[Seq[Expression]] = {
+  def simplified(where: Expression, name: String, schema: StructType): Option[Seq[Expression]] = {
     val session = SparkLine.session(SparkSession.active)
     val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name)
     val table =
-      SubqueryAlias(parts.last, TableColumns(DataTypeUtils.toAttributes(state.schema)))
+      SubqueryAlias(parts.last, ColumnsOfFormat(DataTypeUtils.toAttributes(schema)))
     val optimized = session.sessionState.executePlan(Filter(where, table)).optimizedPlan
-    val found = optimized.collectFirst {
+    optimized.collectFirst {
       case f: Filter => Some(splitConjunctivePredicates(f.condition))
-      case _: TableColumns => Some(Nil)
+      case _: ColumnsOfFormat => Some(Nil)
       case _: LocalRelation => None
     }.getOrElse(throw new IllegalStateException(s"no filter in $optimized"))
-    if (found.exists(_.exists(!_.deterministic))) throw refused(where, "it is not deterministic")
-    if (found.exists(_.contains(Literal.FalseLiteral))) None else found
+      .filterNot(_.contains(Literal.FalseLiteral)).map(_.filterNot(_ == Literal.TrueLiteral))
   }
 
-  private def refused(where: Expression, problem: String): Throwable =
+  def untranslatable(where: Expression, name: String, problem: String): Throwable =
     ZOrderErrors.predicateNotTranslatable(
       Try(where.sql).getOrElse(where.toString),
       name,
