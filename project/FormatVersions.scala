@@ -28,7 +28,8 @@ final case class FormatVersions(iceberg: (String, String), delta: (String, Strin
 object FormatVersions {
   val runFormats = settingKey[FormatVersions]("versions of the formats that the suites run with")
 
-  val Suites = "io.sparkzorder.formats.*"
+  val Suites =
+    Seq("Format*", "delta.*", "iceberg.*").map("io.sparkzorder.sources." + _).mkString(" ")
 
   private lazy val Others = config("formats").hide
 

@@ -10,12 +10,12 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.expressions.{ProjectSampledJoinKeys, ZOrderFunctions}
 import io.sparkzorder.expressions.sampling.ResolveSampledCalls
-import io.sparkzorder.formats.scans.WatchScans
 import io.sparkzorder.index.IndexHeader
 import io.sparkzorder.log.{Checkpoint, Intent, Record}
 import io.sparkzorder.ordered.{CoalesceWriteCells, OrderWrites, SetCellPartitionSize}
 import io.sparkzorder.skipping.dynamic.JoinFilters
 import io.sparkzorder.skipping.scan.{ListedAgain, ScanStrategy, V2ScanStrategy}
+import io.sparkzorder.sources.scans.WatchScans
 import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
 import io.sparkzorder.util.{FirstStrategies, Json, LastRules, NoRule, NoStrategy, OwnJar}
 

@@ -1,7 +1,7 @@
 package io.sparkzorder.cluster
 
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.table.stats.{FileSpan, ScannedFile}
+import io.sparkzorder.table.stats.FileSpan
 
 /**
  * What the merge rule needs to know of the files of a folder.
@@ -47,18 +47,10 @@ private[sparkzorder] final class RuledFiles(
 final class MergeRule(
     columns: Seq[OrderingColumn],
     targetBytes: Long,
-    sameName: (String, String) => Boolean,
     weights: Seq[Double] = Nil) {
 
   private val ofColumns: IndexedSeq[Double] =
     if (weights.isEmpty) columns.map(_ => 1.0).toIndexedSeq else weights.toIndexedSeq
-
-  /** As below, by the footers of all files of a folder. */
-  def choose(
-      footers: IndexedSeq[ScannedFile],
-      runOf: IndexedSeq[Option[String]],
-      dealt: Set[String] = Set.empty): Set[Int] =
-    choose(ruled(footers), runOf, dealt)
 
   /**
    * @param files all files of a folder
@@ -69,7 +61,7 @@ final class MergeRule(
   def choose(
       files: RuledFiles,
       runOf: IndexedSeq[Option[String]],
-      dealt: Set[String]): Set[Int] = {
+      dealt: Set[String] = Set.empty): Set[Int] = {
     val added = files.indices.filter(runOf(_).isEmpty)
     if (added.isEmpty && !runOf.flatten.exists(dealt)) Set.empty
     else {
@@ -101,9 +93,6 @@ final class MergeRule(
    *
    * @param ofFolder the [[excess]] of all files of the folder, also those of the insert
    */
-  def isDealt(footers: IndexedSeq[ScannedFile], ofFolder: => Double): Boolean =
-    isDealt(ruled(footers), ofFolder)
-
   def isDealt(files: RuledFiles, ofFolder: => Double): Boolean =
     columns.size > 1 && files.size >= MergeRule.MinDealtFiles && isFilled(files) && {
       val own = excess(files)
@@ -122,18 +111,10 @@ final class MergeRule(
     files.bytesOf(files.indices) >= MergeRule.MinDealtFill * files.size * targetBytes
 
   /** The files that a point query reads, over those that it would read of an ideal layout. */
-  def excess(footers: IndexedSeq[ScannedFile]): Double = excess(ruled(footers))
-
   def excess(files: RuledFiles): Double = {
     val overlap = new Overlap(files)
     overlap.excess(overlap.meanFiles(Set.empty))
   }
-
-  private def ruled(footers: IndexedSeq[ScannedFile]): RuledFiles =
-    new RuledFiles(
-      footers.map(_.file.length),
-      footers.map(_.rows),
-      columns.map(FileSpan.of(_, footers, sameName)))
 
   /**
    * The runs that may be merged. With one ordering column every run adds a whole file to each

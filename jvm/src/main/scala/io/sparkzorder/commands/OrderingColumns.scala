@@ -14,16 +14,6 @@ object OrderingColumns {
   /** The record of the layout in force: of the last OPTIMIZE with columns that was not undone. */
   def recordInForce(log: TableLog): Option[Record] =
     log.inForce.map(_._2).find(_.columns.nonEmpty)
-
-  /**
-   * The size of the files of the layout in force, for a run that keeps its columns; for a compaction,
-   * that of the compaction before it.
-   *
-   * @param columns names of the ordering columns of the run
-   */
-  def sizeInForce(log: TableLog, columns: Seq[String]): Option[Long] =
-    recordInForce(log).orElse(log.inForce.headOption.map(_._2))
-      .filter(r => r.columns == columns && r.targetFileSize > 0).map(_.targetFileSize)
 }
 
 /** Finds and checks the columns of ZORDER BY. */

@@ -5,7 +5,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.table.OrderingColumn
 
 /** Samples the ordering columns of some folders, and cuts each folder into files by its sample. */
-private[commands] final class SampledCuts(
+private[sparkzorder] final class SampledCuts(
     columns: Seq[OrderingColumn],
     settings: Settings,
     phases: Phases) {
@@ -35,7 +35,7 @@ private[commands] final class SampledCuts(
   }
 }
 
-private[commands] object SampledCuts {
+private[sparkzorder] object SampledCuts {
 
   /** The number of rows in a file of the target size, if `rows` rows take `bytes` bytes. */
   def targetRows(settings: Settings, rows: Long, bytes: Long): Double =

@@ -15,7 +15,6 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.TableFormat
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.Target
 import io.sparkzorder.workload.LaterNotes
@@ -41,9 +40,13 @@ trait TargetAction {
    */
   def commandOnOther(name: String, format: String): Option[LogicalPlan] = None
 
-  /** What to do instead on a table of another format; None if there is nothing special to say. */
-  def adviceOn(format: TableFormat): Option[String] = {
-    val _ = format
+  /**
+   * What to do instead on a table of another format; None if there is nothing special to say.
+   *
+   * @param rollback the format's statement that takes the last run of OPTIMIZE back
+   */
+  def adviceOnOther(rollback: => Option[String]): Option[String] = {
+    val _ = () => rollback
     None
   }
 }
@@ -69,8 +72,8 @@ trait WorkloadAction extends TableAction {
   def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row]
 
   /** The command for a table of another format. */
-  def command(format: TableFormat): LogicalPlan =
-    WorkloadCommand(format.name, format.location, this)
+  def command(name: String, location: String): LogicalPlan =
+    WorkloadCommand(name, location, this)
 }
 
 /** Such an action on a table of another format. */

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Unary
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
 
 import io.sparkzorder.commands.WhereClause
-import io.sparkzorder.commands.optimize.OptimizeClauses
+import io.sparkzorder.sources.OptimizeClauses
 import io.sparkzorder.table.DataFormat
 import io.sparkzorder.util.StatementText
 

@@ -17,19 +17,11 @@ import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 
 import io.sparkzorder.commands.{TargetAction, WorkloadAction}
-import io.sparkzorder.commands.formats.OptimizeFormatCommand
-import io.sparkzorder.commands.optimize.{OptimizeCommand, WherePredicate}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.{TableFormat, TableFormats}
-import io.sparkzorder.table.{
-  CatalogTarget,
-  DataFormat,
-  ParquetFiles,
-  PathTarget,
-  Target,
-  TargetChecks
-}
+import io.sparkzorder.rewrite.{FormatTable, OptimizeCommand, OptimizeTarget, PlainTable}
+import io.sparkzorder.sources.{SnapshotFormat, TableFormats, WherePredicate}
+import io.sparkzorder.table.{CatalogTarget, DataFormat, ParquetFiles, PathTarget, TargetChecks}
 
 /** Turns a statement into its command as soon as Spark has looked up the table. */
 final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalPlan] {
@@ -42,12 +34,12 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
       val target = PathTarget(path, format)
       (if (isDelta(target)) deltaPath(s, target).orElse(deltas(other)) else icebergPath(s, target))
-        .getOrElse(command(s, target))
+        .getOrElse(command(s, PlainTable(target)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if other.clauses.isDefined =>
       s.copy(otherParser = other.on(fullName(r)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
       SparkPrivate.catalogTable(r.table) match {
-        case Some(table) => command(s, CatalogTarget(table))
+        case Some(table) => command(s, PlainTable(CatalogTarget(table)))
         case None =>
           val known = format(r.table)
           val own = ownLayout(s, r, known)
@@ -65,7 +57,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
           val known = format(r.table)
           val other = action.commandOnOther(fullName(r), known)
           other.orElse(onWorkload(action, opened(r, known))).getOrElse {
-            for { f <- opened(r, known); advice <- action.adviceOn(f) } {
+            for { f <- opened(r, known); advice <- action.adviceOnOther(f.rollback) } {
               throw ZOrderErrors.unsupportedTable(f.name, s"a table of the format $known", advice)
             }
             TargetChecks.refuseFormat(r.identifier.toString, known)
@@ -97,7 +89,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
 
   private def ownLayout(
       s: OptimizeTable,
-      format: TableFormat,
+      format: SnapshotFormat,
       ownStatement: String): Option[LogicalPlan] = {
     def declared =
       new Settings(Map.empty, format.properties, SparkLine.session(session).conf.getAll)
@@ -107,8 +99,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
       format.lastLayout.isEmpty && declared.isEmpty
     if (isDelegated(format.format, format.properties) || isPlain) None
     else {
-      val where = s.where.map(WherePredicate(_))
-      Some(OptimizeFormatCommand(format, where, s.clauses, ownStatement))
+      Some(command(s, FormatTable(format, ownStatement)))
     }
   }
 
@@ -121,7 +112,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     found.flatMap(ownLayout(s, _, "CALL catalog.system.rewrite_data_files of its catalog"))
   }
 
-  private def openedPath(target: PathTarget, format: String): Option[TableFormat] = {
+  private def openedPath(target: PathTarget, format: String): Option[SnapshotFormat] = {
     val conf = SparkLine.session(session).sessionState.newHadoopConf()
     val name = s"$format.${quoteIdentifier(target.path)}"
     TableFormats.ofPath(target.location.toString, name, conf, format)
@@ -130,13 +121,13 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
   /** Tables of other formats have a recorded workload as well. */
   private def onWorkload(
       action: TargetAction,
-      format: => Option[TableFormat]): Option[LogicalPlan] = action match {
-    case w: WorkloadAction => format.map(w.command)
+      format: => Option[SnapshotFormat]): Option[LogicalPlan] = action match {
+    case w: WorkloadAction => format.map(f => w.command(f.name, f.location))
     case _ => None
   }
 
   /** A directory that is a table of a format that we know. */
-  private def openedPath(target: PathTarget): Option[TableFormat] = {
+  private def openedPath(target: PathTarget): Option[SnapshotFormat] = {
     val conf = SparkLine.session(session).sessionState.newHadoopConf()
     if (isDelta(target)) openedPath(target, "delta")
     else if (target.isIceberg(conf)) openedPath(target, "iceberg")
@@ -150,7 +141,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
     else openedPath(target, "delta").flatMap(ownLayout(s, _, s.otherParser.text))
   }
 
-  private def opened(r: ResolvedTable, format: String): Option[TableFormat] =
+  private def opened(r: ResolvedTable, format: String): Option[SnapshotFormat] =
     TableFormats.of(
       r.table,
       (r.catalog.name +: r.identifier.namespace :+ r.identifier.name).map(
@@ -174,7 +165,7 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
   // on Spark 3.5 the analyzer binds parameters after the statement is parsed
   private def isBound(s: OptimizeTable): Boolean = !s.where.exists(_.containsPattern(PARAMETER))
 
-  private def command(s: OptimizeTable, target: Target): LogicalPlan =
+  private def command(s: OptimizeTable, target: OptimizeTarget): LogicalPlan =
     OptimizeCommand(target, s.where.map(WherePredicate(_)), s.clauses)
 
   /**

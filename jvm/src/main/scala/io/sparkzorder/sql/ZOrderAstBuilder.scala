@@ -34,8 +34,8 @@ import io.sparkzorder.commands.index.{
   SkippingQuery
 }
 import io.sparkzorder.commands.layout.ShowLayout
-import io.sparkzorder.commands.optimize.OptimizeClauses
 import io.sparkzorder.ordered.DeclaredOrder
+import io.sparkzorder.sources.OptimizeClauses
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
 import io.sparkzorder.table.{DataFormat, ParquetFiles}

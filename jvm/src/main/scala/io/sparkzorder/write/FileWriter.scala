@@ -2,15 +2,21 @@ package io.sparkzorder.write
 
 import java.lang.reflect.InvocationTargetException
 
+import scala.collection.mutable.ArrayBuffer
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapreduce.{JobContext, OutputCommitter, TaskAttemptContext}
 
+import org.apache.spark.internal.io.{FileCommitProtocol, FileNameSpec}
+import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
+import org.apache.spark.mapred.SparkHadoopMapRedUtil
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.datasources.FileFormatWriter
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 
-import io.sparkzorder.util.{InExistingFolders, RawFiles}
+import io.sparkzorder.util.{Durable, InExistingFolders, RawFiles}
 
 /**
  * Files that a job wrote.
@@ -83,4 +89,154 @@ object FileWriter {
 
   private def shuffleBytes(plan: SparkPlan): Long =
     plan.collect { case s: ShuffleExchangeExec => s.metrics("shuffleBytesWritten").value }.sum
+}
+
+/**
+ * A file that a task has written.
+ *
+ * @param file number of the file in the grid
+ * @param path where it lies
+ * @param extension what its final name ends in, such as `-c000.zstd.parquet`
+ */
+final case class WrittenFile(file: Int, path: String, extension: String)
+
+/** Where tasks write: the path of a file for one attempt. */
+trait FilePlaces extends Serializable {
+  def path(file: Int, attempt: Int, extension: String): String
+
+  /** True when tasks make the directories of their files, because the place is a new one. */
+  def makesFolders: Boolean
+}
+
+/**
+ * Tasks write into the hidden directory that the run has in the folder of a file, to be published by
+ * renames.
+ *
+ * @param directories of each file
+ * @param name of a file for an attempt
+ */
+private[sparkzorder] final case class HiddenPlaces(
+    directories: Array[String],
+    name: (Int, Int) => String)
+    extends FilePlaces {
+  // the table may have been dropped
+  override def makesFolders: Boolean = false
+
+  override def path(file: Int, attempt: Int, extension: String): String =
+    // a task without rows of its own writes an empty file
+    s"${directories.lift(file).getOrElse(directories.head)}/${name(file, attempt)}"
+}
+
+/**
+ * Tasks write straight to the final paths. This is safe, because no query reads an INTO directory
+ * before the statement has ended. It also works on file systems that cannot rename files.
+ *
+ * @param folders folder of each file, relative to `root`
+ */
+private[sparkzorder] final case class IntoPlaces(
+    root: String,
+    folders: Array[String],
+    runId: String)
+    extends FilePlaces {
+  override def makesFolders: Boolean = true
+
+  override def path(file: Int, attempt: Int, extension: String): String = {
+    val folder = folders.lift(file).filter(_.nonEmpty).map(_ + "/").getOrElse("")
+    f"$root/${folder}part-$file%05d-$runId-$attempt$extension"
+  }
+}
+
+/**
+ * Names the files of a run by file and task attempt, so that two attempts never write the same
+ * file, and reports the files to the driver. Only what the driver got from committed tasks counts.
+ * No file is renamed here.
+ *
+ * An attempt must be authorised by Spark's commit coordinator, which authorises one attempt of a task,
+ * and none after the job. An attempt that comes back late, from a machine that hung, deletes its file.
+ * Under INTO files are visible as soon as they are written, so such a file would double its rows.
+ */
+private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
+    extends FileCommitProtocol
+    with Serializable {
+
+  // in a task: the files that the task has begun
+  @transient private var begun: ArrayBuffer[WrittenFile] = _
+  // on the driver: the files of committed tasks
+  @transient private var committed: Seq[WrittenFile] = Nil
+
+  /** The files of all committed tasks; on the driver, after the job. */
+  def written: Seq[WrittenFile] = committed
+
+  override def setupJob(jobContext: JobContext): Unit = ()
+
+  override def commitJob(jobContext: JobContext, taskCommits: Seq[TaskCommitMessage]): Unit =
+    committed = taskCommits.flatMap(_.obj.asInstanceOf[Seq[WrittenFile]])
+
+  // the caller deletes the whole hidden directory
+  override def abortJob(jobContext: JobContext): Unit = ()
+
+  override def setupTask(taskContext: TaskAttemptContext): Unit = begun = ArrayBuffer.empty
+
+  override def newTaskTempFile(
+      taskContext: TaskAttemptContext,
+      dir: Option[String],
+      ext: String): String = {
+    // one file per task: nothing may split a cell, neither dynamic partitions nor record limits
+    require(dir.isEmpty && begun.isEmpty, s"task writes more than one file: $dir, $begun")
+    val id = taskContext.getTaskAttemptID
+    val file = WrittenFile(
+      id.getTaskID.getId,
+      places.path(id.getTaskID.getId, id.getId, ext),
+      ext)
+    begun += file
+    file.path
+  }
+
+  override def newTaskTempFile(
+      taskContext: TaskAttemptContext,
+      dir: Option[String],
+      spec: FileNameSpec): String = newTaskTempFile(taskContext, dir, spec.suffix)
+
+  override def newTaskTempFileAbsPath(
+      taskContext: TaskAttemptContext,
+      absoluteDir: String,
+      ext: String): String =
+    throw new UnsupportedOperationException("OPTIMIZE writes no partition with a place of its own")
+
+  override def commitTask(taskContext: TaskAttemptContext): TaskCommitMessage = {
+    begun.foreach { f =>
+      val path = new Path(f.path)
+      Durable.file(path.getFileSystem(taskContext.getConfiguration), path)
+    }
+    val id = taskContext.getTaskAttemptID
+    SparkHadoopMapRedUtil.commitTask(
+      new StagedCommitProtocol.Authorisation(abortTask),
+      taskContext,
+      id.getJobID.getId,
+      id.getTaskID.getId)
+    new TaskCommitMessage(begun.toList)
+  }
+
+  override def abortTask(taskContext: TaskAttemptContext): Unit =
+    if (begun != null) {
+      begun.foreach { f =>
+        val path = new Path(f.path)
+        path.getFileSystem(taskContext.getConfiguration).delete(path, false)
+      }
+    }
+}
+
+private object StagedCommitProtocol {
+
+  /**
+   * A Hadoop committer that only reports refused tasks. Spark's commit coordinator can be asked
+   * only through a Hadoop committer.
+   */
+  private final class Authorisation(refused: TaskAttemptContext => Unit) extends OutputCommitter {
+    override def setupJob(job: JobContext): Unit = ()
+    override def setupTask(task: TaskAttemptContext): Unit = ()
+    override def needsTaskCommit(task: TaskAttemptContext): Boolean = true
+    override def commitTask(task: TaskAttemptContext): Unit = ()
+    override def abortTask(task: TaskAttemptContext): Unit = refused(task)
+  }
 }

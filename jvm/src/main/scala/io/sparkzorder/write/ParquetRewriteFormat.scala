@@ -19,6 +19,7 @@ import org.apache.parquet.hadoop.util.ContextUtil
 import org.apache.parquet.io.api.RecordConsumer
 import org.apache.parquet.schema.MessageType
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
@@ -208,4 +209,19 @@ private[sparkzorder] object SerializedSchema {
     val meta = new FileMetaData(schema, Collections.emptyMap[String, String](), "spark-zorder")
     new SerializedSchema(EmptyDataFile.footer(meta))
   }
+}
+
+/**
+ * The number of rows that a task writes into its file.
+ *
+ * A task reads the rows of its file from the shuffle and sorts them. The sort ends only when all rows
+ * are read, so Spark's own count of the rows read is complete before the first row is written. Only
+ * the sizes of pages and row groups follow from it. A shuffle manager that does not count leaves the
+ * planned sizes.
+ */
+private[write] object RowsOfTask {
+
+  /** None outside of a task, and where nothing was counted. */
+  def known: Option[Long] =
+    Option(TaskContext.get()).map(_.taskMetrics().shuffleReadMetrics.recordsRead).filter(_ > 0)
 }

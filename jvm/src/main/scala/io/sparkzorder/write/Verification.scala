@@ -7,11 +7,18 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.schema.{MessageType, PrimitiveType}
-import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DateLogicalTypeAnnotation,
+  DecimalLogicalTypeAnnotation,
+  TimestampLogicalTypeAnnotation,
+  TimeUnit
+}
+
+import org.apache.spark.sql.catalyst.util.RebaseDateTime
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
-import io.sparkzorder.util.NameLookup
+import io.sparkzorder.util.{ColumnLookup, NameLookup}
 
 /**
  * Compares the footers of rewritten files with the footers of their inputs, folder by folder.
@@ -144,4 +151,150 @@ final class Verification(target: String, sameName: (String, String) => Boolean) 
 
   private def fail(folder: Path, problem: String): Nothing =
     throw ZOrderErrors.verificationFailed(target, s"in folder $folder $problem")
+}
+
+/**
+ * The footers of some files of one folder, merged. Takes one file after the other and keeps none.
+ *
+ * @param schema whose leaves are merged; null for a folder of which only the rows are counted
+ * @param places where these leaves are in other files
+ */
+private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces) {
+  private val leaves =
+    if (schema == null) IndexedSeq.empty else schema.getColumns.asScala.toIndexedSeq
+  private val merged = Array.fill(leaves.size)(ColumnStats.none.copy(values = 0L))
+  private val shapes = new Array[PrimitiveType](leaves.size)
+  private val seen = new IdentityHashMap[MessageType, MessageType]
+  private var sum = 0L
+
+  /** Names of the columns of all files. */
+  val columns: mutable.Set[String] = mutable.LinkedHashSet.empty
+
+  def rows: Long = sum
+
+  /** The statistics of a leaf, also where the files disagree on its type; they are unknown then. */
+  def stats(leaf: Int): ColumnStats = merged(leaf)
+
+  /** The type of a leaf without its name; None when no file has it. */
+  def shape(leaf: Int): Option[PrimitiveType] = Option(shapes(leaf))
+
+  def add(f: ScannedFile): Unit = {
+    sum += f.rows
+    if (seen.put(f.schema, f.schema) == null) {
+      f.schema.getFields.asScala.foreach(field => columns += field.getName)
+    }
+    if (leaves.nonEmpty) {
+      val at = places.of(schema, f.schema)
+      val absent = ColumnStats.onlyNulls(f.rows).copy(values = 0L)
+      // ORC notes the calendar in each file, and its statistics are converted with it
+      val isSureOfDates = f.orc.isDefined || f.isProleptic
+      leaves.indices.foreach { i =>
+        val position = at.positions(i)
+        val own =
+          if (position == LeafPlaces.Elsewhere) ColumnStats.unknown
+          else if (position < 0) absent
+          else known(i, at, isSureOfDates, f.leaves(position))
+        // values are compared as the files' own type orders them, which may differ from the schema's
+        val shape = Option(shapes(i)).getOrElse(leaves(i).getPrimitiveType)
+        merged(i) = ColumnStats.merged(shape, merged(i), own)
+      }
+    }
+  }
+
+  /** What a file says of a leaf, as far as the files before are of the same type. */
+  private def known(
+      i: Int,
+      at: LeafPlaces.InFile,
+      isSureOfDates: Boolean,
+      own: ColumnStats): ColumnStats = {
+    val before = shapes(i)
+    shapes(i) = at.shapes(i)
+    val isSure = isSureOfDates || FolderSummary.isSameInBothCalendars(own, at.shapes(i))
+    if ((before == null || before == shapes(i)) && isSure) own
+    else own.copy(min = null, max = null, known = false)
+  }
+}
+
+private object FolderSummary {
+
+  /** False if a reader may convert some values of this leaf from the Julian calendar. */
+  private def isSameInBothCalendars(stats: ColumnStats, shape: PrimitiveType): Boolean =
+    (shape.getLogicalTypeAnnotation, stats.min) match {
+      case (_: DateLogicalTypeAnnotation, days: Number) =>
+        days.longValue >= RebaseDateTime.lastSwitchJulianDay
+      case (t: TimestampLogicalTypeAnnotation, value: Number) =>
+        val micros = if (t.getUnit == TimeUnit.MILLIS) 1000L else 1L
+        value.longValue >= RebaseDateTime.lastSwitchJulianTs / micros
+      case _ => true
+    }
+}
+
+/** Where the leaves of one schema are in files of others; each pair of schemas is compared once. */
+private[write] final class LeafPlaces(sameName: (String, String) => Boolean) {
+  private val known =
+    new IdentityHashMap[MessageType, IdentityHashMap[MessageType, LeafPlaces.InFile]]
+  private val shapes = mutable.HashMap.empty[PrimitiveType, PrimitiveType]
+
+  /** Pairs of schemas that were compared. */
+  private[write] var compared = 0
+
+  def of(schema: MessageType, file: MessageType): LeafPlaces.InFile = {
+    var inFiles = known.get(schema)
+    if (inFiles == null) {
+      inFiles = new IdentityHashMap
+      known.put(schema, inFiles)
+    }
+    var place = inFiles.get(file)
+    if (place == null) {
+      place = find(schema, file)
+      inFiles.put(file, place)
+    }
+    place
+  }
+
+  private def find(schema: MessageType, file: MessageType): LeafPlaces.InFile = {
+    compared += 1
+    val lookup = new ColumnLookup(file, sameName)
+    val types = file.getColumns.asScala.map(_.getPrimitiveType).toArray
+    val (inSchema, inFile) = (typedValues(schema), typedValues(file))
+    val positions = schema.getColumns.asScala.map { c =>
+      val path = c.getPath.toSeq
+      val group = path.init.map(NameLookup.folded)
+      if (path.last == "value" && inFile(group) && !inSchema(group)) LeafPlaces.Elsewhere
+      else lookup.position(path).getOrElse(LeafPlaces.Absent)
+    }.toArray
+    new LeafPlaces.InFile(
+      positions,
+      positions.map(p => if (p < 0) null else shape(types(p))))
+  }
+
+  /** The groups that have a part of this name, as a VARIANT that is shredded has. */
+  private def typedValues(schema: MessageType): Set[Seq[String]] =
+    schema.getColumns.asScala.flatMap { c =>
+      val path = c.getPath.toSeq
+      path.indices.filter(path(_) == "typed_value").map(path.take(_).map(NameLookup.folded))
+    }.toSet
+
+  /** A type without its name, id and repetition. Values of equal shapes can be compared. */
+  private def shape(t: PrimitiveType): PrimitiveType = {
+    val bare =
+      org.apache.parquet.schema.Types.optional(t.getPrimitiveTypeName).length(t.getTypeLength)
+        .as(t.getLogicalTypeAnnotation).named("leaf")
+    shapes.getOrElseUpdate(bare, bare)
+  }
+}
+
+private[write] object LeafPlaces {
+
+  /** The position of a leaf that a file lacks: each row has NULL there. */
+  val Absent: Int = -1
+
+  /**
+   * The position of the value of a VARIANT of which a file has the parts elsewhere, because the value is
+   * shredded there. The statistics of the parts say nothing of the whole.
+   */
+  val Elsewhere: Int = -2
+
+  /** Of each leaf its position in a file, and its type there. */
+  final class InFile(val positions: Array[Int], val shapes: Array[PrimitiveType])
 }

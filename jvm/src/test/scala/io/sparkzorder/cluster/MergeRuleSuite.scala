@@ -1,13 +1,11 @@
 package io.sparkzorder.cluster
 
-import org.apache.hadoop.fs.{FileStatus, Path}
-import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.sql.types.DoubleType
 
-import io.sparkzorder.table.{DataFile, OrderingColumn}
-import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
+import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.table.stats.{FileRange, FileSpan}
 
 /**
  * The rule on made-up files, whose rows fill boxes: 64 equal inserts without any order, and after each
@@ -36,10 +34,8 @@ class MergeRuleSuite extends AnyFunSuite {
       every: Int = 1,
       dealt: Boolean = false): Outcome = {
     val names = (0 until columns).map(c => s"c$c")
-    val schema = MessageTypeParser.parseMessageType(
-      names.map(n => s"required double $n;").mkString("message m { ", " ", " }"))
     val rule =
-      new MergeRule(names.map(n => OrderingColumn(Seq(n), DoubleType)), target, _ equals _)
+      new MergeRule(names.map(n => OrderingColumn(Seq(n), DoubleType)), target)
     var files = IndexedSeq.empty[Boxed]
     var written = 0L
     val excess = (1 to inserts).flatMap { i =>
@@ -51,13 +47,12 @@ class MergeRuleSuite extends AnyFunSuite {
         files = now
         Nil
       } else {
-        val footers = now.indices.map(f => footer(f, now(f), schema))
+        val all = ruled(now)
         val inserted = now.flatMap(_.run).filter(_.startsWith("insert")).toSet
         inserted.foreach { n =>
-          val own = footers.zip(now).filter(_._2.run.contains(n)).map(_._1)
-          assert(rule.isDealt(own, rule.excess(footers)))
+          assert(rule.isDealt(ruled(now.filter(_.run.contains(n))), rule.excess(all)))
         }
-        val taken = rule.choose(footers, now.map(_.run), inserted)
+        val taken = rule.choose(all, now.map(_.run), inserted)
         written += taken.size * target
         val run = if (taken.isEmpty) Nil else cut(whole.copy(run = Some(s"run$i")), taken.size)
         files = now.indices.filterNot(taken).map(now) ++ run
@@ -85,16 +80,17 @@ class MergeRuleSuite extends AnyFunSuite {
     mean / math.pow(files.size, 1 - 1.0 / columns)
   }
 
-  private def footer(i: Int, box: Boxed, schema: MessageType): ScannedFile = ScannedFile(
-    DataFile.alone(new FileStatus(target, false, 1, 1L, 0L, new Path(s"/t/f$i"))),
-    rows = 10000,
-    uncompressed = target,
-    schema = schema,
-    keyValues = Map.empty,
-    codecs = Nil,
-    // a cut lies between values: neighbours share none
-    leaves = box.low.zip(box.high)
-      .map { case (l, h) => ColumnStats(0, l, h - 1e-6, known = true) }.toArray)
+  private def ruled(files: Seq[Boxed]): RuledFiles = {
+    val columns = files.head.low.indices
+    new RuledFiles(
+      files.map(_ => target).toIndexedSeq,
+      files.map(_ => 10000L).toIndexedSeq,
+      // a cut lies between values: neighbours share none
+      columns.map(c =>
+        FileSpan.ofRanges(
+          DoubleType,
+          files.map(f => Some(Some(FileRange(f.low(c), f.high(c) - 1e-6)))).toIndexedSeq)))
+  }
 
   for {
     columns <- 2 to 4
@@ -120,19 +116,15 @@ class MergeRuleSuite extends AnyFunSuite {
 
   test("inserts of later times, which the grid does not cut, stay while the folder is good") {
     val names = Seq("time", "b")
-    val schema = MessageTypeParser.parseMessageType(
-      names.map(n => s"required double $n;").mkString("message m { ", " ", " }"))
     val rule =
-      new MergeRule(names.map(n => OrderingColumn(Seq(n), DoubleType)), target, _ equals _)
-    def footers(boxes: Seq[Boxed]) = boxes.zipWithIndex.map { case (b, i) => footer(i, b, schema) }
-      .toIndexedSeq
+      new MergeRule(names.map(n => OrderingColumn(Seq(n), DoubleType)), target)
     val run = cut(Boxed(Some("run"), Seq(0.0, 0.0), Seq(1.0, 1.0)), 16)
     def later(k: Int, own: Seq[Boxed]) =
       own.map(b => b.copy(low = b.low.updated(0, k.toDouble), high = b.high.updated(0, k + 1.0)))
     val slices = (0 until 8).map(i => Boxed(None, Seq(0.0, i / 8.0), Seq(1.0, (i + 1) / 8.0)))
     val unordered = Seq.fill(8)(Boxed(None, Seq(0.0, 0.0), Seq(1.0, 1.0)))
     def isDealt(own: Seq[Boxed], ofFolder: Seq[Boxed]) =
-      rule.isDealt(footers(own), rule.excess(footers(ofFolder)))
+      rule.isDealt(ruled(own), rule.excess(ruled(ofFolder)))
     // by themselves the slices read 8 files by time and 1 by b, where 2.8 are ideal
     assert(!isDealt(slices, slices))
     val drifted = (1 to 4).scanLeft(run)((all, k) => all ++ later(k, slices)).tail
@@ -150,9 +142,8 @@ class MergeRuleSuite extends AnyFunSuite {
   }
 
   test("without new files nothing is chosen") {
-    val schema = MessageTypeParser.parseMessageType("message m { required double c0; }")
-    val rule = new MergeRule(Seq(OrderingColumn(Seq("c0"), DoubleType)), target, _ equals _)
+    val rule = new MergeRule(Seq(OrderingColumn(Seq("c0"), DoubleType)), target)
     val same = Boxed(Some("run"), Seq(0.0), Seq(1.0))
-    assert(rule.choose((0 to 9).map(footer(_, same, schema)), Vector.fill(10)(same.run)) === Set())
+    assert(rule.choose(ruled(Seq.fill(10)(same)), Vector.fill(10)(same.run)) === Set())
   }
 }

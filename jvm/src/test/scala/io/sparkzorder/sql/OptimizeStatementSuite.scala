@@ -2,7 +2,7 @@ package io.sparkzorder.sql
 
 import org.apache.spark.sql.catalyst.parser.{CatalystSqlParser, ParseException}
 
-import io.sparkzorder.commands.optimize.OptimizeClauses
+import io.sparkzorder.sources.OptimizeClauses
 
 /** OPTIMIZE as a text: its clauses, names, predicates and parameters. */
 class OptimizeStatementSuite extends ParserTestBase {

@@ -18,7 +18,7 @@ import io.sparkzorder.workload.Workload
  * @param queries recorded queries, as boxes of these columns
  * @param rewritesAll true if files that have this layout already are cut anew
  */
-private[commands] final case class AutoOrder(
+private[sparkzorder] final case class AutoOrder(
     names: Seq[Seq[String]],
     weights: Seq[Double],
     queries: IndexedSeq[QueryBox],
@@ -31,10 +31,10 @@ private[commands] final case class AutoOrder(
  * @param columns name parts
  * @param weights of the columns; empty if all are equal
  */
-private[commands] final case class LayoutInForce(columns: Seq[Seq[String]], weights: Seq[Double])
+private[sparkzorder] final case class LayoutInForce(columns: Seq[Seq[String]], weights: Seq[Double])
 
 /** What [[AutoChoice]] asks of a table. */
-private[commands] trait AutoTable {
+private[sparkzorder] trait AutoTable {
   def workload(): Workload
 
   /** The last layout; None if there is none, or if the table has lost one of its columns. */
@@ -56,7 +56,7 @@ private[commands] trait AutoTable {
  *
  * @param hasWhere true if the statement chooses a part of the table
  */
-private[commands] final class AutoChoice(
+private[sparkzorder] final class AutoChoice(
     user: Session,
     table: AutoTable,
     hasWhere: Boolean,

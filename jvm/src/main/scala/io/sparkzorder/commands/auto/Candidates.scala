@@ -8,7 +8,7 @@ import io.sparkzorder.workload.LayoutModel
  * @param columns numbers of its columns, those of the most cuts first
  * @param weights of these columns; the least is 1
  */
-private[commands] final case class Candidate(columns: Seq[Int], weights: Seq[Double])
+private[sparkzorder] final case class Candidate(columns: Seq[Int], weights: Seq[Double])
 
 /** The short list of layouts: by the model, without looking at data. */
 private[auto] object Candidates {

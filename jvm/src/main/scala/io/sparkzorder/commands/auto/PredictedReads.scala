@@ -9,7 +9,7 @@ import io.sparkzorder.table.stats.FileRange
  *
  * @param ranges of each column: None if all values are NULL, Some(None) if the range is not known
  */
-private[commands] final case class JudgedFile(
+private[sparkzorder] final case class JudgedFile(
     rows: Long,
     ranges: IndexedSeq[Option[Option[FileRange]]])
 
@@ -19,7 +19,7 @@ private[commands] final case class JudgedFile(
  * @param sample of all columns that may become ordering columns
  * @param targetRows rows that a new file should have
  */
-private[commands] final case class SampledFolder(
+private[sparkzorder] final case class SampledFolder(
     files: IndexedSeq[JudgedFile],
     sample: FolderSample,
     targetRows: Double) {
@@ -33,7 +33,7 @@ private[commands] final case class SampledFolder(
  * @param all the folders of the table
  * @param cutByQueries true if files will be cut along the recorded boxes
  */
-private[commands] final class PredictedReads(
+private[sparkzorder] final class PredictedReads(
     columns: IndexedSeq[OrderingColumn],
     all: Seq[SampledFolder],
     queries: RecordedQueries,

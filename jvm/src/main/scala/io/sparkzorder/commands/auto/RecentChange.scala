@@ -7,7 +7,7 @@ import io.sparkzorder.log.Record
  * this time, however the workload changes meanwhile. The first layout of a table is not a change. The
  * undo of a run is a change.
  */
-private[commands] object RecentChange {
+private[sparkzorder] object RecentChange {
 
   /** The time in which there is one change. */
   val Days = 7

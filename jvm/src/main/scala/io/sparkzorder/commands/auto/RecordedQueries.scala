@@ -9,7 +9,7 @@ import io.sparkzorder.workload.{ModelQuery, RankBox, RankInterval, TemplateUse, 
  * @param columns names of the columns, as the workload has them
  * @param files number of files in which the boxes will be counted
  */
-private[commands] final class RecordedQueries(
+private[sparkzorder] final class RecordedQueries(
     workload: Workload,
     columns: IndexedSeq[String],
     files: Int) {

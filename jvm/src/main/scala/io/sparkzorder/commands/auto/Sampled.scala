@@ -11,7 +11,7 @@ import io.sparkzorder.workload.Workload
  * @param files number of files that a layout of the whole table would have
  * @param bytes of all files
  */
-private[commands] final case class Sampled private (
+private[sparkzorder] final case class Sampled private (
     columns: IndexedSeq[OrderingColumn],
     values: IndexedSeq[Int],
     files: Int,
@@ -19,7 +19,7 @@ private[commands] final case class Sampled private (
     queries: RecordedQueries,
     reads: PredictedReads)
 
-private[commands] object Sampled {
+private[sparkzorder] object Sampled {
   // sets of more columns are too many to be judged
   val MaxColumns = 8
   private val MinSample = 20000L

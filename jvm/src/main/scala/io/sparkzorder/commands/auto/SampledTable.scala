@@ -77,7 +77,8 @@ private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
 }
 
 /** A table of plain files, for [[AutoChoice]]. */
-private[auto] final class PlainAutoTable(table: TableState, listed: TableFiles) extends AutoTable {
+private[sparkzorder] final class PlainAutoTable(table: TableState, listed: TableFiles)
+    extends AutoTable {
   private val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
   private lazy val log = TableLog.read(table.state)
   // newest first

@@ -5,12 +5,11 @@ import scala.util.Try
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.cluster.QueryBox
-import io.sparkzorder.commands.{OrderingColumns, Phases, TableState}
+import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.TableLog
 import io.sparkzorder.ordered.DeclaredOrder
-import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
+import io.sparkzorder.table.OrderingColumn
 
 /**
  * The order that a statement asks for, before its columns are looked up.
@@ -22,7 +21,7 @@ import io.sparkzorder.table.{OrderingColumn, TableFiles, Target}
  * @param rewritesAll true if files that have this order already are rewritten
  * @param isLeft true if the files are left as they are
  */
-private[commands] final case class WantedOrder(
+private[sparkzorder] final case class WantedOrder(
     names: Seq[Seq[String]],
     weights: Seq[Double] = Nil,
     queries: IndexedSeq[QueryBox] = IndexedSeq.empty,
@@ -30,21 +29,13 @@ private[commands] final case class WantedOrder(
     rewritesAll: Boolean = false,
     isLeft: Boolean = false)
 
-private[commands] object WantedOrder {
+private[sparkzorder] object WantedOrder {
 
   /**
    * The order that the recorded workload asks for.
    *
    * @param hasWhere true if the statement chooses a part of the table
    */
-  def auto(
-      table: TableState,
-      listed: TableFiles,
-      hasWhere: Boolean,
-      phases: Phases): WantedOrder =
-    auto(table.user, table.settings, new PlainAutoTable(table, listed), hasWhere, phases)
-
-  /** The same for any table. */
   def auto(
       user: Session,
       settings: Settings,
@@ -63,27 +54,10 @@ private[commands] object WantedOrder {
       auto.rewritesAll,
       isLeft = auto.names.isEmpty)
   }
-
-  /** The columns of ZORDER BY, else the table's layout, else its declared order. */
-  def of(table: TableState, names: Seq[Seq[String]]): WantedOrder =
-    if (names.nonEmpty) WantedOrder(names)
-    else {
-      val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
-      OrderingColumns.recordInForce(TableLog.read(table.state))
-        .map(r => WantedOrder(r.columns.map(parse), r.columnWeights))
-        .orElse(declared(table.target).map(WantedOrder(_)))
-        .getOrElse(WantedOrder(Nil))
-    }
-
-  /** True for a table that was declared with SORT BY ZORDER AUTO. */
-  def isAuto(target: Target): Boolean = target.tables.exists(DeclaredOrder.isAuto)
-
-  private def declared(target: Target): Option[Seq[Seq[String]]] =
-    target.tables.flatMap(DeclaredOrder.of(_)).map(_.columns).headOption
 }
 
 /** Reads the option `weights`. */
-private[commands] final class WeightsOption(user: Session, settings: Settings) {
+private[sparkzorder] final class WeightsOption(user: Session, settings: Settings) {
   private val key = Settings.Weights.key
   private val sameName = user.sessionState.conf.resolver
 
@@ -127,7 +101,7 @@ private[commands] final class WeightsOption(user: Session, settings: Settings) {
     throw ZOrderErrors.invalidSetting(key, text, problem)
 }
 
-private[commands] object WeightsOption {
+private[sparkzorder] object WeightsOption {
   val Most = 1e6
 
   /** Weights of which the least is 1; empty if all are equal. */

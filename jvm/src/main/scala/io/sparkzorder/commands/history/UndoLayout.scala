@@ -15,7 +15,6 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampTy
 import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.formats.TableFormat
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{ChangeCopy, Record, TableLog}
 import io.sparkzorder.log.publish.{Committer, Publisher, Undo, UndoClaim}
@@ -53,9 +52,9 @@ case object UndoLayout extends TableAction {
       new Timestamp(retainedUntilMs))
   }
 
-  override def adviceOn(format: TableFormat): Option[String] = Some(
-    format.rollback.fold("Its history has no run of OPTIMIZE that could be taken back.")(
-      statement => s"Take the last run back by $statement"))
+  override def adviceOnOther(rollback: => Option[String]): Option[String] = Some(
+    rollback.fold("Its history has no run of OPTIMIZE that could be taken back.")(statement =>
+      s"Take the last run back by $statement"))
 
   override def run(session: Session, target: Target): Seq[Row] =
     Seq(new UndoExecutor(session, target).run())

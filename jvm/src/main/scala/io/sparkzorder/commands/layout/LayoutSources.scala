@@ -10,9 +10,9 @@ import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
-import io.sparkzorder.formats.TableFormats
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.snapshot.Snapshot
+import io.sparkzorder.sources.TableFormats
 import io.sparkzorder.table.{
   CatalogTables,
   CatalogTarget,

@@ -3,8 +3,6 @@ package io.sparkzorder.table.stats
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types.DataType
 
-import io.sparkzorder.table.OrderingColumn
-
 /**
  * The least and the greatest value of one column in every file of a folder, as ranks among all
  * these values. Overlaps can be counted with ranks alone, whatever the column's type. The units can
@@ -47,19 +45,9 @@ private[sparkzorder] final class FileSpan private (
 
 private[sparkzorder] object FileSpan {
 
-  /** Takes the ranges from footers. A file without usable min/max counts as holding every value. */
-  def of(
-      column: OrderingColumn,
-      footers: IndexedSeq[ScannedFile],
-      sameName: (String, String) => Boolean): FileSpan =
-    ofRanges(
-      column.dataType,
-      footers.map(f => FileRange.ofFooters(column, Seq(f), sameName).headOption))
-
   /**
-   * Like [[of]], but from ranges that the caller has already.
-   *
-   * @param ranges None for a file of only NULLs; Some(None) for a file without known min and max
+   * @param ranges None for a file of only NULLs; Some(None) for a file without known min and max, which
+   *   counts as holding every value
    */
   def ofRanges(dataType: DataType, ranges: IndexedSeq[Option[Option[FileRange]]]): FileSpan = {
     val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(dataType)

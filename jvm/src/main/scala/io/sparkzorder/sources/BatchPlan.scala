@@ -1,0 +1,67 @@
+package io.sparkzorder.sources
+
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.cluster.{FolderGrid, FolderSample, Grid, InputRows, Layout, RankedColumn}
+import io.sparkzorder.table.OrderingColumn
+
+/**
+ * The plan of one batch: which files it replaces, and which new file each of their rows goes to.
+ *
+ * @param columns by which the rows are ordered; empty for a compaction
+ * @param files that are replaced
+ * @param folders of these files
+ * @param rows of each folder, without those that are deleted
+ * @param outputs the folder of each file that will be written, by the file's number
+ * @param grid the grid that divides the rows among the files; None for a compaction
+ * @param samples the sample of each folder; empty for a compaction
+ * @param fileOf the number of the new file of each of `files`, for a compaction
+ * @param millis that planning took, with sampling and cutting
+ */
+private[sparkzorder] final case class BatchPlan(
+    columns: Seq[OrderingColumn],
+    files: IndexedSeq[FormatFile],
+    folders: IndexedSeq[FormatFolder],
+    rows: IndexedSeq[Long],
+    outputs: IndexedSeq[FormatFolder],
+    grid: Option[Grid] = None,
+    samples: IndexedSeq[FolderSample] = IndexedSeq.empty,
+    fileOf: IndexedSeq[Int] = IndexedSeq.empty,
+    millis: Long = 0L) {
+
+  def bytes: Long = files.map(_.bytes).sum
+
+  def sampledRows: Long = samples.map(_.rows.toLong).sum
+
+  /** The rows as the grid places them: partition `i` holds the rows of file `i`. */
+  def byGrid(session: Session, input: InputRows, schema: StructType): Frame =
+    Layout.byGrid(session, input, schema, columns, grid.get)
+
+  /**
+   * The sample of an ordering column in each folder, with the number of rows that each sampled row
+   * stands for.
+   */
+  def weighted(column: Int): Seq[(RankedColumn, Double)] =
+    samples.zip(rows).collect {
+      case (s, n) if s.rows > 0 => (s.ranked(column), n.toDouble / s.rows)
+    }
+
+  /**
+   * The approximate bytes of each new file, from its share of the rows. For a compaction all new
+   * files count as equal.
+   */
+  def expectedBytes: Seq[Long] = grid match {
+    case Some(g) =>
+      val stored = math.max(rows.sum, files.map(_.storedRecords).sum)
+      val perRow = bytes.toDouble / math.max(1L, stored)
+      g.rowsOfFiles.map(r => (r * perRow).toLong)
+    case None => Seq.fill(outputs.size)(bytes / math.max(1, outputs.size))
+  }
+
+  /** Grid and sample of each folder that has rows, for one ordering column. */
+  def cells(column: Int): Seq[(FolderGrid, RankedColumn)] =
+    grid.toSeq.flatMap(_.folders.zip(samples)).collect {
+      case (Some(f), s) if s.rows > 0 => (f, s.ranked(column))
+    }
+}

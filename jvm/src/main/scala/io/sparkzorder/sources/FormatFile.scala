@@ -1,0 +1,118 @@
+package io.sparkzorder.sources
+
+import scala.util.Try
+
+import io.sparkzorder.table.stats.FileRange
+
+/**
+ * One partition of a table. Two folders are never equal.
+ *
+ * @param name as messages show it
+ * @param group folders of one group can be rewritten by one job
+ */
+class FormatFolder(val name: String, val group: Int) {
+  override def toString: String = name
+}
+
+/** A data file as the format's own metadata, or its footer, describes it. */
+trait FormatFile {
+  def path: String
+  def folder: FormatFolder
+  def bytes: Long
+
+  /** Number of rows in the file by the format's own count, which may include deleted rows. */
+  def records: Long
+
+  /** Number of rows that the bytes of the file hold, with deleted rows; 0 if it is not known. */
+  def storedRecords: Long = records
+
+  /** True if a reader may see another number of rows, so that a pass over the file must count them. */
+  def isUncounted: Boolean = false
+
+  /** What is known of each ordering column. */
+  def columns: IndexedSeq[FileColumnInfo]
+
+  /** The commit or the job that added the file; a later commit has a greater number. None if unknown. */
+  def commit: Option[Long]
+
+  /** The layout that this commit made; None for files of other writers. */
+  def layout: Option[LayoutTag]
+
+  /** True if the table's history no longer tells what this commit was. */
+  def isForgotten: Boolean = false
+}
+
+/**
+ * @param range None if all values are NULL; Some(None) if the range is not known
+ * @param bytes of the column in the file
+ * @param values number of values that are not NULL
+ */
+final case class FileColumnInfo(range: Option[Option[FileRange]], bytes: Long, values: Long)
+
+/**
+ * What a commit of OPTIMIZE says of the layout of its files.
+ *
+ * @param columns names of the ordering columns, for messages
+ * @param key the same columns as [[TableSnapshot.layoutKey]]
+ * @param weights of the columns; empty if all are equal
+ * @param run id of the statement, which may make several commits
+ * @param sinceMs when such a layout took the place of another one; 0 if it was the first one
+ */
+final case class LayoutTag(
+    columns: String,
+    key: String,
+    targetFileSize: Long,
+    weights: Seq[Double],
+    run: String,
+    sinceMs: Long = 0L) {
+
+  /** True if files of both fit together. Names of columns may have changed in between. */
+  def isSame(other: LayoutTag): Boolean =
+    key == other.key && targetFileSize == other.targetFileSize && weights == other.weights
+}
+
+/** The names under which the metadata of a format keep a layout. */
+private[sources] final class LayoutKeys(
+    columns: String,
+    fields: String,
+    size: String,
+    weights: String,
+    val run: String,
+    since: String) {
+
+  def write(tag: LayoutTag): Map[String, String] = Map(
+    columns -> tag.columns,
+    fields -> tag.key,
+    size -> tag.targetFileSize.toString,
+    run -> tag.run,
+    since -> tag.sinceMs.toString) ++
+    (if (tag.weights.isEmpty) None else Some(weights -> tag.weights.mkString(",")))
+
+  /** None if there is no layout, or one that cannot be read. */
+  def read(get: String => Option[String]): Option[LayoutTag] =
+    for {
+      names <- get(columns)
+      key <- get(fields)
+      bytes <- get(size).flatMap(t => Try(t.toLong).toOption)
+      ofColumns <- Try(LayoutKeys.listed(get(weights)).map(_.toDouble)).toOption
+      sinceMs = get(since).flatMap(t => Try(t.toLong).toOption).getOrElse(0L)
+    } yield LayoutTag(names, key, bytes, ofColumns, get(run).getOrElse(""), sinceMs)
+}
+
+private[sources] object LayoutKeys {
+  def listed(text: Option[String]): Seq[String] =
+    text.toSeq.flatMap(_.split(',')).map(_.trim).filter(_.nonEmpty)
+}
+
+/**
+ * The layout of the last run of OPTIMIZE.
+ *
+ * @param columns name parts of the columns as they are named now; empty if it was a compaction
+ * @param weights of the columns; empty if all are equal
+ * @param sinceMs as in [[LayoutTag]]
+ */
+final case class LastLayout(
+    columns: Seq[Seq[String]],
+    targetFileSize: Long,
+    weights: Seq[Double],
+    sinceMs: Long)

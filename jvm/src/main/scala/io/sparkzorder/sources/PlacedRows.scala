@@ -1,0 +1,120 @@
+package io.sparkzorder.sources
+
+import java.util.{HashMap => JHashMap}
+
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode, FalseLiteral}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
+import org.apache.spark.sql.functions.{col, lit, xxhash64}
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.{DataType, IntegerType}
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.cluster.InputFrame
+
+/**
+ * The rows of some files of a table, each with the folder of its file and a hash of where it was read.
+ *
+ * @param loaded the rows
+ * @param file column of `loaded`: the path of a row's file
+ * @param row column of `loaded`: tells the rows of a file apart
+ */
+private[sources] final class PlacedRows(
+    session: Session,
+    loaded: Frame,
+    file: Column,
+    row: Column,
+    files: Seq[FormatFile],
+    folders: IndexedSeq[FormatFolder]) {
+
+  val folderColumn: String = InputFrame.unused("_zorder_folder", loaded.schema, session)
+  private val hashColumn = InputFrame.unused("_zorder_hash", loaded.schema, session)
+
+  val frame: Frame = {
+    val path = InputFrame.unused("_zorder_path", loaded.schema, session)
+    val columns = loaded.schema.fieldNames.map(n => col(quoteIdentifier(n))).toSeq
+    val hash = xxhash64(file, row)
+    val placed = loaded.select((columns :+ hash.as(hashColumn) :+ file.as(path)): _*)
+    val folder =
+      if (folders.size == 1) lit(0)
+      else {
+        val position = folders.zipWithIndex.toMap
+        val byPath = new FoldersByPath(files.map(f => f.path -> position(f.folder)).toMap)
+        val attribute = placed.queryExecution.analyzed.output.find(_.name == path).get
+        SparkLine.column(FolderOfFile(attribute, byPath))
+      }
+    placed.select((columns :+ col(hashColumn) :+ folder.as(folderColumn)): _*)
+  }
+
+  def rowHash: Column = col(quoteIdentifier(hashColumn))
+}
+
+/**
+ * The position of the folder of a file, INT.
+ *
+ * @param child path of the file, never null
+ */
+case class FolderOfFile(child: Expression, folders: FoldersByPath) extends UnaryExpression {
+  override def nullable: Boolean = false
+  override def dataType: DataType = IntegerType
+  override def prettyName: String = "folder_of_file"
+  // the default would print all paths
+  override def toString: String = s"$prettyName($child)"
+  override def stringArgs: Iterator[Any] = children.iterator
+
+  override def eval(input: org.apache.spark.sql.catalyst.InternalRow): Any =
+    folders.of(child.eval(input).asInstanceOf[UTF8String])
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val all = ctx.addReferenceObj("folders", folders)
+    val path = child.genCode(ctx)
+    ev.copy(
+      code = code"""
+        ${path.code}
+        int ${ev.value} = $all.of(${path.value});
+      """,
+      isNull = FalseLiteral)
+  }
+
+  override def equals(other: Any): Boolean = other match {
+    case that: FolderOfFile => child == that.child && (folders eq that.folders)
+    case _ => false
+  }
+
+  override def hashCode(): Int = 31 * child.hashCode + System.identityHashCode(folders)
+
+  override protected def withNewChildInternal(newChild: Expression): FolderOfFile =
+    copy(child = newChild)
+}
+
+/**
+ * Folders of files by their paths. Rows come file by file, so the last answer is kept.
+ *
+ * @param positions the folder's position of each path
+ */
+final class FoldersByPath(positions: Map[String, Int]) extends Serializable {
+  // one object with final fields, so that a race between tasks of one JVM does no harm
+  @transient private var last: (UTF8String, Int) = _
+
+  @transient private lazy val byPath: JHashMap[UTF8String, Integer] = {
+    val map = new JHashMap[UTF8String, Integer](positions.size * 2)
+    positions.foreach { case (path, i) => map.put(UTF8String.fromString(path), i) }
+    map
+  }
+
+  def of(path: UTF8String): Int = {
+    val known = last
+    if (known != null && known._1 == path) known._2
+    else {
+      val found = byPath.get(path)
+      // a row of a file that was not asked for must never be written
+      if (found == null)
+        throw new IllegalStateException(s"a row of the unknown file $path was read")
+      last = (path.clone(), found.intValue)
+      found
+    }
+  }
+}

@@ -1,0 +1,176 @@
+package io.sparkzorder.sources
+
+import scala.util.control.NonFatal
+
+import org.apache.commons.io.FileUtils.byteCountToDisplaySize
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.commands.{OrderingColumns, Phases, WhereClause}
+import io.sparkzorder.commands.auto.{AutoTable, WantedOrder}
+import io.sparkzorder.conf.{PinnedSession, Settings}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.ordered.DeclaredOrder
+import io.sparkzorder.table.OrderingColumn
+
+/** A table whose format lists its files and commits changes by a transaction of its own. */
+private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logging {
+
+  /** True for a table of a catalog, false for a directory. */
+  def isNamed: Boolean
+
+  /** Such as `iceberg`. */
+  def format: String
+
+  def properties: Map[String, String]
+
+  /** Settings that the table's own properties imply, by key; any other source overrides them. */
+  def defaults: Map[String, String]
+
+  def schema: StructType
+
+  /** Columns that have one value in all rows of a folder, so that they cannot order rows. */
+  def partitionSchema: StructType
+
+  /** True if the format keeps bounds of the column, so that files can be ordered by the column. */
+  def hasBounds(column: OrderingColumn): Boolean
+
+  /**
+   * The statement of the format that takes the last run of OPTIMIZE back; None if there is none to
+   * take back.
+   */
+  def rollback: Option[String]
+
+  /** Refuses a table that must not be rewritten. */
+  def check(): Unit
+
+  /**
+   * The files of the table as they are now.
+   *
+   * @param columns whose ranges are known
+   * @param where chooses files that may hold matching rows
+   */
+  def snapshot(columns: Seq[OrderingColumn], where: Option[Expression]): FormatSnapshot
+
+  override def settings(user: Session, options: Map[String, String]): Settings =
+    new Settings(options, properties, user.conf.getAll, defaults).validate()
+
+  override def orderWithoutLayout(statement: Statement): WantedOrder = {
+    val parse = statement.user.sessionState.sqlParser.parseMultipartIdentifier _
+    val declared =
+      statement.settings.get(Settings.Columns).toSeq.flatMap(DeclaredOrder.split).map(parse)
+    if (declared.isEmpty) {
+      throw ZOrderErrors.unsupportedTable(
+        name,
+        s"a table of the format $format without ordering columns",
+        s"Add ZORDER BY, or use the format's own way: ${statement.ownStatement}")
+    }
+    WantedOrder(declared)
+  }
+
+  // classes of the format look for the active session
+  override def inSession[T](user: Session)(body: Session => T): T = {
+    val session = PinnedSession.ofFormat(user)
+    val before = SparkSession.getActiveSession
+    SparkSession.setActiveSession(session)
+    try body(session)
+    finally before.fold(SparkSession.clearActiveSession())(SparkSession.setActiveSession)
+  }
+
+  override def check(statement: Statement): Unit = {
+    check()
+    if (statement.clauses.into.isDefined) {
+      throw ZOrderErrors.unsupportedTable(
+        name,
+        s"a table of the format $format, which INTO does not take",
+        "Leave INTO out.")
+    }
+    statement.where.foreach(WhereClause.checkForFormat(_, name))
+  }
+
+  override def list(statement: Statement): TableListing = new TableListing {
+    private val session = statement.session
+
+    override def auto: AutoTable =
+      new FormatAutoTable(session, SnapshotFormat.this, statement.settings)
+
+    override def snapshot(
+        names: Seq[Seq[String]],
+        settings: Seq[OrderingColumn] => Settings): TableSnapshot = {
+      val columns = new OrderingColumns(name, session.sessionState.conf.resolver)
+        .resolve(names, schema, partitionSchema)
+      statement.phases("list") {
+        SnapshotFormat.this.snapshot(columns, statement.where.map(WhereClause.byName))
+      }
+    }
+  }
+
+  /** Queries of the session that are cached read the new files; the rows are the same. */
+  private[sources] def refresh(user: Session): Unit =
+    try { val _ = user.sql(s"REFRESH TABLE $name") }
+    catch {
+      // the run has committed, and what is cached holds the same rows
+      case NonFatal(e) => logWarning(s"$name could not be refreshed in the session", e)
+    }
+}
+
+/** The files of such a table at one moment. */
+private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extends TableSnapshot {
+  override def leftOut: Seq[String] = Nil
+
+  override def check(batches: Seq[IndexedSeq[FormatFile]]): Unit = ()
+
+  override def finish(done: Seq[Rewritten], statement: Statement): Unit =
+    if (done.nonEmpty && table.isNamed) {
+      statement.phases("refresh")(table.refresh(statement.user))
+    }
+
+  override def effort(plans: Seq[BatchPlan]): Effort = {
+    val files = plans.map(_.outputs.size).sum
+    val bytes = plans.map(_.bytes).sum
+    val text = s"a run writes $files files in as many tasks and needs about " +
+      s"${byteCountToDisplaySize(bytes)} of free space until the format deletes the old files"
+    Effort(bytes, if (files == 0) None else Some(text))
+  }
+}
+
+/** Rows of a format that writes new files first, and commits them when they are written. */
+private[sources] trait StagedRows extends FormatRows {
+  type Staged <: StagedFiles
+
+  protected def session: Session
+
+  /** Writes a frame: one file for each partition that has rows. The table does not change. */
+  protected def write(frame: Frame): Staged
+
+  /** The commit of [[replace]]. */
+  protected def commit(staged: Staged, layout: LayoutTag): Unit
+
+  /** Deletes the files of a write that is not committed. */
+  protected def abort(staged: Staged): Unit
+
+  final override def replace(plan: BatchPlan, layout: LayoutTag, phases: Phases)(
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
+    val staged = phases("write")(write(plan.byGrid(session, this, schema)))
+    phases("commit") {
+      try guard(staged.files)
+      catch {
+        case e: Throwable =>
+          abort(staged)
+          throw e
+      }
+      commit(staged, layout)
+    }
+    Rewritten(staged.files, staged.shuffleBytes)
+  }
+}
+
+/** New files that no commit has added yet. */
+private[sources] trait StagedFiles {
+  def files: IndexedSeq[FormatFile]
+  def shuffleBytes: Long
+}

@@ -1,0 +1,59 @@
+package io.sparkzorder.sources
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
+import io.sparkzorder.commands.Phases
+import io.sparkzorder.conf.Settings
+
+/**
+ * The clauses of an OPTIMIZE statement as written, except WHERE.
+ *
+ * @param full true if the statement has FULL
+ * @param columns the name parts of each ordering column; empty without ZORDER BY
+ * @param into the directory of INTO
+ * @param options the keys and values of OPTIONS
+ * @param dryRun true if the statement has DRY RUN
+ * @param auto true if the statement has ZORDER BY AUTO
+ */
+final case class OptimizeClauses(
+    full: Boolean = false,
+    columns: Seq[Seq[String]] = Nil,
+    into: Option[String] = None,
+    options: Map[String, String] = Map.empty,
+    dryRun: Boolean = false,
+    auto: Boolean = false) {
+
+  /** What EXPLAIN shows of the statement. */
+  def describe(target: String, where: Option[WherePredicate]): String = {
+    val filter = where.map(w => s" WHERE $w").getOrElse("")
+    val by =
+      if (auto) " ZORDER BY AUTO"
+      else if (columns.isEmpty) ""
+      else columns.map(_.mkString(".")).mkString(" ZORDER BY (", ", ", ")")
+    val intoText = into.map(d => s" INTO '$d'").getOrElse("")
+    s"Optimize $target${if (full) " FULL" else ""}$filter$by$intoText${if (dryRun) " DRY RUN"
+      else ""}"
+  }
+}
+
+/** A WHERE predicate in a wrapper, so that the analyzer does not try to resolve its columns. */
+final case class WherePredicate(condition: Expression) {
+  override def toString: String = condition.sql
+}
+
+/**
+ * An OPTIMIZE statement while it runs.
+ *
+ * @param user the user's session
+ * @param session the session that reads and writes
+ * @param ownStatement the format's own statement for the same purpose, for messages
+ */
+private[sparkzorder] final case class Statement(
+    user: Session,
+    session: Session,
+    settings: Settings,
+    where: Option[Expression],
+    clauses: OptimizeClauses,
+    ownStatement: String,
+    phases: Phases)

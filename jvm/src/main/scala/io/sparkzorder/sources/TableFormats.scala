@@ -1,0 +1,220 @@
+package io.sparkzorder.sources
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.conf.Setting
+import io.sparkzorder.util.OwnJar
+
+/**
+ * Finds the implementation of a table's format. No class of the format is loaded before a table of
+ * that format is met, since its jars need not be there.
+ */
+object TableFormats extends Logging {
+
+  /**
+   * @param name full name of the table, quoted for SQL
+   * @param identifier its last name part, as the statement has it
+   * @return None if we have no implementation for the table's format or its version; a line of the
+   *   log tells the version
+   */
+  def of(table: Table, name: String, identifier: String, format: String): Option[SnapshotFormat] =
+    tried(name, format, Some(table))(_.open(table, name, identifier))
+
+  /**
+   * @param path of a directory
+   * @return None if the directory is no table of the format, or as above
+   */
+  def ofPath(path: String, name: String, conf: Configuration, format: String)
+      : Option[SnapshotFormat] =
+    tried(name, format, None)(_.openPath(path, name, conf))
+
+  /**
+   * Name parts of the columns of the last layout of a directory, for a report. A table that OPTIMIZE
+   * leaves to its format has such columns, too. Empty if nothing tells them.
+   */
+  def lastColumns(path: Path, format: String): Seq[Seq[String]] =
+    try load(format, None).toSeq.flatMap(_.lastColumns(path))
+    catch {
+      case e @ (_: LinkageError | _: ReflectiveOperationException | NonFatal(_)) =>
+        logDebug(s"the columns of $path are not known", e)
+        Nil
+    }
+
+  /** The scan that a leaf of an optimized plan is, if its table is of a format that we know. */
+  def scan(leaf: LogicalPlan): Option[FormatScan] =
+    try formatOf(leaf).flatMap { case (format, part) =>
+        load(format, Some(part)).flatMap(_.scan(leaf))
+      }
+    catch {
+      case e @ (_: LinkageError | _: ReflectiveOperationException) =>
+        logDebug("a scan is not known", e)
+        None
+    }
+
+  // by the names of classes, as the jars of the format need not be there
+  private def formatOf(leaf: LogicalPlan): Option[(String, AnyRef)] = {
+    def of(part: AnyRef, format: String, names: String) =
+      Some(format -> part).filter(_ => part.getClass.getName.startsWith(names))
+    leaf match {
+      case l: LogicalRelation => l.relation match {
+          case r: HadoopFsRelation => of(r.location, "delta", "org.apache.spark.sql.delta.")
+          case _ => None
+        }
+      case r: DataSourceV2ScanRelation => of(r.scan, "iceberg", "org.apache.iceberg.spark.")
+      case _ => None
+    }
+  }
+
+  private def tried(name: String, format: String, part: Option[AnyRef])(
+      open: FormatOpener => Option[SnapshotFormat]): Option[SnapshotFormat] =
+    try load(format, part).flatMap(open)
+    catch {
+      // the jars of the format are of a version that we do not know
+      case e @ (_: LinkageError | _: ReflectiveOperationException) =>
+        warn(name, format, e)
+        None
+    }
+
+  private def warn(name: String, format: String, e: Throwable): Unit =
+    logWarning(s"$name is left to the statements of $format, whose classes do not fit: $e")
+
+  private val implementations = Map(
+    "delta" -> "io.sparkzorder.sources.delta.DeltaTables",
+    "iceberg" -> "io.sparkzorder.sources.iceberg.IcebergTables")
+
+  /**
+   * @param part an object of the format, if there is one
+   * @return None if we have no implementation
+   */
+  private def load(format: String, part: Option[AnyRef]): Option[FormatOpener] =
+    implementations.get(format).map { className =>
+      val loader = part.map(_.getClass.getClassLoader)
+        .fold(FormatLoaders.of(format))(FormatLoaders.of(format, _))
+      loader.loadClass(className).getDeclaredConstructor().newInstance().asInstanceOf[FormatOpener]
+    }
+}
+
+/** Makes the [[SnapshotFormat]] of a table; has a constructor without parameters. */
+trait FormatOpener {
+
+  /** None, after a line in the log, if the version of the format is unknown. */
+  def open(table: Table, name: String, identifier: String): Option[SnapshotFormat]
+
+  /** None, besides, if the directory is no table. */
+  def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat]
+
+  /** None for a leaf that is not a scan of the current state of a table, and as above. */
+  def scan(leaf: LogicalPlan): Option[FormatScan]
+
+  /** See [[TableFormats.lastColumns]]; empty if a format tells its columns elsewhere. */
+  def lastColumns(path: Path): Seq[Seq[String]] = Nil
+}
+
+/**
+ * A scan of the current state of a table of another format, as a query's plan has it. It keeps nothing
+ * of the plan, which may hold a list of all files of the table.
+ *
+ * @param location directory of the table
+ * @param properties of the table
+ * @param setting whether OPTIMIZE leaves such tables to their format
+ */
+abstract class FormatScan(
+    val location: String,
+    val properties: Map[String, String],
+    val setting: Setting[String]) {
+
+  /** Tells the table from another one that comes to the same directory. */
+  def id: String
+
+  /** All columns of the table. */
+  def schema: StructType
+
+  /** The share of the table's bytes that is left by filters on partitions; 1 if it is not known. */
+  def share: Double
+
+  /** Opens the table; None if it is left to its format. */
+  def open(): Option[SnapshotFormat]
+}
+
+/**
+ * Class loaders for our classes that call those of a format.
+ *
+ * Spark has the jars of `--jars` and `--packages` in a class loader that sees the class path of the
+ * driver, but not the other way round. If our jar is on the class path, and the format's jar is not,
+ * our own class loader does not find the format's classes.
+ */
+private[sources] object FormatLoaders {
+
+  /** A class of each format. */
+  private val markers = Map(
+    "delta" -> "org.apache.spark.sql.delta.DeltaLog",
+    "iceberg" -> "org.apache.iceberg.BaseTable")
+
+  // kept by the format's class, so that a copy lives as long as the format's class loader
+  private val copies = new ClassValue[ClassLoader] {
+    override protected def computeValue(theirs: Class[_]): ClassLoader =
+      new CopyingLoader(own, theirs.getClassLoader)
+  }
+
+  private def own: ClassLoader = getClass.getClassLoader
+
+  /**
+   * @param seen a class loader that finds the format's classes, such as that of a table's class
+   * @return our own class loader if it finds the same classes of the format, else one that has copies
+   *   of our classes; always the same one for the same classes of the format
+   * @throws ClassNotFoundException if `seen` does not find the format's classes
+   */
+  def of(format: String, seen: ClassLoader): ClassLoader = {
+    val theirs = Class.forName(markers(format), false, seen)
+    if (find(format, own).contains(theirs)) own else copies.get(theirs)
+  }
+
+  /** The same if there is no object of the format yet: for the classes that this thread finds. */
+  def of(format: String): ClassLoader = {
+    def context = Option(Thread.currentThread.getContextClassLoader).flatMap(find(format, _))
+    if (find(format, own).isDefined) own
+    else copies.get(context.getOrElse(throw new ClassNotFoundException(markers(format))))
+  }
+
+  private def find(format: String, loader: ClassLoader): Option[Class[_]] =
+    try Some(Class.forName(markers(format), false, loader))
+    catch { case _: ClassNotFoundException => None }
+}
+
+/**
+ * Defines the classes of `io.sparkzorder.sources.<format>` once more, beside the format's classes. They run
+ * in the driver alone, so that no copy meets an original: nothing else names them but [[TableFormats]].
+ */
+private final class CopyingLoader(ours: ClassLoader, theirs: ClassLoader)
+    extends ClassLoader(theirs) {
+
+  override protected def loadClass(name: String, resolve: Boolean): Class[_] =
+    if (isCopied(name)) getClassLoadingLock(name).synchronized {
+      Option(findLoadedClass(name)).getOrElse(copied(name))
+    }
+    else if (name.startsWith("io.sparkzorder.")) ours.loadClass(name)
+    else super.loadClass(name, resolve)
+
+  private def isCopied(name: String): Boolean = CopyingLoader.Packages.exists(name.startsWith)
+
+  private def copied(name: String): Class[_] = {
+    val file = OwnJar.resource(name.replace('.', '/') + ".class")
+    if (file == null) throw new ClassNotFoundException(name)
+    val code = org.apache.commons.io.IOUtils.toByteArray(file)
+    defineClass(name, code, 0, code.length)
+  }
+}
+
+private object CopyingLoader {
+  private val Packages = Seq("delta", "iceberg").map(f => s"io.sparkzorder.sources.$f.")
+}

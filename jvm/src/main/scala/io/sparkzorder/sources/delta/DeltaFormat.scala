@@ -1,0 +1,128 @@
+package io.sparkzorder.sources.delta
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.delta.{DeltaLog, Snapshot}
+import org.apache.spark.sql.delta.stats.SkippingEligibleDataType
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.sources._
+import io.sparkzorder.table.OrderingColumn
+
+/**
+ * A Delta table: Delta's reader reads, Delta's writer writes, and one transaction of Delta replaces
+ * the files of a batch. The steps are those of Delta's own OPTIMIZE.
+ *
+ * @param name full name, quoted for SQL
+ */
+private[delta] final class DeltaFormat(
+    log: DeltaLog,
+    catalogTable: Option[CatalogTable],
+    override val name: String,
+    override val isNamed: Boolean)
+    extends SnapshotFormat {
+
+  def current: Snapshot = log.update(catalogTableOpt = catalogTable)
+
+  override def format: String = "delta"
+  override def location: String = log.dataPath.toString
+  override def properties: Map[String, String] = current.metadata.configuration
+
+  override def defaults: Map[String, String] =
+    properties.get("delta.targetFileSize").map(Settings.TargetFileSize.key -> _).toMap
+
+  override def schema: StructType = current.schema
+  override def partitionSchema: StructType = current.metadata.partitionSchema
+  override def lastLayout: Option[LastLayout] = DeltaLayouts.lastLayout(current)
+
+  override def hasBounds(column: OrderingColumn): Boolean =
+    SkippingEligibleDataType(column.dataType) &&
+      isIn(current.statCollectionLogicalSchema, column.parts)
+
+  override def rollback: Option[String] = {
+    val now = current
+    DeltaLayouts.versionBeforeLastRun(now).map { before =>
+      // the commits of one run have read the same version
+      val since = log.history.getHistory(Some((now.version - before).toInt))
+      val others =
+        since.count(c => !(c.operation == "OPTIMIZE" && c.readVersion.contains(before)))
+      s"RESTORE TABLE $name TO VERSION AS OF $before" +
+        (if (others == 0) ""
+         else s", which takes back $others later commits of other writers as well")
+    }
+  }
+
+  override def check(): Unit =
+    DeltaTables.obstacle(current).foreach { reason =>
+      throw ZOrderErrors.unsupportedTable(name, s"a Delta table: $reason", "Use Delta's OPTIMIZE.")
+    }
+
+  override def snapshot(columns: Seq[OrderingColumn], where: Option[Expression]): DeltaSnapshot = {
+    val state = current
+    columns.foreach(checkStatistics(_, state))
+    val filters = where.fold[Option[Seq[Expression]]](Some(Nil))(new DeltaFilter(state, name).of(_))
+    val listing = new DeltaFiles(log, state, columns)
+    val files = filters match {
+      case None => IndexedSeq.empty
+      case Some(f) => listing.of(state.filesForScan(f, keepNumRecords = true).files, _.all)
+    }
+    new DeltaSnapshot(this, state, columns, where, listing, files)
+  }
+
+  /** A layout by a column of which Delta keeps no statistics would be of no use. */
+  private def checkStatistics(column: OrderingColumn, state: Snapshot): Unit = {
+    if (!isIn(state.schema, column.parts)) {
+      throw ZOrderErrors.conflict(name, s"the column ${column.name} was renamed or dropped")
+    }
+    val kept = isIn(state.statCollectionLogicalSchema, column.parts)
+    if (!kept || !SkippingEligibleDataType(column.dataType)) {
+      val (problem, advice) =
+        if (kept) (s"no bounds of ${column.dataType.sql}", "Choose another column.")
+        else {
+          (
+            "no statistics of this column",
+            "Add the column to the table property delta.dataSkippingStatsColumns, and recompute the " +
+              "statistics.")
+        }
+      throw ZOrderErrors.unsupportedTable(
+        name,
+        s"a Delta table with $problem: ${column.name}",
+        advice)
+    }
+  }
+
+  private def isIn(schema: StructType, parts: Seq[String]): Boolean =
+    schema.fields.find(_.name == parts.head).exists(f =>
+      (f.dataType, parts.tail) match {
+        case (_, Nil) => true
+        case (inner: StructType, rest) => isIn(inner, rest)
+        case _ => false
+      })
+
+  private[delta] def rows(
+      snapshot: DeltaSnapshot,
+      session: Session,
+      files: IndexedSeq[DeltaFile]): DeltaRows = {
+    val txn = log.startTransaction(catalogTable, Some(snapshot.state))
+    new DeltaRows(log, name, snapshot, session, txn, files)
+  }
+}
+
+/** Turns a WHERE clause into filters that Delta's data skipping takes. */
+private[delta] final class DeltaFilter(state: Snapshot, name: String) {
+
+  /**
+   * @param where with unresolved columns
+   * @return None if no row matches; the conjuncts otherwise
+   */
+  def of(where: Expression): Option[Seq[Expression]] = {
+    val found = FormatFilter.simplified(where, name, state.schema)
+    if (found.exists(_.exists(!_.deterministic))) {
+      throw FormatFilter.untranslatable(where, name, "it is not deterministic")
+    }
+    found
+  }
+}

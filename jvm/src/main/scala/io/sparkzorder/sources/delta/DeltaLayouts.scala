@@ -1,0 +1,115 @@
+package io.sparkzorder.sources.delta
+
+import java.util.UUID
+
+import scala.collection.JavaConverters._
+import scala.util.Try
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import org.apache.spark.sql.{Column, SparkSession}
+import org.apache.spark.sql.delta.{DeltaColumnMapping, DeltaLog, Snapshot}
+import org.apache.spark.sql.delta.actions.AddFile
+import org.apache.spark.sql.functions.{col, desc, lit}
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.{StructField, StructType}
+
+import io.sparkzorder.sources.{LastLayout, LayoutKeys, LayoutTag}
+import io.sparkzorder.table.OrderingColumn
+
+/**
+ * The layouts that the tags of a table's files tell of. A tag belongs to the entry of a file in the
+ * log, so it is there as long as the file is, and RESTORE brings it back.
+ */
+private[delta] object DeltaLayouts {
+  private val keys = new LayoutKeys(
+    "zorder.columns",
+    "zorder.fields",
+    "zorder.targetFileSize",
+    "zorder.weights",
+    "zorder.run",
+    "zorder.since")
+  private val ReadVersion = "zorder.readVersion"
+  private val Table = "zorder.table"
+
+  /** How many commits are searched for an OPTIMIZE: each is a file to read. */
+  private val RecentCommits = 100
+
+  // no name can have it, since neither Parquet nor Delta takes it in a name
+  private val Separator = "\n"
+
+  /** Names the columns as the data files do, so that a rename does not matter. */
+  def key(columns: Seq[OrderingColumn], schema: StructType): String =
+    columns.map(c => physical(c.parts, schema).mkString(".")).mkString(Separator)
+
+  /** Name parts of a column in the files and in their statistics. */
+  def physical(parts: Seq[String], schema: StructType): Seq[String] = {
+    val field = schema.fields.find(_.name == parts.head).get
+    physicalName(field) +: (field.dataType match {
+      case inner: StructType if parts.size > 1 => physical(parts.tail, inner)
+      case _ => Nil
+    })
+  }
+
+  private def physicalName(field: StructField): String = DeltaColumnMapping.getPhysicalName(field)
+
+  private def logical(key: String, prefix: String, in: StructType): Option[Seq[String]] =
+    in.fields.iterator.flatMap { f =>
+      val path = prefix + physicalName(f)
+      if (path == key) Some(Seq(f.name))
+      else f.dataType match {
+        case inner: StructType if key.startsWith(path + ".") =>
+          logical(key, path + ".", inner).map(f.name +: _)
+        case _ => None
+      }
+    }.toSeq.headOption
+
+  /** @param read the version that the run has read */
+  def tags(layout: LayoutTag, read: Snapshot): Map[String, String] =
+    keys.write(layout) ++
+      Map(ReadVersion -> read.version.toString, Table -> read.metadata.id)
+
+  def of(add: AddFile): Option[LayoutTag] = of(add.tagsOrEmpty)
+
+  private def of(tags: Map[String, String]): Option[LayoutTag] =
+    keys.read(tags.get).filter(tag => Try(UUID.fromString(tag.run)).isSuccess)
+
+  /** A number for each run; 0 for files of other writers. */
+  def commit(layout: Option[LayoutTag]): Long =
+    layout.fold(0L)(l => UUID.fromString(l.run).getMostSignificantBits)
+
+  /**
+   * The version that the last run read. CLONE copies the tags of the source, whose versions are
+   * others.
+   */
+  def versionBeforeLastRun(snapshot: Snapshot): Option[Long] =
+    newest(snapshot, col("tags").getItem(Table) === snapshot.metadata.id)
+      .flatMap(_.get(ReadVersion)).flatMap(v => Try(v.toLong).toOption)
+
+  /** The tags of the newest file of a run. */
+  private def newest(snapshot: Snapshot, where: Column): Option[Map[String, String]] =
+    snapshot.allFiles.toDF().where(col("tags").getItem(keys.run).isNotNull && where)
+      .select(col("tags")).orderBy(desc("modificationTime")).limit(1).collect().headOption
+      .map(_.getMap[String, String](0).toMap)
+
+  /**
+   * Name parts of the columns by which the last OPTIMIZE of the history, which may be Delta's own, has
+   * ordered rows. A later rename is not known.
+   */
+  def columnsOfHistory(log: DeltaLog): Seq[Seq[String]] = {
+    val parse = SparkLine.session(SparkSession.active).sessionState.sqlParser
+      .parseMultipartIdentifier _
+    log.history.getHistory(Some(RecentCommits)).iterator.filter(_.operation == "OPTIMIZE")
+      .flatMap(c => Option(c.operationParameters).flatMap(_.get("zOrderBy")))
+      .map(json => new ObjectMapper().readTree(json).asScala.map(_.asText).toSeq)
+      .find(_.nonEmpty).toSeq.flatMap(_.map(parse))
+  }
+
+  /** The last layout; None if one of its columns is gone. */
+  def lastLayout(snapshot: Snapshot): Option[LastLayout] =
+    newest(snapshot, lit(true)).flatMap(of(_)).flatMap { tag =>
+      val found = tag.key.split(Separator).toSeq.map(logical(_, "", snapshot.schema))
+      if (found.exists(_.isEmpty)) None
+      else Some(LastLayout(found.flatten, tag.targetFileSize, tag.weights, tag.sinceMs))
+    }
+}

@@ -1,0 +1,119 @@
+package io.sparkzorder.sources.delta
+
+import java.util.concurrent.{CompletableFuture, TimeUnit}
+
+import scala.util.Try
+
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.delta.{DeltaLog, OptimisticTransaction, RowTracking}
+import org.apache.spark.sql.delta.actions.AddFile
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.functions.monotonically_increasing_id
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.QueryExecutionListener
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.sources._
+
+/** New files of a Delta table, which no version has yet. */
+private[delta] final class DeltaStaged(
+    override val files: IndexedSeq[DeltaFile],
+    shuffled: ShuffledBytes)
+    extends StagedFiles {
+  // asked for after the commit, so that no wait makes conflicts more likely
+  override lazy val shuffleBytes: Long = shuffled.get
+}
+
+/** The rows of files in a transaction, with those left out that deletion vectors delete. */
+private[delta] final class DeltaRows(
+    log: DeltaLog,
+    name: String,
+    val snapshot: DeltaSnapshot,
+    override protected val session: Session,
+    val transaction: OptimisticTransaction,
+    override val files: IndexedSeq[DeltaFile])
+    extends StagedRows {
+  override type Staged = DeltaStaged
+
+  override val folders: IndexedSeq[FormatFolder] = files.map(_.folder).distinct
+  private val adds = files.map(_.add).toList
+  transaction.trackFilesRead(adds)
+
+  private val plain = log.createDataFrame(snapshot.state, adds, false, Some("Optimize"))
+    .asInstanceOf[Frame]
+
+  private val loaded: Frame =
+    RowTracking.preserveRowTrackingColumns(plain, snapshot.state).asInstanceOf[Frame]
+
+  /** The table's columns, and those of row tracking in a table that has it. */
+  override def schema: StructType = loaded.schema
+
+  private val placed = {
+    val metadata = loaded.metadataColumn("_metadata")
+    // Delta offers positions of rows where its own features need them
+    val offered = loaded.select(metadata).schema.head.dataType.asInstanceOf[StructType].fieldNames
+    val row =
+      if (offered.contains("row_index")) metadata.getField("row_index")
+      else monotonically_increasing_id()
+    new PlacedRows(session, loaded, metadata.getField("file_path"), row, files, folders)
+  }
+
+  override def frame: Frame = placed.frame
+  override def folderColumn: String = placed.folderColumn
+  override def rowHash: Column = placed.rowHash
+
+  private val commits = new DeltaCommit(log, name)
+  private val shuffled = new ShuffledBytes
+
+  override protected def write(laidOut: Frame): DeltaStaged = {
+    session.listenerManager.register(shuffled)
+    val actions = transaction.writeFiles(laidOut, None, true, Nil)
+    val written = actions.collect { case a: AddFile => a }
+    try {
+      actions.filterNot(_.isInstanceOf[AddFile]).foreach(other =>
+        throw new IllegalStateException(s"Delta wrote ${other.getClass}"))
+      staged(written)
+    } catch {
+      case e: Throwable =>
+        commits.delete(written)
+        throw e
+    }
+  }
+
+  private def staged(written: Seq[AddFile]): DeltaStaged = {
+    val files = snapshot.listing.of(written, _.of(written))
+    // the inputs have all partitions that the rows can be of
+    files.find(f => !folders.contains(f.folder)).foreach { f =>
+      throw ZOrderErrors.verificationFailed(
+        log.dataPath.toString,
+        s"${f.path} has the partition ${f.folder}, which no input has")
+    }
+    new DeltaStaged(files, shuffled)
+  }
+
+  override protected def commit(staged: DeltaStaged, layout: LayoutTag): Unit =
+    commits.commit(this, staged, layout)
+
+  override protected def abort(staged: DeltaStaged): Unit = commits.delete(staged)
+
+  override def close(): Unit = session.listenerManager.unregister(shuffled)
+}
+
+/** The bytes that the shuffle of Delta's write job wrote. Delta does not hand the job's plan out. */
+private final class ShuffledBytes extends QueryExecutionListener {
+  private val bytes = new CompletableFuture[Long]
+
+  override def onSuccess(name: String, query: QueryExecution, nanos: Long): Unit =
+    if (name == "deltaTransactionalWrite") {
+      bytes.complete(query.executedPlan.collect { case s: ShuffleExchangeExec =>
+        s.metrics("shuffleBytesWritten").value
+      }.sum)
+    }
+
+  override def onFailure(name: String, query: QueryExecution, e: Exception): Unit = ()
+
+  /** 0 if Spark's listeners are so late that the event has not come yet. */
+  def get: Long = Try(bytes.get(1, TimeUnit.SECONDS)).getOrElse(0L)
+}

@@ -1,0 +1,97 @@
+package io.sparkzorder.sources.iceberg
+
+import scala.collection.JavaConverters._
+
+import org.apache.iceberg.{BaseTable, DataFile, FileScanTask, Snapshot}
+import org.apache.iceberg.expressions.{Expression => IcebergExpression}
+import org.apache.iceberg.types.Type
+import org.apache.iceberg.util.PartitionMap
+
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
+import io.sparkzorder.sources._
+import io.sparkzorder.table.OrderingColumn
+
+/** An ordering column with its field in the table's schema. */
+private[iceberg] final case class IcebergColumn(column: OrderingColumn, id: Int, dataType: Type) {
+
+  /** The name that Iceberg's scans and properties use. */
+  def path: String = column.parts.mkString(".")
+}
+
+/** @param current None for a table without any snapshot */
+private[iceberg] final class IcebergSnapshot(
+    format: IcebergFormat,
+    val current: Option[Snapshot],
+    val fields: Seq[IcebergColumn],
+    planned: IndexedSeq[IcebergFile])
+    extends FormatSnapshot(format) {
+  private val (own, left) = planned.partition(f => IcebergFormat.isWritable(f.task.spec))
+  override def files: IndexedSeq[IcebergFile] = own
+
+  override def leftOut: Seq[String] =
+    if (left.isEmpty) Nil
+    else Seq(s"${left.size} files of partitions by a dropped column are left as they are")
+
+  override def columns: Seq[OrderingColumn] = fields.map(_.column)
+  override def layoutKey: String = fields.map(_.id).mkString(",")
+
+  override def check(batches: Seq[IndexedSeq[FormatFile]]): Unit =
+    format.check(batches.flatten.map(_.asInstanceOf[IcebergFile]))
+
+  override def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows =
+    format.rows(this, session, files.map(_.asInstanceOf[IcebergFile]))
+}
+
+/** @param task how the scan reads the file; null for a file that is only written */
+private[iceberg] final class IcebergFile(
+    val file: DataFile,
+    val task: FileScanTask,
+    override val folder: FormatFolder,
+    override val columns: IndexedSeq[FileColumnInfo],
+    override val layout: Option[LayoutTag],
+    override val isForgotten: Boolean)
+    extends FormatFile {
+  override def path: String = file.location
+  override def bytes: Long = file.fileSizeInBytes
+  override def records: Long = file.recordCount
+  override def isUncounted: Boolean = task != null && !task.deletes.isEmpty
+
+  // in format version 1 all sequence numbers are 0
+  override def commit: Option[Long] =
+    Option(file.fileSequenceNumber).map(_.longValue).filter(_ > 0)
+      .orElse(Some(layout.fold(0L)(_.run.hashCode.toLong)))
+}
+
+/** Lists the files of a table by its manifests. */
+private[iceberg] final class IcebergFiles(table: BaseTable, columns: Seq[IcebergColumn]) {
+  private val values = columns.map(c => new IcebergValues(c.id, c.dataType, c.column.dataType))
+  private val layouts = new IcebergLayouts(table)
+
+  /** The files of the current snapshot that may hold rows that match the filter. */
+  def planned(filter: Option[IcebergExpression]): IndexedSeq[IcebergFile] = {
+    val folders = PartitionMap.create[FormatFolder](table.specs)
+    val all = table.newScan().ignoreResiduals()
+      .includeColumnStats(columns.map(_.path).asJava)
+    val tasks = filter.fold(all)(all.filter).planFiles()
+    try {
+      tasks.asScala.map { t =>
+        val task = t.asInstanceOf[FileScanTask]
+        val file = task.file
+        val folder = folders.computeIfAbsent(
+          file.specId,
+          file.partition,
+          () => new FormatFolder(task.spec.partitionToPath(file.partition), file.specId))
+        new IcebergFile(
+          file,
+          task,
+          folder,
+          infos(file),
+          layouts.of(file),
+          layouts.isForgotten(file))
+      }.toIndexedSeq.sortBy(_.path)
+    } finally tasks.close()
+  }
+
+  def infos(file: DataFile): IndexedSeq[FileColumnInfo] = values.map(_.of(file)).toIndexedSeq
+}

@@ -1,0 +1,191 @@
+package io.sparkzorder.sources.iceberg
+
+import scala.annotation.tailrec
+import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{BaseTable, FileFormat, PartitionSpec, TableProperties, TableUtil}
+import org.apache.iceberg.expressions.{Expression => IcebergExpression, Expressions}
+import org.apache.iceberg.spark.SparkSchemaUtil
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{And, Expression}
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
+import org.apache.spark.sql.execution.datasources.SparkExpressionConverter
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.sources._
+import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.util.StatementText
+
+/**
+ * An Iceberg table: Iceberg's scan reads, Iceberg's writer writes, and one `RewriteFiles` replaces
+ * the files. The steps are those of Iceberg's own action for data files.
+ *
+ * @param name full name, quoted for SQL
+ */
+private[iceberg] final class IcebergFormat(
+    table: BaseTable,
+    override val name: String,
+    override val isNamed: Boolean)
+    extends SnapshotFormat {
+  import IcebergFormat._
+
+  override def format: String = "iceberg"
+  override def location: String = table.location
+  override def properties: Map[String, String] = table.properties.asScala.toMap
+
+  override def defaults: Map[String, String] =
+    properties.get(TableProperties.WRITE_TARGET_FILE_SIZE_BYTES)
+      .map(Settings.TargetFileSize.key -> _).toMap
+
+  override def schema: StructType = SparkSchemaUtil.convert(table.schema)
+
+  /** Sources of identity transforms; those of other transforms differ within a partition. */
+  override def partitionSchema: StructType = {
+    val names = for {
+      field <- table.spec.fields.asScala
+      if field.transform.isIdentity
+      column <- Option(table.schema.findColumnName(field.sourceId))
+    } yield column
+    StructType(schema.filter(f => names.contains(f.name)))
+  }
+
+  override def lastLayout: Option[LastLayout] = new IcebergLayouts(table).lastLayout
+
+  // a rewrite adds the bounds that the table's settings leave out
+  override def hasBounds(column: OrderingColumn): Boolean = true
+
+  override def rollback: Option[String] = {
+    table.refresh()
+    new IcebergLayouts(table).beforeLastRun.map { case (snapshot, later) =>
+      val parts =
+        SparkLine.session(SparkSession.active).sessionState.sqlParser.parseMultipartIdentifier(name)
+      val catalog = quoteIfNeeded(parts.head)
+      val own = StatementText.string(parts.tail.map(quoteIfNeeded).mkString("."))
+      s"CALL $catalog.system.rollback_to_snapshot($own, $snapshot)" +
+        (if (later == 0) ""
+         else s", which takes back $later later commits of other writers as well")
+    }
+  }
+
+  override def check(): Unit = {
+    table.refresh()
+    val version = TableUtil.formatVersion(table)
+    if (version > MaxFormatVersion) {
+      throw ZOrderErrors.unsupportedTable(
+        name,
+        s"an Iceberg table of format version $version",
+        "Use Iceberg's own CALL system.rewrite_data_files.")
+    }
+  }
+
+  override def snapshot(
+      columns: Seq[OrderingColumn],
+      where: Option[Expression]): IcebergSnapshot = {
+    table.refresh()
+    val fields = columns.map(c => IcebergColumn(c, fieldId(c), typeOf(c)))
+    val filter = where.map(new IcebergFilter(table, name).of(_))
+    planned(fields, filter, Attempts)
+  }
+
+  /**
+   * A scan of the current snapshot has the table's current schema; a scan of a named snapshot would
+   * have that of its time. So it is planned again if another thread has moved the table meanwhile.
+   */
+  @tailrec
+  private def planned(
+      fields: Seq[IcebergColumn],
+      filter: Option[IcebergExpression],
+      attempts: Int): IcebergSnapshot = {
+    val current = Option(table.currentSnapshot)
+    val files =
+      if (current.isEmpty) IndexedSeq.empty else new IcebergFiles(table, fields).planned(filter)
+    if (Option(table.currentSnapshot).map(_.snapshotId) == current.map(_.snapshotId)) {
+      new IcebergSnapshot(this, current, fields, files)
+    } else if (attempts > 1) planned(fields, filter, attempts - 1)
+    else throw ZOrderErrors.conflict(name, "its state changed whenever it was read")
+  }
+
+  private[iceberg] def rows(
+      snapshot: IcebergSnapshot,
+      session: Session,
+      files: IndexedSeq[IcebergFile]): IcebergRows = {
+    // the table may have been altered since the run began
+    check(files)
+    val staging = new Staging(table, snapshot.fields, files)
+    try new IcebergRows(table, name, snapshot, session, files, staging)
+    catch {
+      case e: Throwable =>
+        staging.close()
+        throw e
+    }
+  }
+
+  /** Readers of ORC and Avro give all rows of a file the same id, or none, in some versions. */
+  private[iceberg] def check(files: Seq[IcebergFile]): Unit =
+    if (files.nonEmpty && TableUtil.supportsRowLineage(table)) {
+      val written = FileFormat.fromString(properties.getOrElse(
+        TableProperties.DEFAULT_FILE_FORMAT,
+        TableProperties.DEFAULT_FILE_FORMAT_DEFAULT))
+      (files.map(_.file.format) :+ written).find(
+        _ != FileFormat.PARQUET).foreach { format =>
+        throw ZOrderErrors.unsupportedTable(
+          name,
+          s"an Iceberg table with row ids and $format files, in which Iceberg does not keep the ids",
+          "Use Parquet files.")
+      }
+    }
+
+  private def fieldId(c: OrderingColumn): Int = field(c).fieldId
+
+  private def typeOf(c: OrderingColumn) = field(c).`type`
+
+  // another writer may have changed the schema since the columns were looked up
+  private def field(c: OrderingColumn): NestedField = {
+    def in(struct: Types.StructType, parts: Seq[String]): Option[NestedField] =
+      Option(struct.field(parts.head)).flatMap { found =>
+        if (parts.size == 1) Some(found)
+        else if (found.`type`.isStructType) in(found.`type`.asStructType, parts.tail)
+        else None
+      }
+    in(table.schema.asStruct, c.parts).getOrElse {
+      throw ZOrderErrors.conflict(name, s"the column ${c.name} was renamed or dropped")
+    }
+  }
+}
+
+private[iceberg] object IcebergFormat {
+  val MaxFormatVersion = 3
+  private val Attempts = 5
+
+  /** True if rows can still be written into partitions of the spec. */
+  def isWritable(spec: PartitionSpec): Boolean =
+    spec.fields.asScala.forall { f =>
+      f.transform.isVoid || spec.schema.findField(f.sourceId) != null
+    }
+}
+
+/** Turns a WHERE clause into the filter of an Iceberg scan, in the way of Iceberg's procedures. */
+private[iceberg] final class IcebergFilter(table: BaseTable, name: String) {
+
+  /** @param where with unresolved columns */
+  def of(where: Expression): IcebergExpression =
+    FormatFilter.simplified(where, name, SparkSchemaUtil.convert(table.schema)) match {
+      case None => Expressions.alwaysFalse()
+      case Some(Seq()) => Expressions.alwaysTrue()
+      case Some(conjuncts) =>
+        try SparkExpressionConverter.convertToIcebergExpression(conjuncts.reduceLeft(And(_, _)))
+        catch {
+          case NonFatal(e) =>
+            val cause = String.valueOf(e.getMessage).linesIterator.next().stripSuffix(".")
+            throw FormatFilter.untranslatable(where, name, s"Iceberg cannot evaluate it, $cause")
+        }
+    }
+}

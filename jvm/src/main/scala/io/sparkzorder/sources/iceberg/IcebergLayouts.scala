@@ -1,0 +1,105 @@
+package io.sparkzorder.sources.iceberg
+
+import scala.annotation.nowarn
+import scala.collection.JavaConverters._
+import scala.util.Try
+
+import org.apache.iceberg.{BaseTable, DataFile, Snapshot}
+import org.apache.iceberg.types.Types.StructType
+import org.apache.iceberg.util.SnapshotUtil
+
+import io.sparkzorder.sources.{LastLayout, LayoutKeys, LayoutTag}
+
+/**
+ * The layouts that a table's snapshots tell of. A file has the sequence number of the snapshot that
+ * added it, and the summary of that snapshot has the layout. Each summary also lists the earlier
+ * runs of the same layout, so that the expiry of their snapshots does not make their files new.
+ */
+private[iceberg] final class IcebergLayouts(table: BaseTable) {
+  import IcebergLayouts._
+
+  private lazy val tagged: Seq[(Snapshot, LayoutTag)] =
+    table.snapshots.asScala.toSeq.flatMap(s => read(s).map(s -> _))
+
+  // files of format version 1 have the number 0 or none, also after an upgrade of the table
+  private def number(file: DataFile): Option[Long] =
+    Option(file.fileSequenceNumber).map(_.longValue).filter(_ > 0)
+
+  private lazy val bySequence: Map[Long, LayoutTag] =
+    tagged.flatMap { case (s, tag) => earlier(s).map(_ -> tag) :+ (s.sequenceNumber -> tag) }
+      .filter(_._1 > 0).toMap
+
+  // what takes the place of `addedDataFiles` is not in Iceberg 1.10
+  @nowarn("cat=deprecation")
+  private lazy val byPath: Map[String, LayoutTag] = tagged.flatMap { case (s, tag) =>
+    s.addedDataFiles(table.io).asScala.map(_.location -> tag)
+  }.toMap
+
+  private lazy val sequences: Set[Long] = table.snapshots.asScala.map(_.sequenceNumber).toSet
+
+  def of(file: DataFile): Option[LayoutTag] =
+    number(file).fold(byPath.get(file.location))(bySequence.get(_))
+
+  def isForgotten(file: DataFile): Boolean = number(file).exists(!sequences(_))
+
+  /**
+   * The layout of the last run whose snapshot is in the history of the current one. None if one of its
+   * columns was dropped.
+   */
+  def lastLayout: Option[LastLayout] =
+    SnapshotUtil.currentAncestors(table).asScala.iterator.flatMap(read(_)).toSeq.headOption
+      .flatMap { tag =>
+        val found =
+          LayoutKeys.listed(Some(tag.key)).map(id => partsOf(id.toInt, table.schema.asStruct))
+        if (found.isEmpty || found.exists(_.isEmpty)) None
+        else Some(LastLayout(found.flatten, tag.targetFileSize, tag.weights, tag.sinceMs))
+      }
+
+  /**
+   * The state before the last run that is in the history of the current snapshot, and the number of
+   * commits of others that came since. None without such a run, or if that state has expired.
+   */
+  def beforeLastRun: Option[(Long, Int)] = {
+    val history = SnapshotUtil.currentAncestors(table).asScala.toSeq
+    val tags = history.map(read(_))
+    for {
+      run <- tags.flatten.headOption.map(_.run)
+      first = tags.lastIndexWhere(_.exists(_.run == run))
+      before <- history.lift(first + 1)
+    } yield (before.snapshotId, tags.take(first).count(!_.exists(_.run == run)))
+  }
+
+  /** The summary of a commit. */
+  def summary(tag: LayoutTag): Map[String, String] = {
+    val runs = bySequence.collect { case (n, t) if t.isSame(tag) => n }
+    keys.write(tag) ++
+      (if (runs.isEmpty) None
+       else Some(Runs -> runs.toSeq.sorted.takeRight(MostRuns).mkString(",")))
+  }
+}
+
+private[iceberg] object IcebergLayouts {
+  private val keys = new LayoutKeys(
+    "zorder-columns",
+    "zorder-field-ids",
+    "zorder-target-file-size",
+    "zorder-weights",
+    "zorder-run",
+    "zorder-since")
+  private val Runs = "zorder-earlier-runs"
+
+  /** A summary should stay small; of more runs the first are forgotten. */
+  private val MostRuns = 1000
+
+  private def partsOf(id: Int, in: StructType): Option[Seq[String]] =
+    in.fields.asScala.iterator.flatMap { f =>
+      if (f.fieldId == id) Some(Seq(f.name))
+      else if (f.`type`.isStructType) partsOf(id, f.`type`.asStructType).map(f.name +: _)
+      else None
+    }.toSeq.headOption
+
+  private def read(s: Snapshot): Option[LayoutTag] = keys.read(s.summary.asScala.get(_))
+
+  private def earlier(s: Snapshot): Seq[Long] =
+    Try(LayoutKeys.listed(Option(s.summary.get(Runs))).map(_.toLong)).getOrElse(Nil)
+}

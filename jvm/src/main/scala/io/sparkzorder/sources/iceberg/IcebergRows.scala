@@ -1,0 +1,183 @@
+package io.sparkzorder.sources.iceberg
+
+import java.util.UUID
+
+import scala.collection.JavaConverters._
+import scala.util.Try
+
+import org.apache.iceberg.{BaseTable, DataFile, TableProperties}
+import org.apache.iceberg.spark.{
+  FileRewriteCoordinator,
+  ScanTaskSetManager,
+  SparkTableCache,
+  SparkWriteOptions
+}
+import org.apache.iceberg.util.PartitionMap
+
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
+import org.apache.spark.sql.catalyst.plans.logical.{AppendData, CommandResult}
+import org.apache.spark.sql.catalyst.util.METADATA_COL_ATTR_KEY
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.{MetadataBuilder, StructType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.sources.{FormatFolder, LayoutTag, PlacedRows, StagedFiles, StagedRows}
+
+/** New files of an Iceberg table, which no snapshot has yet. */
+private[iceberg] final class IcebergStaged(
+    override val files: IndexedSeq[IcebergFile],
+    override val shuffleBytes: Long)
+    extends StagedFiles
+
+/**
+ * Files in the registries of Iceberg that its scan of staged tasks and its writer for rewrites look
+ * into: one each for the table, the tasks and the new files. They are keyed by an id of ours.
+ */
+private[iceberg] final class Staging(
+    table: BaseTable,
+    columns: Seq[IcebergColumn],
+    files: Seq[IcebergFile])
+    extends AutoCloseable {
+  val id: String = UUID.randomUUID().toString
+  private val staged = new RewrittenTable(table, columns)
+
+  try {
+    SparkTableCache.get.add(id, staged)
+    ScanTaskSetManager.get.stageTasks(staged, id, files.map(_.task).asJava)
+  } catch {
+    case e: Throwable =>
+      close()
+      throw e
+  }
+
+  def newFiles: IndexedSeq[DataFile] =
+    FileRewriteCoordinator.get.fetchNewFiles(staged, id).asScala.toIndexedSeq
+
+  override def close(): Unit = {
+    SparkTableCache.get.remove(id)
+    ScanTaskSetManager.get.removeTasks(staged, id)
+    FileRewriteCoordinator.get.clearRewrite(staged, id)
+  }
+}
+
+/** The rows of staged files. */
+private[iceberg] final class IcebergRows(
+    table: BaseTable,
+    name: String,
+    val snapshot: IcebergSnapshot,
+    override protected val session: Session,
+    override val files: IndexedSeq[IcebergFile],
+    staging: Staging)
+    extends StagedRows {
+  override type Staged = IcebergStaged
+
+  override val folders: IndexedSeq[FormatFolder] = files.map(_.folder).distinct
+  private val spec = folders.map(_.group).distinct match {
+    case Seq(one) => one
+    case several => throw new IllegalArgumentException(s"files of the specs $several in one job")
+  }
+
+  private val relation: DataSourceV2Relation =
+    session.read.format("iceberg").option(IcebergRows.TaskSet, staging.id).load(staging.id)
+      .queryExecution.analyzed.collectFirst { case r: DataSourceV2Relation => r }.get
+
+  // Iceberg marks the columns of row lineage as metadata columns, and Spark then finds no others
+  private val loaded: Frame =
+    SparkLine.frame(session, relation.copy(output = relation.output.map(IcebergRows.unmarked)))
+
+  /** The table's columns, and those of row lineage in a table that has them. */
+  override def schema: StructType = loaded.schema
+
+  private val placed =
+    new PlacedRows(session, loaded, col("_file"), col("_pos"), files, folders)
+
+  override def frame: Frame = placed.frame
+  override def folderColumn: String = placed.folderColumn
+  override def rowHash: Column = placed.rowHash
+
+  override protected def write(laidOut: Frame): IcebergStaged = {
+    // Spark does not mix options of the relation with those of the write
+    val target = relation.copy(options = CaseInsensitiveStringMap.empty)
+    val plan = AppendData.byName(target, laidOut.queryExecution.analyzed, options)
+    try {
+      // a command runs as soon as its frame is made
+      val done = SparkLine.frame(session, plan).queryExecution.commandExecuted
+      val shuffled = done.collect { case c: CommandResult => c.commandPhysicalPlan }.flatMap(
+        _.collect { case s: ShuffleExchangeExec => s.metrics("shuffleBytesWritten").value }).sum
+      new IcebergStaged(staging.newFiles.map(fileOf), shuffled)
+    } catch {
+      case e: Throwable =>
+        IcebergCommit.delete(table.io, Try(staging.newFiles).getOrElse(Nil).map(_.location))
+        throw e
+    }
+  }
+
+  // every task writes the rows of one file, so that Iceberg must not cut, sort or shuffle them
+  private def options: Map[String, String] = Map(
+    IcebergRows.RewrittenTaskSet -> staging.id,
+    SparkWriteOptions.USE_TABLE_DISTRIBUTION_AND_ORDERING -> "false",
+    SparkWriteOptions.FANOUT_ENABLED -> "false",
+    SparkWriteOptions.TARGET_FILE_SIZE_BYTES -> Long.MaxValue.toString,
+    SparkWriteOptions.OUTPUT_SPEC_ID -> spec.toString)
+
+  private def fileOf(file: DataFile): IcebergFile = {
+    val folder = Option(byPartition.get(file.specId, file.partition)).getOrElse {
+      throw ZOrderErrors.verificationFailed(
+        table.name,
+        s"${file.location} has the partition ${file.partition}, which no input has")
+    }
+    new IcebergFile(
+      file,
+      null,
+      folder,
+      described.infos(file),
+      None,
+      isForgotten = false)
+  }
+
+  private lazy val described = new IcebergFiles(table, snapshot.fields)
+
+  private lazy val byPartition: PartitionMap[FormatFolder] = {
+    val map = PartitionMap.create[FormatFolder](table.specs)
+    files.foreach(f => map.put(f.file.specId, f.file.partition, f.folder))
+    map
+  }
+
+  override protected def commit(staged: IcebergStaged, layout: LayoutTag): Unit =
+    new IcebergCommit(table, name).commit(this, staged, layout)
+
+  override protected def abort(staged: IcebergStaged): Unit =
+    new IcebergCommit(table, name).delete(staged)
+
+  override def close(): Unit = staging.close()
+}
+
+private object IcebergRows {
+  // Iceberg for Spark 3.5 and 4.0 reads these options. On 4.1 the id is enough
+  val TaskSet = "scan-task-set-id"
+  val RewrittenTaskSet = "rewritten-file-scan-task-set-id"
+
+  def unmarked(a: AttributeReference): AttributeReference =
+    a.withMetadata(
+      new MetadataBuilder().withMetadata(a.metadata).remove(METADATA_COL_ATTR_KEY).build())
+}
+
+/** The table with properties that hold for this write alone: bounds for all ordering columns. */
+private[iceberg] final class RewrittenTable(table: BaseTable, columns: Seq[IcebergColumn])
+    extends BaseTable(table.operations, table.name) {
+
+  override def properties: java.util.Map[String, String] = {
+    val own = super.properties.asScala
+    val modes = org.apache.iceberg.MetricsConfig.forTable(table)
+    val weak = columns.map(_.path).filter(c => Set("none", "counts")(modes.columnMode(c).toString))
+    (own.toMap ++ weak.map(c =>
+      TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX + c -> "truncate(16)"))
+      .asJava
+  }
+}

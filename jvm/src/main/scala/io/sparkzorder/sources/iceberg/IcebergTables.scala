@@ -1,0 +1,141 @@
+package io.sparkzorder.sources.iceberg
+
+import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.iceberg.{BaseTable, IcebergBuild, SnapshotRef, StaticTableOperations}
+import org.apache.iceberg.hadoop.HadoopTables
+import org.apache.iceberg.spark.SparkSchemaUtil
+import org.apache.iceberg.spark.source.SparkTable
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.sources.{FormatOpener, FormatScan, SnapshotFormat}
+
+/** Opens Iceberg tables. Loaded by its name, when a session meets an Iceberg table. */
+final class IcebergTables extends FormatOpener with Logging {
+  import IcebergTables._
+
+  override def open(table: Table, name: String, identifier: String): Option[SnapshotFormat] =
+    if (isFit(name)) Some(own(table, name, identifier)) else None
+
+  // only tables that no catalog manages have the names of files by which this finds them
+  override def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat] =
+    if (!isFit(name) || !hasAtomicRename(path, conf)) None
+    else {
+      try new HadoopTables(conf).load(path) match {
+          case t: BaseTable => Some(new IcebergFormat(t, name, isNamed = false))
+          case _ => None
+        }
+      // whatever is there is refused like any directory with a table's metadata in it
+      catch { case NonFatal(_) => None }
+    }
+
+  override def scan(leaf: LogicalPlan): Option[FormatScan] = leaf match {
+    // not those of streams, of changes, and of rewrites
+    case s: DataSourceV2ScanRelation
+        if isKnown(
+          IcebergBuild.version()) && s.scan.getClass.getSimpleName == "SparkBatchQueryScan" =>
+      s.relation.table match {
+        case t: SparkTable if !OtherStates.exists(s.relation.options.containsKey) =>
+          Some(t.table).collect {
+            case base: BaseTable if isCurrent(t, base) => new IcebergScan(base, s.relation.name)
+          }
+        case _ => None
+      }
+    case _ => None
+  }
+
+  // some versions pin the current snapshot of a table when they load the table
+  private def isCurrent(t: SparkTable, base: BaseTable): Boolean =
+    Option(t.branch).forall(_ == SnapshotRef.MAIN_BRANCH) &&
+      Option(t.snapshotId).forall(id =>
+        Option(base.currentSnapshot).exists(_.snapshotId == id.longValue))
+
+  // elsewhere a commit needs the lock that the table's catalog is set up with
+  private def hasAtomicRename(path: String, conf: Configuration): Boolean =
+    Set("file", "hdfs")(new Path(path).getFileSystem(conf).getUri.getScheme)
+
+  private def isFit(name: String): Boolean = {
+    val version = IcebergBuild.version()
+    if (!isKnown(version)) {
+      logWarning(s"$name is left to Iceberg's own statements: its version is $version, and " +
+        s"spark-zorder knows ${known.mkString(", ")}")
+    }
+    isKnown(version)
+  }
+
+  private def own(table: Table, name: String, identifier: String): SnapshotFormat = table match {
+    case t: SparkTable =>
+      val inner = t.table match {
+        case base: BaseTable => base
+        case _ => refuse(name, "a metadata table of Iceberg", "Name the table itself.")
+      }
+      if (Option(t.branch).exists(_ != SnapshotRef.MAIN_BRANCH)) {
+        refuse(name, s"the branch ${t.branch} of an Iceberg table", OnlyMain)
+      }
+      // such a name is a table's own name only if Iceberg knows the table by it
+      if (selector.findFirstIn(identifier).isDefined && !inner.name.endsWith(s".$identifier")) {
+        refuse(name, "an older state or a branch of an Iceberg table", OnlyMain)
+      }
+      new IcebergFormat(inner, name, isNamed = true)
+    case _ => refuse(name, "a view of an Iceberg table's changes", "Name the table itself.")
+  }
+
+  private def refuse(name: String, kind: String, advice: String): Nothing =
+    throw ZOrderErrors.unsupportedTable(name, kind, advice)
+}
+
+/** A scan of an Iceberg table. */
+private final class IcebergScan(table: BaseTable, name: String)
+    extends FormatScan(
+      table.location,
+      table.properties.asScala.toMap,
+      Settings.FormatsIceberg) {
+
+  // a table of format version 1 may have no such id
+  override def id: String = Option(table.operations.current.uuid).getOrElse(location)
+
+  override def schema: StructType = SparkSchemaUtil.convert(table.schema)
+
+  // Iceberg takes filters on partitions out of the plan
+  override def share: Double = 1.0
+
+  /** A copy of the table that does not change: the session's queries use the table itself. */
+  override def open(): Option[SnapshotFormat] = {
+    val operations = new StaticTableOperations(table.operations.current, table.io)
+    Some(new IcebergFormat(new BaseTable(operations, table.name), name, isNamed = true))
+  }
+}
+
+private object IcebergTables {
+  private val OnlyMain = "OPTIMIZE rewrites the current state of the branch main only."
+
+  /** Options of a read of something else than the current state of the branch main. */
+  private val OtherStates = Seq(
+    "snapshot-id",
+    "as-of-timestamp",
+    "branch",
+    "tag",
+    "start-snapshot-id",
+    "end-snapshot-id",
+    "start-timestamp",
+    "end-timestamp")
+
+  // the forms in which a name part of Iceberg's catalogs chooses a branch or an older state
+  private val selector = "^(branch_|tag_|snapshot_id_|at_timestamp_)".r
+
+  /** Versions whose classes the code is known to fit. */
+  val known: Seq[String] = Seq("1.10", "1.11", "1.12")
+
+  def isKnown(version: String): Boolean =
+    known.exists(k => version == k || version.startsWith(s"$k.") || version.startsWith(s"$k-"))
+}

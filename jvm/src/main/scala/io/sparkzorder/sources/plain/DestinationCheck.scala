@@ -1,0 +1,152 @@
+package io.sparkzorder.sources.plain
+
+import java.nio.file.{Files, LinkOption, Paths}
+
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import org.apache.commons.io.FileUtils.byteCountToDisplaySize
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.hadoop.fs.permission.FsAction
+import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
+
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.table.{DataFile, TargetChecks}
+import io.sparkzorder.util.{ManyFiles, RawFiles}
+
+/**
+ * Asks, before anything is written, whether this user may change every directory that a run will
+ * change, and whether the file system has room for its files. A rename that is denied after the commit
+ * would leave the table half published until an administrator grants the right.
+ *
+ * @param root directory that will be written to
+ */
+private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem, root: Path) {
+
+  /**
+   * For a run in place: the folders of the files that it replaces, and where its own state lies.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE,
+   *   ZORDER_DIRECTORY_STICKY, or ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
+   */
+  def replaced(files: Seq[DataFile]): Unit = if (files.nonEmpty) {
+    val folders = files.map(_.folder.path).distinct
+    val state = new Path(root, StateDirectory.Name)
+    check((if (fs.exists(state)) state else root) +: folders)
+    new StickyDirectories(fs, user).foreign(files).headOption.foreach { case (file, owner) =>
+      throw ZOrderErrors.directorySticky(
+        target,
+        file.folder.path.toString,
+        file.path.getName,
+        owner,
+        user)
+    }
+    TargetChecks.checkNested(target, fs, root, folders)
+  }
+
+  /**
+   * For INTO: the directory, or the nearest one above it that exists.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE
+   */
+  def directory(): Unit = check(nearest.toSeq)
+
+  /**
+   * Replaced files are retained for a while, so the old and the new files need space at the same
+   * time. New files are about as large as the old ones.
+   *
+   * @param bytes of the old files
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_NOT_ENOUGH_SPACE
+   */
+  def space(bytes: Long): Unit =
+    nearest.foreach { place =>
+      val status = fs.getStatus(place)
+      val needed = BigInt(bytes) * copies(place)
+      // a store without a limit reports the largest number; a store that does not know it, 0 of 0
+      if (status.getCapacity > 0 && needed > status.getRemaining) {
+        throw ZOrderErrors.notEnoughSpace(
+          target,
+          root.toString,
+          byteCountToDisplaySize(needed.bigInteger),
+          byteCountToDisplaySize(status.getRemaining))
+      }
+    }
+
+  /** HDFS counts what remains in bytes of all replicas. */
+  private def copies(place: Path): Int =
+    if (fs.getFileStatus(place).isErasureCoded) 1
+    else math.max(1, fs.getDefaultReplication(place).toInt)
+
+  private def user: String = UserGroupInformation.getCurrentUser.getShortUserName
+
+  private def nearest: Option[Path] =
+    Iterator.iterate(root)(_.getParent).takeWhile(_ != null).find(fs.exists(_))
+
+  private def check(directories: Seq[Path]): Unit =
+    ManyFiles.map(directories)(d => d -> isWritable(d)).find(!_._2).foreach { case (d, _) =>
+      throw ZOrderErrors.directoryNotWritable(target, d.toString, user)
+    }
+
+  // Hadoop judges local files by their permission bits, which say nothing of a read-only disk
+  private def isWritable(directory: Path): Boolean =
+    if (RawFiles.isLocal(fs)) Files.isWritable(Paths.get(directory.toUri.getPath))
+    else {
+      try {
+        fs.access(directory, FsAction.WRITE_EXECUTE)
+        true
+      } catch {
+        case _: AccessControlException => false
+        case NonFatal(_) => true // the store does not know; the write will show it
+      }
+    }
+}
+
+/**
+ * Finds files that a user may not rename although the user may write in their directory: in a directory
+ * with the sticky bit, only the owner of a file, the owner of the directory and the superuser may rename
+ * the file. The trial rename before the commit would not show that, since it renames a file of ours.
+ */
+private[plain] final class StickyDirectories(fs: FileSystem, user: String) {
+
+  /** Such a file, and its owner, for each directory that has one. */
+  def foreign(files: Seq[DataFile]): Seq[(DataFile, String)] = {
+    // of a run that is not published yet the files lie deeper, and are on their way to the folder
+    val byFolder = files.groupBy(_.folder.path).toSeq.sortBy(_._1.toString)
+    ManyFiles.map(byFolder) { case (directory, own) =>
+      if (!isSticky(directory) || ownerOf(directory) == user) None
+      else {
+        val owners = ManyFiles.map(own)(f => f -> ownerOf(f.path))
+        owners.find(_._2 != user).filterNot(_ => isSuperuser)
+      }
+    }.flatten
+  }
+
+  private def isSticky(directory: Path): Boolean =
+    if (RawFiles.isLocal(fs)) {
+      // disks without such bits have no attribute of the name
+      val mode = Try(Files.getAttribute(local(directory), "unix:mode").asInstanceOf[Int])
+      mode.toOption.exists(m => (m & StickyDirectories.Sticky) != 0)
+    } else status(directory).exists(_.getPermission.getStickyBit)
+
+  // HDFS gives the root to the superuser. One who is not known as such here is refused needlessly
+  private lazy val isSuperuser: Boolean = {
+    val root = new Path(fs.getUri.toString + "/")
+    if (RawFiles.isLocal(fs)) user == "root" else ownerOf(root) == user
+  }
+
+  private def ownerOf(path: Path): String =
+    if (RawFiles.isLocal(fs)) {
+      Try(Files.getOwner(local(path), LinkOption.NOFOLLOW_LINKS).getName).getOrElse(user)
+    } else status(path).fold(user)(_.getOwner)
+
+  /** None for what is gone meanwhile; the check before the commit finds that. */
+  private def status(path: Path): Option[FileStatus] =
+    Try(fs.getFileStatus(path)).toOption
+
+  private def local(path: Path) = Paths.get(path.toUri.getPath)
+}
+
+private object StickyDirectories {
+  val Sticky = 512 // octal 1000
+}

@@ -1,0 +1,224 @@
+package io.sparkzorder.sources.plain
+
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.commands.{Phases, TableState, WhereClause}
+import io.sparkzorder.commands.auto.RecentChange
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.index.IndexUpdate
+import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, RunCost, RunFolder, TableLog}
+import io.sparkzorder.log.publish.{Committer, Publisher}
+import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
+import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Rewritten}
+import io.sparkzorder.table.{FileChecks, Folder, TableFiles, TableLister}
+import io.sparkzorder.table.stats.ScannedFile
+import io.sparkzorder.util.Paths
+
+/**
+ * Replaces the inputs: writes the new files beside them under hidden names, commits a record of the
+ * exchange and publishes it.
+ */
+private[plain] final class InPlace(table: TableState, recovery: Recovery)
+    extends PlainCommitter
+    with Logging {
+  private val name = table.target.name
+  private lazy val state = table.state
+  // true while files may have been exchanged and the session's caches do not show it yet
+  private var stale = false
+
+  override def path: String = table.root.toString
+
+  override def check(): Unit = table.checkInPlace()
+
+  override def checkWhere(where: WhereClause, files: TableFiles): Unit = ()
+
+  override def checkListed(files: TableFiles): Unit = FileChecks.checkLinks(table.target, files)
+
+  override def checkRoom(files: Seq[ScannedFile]): Unit = {
+    val check = new DestinationCheck(name, state.fs, table.root)
+    check.replaced(files.map(_.file))
+    check.space(files.map(_.file.length).sum)
+  }
+
+  override def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
+    stale = true
+    val hidden = new HiddenFiles(table, rows.listed)
+    try {
+      hidden.prepare()
+      exchange(rows, plan, layout, phases, hidden)(guard)
+    } catch {
+      case t: Throwable =>
+        // After the commit the hidden files belong to the table, and the next run publishes them.
+        if (isCommitted(hidden.run)) throw t
+        val lost = hidden.lostFolder
+        hidden.discard()
+        throw (t match {
+          case e: ZOrderException => e
+          case e => lost.fold(e)(f =>
+              ZOrderErrors.conflict(name, s"$f was dropped, overwritten or moved", Some(e)))
+        })
+    }
+  }
+
+  private def exchange(
+      rows: PlainRows,
+      plan: BatchPlan,
+      layout: LayoutTag,
+      phases: Phases,
+      hidden: HiddenFiles)(guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
+    val runId = hidden.run
+    val begun = System.nanoTime()
+    val places = hidden.places(rows.outputs(plan).map(_.path))
+    val output = rows.write(plan, places, phases)(guard)
+    val cost = RunCost(
+      plan.bytes,
+      output.shuffleBytes,
+      plan.millis + (System.nanoTime() - begun) / 1000000L)
+    val record = withSince(recordOf(rows, output, runId, layout, cost))
+    hidden.complete(output.footers, record)
+    val number = phases("commit") {
+      new Committer(state, name).commit(record, () => recheck(rows.listed), recovery.lastPublished)
+    }
+    logInfo(s"run $runId on $name committed as record $number")
+    val start = System.nanoTime()
+    def index(): Unit =
+      IndexUpdate.after(state, record, output.footers, plan.columns.map(_.parts), table.conf)
+    try phases("publish")(new Publisher(state).publish(number, record))
+    catch {
+      // the other folders are published, and no later run knows of them
+      case e: ZOrderException if Try(state.isDone(number)).getOrElse(false) =>
+        Try(index()).failed.foreach(e.addSuppressed)
+        throw e
+    }
+    val publishMs = (System.nanoTime() - start) / 1000000L
+    hidden.sweep()
+    phases("index") {
+      index()
+      if (plan.columns.nonEmpty) storeGrid(rows, plan, output)
+    }
+    Rewritten(
+      rows.added(output.footers.map(_.only(rows.inputs.kept))),
+      output.shuffleBytes,
+      publishMs,
+      plan.bytes,
+      // the retention starts when the files have been published, not when the record was made
+      Some(System.currentTimeMillis() + record.retainMs))
+  }
+
+  /** Leaves a grid for the writes that follow. They can do without, so a failure is only logged. */
+  private def storeGrid(rows: PlainRows, plan: BatchPlan, output: BatchOutput): Unit =
+    try {
+      val store = new GridStore(table.root, table.conf)
+      val written = output.files.groupBy(_.footer.file.folder)
+      val all = rows.inputs.files.groupBy(_.file.folder)
+      val folders = rows.folders.map(_.folder).zip(plan.samples.zip(plan.rows)).map {
+        case (folder, (sample, live)) =>
+          SampledFolder(
+            Paths.relative(table.root, folder.path),
+            sample,
+            live,
+            all(folder).map(_.rows).sum,
+            written.get(folder).fold(1)(_.size))
+      }
+      val bytes = output.footers.map(_.file.length).sum
+      // most of a small file is its footer
+      val ratio =
+        if (bytes < InPlace.RatioFromBytes) None
+        else Some(math.max(0.1, math.min(20.0, output.shuffleBytes.toDouble / bytes)))
+      GridOfRun.update(store.read(), plan.columns, folders, rows.inputs.rows, ratio)
+        .foreach(store.write)
+    } catch {
+      case NonFatal(e) => logWarning(s"no grid was stored for writes to $name", e)
+    }
+
+  override def finish(inputs: PlainInputs, added: Seq[ScannedFile], phases: Phases): Unit = {
+    if (stale) phases("refresh")(table.refresh())
+    stale = false
+    phases("clean")(recovery.removeExpired())
+  }
+
+  // Batches before the failed one are in the table, so the session has to be refreshed.
+  override def abandon(cause: Throwable): Unit =
+    if (stale) Try(table.refresh()).failed.foreach(cause.addSuppressed)
+
+  private def recordOf(
+      rows: PlainRows,
+      output: BatchOutput,
+      runId: String,
+      layout: LayoutTag,
+      cost: RunCost): Record = {
+    val columns = rows.inputs.columns.map(_.name)
+    val removed = rows.listed.files.groupBy(_.folder)
+    val added = output.files.groupBy(_.footer.file.folder)
+    def changeOf(folder: Folder) = FolderChange(
+      Paths.relative(table.root, folder.path),
+      // a replaced file is hidden by its number in its folder
+      removed.getOrElse(folder, Nil).zipWithIndex.map { case (f, i) =>
+        Replaced(f.path.getName, f.length, f.modified, RunFolder.retainedName(i))
+      },
+      added.getOrElse(folder, Nil).map { case OutputFile(w, footer) =>
+        Added(
+          new Path(w.path).getName,
+          f"part-${w.file}%05d-$runId${w.extension}",
+          footer.file.length,
+          footer.rows,
+          footer.file.modified)
+      })
+    Record(
+      Record.Version,
+      Record.Optimize,
+      runId,
+      System.currentTimeMillis(),
+      table.user.sparkContext.sparkUser,
+      columns,
+      table.settings(Settings.Retention),
+      rows.listed.folders.map(changeOf),
+      targetFileSize = layout.targetFileSize,
+      cost = Some(cost),
+      suffix = s".${table.target.format.name}",
+      weights = layout.weights.map(Double.box))
+  }
+
+  /** A run without columns leaves the layout as it is. */
+  private def withSince(record: Record): Record =
+    if (record.columns.isEmpty) record
+    else {
+      val runs = TableLog.read(state).inForce.map(_._2).filter(_.columns.nonEmpty)
+      record.copy(layoutSinceMs = RecentChange.since(record, runs))
+    }
+
+  /**
+   * Fails if an input was removed or overwritten since it was listed. Files that were added since
+   * do not matter.
+   */
+  private def recheck(listed: TableFiles): Unit = {
+    val folders = listed.files.map(_.folder).distinct
+    val now =
+      new TableLister(table.user, table.target).listAgain(folders).map(f => f.path -> f).toMap
+    listed.files.foreach { f =>
+      now.get(f.path) match {
+        case None => throw ZOrderErrors.conflict(name, s"${f.path} was removed")
+        case Some(g) if g.length != f.length || g.modified != f.modified =>
+          throw ZOrderErrors.conflict(name, s"${f.path} was overwritten")
+        case _ =>
+      }
+    }
+  }
+
+  private def isCommitted(runId: String): Boolean =
+    try table.records.exists(r => r.run == runId && r.exchangesFiles)
+    catch { case NonFatal(_) => true } // unknown: delete nothing
+}
+
+private object InPlace {
+
+  /** Bytes of files that tell how much smaller rows are in files than in a shuffle. */
+  val RatioFromBytes = 65536L
+}

@@ -1,0 +1,203 @@
+package io.sparkzorder.sources.plain
+
+import java.util.UUID
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+
+import io.sparkzorder.commands.{Phases, TableState, WhereClause}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.index.IndexUpdate
+import io.sparkzorder.log.{StateDirectory, TableLog}
+import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Rewritten}
+import io.sparkzorder.table.{FileChecks, TableFiles, TargetChecks}
+import io.sparkzorder.table.stats.ScannedFile
+import io.sparkzorder.util.{Directories, ExclusiveFile, Paths, RawFiles}
+import io.sparkzorder.write.IntoPlaces
+
+/**
+ * Writes a whole copy into an empty directory; the table stays as it is.
+ *
+ * @param path directory as the statement names it
+ */
+private[plain] final class Into(
+    table: TableState,
+    override val path: String,
+    recovery: Recovery)
+    extends PlainCommitter {
+  private val runIds = mutable.Set.empty[String]
+  private lazy val directory = {
+    val named = new Path(path)
+    new IntoDirectory(named.getFileSystem(table.conf).makeQualified(named), table.conf)
+  }
+
+  override def check(): Unit = {
+    table.check()
+    directory.requireEmpty()
+    TargetChecks.checkAncestors(directory.fs, directory.root)
+    val above = Iterator.iterate(directory.root)(_.getParent).takeWhile(_ != null)
+    if (above.contains(table.root)) {
+      throw ZOrderErrors.pathInTable(
+        directory.root.toString,
+        table.root.toString,
+        "the source's files")
+    }
+  }
+
+  // a copy of the files in which some row matches would be neither the table nor the rows that match
+  override def checkWhere(where: WhereClause, files: TableFiles): Unit =
+    if (where.dataColumns.nonEmpty) {
+      throw ZOrderErrors.predicateNotOnPartitions(
+        where.sql,
+        where.dataColumns,
+        table.target.name,
+        files.partitionSchema.fieldNames.toSeq)
+    }
+
+  override def checkListed(files: TableFiles): Unit = {
+    files.outside.headOption.foreach { o =>
+      throw ZOrderErrors.partitionOutsideTable(table.target.name, o.spec, o.location)
+    }
+    val zone = DateTimeUtils.getZoneId(table.user.sessionState.conf.sessionLocalTimeZone)
+    FileChecks.checkNames(table.target, files, zone)
+  }
+
+  override def checkRoom(files: Seq[ScannedFile]): Unit = {
+    val check = new DestinationCheck(table.target.name, directory.fs, directory.root)
+    check.directory()
+    check.space(files.map(_.file.length).sum)
+  }
+
+  override def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
+    val runId = UUID.randomUUID().toString
+    runIds += runId
+    val folders = rows.outputs(plan).map(f => Paths.relative(table.root, f.path)).toArray
+    val places = IntoPlaces(directory.root.toString, folders, runId)
+    val output = rows.write(plan, places, phases)(guard)
+    Rewritten(rows.added(output.footers), output.shuffleBytes)
+  }
+
+  override def finish(inputs: PlainInputs, added: Seq[ScannedFile], phases: Phases): Unit = {
+    val own = runIds.toSet
+    directory.fs.mkdirs(directory.root)
+    directory.removeOwn(own, keep = added.map(_.file.path.getName).toSet)
+    directory.foreign(own).foreach { f =>
+      throw ZOrderErrors.targetNotEmpty(directory.root.toString, f)
+    }
+    requireUntouched()
+    val (rows, copied) = (inputs.rows, added.map(_.rows).sum)
+    if (rows != copied) {
+      throw ZOrderErrors.verificationFailed(table.target.name, s"$copied of $rows rows were copied")
+    }
+    directory.markSuccess()
+    if (added.nonEmpty) {
+      phases("index")(IndexUpdate.ofCopy(
+        new StateDirectory(directory.root, table.conf),
+        added,
+        inputs.columns.map(_.parts),
+        IndexUpdate.chosen(table.root, table.conf),
+        table.conf))
+    }
+  }
+
+  /** A listing that was made while another run exchanged files has too few rows, or some of them twice. */
+  private def requireUntouched(): Unit =
+    // looks at the records of all folders: a folder whose files were all moved out for a moment was
+    // not listed
+    TableLog.read(table.state).after(recovery.lastPublished) match {
+      case Some(newer) => newer.map(_._2).find(_.exchangesFiles).foreach { r =>
+          conflict(s"run ${r.run} exchanged files while they were being copied")
+        }
+      case None => conflict("many runs exchanged files while they were being copied")
+    }
+
+  private def conflict(problem: String): Nothing =
+    throw ZOrderErrors.conflict(table.target.name, problem)
+
+  override def abandon(cause: Throwable): Unit =
+    if (runIds.nonEmpty) {
+      Try(directory.clearOwn(runIds.toSet)).failed.foreach(cause.addSuppressed)
+    }
+}
+
+/** The empty directory of an INTO clause. */
+private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
+  val fs: FileSystem = RawFiles.of(root, conf)
+
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_TARGET_NOT_EMPTY */
+  def requireEmpty(): Unit =
+    if (fs.exists(root)) {
+      if (!fs.getFileStatus(root).isDirectory) {
+        throw ZOrderErrors.targetNotEmpty(root.toString, root.getName)
+      }
+      fs.listStatus(root).headOption.foreach { s =>
+        throw ZOrderErrors.targetNotEmpty(root.toString, s.getPath.getName)
+      }
+    }
+
+  /**
+   * Removes files that runs of this statement wrote and that must not stay. These are the files of
+   * task attempts that the driver did not commit. After a failure these are all files. Files of
+   * other writers stay.
+   *
+   * @param keep names of the files that stay
+   */
+  def removeOwn(runIds: Set[String], keep: Set[String]): Unit = {
+    files().filter(p => isOwn(p, runIds) && !keep(p.getName)).foreach(fs.delete(_, false))
+    if (fs.exists(root)) fs.listStatus(root).filter(_.isDirectory).foreach(d => prune(d.getPath))
+  }
+
+  /**
+   * Removes all files that this statement wrote, after a failure. Tasks that Spark is killing may
+   * still create a file and its folder for a moment. Therefore this method repeats the removal
+   * until the directory has stayed empty for a while.
+   */
+  def clearOwn(runIds: Set[String]): Unit = {
+    var rounds = 0
+    var quiet = 0
+    while (rounds < IntoDirectory.Rounds && quiet < IntoDirectory.QuietRounds) {
+      if (rounds > 0) Thread.sleep(IntoDirectory.PauseMs)
+      quiet = if (isEmpty) quiet + 1 else 0
+      removeOwn(runIds, keep = Set.empty)
+      rounds += 1
+    }
+  }
+
+  private def isEmpty: Boolean = !fs.exists(root) || fs.listStatus(root).isEmpty
+
+  /** Removes folders that hold no file, so that the user can run the statement again. */
+  private def prune(folder: Path): Unit = {
+    fs.listStatus(folder).filter(_.isDirectory).foreach(d => prune(d.getPath))
+    val _ = Directories.removeEmpty(fs, folder)
+  }
+
+  /** The name of a file that another writer put into the directory during the statement. */
+  def foreign(runIds: Set[String]): Option[String] =
+    files().find(!isOwn(_, runIds)).map(_.getName)
+
+  private def isOwn(path: Path, runIds: Set[String]): Boolean =
+    runIds.exists(id => path.getName.contains(s"-$id-"))
+
+  private def files(): Seq[Path] = {
+    def below(folder: Path): Seq[Path] = fs.listStatus(folder).toSeq.flatMap { s =>
+      if (s.isDirectory) below(s.getPath) else Seq(s.getPath)
+    }
+    if (fs.exists(root)) below(root) else Nil
+  }
+
+  /** Writes `_SUCCESS`, the marker that Spark leaves after a successful write. */
+  def markSuccess(): Unit =
+    ExclusiveFile.write(fs, new Path(root, "_SUCCESS"), Array.emptyByteArray)
+}
+
+private object IntoDirectory {
+  val Rounds = 30
+  val QuietRounds = 5
+  val PauseMs = 100L
+}

@@ -1,0 +1,140 @@
+package io.sparkzorder.sources.plain
+
+import org.apache.hadoop.conf.Configuration
+
+import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
+
+import io.sparkzorder.cluster.Grid
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.{OrcFiles, ParquetFiles}
+import io.sparkzorder.table.schema.{
+  FooterKeys,
+  KeptKeys,
+  OrcOutput,
+  OrcZones,
+  OutputSchema,
+  ParquetTypes
+}
+import io.sparkzorder.table.stats.ScannedFile
+import io.sparkzorder.write.{BloomFilters, FileUnits, OrcSpec, OutputSpec, ParquetSpec}
+
+/**
+ * Plans schema, key-values, codec and unit sizes of the rewritten files. Refuses inputs that cannot
+ * be written back as they are.
+ */
+private[plain] final class OutputPlanner(inputs: PlainInputs) {
+  private val footers = inputs.files
+  private val session = inputs.session.sessionState
+  private val conf = session.newHadoopConf()
+  private val allowTypeChange = inputs.settings(Settings.AllowTypeChange)
+
+  // files without rows say nothing of rows
+  private val holding =
+    if (footers.exists(_.rows > 0)) footers.filter(_.rows > 0) else footers
+
+  def plan(): OutputSpec = inputs.target.format match {
+    case ParquetFiles => parquet
+    case OrcFiles => orc
+  }
+
+  private def parquet: ParquetSpec = {
+    val distinct = ScannedFile.ofEachSchema(footers)
+    if (!allowTypeChange) distinct.foreach(ParquetTypes.checkWritable)
+    val preserveInt96 = inputs.settings(Settings.TimestampType) == "preserve"
+    val target = new OutputSchema(preserveInt96, session.conf.resolver, allowTypeChange)
+      .of(inputs.schema, distinct)
+    val isOfEachFile = holding.forall(_.schema.getFields == target.getFields)
+    val filters = BloomFilters.of(
+      target,
+      footers.map(_.bloomFilters).distinct.flatten.toSet,
+      settings(BloomFilters.Prefix))
+    ParquetSpec(
+      target,
+      keys(isOfEachFile),
+      filters,
+      codec(session.conf.parquetCompressionCodec),
+      FileUnits.of(rowsOfFile, bytesPerRow, conf),
+      footers.exists(_.keyValues.contains(ParquetReadSupport.SPARK_METADATA_KEY)),
+      inputs.columns.map(_.parts.mkString(".")).toSet)
+  }
+
+  private def orc: OrcSpec = {
+    if (!allowTypeChange) {
+      footers.foreach(OrcOutput.checkWritable)
+      OrcZones.check(footers, conf)
+    }
+    val distinct = footers.flatMap(_.orc).distinct
+    val target = new OrcOutput(session.conf.resolver).of(inputs.schema, distinct)
+    OrcSpec(
+      target,
+      keys(holding.flatMap(_.orc).forall(_.types.equals(target, false))),
+      codec(session.conf.orcCompressionCodec),
+      FileUnits.ofOrc(rowsOfFile, bytesPerRow, conf),
+      settings("orc.bloom.filter."))
+  }
+
+  /** Settings of the table that a format's writer takes. */
+  private def settings(prefix: String): Map[String, String] =
+    inputs.target.tables.flatMap(t => t.properties ++ t.storage.properties)
+      .filter { case (key, _) => key.startsWith(prefix) }.toMap
+
+  private def keys(isOfEachFile: Boolean): KeptKeys =
+    new FooterKeys(allowTypeChange).merge(holding, isOfEachFile)
+
+  /**
+   * The codec with the most bytes in the input files. If no file has a codec, the session's codec.
+   */
+  private def codec(default: => String): String = {
+    val bytes = footers.flatMap(f => f.codecs.headOption.map(_ -> f.file.length)).groupBy(_._1)
+      .map { case (c, fs) => c -> fs.map(_._2).sum }
+    if (bytes.isEmpty) default else bytes.maxBy(_._2)._1
+  }
+
+  /** Mean number of rows of a new file. A folder with fewer rows than a full file has one file. */
+  private def rowsOfFile: Double = {
+    val files = footers.groupBy(_.file.folder).values.map { own =>
+      val rows = own.map(_.rows).sum
+      Grid.filesFor(rows, inputs.targetRows(rows, own.map(_.file.length).sum)).toLong
+    }.sum
+    inputs.rows.toDouble / math.max(1L, files)
+  }
+
+  /** Mean bytes of a row before compression. */
+  private def bytesPerRow: Double =
+    footers.map(_.uncompressed).sum.toDouble / math.max(1L, inputs.rows)
+}
+
+/**
+ * The codecs of the files that a run reads and writes.
+ *
+ * @param files that are rewritten
+ */
+private[plain] final class Codecs(inputs: PlainInputs, files: Seq[ScannedFile]) {
+
+  /**
+   * Refuses codecs without their library before anything is written: the tasks would fail.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_CODEC_NOT_AVAILABLE, naming a file
+   */
+  def check(spec: OutputSpec, conf: Configuration): Unit = if (files.nonEmpty) {
+    val first = firstOfEach(files) ++ firstOfEach(inputs.files).filter(_._1 == spec.codec)
+    for {
+      (codec, file) <- first
+      problem <- inputs.target.format.missing(codec, conf)
+    } throw ZOrderErrors.codecNotAvailable(file.file.path.toString, codec, problem)
+  }
+
+  /** Which files get another codec; None if all keep theirs. */
+  def change(spec: OutputSpec): Option[String] = {
+    val others = firstOfEach(files).filter(_._1 != spec.codec)
+    if (others.isEmpty) None
+    else {
+      val named = others.map { case (codec, f) => s"$codec (such as in ${f.file.path.getName})" }
+      Some(s"files of the codec ${named.mkString(" and ")} become ${spec.codec}")
+    }
+  }
+
+  private def firstOfEach(of: Seq[ScannedFile]): Seq[(String, ScannedFile)] =
+    of.flatMap(_.codecs).distinct.map(c => c -> of.find(_.codecs.contains(c)).get)
+}

@@ -1,0 +1,113 @@
+package io.sparkzorder.sources.plain
+
+import java.time.Instant
+
+import scala.util.Try
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+
+import io.sparkzorder.commands.{OrderingColumns, TableState, WhereClause}
+import io.sparkzorder.commands.auto.WantedOrder
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.log.TableLog
+import io.sparkzorder.log.publish.{Checkpoints, Leftovers, Retention}
+import io.sparkzorder.ordered.DeclaredOrder
+import io.sparkzorder.sources.{LastLayout, Statement, TableFormat, TableListing}
+
+/**
+ * A table of Parquet or ORC files in directories: its list of files is the listing of the directories
+ * and our log beside them.
+ *
+ * @param into the directory of INTO
+ */
+private[sparkzorder] final class PlainFormat(table: TableState, into: Option[String])
+    extends TableFormat {
+  private val recovery = new Recovery(table, System.currentTimeMillis())
+  private val committer: PlainCommitter = into match {
+    case Some(directory) => new Into(table, directory, recovery)
+    case None => new InPlace(table, recovery)
+  }
+
+  override def name: String = table.target.name
+  override def location: String = table.root.toString
+  override def isCopy: Boolean = into.isDefined
+  override def resultPath: String = committer.path
+
+  // OPTIONS are those of the table's state
+  override def settings(user: Session, options: Map[String, String]): Settings = table.settings
+
+  override def lastLayout: Option[LastLayout] = {
+    val log = TableLog.read(table.state)
+    val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
+    OrderingColumns.recordInForce(log).orElse(log.inForce.headOption.map(_._2)).map { r =>
+      // words that the parser keeps to itself are names of columns all the same
+      val columns = r.columns.map(c => Try(parse(c)).getOrElse(Seq(c)))
+      LastLayout(columns, r.targetFileSize, r.columnWeights, r.layoutSinceMs)
+    }
+  }
+
+  override def isAuto: Boolean = table.target.tables.exists(DeclaredOrder.isAuto)
+
+  /** Without a declared order, the table is compacted. */
+  override def orderWithoutLayout(statement: Statement): WantedOrder =
+    WantedOrder(
+      table.target.tables.flatMap(DeclaredOrder.of(_)).headOption.toSeq.flatMap(_.columns))
+
+  override def check(statement: Statement): Unit = {
+    statement.where.foreach(WhereClause.check(_, name))
+    committer.check()
+  }
+
+  override def isBehind: Boolean = recovery.isNeeded
+  override def recover(): Unit = recovery.run()
+
+  override def list(statement: Statement): TableListing =
+    new PlainListing(table, committer, statement)
+
+  override def abandon(cause: Throwable): Unit = committer.abandon(cause)
+}
+
+/** Finishes what earlier runs have left, before anything is listed. */
+private[plain] final class Recovery(table: TableState, startMs: Long) extends Logging {
+  private var last = 0L
+
+  /** Number of the last record that was published; 0 without any. */
+  def lastPublished: Long = last
+
+  /** True when a run was committed and is not published yet. */
+  def isNeeded: Boolean = TableLog.read(table.state).unfinished.nonEmpty
+
+  /**
+   * Publishes committed runs. A copy needs this as well: in a half-published table some rows are
+   * not in their folders.
+   */
+  def run(): Unit = {
+    val log = TableLog.read(table.state)
+    if (log.unfinished.nonEmpty) table.exchanging(table.rollForward())
+    else table.rollForward()
+    last = log.last
+    logOtherRuns()
+  }
+
+  /** Deletes retained files whose time is over, and records that nothing needs any more. */
+  def removeExpired(): Unit = {
+    new Retention(table.state).removeExpired(startMs)
+    new Checkpoints(table.state, startMs).writeIfDue()
+  }
+
+  /** Logs which other runs are under way, or have died. */
+  private def logOtherRuns(): Unit = {
+    val leftovers = new Leftovers(table.state, startMs)
+    val name = table.target.name
+    leftovers.uncommitted.foreach { l =>
+      if (leftovers.isOver(l, table.settings(Settings.Retention))) {
+        logInfo(s"run ${l.run} on $name died; VACUUM LAYOUT removes its files: ${l.path}")
+      } else {
+        logWarning(s"another run is under way on $name, or died a short while ago: " +
+          s"${l.run}, ${l.files} files written, the last at ${Instant.ofEpochMilli(l.sinceMs)}. " +
+          "When both rewrite the same files, the one that commits first wins.")
+      }
+    }
+  }
+}

@@ -1,0 +1,141 @@
+package io.sparkzorder.sources.plain
+
+import java.io.FileNotFoundException
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.cluster.{InputFrame, Layout}
+import io.sparkzorder.commands.Phases
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.sources._
+import io.sparkzorder.table.{DataFile, Folder, TableFiles}
+import io.sparkzorder.table.schema.TableSchema
+import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
+import io.sparkzorder.write.{FilePlaces, FileWriter, OutputSpec, Verification, WrittenFile}
+
+/** A new file, as its task reported it and as its own footer describes it. */
+private[plain] final case class OutputFile(written: WrittenFile, footer: ScannedFile)
+
+/** The new files of a batch, sorted by their file numbers. */
+private[plain] final case class BatchOutput(files: IndexedSeq[OutputFile], shuffleBytes: Long) {
+  def footers: IndexedSeq[ScannedFile] = files.map(_.footer)
+}
+
+/** The rows of some files of a plain table. */
+private[plain] final class PlainRows(
+    snapshot: PlainSnapshot,
+    session: Session,
+    override val files: IndexedSeq[PlainFile],
+    committer: PlainCommitter)
+    extends FormatRows
+    with Logging {
+  val inputs: PlainInputs = snapshot.inputs
+  private val conf = snapshot.conf
+  private val sameName = session.sessionState.conf.resolver
+
+  override val folders: IndexedSeq[PlainFolder] = files.map(_.folder).distinct
+  override def schema: StructType = inputs.schema
+
+  /** The same files as a listing. */
+  val listed: TableFiles =
+    inputs.listed.copy(folders = folders.map(_.folder), files = files.map(_.scanned.file))
+
+  private val input = new InputFrame(session, listed, schema, inputs.target.format)
+  override def frame: Frame = input.frame
+  override def folderColumn: String = input.folderColumn
+  override def rowHash: Column = input.rowHash
+
+  override def replace(plan: BatchPlan, layout: LayoutTag, phases: Phases)(
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten =
+    committer.replace(this, plan, layout, phases)(guard)
+
+  override def close(): Unit = ()
+
+  /** The folder of each new file, by its number. */
+  def outputs(plan: BatchPlan): IndexedSeq[Folder] = {
+    val own = folders.map(f => (f: FormatFolder) -> f.folder).toMap
+    plan.outputs.map(own)
+  }
+
+  /** New files as files of the table. */
+  def added(footers: IndexedSeq[ScannedFile]): IndexedSeq[PlainFile] = {
+    val own = folders.map(f => f.folder -> f).toMap
+    footers.map(f => new PlainFile(f, own(f.file.folder), snapshot))
+  }
+
+  /**
+   * Writes the new files and verifies them against their inputs.
+   *
+   * @param places where the files go
+   */
+  def write(plan: BatchPlan, places: FilePlaces, phases: Phases)(
+      guard: IndexedSeq[FormatFile] => Unit): BatchOutput = {
+    val spec = snapshot.output.get
+    val result = phases("write") {
+      FileWriter.write(session, laidOut(plan, spec), schema.length, spec, places)
+    }
+    phases("verify") {
+      val output = BatchOutput(read(plan, result.files), result.shuffleBytes)
+      val unchecked = verified(output)(guard)
+      if (unchecked > 0) logInfo(s"$unchecked column bounds had no numbers to verify")
+      if (inputs.settings(Settings.Verify) == "full") {
+        new RowChecksum(inputs).check(listed, output.footers)
+      }
+      output
+    }
+  }
+
+  /** Partition `i` holds the rows of file `i`. Columns after the data columns are not written. */
+  private def laidOut(plan: BatchPlan, spec: OutputSpec): Frame = plan.grid match {
+    case Some(grid) =>
+      Layout.withPlaces(session, input, schema, plan.columns, grid, spec.pagesOf)
+    case None => Layout.byFile(session, input, schema, plan.fileOf, plan.outputs.size)
+  }
+
+  /**
+   * Reads the footers of the inputs once more, since all columns of all files of the table would not
+   * fit into memory.
+   */
+  private def verified(output: BatchOutput)(guard: IndexedSeq[FormatFile] => Unit): Int =
+    try {
+      val before = FooterReader.inParts(listed.files, conf, inputs.target.format)
+      val unchecked = new Verification(inputs.target.name, sameName)
+        .checkAll(before, output.footers, hasDefault)
+      guard(added(output.footers))
+      unchecked
+    } catch {
+      case e: ZOrderException =>
+        // the input that differs is not the one that was rewritten
+        throw listed.files.find(f => !isSame(f)).fold[Throwable](e)(f =>
+          ZOrderErrors.conflict(inputs.target.name, s"${f.path} was removed or overwritten"))
+    }
+
+  private def isSame(file: DataFile): Boolean =
+    try {
+      val now = file.path.getFileSystem(conf).getFileStatus(file.path)
+      now.getLen == file.length && now.getModificationTime == file.modified
+    } catch { case _: FileNotFoundException => false }
+
+  private def read(plan: BatchPlan, files: Seq[WrittenFile]): IndexedSeq[OutputFile] = {
+    val sorted = files.sortBy(_.file)
+    val folderOf = outputs(plan)
+    val listed = sorted.map { f =>
+      val path = new Path(f.path)
+      DataFile(folderOf(f.file), path.getFileSystem(conf).getFileStatus(path))
+    }
+    val footers = FooterReader.read(listed, conf, inputs.target.format)
+    sorted.zip(footers).map { case (w, f) => OutputFile(w, f) }
+      // Spark's writer makes an empty file where the first partition has no row
+      .filter(_.footer.rows > 0).toIndexedSeq
+  }
+
+  private def hasDefault(column: String): Boolean = schema.exists { f =>
+    sameName(f.name, column) && TableSchema.hasDefault(f)
+  }
+}

@@ -1,0 +1,295 @@
+package io.sparkzorder.sources.plain
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
+
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.{BinaryType, StructType}
+
+import io.sparkzorder.commands.{OrderingColumns, SampledCuts, TableState, WhereClause}
+import io.sparkzorder.conf.{PinnedSession, Settings}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.{Record, TableLog}
+import io.sparkzorder.sources._
+import io.sparkzorder.table.{
+  DataFile,
+  Folder,
+  OrcFiles,
+  OrderingColumn,
+  ParquetFiles,
+  PathTarget,
+  TableFiles,
+  Target
+}
+import io.sparkzorder.table.schema.{DefaultsOfCatalog, FieldIds, TableSchema}
+import io.sparkzorder.table.stats.{ColumnNames, FileRange, FooterReader, ScannedFile}
+import io.sparkzorder.util.Paths
+import io.sparkzorder.write.{OutputSpec, ParquetSpec}
+
+/**
+ * All that is known of the files of a plain table before any is rewritten.
+ *
+ * @param session the session whose settings are pinned ([[io.sparkzorder.conf.PinnedSession]])
+ * @param files footers of the listed files, in the order of their paths
+ * @param schema data columns of all files
+ * @param columns ordering columns; empty for a compaction
+ * @param kept columns whose statistics are known: those by which files are chosen and laid out
+ */
+private[sparkzorder] final case class PlainInputs(
+    session: Session,
+    target: Target,
+    settings: Settings,
+    listed: TableFiles,
+    files: IndexedSeq[ScannedFile],
+    schema: StructType,
+    columns: Seq[OrderingColumn],
+    kept: ColumnNames = ColumnNames.all) {
+
+  def rows: Long = files.map(_.rows).sum
+
+  /** The number of rows in a file of the target size, if `rows` rows take `bytes` bytes. */
+  def targetRows(rows: Long, bytes: Long): Double =
+    SampledCuts.targetRows(settings, rows, bytes)
+}
+
+private[plain] object PlainInputs {
+
+  /**
+   * @param names name parts of the ordering columns
+   * @param where the clause that chooses files
+   * @param settings of a run by some columns
+   */
+  def read(
+      table: TableState,
+      listed: TableFiles,
+      names: Seq[Seq[String]],
+      where: Option[WhereClause],
+      statement: Statement,
+      settings: Seq[OrderingColumn] => Settings): PlainInputs = {
+    val session = statement.session
+    val conf = session.sessionState.conf
+    val format = table.target.format
+    val kept = ColumnNames.of(names.map(_.head) ++ where.toSeq.flatMap(_.dataColumns))
+    val footers =
+      statement.phases("footers")(FooterReader.read(listed.files, table.conf, format, kept))
+    if (footers.exists(_.needsRowReader)) PinnedSession.readRowByRow(session)
+    val schema =
+      new TableSchema(table.target.name, conf, format)
+        .unionToWrite(listed.catalogSchema, footers)
+    table.target match {
+      case p: PathTarget => DefaultsOfCatalog.check(p, schema, footers)
+      case _ =>
+    }
+    if (format == ParquetFiles && readsById(table.user)) {
+      FieldIds.check(table.target.name, footers, conf.caseSensitiveAnalysis)
+    }
+    // an empty directory has no schema to look columns up in
+    val wanted = if (schema.isEmpty && footers.isEmpty) Nil else names
+    val columns = new OrderingColumns(table.target.name, conf.resolver)
+      .resolve(wanted, schema, listed.partitionSchema)
+    PlainInputs(session, table.target, settings(columns), listed, footers, schema, columns, kept)
+  }
+
+  private def readsById(user: Session): Boolean =
+    user.sessionState.conf.getConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED)
+}
+
+/**
+ * The files of a plain table, as their footers describe them.
+ *
+ * @param where the clause that chooses files
+ */
+private[plain] final class PlainSnapshot(
+    table: TableState,
+    val inputs: PlainInputs,
+    where: Option[WhereClause],
+    committer: PlainCommitter,
+    statement: Statement)
+    extends TableSnapshot {
+  import inputs.{listed, target}
+
+  def conf: Configuration = table.conf
+
+  /**
+   * How new files are written; None if there is no input file.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException for types that cannot be written back as they are,
+   *   and for ordering columns of which the new files would not have bounds
+   */
+  val output: Option[OutputSpec] =
+    if (inputs.files.isEmpty) None
+    else {
+      val spec = new OutputPlanner(inputs).plan()
+      checkBounds(spec)
+      Some(spec)
+    }
+
+  private lazy val records: Seq[(Long, Record)] = TableLog.read(table.state).all
+  private lazy val history = new RunsOfFiles(listed, records)
+
+  override val columns: Seq[OrderingColumn] = inputs.columns
+  override def layoutKey: String = PlainFile.keyOf(columns.map(_.name))
+
+  override val files: IndexedSeq[PlainFile] = {
+    val folders = listed.folders.map(f => f -> new PlainFolder(f)).toMap
+    inputs.files.map(f => new PlainFile(f, folders(f.file.folder), this))
+  }
+
+  private lazy val matching: Option[IndexedSeq[PlainFile]] =
+    where.flatMap(DataPredicatePruning.prune(inputs, _))
+      .map(paths => files.filter(f => paths(f.scanned.file.path)))
+
+  override def chosen: Option[IndexedSeq[FormatFile]] = matching
+
+  override def isPartitioned: Boolean = listed.partitionSchema.nonEmpty
+
+  override def leftOut: Seq[String] = listed.outside.map(o =>
+    s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
+
+  override def check(batches: Seq[IndexedSeq[FormatFile]]): Unit = {
+    val files = batches.flatten.map(PlainFile.of(_).scanned)
+    output.foreach(new Codecs(inputs, files).check(_, conf))
+    if (!statement.clauses.dryRun) committer.checkRoom(files)
+  }
+
+  override def rows(session: Session, files: IndexedSeq[FormatFile]): PlainRows =
+    new PlainRows(this, session, files.map(PlainFile.of), committer)
+
+  override def finish(done: Seq[Rewritten], statement: Statement): Unit = {
+    val added = done.flatMap(_.files).map(PlainFile.of(_).scanned)
+    committer.finish(inputs, added, statement.phases)
+  }
+
+  override def changes(plans: Seq[BatchPlan], rewritten: Seq[FormatFile]): Seq[String] = {
+    val files = rewritten.map(PlainFile.of(_).scanned)
+    output.flatMap(new Codecs(inputs, files).change(_)).toSeq ++
+      new ValuesOfOthers(inputs, files).changes ++
+      (if (plans.isEmpty) Nil else output.toSeq.flatMap(_.lost))
+  }
+
+  override def effort(plans: Seq[BatchPlan]): Effort =
+    new PredictedEffort(inputs, plans, records.map(_._2)).result
+
+  /** Bounds, bytes and values of the ordering columns of a file. */
+  private[plain] def infos(file: ScannedFile): IndexedSeq[FileColumnInfo] = columns.map { c =>
+    val sameName = inputs.session.sessionState.conf.resolver
+    val range = FileRange.ofFooters(c, Seq(file), sameName).headOption
+    FileRange.leaf(c, file, sameName).map(file.leaves(_)) match {
+      case Some(leaf) =>
+        FileColumnInfo(range, leaf.bytes, file.rows - math.max(0L, leaf.nulls))
+      case None => FileColumnInfo(range, 0L, 0L)
+    }
+  }.toIndexedSeq
+
+  private[plain] def runOf(file: DataFile): Option[(Long, Record)] = history.runOf(file)
+
+  /**
+   * Refuses ordering columns that have no min/max in the written files: columns that stay INT96 in
+   * Parquet, and BINARY and TIME columns in ORC.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_COLUMN_NOT_ORDERABLE
+   */
+  private def checkBounds(spec: OutputSpec): Unit = spec match {
+    case parquet: ParquetSpec => inputs.columns.foreach(checkInt96(parquet, _))
+    case _ => inputs.columns.foreach(checkOrc)
+  }
+
+  private def checkInt96(spec: ParquetSpec, c: OrderingColumn): Unit = {
+    val written = spec.schema.getColumns.asScala.find(_.getPath.toSeq == c.parts)
+    if (written.exists(_.getPrimitiveType.getPrimitiveTypeName == INT96)) {
+      throw ZOrderErrors.columnNotOrderable(
+        c.name,
+        target.name,
+        "TIMESTAMP as INT96",
+        "files have no min/max of it; set timestampType to micros")
+    }
+  }
+
+  private def checkOrc(c: OrderingColumn): Unit =
+    if (c.dataType == BinaryType || c.dataType.typeName.startsWith("time(")) {
+      throw ZOrderErrors.columnNotOrderable(
+        c.name,
+        target.name,
+        c.dataType.sql,
+        s"${OrcFiles.title} files have no min/max of it")
+    }
+}
+
+private[plain] final class PlainFolder(val folder: Folder)
+    extends FormatFolder(folder.path.toString, 0)
+
+/** A data file as its footer describes it. */
+private[plain] final class PlainFile(
+    val scanned: ScannedFile,
+    override val folder: PlainFolder,
+    snapshot: PlainSnapshot)
+    extends FormatFile {
+  override def path: String = scanned.file.path.toString
+  override def bytes: Long = scanned.file.length
+  override def records: Long = scanned.rows
+  override lazy val columns: IndexedSeq[FileColumnInfo] = snapshot.infos(scanned)
+
+  private lazy val run = snapshot.runOf(scanned.file)
+
+  override def commit: Option[Long] =
+    run.map(_._1).orElse(PlainFile.jobOf(scanned.file.path.getName))
+
+  override def layout: Option[LayoutTag] = run.map { case (_, r) =>
+    LayoutTag(
+      r.columns.mkString(", "),
+      PlainFile.keyOf(r.columns),
+      r.targetFileSize,
+      r.columnWeights,
+      r.run,
+      r.layoutSinceMs)
+  }
+}
+
+private[plain] object PlainFile {
+  // the name that Spark's writer gives to a file: part-00000-<job>-c000.snappy.parquet
+  private val SparksName =
+    "part-\\d+-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})[-_.].*".r
+
+  def of(file: FormatFile): PlainFile = file match {
+    case plain: PlainFile => plain
+    case other => throw new IllegalArgumentException(s"${other.path} is a file of another table")
+  }
+
+  /** A number for the job of Spark that wrote a file, if the name of the file has the job's id. */
+  def jobOf(name: String): Option[Long] = name match {
+    // less than the number of any record
+    case SparksName(job) =>
+      Some(java.util.UUID.fromString(job).getMostSignificantBits | Long.MinValue)
+    case _ => None
+  }
+
+  def keyOf(columns: Seq[String]): String = columns.mkString("\n")
+}
+
+/**
+ * The runs of OPTIMIZE that have made the files of a listing. A file counts only if it has the name and
+ * length that its run recorded; the name contains the run's id.
+ *
+ * @param records of the table, with their numbers
+ */
+private final class RunsOfFiles(listed: TableFiles, records: Seq[(Long, Record)]) {
+  private val folderNames: Map[Folder, String] =
+    listed.folders.map(f => f -> Paths.relative(listed.root, f.path)).toMap
+
+  private val made: Map[(String, String), (Long, Record, Long)] =
+    (for {
+      (number, record) <- records
+      if record.kind == Record.Optimize
+      change <- record.changes
+      file <- change.added
+    } yield (change.folder, file.name) -> ((number, record, file.length))).toMap
+
+  /** The number and the record of the run. */
+  def runOf(file: DataFile): Option[(Long, Record)] =
+    made.get((folderNames(file.folder), file.path.getName)).collect {
+      case (number, record, length) if length == file.length => (number, record)
+    }
+}

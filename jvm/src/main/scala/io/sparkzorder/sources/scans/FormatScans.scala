@@ -1,0 +1,151 @@
+package io.sparkzorder.sources.scans
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.planning.ScanOperation
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, V2WriteCommand}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.connector.catalog.TableCapability
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.command.DataWritingCommand
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.BinaryType
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
+import io.sparkzorder.sources.{FormatScan, TableFormats}
+import io.sparkzorder.workload.{LaterNotes, NotedFilters, RecordSettings, WorkloadCapture}
+
+/**
+ * Hands the scans of tables of other formats to the record of the workload, after their query has run.
+ */
+private[sparkzorder] object FormatScans extends Logging {
+
+  /** Whether the scan of a leaf is to be recorded, as the settings were when it was planned. */
+  private val Wanted = new TreeNodeTag[Boolean]("zorder.record")
+
+  /**
+   * A scan in an optimized plan. It does not keep the plan.
+   *
+   * @param output columns of the scan
+   * @param read the columns that the query needs
+   * @param filters on the scan, without those that have a subquery
+   */
+  private case class Found(
+      scan: FormatScan,
+      output: Seq[Attribute],
+      read: AttributeSet,
+      filters: Seq[Expression])
+
+  /**
+   * Marks the scans of a plan that are to be recorded.
+   *
+   * @return true if there is one
+   */
+  def mark(plan: LogicalPlan): Boolean = {
+    val wanted = for (leaf <- plan.collectLeaves(); scan <- TableFormats.scan(leaf)) yield {
+      val isOn = RecordSettings.isOn(scan.properties) && isOurs(scan)
+      // a data frame that is planned again has the mark of the last time
+      leaf.setTagValue(Wanted, isOn)
+      isOn
+    }
+    wanted.contains(true)
+  }
+
+  private def isOurs(scan: FormatScan): Boolean =
+    RecordSettings.valueOf(scan.setting, scan.properties).contains(Settings.FormatOwn)
+
+  /** Notes the marked scans of a query that has run. */
+  def note(query: QueryExecution): Unit = {
+    val session = SparkLine.session(query.sparkSession)
+    query.optimizedPlan match {
+      // its query is a part of a second event, or of none
+      case c: org.apache.spark.sql.catalyst.plans.logical.Command if !isCounted(c) =>
+      case plan =>
+        scans(plan).foreach { found =>
+          LaterNotes.add(s"a scan of ${found.scan.location}")(note(session, found))
+        }
+    }
+  }
+
+  private def isCounted(command: LogicalPlan): Boolean = command match {
+    // such a table writes by another query, which has an event of its own
+    case w: V2WriteCommand => w.table match {
+        case r: DataSourceV2Relation =>
+          !r.table.capabilities.contains(TableCapability.V1_BATCH_WRITE)
+        case _ => true
+      }
+    case _: DataWritingCommand => true
+    case _ => false
+  }
+
+  private def scans(plan: LogicalPlan): Seq[Found] = plan match {
+    case ScanOperation(projects, stayUp, filters, leaf) if leaf.children.isEmpty =>
+      val own = for {
+        scan <- if (leaf.getTagValue(Wanted).contains(true)) TableFormats.scan(leaf) else None
+      } yield {
+        val known = (stayUp ++ filters).filterNot(SubqueryExpression.hasSubquery)
+        Found(scan, leaf.output, AttributeSet(projects ++ stayUp ++ filters), known)
+      }
+      own.toSeq ++ plan.collect { case p => subqueries(p) }.flatten.flatMap(scans)
+    case other => (other.children ++ subqueries(other)).flatMap(scans)
+  }
+
+  /** Without those by which Spark prunes the other side of a join: they are copies of that side. */
+  private def subqueries(node: LogicalPlan): Seq[LogicalPlan] =
+    node.expressions.flatMap(_.collect {
+      case s: ScalarSubquery if s.dataType != BinaryType => s.plan
+      case s: ListQuery => s.plan
+      case s: Exists => s.plan
+    })
+
+  private def note(session: Session, found: Found): Unit = {
+    val scan = found.scan
+    val context = session.sparkContext
+    // classes of the format look for the active session, and may run jobs
+    SparkSession.setActiveSession(session)
+    context.setJobDescription(s"record of the workload of ${scan.location}")
+    try SQLConf.withExistingConf(session.sessionState.conf) {
+        tables.of(scan, context.applicationId).foreach(note(session, found, _))
+      }
+    finally {
+      context.setJobDescription(null)
+      SparkSession.clearActiveSession()
+    }
+  }
+
+  private def note(session: Session, found: Found, table: OpenedTable): Unit = {
+    val scan = found.scan
+    val conf = session.sessionState.newHadoopConf()
+    val sqlConf = session.sessionState.conf
+    val root = new Path(scan.location)
+    val qualified = root.getFileSystem(conf).makeQualified(root)
+    val read = DataTypeUtils.fromAttributes(found.output.filter(found.read.contains))
+    val share = RecordSettings.columnsShare(read, scan.schema) * scan.share
+    val names = found.filters.flatMap(_.references.map(_.name)).toSet
+    val known = table.known(names, sqlConf.resolver)
+    if (found.filters.isEmpty) {
+      WorkloadCapture.noteUnfiltered(qualified, conf, known.bytes * share)
+    } else {
+      val columns = new TableColumns(
+        found.output,
+        DataTypeUtils.fromAttributes(found.output),
+        table.partitionSchema,
+        sqlConf.resolver)
+      val tested =
+        FilterOnFiles.tested(found.filters, columns, known.content, sqlConf.caseSensitiveAnalysis)
+      val excluded = RecordSettings.excluded(scan.properties, sqlConf.resolver)
+      val filters = NotedFilters(known, known.content.files, tested)
+      WorkloadCapture.note(qualified, conf, filters, excluded, None, share)
+    }
+  }
+
+  private val tables = new OpenedTables
+}

@@ -1,0 +1,106 @@
+package io.sparkzorder.sources.scans
+
+import org.apache.parquet.io.api.Binary
+
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.index._
+import io.sparkzorder.ordering.OrderedType
+import io.sparkzorder.sources.{FileColumnInfo, FormatFile, SnapshotFormat}
+import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.table.stats.{ColumnStats, FileRange}
+
+/**
+ * What a format knows of some columns of a table's files, in the form of an index. It serves to tell
+ * where among the rows the values of a filter lie, and prunes nothing.
+ *
+ * @param columns names of the columns
+ * @param content of a sample of the files, whose lengths stand for those of all files
+ */
+private[scans] final class KnownFiles private (
+    val columns: Set[String],
+    val content: IndexContent) {
+
+  /** Bytes of all files of the table. */
+  def bytes: Double = content.files.lengths.map(_.toDouble).sum
+}
+
+private[scans] object KnownFiles {
+  // so many files tell a distribution well enough
+  private val MaxFiles = 2048
+
+  /** @param names of the columns; those of which the format has no bounds are left out */
+  def of(
+      format: SnapshotFormat,
+      schema: StructType,
+      partitionSchema: StructType,
+      names: Set[String],
+      sameName: (String, String) => Boolean): KnownFiles = {
+    val columns = names.toSeq.sorted.flatMap(n => schema.find(f => sameName(f.name, n)))
+      .filterNot(f => partitionSchema.exists(_.name == f.name))
+      .filter(f => OrderedType.of(f.dataType).isDefined && leafType(f.dataType) != OtherLeaf)
+      .map(f => OrderingColumn(Seq(f.name), f.dataType)).filter(format.hasBounds)
+    val files = format.snapshot(columns, None).files
+    // rounded up
+    val step = math.max(1, (files.size + MaxFiles - 1) / MaxFiles)
+    val some = files.indices.by(step).map(files(_))
+    val scale = files.map(_.bytes).sum.toDouble / math.max(1L, some.map(_.bytes).sum)
+    val entries = some.zipWithIndex.map { case (f, i) => entry(f, i, columns, scale) }
+    new KnownFiles(names, IndexContent.of(entries))
+  }
+
+  private def entry(
+      file: FormatFile,
+      number: Int,
+      columns: Seq[OrderingColumn],
+      scale: Double): FileEntry = {
+    val leaves = columns.zip(file.columns).map { case (c, info) =>
+      val leaf = IndexedColumn(c.parts, leafType(c.dataType))
+      LeafEntry(leaf, stats(info, leaf.leafType, file.records))
+    }
+    FileEntry(
+      number.toString,
+      (file.bytes * scale).toLong,
+      0L,
+      file.records,
+      LeafColumns(columns.map(_.parts)),
+      leaves)
+  }
+
+  private def stats(info: FileColumnInfo, t: LeafType, rows: Long): ColumnStats =
+    info.range match {
+      case None => ColumnStats.onlyNulls(rows)
+      case Some(None) => ColumnStats.unknown
+      case Some(Some(FileRange(min, max))) =>
+        IndexValue.bounds(stored(min), stored(max), t).fold(ColumnStats.unknown) {
+          case (a, b) => ColumnStats(-1L, a, b, known = true)
+        }
+    }
+
+  /** A value of Spark as footers have it. */
+  private def stored(value: Any): Any = value match {
+    case s: UTF8String => Binary.fromConstantByteArray(s.getBytes)
+    case d: Decimal =>
+      Binary.fromConstantByteArray(d.toJavaBigDecimal.unscaledValue.toByteArray)
+    case b: Array[Byte] => Binary.fromConstantByteArray(b)
+    case other => other
+  }
+
+  private def leafType(t: DataType): LeafType = t match {
+    case BooleanType => BooleanLeaf
+    case ByteType => IntegerLeaf(8)
+    case ShortType => IntegerLeaf(16)
+    case IntegerType => IntegerLeaf(32)
+    case LongType => IntegerLeaf(64)
+    case FloatType => FloatLeaf
+    case DoubleType => DoubleLeaf
+    case DateType => DateLeaf
+    case TimestampType => TimestampLeaf(millis = false, utc = true)
+    case TimestampNTZType => TimestampLeaf(millis = false, utc = false)
+    case d: DecimalType => DecimalLeaf(d.precision, d.scale)
+    case BinaryType => BinaryLeaf
+    case StringType => StringLeaf
+    case _ => OtherLeaf
+  }
+}

@@ -1,0 +1,24 @@
+package io.sparkzorder.rewrite
+
+import io.sparkzorder.commands.FaultyTables
+
+/** DRY RUN changes nothing, and still plans for the files that the records say are there. */
+class DryRunStateSuite extends FaultyTables {
+
+  test("a half-published table: DRY RUN says what it says once the run is published") {
+    for (k <- Seq(0, 2, 4, 6)) withTableDir { dir =>
+      write(shuffled(300, 3).selectExpr("*", "id % 2 p"), dir, "p")
+      val (run, _) = killedAt(k)(isPublishing)(
+        sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a OPTIONS (${sizeFor(dir, 6)})").collect())
+      assert(run.isFailure)
+      val before = snapshot(dir)
+      val statement = s"OPTIMIZE '$dir' FULL ZORDER BY b DRY RUN"
+      val half = one(statement)
+      assert(snapshot(dir) === before)
+      one(s"RECOVER LAYOUT '$dir'")
+      val whole = one(statement)
+      assert(metric(half, "numFilesRemoved") === metric(whole, "numFilesRemoved"), s"killed at $k")
+      assert(gains(half) === gains(whole), s"killed at $k")
+    }
+  }
+}

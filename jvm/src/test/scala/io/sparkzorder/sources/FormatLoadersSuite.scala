@@ -1,0 +1,55 @@
+package io.sparkzorder.sources
+
+import java.net.URLClassLoader
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.apache.spark.sql.delta.DeltaLog
+
+/** Classes of ours that call those of a format, where our class loader does not find the format's. */
+class FormatLoadersSuite extends AnyFunSuite {
+  private val own = classOf[TableFormat].getClassLoader
+  private val names = classOf[DeltaLog].getName
+
+  /** Has Delta's classes of its own, as if no other class loader had them. */
+  private def deltas(): URLClassLoader = {
+    val jar = classOf[DeltaLog].getProtectionDomain.getCodeSource.getLocation
+    new URLClassLoader(Array(jar), own) {
+      override def loadClass(name: String, resolve: Boolean): Class[_] =
+        if (!name.startsWith("org.apache.spark.sql.delta.")) super.loadClass(name, resolve)
+        else Option(findLoadedClass(name)).getOrElse(findClass(name))
+    }
+  }
+
+  test("our own classes serve a format that their class loader finds") {
+    assert(FormatLoaders.of("delta", own) eq own)
+    assert(FormatLoaders.of("delta") eq own)
+  }
+
+  test("copies of our classes serve a format of another class loader") {
+    val (one, other) = (deltas(), deltas())
+    try {
+      val copies = FormatLoaders.of("delta", one)
+      assert(copies ne own)
+      assert(FormatLoaders.of("delta", one) eq copies)
+      assert(FormatLoaders.of("delta", other) ne copies)
+      assert(copies.loadClass(names) eq one.loadClass(names))
+      // the copies are of a class that is known to the others
+      val opener = copies.loadClass("io.sparkzorder.sources.delta.DeltaTables")
+      assert(opener.getClassLoader eq copies)
+      assert(opener.getDeclaredConstructor().newInstance().isInstanceOf[FormatOpener])
+      assert(copies.loadClass(classOf[TableFormat].getName) eq classOf[TableFormat])
+      assertThrows[ClassNotFoundException](copies.loadClass("io.sparkzorder.sources.delta.Nothing"))
+    } finally {
+      one.close()
+      other.close()
+    }
+  }
+
+  test("a class loader without the format") {
+    // without Delta and without us
+    val nothing = new URLClassLoader(Array.empty[java.net.URL], null)
+    try assertThrows[ClassNotFoundException](FormatLoaders.of("delta", nothing))
+    finally nothing.close()
+  }
+}

@@ -1,0 +1,37 @@
+package io.sparkzorder.sources
+
+import java.io.File
+
+import org.apache.spark.sql.DataFrame
+
+import io.sparkzorder.workload.WorkloadCapture
+
+/** A table `t` of a format, for tests that are the same for each format. */
+trait TableOfFormat { this: FormatTestBase =>
+
+  protected def format: String
+
+  /** Makes the table of the rows of a view `numbers`, runs `body`, and drops all tables. */
+  protected def withFormatTable(clauses: String = "", rows: Int = 8000)(body: => Unit): Unit
+
+  /** Name of the table in SQL. */
+  protected def named: String
+
+  protected def directory: File
+
+  /** Number of commits of OPTIMIZE. */
+  protected def commits: Int
+
+  /** Number of commits of anybody. */
+  protected def allCommits: Int
+
+  protected val small = "OPTIONS (targetFileSize = '4k')"
+
+  protected def onTable(clauses: String = "", rows: Int = 8000)(body: => Unit): Unit =
+    withFormatTable(clauses, rows) {
+      WorkloadCapture.clear()
+      body
+    }
+
+  protected def t: DataFrame = spark.table(named)
+}

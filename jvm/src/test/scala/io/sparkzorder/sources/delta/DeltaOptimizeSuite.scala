@@ -1,0 +1,189 @@
+package io.sparkzorder.sources.delta
+
+import org.scalatest.tagobjects.Slow
+
+/** OPTIMIZE of Delta tables: rows, files, versions and the result row. */
+class DeltaOptimizeSuite extends DeltaTestBase {
+  private val small = "OPTIONS (targetFileSize = '4k')"
+
+  test("one commit lays a table out; a second run makes none; then only new files are rewritten") {
+    withTables {
+      create("t")
+      val row = optimized("t", s"ZORDER BY (a, b) $small")
+      val laidOut = files("t")
+      assert(metric(row, "numFilesRemoved") === 8)
+      assert(metric(row, "numFilesAdded") === laidOut.size)
+      assert(laidOut.size > 8)
+      assert(metric(row, "numRows") === 8000)
+      assert(metric(row, "shuffleBytes") > 0)
+      val commit = history("t").head
+      assert(commit.operation === "OPTIMIZE")
+      assert(commit.operationParameters("zOrderBy") === """["a","b"]""")
+      assert(commit.operationMetrics.get("numRemovedFiles") === "8")
+      assert(commit.operationMetrics.get("numAddedFiles") === laidOut.size.toString)
+      assert(laidOut.forall(!_.dataChange))
+
+      val again = optimized("t", s"ZORDER BY (a, b) $small")
+      assert(again.getAs[String]("reason").contains("FULL rewrites them"))
+      assert(metric(again, "numFilesRemoved") === 0)
+      // without ZORDER BY, the columns are those of the last run
+      assert(optimized("t", small).getAs[String]("reason").contains("laid out by (a, b)"))
+      assert(version("t") === 1)
+
+      append("t", numbers(8000, 9000, 2))
+      val third = optimized("t", s"ZORDER BY (a, b) $small")
+      assert(metric(third, "numFilesRemoved") === 2)
+      assert(third.getAs[String]("reason").contains("2 are new"))
+      assert(laidOut.map(_.path).toSet.subsetOf(files("t").map(_.path).toSet))
+
+      // an older version is still there, and can be current again
+      assert(sql("SELECT count(*) FROM t VERSION AS OF 0").head().getLong(0) === 8000)
+      sql("RESTORE TABLE t TO VERSION AS OF 0")
+      assert(spark.table("t").count() === 8000)
+      assert(orphans("t").isEmpty)
+    }
+  }
+
+  test("a point query reads the ideal share of the files by Delta's own skipping", Slow) {
+    withTables {
+      create("t", rows = 40000, files = 4)
+      val row = optimized("t", "FULL ZORDER BY (a, b) OPTIONS (targetFileSize = '8k')")
+      val state = log("t").update()
+      val read = for { c <- Seq("a", "b"); v <- 10 until 1000 by 66 } yield {
+        val filter = new DeltaFilter(state, "t").of(expression(s"$c = $v")).get
+        state.filesForScan(filter, false).files.size
+      }
+      val (mean, all) = (read.sum.toDouble / read.size, files("t").size)
+      assert(mean <= 1.1 * math.sqrt(all), s"$mean of $all files")
+      gains(row).foreach { gain =>
+        assert(gain.getAs[Double]("filesPerPointQueryBefore") > 3.9)
+        assert(gain.getAs[Double]("filesPerPointQueryAfter") <= 1.2 * math.sqrt(all))
+      }
+      val layout = sql("SHOW LAYOUT t FOR (a, b)").collect()
+      assert(layout.map(_.getAs[Double]("excess")).sum / 2 <= 1.1)
+    }
+  }
+
+  test("partitions with NULL and special names, in batches with a commit each", Slow) {
+    withTables {
+      sql("""CREATE TABLE t (id BIGINT, a INT, b INT, p STRING, d DATE, x TIMESTAMP) USING delta
+        PARTITIONED BY (p, x)""")
+      val parts = Seq("null", "'x/y=z %'", "'null'", "'é'").mkString("array(", ", ", ")")
+      spark.range(0, 2000, 1, 2).selectExpr(
+        "id",
+        "int(pmod(hash(id), 100)) a",
+        "int(pmod(hash(id, 7), 100)) b",
+        s"element_at($parts, int(id % 4) + 1) p",
+        "date_add(DATE'1500-01-01', int(id))",
+        "if(id % 8 < 4, timestamp'2020-01-01 01:02:03.456789', null)").createOrReplaceTempView(
+        "more")
+      withSQLConf("spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED") {
+        sql("INSERT INTO t SELECT * FROM more")
+      }
+      def byPartition = files("t").groupBy(_.partitionValues)
+        .map { case (p, own) => p -> own.flatMap(_.numLogicalRecords).sum }
+      val before = byPartition
+      assert(before.size === 8)
+      val commits = layouts("t")
+      val row =
+        optimized("t", "ZORDER BY (a, b) OPTIONS (targetFileSize = '2k', batchSize = '12k')")
+      assert(byPartition === before)
+      assert(metric(row, "partitionsOptimized") === 8)
+      assert(layouts("t") - commits === metric(row, "numBatches"))
+      assert(metric(row, "numBatches") > 2)
+      assert(files("t").flatMap(DeltaLayouts.of(_)).map(_.run).distinct.size === 1)
+      val again = optimized("t", "ZORDER BY (a, b) OPTIONS (targetFileSize = '2k')")
+      assert(metric(again, "numFilesRemoved") === 0)
+      // one run is taken back as a whole
+      val first = fails("ZORDER_UNSUPPORTED_TABLE", "TO VERSION AS OF 1")(sql("UNDO LAYOUT t"))
+      assert(!first.getMessage.contains("later"))
+    }
+  }
+
+  test("partitions by values that are not equal to themselves in Scala", Slow) {
+    withTables {
+      for ((kind, value) <- Seq("DOUBLE" -> "'NaN'", "FLOAT" -> "'NaN'", "BINARY" -> "'x'")) {
+        sql(s"""CREATE TABLE of_$kind (id BIGINT, a INT, b INT, p $kind) USING delta
+          PARTITIONED BY (p)""")
+        for (from <- Seq(0, 100)) {
+          sql(s"""INSERT INTO of_$kind SELECT id, pmod(hash(id), 100), pmod(hash(id, 7), 100),
+            if(id % 2 = 0, CAST($value AS $kind), NULL) FROM range($from, ${from + 100}, 1, 2)""")
+        }
+        val row = optimized(s"of_$kind")
+        assert(metric(row, "partitionsOptimized") === 2)
+        assert(metric(row, "numRows") === 200)
+        assert(metric(row, "numFilesAdded") === 2)
+      }
+    }
+  }
+
+  test("DRY RUN writes nothing; WHERE chooses files; EXPLAIN names the command; paths", Slow) {
+    withTables {
+      create("t", "PARTITIONED BY (p)", files = 2)
+      val dry = optimized("t", s"ZORDER BY (a, b) $small DRY RUN")
+      assert(dry.getAs[Boolean]("dryRun"))
+      assert(metric(dry, "numFilesAdded") > 4)
+      assert(version("t") === 0)
+      assert(orphans("t").isEmpty)
+      val some = optimized("t", s"WHERE p = 1 AND t.id >= 0 ZORDER BY (a, b) $small")
+      assert(metric(some, "partitionsOptimized") === 1)
+      assert(metric(some, "numRows") === 2000)
+      assert(history("t").head.operationParameters("predicate").contains("p = "))
+      for (nothing <- Seq("p = 9", "id < 0 AND false", "id < 0", "p = 1 AND id > 9999")) {
+        val none = optimized("t", s"WHERE $nothing ZORDER BY (a, b)")
+        assert(none.getAs[String]("reason") === "WHERE chooses no data files")
+      }
+      for (bad <- Seq("id IN (SELECT 1)", "rand() < 0.5")) {
+        fails("ZORDER_PREDICATE_NOT_TRANSLATABLE") {
+          sql(s"OPTIMIZE TABLE t WHERE $bad ZORDER BY (a, b)")
+        }
+      }
+      // a directory that is a Delta table, by three names
+      val path = log("t").dataPath.toUri.getPath
+      val before = bag(spark.table("t"))
+      for (name <- Seq(s"delta.`$path`", s"parquet.`$path`", s"'$path'")) {
+        val commits = layouts("t")
+        val row = sql(s"OPTIMIZE TABLE $name FULL WHERE p = 2 ZORDER BY (a, b) $small").head()
+        assert(metric(row, "numRows") === 2000)
+        assert(layouts("t") === commits + 1)
+      }
+      assert(bag(spark.table("t")) === before)
+      val plan = sql("EXPLAIN OPTIMIZE TABLE t ZORDER BY (a, b) DRY RUN").head().getString(0)
+      assert(plan.contains("ZORDER BY"), plan)
+    }
+  }
+
+  test("rows are in order inside the files of each partition", Slow) {
+    withTables {
+      create("t", "PARTITIONED BY (p)", files = 2, rows = 4000)
+      optimized("t", s"ZORDER BY (a) $small")
+      val own = log("t")
+      val ranges = files("t").map { f =>
+        val path = f.absolutePath(own).toString
+        val a = spark.read.parquet(path).select("a").collect().map(_.getInt(0)).toSeq
+        assert(a === a.sorted)
+        (f.partitionValues, a.head, a.last)
+      }
+      // the files of a partition do not overlap but for one value
+      ranges.groupBy(_._1).values.foreach { r =>
+        val sorted = r.sortBy(_._2)
+        assert(r.size > 1)
+        sorted.zip(sorted.tail).foreach { case (x, y) => assert(x._3 <= y._2) }
+      }
+    }
+  }
+
+  private def expression(text: String) = spark.sessionState.sqlParser.parseExpression(text)
+
+  test("IDENTIFIER names a Delta table, for our layout and for Delta's own OPTIMIZE") {
+    withTables {
+      create("t")
+      // a table without a layout is left to Delta
+      val deltas = sql("OPTIMIZE t")
+      assert(sql("OPTIMIZE IDENTIFIER('default.' || 't')").schema === deltas.schema)
+      val commits = layouts("t")
+      sql("OPTIMIZE TABLE IDENTIFIER('t') FULL ZORDER BY (a, b)").collect()
+      assert(layouts("t") === commits + 1)
+    }
+  }
+}

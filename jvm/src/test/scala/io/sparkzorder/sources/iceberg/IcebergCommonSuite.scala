@@ -1,0 +1,23 @@
+package io.sparkzorder.sources.iceberg
+
+import java.io.File
+
+import io.sparkzorder.sources.{FormatAutoTests, FormatStatementTests}
+
+/** What is the same for each format, on Iceberg tables. */
+class IcebergCommonSuite
+    extends IcebergTestBase
+    with FormatAutoTests
+    with FormatStatementTests {
+  override protected def format: String = "iceberg"
+  override protected def named: String = "ice.db.t"
+  override protected def directory: File = new File(warehouse, "db/t")
+  override protected def commits: Int = snapshots("t").count(_.operation == "replace")
+  override protected def allCommits: Int = snapshots("t").size
+
+  override protected def withFormatTable(clauses: String, rows: Int)(body: => Unit): Unit =
+    inDatabase {
+      create("t", clauses, rows = rows)
+      body
+    }
+}

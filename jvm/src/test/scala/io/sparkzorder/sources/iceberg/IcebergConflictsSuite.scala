@@ -1,0 +1,169 @@
+package io.sparkzorder.sources.iceberg
+
+import org.apache.iceberg.{BaseTable, TableMetadata, TableOperations}
+import org.apache.iceberg.exceptions.{CommitFailedException, CommitStateUnknownException}
+
+import org.apache.spark.sql.types.IntegerType
+
+import io.sparkzorder.table.OrderingColumn
+
+/** What other writers do while OPTIMIZE has written its files and not yet committed them. */
+class IcebergConflictsSuite extends IcebergTestBase {
+  private val mergeOnRead = "TBLPROPERTIES ('write.delete.mode' = 'merge-on-read', " +
+    "'write.update.mode' = 'merge-on-read', 'write.merge.mode' = 'merge-on-read')"
+
+  private def conflicts(name: String)(change: => Unit): Unit = {
+    fails("ZORDER_CONFLICT", name)(optimizeWith(name, table(name))(change))
+    assert(orphans(name).isEmpty)
+    assert(!snapshots(name).exists(_.summary.containsKey("zorder-columns")))
+  }
+
+  test("rows that were appended meanwhile stay") {
+    inDatabase {
+      create("t", files = 2)
+      optimizeWith("t", table("t")) {
+        numbers(8000, 9000, 1).writeTo("ice.db.t").append()
+        sql("ALTER TABLE ice.db.t ADD COLUMN more INT")
+      }
+      assert(table("t").currentSnapshot.operation === "replace")
+      assert(bag(spark.table("ice.db.t").drop("more")) === bag(numbers(0, 9000, 1)))
+      assert(orphans("t").isEmpty)
+    }
+  }
+
+  test("a column that was renamed after it was looked up is a conflict") {
+    inDatabase {
+      create("t", files = 1, rows = 10)
+      val format = new IcebergFormat(table("t"), "ice.db.t", isNamed = true)
+      for (parts <- Seq(Seq("gone"), Seq("a", "gone"))) {
+        fails("ZORDER_CONFLICT", "gone") {
+          format.snapshot(Seq(OrderingColumn(parts, IntegerType)), None)
+        }
+      }
+    }
+  }
+
+  test("DELETE, UPDATE and MERGE on the inputs exclude the commit, and no file is left") {
+    inDatabase {
+      for ((kind, clauses) <- Seq("cow" -> "", "mor" -> mergeOnRead)) {
+        create(kind, clauses, files = 2, rows = 1000)
+        conflicts(kind)(sql(s"DELETE FROM ice.db.$kind WHERE id % 10 = 3"))
+        assert(bag(spark.table(s"ice.db.$kind")) ===
+          bag(numbers(0, 1000, 1).where("id % 10 <> 3")))
+      }
+      create("merge", mergeOnRead.replace("(", "('format-version' = '3', "), files = 2, rows = 1000)
+      conflicts("merge") {
+        sql("""MERGE INTO ice.db.merge t USING (SELECT 5L id) s ON t.id = s.id
+          WHEN MATCHED THEN UPDATE SET a = -1""")
+      }
+      assert(spark.table("ice.db.merge").where("a = -1").count() === 1)
+      assert(spark.table("ice.db.merge").count() === 1000)
+    }
+  }
+
+  test("of two runs on the same files the first one wins") {
+    inDatabase {
+      create("t", files = 2, rows = 1000)
+      fails("ZORDER_CONFLICT") {
+        optimizeWith("t", table("t"))(sql("OPTIMIZE TABLE ice.db.t ZORDER BY (b, a)").collect())
+      }
+      assert(table("t").currentSnapshot.summary.get("zorder-columns") === "b, a")
+      assert(orphans("t").isEmpty)
+      assert(bag(spark.table("ice.db.t")) === bag(numbers(0, 1000, 1)))
+    }
+  }
+
+  test("equality deletes before a run hold, those during a run exclude it, and no row comes back") {
+    inDatabase {
+      create("t", "TBLPROPERTIES ('format-version' = '2')", files = 2, rows = 1000)
+      deleteWhereEqual("t", "id", 7L)
+      fails("ZORDER_CONFLICT") {
+        optimizeWith("t", table("t")) {
+          deleteWhereEqual("t", "id", 8L)
+          // the first of two commits is older than the table's last one
+          deleteWhereEqual("t", "id", 9L)
+        }
+      }
+      val left = numbers(0, 1000, 1).where("id NOT IN (7, 8, 9)")
+      assert(bag(spark.table("ice.db.t")) === bag(left))
+      optimized("t", "ZORDER BY (a, b)")
+      assert(bag(spark.table("ice.db.t")) === bag(left))
+      // a row with a deleted key that came later is there, and stays
+      numbers(7, 8, 1).writeTo("ice.db.t").append()
+      optimized("t", "FULL ZORDER BY (a, b)")
+      assert(bag(spark.table("ice.db.t")) === bag(left.union(numbers(7, 8, 1))))
+    }
+  }
+
+  test("position deletes are applied, and one that comes later excludes the commit") {
+    inDatabase {
+      create("t", mergeOnRead, files = 2, rows = 1000)
+      sql("DELETE FROM ice.db.t WHERE id < 100")
+      optimized("t", "ZORDER BY (a, b) OPTIONS (targetFileSize = '2k')")
+      assert(bag(spark.table("ice.db.t")) === bag(numbers(100, 1000, 1)))
+      fails("ZORDER_CONFLICT") {
+        optimizeWith("t", table("t"))(sql("DELETE FROM ice.db.t WHERE id < 200"))
+      }
+      assert(bag(spark.table("ice.db.t")) === bag(numbers(200, 1000, 1)))
+    }
+  }
+
+  test("batches that were committed before a conflict stay") {
+    inDatabase {
+      create("t", "PARTITIONED BY (p)", files = 1, rows = 1000)
+      var commits = 0
+      fails("ZORDER_CONFLICT") {
+        optimizeWith("t", table("t"), Map("batchSize" -> "1k")) {
+          commits += 1
+          if (commits == 3) sql("DELETE FROM ice.db.t WHERE p >= 2 AND id < 10")
+        }
+      }
+      assert(snapshots("t").count(_.summary.containsKey("zorder-columns")) === 2)
+      assert(bag(spark.table("ice.db.t")) ===
+        bag(numbers(0, 1000, 1).where("NOT (p >= 2 AND id < 10)")))
+      assert(orphans("t").isEmpty)
+    }
+  }
+
+  test("a commit that failed leaves no file; a commit of unknown state leaves all") {
+    inDatabase {
+      create("t", files = 2, rows = 1000)
+      def failing(e: => RuntimeException, after: Boolean) = {
+        val real = table("t")
+        new BaseTable(new FailingOperations(real.operations, () => e, after), real.name)
+      }
+      fails("ZORDER_CONFLICT") {
+        optimizeWith("t", failing(new CommitFailedException("lost"), after = false))(())
+      }
+      assert(orphans("t").isEmpty)
+      assert(snapshots("t").size === 1)
+      intercept[CommitStateUnknownException] {
+        optimizeWith("t", failing(new CommitStateUnknownException(new Exception), after = true))(())
+      }
+      assert(snapshots("t").size === 2)
+      assert(bag(spark.table("ice.db.t")) === bag(numbers(0, 1000, 1)))
+      intercept[IllegalStateException] {
+        optimizeWith("t", failing(new IllegalStateException("broken"), after = true))(())
+      }
+      assert(bag(spark.table("ice.db.t")) === bag(numbers(0, 1000, 1)))
+    }
+  }
+}
+
+/** Commits that throw an error, before or after they have taken place. */
+private final class FailingOperations(
+    real: TableOperations,
+    error: () => RuntimeException,
+    after: Boolean)
+    extends TableOperations {
+  override def current(): TableMetadata = real.current()
+  override def refresh(): TableMetadata = real.refresh()
+  override def commit(base: TableMetadata, metadata: TableMetadata): Unit = {
+    if (after) real.commit(base, metadata)
+    throw error()
+  }
+  override def io(): org.apache.iceberg.io.FileIO = real.io()
+  override def metadataFileLocation(name: String): String = real.metadataFileLocation(name)
+  override def locationProvider(): org.apache.iceberg.io.LocationProvider = real.locationProvider()
+  override def newSnapshotId(): Long = real.newSnapshotId()
+}

@@ -1,0 +1,92 @@
+package io.sparkzorder.sources.iceberg
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.functions.col
+
+/** Rows of tables of format version 3 keep their ids, or the table is refused. */
+class IcebergLineageSuite extends IcebergTestBase {
+  private val small = "OPTIONS (targetFileSize = '4k')"
+
+  private def lineage(name: String): Map[Any, Int] =
+    bag(spark.table(s"ice.db.$name").select("id", "_row_id", "_last_updated_sequence_number"))
+
+  test("row ids and their sequence numbers stay in a table of format version 3") {
+    inDatabase {
+      create(
+        "t",
+        "TBLPROPERTIES ('format-version' = '3', 'write.delete.mode' = 'merge-on-read')",
+        files = 2)
+      sql("DELETE FROM ice.db.t WHERE id % 10 = 3")
+      assert(files("t").size === 2, "the rows were deleted beside the files")
+      val before = lineage("t")
+      val row = optimized("t", s"ZORDER BY (a, b) $small")
+      assert(metric(row, "numRows") === 7200)
+      assert(lineage("t") === before)
+      assert(!spark.table("ice.db.t").filter(col("id") === 13).head(1).nonEmpty)
+      val scan = table("t").newScan().planFiles()
+      try assert(scan.asScala.forall(_.deletes.isEmpty))
+      finally scan.close()
+    }
+  }
+
+  test("row ids stay beside nested columns") {
+    inDatabase {
+      // Iceberg reads such columns row by row
+      sql("""CREATE TABLE ice.db.t (id BIGINT, a INT, b INT, l ARRAY<STRUCT<x: BIGINT>>,
+        m MAP<STRING, BIGINT>) USING iceberg TBLPROPERTIES ('format-version' = '3')""")
+      for (from <- Seq(0, 1000)) {
+        numbers(from, from + 1000, 2)
+          .selectExpr("id", "a", "b", "array(named_struct('x', id)) l", "map('k', id) m")
+          .writeTo("ice.db.t").append()
+      }
+      val before = lineage("t")
+      assert(before.size === 2000)
+      for (columns <- Seq("(a, b)", "(b, id)")) {
+        val row = optimized("t", s"ZORDER BY $columns $small")
+        assert(metric(row, "numFilesRemoved") > 1)
+        assert(lineage("t") === before)
+      }
+    }
+  }
+
+  test("files of a later batch that are refused are refused before the first batch") {
+    inDatabase {
+      create("t", "PARTITIONED BY (p) TBLPROPERTIES ('format-version' = '3')", 1, 400)
+      sql("ALTER TABLE ice.db.t SET TBLPROPERTIES ('write.format.default' = 'orc')")
+      numbers(400, 800, 1).where("p = 3").writeTo("ice.db.t").append()
+      sql("ALTER TABLE ice.db.t SET TBLPROPERTIES ('write.format.default' = 'parquet')")
+      for (end <- Seq(" DRY RUN", "")) {
+        fails("ZORDER_UNSUPPORTED_TABLE", "ORC", "row ids") {
+          sql(s"OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) OPTIONS (batchSize = '1k')$end").collect()
+        }
+        assert(snapshots("t").size === 2)
+      }
+      val parquet = optimized("t", "WHERE p < 3 ZORDER BY (a, b) OPTIONS (batchSize = '1k')")
+      assert(metric(parquet, "numBatches") > 1)
+    }
+  }
+
+  test("tables with row ids and files that are not Parquet are refused") {
+    inDatabase {
+      val three = "'format-version' = '3'"
+      create("all", s"TBLPROPERTIES ($three, 'write.format.default' = 'orc')", 2, 100)
+      create("read", s"TBLPROPERTIES ($three, 'write.format.default' = 'avro')", 2, 100)
+      sql("ALTER TABLE ice.db.read SET TBLPROPERTIES ('write.format.default' = 'parquet')")
+      create("written", s"TBLPROPERTIES ($three)", 2, 100)
+      sql("ALTER TABLE ice.db.written SET TBLPROPERTIES ('write.format.default' = 'orc')")
+      for {
+        (name, format) <- Seq("all" -> "ORC", "read" -> "AVRO", "written" -> "ORC")
+        end <- Seq("DRY RUN", "")
+      } {
+        val before = lineage(name)
+        fails("ZORDER_UNSUPPORTED_TABLE", format, "row ids") {
+          sql(s"OPTIMIZE TABLE ice.db.$name ZORDER BY (a, b) $small $end").collect()
+        }
+        assert(lineage(name) === before)
+        assert(snapshots(name).size === 1)
+        assert(orphans(name).isEmpty)
+      }
+    }
+  }
+}

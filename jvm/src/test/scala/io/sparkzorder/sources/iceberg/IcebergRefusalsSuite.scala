@@ -1,0 +1,73 @@
+package io.sparkzorder.sources.iceberg
+
+import org.apache.iceberg.IcebergBuild
+
+/** Tables and clauses that OPTIMIZE refuses, and what the errors advise. */
+class IcebergRefusalsSuite extends IcebergTestBase {
+
+  test("branches, older states and metadata tables") {
+    inDatabase {
+      create("t", files = 1, rows = 10)
+      table("t").manageSnapshots().createBranch("b").commit()
+      val first = snapshots("t").head.snapshotId
+      for (name <- Seq("branch_b", s"snapshot_id_$first", "files", "snapshots")) {
+        fails("ZORDER_UNSUPPORTED_TABLE")(sql(s"OPTIMIZE TABLE ice.db.t.$name ZORDER BY (a, b)"))
+      }
+      assert(snapshots("t").size === 1)
+    }
+  }
+
+  test("INTO, unknown columns, and no columns at all") {
+    inDatabase {
+      create("t", files = 1, rows = 10)
+      fails("ZORDER_UNSUPPORTED_TABLE", "INTO")(
+        sql(s"OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) INTO '$warehouse/copy'"))
+      fails("ZORDER_COLUMN_NOT_FOUND", "`nope`")(sql("OPTIMIZE TABLE ice.db.t ZORDER BY (a, nope)"))
+      fails("ZORDER_UNSUPPORTED_TABLE", "CALL ice.system.rewrite_data_files(table => 'db.t')")(
+        sql("OPTIMIZE TABLE ice.db.t"))
+      fails("ZORDER_PARTITION_TOO_LARGE") {
+        withSQLConf(
+          "spark.zorder.batchSize" -> "1b")(sql("OPTIMIZE TABLE ice.db.t ZORDER BY (a, b)"))
+      }
+      sql("ALTER TABLE ice.db.t SET TBLPROPERTIES ('zorder.columns' = 'a, b')")
+      assert(sql("SHOW LAYOUT ice.db.t").collect().map(_.getString(0)).toSeq === Seq("a", "b"))
+      assert(metric(optimized("t", ""), "numRows") === 10)
+    }
+  }
+
+  test("a table is left to Iceberg where the setting tells so, or its version is unknown") {
+    inDatabase {
+      create("t", files = 1, rows = 10)
+      table("t").manageSnapshots().createBranch("b").commit()
+      withSQLConf("spark.zorder.formats.iceberg" -> "delegate") {
+        // such a table is not opened: no branch of it is refused by our own rules
+        for (branch <- Seq("", ".branch_b")) {
+          fails("ZORDER_UNSUPPORTED_TABLE", "CALL ice.system.rewrite_data_files")(
+            sql(s"OPTIMIZE TABLE ice.db.t$branch ZORDER BY (a, b)"))
+        }
+      }
+      assert(snapshots("t").size === 1)
+      Seq("1.10.0", "1.11.2", "1.12.0", "1.12.0-SNAPSHOT").foreach(v =>
+        assert(IcebergTables.isKnown(v)))
+      Seq("1.9.2", "1.1.0", "1.13.0", "2.0.0", "unknown").foreach(v =>
+        assert(!IcebergTables.isKnown(v)))
+      // the class path has the version that the build names, not the one that the suite is compiled with
+      assert(sys.props.get("sparkzorder.test.iceberg") === Some(IcebergBuild.version()))
+    }
+  }
+
+  test("UNDO names the statement that takes the last run back") {
+    inDatabase {
+      create("t", "PARTITIONED BY (p)", files = 1, rows = 100)
+      val first = snapshots("t").head.snapshotId
+      fails("ZORDER_UNSUPPORTED_TABLE", "no run of OPTIMIZE")(sql("UNDO LAYOUT ice.db.t"))
+      optimized("t", "ZORDER BY (a, b) OPTIONS (batchSize = '1k')")
+      assert(snapshots("t").size > 2)
+      fails("ZORDER_UNSUPPORTED_TABLE", s"CALL ice.system.rollback_to_snapshot('db.t', $first)")(
+        sql("UNDO LAYOUT ice.db.t"))
+      numbers(100, 110, 1).writeTo("ice.db.t").append()
+      fails("ZORDER_UNSUPPORTED_TABLE", "1 later commits of other writers")(
+        sql("UNDO LAYOUT ice.db.t"))
+    }
+  }
+}

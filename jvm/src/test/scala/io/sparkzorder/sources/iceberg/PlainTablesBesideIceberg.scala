@@ -1,0 +1,16 @@
+package io.sparkzorder.sources.iceberg
+
+import io.sparkzorder.skipping.scan.{Neighbour, NeighbourTests}
+
+trait IcebergFirst extends Neighbour {
+  override protected def neighbour: String =
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+  override protected def isFirst: Boolean = true
+}
+
+trait IcebergLast extends IcebergFirst {
+  override protected def isFirst: Boolean = false
+}
+
+class IcebergFirstSuite extends NeighbourTests with IcebergFirst
+class IcebergLastSuite extends NeighbourTests with IcebergLast

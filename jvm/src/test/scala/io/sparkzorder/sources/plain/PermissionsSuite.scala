@@ -1,0 +1,99 @@
+package io.sparkzorder.sources.plain
+
+import java.io.File
+import java.nio.file.Files
+import java.nio.file.attribute.{PosixFilePermission, PosixFilePermissions}
+
+import scala.collection.mutable
+import scala.util.Try
+
+import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.commands.FaultyTables
+
+/** Nobody may read a byte that they could not read before: in the table, and below `_zorder`. */
+class PermissionsSuite extends FaultyTables {
+
+  private def bits(file: File): String =
+    PosixFilePermissions.toString(Files.getPosixFilePermissions(file.toPath))
+
+  private def set(file: File, bits: String): Unit = {
+    val _ = Files.setPosixFilePermissions(file.toPath, PosixFilePermissions.fromString(bits))
+  }
+
+  private def partitioned(dir: File): Unit =
+    write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
+
+  private def filesIn(dir: File): Seq[File] =
+    dir.listFiles.toSeq.filter(f => f.isFile && !Set('.', '_')(f.getName.head))
+
+  /** True when others than the owner and the group reach a file, by its bits and those above it. */
+  private def isReadableByOthers(file: File, table: File): Boolean =
+    Files.getPosixFilePermissions(file.toPath).contains(PosixFilePermission.OTHERS_READ) &&
+      Iterator.iterate(file.getParentFile)(_.getParentFile).takeWhile(_ != table)
+        .forall(d =>
+          Files.getPosixFilePermissions(d.toPath).contains(PosixFilePermission.OTHERS_EXECUTE))
+
+  test("files of a closed partition stay closed while they are written, staged and retained") {
+    withTableDir { dir =>
+      partitioned(dir)
+      set(new File(dir, "p=1"), "rwx------")
+      val open = mutable.LinkedHashSet.empty[String]
+      var looks = 0
+      FaultyFileSystem.withHook { (_, _) =>
+        open.synchronized {
+          for (f <- Try(hidden(new File(dir, "p=1"), "_")).getOrElse(Nil)) {
+            looks += 1
+            try if (isReadableByOthers(f, dir)) open += f.getPath
+            catch { case _: java.nio.file.NoSuchFileException => } // it was moved
+          }
+        }
+      }(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
+      assert(looks > 10)
+      assert(open.toSeq === Nil)
+      assert(hidden(new File(dir, "p=1"), "_").forall(!isReadableByOthers(_, dir)))
+      sql(s"UNDO LAYOUT ${faulty(dir)}").collect()
+      assert(hidden(new File(dir, "p=1"), "_old_").size > 0)
+      assert(hidden(new File(dir, "p=1"), "_").forall(!isReadableByOthers(_, dir)))
+    }
+  }
+
+  test("a new file has what the permissions of all files of its folder have in common") {
+    withTableDir { dir =>
+      partitioned(dir)
+      for ((p, all) <- Seq(
+          "p=0" -> Seq("rw-rw-r--", "rw-r--r--"),
+          "p=1" -> Seq("rw-------", "rw-r--r--"))) {
+        val files = filesIn(new File(dir, p))
+        assert(files.size === all.size)
+        files.zip(all).foreach { case (f, b) => set(f, b) }
+      }
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      assert(filesIn(new File(dir, "p=0")).map(bits).distinct === Seq("rw-r--r--"))
+      assert(filesIn(new File(dir, "p=1")).map(bits).distinct === Seq("rw-------"))
+    }
+  }
+
+  test("files of several groups: the members of neither read more than all others do") {
+    withTableDir { dir =>
+      write(shuffled(100, 2), dir)
+      val Seq(one, two) = filesIn(dir)
+      set(one, "rw-r-----")
+      set(two, "rw-r-----")
+      val changed = scala.util.Try(
+        Files.setAttribute(one.toPath, "unix:gid", Int.box(23456))).isSuccess
+      assume(changed, "only a superuser may give files to any group")
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      assert(filesIn(dir).map(bits).distinct === Seq("rw-------"))
+    }
+  }
+
+  test("what is open to all stays open to all") {
+    withTableDir { dir =>
+      partitioned(dir)
+      dir +: dir.listFiles.toSeq.filter(_.isDirectory) foreach (set(_, "rwxr-xr-x"))
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      assert(runDirectories(dir).map(bits) === Seq("rwxr-xr-x", "rwxr-xr-x"))
+      assert(hidden(dir, "_old_").size > 1)
+    }
+  }
+}
