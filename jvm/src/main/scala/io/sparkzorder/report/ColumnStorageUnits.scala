@@ -105,7 +105,7 @@ private[sparkzorder] final class ColumnStorageUnits(
   private def spanOf(units: IndexedSeq[StorageUnit]): FileSpan =
     FileSpan.ofRanges(
       column.dataType,
-      units.map(u => if (u.stats.onlyNulls) None else Some(u.stats.range)))
+      units.map(_.stats.columnRange))
 
   /**
    * Positions in `all` of each file's pages, or of its row groups if a page lacks statistics of its

@@ -3,7 +3,7 @@ package io.sparkzorder.rewrite
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.report.{PointQueries, ValueDistribution}
 import io.sparkzorder.sources.{BatchPlan, Effort, FormatFile, Rewritten, TableFormat}
-import io.sparkzorder.table.stats.FileRange
+import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 
 /**
  * What a batch did, or will do.
@@ -58,7 +58,8 @@ private[rewrite] final class RewriteReport(
     val values = ValueDistribution.of(plans.flatMap(_.weighted(c)))
     def mean(files: Seq[FormatFile]): Double = {
       val ranges: Seq[Option[FileRange]] =
-        files.filter(f => f.records > 0 || f.isUncounted).flatMap(_.columns(c).range)
+        files.filter(f => f.records > 0 || f.isUncounted).map(_.columns(c).range)
+          .filter(_ != ColumnRange.Empty).map(_.bounds)
       PointQueries.meanFiles(ranges, values)
     }
     val stays = mean(kept)

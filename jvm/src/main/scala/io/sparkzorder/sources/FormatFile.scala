@@ -2,7 +2,7 @@ package io.sparkzorder.sources
 
 import scala.util.Try
 
-import io.sparkzorder.table.stats.FileRange
+import io.sparkzorder.table.stats.ColumnRange
 
 /**
  * One partition of a table. Two folders are never equal.
@@ -43,11 +43,11 @@ trait FormatFile {
 }
 
 /**
- * @param range None if all values are NULL; Some(None) if the range is not known
+ * @param range of the values
  * @param bytes of the column in the file
  * @param values number of values that are not NULL
  */
-final case class FileColumnInfo(range: Option[Option[FileRange]], bytes: Long, values: Long)
+final case class FileColumnInfo(range: ColumnRange, bytes: Long, values: Long)
 
 /**
  * What a commit of OPTIMIZE says of the layout of its files.

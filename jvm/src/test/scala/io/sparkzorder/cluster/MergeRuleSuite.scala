@@ -89,7 +89,7 @@ class MergeRuleSuite extends AnyFunSuite {
       columns.map(c =>
         FileSpan.ofRanges(
           DoubleType,
-          files.map(f => Some(Some(FileRange(f.low(c), f.high(c) - 1e-6)))).toIndexedSeq)))
+          files.map(f => FileRange(f.low(c), f.high(c) - 1e-6)).toIndexedSeq)))
   }
 
   for {

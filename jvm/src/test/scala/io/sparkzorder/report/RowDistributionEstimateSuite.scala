@@ -6,7 +6,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.RandomInputs
-import io.sparkzorder.table.stats.{FileRange, FileSpan}
+import io.sparkzorder.table.stats.{ColumnRange, FileRange, FileSpan}
 
 /** Where rows are taken to lie, and how deep files lie upon each other, by ranges alone. */
 class RowDistributionEstimateSuite extends AnyFunSuite with RandomInputs {
@@ -14,7 +14,7 @@ class RowDistributionEstimateSuite extends AnyFunSuite with RandomInputs {
   private type Range = (Any, Any)
 
   private def spanOf(t: DataType, ranges: Seq[Range]): FileSpan =
-    FileSpan.ofRanges(t, ranges.map { case (a, b) => Some(Some(FileRange(a, b))) }.toIndexedSeq)
+    FileSpan.ofRanges(t, ranges.map { case (a, b) => FileRange(a, b) }.toIndexedSeq)
 
   /** Mean number of the units that hold a value, each unit with as many rows. */
   private def mean(t: DataType, ranges: Seq[Range]): Double = {
@@ -151,18 +151,18 @@ class RowDistributionEstimateSuite extends AnyFunSuite with RandomInputs {
       for (_ <- 0 until 300) {
         val folders = Seq.fill(1 + random.nextInt(3))(IndexedSeq.fill(random.nextInt(20)) {
           random.nextInt(10) match {
-            case 0 => None
-            case 1 => Some(None)
+            case 0 => ColumnRange.Empty
+            case 1 => ColumnRange.Unknown
             case _ =>
               val low = random.nextInt(30)
-              Some(Some(FileRange(low, low + random.nextInt(8))))
+              FileRange(low, low + random.nextInt(8))
           }
         })
-        def holds(r: Option[Option[FileRange]], v: Int) =
-          r.exists(_.forall(x => x.min.asInstanceOf[Int] <= v && v <= x.max.asInstanceOf[Int]))
+        def holds(r: ColumnRange, v: Int) = r != ColumnRange.Empty &&
+          r.bounds.forall(x => x.min.asInstanceOf[Int] <= v && v <= x.max.asInstanceOf[Int])
         val depths = folders.flatMap { files =>
           // where no file says anything, all hold some value
-          val points = (-1 to 40).filter(v => files.flatten.flatten.isEmpty || v >= 0)
+          val points = (-1 to 40).filter(v => files.flatMap(_.bounds).isEmpty || v >= 0)
           files.map(f => (0 +: points.filter(holds(f, _)).map(v => files.count(holds(_, v)))).max)
         }
         val found = OverlapDepth.of(folders.map(FileSpan.ofRanges(IntegerType, _)))

@@ -2,16 +2,16 @@ package io.sparkzorder.commands.auto
 
 import io.sparkzorder.cluster._
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.table.stats.FileRange
+import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 
 /**
  * A file as it is now.
  *
- * @param ranges of each column: None if all values are NULL, Some(None) if the range is not known
+ * @param ranges of each column
  */
 private[sparkzorder] final case class JudgedFile(
     rows: Long,
-    ranges: IndexedSeq[Option[Option[FileRange]]])
+    ranges: IndexedSeq[ColumnRange])
 
 /**
  * The files of one folder of the table, and a sample of its rows.
@@ -104,11 +104,11 @@ private[sparkzorder] final class PredictedReads(
     boxes.zip(ofFolders.reduce(plus)).map { case (b, read) => b.weight * read / rows }.sum
 
   /** The ranks between which the values of a file lie; all ranks if that is not known. */
-  private def span(range: Option[Option[FileRange]], c: RankedColumn): (Int, Int) =
+  private def span(range: ColumnRange, c: RankedColumn): (Int, Int) =
     range match {
-      case None => (0, -1)
-      case Some(None) => (0, Int.MaxValue)
-      case Some(Some(r)) =>
+      case ColumnRange.Empty => (0, -1)
+      case ColumnRange.Unknown => (0, Int.MaxValue)
+      case r: FileRange =>
         // an odd slot is that of a sampled value, an even slot lies between two of them
         val low = (c.distinct.slotOf(r.min) >> 1) + 1
         // if no sampled value lies in the file, the value after it stands for the file

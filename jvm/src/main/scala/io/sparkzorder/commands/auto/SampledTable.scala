@@ -70,10 +70,10 @@ private[auto] final class SampledTable(table: TableState, listed: TableFiles) {
   private def judged(file: ScannedFile, columns: IndexedSeq[OrderingColumn]): JudgedFile =
     JudgedFile(
       file.rows,
-      columns.map(c => FileRange.ofFooters(c, Seq(file), sameName).headOption))
+      columns.map(FileRange.ofFooter(_, file, sameName)))
 
   private def hasBounds(column: OrderingColumn, footers: Seq[ScannedFile]): Boolean =
-    FileRange.ofFooters(column, footers, sameName).exists(_.isDefined)
+    footers.exists(FileRange.ofFooter(column, _, sameName).bounds.isDefined)
 }
 
 /** A table of plain files, for [[AutoChoice]]. */

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.sources.FileColumnInfo
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.table.stats.FileRange
+import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 
 /** What Delta's statistics say of the ordering columns of files. */
 private[delta] final class DeltaStatistics(
@@ -25,7 +25,7 @@ private[delta] final class DeltaStatistics(
 
   /** A file without statistics may hold any value. */
   val unknown: IndexedSeq[FileColumnInfo] =
-    columns.map(_ => FileColumnInfo(Some(None), 0L, 0L)).toIndexedSeq
+    columns.map(_ => FileColumnInfo(ColumnRange.Unknown, 0L, 0L)).toIndexedSeq
 
   /** Of all files of the table, by their paths in the log. */
   def all: Map[String, IndexedSeq[FileColumnInfo]] =
@@ -82,9 +82,10 @@ private[delta] final class DeltaStatistics(
     val nulls = if (row.isNullAt(at + 2)) None else Some(row.getLong(at + 2))
     val values = for { r <- records; n <- nulls } yield math.max(0L, r - n)
     val range =
-      if (values.contains(0L)) None
-      else Some(for { a <- bound(at); b <- bound(at + 1) } yield FileRange(a, upper(b, dataType)))
-    FileColumnInfo(range, 0L, values.orElse(records).getOrElse(0L))
+      for { a <- bound(at); b <- bound(at + 1) } yield FileRange(a, upper(b, dataType))
+    val known =
+      if (values.contains(0L)) ColumnRange.Empty else range.getOrElse(ColumnRange.Unknown)
+    FileColumnInfo(known, 0L, values.orElse(records).getOrElse(0L))
   }
 
   /** Bounds of timestamps are cut to milliseconds. */

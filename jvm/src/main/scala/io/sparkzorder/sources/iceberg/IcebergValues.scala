@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.sources.FileColumnInfo
-import io.sparkzorder.table.stats.FileRange
+import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 
 /**
  * What manifests say of one column of a file, with bounds as Catalyst values. Bounds of texts and
@@ -24,8 +24,8 @@ private[iceberg] final class IcebergValues(id: Int, stored: Type, dataType: Data
     val nulls = count(file.nullValueCounts)
     val values = for { c <- counted; n <- nulls } yield c - n
     val range =
-      if (values.contains(0L)) None
-      else Some(rangeOf(file, values))
+      if (values.contains(0L)) ColumnRange.Empty
+      else rangeOf(file, values).getOrElse(ColumnRange.Unknown)
     FileColumnInfo(range, count(file.columnSizes).getOrElse(0L), values.getOrElse(file.recordCount))
   }
 

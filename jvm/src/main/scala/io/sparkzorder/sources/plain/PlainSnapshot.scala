@@ -176,7 +176,7 @@ private[plain] final class PlainSnapshot(
   /** Bounds, bytes and values of the ordering columns of a file. */
   private[plain] def infos(file: ScannedFile): IndexedSeq[FileColumnInfo] = columns.map { c =>
     val sameName = inputs.session.sessionState.conf.resolver
-    val range = FileRange.ofFooters(c, Seq(file), sameName).headOption
+    val range = FileRange.ofFooter(c, file, sameName)
     FileRange.leaf(c, file, sameName).map(file.leaves(_)) match {
       case Some(leaf) =>
         FileColumnInfo(range, leaf.bytes, file.rows - math.max(0L, leaf.nulls))

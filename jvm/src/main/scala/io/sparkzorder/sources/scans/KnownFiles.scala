@@ -9,7 +9,7 @@ import io.sparkzorder.index._
 import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.sources.{FileColumnInfo, FormatFile, SnapshotFormat}
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.table.stats.{ColumnStats, FileRange}
+import io.sparkzorder.table.stats.{ColumnRange, ColumnStats, FileRange}
 
 /**
  * What a format knows of some columns of a table's files, in the form of an index. It serves to tell
@@ -70,9 +70,9 @@ private[scans] object KnownFiles {
 
   private def stats(info: FileColumnInfo, t: LeafType, rows: Long): ColumnStats =
     info.range match {
-      case None => ColumnStats.onlyNulls(rows)
-      case Some(None) => ColumnStats.unknown
-      case Some(Some(FileRange(min, max))) =>
+      case ColumnRange.Empty => ColumnStats.onlyNulls(rows)
+      case ColumnRange.Unknown => ColumnStats.unknown
+      case FileRange(min, max) =>
         IndexValue.bounds(stored(min), stored(max), t).fold(ColumnStats.unknown) {
           case (a, b) => ColumnStats(-1L, a, b, known = true)
         }

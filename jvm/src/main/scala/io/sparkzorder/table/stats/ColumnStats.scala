@@ -19,8 +19,26 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.util.ColumnLookup
 
+/** What is known of the values of a column in some rows. */
+sealed trait ColumnRange {
+
+  /** The least and the greatest value, if they are known. */
+  def bounds: Option[FileRange] = None
+}
+
+object ColumnRange {
+
+  /** There is no value: every row has NULL. */
+  case object Empty extends ColumnRange
+
+  /** Any value may be there. */
+  case object Unknown extends ColumnRange
+}
+
 /** Least and greatest value of a column, as Catalyst values. */
-final case class FileRange(min: Any, max: Any)
+final case class FileRange(min: Any, max: Any) extends ColumnRange {
+  override def bounds: Option[FileRange] = Some(this)
+}
 
 /**
  * The statistics of one column in a storage unit: a file, a row group or stripe, a page or stride.
@@ -52,6 +70,10 @@ final case class ColumnStats(
 
   /** [[bounds]] after [[in]], as a range of Catalyst values. */
   def range: Option[FileRange] = bounds.map { case (a, b) => FileRange(a, b) }
+
+  /** The same, which tells a unit without a value from a unit of which nothing is known. */
+  def columnRange: ColumnRange =
+    if (onlyNulls) ColumnRange.Empty else range.getOrElse(ColumnRange.Unknown)
 
   /**
    * The same statistics with Catalyst values as bounds, which compare with values of rows. The
@@ -190,21 +212,17 @@ object FileRange {
     max.length <= shared + 4
   }
 
-  /**
-   * The ranges of a column in files, from their footers; files of only NULLs are left out.
-   *
-   * @return None for a file whose min/max say nothing, so that it must be read
-   */
-  def ofFooters(
+  /** The values of a column in a file, by the file's footer. */
+  def ofFooter(
       column: OrderingColumn,
-      footers: Seq[ScannedFile],
-      sameName: (String, String) => Boolean): Seq[Option[FileRange]] =
-    footers.filter(_.rows > 0)
-      .map(f =>
-        leaf(column, f, sameName).fold(ColumnStats.onlyNulls(f.rows)) { i =>
-          f.leaves(i).in(f.schema.getColumns.get(i).getPrimitiveType, column.dataType)
-        })
-      .filterNot(_.onlyNulls).map(_.range)
+      file: ScannedFile,
+      sameName: (String, String) => Boolean): ColumnRange =
+    leaf(column, file, sameName) match {
+      case Some(i) if file.rows > 0 =>
+        val t = file.schema.getColumns.get(i).getPrimitiveType
+        file.leaves(i).in(t, column.dataType).columnRange
+      case _ => ColumnRange.Empty
+    }
 
   /** Position of a column among the leaves of a file, if the file has it. */
   def leaf(

@@ -46,12 +46,11 @@ private[sparkzorder] final class FileSpan private (
 private[sparkzorder] object FileSpan {
 
   /**
-   * @param ranges None for a file of only NULLs; Some(None) for a file without known min and max, which
-   *   counts as holding every value
+   * @param ranges of the files; a file of which nothing is known counts as holding every value
    */
-  def ofRanges(dataType: DataType, ranges: IndexedSeq[Option[Option[FileRange]]]): FileSpan = {
+  def ofRanges(dataType: DataType, ranges: IndexedSeq[ColumnRange]): FileSpan = {
     val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(dataType)
-    val ends = ranges.flatten.flatten.flatMap(r => Seq(r.min, r.max)).sorted(ordering)
+    val ends = ranges.flatMap(_.bounds).flatMap(r => Seq(r.min, r.max)).sorted(ordering)
     val distinct = ends.headOption.toVector ++
       ends.zip(ends.drop(1)).collect { case (a, b) if ordering.compare(a, b) != 0 => b }
     val ranks = math.max(1, distinct.length)
@@ -59,9 +58,9 @@ private[sparkzorder] object FileSpan {
     def rank(value: Any): Int =
       java.util.Collections.binarySearch[Any](sorted, value, ordering)
     val spans = ranges.map {
-      case None => (-1, -1)
-      case Some(None) => (0, ranks - 1)
-      case Some(Some(r)) => (rank(r.min), rank(r.max))
+      case ColumnRange.Empty => (-1, -1)
+      case ColumnRange.Unknown => (0, ranks - 1)
+      case FileRange(min, max) => (rank(min), rank(max))
     }
     new FileSpan(spans.map(_._1).toArray, spans.map(_._2).toArray, distinct)
   }

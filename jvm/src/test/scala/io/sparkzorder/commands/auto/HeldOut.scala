@@ -9,6 +9,7 @@ import org.apache.spark.sql.types.LongType
 import io.sparkzorder.cluster._
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.table.stats.ColumnRange
 import io.sparkzorder.workload.{RecordedScans, Workload}
 
 /**
@@ -70,7 +71,7 @@ final class HeldOut(
     val names = recorded.columns.map(_._1).take(Sampled.MaxColumns)
     val own = names.map(n => workload.columns.indexOf(n)).toIndexedSeq
     // files that scans cannot skip
-    val today = JudgedFile(rowsOfFile.toLong, own.map(_ => Some(None)))
+    val today = JudgedFile(rowsOfFile.toLong, own.map(_ => ColumnRange.Unknown))
     val folder = SampledFolder(
       IndexedSeq.fill(files)(today),
       FolderSample(own.map(sample(_))),
