@@ -92,8 +92,20 @@ private[predicate] object Folded {
     case Literal(v, _) => Some(v)
     case _ =>
       try {
-        if (e.foldable) Some(e.eval()) else None
+        if (e.foldable || isClosed(e)) Some(e.eval()) else None
       } catch { case NonFatal(_) => None }
+  }
+
+  /** A call of a lambda without columns, such as `transform(array(5, 7), v -> v * 2)`. */
+  private def isClosed(e: Expression): Boolean = {
+    val (used, declared) = (
+      e.collect { case v: NamedLambdaVariable => v.exprId }.toSet,
+      e.collect { case l: LambdaFunction => l.arguments.map(_.exprId) }.flatten.toSet)
+    !e.isInstanceOf[LambdaFunction] && declared.nonEmpty && used.subsetOf(declared) &&
+    e.deterministic && e.references.isEmpty && !e.exists {
+      case _: PlanExpression[_] | _: UserDefinedExpression | _: Attribute => true
+      case _ => false
+    }
   }
 
   /** A literal list, as the elements and their type. */

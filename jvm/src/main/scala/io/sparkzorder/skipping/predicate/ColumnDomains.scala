@@ -58,6 +58,21 @@ private[sparkzorder] final class ColumnDomains(
     case _ => None
   }
 
+  /** The bytes with which the texts of all files begin; none if that is not known. */
+  lazy val beginning: Array[Byte] = (blocks, min, max) match {
+    case (b: ByteBlocks, ByteStats(least), ByteStats(greatest)) =>
+      val ends =
+        b.leastMin.filter(_ >= 0).map(least(_)) ++ b.greatestMax.filter(_ >= 0).map(greatest(_))
+      if (ends.isEmpty) Array.emptyByteArray
+      else {
+        val same = ends.tail.foldLeft(ends.head.length) { (n, end) =>
+          (0 until n).find(i => i >= end.length || end(i) != ends.head(i)).getOrElse(n)
+        }
+        ends.head.take(same)
+      }
+    case _ => Array.emptyByteArray
+  }
+
   /** True if texts are cut so short that all files have the same bounds. */
   def isCutAlike: Boolean = (min, max) match {
     case (ByteStats(least), ByteStats(greatest)) =>

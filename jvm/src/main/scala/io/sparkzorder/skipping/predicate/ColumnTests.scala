@@ -94,6 +94,16 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       } yield test
     }
 
+  /** Comparisons of one expression, all of which hold. */
+  def compareAll(e: Expression, comparisons: Seq[(Comparison, Literal)]): FileTest = known {
+    for {
+      operand <- operandFor(e, comparisons.head._2.dataType)
+      positions <- allPositions(comparisons.map(_._2.value), operand)
+      results = comparisons.map(_._1).zip(positions).map { case (c, p) => c.intervals(p) }
+      test <- test(operand, results.reduce(_ intersect _))
+    } yield test
+  }
+
   /** A comparison of two columns. */
   def pair(c: BinaryComparison, negated: Boolean): FileTest = known {
     for {

@@ -128,7 +128,7 @@ object FilterOnFiles extends PredicateHelper {
       index: IndexColumns,
       caseSensitive: Boolean): Seq[(ConjunctUse, FileTest)] = {
     val compiler = new PredicateCompiler(columns, new ColumnDomainsReader(index, caseSensitive))
-    filters.flatMap(splitConjunctivePredicates).map { e =>
+    TextRanges.joined(filters.flatMap(splitConjunctivePredicates)).map { e =>
       val test = compiler(e)
       use(e, test) -> test
     }

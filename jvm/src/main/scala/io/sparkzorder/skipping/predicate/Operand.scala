@@ -4,12 +4,14 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.skipping.values.{
   ColumnFunction,
   ComparisonDomain,
   Intervals,
+  LaterCharacters,
   NotSearched,
   OrderedValue,
   Reals,
@@ -46,6 +48,7 @@ private[sparkzorder] final case class Operand(
       of: ColumnDomains): Either[String, Intervals] =
     try {
       Right(functions.zip(functions.drop(1).map(Some(_)) :+ None).foldLeft(results) {
+        case (values, (later: LaterCharacters, None)) => later.valuesFor(values, of.beginning)
         case (values, (function, inner)) =>
           // only the values of the column itself are in the index
           function.valuesFor(values, ofNulls, if (inner.isEmpty) of.range else None)
@@ -59,7 +62,13 @@ private[sparkzorder] final case class Operand(
 private[sparkzorder] object Operand {
 
   /** Accepts an expression with one column. Left is the reason why it is not accepted. */
-  def of(e: Expression, columns: TableColumns): Either[String, Operand] =
+  def of(e: Expression, columns: TableColumns): Either[String, Operand] = e match {
+    // a join takes all NaN for one value, and both zeros for one, as the index does
+    case KnownFloatingPointNormalized(NormalizeNaNAndZero(key)) => ofPlain(key, columns)
+    case _ => ofPlain(e, columns)
+  }
+
+  private def ofPlain(e: Expression, columns: TableColumns): Either[String, Operand] =
     columns.find(e) match {
       case Right(column) =>
         ComparisonDomain.of(column.dataType).map(Operand(column, _, column.dataType))
@@ -108,22 +117,27 @@ private[sparkzorder] object Operand {
       Right(List(new SearchedFunction(e, variable)))
     } else {
       // what is applied to a text or a wide DECIMAL first may make a date or a number of it
-      val applied = e.collect {
-        case f if f.children.exists(_.semanticEquals(variable)) => f
-      }
-      applied match {
-        case Seq() => Left(TableColumns.kind(e))
-        case some =>
-          val first = some.last
-          val isOnly = some.forall(_.semanticEquals(first))
-          val wide = WideCall.unapply(first).collect {
-            case (child, function) if child.semanticEquals(variable) => function
+      onlyCallOf(variable, e).flatMap { first =>
+        // a list of parts of a text says something only with the call that takes one of them
+        val calls = first +: onlyCallOf(first, e).toOption.toSeq
+        calls.flatMap(call => functionOf(call, variable).map(call -> _)).headOption
+          .toRight(TableColumns.kind(first)).flatMap { case (call, function) =>
+            functions(e, call).map(_ :+ function)
           }
-          TextFunctions.of(first, variable).orElse(wide).filter(_ => isOnly)
-            .toRight(TableColumns.kind(first)).flatMap { function =>
-              functions(e, first).map(_ :+ function)
-            }
       }
+    }
+
+  private def functionOf(call: Expression, variable: Expression): Option[ColumnFunction] =
+    TextFunctions.of(call, variable).orElse(WideCall.unapply(call).collect {
+      case (child, function) if child.semanticEquals(variable) => function
+    })
+
+  /** The part of an expression that is applied to another part; Left if there are several. */
+  private def onlyCallOf(part: Expression, e: Expression): Either[String, Expression] =
+    e.collect { case f if f.children.exists(_.semanticEquals(part)) => f } match {
+      case Seq() => Left(TableColumns.kind(e))
+      case some if some.forall(_.semanticEquals(some.last)) => Right(some.last)
+      case some => Left(TableColumns.kind(some.last))
     }
 
   private def valueAtNull(e: Expression, variable: Expression): Any =

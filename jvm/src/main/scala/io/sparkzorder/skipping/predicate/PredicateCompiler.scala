@@ -31,6 +31,7 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  *                      are
  * (a, b) IN ((v, w),   a <=> v AND b <=> w of one pair keeps    always
  *   ..)                it
+ * (a, b) > (v, w)      a >= v keeps it                          a <= v keeps it, or NULL
  * c = NULL, c < NULL   never                                    never
  * c IN (v, NULL)       as c IN (v)                              never
  * a AND b              both keep it                             NOT a or NOT b keeps it
@@ -102,6 +103,7 @@ private[sparkzorder] final class PredicateCompiler(
     case EqualNullSafe(e, Literal(v, t)) => in(e, Seq(v), t, negated, nullsToo = negated)
     case EqualNullSafe(Literal(v, t), e) => in(e, Seq(v), t, negated, nullsToo = negated)
     case Extremes(rewritten) => apply(rewritten(negated))
+    case RowOrder(rewritten) => apply(rewritten(negated))
     case EqualTo(RowOf(values), Literal(v, t)) => inRows(values, Seq(v), t, negated)
     case EqualTo(e, Literal(v, t)) => equal(e, v, t, negated)
     case EqualTo(Literal(v, t), e) => equal(e, v, t, negated)
@@ -147,8 +149,13 @@ private[sparkzorder] final class PredicateCompiler(
 
   /** All sides of a chain of ANDs or ORs at once, because there may be thousands of them. */
   private def several(filter: Expression, negated: Boolean): FileTest = {
-    val sides = sidesOf(filter).map(apply(_, negated))
-    if (filter.isInstanceOf[And] != negated) FileTest.and(sides) else FileTest.or(sides)
+    val isAnd = filter.isInstanceOf[And] != negated
+    val sides = if (isAnd && !negated) TextRanges.joined(sidesOf(filter)) else sidesOf(filter)
+    val tests = sides.map {
+      case TextRanges(of, comparisons) if isAnd && !negated => compareAll(of, comparisons)
+      case side => apply(side, negated)
+    }
+    if (isAnd) FileTest.and(tests) else FileTest.or(tests)
   }
 
   private def sidesOf(filter: Expression): Seq[Expression] = {

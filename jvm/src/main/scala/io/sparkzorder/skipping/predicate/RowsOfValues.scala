@@ -1,7 +1,7 @@
 package io.sparkzorder.skipping.predicate
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{CreateNamedStruct, Expression}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /** The expressions of a row of values, as in `(a, b) IN ((1, 2), (3, 4))`. */
@@ -26,4 +26,47 @@ private[predicate] object RowValues {
       if (tuples.size == rows.size && tuples.nonEmpty) Some(tuples) else None
     case _ => None
   }
+}
+
+/**
+ * A comparison of a row with a literal row, such as `(day, id) > (date'2024-11-01', 100)`, by which programs
+ * ask for the next page. The first values decide, unless they are equal. NULL is the least value here.
+ */
+private[predicate] object RowOrder {
+
+  /**
+   * For a filter of this kind, and whether it is negated, a filter on the first value. The other filter
+   * is true in each row in which the given one is true, or false if it is negated.
+   */
+  def unapply(filter: Expression): Option[Boolean => Expression] = filter match {
+    case GreaterThan(RowOf(row), FirstOf(value)) => Some(first(row.head, value, isGreater = true))
+    case GreaterThanOrEqual(RowOf(row), FirstOf(value)) =>
+      Some(first(row.head, value, isGreater = true))
+    case LessThan(RowOf(row), FirstOf(value)) => Some(first(row.head, value, isGreater = false))
+    case LessThanOrEqual(RowOf(row), FirstOf(value)) =>
+      Some(first(row.head, value, isGreater = false))
+    case GreaterThan(FirstOf(value), RowOf(row)) => Some(first(row.head, value, isGreater = false))
+    case GreaterThanOrEqual(FirstOf(value), RowOf(row)) =>
+      Some(first(row.head, value, isGreater = false))
+    case LessThan(FirstOf(value), RowOf(row)) => Some(first(row.head, value, isGreater = true))
+    case LessThanOrEqual(FirstOf(value), RowOf(row)) =>
+      Some(first(row.head, value, isGreater = true))
+    case _ => None
+  }
+
+  private object FirstOf {
+    def unapply(e: Expression): Option[Literal] = e match {
+      case Literal(row: InternalRow, StructType(fields)) if fields.nonEmpty =>
+        val t = fields.head.dataType
+        Some(Literal(if (row.isNullAt(0)) null else row.get(0, t), t))
+      case _ => None
+    }
+  }
+
+  private def first(e: Expression, value: Literal, isGreater: Boolean)(
+      negated: Boolean): Expression =
+    if (isGreater != negated) {
+      if (value.value == null) Literal(true) else GreaterThanOrEqual(e, value)
+    } else if (value.value == null) IsNull(e)
+    else Or(LessThanOrEqual(e, value), IsNull(e))
 }

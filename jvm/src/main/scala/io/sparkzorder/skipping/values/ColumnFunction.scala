@@ -103,7 +103,7 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
     case Some((shared, isAll)) if !(isAll && low.inclusive) =>
       val above = Intervals.ofPrefix(shared).highs.last
       if (above.isEndless) None else Some(above.outside)
-    case None if isTorn(low) => Some(ByteEnd(whole(low.value), inclusive = true))
+    case None if isTorn(low) => Some(ByteEnd(whole(low.value) :+ 0x80.toByte, inclusive = true))
     case _ => Some(low)
   }
 

@@ -17,7 +17,9 @@ private[values] object PiecesOfConditions {
     case _: Least => Some(extreme(isGreatest = false))
     case _: If | _: CaseWhen | _: Coalesce => Some(Chosen)
     case _: IsNull | _: IsNotNull => Some(NullTested)
-    case _: KnownNotNull => Some(Ordered())
+    case _: TaggingExpression => Some(Ordered())
+    // NaN is looked at by itself
+    case NaNvl(_, Literal(value, _)) if value != null => Some(Ordered())
     case _ => None
   }
 

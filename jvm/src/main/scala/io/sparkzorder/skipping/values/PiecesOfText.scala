@@ -1,11 +1,13 @@
 package io.sparkzorder.skipping.values
 
+import java.math.BigDecimal
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.skipping.values.Extent.Between
-import io.sparkzorder.skipping.values.Piece.{ends, isText, long, require, unknown}
+import io.sparkzorder.skipping.values.Piece.{double, ends, isText, long, require, unknown}
 
 /** Texts, mostly made of numbers and times. Texts of one [[TextTemplate]] can be cut and joined. */
 private[values] object PiecesOfText {
@@ -13,6 +15,13 @@ private[values] object PiecesOfText {
   def of(e: Expression): Option[Piece] = e match {
     case c: Cast if PiecesOfNumbers.isIntegral(c.child.dataType) && isText(c.dataType) =>
       Some(numberText(c.child.dataType))
+    case c: Cast if isText(c.dataType) =>
+      c.child.dataType match {
+        case d: DecimalType if d.scale >= 0 && d.scale <= PlainScale => Some(decimalText(d))
+        case DoubleType => Some(realText(identity, Math.nextDown(_: Double)))
+        case FloatType => Some(realText(_.toFloat, v => Math.nextDown(v.toFloat)))
+        case _ => None
+      }
     case c: Cast if isText(c.child.dataType) && c.dataType.isInstanceOf[NumericType] =>
       Some(textNumber(c.dataType))
     case c: Concat if c.children.forall(child => isText(child.dataType)) => Some(Joined)
@@ -50,6 +59,52 @@ private[values] object PiecesOfText {
         if (low >= 0 && lengthOf(low) == lengthOf(high)) Some(TextTemplate.digits(lengthOf(low)))
         else None
       })
+  }
+
+  // below, the text of a DECIMAL may have an exponent
+  private val PlainScale = 6
+
+  /** As [[numberText]], with as many digits after the point as the type has. */
+  private def decimalText(t: DecimalType): Piece = {
+    val unit = BigDecimal.valueOf(1, t.scale)
+    val powers = (0 to t.precision - t.scale).map(BigDecimal.ONE.scaleByPowerOfTen)
+    val cuts = Seq(BigDecimal.ZERO, unit.negate) ++
+      powers.flatMap(p => Seq(p.subtract(unit), p, p.negate, p.negate.add(unit)))
+    def exact(value: Any) = value.asInstanceOf[Decimal].toJavaBigDecimal
+    def digitsOf(value: BigDecimal) = value.toBigInteger.toString.length
+    Ordered(
+      { c =>
+        val (low, high) = (exact(c.head.low), exact(c.head.high))
+        val inside = cuts.filter(n => n.compareTo(low) > 0 && n.compareTo(high) < 0)
+        Seq(c.head.low +: inside.map(Decimal(_, t.precision, t.scale)) :+ c.head.high)
+      },
+      template = { c =>
+        val (low, high) = (exact(c.head.low), exact(c.head.high))
+        if (low.signum < 0 || digitsOf(low) != digitsOf(high)) None
+        else {
+          val whole = TextTemplate.digits(digitsOf(low))
+          if (t.scale == 0) Some(whole)
+          else TextTemplate.of(UTF8String.fromString(".")).map { point =>
+            whole ++ point ++ TextTemplate.digits(t.scale)
+          }
+        }
+      })
+  }
+
+  /**
+   * The text of a FLOAT or DOUBLE has no exponent from 0.001 to 10,000,000, and then grows with it as
+   * [[numberText]] does.
+   */
+  private def realText(value: Double => Any, below: Double => Any): Piece = {
+    val powers = Iterator.iterate(1.0)(_ * 10).take(7).toSeq
+    Ordered { c =>
+      val (low, high) = (double(c.head.low), double(c.head.high))
+      val (least, most) = if (low > 0) (low, high) else (-high, -low)
+      require(least >= 0.001 && most < 1e7)
+      val cuts = powers.flatMap(p => Seq(value(p), below(p), value(-p), value(-double(below(p)))))
+        .filter(n => double(n) > low && double(n) < high)
+      Seq(c.head.low +: cuts :+ c.head.high)
+    }
   }
 
   /** Digits only: other texts may be the same number in several ways. */

@@ -38,6 +38,9 @@ private[values] object PiecesOfTime {
       }
     case s: SubtractDates if s.dataType.isInstanceOf[DayTimeIntervalType] => Some(dates)
     case DateFromUnixDate(_) => Some(Ordered())
+    case _: ExtractANSIIntervalDays | _: ExtractANSIIntervalYears => Some(Ordered())
+    // the same number with another type
+    case _: PreciseTimestampConversion => Some(Ordered())
     case _: Quarter => Some(ofDays(1, 4)(yearOf))
     case _: Month => Some(ofDays(1, 12)(yearOf))
     case _: DayOfYear => Some(ofDays(1, 366)(yearOf))
@@ -94,6 +97,7 @@ private[values] object PiecesOfTime {
           Some(toInstants(zone(t))(second(shownOf(t.timestamp, zone(t)))))
         case _ => None
       }
+    case t: TimestampAdd if t.timestamp.isInstanceOf[Literal] => Some(toInstants(zone(t))(ends))
     case t: TimestampDiff => Some(difference(t, zone(t)))
     case s: SubtractTimestamps if s.dataType.isInstanceOf[DayTimeIntervalType] =>
       Some(difference(s, zone(s)))
@@ -346,7 +350,8 @@ private[values] object PiecesOfTime {
           template = c => dateText.filter(_ => years(c.head, DateType, 1))))
       case (TimestampType, DateType | TimestampNTZType) => Some(clock)
       case (TimestampType, t) if isText(t) => Some(clock)
-      case (TimestampType, LongType | DoubleType) => Some(Ordered(onlyFirst(inYears)))
+      case (TimestampType, LongType | DoubleType | FloatType | _: DecimalType) =>
+        Some(Ordered(onlyFirst(inYears)))
       case (TimestampNTZType, TimestampType) => Some(toInstants(zone(c))(onlyFirst(inYears)))
       case (TimestampNTZType, DateType) => Some(Ordered(onlyFirst(inYears)))
       case (TimestampNTZType, t) if isText(t) => Some(Ordered(onlyFirst(inYears)))

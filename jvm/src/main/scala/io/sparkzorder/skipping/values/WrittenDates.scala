@@ -37,7 +37,7 @@ private object WrittenDates {
 
   private val FirstDay = LocalDate.of(1, 1, 1).toEpochDay
   private val LastDay = LocalDate.of(9999, 12, 31).toEpochDay
-  private val MaxIntervals = 64
+  private val MaxIntervals = 256
 
   private def bytes(text: String): Array[Byte] = text.getBytes(US_ASCII)
   private def from(text: String): ByteEnd = ByteEnd(bytes(text), inclusive = true)

@@ -119,6 +119,11 @@ class JoinShapesSuite extends StarTestBase {
       2,
     "SELECT * FROM fact f WHERE f.day IN (SELECT day FROM days WHERE month = 3) OR " +
       "f.k2 IN (SELECT day FROM days WHERE month = 4)" -> 2,
+    // functions of keys
+    "SELECT * FROM fact f JOIN (SELECT double(day) x FROM days WHERE month = 3) d ON double(f.day) = d.x" ->
+      1,
+    "SELECT window.start, count(*) FROM fact GROUP BY window(t, '1 day') " +
+      "HAVING window.start >= timestamp_seconds(1500 * 86400)" -> 1,
     // equality of NULLs
     s"SELECT * FROM fact f JOIN $March ON f.nk <=> d.day" -> 1,
     "SELECT * FROM fact f JOIN (SELECT * FROM nulls WHERE w IN (1, 3)) n ON f.nk <=> n.k" -> 2,

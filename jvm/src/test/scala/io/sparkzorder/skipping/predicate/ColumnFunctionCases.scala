@@ -94,8 +94,82 @@ private[predicate] object ColumnFunctionCases {
       "2024-1-05 23:59:59-12:00",
       "9999-12-31")
 
+  /** Letters in both cases, and others that become plain letters or more letters than one. */
+  private val letters = Seq(
+    "A",
+    "ABC",
+    "aBc",
+    "Abcd",
+    "ab c",
+    "ABCDEFGHIJ",
+    "abcdefghij",
+    "abcdefghijk",
+    "i",
+    "I",
+    "\u0131",
+    "\u0130",
+    "i\u0307",
+    "I\u0307x",
+    "a\u017f",
+    "as",
+    "\u212a",
+    "k",
+    "stra\u00dfe",
+    "STRASSE",
+    "a\ufb01",
+    "AFI",
+    "\u03a3",
+    "a\u03a3",
+    "\u0149",
+    "ab-c",
+    "ab-",
+    "-ab",
+    "ab\u00e9-c",
+    " ab",
+    "  abc ",
+    "ab ",
+    "xab",
+    "xxabx",
+    "abx",
+    "xabx",
+    " ",
+    "x",
+    "-")
+
+  /** Texts around those of which a cast makes an integer. */
+  private val integers = Seq(
+    "0",
+    "-0",
+    "+12",
+    "12",
+    " 12",
+    "12 ",
+    "\t12\n",
+    "\u007f12",
+    "012",
+    "12.7",
+    "12.",
+    "12a",
+    "-12",
+    "99",
+    "100",
+    "1000",
+    "1e3",
+    "127",
+    "128",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "\u0663",
+    "1\u0663")
+
+  /** Bytes that are no UTF-8. At the end of half a character Spark's SUBSTRING reads beyond the text. */
+  private val noText = Seq(Array(0x61, 0x80), Array(0x80), Array(0x61, 0xff, 0x2d))
+    .map(bytes => org.apache.spark.unsafe.types.UTF8String.fromBytes(bytes.map(_.toByte)))
+
   /** Values of a type around each place where a function could break their order. */
   def values(t: DataType, zone: String, random: Random): Seq[Any] = {
+    def text(value: String) = org.apache.spark.unsafe.types.UTF8String.fromString(value)
     val all: Seq[Any] = t match {
       case TimestampType | TimestampNTZType => micros(zone)
       case DateType => days
@@ -115,7 +189,7 @@ private[predicate] object ColumnFunctionCases {
           "éab",
           "\uD83D\uDE00x",
           "2024-01",
-          "zz")).map(org.apache.spark.unsafe.types.UTF8String.fromString)
+          "zz")).map(text) ++ letters.map(text) ++ integers.map(text) ++ noText
       case other => ValuesOfTypes.values(other, random)
     }
     all.distinct
@@ -180,6 +254,7 @@ private[predicate] object ColumnFunctionCases {
     "dateadd(DAY, 3, c)",
     "timestampadd(HOUR, -5, c)",
     "timestampadd(MONTH, -5, c)",
+    "extract(DAY FROM c - timestamp'2012-01-01 00:00:00')",
     "timestampdiff(DAY, timestamp'2012-01-01 00:00:00', c)",
     "timestampdiff(HOUR, c, timestamp'2012-01-01 00:00:00')",
     "timestampdiff(MONTH, c, timestamp'2024-05-05 00:00:00')",
@@ -209,6 +284,8 @@ private[predicate] object ColumnFunctionCases {
       "extract(SECOND FROM c)",
       "unix_millis(c)",
       "from_unixtime(unix_timestamp(c), 'yyyy-MM-dd 00:00:00')",
+      "cast(c as decimal(20,6))",
+      "cast(c as float)",
       "cast(c as double)")),
     TimestampNTZType -> (times :+ "cast(c as timestamp)"),
     DateType -> Seq(
@@ -330,6 +407,9 @@ private[predicate] object ColumnFunctionCases {
       "width_bucket(c, 0, 100, 10)",
       "case when c < 0 then 'x' when c < 100 then 'y' else 'z' end",
       "hash(c)",
+      "timestampadd(HOUR, c, timestamp'2012-01-01 00:00:00')",
+      "timestampadd(DAY, c, timestamp'2018-11-03 00:00:00')",
+      "timestampadd(MONTH, c, timestamp'2012-01-31 00:30:00')",
       "c > c + 1",
       "cast(c as timestamp)"),
     LongType -> Seq(
@@ -360,7 +440,13 @@ private[predicate] object ColumnFunctionCases {
       "shiftleft(c, 40)",
       "round(c, -3)",
       "cast(c as decimal(20,2))"),
-    FloatType -> Seq("c + 1", "cast(c as double) * 2", "-c", "floor(c)", "cast(c as int)"),
+    FloatType -> Seq(
+      "c + 1",
+      "cast(c as double) * 2",
+      "-c",
+      "floor(c)",
+      "cast(c as int)",
+      "cast(c as string)"),
     DoubleType -> Seq(
       "c + 1.5D",
       "1D - c",
@@ -428,6 +514,8 @@ private[predicate] object ColumnFunctionCases {
       "c * 1000000",
       "cast(c as bigint)",
       "cast(c as tinyint)",
+      "cast(c as string)",
+      "concat('$', cast(c as string), '!')",
       "10 - c"),
     StringType -> Seq(
       "to_date(c, 'yyyyMMdd')",
@@ -443,6 +531,34 @@ private[predicate] object ColumnFunctionCases {
       "cast(c as date)",
       "cast(c as timestamp)",
       "cast(c as int)",
+      "cast(c as bigint) + 1",
+      "cast(c as tinyint) % 10",
+      "try_cast(c as int)",
+      "month(c)",
+      "upper(c)",
+      "lower(c)",
+      "lower(left(c, 2))",
+      "left(upper(c), 2)",
+      "lower(trim(c))",
+      "trim(c)",
+      "ltrim(c)",
+      "rtrim(c)",
+      "trim(BOTH 'x ' FROM c)",
+      "trim(LEADING 'x' FROM c)",
+      "concat(c, 'x')",
+      "concat('a', c)",
+      "concat('x', c, 'b', 'x')",
+      "concat_ws('-', 'a', c, 'b')",
+      "concat(c, upper(c))",
+      "instr(c, 'ab')",
+      "locate('ab', c)",
+      "locate('ab', c) = 1",
+      "substring_index(c, '-', 1)",
+      "substring_index(c, '-', 2)",
+      "split_part(c, '-', 1)",
+      "split(c, '-')[0]",
+      "split(c, '[a-c]')[0]",
+      "split(c, '-')[1]",
       "coalesce(left(c, 2), '2')",
       "substring(c, 1, 2)",
       "left(c, 1)",

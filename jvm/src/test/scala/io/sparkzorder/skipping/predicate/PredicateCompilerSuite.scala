@@ -94,6 +94,15 @@ class PredicateCompilerSuite extends SkippingTestBase {
       |s NOT LIKE 'x%'; NOT startswith(s, ''); d != 7d""")
 
   testSkipping(
+    "rows in their order",
+    "SELECT cast(if(id = 0, null, id) as int) c, cast(id as int) d FROM range(0, 5)")(
+    hits =
+      """(c, d) > (3, 9); (c, d) >= (4, 9); (4, 0) < (c, d); (c, d) < (1, 0); (c, d) < (-5, 0);
+      |NOT ((c, d) > (-5, 0)); NOT ((c, d) < (4, 9)); (d, c) <= (0, 0); (c, d) >= (cast(null as int), 0)""",
+    misses = """(c, d) > (5, 0); (c, d) >= (9, 9); (9, 0) < (c, d); NOT ((c, d) < (5, 0));
+      |(d, c) < (-1, 9); NOT ((d, c) > (-1, 9)); (d, c) <= (cast(null as int), 0)""")
+
+  testSkipping(
     "NULL beside values",
     "SELECT if(id = 0, null, id) c FROM range(0, 5)")(
     hits = """c IS NULL; c IS NOT NULL; NOT (c <=> 3); NOT (c <=> 9); c <=> NULL; c != 9""",
@@ -109,11 +118,25 @@ class PredicateCompilerSuite extends SkippingTestBase {
   testSkipping(
     "text",
     "SELECT explode(array('bar', 'baz', 'foo')) s")(
-    hits = """s LIKE 'ba%'; s LIKE 'bar'; s LIKE 'b_r'; s LIKE 'c%x'; s LIKE '%zzz';
+    hits =
+      """s LIKE 'ba%'; s LIKE 'bar'; s LIKE 'b_r'; s LIKE 'c%x'; s LIKE '%zzz';
       |s NOT LIKE 'ba%'; s NOT LIKE 'z%z'; startswith(s, 'f'); startswith(s, '');
-      |NOT startswith(s, 'b'); s > 'bazaar'; s < 'bas'; s IN ('a', 'c'); upper(s) = 'X'""",
-    misses = """s LIKE 'a%'; s LIKE 'fooo%'; s LIKE 'g_'; s = 'ba'; s < 'bar'; s > 'foo';
-      |s IN ('a', 'z'); startswith(s, 'fop'); NOT startswith(s, '')""")
+      |NOT startswith(s, 'b'); s > 'bazaar'; s < 'bas'; s IN ('a', 'c'); upper(s) = 'BAZ'; trim(s) = 'baz'""",
+    misses =
+      """s LIKE 'a%'; s LIKE 'fooo%'; s LIKE 'g_'; s = 'ba'; s < 'bar'; s > 'foo';
+      |s IN ('a', 'z'); startswith(s, 'fop'); NOT startswith(s, ''); upper(s) = 'X'; trim(s) = 'x'""")
+
+  testSkipping(
+    "numbers in texts",
+    "SELECT explode(array('15', '16', '17')) s")(
+    hits = """int(s) >= 10 AND int(s) <= 15; int(s) > 15 AND int(s) < 17; s = 17; s >= 100; 15 <= int(s);
+      |NOT (int(s) >= 1 AND int(s) <= 12); NOT ((int(s) >= 1 AND int(s) <= 12) OR s = 'x');
+      |CASE WHEN (int(s) >= 1 AND int(s) <= 12) OR s = 'x' THEN 1 ELSE 2 END = 2;
+      |int(s) >= 20 AND int(s) <= 29 OR int(s) >= 16 AND int(s) <= 16""",
+    misses =
+      """int(s) >= 20 AND int(s) <= 29; s = 20; s = 99; int(s) >= 20 AND int(s) < 30 AND int(s) != 25;
+      |int(s) >= 20 AND int(s) <= 29 OR int(s) >= 30 AND int(s) <= 39;
+      |NOT (int(s) < 20 OR int(s) > 29)""")
 
   testSkipping(
     "text behind one prefix",
@@ -226,10 +249,11 @@ class PredicateCompilerSuite extends SkippingTestBase {
     "SELECT explode(array('abc', 'abd', 'ab')) s")(
     hits = """s RLIKE '^abc'; s RLIKE '^ab.*'; s RLIKE '^abcx?'; s RLIKE 'z'; s RLIKE '^z|a';
       |s RLIKE '^abd$'; NOT (s RLIKE '^abc'); s LIKE ANY ('x%', 'abd'); s LIKE ALL ('a%', 'ab%');
-      |substring(s, 1, 2) = 'ab'; left(s, 3) > 'abc'; substr(s, 2, 1) = 'x'; left(s, 5) = 'abc';
+      |substring(s, 1, 2) = 'ab'; left(s, 3) > 'abc'; left(s, 5) = 'abc';
       |s NOT LIKE ANY ('ab', 'x%'); NOT (s LIKE ANY ('abc', 'abe%')); left(s, 1) IN ('a', 'z')""",
-    misses = """s RLIKE '^abz'; s RLIKE '^x.*'; s RLIKE '^abx+'; NOT (s RLIKE '^a');
-      |s LIKE ANY ('x%', 'z'); s LIKE ALL ('a%', 'z%'); substring(s, 1, 2) = 'ac';
+    misses =
+      """s RLIKE '^abz'; s RLIKE '^x.*'; s RLIKE '^abx+'; NOT (s RLIKE '^a');
+      |s LIKE ANY ('x%', 'z'); substr(s, 2, 1) = 'x'; s LIKE ALL ('a%', 'z%'); substring(s, 1, 2) = 'ac';
       |left(s, 3) > 'abd'; left(s, 2) != 'ab'; NOT (s LIKE ANY ('a%', 'x%')); s LIKE NULL;
       |s NOT LIKE ALL ('ab%', 'x'); left(s, 1) IN ('b', 'z')""")
 }

@@ -1,0 +1,104 @@
+package io.sparkzorder.skipping.values
+
+import java.util.Arrays
+
+/**
+ * UPPER or LOWER. A text with plain characters only has a result of the same length, which has the same
+ * letters. What stands before the first other character of a text becomes the beginning of the result. So
+ * a text begins with one of the spellings of what all wanted results begin with, or has another character
+ * before the end of that.
+ */
+private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
+  import ChangedCase._
+
+  override protected def texts(results: ByteIntervals): Intervals = {
+    val few = SearchedFunction.coarser(results) match {
+      case bytes: ByteIntervals => ends(bytes)
+      case _ => Seq((Intervals.Endless, Intervals.Endless))
+    }
+    val letters = (1 to MaxLetters).takeWhile(n => few.size << (n + 1) <= MaxSpellings).size
+    Intervals.union(few.map { case (low, high) => spelled(low, high, letters) })
+  }
+
+  private def spelled(low: ByteEnd, high: ByteEnd, letters: Int): ByteIntervals = {
+    val (shared, isWhole) = sharedBy(low, high)
+    val told = beforeLetter(shared, letters)
+    val isAll = told.length == shared.length
+    // with another character next; in some languages it can vanish
+    val beginnings = (0 to told.length).flatMap(n => spellings(told.take(n)))
+    val others = beginnings.map(b => (ByteEnd(b :+ 0x80.toByte, inclusive = true), after(b)))
+    def only(text: Array[Byte]) =
+      (ByteEnd(text, inclusive = true), ByteEnd(text, inclusive = true))
+    Intervals.ofByteRanges(others ++ spellings(told).flatMap { text =>
+      if (isAll && isWhole) Seq(only(text))
+      else if (!isAll) Seq((ByteEnd(text, inclusive = true), after(text)))
+      else {
+        only(text) +: next(low, high, told.length).map { case (from, until) =>
+          (ByteEnd(text :+ from, inclusive = true), after(text :+ until))
+        }
+      }
+    })
+  }
+
+  /** The plain characters that can come after what all results of an interval share. */
+  private def next(low: ByteEnd, high: ByteEnd, at: Int): Seq[(Byte, Byte)] = {
+    val isPrefix = !low.isEndless && at == low.value.length && sameEnd(after(low.value), high)
+    val least = if (low.isEndless || at >= low.value.length) 0 else plain(low.value(at))
+    val most =
+      if (high.isEndless || isPrefix || at >= high.value.length) 127 else plain(high.value(at))
+    val found = (0 to 127).filter { b =>
+      val result = if (isLetter(b.toByte)) { if (isUpper) b & ~0x20 else b | 0x20 }
+      else b
+      least <= result && result <= most
+    }
+    found.foldLeft(List.empty[(Byte, Byte)]) {
+      case ((from, until) :: rest, b) if until + 1 == b => (from, b.toByte) :: rest
+      case (all, b) => (b.toByte, b.toByte) :: all
+    }
+  }
+
+  private def plain(b: Byte): Int = if (b < 0) 127 else b.toInt
+
+  private def after(prefix: Array[Byte]): ByteEnd = Intervals.ofPrefix(prefix).highs.last
+
+  /** The plain characters with which all results of an interval begin, and whether there is one result. */
+  private def sharedBy(low: ByteEnd, high: ByteEnd): (Array[Byte], Boolean) =
+    if (low.isEndless) (Array.empty[Byte], false)
+    else {
+      val shared =
+        if (sameEnd(after(low.value), high)) low.value
+        else if (high.isEndless) Array.empty[Byte]
+        else low.value.zip(high.value).takeWhile { case (a, b) => a == b }.map(_._1)
+      val plain = shared.takeWhile(_ >= 0)
+      val isOne = !high.isEndless && high.inclusive && Arrays.equals(low.value, high.value)
+      (plain, isOne && plain.length == low.value.length)
+    }
+
+  private def sameEnd(a: ByteEnd, b: ByteEnd): Boolean =
+    if (a.isEndless || b.isEndless) a.isEndless && b.isEndless
+    else a.inclusive == b.inclusive && Arrays.equals(a.value, b.value)
+
+  /** The beginning up to the letter that is one too many. */
+  private def beforeLetter(text: Array[Byte], letters: Int): Array[Byte] = {
+    var seen = 0
+    text.takeWhile { b =>
+      if (isLetter(b)) seen += 1
+      seen <= letters
+    }
+  }
+
+  private def isLetter(b: Byte): Boolean = b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+
+  private def spellings(text: Array[Byte]): Seq[Array[Byte]] =
+    text.foldLeft(Seq(Array.empty[Byte])) { (found, b) =>
+      val same = if (isLetter(b)) Seq(b, (b ^ 0x20).toByte) else Seq(b)
+      for (f <- found; s <- same) yield f :+ s
+    }
+}
+
+private object ChangedCase {
+
+  /** So many spellings of all results together are told apart. */
+  private val MaxSpellings = 4096
+  private val MaxLetters = 6
+}
