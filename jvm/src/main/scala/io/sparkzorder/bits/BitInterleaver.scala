@@ -16,7 +16,7 @@ import java.math.BigInteger
  *
  * @param columns at least 1
  */
-final class BitInterleaver(columns: Int) {
+private[sparkzorder] final class BitInterleaver(columns: Int) {
   // a column's bits: at the upper end of `high`, or in `high` and `low`, or in `arrays`
   private val high = new Array[Long](columns)
   private val low = new Array[Long](columns)

@@ -8,7 +8,7 @@ package io.sparkzorder.bits
  *
  * @param sorted ascending, with or without equal neighbours; must not be changed afterwards
  */
-final class GuidedBounds(val sorted: Array[Long]) extends Serializable {
+private[sparkzorder] final class GuidedBounds(val sorted: Array[Long]) extends Serializable {
 
   private val shift: Int = GuidedBounds.shiftFor(sorted)
   private val guide: Array[Int] = GuidedBounds.guideFor(sorted, shift)
@@ -42,7 +42,7 @@ final class GuidedBounds(val sorted: Array[Long]) extends Serializable {
   }
 }
 
-object GuidedBounds {
+private[sparkzorder] object GuidedBounds {
 
   /**
    * The number of bits by which a distance from the first bound is shifted right to give its
@@ -82,7 +82,7 @@ object GuidedBounds {
  *
  * @param prefixes the prefixes of the bounds, ascending; neighbours may be equal
  */
-final class PrefixedBounds(prefixes: Array[Long]) extends Serializable {
+private[sparkzorder] final class PrefixedBounds(prefixes: Array[Long]) extends Serializable {
 
   private val first = new GuidedBounds(prefixes)
 

@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray
  *
  * @param columns 1 to [[HilbertCurve.MaxColumns]]
  */
-final class HilbertCurve private (val columns: Int) extends Serializable {
+private[sparkzorder] final class HilbertCurve private (val columns: Int) extends Serializable {
 
   private val levels = ZValues.bitsPerColumn(columns)
 
@@ -96,7 +96,7 @@ final class HilbertCurve private (val columns: Int) extends Serializable {
   private def readResolve(): Object = HilbertCurve.of(columns)
 }
 
-object HilbertCurve {
+private[sparkzorder] object HilbertCurve {
 
   /**
    * The table for nine columns has 18 KB. For ten it would not fit into a first-level cache of 32

@@ -10,7 +10,7 @@ import java.math.BigInteger
  * fixed width to ordered longs. It also converts ordered longs to ordered bits, which compare as
  * unsigned bytes.
  */
-object OrderedLongs {
+private[sparkzorder] object OrderedLongs {
 
   /** -0.0 equals 0.0, and every NaN is one value above all others, as Spark orders them. */
   def ofFloat(value: Float): Long = {
@@ -67,7 +67,7 @@ object OrderedLongs {
 }
 
 /** Ordered bits as byte arrays, the results of `ordered_bits`. */
-object OrderedBytes {
+private[sparkzorder] object OrderedBytes {
 
   /** The first `bytes` bytes of `bits`, the most significant first. */
   def of(bits: Long, bytes: Int): Array[Byte] = {

@@ -6,7 +6,7 @@ package io.sparkzorder.bits
  * The first column provides the most significant bit, and all columns have the same number of bits.
  * The sign bit is always 0, so sorting the longs as signed numbers gives the order of the Z-curve.
  */
-object ZValues {
+private[sparkzorder] object ZValues {
 
   /** Every column needs at least one of the 63 bits below the sign bit. */
   val MaxColumns = 63
@@ -62,7 +62,7 @@ object ZValues {
  * cache. With more than eight columns, [[BitInterleaver]] uses the tables for groups of eight
  * columns, and [[ZValues]] uses [[spread]] instead of a table.
  */
-object BitSpread {
+private[sparkzorder] object BitSpread {
 
   /** The largest stride at which the eight bits of a byte fit into a long. */
   val MaxStride = 8

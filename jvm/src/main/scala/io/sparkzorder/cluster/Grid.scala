@@ -11,10 +11,10 @@ import io.sparkzorder.ordering.BoundsIndex
  *   the rows of a cell apart
  * @param midRanks mid-rank of NULL, then of every slot, in units of 2^-30
  */
-final case class GridColumn(bounds: BoundsIndex, midRanks: Array[Int])
+private[sparkzorder] final case class GridColumn(bounds: BoundsIndex, midRanks: Array[Int])
 
 /** @param from share of the folder's rows below, in units of 2^-30; @param until likewise */
-final case class Side(from: Int, until: Int)
+private[sparkzorder] final case class Side(from: Int, until: Int)
 
 /**
  * All that is needed to place any row of one folder.
@@ -24,7 +24,7 @@ final case class Side(from: Int, until: Int)
  * @param sides of a cell, one per column: where its rows begin and end among all rows, as ranks in units
  *   of 2^-30
  */
-final case class FolderGrid(
+private[sparkzorder] final case class FolderGrid(
     columns: IndexedSeq[GridColumn],
     tree: CutTree,
     cells: IndexedSeq[Cell],
@@ -43,7 +43,9 @@ final case class FolderGrid(
  * @param columns names of the ordering columns
  * @param folders one per folder, None for a folder without rows
  */
-final case class Grid(columns: Seq[String], folders: IndexedSeq[Option[FolderGrid]]) {
+private[sparkzorder] final case class Grid(
+    columns: Seq[String],
+    folders: IndexedSeq[Option[FolderGrid]]) {
 
   /** Number of files of all folders. */
   val files: Int = folders.flatten.map(_.files).sum
@@ -62,7 +64,7 @@ final case class Grid(columns: Seq[String], folders: IndexedSeq[Option[FolderGri
   }
 }
 
-object Grid {
+private[sparkzorder] object Grid {
 
   /** Files that a folder should have: at least one. */
   def filesFor(rows: Long, targetRows: Double): Int =
@@ -110,7 +112,7 @@ object Grid {
  * @param children of each inner node, left and right: an inner node, or the complement `~cell` of a
  *   cell's number
  */
-final class CutTree(
+private[sparkzorder] final class CutTree(
     private[sparkzorder] val column: Array[Int],
     private[sparkzorder] val slot: Array[Int],
     private[sparkzorder] val children: Array[Int])
@@ -137,7 +139,7 @@ final class CutTree(
     }
 }
 
-object CutTree {
+private[sparkzorder] object CutTree {
 
   /** The tree of a folder without cuts. */
   val onlyCell: CutTree =
@@ -154,7 +156,7 @@ object CutTree {
  *   than a file; a hash then spreads its rows
  * @param box of its sampled rows
  */
-final case class Cell(rows: Double, file: Int, files: Int, box: Box)
+private[sparkzorder] final case class Cell(rows: Double, file: Int, files: Int, box: Box)
 
 /**
  * The ranks ([[RankedColumn]]) of some sampled rows, one number per column.
@@ -163,9 +165,12 @@ final case class Cell(rows: Double, file: Int, files: Int, box: Box)
  * @param leastValue least rank of a value, 0 without any
  * @param highest greatest rank
  */
-final case class Box(lowest: Array[Int], leastValue: Array[Int], highest: Array[Int])
+private[sparkzorder] final case class Box(
+    lowest: Array[Int],
+    leastValue: Array[Int],
+    highest: Array[Int])
 
-object Box {
+private[sparkzorder] object Box {
 
   /** The box of no rows. */
   def empty(columns: Int): Box =

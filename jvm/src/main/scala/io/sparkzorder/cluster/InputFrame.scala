@@ -22,7 +22,7 @@ import io.sparkzorder.table.{DataFormat, TableFiles}
  * @param schema data columns to read
  * @param format of the files
  */
-final class InputFrame(
+private[sparkzorder] final class InputFrame(
     session: Session,
     files: TableFiles,
     schema: StructType,
@@ -72,7 +72,7 @@ final class InputFrame(
   override def rowHash: Column = xxhash64(col(quoteIdentifier(fileColumn)), rowIndex)
 }
 
-object InputFrame {
+private[sparkzorder] object InputFrame {
 
   /**
    * `wish` if no column of the schema has that name, else `wish` with the first number that is

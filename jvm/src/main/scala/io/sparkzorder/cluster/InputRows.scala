@@ -8,7 +8,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Frame
  * The rows of some files of a table, of any format, with one more column that tells the folder of a
  * row. Sampling and layout need no more than this.
  */
-trait InputRows {
+private[sparkzorder] trait InputRows {
 
   /** The data columns and the folder column; other columns may follow. */
   def frame: Frame

@@ -11,7 +11,7 @@ import io.sparkzorder.ordering.{BoundsIndex, FixedOrder, LongBounds, OrderedType
  * The values of one ordering column in the sampled rows of a folder, in the order of the rows. A
  * sample may have millions of rows, so a value of a type of fixed width is kept in eight bytes.
  */
-sealed trait KeyColumn {
+private[sparkzorder] sealed trait KeyColumn {
   def rows: Int
 
   /** The rank of every row; see [[RankedColumn]]. */
@@ -19,14 +19,14 @@ sealed trait KeyColumn {
 }
 
 /** Takes the values of a [[KeyColumn]] one by one. */
-sealed trait KeyColumnBuilder {
+private[sparkzorder] sealed trait KeyColumnBuilder {
 
   /** @param value a Catalyst value, or null for NULL; a value is copied if it may point to a row */
   def add(value: Any): Unit
   def result(): KeyColumn
 }
 
-object KeyColumn {
+private[sparkzorder] object KeyColumn {
 
   /** Some rows of several samples of one column, as one sample. */
   private[sparkzorder] def pooled(parts: Seq[(RankedColumn, Seq[Int])]): KeyColumn = {
@@ -121,7 +121,7 @@ private final class RankedKeys(override val ranked: RankedColumn) extends KeyCol
  * @param distinct the same distinct values, as an index for searches
  * @param ranks the rank of each sampled row, in the order of the rows
  */
-final class RankedColumn(
+private[sparkzorder] final class RankedColumn(
     val dataType: DataType,
     val sorted: SortedSample,
     val distinct: BoundsIndex,

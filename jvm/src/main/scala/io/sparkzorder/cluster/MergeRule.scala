@@ -44,7 +44,7 @@ private[sparkzorder] final class RuledFiles(
  * @param targetBytes of a file
  * @param weights how many point queries there are on each column; empty if equally many
  */
-final class MergeRule(
+private[sparkzorder] final class MergeRule(
     columns: Seq[OrderingColumn],
     targetBytes: Long,
     weights: Seq[Double] = Nil) {
@@ -168,7 +168,7 @@ final class MergeRule(
   }
 }
 
-object MergeRule {
+private[sparkzorder] object MergeRule {
 
   /** Excess above which earlier runs are merged with new files. */
   val ExcessLimit = 2.0

@@ -20,7 +20,7 @@ import io.sparkzorder.ordering.{FixedOrder, OrderedType}
  * @param folder INT, never null
  * @param tie BIGINT, never null: tells rows apart that have the same values in all ordering columns
  */
-case class PlaceOfRow(
+private[sparkzorder] case class PlaceOfRow(
     columns: Seq[Expression],
     folder: Expression,
     tie: Expression,
@@ -101,7 +101,8 @@ case class PlaceOfRow(
  *
  * @param child place of the row, never null
  */
-case class FileOfPlace(child: Expression, placement: Placement) extends UnaryExpression {
+private[sparkzorder] case class FileOfPlace(child: Expression, placement: Placement)
+    extends UnaryExpression {
   override def nullable: Boolean = false
   override def dataType: DataType = LongType
   override def prettyName: String = "file_of_place"

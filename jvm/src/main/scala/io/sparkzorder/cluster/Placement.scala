@@ -25,7 +25,8 @@ import io.sparkzorder.util.OncePerJvm
  * @param pages number of equal pages of a file of each folder, a power of two; the pieces of the
  *   curve that become pages are swept ([[PageSweep]]). Empty if nothing is known of pages
  */
-final class Placement(grid: Grid, pages: IndexedSeq[Int] = IndexedSeq.empty) extends OncePerJvm {
+private[sparkzorder] final class Placement(grid: Grid, pages: IndexedSeq[Int] = IndexedSeq.empty)
+    extends OncePerJvm {
 
   /** Number of the first part of each folder, and at last the number of parts. */
   private[sparkzorder] val firstParts: IndexedSeq[Int] = grid.folders.scanLeft(0)((n, f) =>
@@ -59,7 +60,7 @@ final class Placement(grid: Grid, pages: IndexedSeq[Int] = IndexedSeq.empty) ext
 }
 
 /** Places the rows of one folder. */
-final class PlacedFolder private[sparkzorder] (
+private[sparkzorder] final class PlacedFolder private[sparkzorder] (
     grid: FolderGrid,
     firstPart: Int,
     keyBits: Int,

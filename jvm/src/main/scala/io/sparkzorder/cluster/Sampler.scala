@@ -7,7 +7,7 @@ import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 import io.sparkzorder.table.OrderingColumn
 
 /** One pass over the ordering columns that takes a share of the key rows of every folder. */
-object Sampler {
+private[sparkzorder] object Sampler {
   private val Scale = 1L << 30
   private val FolderFloor = 200L
 
@@ -66,7 +66,7 @@ object Sampler {
  *
  * @param sizes what is needed to estimate the sizes of the folder's rows
  */
-final case class FolderSample(
+private[sparkzorder] final case class FolderSample(
     columns: IndexedSeq[KeyColumn],
     sizes: RowSizes = RowSizes.even) {
   def rows: Int = columns.headOption.map(_.rows).getOrElse(0)
@@ -82,7 +82,7 @@ final case class FolderSample(
  * @param rest bytes of a row without the ordering columns
  * @param values bytes of a value of each ordering column; NULLs take none
  */
-final case class RowSizes(rest: Double, values: IndexedSeq[Double]) {
+private[sparkzorder] final case class RowSizes(rest: Double, values: IndexedSeq[Double]) {
   import RowSizes._
 
   /** The size of each sampled row; a row without NULLs has 16 units. */
@@ -100,7 +100,7 @@ final case class RowSizes(rest: Double, values: IndexedSeq[Double]) {
   }
 }
 
-object RowSizes {
+private[sparkzorder] object RowSizes {
   private val Units = 16
 
   /** Every row as large as every other. */

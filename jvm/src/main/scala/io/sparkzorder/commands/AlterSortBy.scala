@@ -20,7 +20,8 @@ import io.sparkzorder.table.{CatalogTarget, Target}
  *
  * @param order None for `SORT BY ()`, which takes the declaration back
  */
-final case class AlterSortBy(order: Option[DeclaredOrder]) extends TableAction {
+private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
+    extends TableAction {
   override def statement: String = "ALTER TABLE ... SORT BY"
 
   override def schema: StructType = new StructType()

@@ -9,7 +9,7 @@ import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.table.OrderingColumn
 
-object OrderingColumns {
+private[sparkzorder] object OrderingColumns {
 
   /** The record of the layout in force: of the last OPTIMIZE with columns that was not undone. */
   def recordInForce(log: TableLog): Option[Record] =
@@ -17,7 +17,7 @@ object OrderingColumns {
 }
 
 /** Finds and checks the columns of ZORDER BY. */
-final class OrderingColumns(target: String, sameName: Resolver) {
+private[sparkzorder] final class OrderingColumns(target: String, sameName: Resolver) {
 
   /**
    * @param names name parts as written

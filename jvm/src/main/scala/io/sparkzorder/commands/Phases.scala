@@ -11,7 +11,7 @@ import org.apache.spark.internal.Logging
  * The stages are named after the phase as well, because a status tracker sees only names of stages.
  * The user's own description comes back afterwards.
  */
-final class Phases(sc: SparkContext, statement: String) extends Logging {
+private[sparkzorder] final class Phases(sc: SparkContext, statement: String) extends Logging {
   // Spark names a stage by the short form of its call site
   private val keys = Seq("spark.job.description", "callSite.short")
   private val spent = mutable.LinkedHashMap.empty[String, Long]

@@ -23,7 +23,7 @@ import io.sparkzorder.workload.LaterNotes
  * A statement without its target: what the statement does with the table that it names. A
  * TargetAction is neither a plan nor an expression, so the analyzer does not look inside.
  */
-trait TargetAction {
+private[sparkzorder] trait TargetAction {
 
   /** The statement's name in messages, such as UNDO LAYOUT. */
   def statement: String
@@ -52,7 +52,7 @@ trait TargetAction {
 }
 
 /** An action that takes tables of the session catalog and paths only. */
-trait TableAction extends TargetAction {
+private[sparkzorder] trait TableAction extends TargetAction {
 
   /** Columns of the result, as the SQL reference documents them. */
   def schema: StructType
@@ -66,7 +66,7 @@ trait TableAction extends TargetAction {
 }
 
 /** An action on the recorded workload of a table, which tables of other formats have as well. */
-trait WorkloadAction extends TableAction {
+private[sparkzorder] trait WorkloadAction extends TableAction {
 
   /** @param state of the table, which has nothing but the workload if the table is of another format */
   def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row]
@@ -77,7 +77,10 @@ trait WorkloadAction extends TableAction {
 }
 
 /** Such an action on a table of another format. */
-final case class WorkloadCommand(name: String, location: String, action: WorkloadAction)
+private[sparkzorder] final case class WorkloadCommand(
+    name: String,
+    location: String,
+    action: WorkloadAction)
     extends LeafRunnableCommand {
   override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(action.schema)
   override def simpleString(maxFields: Int): String = s"${action.statement} $name"
@@ -98,7 +101,8 @@ final case class WorkloadCommand(name: String, location: String, action: Workloa
 }
 
 /** An action on a known target. EXPLAIN shows it and runs nothing. */
-final case class TableCommand(target: Target, action: TableAction) extends LeafRunnableCommand {
+private[sparkzorder] final case class TableCommand(target: Target, action: TableAction)
+    extends LeafRunnableCommand {
   override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(action.schema)
   override def simpleString(maxFields: Int): String = action.description(target)
   override def run(session: SparkSession): Seq[Row] =

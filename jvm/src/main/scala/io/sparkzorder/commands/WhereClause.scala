@@ -23,7 +23,7 @@ import io.sparkzorder.table.{CatalogTarget, Target}
  *
  * @param partitionSchema partition columns of the target
  */
-final class WhereClause(
+private[sparkzorder] final class WhereClause(
     where: Expression,
     target: Target,
     partitionSchema: StructType,
@@ -79,7 +79,7 @@ final class WhereClause(
   }
 }
 
-object WhereClause {
+private[sparkzorder] object WhereClause {
   private val NoColumn = "it has no column of the table"
   private val NotDeterministic = "it is not deterministic"
 

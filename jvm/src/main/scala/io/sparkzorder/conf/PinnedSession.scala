@@ -12,7 +12,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
  * them: which of Spark's readers reads, batches, pushed filters, `nanosAsLong`. They change no value
  * that is stored.
  */
-object PinnedSession {
+private[sparkzorder] object PinnedSession {
 
   /** Settings that can change data or files, with the value that preserves them. */
   val pins: Seq[(String, String)] = Seq(

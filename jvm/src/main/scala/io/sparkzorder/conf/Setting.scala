@@ -18,7 +18,7 @@ import io.sparkzorder.errors.ZOrderErrors
  * @param doc the description in the documentation
  * @param legal what a value must be, for error messages
  */
-final class Setting[T](
+private[sparkzorder] final class Setting[T](
     val key: String,
     val default: Option[String],
     val doc: String,
@@ -47,7 +47,7 @@ final class Setting[T](
     catch { case NonFatal(_) => false }
 }
 
-object Setting {
+private[sparkzorder] object Setting {
   val SessionPrefix = "spark.zorder."
   val PropertyPrefix = "zorder."
 

@@ -8,7 +8,7 @@ import io.sparkzorder.conf.Setting._
 import io.sparkzorder.errors.ZOrderErrors
 
 /** All settings of spark-zorder. */
-object Settings {
+private[sparkzorder] object Settings {
   val Enabled: Setting[Boolean] =
     boolean(
       "enabled",
@@ -243,7 +243,7 @@ object Settings {
  * @param defaults defaults for this kind of table, by key; they replace the general defaults
  * @param layoutSize `targetFileSize` of the layout that the statement keeps, in bytes
  */
-final class Settings(
+private[sparkzorder] final class Settings(
     options: Map[String, String],
     properties: Map[String, String],
     session: Map[String, String],

@@ -1,7 +1,7 @@
 package io.sparkzorder.errors
 
 /** One factory method for each condition of `zorder-error-conditions.json`. */
-object ZOrderErrors {
+private[sparkzorder] object ZOrderErrors {
 
   def boundsInvalid(function: String, problem: String): ZOrderException =
     error("ZORDER_BOUNDS_INVALID", "function" -> function, "problem" -> problem)

@@ -10,7 +10,7 @@ import io.sparkzorder.util.OwnJar
  * `zorder-error-conditions.json`, its named parameters and its SQLSTATE. Scala, SQL, PySpark and
  * Connect show the same error.
  */
-class ZOrderException(
+private[sparkzorder] class ZOrderException(
     condition: String,
     parameters: Map[String, String],
     rootCause: Option[Throwable] = None)

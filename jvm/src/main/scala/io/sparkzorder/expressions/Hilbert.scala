@@ -53,7 +53,7 @@ import io.sparkzorder.expressions.sampling.SampledCurve
   since = "0.1.0",
   group = "misc_funcs")
 // scalastyle:on line.size.limit
-case class Hilbert(children: Seq[Expression]) extends SampledCurve {
+private[sparkzorder] case class Hilbert(children: Seq[Expression]) extends SampledCurve {
 
   override def prettyName: String = Hilbert.Name
   override protected def maxColumns: Int = HilbertCurve.MaxColumns
@@ -65,7 +65,7 @@ case class Hilbert(children: Seq[Expression]) extends SampledCurve {
     copy(children = newChildren)
 }
 
-object Hilbert {
+private[sparkzorder] object Hilbert {
   val Name = "hilbert"
 }
 
@@ -75,7 +75,8 @@ object Hilbert {
  * @param child BIGINT, never null: the Z-value of `columns` range ids
  * @param columns 1 to [[io.sparkzorder.bits.HilbertCurve.MaxColumns]]
  */
-case class HilbertIndex(child: Expression, columns: Int) extends UnaryExpression {
+private[sparkzorder] case class HilbertIndex(child: Expression, columns: Int)
+    extends UnaryExpression {
 
   override def nullable: Boolean = false
   override def dataType: DataType = LongType

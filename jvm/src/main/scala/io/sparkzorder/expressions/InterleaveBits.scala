@@ -54,7 +54,8 @@ import io.sparkzorder.expressions.sampling.ArgumentChecks
   since = "0.1.0",
   group = "bitwise_funcs")
 // scalastyle:on line.size.limit
-case class InterleaveBits(children: Seq[Expression]) extends InterleavedColumns {
+private[sparkzorder] case class InterleaveBits(children: Seq[Expression])
+    extends InterleavedColumns {
 
   override def prettyName: String = "interleave_bits"
 
@@ -90,13 +91,13 @@ case class InterleaveBits(children: Seq[Expression]) extends InterleavedColumns 
       newChildren: IndexedSeq[Expression]): InterleaveBits = copy(children = newChildren)
 }
 
-object InterleaveBits {
+private[sparkzorder] object InterleaveBits {
   private val inputType: InputType =
     InputTypes.oneOf(ByteType, ShortType, IntegerType, LongType, BinaryType)
 }
 
 /** An expression that interleaves one value of each column by a [[BitInterleaver]]. */
-trait InterleavedColumns extends Expression {
+private[sparkzorder] trait InterleavedColumns extends Expression {
 
   override def nullable: Boolean = false
   override def dataType: DataType = BinaryType

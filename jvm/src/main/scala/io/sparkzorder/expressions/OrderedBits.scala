@@ -60,7 +60,7 @@ import io.sparkzorder.ordering.{
   since = "0.1.0",
   group = "bitwise_funcs")
 // scalastyle:on line.size.limit
-case class OrderedBits(child: Expression, bytes: Expression)
+private[sparkzorder] case class OrderedBits(child: Expression, bytes: Expression)
     extends Expression
     with ImplicitCastInputTypes {
 
@@ -111,7 +111,7 @@ case class OrderedBits(child: Expression, bytes: Expression)
       newChildren: IndexedSeq[Expression]): OrderedBits = copy(newChildren(0), newChildren(1))
 }
 
-object OrderedBits {
+private[sparkzorder] object OrderedBits {
 
   /** The default width of the ordered bits of a string. */
   val DefaultBytes = 8

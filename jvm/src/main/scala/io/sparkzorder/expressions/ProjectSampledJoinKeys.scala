@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
  * where the result of a subquery is not available, so the query would fail. This is an optimizer
  * rule, because `Dataset.join` requires that the analyzed plan of a join is a join.
  */
-object ProjectSampledJoinKeys extends Rule[LogicalPlan] {
+private[sparkzorder] object ProjectSampledJoinKeys extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case join: Join if join.condition.exists(sampledIn(_).nonEmpty) => project(join)

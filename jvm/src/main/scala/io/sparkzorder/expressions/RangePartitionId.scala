@@ -58,7 +58,7 @@ import io.sparkzorder.ordering.BoundsIndex
   since = "0.1.0",
   group = "misc_funcs")
 // scalastyle:on line.size.limit
-case class RangePartitionId(child: Expression, ranges: Expression)
+private[sparkzorder] case class RangePartitionId(child: Expression, ranges: Expression)
     extends Expression
     with ImplicitCastInputTypes
     with SampledCall {
@@ -116,13 +116,14 @@ case class RangePartitionId(child: Expression, ranges: Expression)
       newChildren: IndexedSeq[Expression]): RangePartitionId = copy(newChildren(0), newChildren(1))
 }
 
-object RangePartitionId {
+private[sparkzorder] object RangePartitionId {
   val Name = "range_partition_id"
   val DefaultRanges = 1024
 }
 
 /** The number of `bounds` below the value of the child; 0 for NULL. */
-case class CountBoundsBelow(child: Expression, bounds: BoundsIndex) extends UnaryExpression {
+private[sparkzorder] case class CountBoundsBelow(child: Expression, bounds: BoundsIndex)
+    extends UnaryExpression {
   override def nullable: Boolean = false
   override def dataType: DataType = IntegerType
   override def stringArgs: Iterator[Any] = Iterator(child)

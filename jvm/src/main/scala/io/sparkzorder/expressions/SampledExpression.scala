@@ -26,7 +26,7 @@ import io.sparkzorder.ordering.{
  * An expression over columns of one operator input. A subquery gives the expression a sample of
  * that input.
  */
-sealed trait SampledExpression extends Expression
+private[sparkzorder] sealed trait SampledExpression extends Expression
 
 /**
  * The range id of a column. Its ranges come from a sample that Spark draws when the query runs.
@@ -35,7 +35,11 @@ sealed trait SampledExpression extends Expression
  * @param sample BINARY, a subquery over the operator's input; evaluated only for the first row
  * @param position the column's position in the sample
  */
-case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, position: Int)
+private[sparkzorder] case class RangeIdBySample(
+    child: Expression,
+    buckets: Int,
+    sample: Expression,
+    position: Int)
     extends SampledExpression {
 
   override def children: Seq[Expression] = Seq(child, sample)
@@ -93,7 +97,10 @@ case class RangeIdBySample(child: Expression, buckets: Int, sample: Expression, 
  * @param sample BINARY, a subquery over the operator's input; evaluated only for the first row
  * @param positions the columns' positions in the sample
  */
-case class ZValueBySample(columns: Seq[Expression], sample: Expression, positions: Seq[Int])
+private[sparkzorder] case class ZValueBySample(
+    columns: Seq[Expression],
+    sample: Expression,
+    positions: Seq[Int])
     extends SampledExpression {
 
   override def children: Seq[Expression] = columns :+ sample

@@ -39,7 +39,7 @@ import io.sparkzorder.expressions.sampling.SampledCurve
   since = "0.1.0",
   group = "misc_funcs")
 // scalastyle:on line.size.limit
-case class ZOrder(children: Seq[Expression]) extends SampledCurve {
+private[sparkzorder] case class ZOrder(children: Seq[Expression]) extends SampledCurve {
 
   override def prettyName: String = ZOrder.Name
   override protected def maxColumns: Int = ZValues.MaxColumns
@@ -51,6 +51,6 @@ case class ZOrder(children: Seq[Expression]) extends SampledCurve {
     copy(children = newChildren)
 }
 
-object ZOrder {
+private[sparkzorder] object ZOrder {
   val Name = "zorder"
 }

@@ -44,7 +44,8 @@ import io.sparkzorder.ordering.{
   since = "0.1.0",
   group = "misc_funcs")
 // scalastyle:on line.size.limit
-case class ZOrderByValue(children: Seq[Expression]) extends InterleavedColumns {
+private[sparkzorder] case class ZOrderByValue(children: Seq[Expression])
+    extends InterleavedColumns {
 
   override def prettyName: String = "zorder_by_value"
 

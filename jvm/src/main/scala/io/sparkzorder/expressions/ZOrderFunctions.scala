@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.analysis.{FunctionRegistry, FunctionRegistr
 import org.apache.spark.sql.catalyst.expressions.Expression
 
 /** All SQL functions of spark-zorder. */
-object ZOrderFunctions {
+private[sparkzorder] object ZOrderFunctions {
 
   type Description = SparkSessionExtensions#FunctionDescription
 

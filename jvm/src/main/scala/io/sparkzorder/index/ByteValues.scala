@@ -8,7 +8,8 @@ import java.util.Arrays
  * @param data the byte strings, concatenated
  * @param ends where each ends in `data`
  */
-final class ByteValues(val data: Array[Byte], val ends: Array[Int]) extends Serializable {
+private[sparkzorder] final class ByteValues(val data: Array[Byte], val ends: Array[Int])
+    extends Serializable {
   def size: Int = ends.length
   def start(i: Int): Int = if (i == 0) 0 else ends(i - 1)
   def apply(i: Int): Array[Byte] = Arrays.copyOfRange(data, start(i), ends(i))
@@ -32,7 +33,7 @@ final class ByteValues(val data: Array[Byte], val ends: Array[Int]) extends Seri
   def bytes: Long = data.length + 4L * ends.length
 }
 
-object ByteValues {
+private[sparkzorder] object ByteValues {
 
   /** Unsigned order of `a` from `from` on, `length` bytes, and all of `b`. */
   def compare(a: Array[Byte], from: Int, length: Int, b: Array[Byte]): Int = {

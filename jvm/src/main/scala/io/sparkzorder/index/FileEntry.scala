@@ -7,7 +7,7 @@ import io.sparkzorder.table.stats.ColumnStats
  *
  * @param stats statistics whose bounds are longs or byte arrays, as [[IndexValue]] converts them
  */
-final case class LeafEntry(column: IndexedColumn, stats: ColumnStats)
+private[sparkzorder] final case class LeafEntry(column: IndexedColumn, stats: ColumnStats)
 
 /**
  * The entry of one data file in the index.
@@ -15,7 +15,7 @@ final case class LeafEntry(column: IndexedColumn, stats: ColumnStats)
  * @param path path relative to the table's root, in the spelling of the directory listing
  * @param modified modification time in milliseconds
  */
-final case class FileEntry(
+private[sparkzorder] final case class FileEntry(
     path: String,
     length: Long,
     modified: Long,

@@ -18,7 +18,7 @@ import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
  * @param columns the columns that the user named; None for the first leaf columns of each file
  * @param always the columns that are indexed in any case: the ordering columns
  */
-final case class ColumnChoice(
+private[sparkzorder] final case class ColumnChoice(
     columns: Option[Seq[Seq[String]]] = None,
     always: Seq[Seq[String]] = Nil) {
 
@@ -34,7 +34,7 @@ final case class ColumnChoice(
   }
 }
 
-object ColumnChoice {
+private[sparkzorder] object ColumnChoice {
 
   /** The number of leaf columns of a file that are indexed if the user names no columns. */
   val First = 32
@@ -45,7 +45,7 @@ object ColumnChoice {
  *
  * @param choice which columns are indexed
  */
-final class FooterEntries(choice: ColumnChoice) {
+private[sparkzorder] final class FooterEntries(choice: ColumnChoice) {
   // files with the same schema share one schema object, see FooterReader
   private val layouts = new IdentityHashMap[MessageType, SchemaLayout]
 

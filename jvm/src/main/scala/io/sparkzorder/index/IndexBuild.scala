@@ -18,7 +18,7 @@ import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 private final case class FileToRead(path: String, length: Long, modified: Long)
 
 /** The index entries of the files that could be read, and the paths of the other files. */
-final case class BuiltIndex(content: IndexContent, unreadable: Seq[String])
+private[sparkzorder] final case class BuiltIndex(content: IndexContent, unreadable: Seq[String])
 
 /**
  * Reads the footers of data files and builds an index from them. Threads of the driver read the
@@ -29,7 +29,7 @@ final case class BuiltIndex(content: IndexContent, unreadable: Seq[String])
  * @param format of the data files
  * @param readsInt96 true to read the values of INT96 columns, of which footers have no bounds
  */
-final class IndexBuild(
+private[sparkzorder] final class IndexBuild(
     session: Session,
     root: Path,
     choice: ColumnChoice,
@@ -71,7 +71,7 @@ final class IndexBuild(
   }
 }
 
-object IndexBuild {
+private[sparkzorder] object IndexBuild {
 
   /** The least number of files for which a job reads the footers. */
   val JobFrom = 1000

@@ -10,14 +10,14 @@ import scala.util.control.NonFatal
  * @param keepsOthers false if the entries of all other files go too
  * @param chosen the columns that the user named; None if the first columns of each file are indexed
  */
-final case class IndexChange(
+private[sparkzorder] final case class IndexChange(
     added: IndexContent,
     gone: Set[String],
     keepsOthers: Boolean,
     chosen: Option[Seq[Seq[String]]])
 
 /** The index before an update. Only what the update asks for is read. */
-final class IndexBefore private[index] (reader: IndexReader) {
+private[sparkzorder] final class IndexBefore private[index] (reader: IndexReader) {
   def header: IndexHeader = guarded(reader.header)
   def column(number: Int): ColumnValues = guarded(reader.column(number))
   def content(): IndexContent = guarded(reader.content())

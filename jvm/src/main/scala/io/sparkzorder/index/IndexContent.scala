@@ -8,7 +8,7 @@ import io.sparkzorder.table.stats.ColumnStats
  * A column of the index: one leaf column in one spelling and of one type. If the files of a table
  * differ in spelling or type, one column of the table has several columns in the index.
  */
-final case class IndexedColumn(path: Seq[String], leafType: LeafType) {
+private[sparkzorder] final case class IndexedColumn(path: Seq[String], leafType: LeafType) {
   def name: String = path.mkString(".")
 }
 
@@ -19,7 +19,7 @@ final case class IndexedColumn(path: Seq[String], leafType: LeafType) {
  * @param modified milliseconds
  * @param shapeOf which of the index's shapes a file has, or -1 when that is not known
  */
-final case class FileTable(
+private[sparkzorder] final case class FileTable(
     paths: ByteValues,
     lengths: Array[Long],
     modified: Array[Long],
@@ -40,21 +40,21 @@ final case class FileTable(
   def bytes: Long = paths.bytes + 28L * size
 }
 
-object FileTable {
+private[sparkzorder] object FileTable {
 
   /** The length of a file that the index no longer knows. No listed file has this length. */
   val Gone: Long = -1L
 }
 
 /** The bounds of one column in all files, either least or greatest ones. */
-sealed trait StatValues extends Serializable { def bytes: Long }
-final case class LongStats(values: Array[Long]) extends StatValues {
+private[sparkzorder] sealed trait StatValues extends Serializable { def bytes: Long }
+private[sparkzorder] final case class LongStats(values: Array[Long]) extends StatValues {
   override def bytes: Long = 8L * values.length
 }
-final case class ByteStats(values: ByteValues) extends StatValues {
+private[sparkzorder] final case class ByteStats(values: ByteValues) extends StatValues {
   override def bytes: Long = values.bytes
 }
-case object NoStats extends StatValues { override def bytes: Long = 0L }
+private[sparkzorder] case object NoStats extends StatValues { override def bytes: Long = 0L }
 
 /**
  * What is known of one column in all files.
@@ -64,7 +64,7 @@ case object NoStats extends StatValues { override def bytes: Long = 0L }
  * @param min least values; meaningless where not bounded
  * @param max greatest values, likewise
  */
-final case class ColumnValues(
+private[sparkzorder] final case class ColumnValues(
     nulls: Array[Long],
     flags: Array[Byte],
     min: StatValues,
@@ -72,7 +72,7 @@ final case class ColumnValues(
   def bytes: Long = 9L * nulls.length + min.bytes + max.bytes
 }
 
-object ColumnValues {
+private[sparkzorder] object ColumnValues {
 
   /** The file has both bounds. */
   val Bounded: Byte = 1
@@ -85,7 +85,7 @@ object ColumnValues {
  * Data files with the bounds of their columns, for filters to prune by. They come from a table's
  * index, or from footers that were just read.
  */
-trait IndexColumns {
+private[sparkzorder] trait IndexColumns {
 
   /** The columns that are there. */
   def indexed: IndexedSeq[IndexedColumn]
@@ -112,7 +112,7 @@ trait IndexColumns {
  * @param columns in the order in which they came up
  * @param shapes what leaf columns files have
  */
-final case class IndexContent(
+private[sparkzorder] final case class IndexContent(
     files: FileTable,
     columns: IndexedSeq[(IndexedColumn, ColumnValues)],
     shapes: IndexedSeq[LeafColumns])
@@ -122,7 +122,7 @@ final case class IndexContent(
   override def column(number: Int): ColumnValues = columns(number)._2
 }
 
-object IndexContent {
+private[sparkzorder] object IndexContent {
   val empty: IndexContent = of(Nil)
 
   /** The index of some files. */

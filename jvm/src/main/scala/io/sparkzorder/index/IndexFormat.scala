@@ -15,7 +15,7 @@ import io.sparkzorder.util.Json
  * A column in the header of an index. Its position in the list of columns is the position of its
  * group in `bounds`.
  */
-final case class HeaderColumn(path: Seq[String], kind: String)
+private[sparkzorder] final case class HeaderColumn(path: Seq[String], kind: String)
 
 /**
  * An earlier file of an index that a generation stands on.
@@ -24,7 +24,7 @@ final case class HeaderColumn(path: Seq[String], kind: String)
  * @param id the id in the file's header
  * @param files number of its entries
  */
-final case class HeaderPart(name: String, id: String, files: Int)
+private[sparkzorder] final case class HeaderPart(name: String, id: String, files: Int)
 
 /**
  * The header of an index: JSON in the key-values of its footer.
@@ -39,7 +39,7 @@ final case class HeaderPart(name: String, id: String, files: Int)
  * @param parts the files whose entries come before those of this file, the oldest first; None if
  *   this file holds all entries
  */
-final case class IndexHeader(
+private[sparkzorder] final case class IndexHeader(
     version: Int,
     id: Option[String],
     chosen: Option[Seq[Seq[String]]],
@@ -61,12 +61,12 @@ final case class IndexHeader(
     columns.map(c => IndexedColumn(c.path, LeafType.parse(c.kind))).toIndexedSeq
 }
 
-object IndexHeader {
+private[sparkzorder] object IndexHeader {
   private[index] val Read = "read"
 }
 
 /** The index as a Parquet file with one row for each data file; see `docs/skipping-index.md`. */
-object IndexFormat {
+private[sparkzorder] object IndexFormat {
 
   /** The version of a file that holds all entries. It adds `id` and [[IndexHeader.knowsNaN]]. */
   val Version = 2
@@ -168,6 +168,6 @@ object IndexFormat {
  * The format version of the index is unknown, most likely because a newer spark-zorder wrote the
  * index.
  */
-final class NewerIndexException(version: Int)
+private[sparkzorder] final class NewerIndexException(version: Int)
     extends java.io.IOException(
       s"its format version is $version, known is 1 to ${IndexFormat.PartsVersion}")

@@ -25,7 +25,7 @@ import io.sparkzorder.util.{Directories, ExclusiveFile, RawFiles}
  * @param identity of the index, the same for all of its generations. An index that is created after a DROP
  *   has another one, even where its file has the same name, length and time
  */
-final case class Generation(file: FileStatus, identity: String)
+private[sparkzorder] final case class Generation(file: FileStatus, identity: String)
 
 /**
  * Where a table's index lies: numbered generations `_zorder/_index/_<n>`, each complete from the moment
@@ -33,7 +33,7 @@ final case class Generation(file: FileStatus, identity: String)
  * generation; only writers remove old ones. The file of a generation may hold only what has changed.
  * Its header then names the earlier files that hold the rest.
  */
-final class IndexStore(val root: Path, conf: Configuration) extends Logging {
+private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration) extends Logging {
   private val fs: FileSystem = RawFiles.of(root, conf)
   private val directory = new Path(new Path(root, StateDirectory.Name), IndexStore.Name)
 
@@ -187,7 +187,7 @@ final class IndexStore(val root: Path, conf: Configuration) extends Logging {
   }
 }
 
-object IndexStore {
+private[sparkzorder] object IndexStore {
   val Name = "_index"
   private val Identity = "_id_"
   private val Attempts = 20

@@ -9,9 +9,13 @@ import org.apache.hadoop.fs.FileStatus
  * @param columns names of the indexed columns, each once
  * @param bytes on disk
  */
-final case class IndexSummary(files: Long, rows: Long, columns: Seq[String], bytes: Long)
+private[sparkzorder] final case class IndexSummary(
+    files: Long,
+    rows: Long,
+    columns: Seq[String],
+    bytes: Long)
 
-object IndexSummary {
+private[sparkzorder] object IndexSummary {
 
   /** @param file a generation of the index */
   def of(file: FileStatus, conf: Configuration): IndexSummary = {

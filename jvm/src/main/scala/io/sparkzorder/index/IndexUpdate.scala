@@ -19,7 +19,7 @@ import io.sparkzorder.util.Paths
  * and time, so the footer of a staged file also describes the file after the rename. Whatever goes
  * wrong here costs skipping, never rows: a file without an entry is read.
  */
-object IndexUpdate extends Logging {
+private[sparkzorder] object IndexUpdate extends Logging {
 
   /**
    * @param record what was published

@@ -8,7 +8,7 @@ import java.util.Locale
  *
  * @param leaves name parts of each leaf column, as the file spells them
  */
-final case class LeafColumns(leaves: Seq[Seq[String]]) {
+private[sparkzorder] final case class LeafColumns(leaves: Seq[Seq[String]]) {
   // Computed once: the lists of all files are compared, and the files of a table share few lists.
   @transient override lazy val hashCode: Int = leaves.hashCode()
 
@@ -49,7 +49,7 @@ final case class LeafColumns(leaves: Seq[Seq[String]]) {
   }
 }
 
-object LeafColumns {
+private[sparkzorder] object LeafColumns {
 
   /**
    * Two names have the same result exactly if `String.equalsIgnoreCase` is true for them.

@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.DecimalType
  *
  * @param text the type's name in the header of the index
  */
-sealed abstract class LeafType(val text: String) extends Serializable {
+private[sparkzorder] sealed abstract class LeafType(val text: String) extends Serializable {
 
   /** True if the bounds are ordered longs, false if they are bytes or there are none. */
   def inLongs: Boolean = this match {
@@ -37,32 +37,32 @@ sealed abstract class LeafType(val text: String) extends Serializable {
   def isFloating: Boolean = this == FloatLeaf || this == DoubleLeaf
 }
 
-case object BooleanLeaf extends LeafType("boolean")
-final case class IntegerLeaf(bits: Int) extends LeafType(s"int$bits")
-case object FloatLeaf extends LeafType("float")
-case object DoubleLeaf extends LeafType("double")
-case object DateLeaf extends LeafType("date")
+private[sparkzorder] case object BooleanLeaf extends LeafType("boolean")
+private[sparkzorder] final case class IntegerLeaf(bits: Int) extends LeafType(s"int$bits")
+private[sparkzorder] case object FloatLeaf extends LeafType("float")
+private[sparkzorder] case object DoubleLeaf extends LeafType("double")
+private[sparkzorder] case object DateLeaf extends LeafType("date")
 
 /**
  * @param millis true for milliseconds, false for microseconds
  * @param utc true for an instant (TIMESTAMP), false for a local time (TIMESTAMP_NTZ)
  */
-final case class TimestampLeaf(millis: Boolean, utc: Boolean)
+private[sparkzorder] final case class TimestampLeaf(millis: Boolean, utc: Boolean)
     extends LeafType(
       s"timestamp_${if (millis) "millis" else "micros"}_${if (utc) "utc" else "local"}")
 
-final case class DecimalLeaf(precision: Int, scale: Int)
+private[sparkzorder] final case class DecimalLeaf(precision: Int, scale: Int)
     extends LeafType(s"decimal($precision,$scale)")
-case object StringLeaf extends LeafType("string")
-case object BinaryLeaf extends LeafType("binary")
+private[sparkzorder] case object StringLeaf extends LeafType("string")
+private[sparkzorder] case object BinaryLeaf extends LeafType("binary")
 
 /** Old timestamps of 12 bytes. The index holds their null counts and no bounds. */
-case object Int96Leaf extends LeafType("int96")
+private[sparkzorder] case object Int96Leaf extends LeafType("int96")
 
 /** Any other type, such as unsigned integers, times, nanoseconds and UUID. It is not indexed. */
-case object OtherLeaf extends LeafType("other")
+private[sparkzorder] case object OtherLeaf extends LeafType("other")
 
-object LeafType {
+private[sparkzorder] object LeafType {
 
   /** The greatest precision of a decimal whose unscaled value always fits into 64 bits. */
   val LongDigits = 18

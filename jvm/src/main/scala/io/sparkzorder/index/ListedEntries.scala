@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.FileStatus
  * @param entries for each run the entry of its first file, or -1 if its files have no entries
  * @param sizes for each run the number of its files
  */
-final class ListedEntries private (
+private[sparkzorder] final class ListedEntries private (
     val firstRun: Array[Int],
     val positions: Array[Int],
     val entries: Array[Int],
@@ -21,7 +21,7 @@ final class ListedEntries private (
   def bytes: Long = 4L * (firstRun.length + 3L * positions.length)
 }
 
-object ListedEntries {
+private[sparkzorder] object ListedEntries {
 
   /** @param directories the files of each directory of a listing */
   def of(lookup: PathLookup, directories: IndexedSeq[Array[FileStatus]]): ListedEntries = {

@@ -11,7 +11,7 @@ import io.sparkzorder.util.WeightedCache
  * @param root the table's directory, qualified
  * @param cacheSize bytes that the cache of all indexes may take
  */
-final class LoadedIndex(
+private[sparkzorder] final class LoadedIndex(
     root: Path,
     generation: Generation,
     conf: Configuration,
@@ -102,7 +102,7 @@ private[index] object CacheKey {
  * Loaded parts of indexes, shared by all sessions. If the parts that queries use do not fit, some
  * of them stay and the others are loaded for each query.
  */
-object IndexCache {
+private[sparkzorder] object IndexCache {
   private val Header = -2
   private[index] val Files = -1
 

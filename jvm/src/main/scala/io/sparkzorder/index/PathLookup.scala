@@ -71,7 +71,8 @@ private[index] object PathSlots {
 }
 
 /** Finds files of an index by their paths. */
-final class PathLookup private[index] (root: Path, slots: PathSlots) extends Sized {
+private[sparkzorder] final class PathLookup private[index] (root: Path, slots: PathSlots)
+    extends Sized {
 
   /** @param table without two entries for one path */
   def this(root: Path, table: FileTable) = this(root, new PathSlots(table, table.size))

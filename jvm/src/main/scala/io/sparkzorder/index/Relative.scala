@@ -3,7 +3,7 @@ package io.sparkzorder.index
 import org.apache.hadoop.fs.Path
 
 /** Paths of data files relative to their table, as the directory lists them: nothing is escaped. */
-object Relative {
+private[sparkzorder] object Relative {
 
   /** The path below `root`; the whole path for a file elsewhere. */
   def path(root: Path, file: Path): String = below(root, file).getOrElse(file.toString)

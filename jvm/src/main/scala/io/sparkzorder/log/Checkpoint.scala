@@ -8,10 +8,10 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.Json
 
 /** A file that a run replaced, as it was listed. */
-final case class PastFile(name: String, length: Long, modified: Long)
+private[sparkzorder] final case class PastFile(name: String, length: Long, modified: Long)
 
 /** Files of a folder that were replaced by runs before, as far as the rows are in files of one run now. */
-final case class PastFolder(folder: String, files: Seq[PastFile])
+private[sparkzorder] final case class PastFolder(folder: String, files: Seq[PastFile])
 
 /**
  * A record in a checkpoint.
@@ -23,7 +23,7 @@ final case class PastFolder(folder: String, files: Seq[PastFile])
  *   files that this one replaced. By these files a backup is recognized that was restored beside the
  *   newer files
  */
-final case class CheckpointEntry(
+private[sparkzorder] final case class CheckpointEntry(
     number: Long,
     whole: Boolean,
     record: Record,
@@ -44,7 +44,7 @@ final case class CheckpointEntry(
  * @param checked how many added files there were when the folders were last looked at
  * @param records ascending by number
  */
-final case class Checkpoint(
+private[sparkzorder] final case class Checkpoint(
     version: Int,
     upTo: Long,
     next: String,
@@ -55,7 +55,7 @@ final case class Checkpoint(
   def whole: Set[Long] = records.filter(_.whole).map(_.number).toSet
 }
 
-object Checkpoint {
+private[sparkzorder] object Checkpoint {
   val Version = 1
 
   private val Name = "_checkpoint_([1-9][0-9]{0,17})".r

@@ -11,7 +11,7 @@ import io.sparkzorder.errors.ZOrderErrors
  * @param names of the files, ascending
  * @param run the last run that replaced one of them
  */
-sealed trait Disagreement {
+private[sparkzorder] sealed trait Disagreement {
   def folder: Path
   def names: Seq[String]
   def run: String
@@ -24,7 +24,8 @@ sealed trait Disagreement {
  * The replaced files themselves, with their length and modification time: a backup was restored
  * or copied them back. Their rows are in later files, so the files do not count.
  */
-final case class Returned(folder: Path, names: Seq[String], run: String) extends Disagreement {
+private[sparkzorder] final case class Returned(folder: Path, names: Seq[String], run: String)
+    extends Disagreement {
   override def warning: String =
     s"${ZOrderErrors.some(names)} in $folder were replaced by run $run and are there again; their " +
       "rows are in other files, so they are left out. Readers without the extension read them twice"
@@ -34,7 +35,8 @@ final case class Returned(folder: Path, names: Seq[String], run: String) extends
  * Other files under these names: a program that writes by fixed names has run again. The files count, and
  * whether their rows are new ones is not known.
  */
-final case class Reused(folder: Path, names: Seq[String], run: String) extends Disagreement {
+private[sparkzorder] final case class Reused(folder: Path, names: Seq[String], run: String)
+    extends Disagreement {
   override def warning: String =
     s"${ZOrderErrors.some(names)} in $folder have names that run $run replaced, and are other files; " +
       "if a program wrote them again to correct rows, the old rows are in the table as well"

@@ -3,7 +3,7 @@ package io.sparkzorder.log
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 /** A listing of data files by folder, of any age. */
-trait FolderListing {
+private[sparkzorder] trait FolderListing {
 
   /** Files of a folder by name; None when the read does not cover the folder, or passes it over. */
   def files(folder: Path): Option[Map[String, FileStatus]]
@@ -18,7 +18,7 @@ trait FolderListing {
   }
 }
 
-object FolderListing {
+private[sparkzorder] object FolderListing {
 
   /** Files of some folders by name. */
   type Files = Map[Path, Map[String, FileStatus]]

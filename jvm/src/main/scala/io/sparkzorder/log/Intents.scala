@@ -15,7 +15,10 @@ import io.sparkzorder.util.{ExclusiveFile, ManyFiles}
  * @param folders relative names of the folders in which the run makes a directory
  * @param undone the run whose files an undo takes
  */
-final case class Intent(run: String, folders: Seq[String], undone: Option[String] = None)
+private[sparkzorder] final case class Intent(
+    run: String,
+    folders: Seq[String],
+    undone: Option[String] = None)
 
 /** The notes of runs that are under way, died, or keep replaced files: `_zorder/_runs/_<run>`. */
 private[sparkzorder] final class Intents(state: StateDirectory) {

@@ -9,7 +9,11 @@ import io.sparkzorder.util.Json
  *
  * @param retained name under which it is kept in the directory of the run in its folder
  */
-final case class Replaced(name: String, length: Long, modified: Long, retained: String) {
+private[sparkzorder] final case class Replaced(
+    name: String,
+    length: Long,
+    modified: Long,
+    retained: String) {
 
   /** True for the file as it was listed, under whatever name. */
   def is(s: FileStatus): Boolean = s.getLen == length && s.getModificationTime == modified
@@ -23,7 +27,7 @@ final case class Replaced(name: String, length: Long, modified: Long, retained: 
  * @param modified modification time in milliseconds of the file as written, which renames keep; 0 or
  *   less in a record that does not say
  */
-final case class Added(
+private[sparkzorder] final case class Added(
     staged: String,
     name: String,
     length: Long,
@@ -31,7 +35,10 @@ final case class Added(
     modified: Long = -1L)
 
 /** What a run does to one folder; `folder` is relative to the table's root, empty for the root. */
-final case class FolderChange(folder: String, replaced: Seq[Replaced], added: Seq[Added])
+private[sparkzorder] final case class FolderChange(
+    folder: String,
+    replaced: Seq[Replaced],
+    added: Seq[Added])
 
 /**
  * What a run took, by which DRY RUN predicts the next one.
@@ -40,7 +47,7 @@ final case class FolderChange(folder: String, replaced: Seq[Replaced], added: Se
  * @param shuffleBytes bytes that its shuffle wrote
  * @param millis from its first sampled row to its verified files
  */
-final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
+private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
 
 /**
  * A numbered record of `_zorder/_commits/`. Its exclusive appearance with complete content is the
@@ -58,7 +65,7 @@ final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
  * @param layoutSinceMs when the layout of `columns` and `weights` took the place of another one; 0 for the
  *   first layout, and in a record that does not say
  */
-final case class Record(
+private[sparkzorder] final case class Record(
     version: Int,
     kind: String,
     run: String,
@@ -81,7 +88,7 @@ final case class Record(
   def exchangesFiles: Boolean = kind == Record.Optimize || kind == Record.Undo
 }
 
-object Record {
+private[sparkzorder] object Record {
   val Version = 2
   val Optimize = "optimize"
   val Undo = "undo"

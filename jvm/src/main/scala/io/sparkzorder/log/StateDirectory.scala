@@ -20,7 +20,9 @@ import io.sparkzorder.util.{Directories, Durable, ExclusiveFile, ManyFiles, Path
  * because other engines list by globs, and none ends in `.parquet`. Data files never lie here: see
  * [[RunFolder]].
  */
-final class StateDirectory(val root: Path, private[sparkzorder] val conf: Configuration) {
+private[sparkzorder] final class StateDirectory(
+    val root: Path,
+    private[sparkzorder] val conf: Configuration) {
   val fs: FileSystem = RawFiles.of(root, conf)
   val home: Path = new Path(root, StateDirectory.Name)
   private[sparkzorder] val commits = new Path(home, "_commits")
@@ -239,7 +241,7 @@ final class StateDirectory(val root: Path, private[sparkzorder] val conf: Config
   }
 }
 
-object StateDirectory {
+private[sparkzorder] object StateDirectory {
   val Name = "_zorder"
 
   private val Attempts = 3

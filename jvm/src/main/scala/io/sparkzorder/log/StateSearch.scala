@@ -11,7 +11,7 @@ import org.apache.hadoop.security.AccessControlException
 import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /** Finds the state that a read of some directories has to look at. */
-object StateSearch {
+private[sparkzorder] object StateSearch {
 
   /**
    * The state of every directory that holds one of `directories`, or is one: a read of a partition

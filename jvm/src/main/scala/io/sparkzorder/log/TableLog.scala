@@ -12,7 +12,7 @@ import io.sparkzorder.table.TableFiles
  * appears, also while they still have hidden names. The record says nothing any more when a later one
  * undoes or abandons the run.
  */
-final class TableLog private (state: StateDirectory, seen: CommitLog) {
+private[sparkzorder] final class TableLog private (state: StateDirectory, seen: CommitLog) {
   private def numbered(entries: Seq[CheckpointEntry]) = entries.map(e => e.number -> e.record)
   private lazy val (whole, reduced) =
     seen.checkpoint.toSeq.flatMap(_.content.records).partition(_.whole)
@@ -114,7 +114,7 @@ final class TableLog private (state: StateDirectory, seen: CommitLog) {
   private[sparkzorder] def ids: LogFiles = seen.ids
 }
 
-object TableLog {
+private[sparkzorder] object TableLog {
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE */
   def read(state: StateDirectory): TableLog =

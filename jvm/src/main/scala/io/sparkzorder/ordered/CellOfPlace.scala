@@ -6,7 +6,8 @@ import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** The number of the folder of a row, from its path below the table. */
-case class FolderOfPath(child: Expression, cells: CellsOfGrid) extends UnaryExpression {
+private[sparkzorder] case class FolderOfPath(child: Expression, cells: CellsOfGrid)
+    extends UnaryExpression {
   override def nullable: Boolean = false
   override def dataType: DataType = IntegerType
   override def prettyName: String = "folder_of_path"
@@ -29,7 +30,7 @@ case class FolderOfPath(child: Expression, cells: CellsOfGrid) extends UnaryExpr
  * @param left the place of the row
  * @param right the path of its folder below the table
  */
-case class CellOfPlace(left: Expression, right: Expression, cells: WriteCells)
+private[sparkzorder] case class CellOfPlace(left: Expression, right: Expression, cells: WriteCells)
     extends BinaryExpression {
   override def nullable: Boolean = false
   override def dataType: DataType = LongType

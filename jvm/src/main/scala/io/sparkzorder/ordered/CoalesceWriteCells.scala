@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
  * larger ones and joins neighbours up to this size. (The node of the logical plan takes this size or
  * a number of partitions, not both.)
  */
-object SetCellPartitionSize extends Rule[SparkPlan] {
+private[sparkzorder] object SetCellPartitionSize extends Rule[SparkPlan] {
   private val Slack = 1.2
 
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
@@ -34,7 +34,7 @@ object SetCellPartitionSize extends Rule[SparkPlan] {
  * puts together whatever stands side by side. This rule halves the cells until a part fits into a file.
  * The halves are those of the kd-tree, so that each file is one box of the ordering columns.
  */
-object CoalesceWriteCells extends Rule[SparkPlan] {
+private[sparkzorder] object CoalesceWriteCells extends Rule[SparkPlan] {
   // a part of this size is not worth halving: its halves would be further from the target
   private val MaxFill = 1.41
 

@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.DataType
  * @param why why this way was chosen
  * @param nested the declaration, where a nested write has to choose the key
  */
-case class DeclaredKey(
+private[sparkzorder] case class DeclaredKey(
     child: Expression,
     grade: String,
     why: String,

@@ -19,7 +19,7 @@ import io.sparkzorder.util.NameList
  * @param lexical true: rows are sorted by the first column, then by the second; false: by all
  *   columns together
  */
-final case class DeclaredOrder(columns: Seq[Seq[String]], lexical: Boolean) {
+private[sparkzorder] final case class DeclaredOrder(columns: Seq[Seq[String]], lexical: Boolean) {
   import DeclaredOrder._
 
   /** The columns as the property `zorder.columns` has them. */
@@ -48,7 +48,7 @@ final case class DeclaredOrder(columns: Seq[Seq[String]], lexical: Boolean) {
   }
 }
 
-object DeclaredOrder {
+private[sparkzorder] object DeclaredOrder {
   val Lexical = "lexical"
   val ZOrder = "zorder"
   val Auto = "auto"

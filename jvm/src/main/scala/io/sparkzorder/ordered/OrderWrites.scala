@@ -29,7 +29,8 @@ import io.sparkzorder.ordered.grid.GridStore
  * A write never fails because of its declared order. Where the order cannot be used, the rule warns
  * and leaves the write as it is.
  */
-final case class OrderWrites(session: SparkSession) extends Rule[LogicalPlan] with Logging {
+private[sparkzorder] final case class OrderWrites(session: SparkSession) extends Rule[LogicalPlan]
+    with Logging {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!Settings.ofSession(Settings.Enabled)) plan

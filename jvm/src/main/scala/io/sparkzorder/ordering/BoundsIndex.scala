@@ -15,7 +15,7 @@ import io.sparkzorder.bits.{GuidedBounds, OrderedLongs, PrefixedBounds}
  * of the values. A look-up allocates nothing, except that wide decimals allocate their unscaled
  * values.
  */
-sealed trait BoundsIndex extends Serializable {
+private[sparkzorder] sealed trait BoundsIndex extends Serializable {
 
   /** The number of bounds. */
   def length: Int
@@ -37,7 +37,8 @@ sealed trait BoundsIndex extends Serializable {
 }
 
 /** Bounds of a type of fixed width, as ordered longs. */
-final class LongBounds(val order: FixedOrder, val sorted: Array[Long]) extends BoundsIndex {
+private[sparkzorder] final class LongBounds(val order: FixedOrder, val sorted: Array[Long])
+    extends BoundsIndex {
   private val guided = new GuidedBounds(sorted)
 
   def length: Int = sorted.length
@@ -58,7 +59,8 @@ final class LongBounds(val order: FixedOrder, val sorted: Array[Long]) extends B
  * Bounds that are compared by a prefix first, an ordered long, and in full only if the prefix is
  * equal.
  */
-sealed abstract class PrefixedIndex[T <: AnyRef](prefixes: Array[Long]) extends BoundsIndex {
+private[sparkzorder] sealed abstract class PrefixedIndex[T <: AnyRef](prefixes: Array[Long])
+    extends BoundsIndex {
   private val prefixed = new PrefixedBounds(prefixes)
 
   def length: Int = prefixed.length
@@ -80,7 +82,9 @@ sealed abstract class PrefixedIndex[T <: AnyRef](prefixes: Array[Long]) extends 
 }
 
 /** Bounds of a DECIMAL of more than 18 digits, as unscaled values. */
-final class WideBounds(val order: WideDecimalOrder, val sorted: Array[BigInteger])
+private[sparkzorder] final class WideBounds(
+    val order: WideDecimalOrder,
+    val sorted: Array[BigInteger])
     extends PrefixedIndex[BigInteger](sorted.map(OrderedLongs.high)) {
 
   def slotOf(value: Any): Int = slot(value.asInstanceOf[Decimal])
@@ -98,7 +102,7 @@ final class WideBounds(val order: WideDecimalOrder, val sorted: Array[BigInteger
 }
 
 /** Bounds of strings in binary order. */
-final class StringBounds(val sorted: Array[UTF8String])
+private[sparkzorder] final class StringBounds(val sorted: Array[UTF8String])
     extends PrefixedIndex[UTF8String](sorted.map(_.getPrefix ^ Long.MinValue)) {
 
   def slotOf(value: Any): Int = slot(value.asInstanceOf[UTF8String])
@@ -115,7 +119,7 @@ final class StringBounds(val sorted: Array[UTF8String])
 }
 
 /** Bounds of byte strings. */
-final class BinaryBounds(val sorted: Array[Array[Byte]])
+private[sparkzorder] final class BinaryBounds(val sorted: Array[Array[Byte]])
     extends PrefixedIndex[Array[Byte]](sorted.map(OrderedLongs.prefix)) {
 
   def slotOf(value: Any): Int = slot(value.asInstanceOf[Array[Byte]])

@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param bounds the column's bounds
  * @param ids one id for each slot of `bounds`, so `2 * bounds.length + 1`; ascending, none negative
  */
-final class ColumnRangeIds(
+private[sparkzorder] final class ColumnRangeIds(
     val dataType: DataType,
     val bounds: BoundsIndex,
     val ids: Array[Int])

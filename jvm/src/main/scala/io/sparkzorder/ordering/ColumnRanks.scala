@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.DataType
  *
  * @param midRanks one for each slot of `bounds`, so `2 * bounds.length + 1`; from 0 to 1, ascending
  */
-final class ColumnRanks(
+private[sparkzorder] final class ColumnRanks(
     val dataType: DataType,
     val bounds: BoundsIndex,
     val midRanks: Array[Double])
@@ -30,7 +30,7 @@ final class ColumnRanks(
   }
 }
 
-object ColumnRanks {
+private[sparkzorder] object ColumnRanks {
 
   /**
    * @param values Catalyst values in any order, none null

@@ -9,14 +9,15 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.bits.OrderedLongs
 
 /** The order of an orderable atomic type, and how its values become ordered bits. */
-sealed trait OrderedType extends Serializable
+private[sparkzorder] sealed trait OrderedType extends Serializable
 
 /**
  * A type of fixed width, whose values map to ordered longs: signed longs in Spark's order.
  *
  * @param bytes the width of its ordered bits, 1 to 8
  */
-final case class FixedOrder(dataType: DataType, bytes: Int) extends OrderedType {
+private[sparkzorder] final case class FixedOrder(dataType: DataType, bytes: Int)
+    extends OrderedType {
 
   /** The ordered long of a non-null Catalyst value. */
   def toLong(value: Any): Long = value match {
@@ -58,7 +59,7 @@ final case class FixedOrder(dataType: DataType, bytes: Int) extends OrderedType 
 }
 
 /** DECIMAL of more than 18 digits: its unscaled value is a 128-bit integer. */
-final case class WideDecimalOrder(scale: Int) extends OrderedType {
+private[sparkzorder] final case class WideDecimalOrder(scale: Int) extends OrderedType {
   def unscaled(value: Decimal): BigInteger = DecimalOrder.unscaled(value, scale)
 
   /** Java code for [[unscaled]] of the value `v`. */
@@ -66,12 +67,12 @@ final case class WideDecimalOrder(scale: Int) extends OrderedType {
 }
 
 /** STRING, CHAR and VARCHAR in binary order. */
-case object StringOrder extends OrderedType
+private[sparkzorder] case object StringOrder extends OrderedType
 
 /** BINARY. */
-case object BinaryOrder extends OrderedType
+private[sparkzorder] case object BinaryOrder extends OrderedType
 
-object OrderedType {
+private[sparkzorder] object OrderedType {
 
   /** The order of `dataType`; None if it is not an orderable atomic type. */
   def of(dataType: DataType): Option[OrderedType] = dataType match {
@@ -96,7 +97,7 @@ object OrderedType {
 }
 
 /** The unscaled values of decimals. */
-object DecimalOrder {
+private[sparkzorder] object DecimalOrder {
 
   /** The unscaled value at `scale` of a decimal of at most 18 digits. */
   def unscaledLong(value: Decimal, scale: Int): Long =
@@ -108,7 +109,7 @@ object DecimalOrder {
 }
 
 /** Ordered bits of Spark's strings, whose bytes can be on or off the heap. */
-object OrderedStrings {
+private[sparkzorder] object OrderedStrings {
 
   /** The first `bytes` bytes of a string, zero-padded on the right. */
   def padded(value: UTF8String, bytes: Int): Array[Byte] = {

@@ -14,7 +14,7 @@ import io.sparkzorder.bits.ZValues
  *
  * @param ids the columns' range ids of [[io.sparkzorder.bits.ZValues.bitsPerColumn]] bits
  */
-final class ZCurve(ids: Array[ColumnRangeIds]) extends Serializable {
+private[sparkzorder] final class ZCurve(ids: Array[ColumnRangeIds]) extends Serializable {
 
   private val bounds: Array[BoundsIndex] = ids.map(_.bounds)
 

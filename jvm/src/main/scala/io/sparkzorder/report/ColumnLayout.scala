@@ -11,7 +11,7 @@ import io.sparkzorder.table.stats.{FileColumns, FileRange}
  *   alone; the mean is over the values of the rows
  * @param ideal the bound of `perPointQuery` for units of equal size, see `PointQueries.ideal`
  */
-final case class UnitReads(count: Long, perPointQuery: Double, ideal: Double) {
+private[sparkzorder] final case class UnitReads(count: Long, perPointQuery: Double, ideal: Double) {
 
   /** `perPointQuery` divided by `ideal`: 1.0 is perfect. None if there is nothing to read. */
   def excess: Option[Double] = if (ideal > 0) Some(perPointQuery / ideal) else None
@@ -32,7 +32,7 @@ final case class UnitReads(count: Long, perPointQuery: Double, ideal: Double) {
  *   or all rows are NULL
  * @param warnings why the column may not be worth ordering by
  */
-final case class ColumnLayout(
+private[sparkzorder] final case class ColumnLayout(
     column: OrderingColumn,
     rows: Long,
     files: UnitReads,
@@ -45,7 +45,7 @@ final case class ColumnLayout(
     ranges: IndexedSeq[(Long, Option[FileRange])],
     warnings: Seq[String])
 
-object ColumnLayout {
+private[sparkzorder] object ColumnLayout {
 
   /**
    * @param files all files of the table

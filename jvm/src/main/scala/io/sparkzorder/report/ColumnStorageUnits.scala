@@ -134,7 +134,10 @@ private[sparkzorder] final class ColumnStorageUnits(
  *   the files of depths 5 to 8, and so on. Bucket 0 counts the files of only NULLs. Empty
  *   buckets are left out
  */
-final case class OverlapDepth(mean: Double, max: Long, histogram: Map[Long, Long])
+private[sparkzorder] final case class OverlapDepth(
+    mean: Double,
+    max: Long,
+    histogram: Map[Long, Long])
 
 private[sparkzorder] object OverlapDepth {
 

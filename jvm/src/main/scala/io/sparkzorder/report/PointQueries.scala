@@ -8,7 +8,7 @@ import io.sparkzorder.table.stats.FileRange
  * The mean number of files that a point query reads if only min/max decide. Each sampled row asks
  * for its own value, so a frequent value counts as often as it occurs.
  */
-object PointQueries {
+private[sparkzorder] object PointQueries {
 
   /**
    * @param ranges one for each file; None for a file that every query must read
@@ -76,7 +76,9 @@ object PointQueries {
  * @param below for each value the number of rows below it; the last element is the number of all
  *   rows
  */
-final class ValueDistribution private (values: BoundsIndex, below: Array[Double]) {
+private[sparkzorder] final class ValueDistribution private (
+    values: BoundsIndex,
+    below: Array[Double]) {
 
   def total: Double = below.last
 
@@ -92,7 +94,7 @@ final class ValueDistribution private (values: BoundsIndex, below: Array[Double]
   private def between(min: Int, max: Int): Double = below((max + 1) >> 1) - below(min >> 1)
 }
 
-object ValueDistribution {
+private[sparkzorder] object ValueDistribution {
   // limit for all folders together; a sample with more values than the folder's share is thinned
   private val MostValues = 400000
 

@@ -12,12 +12,12 @@ import io.sparkzorder.sources.plain.PlainFormat
 import io.sparkzorder.table.Target
 
 /** What OPTIMIZE rewrites, after the table has been looked up. */
-sealed trait OptimizeTarget {
+private[sparkzorder] sealed trait OptimizeTarget {
   def name: String
 }
 
 /** A table of plain files. */
-final case class PlainTable(target: Target) extends OptimizeTarget {
+private[sparkzorder] final case class PlainTable(target: Target) extends OptimizeTarget {
   override def name: String = target.name
 }
 
@@ -26,7 +26,8 @@ final case class PlainTable(target: Target) extends OptimizeTarget {
  *
  * @param ownStatement the format's own statement for the same purpose
  */
-final case class FormatTable(format: TableFormat, ownStatement: String) extends OptimizeTarget {
+private[sparkzorder] final case class FormatTable(format: TableFormat, ownStatement: String)
+    extends OptimizeTarget {
   override def name: String = format.name
 }
 
@@ -36,7 +37,7 @@ final case class FormatTable(format: TableFormat, ownStatement: String) extends 
  *
  * @see [[RewriteRunner]] for what the statement does
  */
-final case class OptimizeCommand(
+private[sparkzorder] final case class OptimizeCommand(
     target: OptimizeTarget,
     where: Option[WherePredicate],
     clauses: OptimizeClauses)

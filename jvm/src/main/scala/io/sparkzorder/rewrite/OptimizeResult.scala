@@ -4,7 +4,7 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.types._
 
 /** Sizes of files in bytes. Without a file, min, max and mean are NULL and the totals are 0. */
-final case class FileSizes(lengths: Seq[Long]) {
+private[sparkzorder] final case class FileSizes(lengths: Seq[Long]) {
   def toRow: Row =
     if (lengths.isEmpty) Row(null, null, null, 0L, 0L)
     else {
@@ -21,9 +21,13 @@ final case class FileSizes(lengths: Seq[Long]) {
  * The gain of one ordering column: the mean number of files that a point query on the column reads,
  * before and after the run and in an ideal layout.
  */
-final case class ColumnGain(name: String, before: Double, after: Double, ideal: Double)
+private[sparkzorder] final case class ColumnGain(
+    name: String,
+    before: Double,
+    after: Double,
+    ideal: Double)
 
-object ColumnGain {
+private[sparkzorder] object ColumnGain {
 
   /** The numbers are sums of many fractions. Users should not see the digits of rounding errors. */
   def rounded(name: String, before: Double, after: Double, ideal: Double): ColumnGain = {
@@ -33,7 +37,7 @@ object ColumnGain {
 }
 
 /** The one row that OPTIMIZE returns. */
-final case class OptimizeResult(
+private[sparkzorder] final case class OptimizeResult(
     path: String,
     added: Seq[Long],
     removed: Seq[Long],
@@ -79,7 +83,7 @@ final case class OptimizeResult(
     reason.orNull)
 }
 
-object OptimizeResult {
+private[sparkzorder] object OptimizeResult {
   private val sizes = new StructType()
     .add("min", LongType)
     .add("max", LongType)

@@ -11,7 +11,7 @@ import io.sparkzorder.table.{DataFile, Folder, TableFiles}
  * What a reader takes the folders of a table to hold: a listing with the records of the table laid over it.
  * Queries, OPTIMIZE, SHOW LAYOUT and the index ask here.
  */
-object Snapshot {
+private[sparkzorder] object Snapshot {
 
   /**
    * What the folders of a listing hold, where that is not what was listed; by the final names of the

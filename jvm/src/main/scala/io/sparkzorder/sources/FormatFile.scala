@@ -10,12 +10,12 @@ import io.sparkzorder.table.stats.ColumnRange
  * @param name as messages show it
  * @param group folders of one group can be rewritten by one job
  */
-class FormatFolder(val name: String, val group: Int) {
+private[sparkzorder] class FormatFolder(val name: String, val group: Int) {
   override def toString: String = name
 }
 
 /** A data file as the format's own metadata, or its footer, describes it. */
-trait FormatFile {
+private[sparkzorder] trait FormatFile {
   def path: String
   def folder: FormatFolder
   def bytes: Long
@@ -47,7 +47,7 @@ trait FormatFile {
  * @param bytes of the column in the file
  * @param values number of values that are not NULL
  */
-final case class FileColumnInfo(range: ColumnRange, bytes: Long, values: Long)
+private[sparkzorder] final case class FileColumnInfo(range: ColumnRange, bytes: Long, values: Long)
 
 /**
  * What a commit of OPTIMIZE says of the layout of its files.
@@ -58,7 +58,7 @@ final case class FileColumnInfo(range: ColumnRange, bytes: Long, values: Long)
  * @param run id of the statement, which may make several commits
  * @param sinceMs when such a layout took the place of another one; 0 if it was the first one
  */
-final case class LayoutTag(
+private[sparkzorder] final case class LayoutTag(
     columns: String,
     key: String,
     targetFileSize: Long,
@@ -111,7 +111,7 @@ private[sources] object LayoutKeys {
  * @param weights of the columns; empty if all are equal
  * @param sinceMs as in [[LayoutTag]]
  */
-final case class LastLayout(
+private[sparkzorder] final case class LastLayout(
     columns: Seq[Seq[String]],
     targetFileSize: Long,
     weights: Seq[Double],

@@ -57,7 +57,8 @@ private[sources] final class PlacedRows(
  *
  * @param child path of the file, never null
  */
-case class FolderOfFile(child: Expression, folders: FoldersByPath) extends UnaryExpression {
+private[sparkzorder] case class FolderOfFile(child: Expression, folders: FoldersByPath)
+    extends UnaryExpression {
   override def nullable: Boolean = false
   override def dataType: DataType = IntegerType
   override def prettyName: String = "folder_of_file"
@@ -95,7 +96,7 @@ case class FolderOfFile(child: Expression, folders: FoldersByPath) extends Unary
  *
  * @param positions the folder's position of each path
  */
-final class FoldersByPath(positions: Map[String, Int]) extends Serializable {
+private[sparkzorder] final class FoldersByPath(positions: Map[String, Int]) extends Serializable {
   // one object with final fields, so that a race between tasks of one JVM does no harm
   @transient private var last: (UTF8String, Int) = _
 

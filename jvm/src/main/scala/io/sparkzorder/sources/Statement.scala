@@ -16,7 +16,7 @@ import io.sparkzorder.conf.Settings
  * @param dryRun true if the statement has DRY RUN
  * @param auto true if the statement has ZORDER BY AUTO
  */
-final case class OptimizeClauses(
+private[sparkzorder] final case class OptimizeClauses(
     full: Boolean = false,
     columns: Seq[Seq[String]] = Nil,
     into: Option[String] = None,
@@ -38,7 +38,7 @@ final case class OptimizeClauses(
 }
 
 /** A WHERE predicate in a wrapper, so that the analyzer does not try to resolve its columns. */
-final case class WherePredicate(condition: Expression) {
+private[sparkzorder] final case class WherePredicate(condition: Expression) {
   override def toString: String = condition.sql
 }
 

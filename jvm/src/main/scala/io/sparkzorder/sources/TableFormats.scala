@@ -19,7 +19,7 @@ import io.sparkzorder.util.OwnJar
  * Finds the implementation of a table's format. No class of the format is loaded before a table of
  * that format is met, since its jars need not be there.
  */
-object TableFormats extends Logging {
+private[sparkzorder] object TableFormats extends Logging {
 
   /**
    * @param name full name of the table, quoted for SQL
@@ -105,7 +105,7 @@ object TableFormats extends Logging {
 }
 
 /** Makes the [[SnapshotFormat]] of a table; has a constructor without parameters. */
-trait FormatOpener {
+private[sparkzorder] trait FormatOpener {
 
   /** None, after a line in the log, if the version of the format is unknown. */
   def open(table: Table, name: String, identifier: String): Option[SnapshotFormat]
@@ -128,7 +128,7 @@ trait FormatOpener {
  * @param properties of the table
  * @param setting whether OPTIMIZE leaves such tables to their format
  */
-abstract class FormatScan(
+private[sparkzorder] abstract class FormatScan(
     val location: String,
     val properties: Map[String, String],
     val setting: Setting[String]) {

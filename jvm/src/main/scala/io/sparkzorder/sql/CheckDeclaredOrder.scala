@@ -28,7 +28,7 @@ import io.sparkzorder.ordered.DeclaredOrder
  * Checks the declared order of a new table: of SORT BY, and of the same properties in TBLPROPERTIES.
  * A table is not made with an order that its writes could not keep.
  */
-object CheckDeclaredOrder extends (LogicalPlan => Unit) {
+private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
 
   override def apply(plan: LogicalPlan): Unit =
     if (Settings.ofSession(Settings.Enabled)) plan match {

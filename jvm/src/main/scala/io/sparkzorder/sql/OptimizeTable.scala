@@ -19,7 +19,7 @@ import io.sparkzorder.util.StatementText
  * @param otherParser the statement as the next parser reads it; that plan is used if the table
  *   turns out to be Delta's
  */
-final case class OptimizeTable(
+private[sparkzorder] final case class OptimizeTable(
     child: LogicalPlan,
     where: Option[Expression],
     clauses: OptimizeClauses,
@@ -40,7 +40,7 @@ final case class OptimizeTable(
  * @param plan the plan that the next parser made of `text`, if that parser accepts it
  * @param clauses what follows the target, if the target is `IDENTIFIER(..)`
  */
-final case class OtherParser(
+private[sparkzorder] final case class OtherParser(
     text: String,
     plan: Option[LogicalPlan],
     clauses: Option[String] = None) {
@@ -53,7 +53,7 @@ final case class OtherParser(
 }
 
 /** A directory named as parquet.`path`, 'path' or orc.`path`. */
-final case class PathTable(path: String, format: DataFormat) extends LeafNode {
+private[sparkzorder] final case class PathTable(path: String, format: DataFormat) extends LeafNode {
   override def output: Seq[Attribute] = Nil
 }
 
@@ -61,7 +61,7 @@ final case class PathTable(path: String, format: DataFormat) extends LeafNode {
  * A target named parquet.`path` or orc.`path`. It may be a directory, or a table `path` of a
  * database named parquet or orc. The analyzer decides this later.
  */
-final case class PathOrTable(nameParts: Seq[String]) extends LeafNode {
+private[sparkzorder] final case class PathOrTable(nameParts: Seq[String]) extends LeafNode {
   override def output: Seq[Attribute] = Nil
   override lazy val resolved: Boolean = false
 }

@@ -24,7 +24,8 @@ import io.sparkzorder.sources.{SnapshotFormat, TableFormats, WherePredicate}
 import io.sparkzorder.table.{CatalogTarget, DataFormat, ParquetFiles, PathTarget, TargetChecks}
 
 /** Turns a statement into its command as soon as Spark has looked up the table. */
-final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalPlan] {
+private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
+    extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case s @ OptimizeTable(PathOrTable(parts), _, _, _) =>
@@ -210,7 +211,8 @@ final class ResolveZOrderStatements(session: SparkSession) extends Rule[LogicalP
  * @param child the target: Spark's unresolved table, [[PathTable]] or [[PathOrTable]]
  * @param action what the statement does with it
  */
-final case class TargetStatement(child: LogicalPlan, action: TargetAction) extends UnaryNode {
+private[sparkzorder] final case class TargetStatement(child: LogicalPlan, action: TargetAction)
+    extends UnaryNode {
   override def output: Seq[Attribute] = Nil
   // replaced by ResolveZOrderStatements as soon as the child is known
   override lazy val resolved: Boolean = false

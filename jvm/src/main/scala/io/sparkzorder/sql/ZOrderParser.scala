@@ -38,7 +38,8 @@ import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
  *
  * @param delegate the next parser: Spark's, or that of another extension
  */
-class ZOrderParser(override val delegate: ParserInterface) extends ParserInterface
+private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
+    extends ParserInterface
     with ParserOfSparkLine {
 
   override def parsePlan(sqlText: String): LogicalPlan =

@@ -13,18 +13,18 @@ import org.apache.spark.sql.types.StructType
  * @param path qualified directory
  * @param values its partition values, empty without partitions
  */
-final class Folder(val path: Path, val values: InternalRow) {
+private[sparkzorder] final class Folder(val path: Path, val values: InternalRow) {
   override def toString: String = path.toString
 }
 
 /** A data file as it was listed; its path tells it from all others. */
-final case class DataFile(folder: Folder, status: FileStatus) {
+private[sparkzorder] final case class DataFile(folder: Folder, status: FileStatus) {
   def path: Path = status.getPath
   def length: Long = status.getLen
   def modified: Long = status.getModificationTime
 }
 
-object DataFile {
+private[sparkzorder] object DataFile {
 
   /** A file that is looked at by itself, without its table. */
   def alone(status: FileStatus): DataFile =
@@ -32,7 +32,10 @@ object DataFile {
 }
 
 /** A partition that lies outside the table's directory and is therefore left as it is. */
-final case class OutsidePartition(spec: String, location: String, values: InternalRow)
+private[sparkzorder] final case class OutsidePartition(
+    spec: String,
+    location: String,
+    values: InternalRow)
 
 /**
  * The files of a table at one moment.
@@ -42,7 +45,7 @@ final case class OutsidePartition(spec: String, location: String, values: Intern
  * @param catalogSchema data columns that the catalog declares; None for a path
  * @param folders of the files, and those without any file
  */
-final case class TableFiles(
+private[sparkzorder] final case class TableFiles(
     root: Path,
     partitionSchema: StructType,
     catalogSchema: Option[StructType],

@@ -21,7 +21,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine
  * @param name the format's name in SQL, in USING and in front of a path
  * @param title the format's name in messages
  */
-sealed abstract class DataFormat(val name: String, val title: String) extends Serializable {
+private[sparkzorder] sealed abstract class DataFormat(val name: String, val title: String)
+    extends Serializable {
 
   /** Spark's own format class, with which queries read such files. */
   def reader: FileFormat
@@ -57,7 +58,7 @@ sealed abstract class DataFormat(val name: String, val title: String) extends Se
   def isReadBy(format: FileFormat): Boolean = format.getClass == reader.getClass
 }
 
-case object ParquetFiles extends DataFormat("parquet", "Parquet") {
+private[sparkzorder] case object ParquetFiles extends DataFormat("parquet", "Parquet") {
   override def reader: FileFormat = new ParquetFileFormat
   override def hasRowIndex: Boolean = true
   override def readsWidened: Boolean = SparkLine.readsWidened
@@ -69,7 +70,7 @@ case object ParquetFiles extends DataFormat("parquet", "Parquet") {
       .foreach(conf.getClassByName(_))
 }
 
-case object OrcFiles extends DataFormat("orc", "ORC") {
+private[sparkzorder] case object OrcFiles extends DataFormat("orc", "ORC") {
   override def reader: FileFormat = new OrcFileFormat
   override def hasRowIndex: Boolean = false
   override def readsWidened: Boolean = true
@@ -86,7 +87,7 @@ case object OrcFiles extends DataFormat("orc", "ORC") {
   }
 }
 
-object DataFormat {
+private[sparkzorder] object DataFormat {
   val all: Seq[DataFormat] = Seq(ParquetFiles, OrcFiles)
 
   /** The format with this name in SQL, in upper or lower case. */

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.datasources.{BucketingUtils, PartitioningU
 import io.sparkzorder.errors.ZOrderErrors
 
 /** Refuses tables for reasons that show only in their partitions and files, after the listing. */
-object FileChecks {
+private[sparkzorder] object FileChecks {
   // other programs put numbers at the ends of names, too
   private val SparksName = "^part-\\d+-[0-9a-f-]{36}_\\d+".r
 

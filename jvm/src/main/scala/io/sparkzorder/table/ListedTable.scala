@@ -24,7 +24,7 @@ import io.sparkzorder.errors.ZOrderErrors
  * @param declared columns of the property `zorder.columns` of a table of another format
  * @param warnings of the files as a whole
  */
-final case class ListedTable(
+private[sparkzorder] final case class ListedTable(
     name: String,
     files: TableFiles,
     schema: Option[StructType],
@@ -34,7 +34,7 @@ final case class ListedTable(
     declared: Option[String] = None,
     warnings: Seq[String] = Nil)
 
-object ListedTable {
+private[sparkzorder] object ListedTable {
 
   /**
    * The files of a table of another format, as the same kind of listing. That format keeps the list
@@ -68,7 +68,7 @@ object ListedTable {
  * with options that choose files. The file index of Spark's relation decides which files belong to
  * the table.
  */
-object RelationLister {
+private[sparkzorder] object RelationLister {
 
   /**
    * None unless the query reads exactly one relation, and that relation has Parquet or ORC files.
@@ -96,7 +96,7 @@ object RelationLister {
 /**
  * Lists an Iceberg table through its metadata table `files`, so the code needs no class of Iceberg.
  */
-object IcebergLister {
+private[sparkzorder] object IcebergLister {
 
   /** @param quoted name of the table in SQL, including the catalog */
   def list(session: Session, quoted: String): ListedTable = {

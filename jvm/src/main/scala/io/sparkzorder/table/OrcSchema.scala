@@ -24,7 +24,10 @@ import io.sparkzorder.util.ColumnLookup
  * @param primitive the Parquet type in which the statistics of the column are given
  * @param isRepeated true inside a list or map, where a row has many values
  */
-final case class OrcLeaf(types: TypeDescription, primitive: PrimitiveType, isRepeated: Boolean) {
+private[sparkzorder] final case class OrcLeaf(
+    types: TypeDescription,
+    primitive: PrimitiveType,
+    isRepeated: Boolean) {
   def id: Int = types.getId
 }
 
@@ -35,7 +38,7 @@ final case class OrcLeaf(types: TypeDescription, primitive: PrimitiveType, isRep
  *
  * @param leaves in the order of `parquet.getColumns`
  */
-final class OrcSchema private (
+private[sparkzorder] final class OrcSchema private (
     val types: TypeDescription,
     val spark: StructType,
     val parquet: MessageType,
@@ -53,7 +56,7 @@ final class OrcSchema private (
     ColumnLookup.position(parquet, parts, sameName).map(leaves(_))
 }
 
-object OrcSchema {
+private[sparkzorder] object OrcSchema {
   // The converter needs settings of Parquet's writer, but nothing is written as Parquet here.
   private val converter = new SparkToParquetSchemaConverter(
     writeLegacyParquetFormat = false,

@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.DataType
  *
  * @param parts name parts from the top level to the leaf, as the schema spells them
  */
-final case class OrderingColumn(parts: Seq[String], dataType: DataType) {
+private[sparkzorder] final case class OrderingColumn(parts: Seq[String], dataType: DataType) {
 
   /** Display name: `a.b`, parts quoted where they need it. */
   def name: String = parts.map { p =>

@@ -16,7 +16,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.{Directories, ManyFiles}
 
 /** Lists a table's data files as Spark itself would read them, by Spark's own file index. */
-final class TableLister(session: Session, target: Target) {
+private[sparkzorder] final class TableLister(session: Session, target: Target) {
   private val conf = session.sessionState.newHadoopConf()
   private val root = target.root(conf)
 

@@ -11,7 +11,7 @@ import io.sparkzorder.conf.Setting
 import io.sparkzorder.errors.ZOrderErrors
 
 /** What a statement names: a directory, or a table of the session catalog. */
-sealed trait Target {
+private[sparkzorder] sealed trait Target {
 
   /** How messages name it. */
   def name: String
@@ -39,7 +39,7 @@ sealed trait Target {
  *
  * @param tables what [[CatalogTables]] has found at the path, when the statement runs
  */
-final case class PathTarget(
+private[sparkzorder] final case class PathTarget(
     path: String,
     format: DataFormat,
     override val tables: Seq[CatalogTable] = Nil)
@@ -87,7 +87,7 @@ final case class PathTarget(
 }
 
 /** A table of the session catalog. */
-final case class CatalogTarget(table: CatalogTable) extends Target {
+private[sparkzorder] final case class CatalogTarget(table: CatalogTable) extends Target {
   override def name: String = table.identifier.quotedString
   override def location: Path = new Path(table.location)
   override def properties: Map[String, String] = table.properties

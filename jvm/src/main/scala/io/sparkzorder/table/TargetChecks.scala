@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
 import io.sparkzorder.errors.ZOrderErrors
 
 /** Rejects tables that OPTIMIZE must not change, before it reads them. The checks write nothing. */
-object TargetChecks {
+private[sparkzorder] object TargetChecks {
 
   /** Checks a target: what kind of table it is, and what lies in and above its directory. */
   def check(target: Target, conf: Configuration): Unit = {

@@ -11,7 +11,7 @@ import scala.util.control.NonFatal
  * The jar from which this class comes. Its classes and files stay at hand when the class loader of
  * `--jars` is closed: Hive's session closes it when a client of the Thrift server leaves (HIVE-22989).
  */
-object OwnJar {
+private[sparkzorder] object OwnJar {
   private val loader: ClassLoader = getClass.getClassLoader
 
   /** None if the classes do not come from a jar file, as in a build. */

@@ -24,10 +24,10 @@ import io.sparkzorder.util.{Durable, InExistingFolders, RawFiles}
  * @param files by committed tasks
  * @param shuffleBytes bytes that the job's shuffle wrote
  */
-final case class Written(files: Seq[WrittenFile], shuffleBytes: Long)
+private[sparkzorder] final case class Written(files: Seq[WrittenFile], shuffleBytes: Long)
 
 /** Runs the job that writes a laid-out frame: task `i` writes file `i`, by Spark's file writer. */
-object FileWriter {
+private[sparkzorder] object FileWriter {
 
   /**
    * @param columns how many columns of the frame are written, from the first one on
@@ -98,10 +98,10 @@ object FileWriter {
  * @param path where it lies
  * @param extension what its final name ends in, such as `-c000.zstd.parquet`
  */
-final case class WrittenFile(file: Int, path: String, extension: String)
+private[sparkzorder] final case class WrittenFile(file: Int, path: String, extension: String)
 
 /** Where tasks write: the path of a file for one attempt. */
-trait FilePlaces extends Serializable {
+private[sparkzorder] trait FilePlaces extends Serializable {
   def path(file: Int, attempt: Int, extension: String): String
 
   /** True when tasks make the directories of their files, because the place is a new one. */

@@ -26,7 +26,7 @@ import io.sparkzorder.table.schema.KeptKeys
  *   pages
  * @param settings settings of the table for ORC's writer, such as the columns of Bloom filters
  */
-final case class OrcSpec(
+private[sparkzorder] final case class OrcSpec(
     types: TypeDescription,
     keys: KeptKeys,
     override val codec: String,

@@ -8,7 +8,7 @@ import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetWriter}
 import org.apache.spark.sql.execution.datasources.FileFormat
 
 /** How rewritten files are written. Each format of data files has its own implementation. */
-trait OutputSpec {
+private[sparkzorder] trait OutputSpec {
 
   /** Spark's short name of the compression codec, such as `zstd`. */
   def codec: String
@@ -35,7 +35,7 @@ trait OutputSpec {
  *   limit that it reaches first
  * @param maxPageRows number of rows that no page may exceed
  */
-final case class FileUnits(
+private[sparkzorder] final case class FileUnits(
     pageRows: Int,
     rowGroupRows: Int,
     rowGroupBytes: Long,
@@ -65,7 +65,7 @@ final case class FileUnits(
       rows / math.min(maxPageRows * FileUnits.Slack, pageRows * FileUnits.MoreSlack))
 }
 
-object FileUnits {
+private[sparkzorder] object FileUnits {
 
   // each column chunk has a dictionary of its own, so small row groups would repeat dictionaries
   private val MinRowGroupBytes: Long = 1L << 20

@@ -44,7 +44,7 @@ import io.sparkzorder.table.schema.KeptKeys
  *   notes them, readers infer the types by their settings, and should do so afterwards
  * @param ordering paths of the ordering columns, with dots between the names
  */
-final case class ParquetSpec(
+private[sparkzorder] final case class ParquetSpec(
     schema: MessageType,
     keys: KeptKeys,
     bloomFilters: BloomFilters,

@@ -34,7 +34,9 @@ import io.sparkzorder.util.{ColumnLookup, NameLookup}
  *
  * @param sameName tells whether two column names count as the same
  */
-final class Verification(target: String, sameName: (String, String) => Boolean) {
+private[sparkzorder] final class Verification(
+    target: String,
+    sameName: (String, String) => Boolean) {
 
   private val places = new LeafPlaces(sameName)
 

@@ -11,7 +11,7 @@ import org.apache.spark.util.collection.BitSet
  * Spark 3.5: the scan with the constructor of its base, since Spark copies nodes by that. The arguments
  * have other names than the members of the base, which must not be kept twice.
  */
-final class ZOrderFileScan(
+private[sparkzorder] final class ZOrderFileScan(
     ofRelation: HadoopFsRelation,
     attributes: Seq[Attribute],
     schemaOfFiles: StructType,
@@ -86,7 +86,7 @@ private final class ResolvedFileScan(
     dynamicallySelectedPartitions.iterator.map(_.values)
 }
 
-object ZOrderFileScan {
+private[sparkzorder] object ZOrderFileScan {
   def of(scan: FileSourceScanExec): ZOrderFileScan = new ZOrderFileScan(
     scan.relation,
     scan.output,

@@ -12,7 +12,7 @@ import org.apache.spark.util.collection.BitSet
  * Spark 4: the scan with the constructor of its base, since Spark copies nodes by that. The arguments
  * have other names than the members of the base, which must not be kept twice.
  */
-final class ZOrderFileScan(
+private[sparkzorder] final class ZOrderFileScan(
     ofRelation: HadoopFsRelation,
     ofStream: Option[SparkDataStream],
     attributes: Seq[Attribute],
@@ -92,7 +92,7 @@ private final class ResolvedFileScan(
     dynamicallySelectedPartitions.filePartitionIterator.map(_.values)
 }
 
-object ZOrderFileScan {
+private[sparkzorder] object ZOrderFileScan {
   def of(scan: FileSourceScanExec): ZOrderFileScan = new ZOrderFileScan(
     scan.relation,
     scan.stream,

@@ -12,7 +12,7 @@ import io.sparkzorder.table.Target
 import io.sparkzorder.workload.{Workload, WorkloadStore}
 
 /** SHOW WORKLOAD: the recorded scans of a table, those that read the most first. */
-case object ShowWorkload extends WorkloadAction {
+private[sparkzorder] case object ShowWorkload extends WorkloadAction {
   override def statement: String = "SHOW WORKLOAD"
   override def description(target: Target): String = s"ShowWorkload ${target.name}"
 

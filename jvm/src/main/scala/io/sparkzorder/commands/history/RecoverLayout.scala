@@ -15,7 +15,7 @@ import io.sparkzorder.table.Target
  *
  * @param abandon puts these runs back to their inputs instead
  */
-final case class RecoverLayout(abandon: Boolean = false) extends TableAction {
+private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false) extends TableAction {
   override def statement: String = "RECOVER LAYOUT"
   override def schema: StructType = RecoverLayout.schema
   override def description(target: Target): String =
@@ -35,7 +35,7 @@ final case class RecoverLayout(abandon: Boolean = false) extends TableAction {
   }
 }
 
-object RecoverLayout {
+private[sparkzorder] object RecoverLayout {
 
   /** `filesAdded` and `filesRemoved` count the files of the recovered runs. */
   private val schema: StructType = new StructType()

@@ -12,7 +12,7 @@ import io.sparkzorder.log.publish.{RetainedFiles, Undo}
 import io.sparkzorder.table.Target
 
 /** SHOW LAYOUT HISTORY: the records of a table, the newest first. It changes nothing. */
-case object ShowLayoutHistory extends TableAction {
+private[sparkzorder] case object ShowLayoutHistory extends TableAction {
   override def statement: String = "SHOW LAYOUT HISTORY"
   override def description(target: Target): String = s"ShowLayoutHistory ${target.name}"
 

@@ -23,7 +23,7 @@ import io.sparkzorder.table.stats.FooterReader
 import io.sparkzorder.util.Durable
 
 /** UNDO LAYOUT: puts back the files that the last run replaced. */
-case object UndoLayout extends TableAction {
+private[sparkzorder] case object UndoLayout extends TableAction {
   override def statement: String = "UNDO LAYOUT"
   override def description(target: Target): String = s"UndoLayout ${target.name}"
 

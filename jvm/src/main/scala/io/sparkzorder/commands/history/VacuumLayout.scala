@@ -22,7 +22,8 @@ import io.sparkzorder.workload.{WorkloadCapture, WorkloadStore}
  * @param hours RETAIN: instead of the retention of each run and of the table
  * @param dryRun tells what would be removed, and changes nothing
  */
-final case class VacuumLayout(hours: Option[Long], dryRun: Boolean) extends WorkloadAction {
+private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: Boolean)
+    extends WorkloadAction {
   override def statement: String = "VACUUM LAYOUT"
   override def schema: StructType = VacuumLayout.schema
 
@@ -70,7 +71,7 @@ final case class VacuumLayout(hours: Option[Long], dryRun: Boolean) extends Work
   }
 }
 
-object VacuumLayout {
+private[sparkzorder] object VacuumLayout {
 
   /** A limit below which no sum of milliseconds overflows. */
   val MaxHours: Long = Int.MaxValue.toLong

@@ -33,7 +33,7 @@ import io.sparkzorder.table.{CatalogTables, TableFiles, TableLister, Target, Tar
  *
  * @param statement the statement's name, for the descriptions of its Spark jobs
  */
-final class IndexExecutor(session: Session, named: Target, statement: String) {
+private[sparkzorder] final class IndexExecutor(session: Session, named: Target, statement: String) {
   private type Columns = Seq[Seq[String]]
 
   private val conf = session.sessionState.newHadoopConf()

@@ -9,7 +9,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.Target
 
 /** What a statement does with the index of a table. */
-sealed trait IndexAction extends TableAction {
+private[sparkzorder] sealed trait IndexAction extends TableAction {
   override def schema: StructType = IndexResult.schema
   override def description(target: Target): String = s"$statement ON ${target.name}"
 
@@ -23,7 +23,7 @@ sealed trait IndexAction extends TableAction {
  * @param columns name parts; empty for the default columns
  * @param options `int96` alone
  */
-final case class CreateIndex(
+private[sparkzorder] final case class CreateIndex(
     columns: Seq[Seq[String]],
     ifNotExists: Boolean,
     options: Map[String, String] = Map.empty)
@@ -46,18 +46,18 @@ final case class CreateIndex(
   }
 }
 
-object CreateIndex {
+private[sparkzorder] object CreateIndex {
   private val Int96 = "int96"
   private val Read = "read"
 }
 
 /** @param columns name parts; empty for those that the index has */
-final case class RefreshIndex(columns: Seq[Seq[String]]) extends IndexAction {
+private[sparkzorder] final case class RefreshIndex(columns: Seq[Seq[String]]) extends IndexAction {
   override def statement: String = "REFRESH ZORDER INDEX"
   override protected def result(executor: IndexExecutor): IndexResult = executor.refresh(columns)
 }
 
-final case class DropIndex(ifExists: Boolean) extends IndexAction {
+private[sparkzorder] final case class DropIndex(ifExists: Boolean) extends IndexAction {
   override def statement: String = "DROP ZORDER INDEX"
   override protected def result(executor: IndexExecutor): IndexResult = executor.drop(ifExists)
 }
@@ -73,7 +73,7 @@ final case class DropIndex(ifExists: Boolean) extends IndexAction {
  * @param filesRead data files whose footers were read
  * @param reason why nothing, or not everything, was done
  */
-final case class IndexResult(
+private[sparkzorder] final case class IndexResult(
     path: String,
     files: Long,
     columns: Seq[String],
@@ -84,7 +84,7 @@ final case class IndexResult(
   def toRow: Row = Row(path, files, columns, rows, indexBytes, filesRead, reason.orNull)
 }
 
-object IndexResult {
+private[sparkzorder] object IndexResult {
 
   /** Columns of the result, as the SQL reference documents them. */
   val schema: StructType = new StructType()

@@ -22,7 +22,7 @@ import io.sparkzorder.skipping.scan.{
 }
 
 /** A query in a wrapper, so that the analyzer does not look inside; planned when the statement runs. */
-final case class SkippingQuery(plan: LogicalPlan, text: String) {
+private[sparkzorder] final case class SkippingQuery(plan: LogicalPlan, text: String) {
   override def toString: String = text
 }
 
@@ -30,7 +30,8 @@ final case class SkippingQuery(plan: LogicalPlan, text: String) {
  * SHOW SKIPPING FOR query: for each scan of files that the query would make, how many files are
  * read, and how many files each conjunct of its filters prunes. The query is planned, not run.
  */
-final case class ShowSkippingCommand(query: SkippingQuery) extends LeafRunnableCommand {
+private[sparkzorder] final case class ShowSkippingCommand(query: SkippingQuery)
+    extends LeafRunnableCommand {
 
   override lazy val output: Seq[Attribute] =
     DataTypeUtils.toAttributes(ShowSkippingCommand.schema)
@@ -57,7 +58,7 @@ final case class ShowSkippingCommand(query: SkippingQuery) extends LeafRunnableC
   }
 }
 
-object ShowSkippingCommand {
+private[sparkzorder] object ShowSkippingCommand {
 
   /** Columns of the result. */
   val schema: StructType = new StructType()

@@ -25,7 +25,7 @@ import io.sparkzorder.table.stats.{FileColumns, FooterReader}
  *
  * @param columns name parts of each column after FOR; empty if there is no FOR
  */
-final case class ShowLayout(columns: Seq[Seq[String]]) extends TargetAction {
+private[sparkzorder] final case class ShowLayout(columns: Seq[Seq[String]]) extends TargetAction {
   override def statement: String = "SHOW LAYOUT"
 
   override def command(target: Target): LogicalPlan =
@@ -36,24 +36,26 @@ final case class ShowLayout(columns: Seq[Seq[String]]) extends TargetAction {
 }
 
 /** What SHOW LAYOUT looks at. */
-sealed trait LayoutSource {
+private[sparkzorder] sealed trait LayoutSource {
   def name: String
 }
 
 /** A directory, or a table of the session catalog. */
-final case class OwnTable(target: Target) extends LayoutSource {
+private[sparkzorder] final case class OwnTable(target: Target) extends LayoutSource {
   override def name: String = target.name
 }
 
 /** A table of another kind of catalog, by its quoted name and its format. */
-final case class OtherTable(name: String, format: String) extends LayoutSource
+private[sparkzorder] final case class OtherTable(name: String, format: String) extends LayoutSource
 
 /**
  * SHOW LAYOUT of a known target; it writes nothing.
  *
  * @see [[ShowLayoutExecutor]] for the steps of the command
  */
-final case class ShowLayoutCommand(source: LayoutSource, columns: Seq[Seq[String]])
+private[sparkzorder] final case class ShowLayoutCommand(
+    source: LayoutSource,
+    columns: Seq[Seq[String]])
     extends LeafRunnableCommand {
 
   override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(ShowLayoutResult.schema)
@@ -71,7 +73,10 @@ final case class ShowLayoutCommand(source: LayoutSource, columns: Seq[Seq[String
  * One run of SHOW LAYOUT: lists the files, reads their footers and page indexes, and describes each
  * column. No job reads data, and nothing is written.
  */
-final class ShowLayoutExecutor(session: Session, source: LayoutSource, names: Seq[Seq[String]]) {
+private[sparkzorder] final class ShowLayoutExecutor(
+    session: Session,
+    source: LayoutSource,
+    names: Seq[Seq[String]]) {
   private val conf = session.sessionState.newHadoopConf()
   private val sameName = session.sessionState.conf.resolver
 

@@ -20,7 +20,7 @@ import io.sparkzorder.plans.Repeatability
  * The rule runs after resolution, when the columns of the input are known. It runs before Spark's
  * checks, so a call whose input cannot be sampled fails with this project's error condition.
  */
-object ResolveSampledCalls extends Rule[LogicalPlan] {
+private[sparkzorder] object ResolveSampledCalls extends Rule[LogicalPlan] {
   import SampledCall._
 
   override def apply(plan: LogicalPlan): LogicalPlan =

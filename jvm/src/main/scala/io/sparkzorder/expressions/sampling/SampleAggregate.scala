@@ -22,7 +22,7 @@ import io.sparkzorder.ordering.{ColumnRanks, OrderedStrings}
  *
  * @param children columns of orderable atomic types
  */
-case class SampleAggregate(
+private[sparkzorder] case class SampleAggregate(
     children: Seq[Expression],
     mutableAggBufferOffset: Int = 0,
     inputAggBufferOffset: Int = 0)

@@ -13,7 +13,7 @@ import io.sparkzorder.errors.ZOrderErrors
  * A function call whose result depends on the distribution of its columns. [[ResolveSampledCalls]]
  * replaces the call by an expression that can be evaluated.
  */
-trait SampledCall extends Expression {
+private[sparkzorder] trait SampledCall extends Expression {
 
   /** Whether this call needs a sample. */
   def isSampled: Boolean
@@ -48,7 +48,7 @@ private[sampling] object SampledCall {
 }
 
 /** A sampled call that returns a BIGINT: a row's position on a curve through the call's columns. */
-trait SampledCurve extends SampledCall {
+private[sparkzorder] trait SampledCurve extends SampledCall {
 
   /** The maximum number of columns; the minimum is 1. */
   protected def maxColumns: Int

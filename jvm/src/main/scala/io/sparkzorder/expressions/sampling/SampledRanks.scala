@@ -94,7 +94,8 @@ private[sparkzorder] object SampledRanks {
  * @param types the columns' types
  * @param positions the columns' positions in the sample
  */
-final class SampleReader(types: Array[DataType], positions: Array[Int]) extends Serializable {
+private[sparkzorder] final class SampleReader(types: Array[DataType], positions: Array[Int])
+    extends Serializable {
 
   /** Range ids in 0 until `buckets` for each column. Without a sample (null) all ids are 0. */
   def rangeIds(sample: Array[Byte], buckets: Int): Array[ColumnRangeIds] =

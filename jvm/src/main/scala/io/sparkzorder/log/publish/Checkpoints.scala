@@ -27,7 +27,7 @@ import io.sparkzorder.util.{ExclusiveFile, FileMove, ManyFiles}
  *
  * @param nowMs milliseconds since 1970
  */
-final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
+private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
   private val fs = state.fs
 
   /**

@@ -15,7 +15,7 @@ import io.sparkzorder.util.{Directories, ManyFiles}
  *
  * @param user who does it, for the record that declares a run dead
  */
-final class Cleanup(state: StateDirectory, user: String) extends Logging {
+private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) extends Logging {
   private val intents = new Intents(state)
 
   /** @return false when it stays: it is not to be removed, or its run has committed meanwhile */
@@ -77,7 +77,7 @@ final class Cleanup(state: StateDirectory, user: String) extends Logging {
  *
  * @param user who says so, for the record
  */
-final class DeadRuns(state: StateDirectory, user: String) {
+private[sparkzorder] final class DeadRuns(state: StateDirectory, user: String) {
 
   /**
    * @param by a run that must not have been declared dead itself
@@ -110,7 +110,8 @@ final class DeadRuns(state: StateDirectory, user: String) {
  *
  * @param isReadable whether the footer of a data file can be read
  */
-final class Retention(state: StateDirectory, isReadable: FileStatus => Boolean) extends Logging {
+private[sparkzorder] final class Retention(state: StateDirectory, isReadable: FileStatus => Boolean)
+    extends Logging {
   def this(state: StateDirectory) = this(state, Evidence.hasFooter(state))
 
   def removeExpired(nowMs: Long): Unit = {

@@ -7,7 +7,7 @@ import io.sparkzorder.log.{Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.util.ManyFiles
 
 /** Commits a run: the exclusive appearance of the next numbered record. */
-final class Committer(state: StateDirectory, target: String) extends Logging {
+private[sparkzorder] final class Committer(state: StateDirectory, target: String) extends Logging {
 
   /**
    * Checks the run against every record since then and creates the next one. A run that loses the race for a number

@@ -12,7 +12,7 @@ import io.sparkzorder.util.ManyFiles
  *
  * @param isReadable whether the footer of a data file can be read
  */
-final class Leftovers(
+private[sparkzorder] final class Leftovers(
     state: StateDirectory,
     nowMs: Long,
     isReadable: FileStatus => Boolean) {
@@ -197,7 +197,7 @@ private final case class Keeper(
  * @param directories what is to be removed
  * @param intent the note of the run, which goes with the last of its directories
  */
-final case class Leftover(
+private[sparkzorder] final case class Leftover(
     kind: Leftover.Kind,
     path: Path,
     run: String,
@@ -207,7 +207,7 @@ final case class Leftover(
     directories: Seq[Path],
     intent: Option[Intent] = None)
 
-object Leftover {
+private[sparkzorder] object Leftover {
 
   /** @param stays true for what is never removed without a person who decides so */
   sealed abstract class Kind(val name: String, val stays: Boolean)

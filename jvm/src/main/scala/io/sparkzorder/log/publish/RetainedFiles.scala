@@ -12,9 +12,9 @@ import io.sparkzorder.util.ManyFiles
  * @param untilMs when the last of them may be removed; None when there are none, or when some stay for
  *   ever, since their run met a conflict and they may be the only copy
  */
-final case class RetainedFiles(bytes: Long, untilMs: Option[Long])
+private[sparkzorder] final case class RetainedFiles(bytes: Long, untilMs: Option[Long])
 
-object RetainedFiles {
+private[sparkzorder] object RetainedFiles {
   private val NeverExpires = Long.MaxValue
 
   /** @param log of the same state */

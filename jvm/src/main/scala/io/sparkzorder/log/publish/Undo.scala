@@ -14,7 +14,11 @@ import io.sparkzorder.util.ManyFiles
  * @param record the run to be undone
  * @param keepers runs in whose directories the kept files are: the run itself, or an undo of it
  */
-final class Undo(state: StateDirectory, number: Long, record: Record, keepers: Seq[String]) {
+private[sparkzorder] final class Undo(
+    state: StateDirectory,
+    number: Long,
+    record: Record,
+    keepers: Seq[String]) {
 
   private val inputs: Map[(String, String), FileStatus] =
     ManyFiles.map(record.changes) { c =>
@@ -101,7 +105,7 @@ final class Undo(state: StateDirectory, number: Long, record: Record, keepers: S
     }
 }
 
-object Undo {
+private[sparkzorder] object Undo {
 
   /** Unlike the names of the files that an undo brings back, which are in the same directory. */
   def retainedName(i: Int): String = s"${RunFolder.Retained}u$i"

@@ -17,7 +17,11 @@ import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
  * @param undone the run that is undone
  * @param run the undo
  */
-final class UndoClaim(state: StateDirectory, undone: String, run: String, user: String) {
+private[sparkzorder] final class UndoClaim(
+    state: StateDirectory,
+    undone: String,
+    run: String,
+    user: String) {
   private val intents = new Intents(state)
 
   // An undo that was declared dead may take files later. Its note stays until this one has published.
@@ -100,7 +104,7 @@ final class UndoClaim(state: StateDirectory, undone: String, run: String, user: 
   }
 }
 
-object UndoClaim {
+private[sparkzorder] object UndoClaim {
   private val Attempts = 20
   private val PauseMs = 50L
 

@@ -18,7 +18,7 @@ import io.sparkzorder.skipping.scan.{Accelerators, IndexPruning, PruningFailure,
  * filter's copy of the side would no longer equal it. The subqueries of IN and EXISTS would not yet
  * be joins.
  */
-object JoinFilters extends Rule[LogicalPlan] {
+private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     // Spark optimizes the plan of a subquery by itself, and later as a part of the query

@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.FileStatus
 import io.sparkzorder.index.PathLookup
 
 /** Decides for the files of a listing, one by one, which of them a query reads. */
-trait FilePruner extends (FileStatus => Boolean) {
+private[sparkzorder] trait FilePruner extends (FileStatus => Boolean) {
 
   /** Columns of the predicates that may prune files: `a`, or `(a, b)` if one predicate has both. */
   def prunedBy: IndexedSeq[String]
@@ -33,9 +33,12 @@ trait FilePruner extends (FileStatus => Boolean) {
  * @param identity of the index, see `LoadedIndex.identity`
  * @param lookup finds the entries of files
  */
-final class EntryPruner(val identity: AnyRef, val lookup: PathLookup, val kept: KeptFiles)
+private[sparkzorder] final class EntryPruner(
+    val identity: AnyRef,
+    val lookup: PathLookup,
+    val kept: KeptFiles)
 
-object FilePruner {
+private[sparkzorder] object FilePruner {
   val Read: Int = -1
   val NoEntry: Int = -2
 

@@ -37,7 +37,7 @@ import io.sparkzorder.table.stats.ScannedFile
  * @param reason why it cannot; None when it is used
  * @param ofParts true if it asks for fields or elements of the columns
  */
-final case class ConjunctUse(
+private[sparkzorder] final case class ConjunctUse(
     predicate: String,
     columns: Seq[String],
     used: Boolean,
@@ -45,7 +45,7 @@ final case class ConjunctUse(
     ofParts: Boolean = false)
 
 /** The files that some filters of a query keep, by one index. */
-final class FilterOnFiles private (
+private[sparkzorder] final class FilterOnFiles private (
     index: LoadedIndex,
     tests: Seq[FileTest],
     val conjuncts: Seq[ConjunctUse],
@@ -106,7 +106,7 @@ final class FilterOnFiles private (
   }
 }
 
-object FilterOnFiles extends PredicateHelper {
+private[sparkzorder] object FilterOnFiles extends PredicateHelper {
 
   /**
    * @param filters of the query on the relation; they all must hold
@@ -174,7 +174,7 @@ object FilterOnFiles extends PredicateHelper {
  * @param dataSchema what the files hold
  * @param partitionSchema what the names of directories hold
  */
-final class FilterOnFooters(
+private[sparkzorder] final class FilterOnFooters(
     output: Seq[Attribute],
     dataSchema: StructType,
     partitionSchema: StructType,

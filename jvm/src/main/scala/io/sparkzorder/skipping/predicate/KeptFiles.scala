@@ -7,7 +7,7 @@ package io.sparkzorder.skipping.predicate
  * @param prunedBy names of the groups
  * @param after bitmaps: the files that are left after each group and the groups before it
  */
-final class KeptFiles private[skipping] (
+private[sparkzorder] final class KeptFiles private[skipping] (
     val prunedBy: IndexedSeq[String],
     val after: IndexedSeq[Array[Long]]) {
   private val last = after.lastOption
@@ -18,7 +18,7 @@ final class KeptFiles private[skipping] (
     else after.indexWhere(!KeptFiles.has(_, i))
 }
 
-object KeptFiles {
+private[sparkzorder] object KeptFiles {
 
   // as many blocks tell which group prunes most
   private val SampledBlocks = 64

@@ -24,7 +24,10 @@ import io.sparkzorder.util.ManyFiles
  *
  * @param filter None if no index can be used; `reason` then says why
  */
-final case class IndexUse(root: Path, filter: Option[FilterOnFiles], reason: Option[String])
+private[sparkzorder] final case class IndexUse(
+    root: Path,
+    filter: Option[FilterOnFiles],
+    reason: Option[String])
 
 /**
  * Decides which files of a scan are read, from the scan's data filters and the indexes of the
@@ -33,7 +36,7 @@ final case class IndexUse(root: Path, filter: Option[FilterOnFiles], reason: Opt
  *
  * @param output attributes of the relation in the query's plan
  */
-final class IndexPruning private[sparkzorder] (
+private[sparkzorder] final class IndexPruning private[sparkzorder] (
     relation: HadoopFsRelation,
     output: Seq[Attribute],
     settings: RelationConf,
@@ -220,7 +223,7 @@ final class IndexPruning private[sparkzorder] (
   }
 }
 
-object IndexPruning extends Logging {
+private[sparkzorder] object IndexPruning extends Logging {
   private val NoIndex = "there is no index"
   private val failures = new LongAdder
   private val reported = ConcurrentHashMap.newKeySet[String]()

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation
  *
  * Spark drops a copy that equals its original, so the index of the copy is another one.
  */
-object ListedAgain extends Rule[SparkPlan] {
+private[sparkzorder] object ListedAgain extends Rule[SparkPlan] {
 
   override def apply(plan: SparkPlan): SparkPlan =
     if (!Accelerators.areHere) plan

@@ -22,7 +22,7 @@ import io.sparkzorder.table.DataFormat
  * these scans with equal indexes and filters are equal, so Spark runs once what a query needs
  * twice.
  */
-trait MetricsScan extends FileSourceScanExec {
+private[sparkzorder] trait MetricsScan extends FileSourceScanExec {
   import MetricsScan._
 
   /** A scan with metrics that has the arguments of `scan`, which is Spark's own scan. */
@@ -150,7 +150,7 @@ trait MetricsScan extends FileSourceScanExec {
   override def hashCode(): Int = 31 * super.hashCode() + 1
 }
 
-object MetricsScan {
+private[sparkzorder] object MetricsScan {
 
   /** The name of the entry in EXPLAIN. */
   val Key = "ZOrderFiles"

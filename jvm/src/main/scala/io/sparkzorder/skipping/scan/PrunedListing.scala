@@ -11,11 +11,11 @@ import io.sparkzorder.skipping.predicate.FilePruner
  *
  * @param metrics None if there was no index to ask
  */
-final case class PrunedListing(
+private[sparkzorder] final case class PrunedListing(
     directories: Seq[PartitionDirectory],
     metrics: Option[SkippingMetrics])
 
-object PrunedListing {
+private[sparkzorder] object PrunedListing {
 
   /** The files of `first` that `pruner` keeps. */
   def again(first: PrunedListing, pruner: Option[FilePruner]): PrunedListing = {
@@ -73,7 +73,7 @@ object PrunedListing {
  *   on several names prune counts for the first name alone
  * @param noEntry number of files that are read because the index has no up-to-date entry for them
  */
-final case class DirectoryMetrics(
+private[sparkzorder] final case class DirectoryMetrics(
     values: InternalRow,
     files: Int,
     pruned: IndexedSeq[Int],
@@ -85,7 +85,7 @@ final case class DirectoryMetrics(
  * @param names columns of the predicates that may prune files, as [[FilePruner.prunedBy]] has them
  * @param prunedAtRunTime files among them that only the values of joins and subqueries prune
  */
-final case class SkippingMetrics(
+private[sparkzorder] final case class SkippingMetrics(
     names: IndexedSeq[String],
     directories: Seq[DirectoryMetrics],
     prunedAtRunTime: Option[Long] = None) {

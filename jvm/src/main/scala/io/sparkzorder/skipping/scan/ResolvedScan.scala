@@ -13,7 +13,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * with these values in the place of the filters. No plan ever shows this node. The numbers that it
  * counts are those of the node in the plan.
  */
-trait ResolvedScan extends FileSourceScanExec {
+private[sparkzorder] trait ResolvedScan extends FileSourceScanExec {
 
   /** The scan in the plan. */
   protected def shown: MetricsScan

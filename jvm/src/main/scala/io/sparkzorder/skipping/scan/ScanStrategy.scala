@@ -18,7 +18,7 @@ import io.sparkzorder.table.DataFormat
  * All other scans are left to Spark: other data formats, table formats (which have file index
  * classes of their own), and streams (which name each file).
  */
-object ScanStrategy extends SparkStrategy {
+private[sparkzorder] object ScanStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ScanOperation(_, _, filters, scan: LogicalRelation)

@@ -28,7 +28,7 @@ import io.sparkzorder.table.DataFormat
  * the V2 readers for paths if `spark.sql.sources.useV1SourceList` does not name the format. Without
  * this strategy these readers would see a half-published run of OPTIMIZE.
  */
-object V2ScanStrategy extends SparkStrategy {
+private[sparkzorder] object V2ScanStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case PhysicalOperation(_, _, scan: DataSourceV2ScanRelation)
@@ -96,7 +96,7 @@ object V2ScanStrategy extends SparkStrategy {
  *
  * @param pruning what the index says of the filters, for SHOW SKIPPING
  */
-final class OverlaidV2Files private[scan] (
+private[sparkzorder] final class OverlaidV2Files private[scan] (
     override val delegate: PartitioningAwareFileIndex,
     private[sparkzorder] val ours: ZOrderFileIndex,
     private[sparkzorder] val pruning: IndexPruning,

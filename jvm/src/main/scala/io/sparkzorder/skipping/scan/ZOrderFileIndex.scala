@@ -22,7 +22,7 @@ import io.sparkzorder.skipping.predicate.FilePruner
  * @param atListing what the listing itself finds out when the query runs, in a session of an accelerator
  * @param execution for which this index was made, where another one was asked before
  */
-final class ZOrderFileIndex private[sparkzorder] (
+private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     val delegate: FileIndex,
     relation: HadoopFsRelation,
     private[sparkzorder] val roots: TableRoots,

@@ -24,7 +24,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.sources.{FormatOpener, FormatScan, SnapshotFormat}
 
 /** Opens Delta tables. Loaded by its name, when a session meets a Delta table. */
-final class DeltaTables extends FormatOpener with Logging {
+private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
   import DeltaTables._
 
   override def open(table: Table, name: String, identifier: String): Option[SnapshotFormat] =

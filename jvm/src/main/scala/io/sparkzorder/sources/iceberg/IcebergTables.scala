@@ -21,7 +21,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources.{FormatOpener, FormatScan, SnapshotFormat}
 
 /** Opens Iceberg tables. Loaded by its name, when a session meets an Iceberg table. */
-final class IcebergTables extends FormatOpener with Logging {
+private[sparkzorder] final class IcebergTables extends FormatOpener with Logging {
   import IcebergTables._
 
   override def open(table: Table, name: String, identifier: String): Option[SnapshotFormat] =

@@ -12,7 +12,7 @@ import io.sparkzorder.table.stats.ScannedFile
  *
  * @param lost what the footers of the inputs say and those of the new files do not; parts of a sentence
  */
-final case class KeptKeys(values: Map[String, String], lost: Seq[String])
+private[sparkzorder] final case class KeptKeys(values: Map[String, String], lost: Seq[String])
 
 /**
  * The value of a key in some footers that are equal.
@@ -55,7 +55,7 @@ private[schema] trait KnownKey {
  *
  * @param mayLose whether data that only a footer holds may be lost
  */
-final class FooterKeys(mayLose: Boolean) {
+private[sparkzorder] final class FooterKeys(mayLose: Boolean) {
   import FooterKeys._
 
   /**

@@ -24,7 +24,7 @@ import io.sparkzorder.table.stats.{FooterReader, OrcFooters, ScannedFile}
  *
  * @param sameName true for two names that count as equal
  */
-final class OrcOutput(sameName: (String, String) => Boolean) {
+private[sparkzorder] final class OrcOutput(sameName: (String, String) => Boolean) {
 
   /** @param inputs schemas of the input files; one of several equal schemas is enough */
   def of(schema: StructType, inputs: Seq[OrcSchema]): TypeDescription =
@@ -102,7 +102,7 @@ final class OrcOutput(sameName: (String, String) => Boolean) {
   }
 }
 
-object OrcOutput {
+private[sparkzorder] object OrcOutput {
 
   /**
    * Refuses a file whose timestamps may have nanoseconds, because Spark would cut the nanoseconds
@@ -128,7 +128,7 @@ object OrcOutput {
  * OPTIMIZE loses two kinds of times: times in an hour that daylight saving skips in this zone, and
  * times in an hour that occurs twice.
  */
-object OrcZones {
+private[sparkzorder] object OrcZones {
 
   /**
    * Refuses files from a zone with other rules than the zone of this JVM. The tasks are assumed to

@@ -29,7 +29,7 @@ import io.sparkzorder.table.stats.ScannedFile
  * @param allowTypeChange true to write lists and maps of an old layout in the standard layout;
  *   false to refuse them
  */
-final class OutputSchema(
+private[sparkzorder] final class OutputSchema(
     preserveInt96: Boolean,
     sameName: (String, String) => Boolean,
     allowTypeChange: Boolean) {

@@ -14,7 +14,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.stats.ScannedFile
 
 /** Which Parquet types OPTIMIZE can read and write back as they are. */
-object ParquetTypes {
+private[sparkzorder] object ParquetTypes {
 
   /**
    * Rejects a file with a type that Spark cannot read.

@@ -23,7 +23,7 @@ import io.sparkzorder.util.NameLookup
  * @param conf settings that are pinned for the run
  * @param format of the files
  */
-final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
+private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
   private val sameName = conf.resolver
   private val converter = new ParquetToSparkSchemaConverter(conf)
 
@@ -253,7 +253,7 @@ final class TableSchema(target: String, conf: SQLConf, format: DataFormat) {
   private case class Sourced(schema: StructType, source: String, parts: Seq[Sourced] = Nil)
 }
 
-object TableSchema {
+private[sparkzorder] object TableSchema {
   private val Catalog = "the catalog"
 
   /** True when files without the column read as a default value, not as NULL. */

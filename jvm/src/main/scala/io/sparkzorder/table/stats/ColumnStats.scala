@@ -20,13 +20,13 @@ import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.util.ColumnLookup
 
 /** What is known of the values of a column in some rows. */
-sealed trait ColumnRange {
+private[sparkzorder] sealed trait ColumnRange {
 
   /** The least and the greatest value, if they are known. */
   def bounds: Option[FileRange] = None
 }
 
-object ColumnRange {
+private[sparkzorder] object ColumnRange {
 
   /** There is no value: every row has NULL. */
   case object Empty extends ColumnRange
@@ -36,7 +36,7 @@ object ColumnRange {
 }
 
 /** Least and greatest value of a column, as Catalyst values. */
-final case class FileRange(min: Any, max: Any) extends ColumnRange {
+private[sparkzorder] final case class FileRange(min: Any, max: Any) extends ColumnRange {
   override def bounds: Option[FileRange] = Some(this)
 }
 
@@ -53,7 +53,7 @@ final case class FileRange(min: Any, max: Any) extends ColumnRange {
  * @param noNaN true when the statistics themselves show that no value is NaN
  * @param values number of values that are not null, or -1 when it is not known
  */
-final case class ColumnStats(
+private[sparkzorder] final case class ColumnStats(
     nulls: Long,
     min: Any,
     max: Any,
@@ -90,7 +90,7 @@ final case class ColumnStats(
   }
 }
 
-object ColumnStats {
+private[sparkzorder] object ColumnStats {
 
   /** The statistics of no rows. */
   val none: ColumnStats = ColumnStats(0, null, null, known = true)
@@ -192,7 +192,7 @@ object ColumnStats {
   }
 }
 
-object FileRange {
+private[sparkzorder] object FileRange {
 
   /** True for a range that a cut made wide: the greatest text is the least one with its end raised. */
   def isCut(range: FileRange): Boolean = {

@@ -13,7 +13,7 @@ import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrderingColumn, Par
  *
  * @param stats statistics whose bounds are Catalyst values
  */
-final case class UnitStats(rows: Long, stats: ColumnStats) {
+private[sparkzorder] final case class UnitStats(rows: Long, stats: ColumnStats) {
 
   /** True when the statistics can show that a query need not read the unit. */
   private[stats] def says: Boolean = stats.onlyNulls || stats.range.isDefined
@@ -29,7 +29,7 @@ final case class UnitStats(rows: Long, stats: ColumnStats) {
  *   of its row group; None when the page indexes were not read
  * @param pagesSay true when pages were read and every page has statistics of its own
  */
-final case class FileColumn(
+private[sparkzorder] final case class FileColumn(
     stored: Boolean,
     whole: UnitStats,
     rowGroups: IndexedSeq[UnitStats],
@@ -98,9 +98,12 @@ private[stats] object FileColumn {
  *
  * @param columns in the order in which they were asked for
  */
-final case class FileColumns(file: DataFile, rows: Long, columns: IndexedSeq[FileColumn])
+private[sparkzorder] final case class FileColumns(
+    file: DataFile,
+    rows: Long,
+    columns: IndexedSeq[FileColumn])
 
-object FileColumns {
+private[sparkzorder] object FileColumns {
 
   /**
    * Reads files, several at once.

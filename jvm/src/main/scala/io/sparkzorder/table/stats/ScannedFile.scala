@@ -40,7 +40,7 @@ import io.sparkzorder.util.{Interner, NameLookup}
  *   files with the same columns share one object
  * @param needsRowReader true if Spark's vectorized reader cannot read the encoding of a column
  */
-final case class ScannedFile(
+private[sparkzorder] final case class ScannedFile(
     file: DataFile,
     rows: Long,
     uncompressed: Long,
@@ -66,7 +66,7 @@ final case class ScannedFile(
       !keyValues.contains("org.apache.spark.legacyDateTime")
 }
 
-object ScannedFile {
+private[sparkzorder] object ScannedFile {
 
   /** The first file of each Parquet schema. */
   def ofEachSchema(files: Seq[ScannedFile]): Seq[ScannedFile] = {
@@ -101,7 +101,7 @@ private[sparkzorder] object ColumnNames {
 }
 
 /** Reads footers, several at once. Each format has its own reader. */
-object FooterReader {
+private[sparkzorder] object FooterReader {
 
   /** Reading a footer is mostly waiting, so there may be more threads than cores. */
   val Threads = 16

@@ -129,7 +129,8 @@ class PredicateCompilerSuite extends SkippingTestBase {
   testSkipping(
     "numbers in texts",
     "SELECT explode(array('15', '16', '17')) s")(
-    hits = """int(s) >= 10 AND int(s) <= 15; int(s) > 15 AND int(s) < 17; s = 17; s >= 100; 15 <= int(s);
+    hits =
+      """int(s) >= 10 AND int(s) <= 15; int(s) > 15 AND int(s) < 17; s = 17; s >= 100; 15 <= int(s);
       |NOT (int(s) >= 1 AND int(s) <= 12); NOT ((int(s) >= 1 AND int(s) <= 12) OR s = 'x');
       |CASE WHEN (int(s) >= 1 AND int(s) <= 12) OR s = 'x' THEN 1 ELSE 2 END = 2;
       |int(s) >= 20 AND int(s) <= 29 OR int(s) >= 16 AND int(s) <= 16""",
