@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 // The rows of project/SparkRow.scala as plain projects over one source tree: `sbt package` makes
 // every jar, `sbt spark41/test` runs one row's suites.
 

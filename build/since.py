@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Shows `.. versionadded::` of docstrings, which Markdown does not know, as a line of text."""
 
 import re

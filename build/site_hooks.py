@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Puts Scaladoc into the site of the documentation, where `make site` has made it.
 
 The link and a page are always there, so that `make docs` needs no Scala compiler.

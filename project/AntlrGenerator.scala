@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 import sbt._
 
 /** Runs the ANTLR tool of a row's own runtime version over the grammar, when the grammar changed. */

@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 import sbt._
 
 /** What `make test-fs` needs besides Spark: an HDFS cluster, Hadoop's S3 client and an S3 server. */

@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 /**
  * One line of the build: a Spark line and a Scala binary version for which a jar is made. This table
  * is the only place that names their versions; a new Spark line is one entry in `SparkRow.all` and,

@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 import scala.xml.{Elem, Node}
 import scala.xml.transform.{RewriteRule, RuleTransformer}
 

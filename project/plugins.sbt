@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 addSbtPlugin("org.scalameta" % "sbt-scalafmt" % "2.5.5")
 addSbtPlugin("pl.project13.scala" % "sbt-jmh" % "0.4.7")
 // `make release`: a list of what a jar needs, and what a release breaks for callers of the one before

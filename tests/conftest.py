@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The session that tests run on, and the three ways to run them.
 
 ``pytest`` runs everything on a classic session. ``pytest --mode=connect`` runs the tests that take

@@ -1,1 +1,4 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The effect of layouts: TPC-DS ``store_sales`` in three layouts, measured and drawn."""

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """``python -m benchmarks.demo``: the demonstration, from generated data to tables and pictures."""
 
 from __future__ import annotations

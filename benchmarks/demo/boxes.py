@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The box that each file spans in the space of some columns, as DuckDB reads it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The claims of the demonstration; it fails if one of them does not hold."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """TPC-DS ``store_sales`` at scale factor 1, which is generated once."""
 
 from __future__ import annotations

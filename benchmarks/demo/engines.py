@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Spark and DuckDB as engines of the queries: seconds, bytes read, and rows found."""
 
 from __future__ import annotations

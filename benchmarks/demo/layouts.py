@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Three layouts of one table: unordered, lexically sorted, and by OPTIMIZE."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Measures every query on every layout, by min/max and with both engines."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A picture of the files as boxes in the plane of two columns, with the queries across it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages about the current step of the demonstration."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A hundred rows ``[x, 99 - x, (x + 50) mod 100]`` in four files: small enough to print."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Insert a table in different declared orders; print time and what queries then read."""
 
 from __future__ import annotations

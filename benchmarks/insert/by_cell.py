@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Simulate equal inserts by a grid; compare merging of whole runs with merging cell by cell.
 
 Every insert brings one file to each cell. A run of `s` inserts in a cell is cut into `s` files, of

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Insert many times, OPTIMIZE now and then; print what is written, and what queries read."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The Spark session of the benchmarks of inserts."""
 
 from __future__ import annotations

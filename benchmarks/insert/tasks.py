@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the tasks of a session have cost, by Spark's own metrics."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Insert ten times, of one distribution and in the order of time; print seconds and overlap."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Prints JMH's JSON as a table: nanoseconds a row, ours beside each peer.
 
 The number is that of the best iteration, since other processes of the machine only ever add to it.

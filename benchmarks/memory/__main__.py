@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Run OPTIMIZE in 1 GB of heap, where the driver or a task has much to hold."""
 
 from __future__ import annotations

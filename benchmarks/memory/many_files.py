@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A table of very many small files, made of one file and its other names."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """``python -m benchmarks.planning``: time to find the files of a query, beside table formats."""
 
 from __future__ import annotations

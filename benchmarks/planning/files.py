@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A table of many small files, each with different rows."""
 
 from __future__ import annotations

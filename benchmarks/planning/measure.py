@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Queries that need one file of many, and queries that no index helps."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Run OPTIMIZE of very many files on a standalone cluster: two workers of one core each.
 
 The same statement at a tenth of the files shows which phase grows faster than the files do.

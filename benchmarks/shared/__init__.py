@@ -1,1 +1,4 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Helpers of several benchmarks."""

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Folders of data that are generated once, and hard links to their files."""
 
 from __future__ import annotations

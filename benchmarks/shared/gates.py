@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Numbers with the limits that a benchmark checks."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Markdown tables whose columns are also aligned as plain text."""
 
 from __future__ import annotations

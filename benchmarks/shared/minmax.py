@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The share of files, row groups and pages that min/max cannot rule out."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Footers and page indexes of Parquet files: min/max of columns of integers and text.
 
 pyarrow has no way to read page indexes, so this reads both from the bytes of the file: structs of

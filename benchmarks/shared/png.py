@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Figures as small PNG files, because the repository contains them."""
 
 from __future__ import annotations

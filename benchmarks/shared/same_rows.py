@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A check that two layouts contain exactly the same rows."""
 
 from __future__ import annotations

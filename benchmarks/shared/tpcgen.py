@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables of TPC-DS and TPC-H, which are generated once."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """``python -m benchmarks.shuffle``: the shuffle of OPTIMIZE by codec and number of partitions.
 
 Spark takes the codec when it starts, so each has a process of its own; the processes take turns.

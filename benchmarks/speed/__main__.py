@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """``python -m benchmarks.speed``: what OPTIMIZE costs, and what it and its peers achieve."""
 
 from __future__ import annotations

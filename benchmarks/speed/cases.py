@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The tables, and the columns that they are laid out by."""
 
 from __future__ import annotations

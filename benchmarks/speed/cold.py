@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Cold runs: each contender is the first statement of a process of its own."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The contenders that need no other package: OPTIMIZE, and plain Spark."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables of Delta Lake and Iceberg on linked files, and what their own scans read."""
 
 from __future__ import annotations

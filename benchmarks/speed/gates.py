@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The gates: numbers and limits that the benchmark checks."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Facts that the numbers depend on."""
 
 from __future__ import annotations

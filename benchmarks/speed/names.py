@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The names of contenders, and of the phases of OPTIMIZE, in the order of tables and plots."""
 
 COPY, PLAIN, LEXICAL, OPTIMIZE = "copy", "plain", "lexical", "optimize"

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The commands of table formats, and OPTIMIZE of their tables, on the same files."""
 
 from __future__ import annotations

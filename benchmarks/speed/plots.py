@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pictures of the results: seconds, excess, and the phases of OPTIMIZE."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which share of files, row groups and pages a point query on each column must read."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Alternating rounds: everybody once a round, each time in another order."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """One Spark session that knows every contender."""
 
 from __future__ import annotations

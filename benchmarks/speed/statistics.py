@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Medians and spreads, and ratios of runs of the same round."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Unordered Parquet tables that every contender starts from."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The work of Spark in a period: processor time, shuffled and spilled bytes, garbage collection."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """``python -m benchmarks.tpc``: the report and the picture of a run of ``make bench-tpcds``."""
 
 from __future__ import annotations

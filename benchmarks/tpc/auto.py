@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """``python -m benchmarks.tpc.auto``: the picture of a run of ``make bench-auto``."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A picture of the share of bytes that each query reads, by contender."""
 
 from __future__ import annotations

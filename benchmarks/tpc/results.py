@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The results of `TpcBenchmark`: one JSON file for each run."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """``python -m docs.experiments``: runs the experiments and writes their page."""
 
 from __future__ import annotations

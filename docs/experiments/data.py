@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The tables of the experiments: the same rows on every machine, by hashes of row numbers."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The experiments of Impala's text on Z-order, one function each; its docstring is the page's text.
 
 Each returns the page's lines: tables that were measured, and statements that were checked.

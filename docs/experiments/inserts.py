@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """``python -m docs.experiments.inserts``: Impala's experiments by INSERTs into a declared order."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the experiments share: tables laid out in several ways, and what a point query must read."""
 
 from __future__ import annotations

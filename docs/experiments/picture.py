@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pages that min/max rules out, as bars: the form in which Impala's text shows them."""
 
 from __future__ import annotations

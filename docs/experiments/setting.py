@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where the experiments run, and how large their tables are."""
 
 from __future__ import annotations

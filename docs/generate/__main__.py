@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """``python -m docs.generate``: writes the pages and pictures that are made from code."""
 
 from __future__ import annotations

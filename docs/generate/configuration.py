@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The page of the settings, from the settings themselves."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The picture of the states of a folder's files in `docs/safety.md`, as SVG."""
 
 from __future__ import annotations

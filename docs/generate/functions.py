@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The page of the SQL functions, from what DESCRIBE FUNCTION EXTENDED says of them."""
 
 from __future__ import annotations

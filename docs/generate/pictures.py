@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The pictures of layout reports in `docs/layout.md`."""
 
 from __future__ import annotations

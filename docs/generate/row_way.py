@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The picture of a row's way in `docs/architecture.md`, as SVG: boxes, arrows and their labels."""
 
 from __future__ import annotations

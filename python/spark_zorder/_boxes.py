@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Boxes: the ranges between the min and max of some columns, for each file."""
 
 import re

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Calls of the SQL functions, after checks of their arguments."""
 
 import sys

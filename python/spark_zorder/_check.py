@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reports what is installed, and whether a session has the extension."""
 
 import platform

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The error for sessions without the extension."""
 
 from typing import TYPE_CHECKING

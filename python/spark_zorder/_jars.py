@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Finds the jar for a Spark line and a Scala version; this pair is called a row."""
 
 import os

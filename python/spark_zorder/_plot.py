@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The pictures of a layout report. Only `LayoutReport.plot` imports this: it needs matplotlib."""
 
 import math

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A progress bar in terminals and notebooks while a statement runs; tqdm draws the bar.
 
 An error of the bar never affects the statement. The error is logged, and the bar disappears.

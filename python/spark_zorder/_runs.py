@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The runs that changed the layout of a table, and what remains of their files."""
 
 from typing import TYPE_CHECKING

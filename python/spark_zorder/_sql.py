@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """SQL text from Python values: this module checks arguments, and quotes every name and value.
 
 The errors of a check name the argument, and its type or its value.

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The progress of a statement, from what Spark reports about its jobs.
 
 On a classic session, a thread polls the status tracker. The jobs of the statement have a job group,

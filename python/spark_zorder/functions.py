@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The SQL functions of spark-zorder as Python functions, and all of ``pyspark.sql.functions``.
 
 One ``F`` is enough:

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A builder for the statement OPTIMIZE."""
 
 from collections.abc import Sequence

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The result of SHOW LAYOUT as text, as a table in a notebook, and as a picture."""
 
 import html

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which files a query reads, and why the skipping index leaves out the others."""
 
 import uuid

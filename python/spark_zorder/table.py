@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A table as an object, with the method names of ``DeltaTable``."""
 
 from collections.abc import Mapping

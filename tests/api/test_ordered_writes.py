@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Writes of data frames into a declared order, on classic sessions and over Spark Connect."""
 
 from collections.abc import Callable

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The progress bar of real statements, and that no statement fails because of the bar."""
 
 import logging

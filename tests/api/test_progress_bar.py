@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The progress bar without Spark: what a bar shows, and when there is a bar."""
 
 import re

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Our statements inside of SQL scripts, and IDENTIFIER as their target, also over Spark Connect."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Spark reads names and texts that `_sql` has quoted without a change."""
 
 import pytest

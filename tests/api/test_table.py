@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The SQL text of ZOrderTable's methods; a fake session records the text."""
 
 from collections.abc import Callable

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """ZOrderTable on a real table: its statements run, and their results come back."""
 
 from pathlib import Path

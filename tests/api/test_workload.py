@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The layout from the queries that were run, from the first query to a table that has settled."""
 
 from collections.abc import Iterator

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The gates and reports of the speed benchmark, on made-up numbers, without Spark."""
 
 from dataclasses import replace

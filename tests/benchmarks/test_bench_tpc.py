@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The TPC benchmark: its report and its picture, on made-up numbers."""
 
 import json

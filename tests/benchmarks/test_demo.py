@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The checks and reports of the demonstration find the errors that they look for."""
 
 import time

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """What benchmarks say of files, row groups and pages, against loops over the rows of these."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """OPTIMIZE when executors are killed or run out of memory, and when the user presses Ctrl-C."""
 
 import json

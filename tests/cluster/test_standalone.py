@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """OPTIMIZE and skipping on a standalone cluster with a master and two workers."""
 
 import json

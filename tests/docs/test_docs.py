@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The pages in docs/: code blocks run, links are valid, and generated pages are current."""
 
 import re

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The experiments of the documentation on small tables, and the page that they write."""
 
 import re

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every cell of the notebook for newcomers runs, in a new kernel."""
 
 import json

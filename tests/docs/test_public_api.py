@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The page of the public interface names all that users may call in Python."""
 
 import pytest

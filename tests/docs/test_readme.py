@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every code block of the README runs, and prints what stands below it."""
 
 import subprocess

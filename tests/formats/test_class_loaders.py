@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The jars of a format and of spark-zorder in two class loaders, each of them the outer one once.
 
 Spark has the jars of `--jars` and `--packages` in a class loader of their own, which sees the class

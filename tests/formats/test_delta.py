@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sessions that also have Delta Lake, in both orders of the extensions."""
 
 from pathlib import Path

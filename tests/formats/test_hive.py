@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables in Hive's format that Spark reads natively, in a session with Hive's catalog."""
 
 from pathlib import Path

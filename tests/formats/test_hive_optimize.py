@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """OPTIMIZE of tables in Hive's format; Spark's reader and Hive's reader compare the rows."""
 
 from pathlib import Path

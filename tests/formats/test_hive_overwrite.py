@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Hive's overwrites spare hidden names: no row that they removed comes back at any publish step.
 
 Where the token is gone and replaced files are hidden, statements say so until a person decides.

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Writes in a declared order into tables in Hive's format, by Spark's writer and by Hive's."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sessions that also have Iceberg: both orders of extensions, both kinds of its catalog."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """SHOW LAYOUT of Delta and Iceberg tables counts the live files of the table format."""
 
 from pathlib import Path

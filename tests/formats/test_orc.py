@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """OPTIMIZE of ORC tables; pyarrow and Hive are the independent readers."""
 
 import datetime as dt

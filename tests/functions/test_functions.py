@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The functions through Python, over a classic session, Spark Connect and Spark 3.5.
 
 The kernels are tested on the JVM; here it is that Python reaches them with what it was given, and

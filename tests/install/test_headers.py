@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """build/headers finds source files without the licence header, and writes it."""
 
 import shutil

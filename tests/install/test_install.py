@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The commands of docs/install.md and the Scala examples of docs/api.md run unchanged."""
 
 import re

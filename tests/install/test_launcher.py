@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The errors of build/sbt and build/venv; java is a stand-in, and sbt never runs."""
 
 import os

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Ways to load the extension into a session.
 
 Each test starts a JVM of its own, so all but the main way are slow tests. Their cheaper

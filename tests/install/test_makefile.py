@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which jars the targets of the Makefile build and leave; sbt and Python are stand-ins."""
 
 import os

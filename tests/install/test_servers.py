@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A server that lives longer than its sessions: sessions open and close around our statements.
 
 Hive closes the class loader of `--jars` when a session of the Thrift server ends (HIVE-22989).

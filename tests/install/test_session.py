@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The settings that configure() makes; no session is built. Sessions: test_loading.py."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every way into a Spark, through every program that it has; `make test-rows` does it on each row.
 
 Each test starts a JVM of its own, runs OPTIMIZE and a function there, and looks at the files.

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The wheel as a user gets it: installed into another environment, used from another folder.
 
 pyspark is not installed a second time, which would only cost time: the new environment looks into

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A session of plain Spark, without the extension; one JVM serves all tests of this file."""
 
 import subprocess

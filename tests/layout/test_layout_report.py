@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The text, the HTML table and the picture of a layout report."""
 
 import builtins

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sessions of the tests of OPTIMIZE."""
 
 from collections.abc import Iterator

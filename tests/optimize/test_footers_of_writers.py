@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Files of other writers mean the same to these after OPTIMIZE: types, index and rows."""
 
 import base64

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Columns, predicates and settings that OPTIMIZE refuses: named in the error, nothing changed."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Corrupt files and files of other formats: the error names them, and they stay unchanged."""
 
 from pathlib import Path

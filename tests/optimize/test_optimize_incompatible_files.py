@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Files whose schemas do not fit each other, or the catalog: refused, and the files are named."""
 
 from pathlib import Path

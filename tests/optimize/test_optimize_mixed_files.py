@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables whose files do not have the same schema."""
 
 from collections import Counter

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Columns may be called anything, and every orderable type of Spark can be an ordering column."""
 
 from collections import Counter

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Dates and timestamps before 1582, in the old calendar and in the new."""
 
 import datetime as dt

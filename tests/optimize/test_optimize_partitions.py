@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Partition folders stay as they are named, and WHERE chooses among them."""
 
 from pathlib import Path

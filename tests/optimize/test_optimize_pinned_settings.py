@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings of the user's session have no effect on OPTIMIZE, and keep their values."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings of readers that some tables need, and files that only one of the readers reads."""
 
 from decimal import Decimal

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables and files that OPTIMIZE refuses: the message names them, the directory stays as it was."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rewritten files have the Parquet schema of their inputs, whichever engine wrote those."""
 
 import datetime

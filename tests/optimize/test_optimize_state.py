@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """What OPTIMIZE leaves beside the data, and that nobody but us needs to know about it."""
 
 import contextlib

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Types that rewritten files cannot keep: refused, or changed where the user allows the change."""
 
 import datetime as dt

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Columns of every type, whoever wrote them: their values, types and bounds."""
 
 from pathlib import Path

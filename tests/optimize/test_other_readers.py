@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Other engines read the same rows after OPTIMIZE, and DuckDB reads fewer row groups."""
 
 import math

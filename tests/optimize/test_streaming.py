@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A stream that reads a table's directory: what it sees of OPTIMIZE, as docs/safety.md says."""
 
 from collections import Counter

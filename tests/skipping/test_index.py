@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The statements of the skipping index, and its file as other engines read it."""
 
 import datetime as dt

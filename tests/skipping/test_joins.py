@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Files that a query skips by the keys of a join, on classic sessions and over Spark Connect."""
 
 import os

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Texts that differ only behind a long common beginning."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Masks of pandas-on-Spark read only the files that they ask for."""
 
 import warnings

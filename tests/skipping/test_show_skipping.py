@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """SHOW SKIPPING FOR and `explain_skipping`: the files that a query would read, and why."""
 
 import re

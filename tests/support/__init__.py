@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Helpers of many tests: rows as a multiset, hashes of a directory, other Python processes."""
 
 import hashlib

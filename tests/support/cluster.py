@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sessions on executor processes, and ways to kill them, for scripts of `run_python`."""
 
 import json

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Columns of every type that pyarrow writes and Spark reads, with some nulls."""
 
 import datetime as dt

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Scripts on a session with Hive's catalog in Derby; each script has its own JVM."""
 
 from collections import Counter

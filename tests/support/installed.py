@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The programs of Spark (spark-sql, spark-shell, servers) as separate processes."""
 
 import os

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Scripts on a session that also has Delta Lake or Iceberg; each script has its own JVM."""
 
 import json

@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Helpers of the tests of OPTIMIZE: run the statement, and compare files with pyarrow."""
 
 import base64

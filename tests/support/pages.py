@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pages of documentation as their readers use them: blocks of code to copy, and what they print.
 
 A block whose language is sql or python runs; a block of text right below it is what it prints. A

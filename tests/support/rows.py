@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The rows of the build: pairs of Spark line and Scala version, each with its own jar."""
 
 import re

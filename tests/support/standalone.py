@@ -1,3 +1,6 @@
+# Copyright the spark-zorder developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A standalone cluster of Spark on this machine: a master and two workers, processes of their own.
 
 Each worker has a host name of its own (Linux answers on all of 127.0.0.0/8), so that Spark takes

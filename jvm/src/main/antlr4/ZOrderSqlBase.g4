@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 // The statements of spark-zorder. Everything else goes to the next parser, so no keyword is
 // reserved; names and predicates are only delimited here and parsed by that next parser.
 grammar ZOrderSqlBase;

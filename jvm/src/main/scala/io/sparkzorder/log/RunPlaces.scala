@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 package io.sparkzorder.log
 
 import org.apache.hadoop.fs.{FileStatus, Path}

@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 package io.sparkzorder.report
 
 import io.sparkzorder.cluster.{FolderGrid, IdealSides, RankedColumn}

@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 package io.sparkzorder.bits
 
 /** Hilbert curves exactly as their papers define them, bit by bit and without any optimization. */

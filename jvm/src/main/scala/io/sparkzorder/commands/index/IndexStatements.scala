@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 package io.sparkzorder.commands.index
 
 import org.apache.spark.sql.Row

@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 package io.sparkzorder.table.schema
 
 import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}

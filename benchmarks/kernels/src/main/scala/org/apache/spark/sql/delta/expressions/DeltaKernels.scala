@@ -1,3 +1,6 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
 package org.apache.spark.sql.delta.expressions
 
 /** Opens Delta Lake's kernel of `interleave_bits`, which is private to its package. */
