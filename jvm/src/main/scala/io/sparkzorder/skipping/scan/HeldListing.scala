@@ -20,6 +20,7 @@ import org.apache.spark.sql.sparkzorder.LeafFiles
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.index.ListedEntries
+import io.sparkzorder.log.{FolderListing, StateDirectory, TableLog}
 import io.sparkzorder.skipping.predicate.EntryPruner
 import io.sparkzorder.util.WeakIdentityMap
 
@@ -134,5 +135,29 @@ private[skipping] object HeldListing {
       listings.put(index, made)
       made
     }
+  }
+}
+
+/**
+ * Remembers for a listing that Spark holds that it shows a table as the table's records leave it.
+ * The records do not change while their ids stay the same, and no record is added without an id. So
+ * a query need not compare the files with the records once more.
+ */
+private[scan] object ExplainedListing {
+
+  /** True if no run changes the listing. */
+  def isKnown(held: HeldListing, state: StateDirectory): Boolean = {
+    val log = TableLog.read(state)
+    log.isEmpty || (log.isSettled && held.isExplained(state.root, log.ids))
+  }
+
+  /**
+   * Remembers the listing if the records explain every file of it, without a look at the disk.
+   *
+   * @param listing all files that `held` has
+   */
+  def mark(held: HeldListing, state: StateDirectory, listing: => FolderListing): Unit = {
+    val log = TableLog.read(state)
+    if (log.explains(listing)) held.markExplained(state.root, log.ids)
   }
 }

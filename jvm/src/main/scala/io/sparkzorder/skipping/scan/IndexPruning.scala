@@ -6,6 +6,8 @@ package io.sparkzorder.skipping.scan
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.LongAdder
 
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
@@ -261,5 +263,19 @@ private[sparkzorder] object IndexPruning extends Logging {
     if (reported.size < maxReported && reported.add(s"$table $e")) {
       logWarning(s"the index of $table is not used; all files are read", e)
     }
+  }
+}
+
+/**
+ * Matches errors of an index that must not fail the query, which then reads all files. Besides
+ * errors of reading, these are a heap too small for the index, a filter too deep for the stack, and
+ * a class or method that another version of a library lacks. Other errors, such as the cancellation
+ * of the query or a broken JVM, still stop the query.
+ */
+private[sparkzorder] object PruningFailure {
+  def unapply(e: Throwable): Option[Throwable] = e match {
+    case _: OutOfMemoryError | _: StackOverflowError | _: LinkageError => Some(e)
+    case NonFatal(_) => Some(e)
+    case _ => None
   }
 }

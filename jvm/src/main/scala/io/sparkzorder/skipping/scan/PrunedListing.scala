@@ -3,10 +3,13 @@
 
 package io.sparkzorder.skipping.scan
 
+import org.apache.hadoop.fs.FileStatus
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionDirectory
 
-import io.sparkzorder.skipping.predicate.FilePruner
+import io.sparkzorder.index.ListedEntries
+import io.sparkzorder.skipping.predicate.{FilePruner, KeptFiles}
 
 /**
  * A listing without the files in which no row can match. Partitions without any file left stay in
@@ -138,5 +141,88 @@ private[sparkzorder] final case class SkippingMetrics(
       (if (by.isEmpty) Nil else Seq(by.mkString("pruned by ", ", ", ""))) ++
         (if (noEntry > 0) Seq(s"not in the index: $noEntry") else Nil)
     s"$kept of $total" + (if (notes.isEmpty) "" else notes.mkString(" (", "; ", ")"))
+  }
+}
+
+/**
+ * Prunes a listing whose entries in the index are known. Files that are pruned are counted in
+ * bitmaps and not looked at.
+ *
+ * @param entries of the files in the index
+ * @param kept the entries that the filters keep
+ */
+private final class PrunedHeldListing(
+    held: HeldListing,
+    entries: ListedEntries,
+    kept: KeptFiles) {
+  private val after = kept.after.toArray
+  private val prunedInDirectory = new Array[Int](after.length)
+
+  /** @param chosen positions of the directories that are read */
+  def of(chosen: Array[Int]): PrunedListing = {
+    val (directories, metrics) = chosen.toSeq.map(prune).unzip
+    PrunedListing(directories, Some(SkippingMetrics(kept.prunedBy, metrics)))
+  }
+
+  private def prune(d: Int): (PartitionDirectory, DirectoryMetrics) = {
+    val directory = held.directories(d)
+    java.util.Arrays.fill(prunedInDirectory, 0)
+    var (left, noEntry) = (0, 0)
+    foreachRun(d) { (_, entry, size) =>
+      if (entry < 0) noEntry += size
+      else {
+        var before = size
+        var k = 0
+        while (k < after.length) {
+          val now = KeptFiles.count(after(k), entry, entry + size)
+          prunedInDirectory(k) += before - now
+          before = now
+          k += 1
+        }
+        left += before
+      }
+    }
+    val count = left + noEntry
+    val files =
+      if (count == directory.files.length) directory else directory.copy(files = keptOf(d, count))
+    (
+      files.toSpark,
+      DirectoryMetrics(
+        directory.values,
+        directory.files.length,
+        prunedInDirectory.toIndexedSeq,
+        noEntry))
+  }
+
+  private def keptOf(d: Int, count: Int): Array[FileStatus] = {
+    val files = held.directories(d).files
+    val out = new Array[FileStatus](count)
+    if (count > 0) {
+      val words = after.last
+      var n = 0
+      foreachRun(d) { (position, entry, size) =>
+        if (entry < 0) {
+          System.arraycopy(files, position, out, n, size)
+          n += size
+        } else {
+          var i = KeptFiles.next(words, entry, entry + size)
+          while (i < entry + size) {
+            out(n) = files(position + i - entry)
+            n += 1
+            i = KeptFiles.next(words, i + 1, entry + size)
+          }
+        }
+      }
+    }
+    out
+  }
+
+  /** Calls `body` with the position, the first entry and the size of each run of a directory. */
+  private def foreachRun(d: Int)(body: (Int, Int, Int) => Unit): Unit = {
+    var r = entries.firstRun(d)
+    while (r < entries.firstRun(d + 1)) {
+      body(entries.positions(r), entries.entries(r), entries.sizes(r))
+      r += 1
+    }
   }
 }

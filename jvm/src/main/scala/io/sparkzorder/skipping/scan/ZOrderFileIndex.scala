@@ -3,6 +3,8 @@
 
 package io.sparkzorder.skipping.scan
 
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources._
@@ -191,4 +193,17 @@ private[sparkzorder] object ZOrderFileIndex {
 
   /** True when a filter needs the result of a subquery, as in dynamic partition pruning. */
   def holdsSubquery(filter: Expression): Boolean = filter.exists(_.isInstanceOf[PlanExpression[_]])
+}
+
+/** Another listing of the files of an index, which has everything else as the index has it. */
+private[scan] trait DelegatingFileIndex extends FileIndex {
+  def delegate: FileIndex
+
+  override def rootPaths: Seq[Path] = delegate.rootPaths
+  override def partitionSchema: StructType = delegate.partitionSchema
+  override def inputFiles: Array[String] = delegate.inputFiles
+  override def sizeInBytes: Long = delegate.sizeInBytes
+  override def metadataOpsTimeNs: Option[Long] = delegate.metadataOpsTimeNs
+  override def refresh(): Unit = delegate.refresh()
+  override def toString: String = delegate.toString
 }
