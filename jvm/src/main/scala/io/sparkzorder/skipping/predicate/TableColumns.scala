@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeReference,
   BoundReference,
-  ExprId,
   Expression,
+  ExprId,
   GetStructField,
   SubqueryExpression
 }
