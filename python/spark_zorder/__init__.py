@@ -1,7 +1,7 @@
 # Copyright the spark-zorder developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""spark-zorder: multi-dimensional clustering of plain Parquet tables for Apache Spark.
+"""spark-zorder: multi-dimensional clustering of tables for Apache Spark.
 
 >>> from spark_zorder import configure, ZOrderTable, functions as F
 

@@ -30,8 +30,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
    * listed; elsewhere Spark finds the partitions by listing them all.
    *
    * @param choose reduces a table whose files may not be listed yet to some of its folders
-   * @param correct turns the files as they were listed into those that count; told whether these are
-   *   all of the table
+   * @param correct turns the listed files into the files that count; its second argument is true
+   *   if the whole table was listed
    */
   def list(
       choose: TableFiles => TableFiles,

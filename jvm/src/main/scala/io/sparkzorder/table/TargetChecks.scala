@@ -94,7 +94,8 @@ private[sparkzorder] object TargetChecks {
     val below = folders.flatMap(f =>
       Iterator.iterate(f)(_.getParent).takeWhile(d => d != null && d != root))
     below.distinct.foreach { d =>
-      tableMarkers.find(m => exists(fs, new Path(d, m))).foreach { m =>
+      // an error of the file system must not hide the other table
+      tableMarkers.find(m => fs.exists(new Path(d, m))).foreach { m =>
         throw ZOrderErrors.unsupportedTable(
           target,
           s"a directory with another table in it: $d has $m",
@@ -114,7 +115,7 @@ private[sparkzorder] object TargetChecks {
       refuse(
         name,
         s"read with the option $o, which decides what its files or values are",
-        "Take the option from the table first.")
+        "Remove the option from the table first.")
     }
     if (table.bucketSpec.isDefined) {
       refuse(name, "bucketed", "Rewriting its files would break the buckets.")
@@ -163,7 +164,9 @@ private[sparkzorder] object TargetChecks {
   /** Rejects a table whose format is `format`, which is neither Parquet nor ORC. */
   def refuseFormat(name: String, format: String): Nothing = {
     val (kind, advice) = format match {
-      case "delta" => "a Delta table" -> "Load Delta's extension and use its own OPTIMIZE."
+      case "delta" =>
+        "a Delta table" ->
+          "Load Delta's extension: OPTIMIZE then rewrites the table by a commit of Delta."
       case "iceberg" =>
         "an Iceberg table" -> ("Use CALL catalog.system.rewrite_data_files(table => '...', " +
           "strategy => 'sort', sort_order => 'zorder(...)').")

@@ -49,7 +49,7 @@ private[sparkzorder] final case class Workload(
 private[sparkzorder] object Workload {
   private val HalfLifeDays = 7.0
 
-  // so many days tell a change of the queries from a weekend
+  // a change that has lasted this many days is not just a weekend
   private val ChangedDays = 7
   // scans before and after a change that tell it from chance
   private val ChangedScans = 100L

@@ -93,8 +93,8 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
 
   private def applyAny(fs: FileSystem, path: Path, wanted: Protection): Unit = {
     val status: FileStatus = fs.getFileStatus(path)
-    // this list comes from the directory's defaults, which may name users that the replaced files
-    // do not
+    // the list of the new file was inherited from the directory's default list, which may name
+    // users that the lists of the replaced files do not name
     if (status.hasAcl) fs.removeAcl(path)
     wanted.group.filter(_ != status.getGroup).foreach(g => orElse(path)(fs.setOwner(path, null, g)))
     val bits = wanted.bitsFor(fs.getFileStatus(path).getGroup)
@@ -174,13 +174,14 @@ private[write] final case class Protection(
 
   /**
    * The bits of a file whose group is `actual`. If `actual` is another group, its members had the
-   * rights of all others before. So the group's bits then allow only what all others may do too.
+   * rights of all others before, and the members of the group before are among all others now. So both
+   * may do only what the group and all others might do.
    */
   def bitsFor(actual: String): FsPermission =
     if (group.contains(actual)) bits
     else {
       val both = bits.getGroupAction.and(bits.getOtherAction)
-      new FsPermission(bits.getUserAction, both, bits.getOtherAction)
+      new FsPermission(bits.getUserAction, both, both)
     }
 
   def aclSpec: Seq[AclEntry] =
@@ -215,8 +216,7 @@ private[write] object Protection {
         Nil,
         if (groups.size == 1) groups.headOption else None,
         if (known.map(_.owner).distinct.size == 1) known.head.owner else None)
-      // A member of one group was among all others for the files of the other groups. So the
-      // group's bits allow only what all others may do too.
+      // a member of one group was among all others for the files of the other groups
       Some(if (groups.size == 1) one else one.copy(bits = one.bitsFor("")))
     }
   }

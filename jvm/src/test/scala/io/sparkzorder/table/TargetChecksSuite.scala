@@ -3,9 +3,10 @@
 
 package io.sparkzorder.table
 
-import java.io.File
+import java.io.{File, IOException}
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{Path, RawLocalFileSystem}
 
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{
@@ -149,5 +150,15 @@ class TargetChecksSuite extends StateTestBase {
       fails("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "'file'")(
         TargetChecks.checkInPlace(path(dir), conf, "hdfs,files"))
     }
+  }
+
+  test("an error of the file system does not hide a table inside of a partition") {
+    val flaky = new RawLocalFileSystem {
+      override def exists(path: Path): Boolean =
+        if (path.getName == "_delta_log") throw new IOException("slow down") else false
+    }
+    val root = new Path("file:/t")
+    intercept[IOException](
+      TargetChecks.checkNested("t", flaky, root, Seq(new Path(root, "p=1"))))
   }
 }

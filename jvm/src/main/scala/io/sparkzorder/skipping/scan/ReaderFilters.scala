@@ -20,7 +20,7 @@ private[scan] final class ReaderFilters(format: DataFormat) {
 
   /** True if the reader finds all rows for which the filter is true. */
   def isSafe(filter: Expression): Boolean = !filter.exists {
-    // ORC's reader before ORC-1898 skips row groups of NULL alone, and NULL is distinct from the value
+    // ORC's reader before ORC-1898 skips row groups that hold only NULL, although NOT (c <=> value) is true for NULL
     case Not(e) => e.exists(_.isInstanceOf[EqualNullSafe])
     // the values of a set are no children of the set
     case InSet(child, values) => !values.forall(isKept(_, child.dataType))
@@ -45,8 +45,9 @@ private[scan] final class ReaderFilters(format: DataFormat) {
 
   /**
    * Before October 1582, two days that an old file stores may be read as the same day, and ORC's reader
-   * looks days up in a bloom filter by another calendar than its writer. Without the setting, Spark hands
-   * readers the midnight of the driver's time zone, and executors may have another zone.
+   * looks days up in a bloom filter by another calendar than its writer. Unless
+   * spark.sql.datetime.java8API.enabled is on, Spark hands readers the midnight of the driver's
+   * time zone, and executors may have another zone.
    */
   private def isKept(days: Int): Boolean =
     days >= RebaseDateTime.lastSwitchJulianDay && SQLConf.get.datetimeJava8ApiEnabled

@@ -114,7 +114,7 @@ private[plain] final class PlainRows(
       unchecked
     } catch {
       case e: ZOrderException =>
-        // the input that differs is not the one that was rewritten
+        // if an input has changed since it was listed, the files differ because of that: report a conflict instead
         throw listed.files.find(f => !isSame(f)).fold[Throwable](e)(f =>
           ZOrderErrors.conflict(inputs.target.name, s"${f.path} was removed or overwritten"))
     }

@@ -54,27 +54,31 @@ private[sparkzorder] final class OutputSchema(
     val fields = schema.fields.zipWithIndex.map { case (field, i) =>
       val found = inputs.map { case (g, file) => (child(g, field.name), file) }
       val (present, absent) = found.partition(_._1.isDefined)
-      // a file without the column brings the default, which need not fit the type of the other files:
-      // microseconds in milliseconds, or NULL in a field that is required
+      // rows of a file without the column get the column's default, which may not fit the stored
+      // type of the other files: for example microseconds in a column of milliseconds, or NULL in a
+      // required field
       val all =
         if (!TableSchema.hasDefault(field)) found
         else present ++ absent.take(1).map { case (_, file) => (Some(spark.getType(i)), file) }
       combine(Seq(field.name), field.dataType, spark.getType(i), all)
     }
-    checkIds(fields.toSeq, inputs)
+    checkIds(fields.toSeq, inputs.headOption.fold("")(_._2))
     new MessageType(if (inputs.isEmpty) spark.getName else inputs.head._1.getName, fields.toSeq: _*)
   }
 
   /** Readers that find columns by field id refuse a file in which two columns have one id. */
-  private def checkIds(fields: Seq[Type], inputs: Seq[(GroupType, String)]): Unit =
+  private def checkIds(fields: Seq[Type], file: String): Unit = {
     fields.filter(_.getId != null).groupBy(_.getId.intValue()).values.find(_.size > 1).foreach {
       same =>
         throw ZOrderErrors.typeNotWritable(
           same.head.getName,
           s"the field id ${same.head.getId.intValue()}",
-          inputs.headOption.fold("")(_._2),
+          file,
           s"nothing: column ${same(1).getName} has the same field id")
     }
+    fields.filterNot(_.isPrimitive)
+      .foreach(f => checkIds(f.asGroupType().getFields.asScala.toSeq, file))
+  }
 
   private def combine(
       path: Seq[String],
@@ -187,7 +191,7 @@ private[sparkzorder] final class OutputSchema(
           "a list or map of the standard layout of three levels")
       }
     }
-    // an old layout says in other places what may be NULL, and Spark's type allows it everywhere
+    // an old layout marks at other levels what may be NULL; Spark's type allows NULL at every level
     if (!present.forall(p => standard(p._1))) return spark
     val shape = present.head._1.asGroupType()
     val repeated = shape.getType(0).asGroupType()

@@ -90,6 +90,19 @@ class PermissionsSuite extends FaultyTables {
     }
   }
 
+  test("files of several groups: who was in a group that might not read is no other now") {
+    withTableDir { dir =>
+      write(shuffled(100, 2), dir)
+      val Seq(one, two) = filesIn(dir)
+      Seq(one, two).foreach(set(_, "rw----r--"))
+      val changed = scala.util.Try(
+        Files.setAttribute(one.toPath, "unix:gid", Int.box(23456))).isSuccess
+      assume(changed, "only a superuser may give files to any group")
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      assert(filesIn(dir).map(bits).distinct === Seq("rw-------"))
+    }
+  }
+
   test("what is open to all stays open to all") {
     withTableDir { dir =>
       partitioned(dir)

@@ -200,5 +200,9 @@ class OutputSchemaSuite extends StateTestBase {
   test("two columns with one field id are refused") {
     fails("ZORDER_TYPE_NOT_WRITABLE", "the field id 1", "column d")(
       output("c INT, d INT")("optional int32 c = 1;", "optional int32 d = 1;"))
+    fails("ZORDER_TYPE_NOT_WRITABLE", "the field id 1", "column d")(
+      output("s STRUCT<c: INT, d: INT>")(
+        "optional group s { optional int32 c = 1; }",
+        "optional group s { optional int32 d = 1; }"))
   }
 }
