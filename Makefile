@@ -129,22 +129,22 @@ bench-scale: setup ## OPTIMIZE of 10,000 and of 100,000 files on a cluster of tw
 
 .PHONY: bench-planning
 bench-planning: setup ## what finding the files of a query costs, with the index and without (20 minutes)
-	build/sbt 'set spark41 / Test / javaOptions -= "-XX:TieredStopAtLevel=1"' \
+	build/sbt 'set LocalProject("spark41") / Test / javaOptions -= "-XX:TieredStopAtLevel=1"' \
 	  'spark41/Test/runMain io.sparkzorder.skipping.SkippingBenchmark $(index_results) 100000 1000000'
 	$(python) -m benchmarks.planning --index $(index_results) $(PLANNING)
 
 .PHONY: bench-tpcds
 bench-tpcds: setup ## all queries of TPC-DS and TPC-H beside date partitions (SCALE=1 FILES=64 ROUNDS=5; 2 hours)
-	build/sbt 'set spark41 / Test / javaOptions --= Seq("-XX:TieredStopAtLevel=1", "-Xmx3g")' \
-	  'set spark41 / Test / javaOptions += "-Xmx6g"' 'set spark41 / Test / envVars ~= (_ - "SPARK_TESTING")' \
+	build/sbt 'set LocalProject("spark41") / Test / javaOptions --= Seq("-XX:TieredStopAtLevel=1", "-Xmx3g")' \
+	  'set LocalProject("spark41") / Test / javaOptions += "-Xmx6g"' 'set LocalProject("spark41") / Test / envVars ~= (_ - "SPARK_TESTING")' \
 	  "spark41/Test/runMain io.sparkzorder.tpc.TpcBenchmark results=$(tpc_results) \
 	    data=benchmarks/data scale=$(SCALE) files=$(FILES) rounds=$(ROUNDS) $(TPC)"
 	$(python) -m benchmarks.tpc $(tpc_results) --picture docs/images/tpc.png
 
 .PHONY: bench-auto
 bench-auto: setup ## ZORDER BY AUTO without partitions (SCALE=1 FILES=64 TRAIN=1,2 TEST=11 TPC='workload=tpch rivals='; 1 hour)
-	build/sbt 'set spark41 / Test / javaOptions --= Seq("-XX:TieredStopAtLevel=1", "-Xmx3g")' \
-	  'set spark41 / Test / javaOptions += "-Xmx6g"' 'set spark41 / Test / envVars ~= (_ - "SPARK_TESTING")' \
+	build/sbt 'set LocalProject("spark41") / Test / javaOptions --= Seq("-XX:TieredStopAtLevel=1", "-Xmx3g")' \
+	  'set LocalProject("spark41") / Test / javaOptions += "-Xmx6g"' 'set LocalProject("spark41") / Test / envVars ~= (_ - "SPARK_TESTING")' \
 	  "spark41/Test/runMain io.sparkzorder.tpc.AutoBenchmark results=target/bench-auto/results.txt \
 	    data=benchmarks/data scale=$(SCALE) files=$(FILES) train=$(TRAIN) test=$(TEST) $(TPC)"
 	$(python) -m benchmarks.tpc.auto target/bench-auto/results.json --picture target/bench-auto/auto.png
@@ -280,14 +280,14 @@ torture-interleavings: $(environment) ## explore every interleaving of larger sc
 
 .PHONY: torture-skipping
 torture-skipping: $(environment) ## the skipping index against Spark alone: 100,000 queries (PAIRS= SEED=)
-	build/sbt 'set spark41 / Test / javaOptions ++= Seq( \
+	build/sbt 'set LocalProject("spark41") / Test / javaOptions ++= Seq( \
 	    "-Dsparkzorder.test.pairs=$(PAIRS)", "-Dsparkzorder.test.seed=$(SEED)")' \
 	  'spark41/testOnly *SkippingFuzzSuite *StarFuzzSuite *ColumnFunctionsSuite'
 
 .PHONY: test-tpcds
 test-tpcds: $(environment) ## all queries of TPC-DS and TPC-H, with the index and without (TPC_ROWS= TPC_SCALE=0.1)
 	build/sbt $(foreach row,$(TPC_ROWS), \
-	  'set $(row) / Test / javaOptions += "-Dsparkzorder.test.tpcScale=$(TPC_SCALE)"' \
+	  'set LocalProject("$(row)") / Test / javaOptions += "-Dsparkzorder.test.tpcScale=$(TPC_SCALE)"' \
 	  '$(row)/testOnly *TpcRowsSuite')
 
 .PHONY: release-check
