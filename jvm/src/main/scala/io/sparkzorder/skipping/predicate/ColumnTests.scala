@@ -3,8 +3,6 @@
 
 package io.sparkzorder.skipping.predicate
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.types.{DataType, StringType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -19,7 +17,6 @@ import io.sparkzorder.skipping.values.{
   Intervals,
   LikePattern,
   LiteralPosition,
-  LongIntervals,
   LongPosition,
   Reals,
   WholeNumbers,
@@ -170,27 +167,8 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       values <- operand.valuesFor(results, ofNulls, column)
     } yield {
       val hasNaN = ComparisonDomain.of(operand.column.dataType).contains(Reals)
-      IntervalTest(column, values, hasNaN, atNull(operand, results, ofNulls))
+      IntervalTest(column, values, hasNaN, operand.isWantedAtNull(results, ofNulls))
     }
-
-  /** Whether a row matches where the column is NULL. A function may make a value of NULL. */
-  private def atNull(operand: Operand, results: Intervals, ofNulls: Boolean): Boolean =
-    try {
-      operand.atNull() match {
-        case null => ofNulls
-        case value => LiteralPosition.of(value, operand.domain) match {
-            case Some(LongPosition(low, high)) => results match {
-                case longs: LongIntervals => longs.overlaps(low, high)
-                case _ => !results.isEmpty
-              }
-            case Some(BytesPosition(low, high, _)) => results match {
-                case bytes: ByteIntervals => bytes.overlaps(low, high)
-                case _ => !results.isEmpty
-              }
-            case None => true
-          }
-      }
-    } catch { case NonFatal(_) => true }
 
   /** False if no file can be pruned: none has bounds, and none has only NULLs. */
   private def hasBounds(column: ColumnDomains): Boolean =
@@ -266,7 +244,7 @@ private[predicate] object TextRanges {
 
   private def isOfText(e: Expression): Boolean = e match {
     case _: Attribute | _: GetStructField => false
-    case c => c.references.size == 1 && !Branches.in(c).isDefined &&
+    case c => c.deterministic && c.references.size == 1 && !Branches.in(c).isDefined &&
       c.references.head.dataType.isInstanceOf[StringType]
   }
 }

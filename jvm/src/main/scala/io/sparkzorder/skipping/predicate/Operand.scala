@@ -11,10 +11,15 @@ import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.skipping.values.{
+  ByteIntervals,
+  BytesPosition,
   ColumnFunction,
   ComparisonDomain,
   Intervals,
   LaterCharacters,
+  LiteralPosition,
+  LongIntervals,
+  LongPosition,
   NotSearched,
   OrderedValue,
   Reals,
@@ -30,14 +35,15 @@ import io.sparkzorder.skipping.values.{
  * @param domain the domain in which the other side is compared
  * @param compared the type that the other side of the comparison must have
  * @param functions that are applied to the column, the last one first
- * @param atNull what the expression is where the column is NULL; raises what Spark raises
+ * @param isWantedAtNull whether the expression is one of some results where the column is NULL, or NULL and
+ *   wanted, as for [[AppliedFunction]]
  */
 private[sparkzorder] final case class Operand(
     column: DataColumn,
     domain: ComparisonDomain,
     compared: DataType,
-    functions: List[ColumnFunction] = Nil,
-    atNull: () => Any = () => null) {
+    functions: List[AppliedFunction] = Nil,
+    isWantedAtNull: (Intervals, Boolean) => Boolean = (_, ofNulls) => ofNulls) {
 
   /**
    * The values of the column for which the operand may be one of `results`. Left is the reason why
@@ -50,19 +56,60 @@ private[sparkzorder] final case class Operand(
       ofNulls: Boolean,
       of: ColumnDomains): Either[String, Intervals] =
     try {
-      Right(functions.zip(functions.drop(1).map(Some(_)) :+ None).foldLeft(results) {
-        case (values, (later: LaterCharacters, None)) => later.valuesFor(values, of.beginning)
-        case (values, (function, inner)) =>
-          // only the values of the column itself are in the index
-          function.valuesFor(values, ofNulls, if (inner.isEmpty) of.range else None)
-      })
+      val inner = functions.drop(1).map(Some(_)) :+ None
+      val (values, _) = functions.zip(inner).foldLeft((results, ofNulls)) {
+        case ((wanted, nulls), (applied, inner)) =>
+          val values = applied.function match {
+            case later: LaterCharacters if inner.isEmpty => later.valuesFor(wanted, of.beginning)
+            case function =>
+              // only the values of the column itself are in the index
+              function.valuesFor(wanted, nulls, if (inner.isEmpty) of.range else None)
+          }
+          // the inner function may be NULL where the column is not
+          (values, inner.isDefined && applied.isWantedAtNull(wanted, nulls))
+      }
+      Right(values)
     } catch {
       case e: NotSearched => Left(e.getMessage)
       case NonFatal(e) => Left(s"a function of ${column.name} that fails: ${e.getMessage}")
     }
 }
 
+/**
+ * A function of a column, or of another function of the column.
+ *
+ * @param call the function's result
+ * @param of its argument
+ */
+private[sparkzorder] final case class AppliedFunction(
+    function: ColumnFunction,
+    call: Expression,
+    of: Expression) {
+
+  /** True if the result is wanted where the argument is NULL, or if Spark raises an error there. */
+  def isWantedAtNull(results: Intervals, ofNulls: Boolean): Boolean =
+    Operand.isWantedAtNull(call, of, results, ofNulls)
+}
+
 private[sparkzorder] object Operand {
+
+  /** True if an expression is one of `results`, or NULL and wanted, where a part of it is NULL. */
+  def isWantedAtNull(
+      e: Expression,
+      part: Expression,
+      results: Intervals,
+      ofNulls: Boolean): Boolean =
+    try {
+      val value =
+        e.transformDown { case p if p.semanticEquals(part) => Literal(null, p.dataType) }.eval()
+      if (value == null) ofNulls
+      else (ComparisonDomain.of(e.dataType).flatMap(LiteralPosition.of(value, _)), results) match {
+        case (Some(LongPosition(low, high)), longs: LongIntervals) => longs.overlaps(low, high)
+        case (Some(BytesPosition(low, high, _)), bytes: ByteIntervals) => bytes.overlaps(low, high)
+        case (Some(_), other) => !other.isEmpty
+        case (None, _) => true
+      }
+    } catch { case NonFatal(_) => true }
 
   /** Accepts an expression with one column. Left is the reason why it is not accepted. */
   def of(e: Expression, columns: TableColumns): Either[String, Operand] = e match {
@@ -89,7 +136,7 @@ private[sparkzorder] object Operand {
       domain <- ComparisonDomain.of(e.dataType).toRight(s"the type ${e.dataType.sql}")
       _ <- ComparisonDomain.of(column.dataType).toRight(typeOf(column))
       functions <- functions(e, variable)
-    } yield Operand(column, domain, e.dataType, functions, () => valueAtNull(e, variable))
+    } yield Operand(column, domain, e.dataType, functions, isWantedAtNull(e, variable, _, _))
 
   /** The column of an expression that has no other column. */
   private def onlyColumn(e: Expression, columns: TableColumns): Either[String, Expression] = {
@@ -114,10 +161,11 @@ private[sparkzorder] object Operand {
   private def severalIn(e: Expression): Expression =
     e.children.find(_.references.size > 1).map(severalIn).getOrElse(e)
 
-  private def functions(e: Expression, variable: Expression): Either[String, List[ColumnFunction]] =
+  private def functions(e: Expression, variable: Expression)
+      : Either[String, List[AppliedFunction]] =
     if (e.semanticEquals(variable)) Right(Nil)
     else if (OrderedValue.range(variable.dataType).isDefined) {
-      Right(List(new SearchedFunction(e, variable)))
+      Right(List(AppliedFunction(new SearchedFunction(e, variable), e, variable)))
     } else {
       // what is applied to a text or a wide DECIMAL first may make a date or a number of it
       onlyCallOf(variable, e).flatMap { first =>
@@ -125,7 +173,7 @@ private[sparkzorder] object Operand {
         val calls = first +: onlyCallOf(first, e).toOption.toSeq
         calls.flatMap(call => functionOf(call, variable).map(call -> _)).headOption
           .toRight(TableColumns.kind(first)).flatMap { case (call, function) =>
-            functions(e, call).map(_ :+ function)
+            functions(e, call).map(_ :+ AppliedFunction(function, call, variable))
           }
       }
     }
@@ -142,9 +190,6 @@ private[sparkzorder] object Operand {
       case some if some.forall(_.semanticEquals(some.last)) => Right(some.last)
       case some => Left(TableColumns.kind(some.last))
     }
-
-  private def valueAtNull(e: Expression, variable: Expression): Any =
-    e.transformDown { case v if v.semanticEquals(variable) => Literal(null, v.dataType) }.eval()
 
   /** A cast of a column that gives each value a value of its own. The domain is the column's. */
   private def exactCast(e: Expression, columns: TableColumns): Option[Operand] = e match {

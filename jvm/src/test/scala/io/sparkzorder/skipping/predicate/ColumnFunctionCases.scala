@@ -192,6 +192,9 @@ private[predicate] object ColumnFunctionCases {
           "éab",
           "\uD83D\uDE00x",
           "2024-01",
+          "2024-02-30",
+          "12x",
+          "7 x",
           "zz")).map(text) ++ letters.map(text) ++ integers.map(text) ++ noText
       case other => ValuesOfTypes.values(other, random)
     }
@@ -566,4 +569,21 @@ private[predicate] object ColumnFunctionCases {
       "substring(c, 1, 2)",
       "left(c, 1)",
       "substr(c, 0, 3)"))
+
+  /** Functions that have a value where the function inside of them is NULL: of a text that is no number, say. */
+  val aroundNull: Seq[(DataType, Seq[String])] = Seq(
+    StringType -> Seq(
+      "greatest(try_cast(c as int), 5)",
+      "least(try_cast(c as int), 12)",
+      "greatest(cast(c as bigint), 5)",
+      "greatest(try_cast(c as date), date'2024-02-29')",
+      "greatest(try_cast(c as timestamp), timestamp'2024-02-29')",
+      "greatest(try_to_timestamp(c, 'yyyy-MM-dd'), timestamp'2024-02-29')",
+      "concat_ws('-', cast(try_cast(c as int) as string), 'y')",
+      "concat_ws('-', 'x', c)",
+      "hash(try_cast(c as int))",
+      "isnull(try_cast(c as int))",
+      "coalesce(try_cast(c as int), 5) + 1"),
+    LongType -> Seq("greatest(try_cast(c as int), 5)", "least(cast(c as tinyint), 5)"),
+    DecimalType(38, 2) -> Seq("greatest(try_cast(c as int), 5)", "least(cast(c as bigint), 5)"))
 }
