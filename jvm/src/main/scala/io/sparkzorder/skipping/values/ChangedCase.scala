@@ -3,7 +3,7 @@
 
 package io.sparkzorder.skipping.values
 
-import java.util.Arrays
+import java.util.{Arrays, Locale}
 
 /**
  * UPPER or LOWER. A text with plain characters only has a result of the same length, which has the same
@@ -99,7 +99,13 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
     }
 }
 
-private object ChangedCase {
+private[values] object ChangedCase {
+
+  /**
+   * True if i and I are one letter. Spark changes a text with other characters than plain ones by the rules of
+   * the JVM's language, and in these languages the two are different letters.
+   */
+  def isPlain: Boolean = !Set("tr", "az", "lt")(Locale.getDefault.getLanguage)
 
   /** So many spellings of all results together are told apart. */
   private val MaxSpellings = 4096

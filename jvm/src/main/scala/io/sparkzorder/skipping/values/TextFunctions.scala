@@ -36,8 +36,8 @@ private[sparkzorder] object TextFunctions {
           case ByteType | ShortType | IntegerType | LongType => Some(WrittenIntegers)
           case _ => None
         }
-      case Upper(TheText()) => Some(new ChangedCase(isUpper = true))
-      case Lower(TheText()) => Some(new ChangedCase(isUpper = false))
+      case Upper(TheText()) if ChangedCase.isPlain => Some(new ChangedCase(isUpper = true))
+      case Lower(TheText()) if ChangedCase.isPlain => Some(new ChangedCase(isUpper = false))
       case StringTrim(TheText(), characters) => trimmed(characters, alsoLeading = true)
       case StringTrimLeft(TheText(), characters) => trimmed(characters, alsoLeading = true)
       case StringTrimRight(TheText(), characters) => trimmed(characters, alsoLeading = false)

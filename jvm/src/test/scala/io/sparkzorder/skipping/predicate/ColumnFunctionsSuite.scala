@@ -3,6 +3,8 @@
 
 package io.sparkzorder.skipping.predicate
 
+import java.util.Locale
+
 import scala.util.{Random, Try}
 
 import org.scalatest.tagobjects.Slow
@@ -20,7 +22,8 @@ import io.sparkzorder.skipping.values.{
   BytesPosition,
   ComparisonDomain,
   LiteralPosition,
-  LongPosition
+  LongPosition,
+  TextFunctions
 }
 import io.sparkzorder.table.stats.ColumnStats
 
@@ -77,7 +80,8 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
       function: String,
       zone: String,
       ansi: Boolean,
-      random: Random): Unit = {
+      random: Random,
+      literals: Int = literals): Unit = {
     val session = SparkLine.session(spark)
     val schema = new StructType().add("c", t)
     val frame =
@@ -141,8 +145,29 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
   private var (pairs, pruned, vain) = (0L, 0L, 0L)
   private val unknown = scala.collection.mutable.TreeSet.empty[String]
 
+  test("UPPER and LOWER say nothing where i and I are two letters") {
+    val text = AttributeReference("c", StringType)()
+    def known = Seq(Upper(text), Lower(text)).count(TextFunctions.of(_, text).isDefined)
+    val before = Locale.getDefault
+    try {
+      Locale.setDefault(Locale.forLanguageTag("tr-TR"))
+      assert(known === 0)
+      Locale.setDefault(Locale.ROOT)
+      assert(known === 2)
+    } finally Locale.setDefault(before)
+  }
+
   // midnights that are no moments or two, and a day that was left out
   private val quick = Set("UTC", "America/Havana", "Pacific/Apia")
+
+  test("functions that have a value where the function inside of them is NULL") {
+    withRandom { random =>
+      for (ansi <- Seq(true, false); (t, some) <- ColumnFunctionCases.aroundNull; f <- some) {
+        inConf("spark.sql.session.timeZone" -> "UTC", "spark.sql.ansi.enabled" -> ansi.toString)(
+          check(t, f, "UTC", ansi, random, literals = 30))
+      }
+    }
+  }
 
   ColumnFunctionCases.zones.foreach { zone =>
     val tags = if (quick(zone)) Nil else Seq(Slow)
