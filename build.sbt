@@ -147,7 +147,7 @@ def sparkRow(row: SparkRow): Project = {
                               else Seq(Tests.Filter(!_.endsWith(".quality.QualitySuite")))),
       // Iceberg's classes for another Spark line compile, but cannot be loaded
       Test / testOptions ++= (if (row.formats.iceberg._1 == row.line) Nil
-                              else Seq(Tests.Filter(!_.contains(".formats.iceberg.")))),
+                              else Seq(Tests.Filter(!_.contains(".sources.iceberg.")))),
       Test / testOptions ++= (if (row.comet.isDefined) Nil
                               else Seq(Tests.Filter(!_.contains(".accelerators.Comet")))),
       ivyConfigurations += Antlr,
