@@ -3,7 +3,7 @@
 
 """The runs that changed the layout of a table, and what remains of their files."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 from spark_zorder._errors import run
 from spark_zorder._sql import require_int
@@ -92,6 +92,27 @@ class LayoutRuns:
         (4, 1)
         """
         return self._run(f"UNDO LAYOUT {self._target}")
+
+    def publish(self, where: Optional[str] = None) -> "DataFrame":
+        """Give the files of a layout that lies beside the table's files their place, for every reader.
+
+        Parameters
+        ----------
+        where : str, optional
+            A predicate on partition columns, as in SQL. By default, all partitions.
+
+        Raises
+        ------
+        ZOrderError
+            `ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM` where the file system cannot rename files.
+
+        Examples
+        --------
+        >>> points.publish().first().filesAdded
+        0
+        """
+        clause = "" if where is None else f" WHERE {where}"
+        return self._run(f"PUBLISH LAYOUT {self._target}{clause}")
 
     def recover(self, abandon: bool = False) -> "DataFrame":
         """Finish a run that was interrupted after its commit, or give it up.

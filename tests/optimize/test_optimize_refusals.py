@@ -170,7 +170,7 @@ def test_a_file_system_that_cannot_replace_files(
     spark: SparkSession, table: Path, tmp_path: Path
 ) -> None:
     text = statement(table, ["id"])
-    with settings(spark, {"spark.zorder.inPlaceSchemes": "hdfs"}):
+    with settings(spark, {"spark.zorder.inPlaceSchemes": "hdfs", "spark.zorder.publish": "rename"}):
         refusal(
             spark,
             text,
@@ -183,7 +183,7 @@ def test_a_file_system_that_cannot_replace_files(
         before = snapshot(table)
         spark.sql(f"{text} INTO '{tmp_path}/elsewhere'").collect()
         assert snapshot(table) == before
-    text = statement(table, ["id"], inPlaceSchemes="s3a, hdfs")
+    text = statement(table, ["id"], inPlaceSchemes="s3a, hdfs", publish="rename")
     refusal(spark, text, table, "ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM")
 
 

@@ -23,6 +23,7 @@ statement
     | SHOW SKIPPING FOR anything                                           #showSkipping
     | RECOVER LAYOUT target ABANDON?                                       #recoverLayout
     | UNDO LAYOUT target                                                   #undoLayout
+    | PUBLISH LAYOUT target (WHERE predicate=anything)?                    #publishLayout
     | ALTER TABLE target sortBy                                            #alterSortBy
     | VACUUM LAYOUT target (RETAIN number=IDENTIFIER HOURS)? (DRY RUN)?    #vacuumLayout
     ;
@@ -105,7 +106,7 @@ anything
 nonReserved
     : ABANDON | ALTER | AUTO | BY | CODEGEN | COST | CREATE | DROP | DRY | EXISTS | EXPLAIN | EXTENDED | FOR
     | FORMATTED | FULL | HISTORY | HOURS | IDENTIFIER_CLAUSE | IF | INDEX | INTO | LAYOUT | LEXICAL | LOGICAL | NOT | ON
-    | OPTIMIZE | OPTIONS | RECOVER | REFRESH | RETAIN | RUN | SHOW | SKIPPING | SORT | TABLE | UNDO
+    | OPTIMIZE | OPTIONS | PUBLISH | RECOVER | REFRESH | RETAIN | RUN | SHOW | SKIPPING | SORT | TABLE | UNDO
     | VACUUM | WHERE | WORKLOAD | ZORDER
     ;
 
@@ -137,6 +138,7 @@ NOT: 'NOT';
 ON: 'ON';
 OPTIMIZE: 'OPTIMIZE';
 OPTIONS: 'OPTIONS';
+PUBLISH: 'PUBLISH';
 RECOVER: 'RECOVER';
 REFRESH: 'REFRESH';
 RETAIN: 'RETAIN';

@@ -95,6 +95,19 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
    */
   def undo(): DataFrame = run(s"UNDO LAYOUT $target")
 
+  /**
+   * Gives the files of a layout that lies beside the table's files their place, for every reader. Only where
+   * the file system renames files.
+   */
+  def publish(): DataFrame = run(s"PUBLISH LAYOUT $target")
+
+  /**
+   * The same for some partitions.
+   *
+   * @param where a predicate on partition columns, as in SQL
+   */
+  def publish(where: String): DataFrame = run(s"PUBLISH LAYOUT $target WHERE $where")
+
   /** Finishes a run that was interrupted after its commit. */
   def recover(): DataFrame = recover(abandon = false)
 

@@ -49,12 +49,31 @@ private[sparkzorder] final class TableState(
   def check(): Unit = TargetChecks.check(target, conf)
 
   /**
-   * Refuses, besides, a target whose files cannot be replaced in place. Such a target cannot have a
-   * `_zorder/`.
+   * Refuses, besides, a target whose files cannot be replaced in place.
    */
   def checkInPlace(): Unit = {
     check()
-    TargetChecks.checkInPlace(target, conf, settings(Settings.InPlaceSchemes))
+    TargetChecks.checkInPlace(target, conf, schemes)
+  }
+
+  /** True if OPTIMIZE leaves the files of the table as they are, and puts others beside them. */
+  lazy val isShadowed: Boolean = settings.get(Settings.Publish) match {
+    case Some(mode) => mode == Settings.PublishShadow
+    case None => TargetChecks.unsafeInPlace(target, conf, schemes).isDefined
+  }
+
+  private def schemes: String = settings(Settings.InPlaceSchemes)
+
+  /** Refuses, besides, a file system on which no shadow can be committed. */
+  def checkShadow(): Unit = {
+    check()
+    TargetChecks.checkShadow(target, conf, schemes)
+  }
+
+  /** Refuses, besides, a target on which a run is to be published and files cannot be replaced in place. */
+  def checkPublishing(): Unit = {
+    check()
+    if (TableLog.read(state).unfinished.nonEmpty) checkInPlace()
   }
 
   /** All records as they are now, ascending; of old ones what they still tell. */

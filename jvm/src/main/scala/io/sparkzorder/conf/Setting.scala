@@ -113,8 +113,15 @@ private[sparkzorder] object Setting {
       values: Seq[String],
       doc: String,
       scopes: Set[Scope],
-      since: String = FirstVersion): Setting[String] =
-    make(key, values.headOption, doc, values.mkString("one of ", ", ", ""), scopes, since) { s =>
+      since: String = FirstVersion,
+      hasDefault: Boolean = true): Setting[String] =
+    make(
+      key,
+      values.headOption.filter(_ => hasDefault),
+      doc,
+      values.mkString("one of ", ", ", ""),
+      scopes,
+      since) { s =>
       values.find(_.equalsIgnoreCase(s))
     }
 

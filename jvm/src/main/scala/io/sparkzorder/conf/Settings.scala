@@ -96,6 +96,21 @@ private[sparkzorder] object Settings {
       Everywhere,
       since = "0.3.0")
 
+  val PublishRename = "rename"
+  val PublishShadow = "shadow"
+
+  val Publish: Setting[String] =
+    oneOf(
+      "publish",
+      Seq(PublishRename, PublishShadow),
+      "How the files that OPTIMIZE writes come to be read. rename: they take the names and the place of " +
+        "the old files, for every reader. shadow: they stay hidden beside the old files, and only " +
+        "sessions with spark-zorder read them; no other file is touched. If unset, rename on the schemes " +
+        "of inPlaceSchemes, else shadow.",
+      Everywhere,
+      since = "0.3.0",
+      hasDefault = false)
+
   val InPlaceSchemes: Setting[String] =
     text(
       "inPlaceSchemes",
@@ -202,6 +217,7 @@ private[sparkzorder] object Settings {
     TimestampType,
     AllowTypeChange,
     ReusedNames,
+    Publish,
     InPlaceSchemes,
     SkippingEnabled,
     SkippingDynamic,

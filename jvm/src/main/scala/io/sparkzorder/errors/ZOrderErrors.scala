@@ -137,6 +137,9 @@ private[sparkzorder] object ZOrderErrors {
   def inPlaceUnsafe(target: String, scheme: String): ZOrderException =
     error("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "target" -> target, "scheme" -> scheme)
 
+  def storeUnsafe(target: String, store: String, problem: String): ZOrderException =
+    error("ZORDER_STORE_UNSAFE", "target" -> target, "store" -> store, "problem" -> problem)
+
   def layoutNotKnown(target: String, problem: String): ZOrderException =
     error("ZORDER_LAYOUT_NOT_KNOWN", "target" -> target, "problem" -> problem)
 

@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.log.{Record, StateDirectory}
+import io.sparkzorder.log.{Record, Shadows, StateDirectory}
 import io.sparkzorder.table.{DataFile, DataFormat}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.Paths
@@ -35,7 +35,9 @@ private[sparkzorder] object IndexUpdate extends Logging {
       footers: Seq[ScannedFile],
       ordering: Seq[Seq[String]],
       conf: Configuration): Unit = guarded(state.root) {
-    update(state, conf, ordering, replaced(Seq(record))) { choice =>
+    // the files that a shadow stands for may be read again
+    val gone = if (record.makesShadow) Set.empty[String] else replaced(Seq(record))
+    update(state, conf, ordering, gone) { choice =>
       val places = placesOf(record)
       val making = new FooterEntries(choice)
       IndexContent.of(footers.flatMap(f =>
@@ -132,7 +134,11 @@ private[sparkzorder] object IndexUpdate extends Logging {
 
   /** Where each staged file goes, by its name. */
   private def placesOf(record: Record): Map[String, String] =
-    record.changes.flatMap(c => c.added.map(a => a.staged -> below(c.folder, a.name))).toMap
+    record.changes.flatMap(c =>
+      c.added.map { a =>
+        val place = if (record.makesShadow) Shadows.placeOf(record.run, a) else a.name
+        a.staged -> below(c.folder, place)
+      }).toMap
 
   private def replaced(records: Seq[Record]): Set[String] =
     records.flatMap(_.changes.flatMap(c => c.replaced.map(r => below(c.folder, r.name)))).toSet

@@ -93,7 +93,7 @@ private[sparkzorder] object Checkpoint {
       RecordCheck.require(e.record)
       if (e.past == null) wrong(s"record ${e.number} has no list of past files")
       e.past.foreach(RecordCheck.require)
-      if (e.record.version != Record.Version) {
+      if (!Record.Versions(e.record.version)) {
         wrong(s"record ${e.number} has the format version ${e.record.version}")
       }
     }

@@ -15,6 +15,10 @@ private[sparkzorder] final class KnownRecord(
     val number: Long,
     val record: Record,
     val changes: Seq[FolderChange]) {
+
+  /** What the run does by a shadow. */
+  val shadow: Seq[FolderChange] = if (record != null && record.makesShadow) record.changes else Nil
+
   private val gone = ConcurrentHashMap.newKeySet[(String, String)]()
 
   /** True when an added file of this run, which is done, was missed at its place before. */
@@ -71,7 +75,11 @@ private[sparkzorder] final class KnownCheckpoint(val id: RecordId, val content: 
 }
 
 /** The number of a record or of a checkpoint, and the identity of its file. */
-private[sparkzorder] final case class RecordId(number: Long, length: Long, modified: Long)
+private[sparkzorder] final case class RecordId(
+    number: Long,
+    length: Long,
+    modified: Long,
+    etag: String)
 
 /**
  * The files of `_commits`, each ascending by number; two logs with equal files are equal.
@@ -120,7 +128,8 @@ private[sparkzorder] final case class CommitLog(
     ids: LogFiles,
     checkpoint: Option[KnownCheckpoint],
     open: Seq[OpenRecord],
-    history: History) {
+    history: History,
+    shadows: Shadows) {
 
   /** Number of the last record that the checkpoint covers, 0 without any. */
   def upTo: Long = checkpoint.fold(0L)(_.id.number)

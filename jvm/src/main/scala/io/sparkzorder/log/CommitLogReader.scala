@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.FileStatus
 
 import org.apache.spark.internal.Logging
 
-import io.sparkzorder.util.{ManyFiles, RawFiles}
+import io.sparkzorder.util.{Etags, ManyFiles, RawFiles}
 
 /**
  * Reads the records of a table. Lists `_commits` each time, since no clock may decide what is true, and
@@ -113,14 +113,22 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
       else {
         val done =
           checkpoint.toSeq.flatMap(_.settled) ++ read.map(_._2).filter(_.isSettled).map(_.known)
-        Some(CommitLog(now, checkpoint, read.map(_._2), new History(state.root, done)))
+        val all = checkpoint.toSeq.flatMap(_.settled) ++ read.map(_._2.known)
+        Some(CommitLog(
+          now,
+          checkpoint,
+          read.map(_._2),
+          new History(state.root, done),
+          new Shadows(all)))
       }
     }
   }
 
   private def status(known: KnownRecord, marked: Boolean): OpenRecord = {
     // a mark can be that of another run which had the number before the table was overwritten
-    val isDone = marked && (known.record == null || state.isDone(known.number))
+    // a shadow has nothing to be published
+    val isDone = known.shadow.nonEmpty ||
+      marked && (known.record == null || state.isDone(known.number))
     OpenRecord(known, isDone, isDone && !KnownRecord.mayComeBack(known, state.hasConflict))
   }
 
@@ -135,7 +143,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     }
 
   private def idOf(s: FileStatus, number: Long): RecordId =
-    RecordId(number, s.getLen, s.getModificationTime)
+    RecordId(number, s.getLen, s.getModificationTime, Etags.of(s))
 }
 
 /** What was read before. */

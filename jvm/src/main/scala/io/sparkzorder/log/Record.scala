@@ -5,21 +5,25 @@ package io.sparkzorder.log
 
 import org.apache.hadoop.fs.FileStatus
 
-import io.sparkzorder.util.Json
+import io.sparkzorder.util.{Etags, Json}
 
 /**
  * A file that a run replaces, as it was listed.
  *
- * @param retained name under which it is kept in the directory of the run in its folder
+ * @param retained name under which it is kept in the directory of the run in its folder; a run that
+ *   makes a shadow keeps none
+ * @param etag version of the content, where the file system has such a thing; else empty
  */
 private[sparkzorder] final case class Replaced(
     name: String,
     length: Long,
     modified: Long,
-    retained: String) {
+    retained: String,
+    etag: String = "") {
 
   /** True for the file as it was listed, under whatever name. */
-  def is(s: FileStatus): Boolean = s.getLen == length && s.getModificationTime == modified
+  def is(s: FileStatus): Boolean =
+    s.getLen == length && s.getModificationTime == modified && Etags.mayBe(etag, s)
 }
 
 /**
@@ -57,8 +61,9 @@ private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Lo
  * commit of a run, or the end of a dead run that was cleaned up.
  *
  * @param version format of the record; another one is not touched
- * @param kind `optimize`, `undo`, `abort`: run `run` must not commit any more, or `abandon`: run `run`
- *   is put back to its inputs where it is not published
+ * @param kind `optimize`, `undo`, `abort`: run `run` must not commit any more, `abandon`: run `run`
+ *   is put back to its inputs where it is not published, and its shadow is in force nowhere, or
+ *   `expired`: the files of the shadow of run `run` that stand as added here are about to be deleted
  * @param retainMs how long the replaced files are kept after the run was published
  * @param undone the run that an `undo` undoes
  * @param targetFileSize bytes of a file that the run aimed at; 0 in a record that does not say
@@ -67,6 +72,8 @@ private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Lo
  * @param suffix of the table's data files, such as `.parquet`
  * @param layoutSinceMs when the layout of `columns` and `weights` took the place of another one; 0 for the
  *   first layout, and in a record that does not say
+ * @param mode `shadow` if the new files stay hidden beside the replaced ones; empty if names are exchanged
+ * @param published the runs whose shadows get visible names by this run
  */
 private[sparkzorder] final case class Record(
     version: Int,
@@ -82,21 +89,42 @@ private[sparkzorder] final case class Record(
     cost: Option[RunCost] = None,
     suffix: String = "",
     weights: Seq[java.lang.Double] = Nil,
-    layoutSinceMs: Long = 0L) {
+    layoutSinceMs: Long = 0L,
+    mode: String = "",
+    published: Seq[String] = Nil) {
 
   /** The weights of the columns; empty if all are equal. */
   def columnWeights: Seq[Double] = weights.map(_.doubleValue)
 
-  /** True when the record replaces files of the table by others. */
-  def exchangesFiles: Boolean = kind == Record.Optimize || kind == Record.Undo
+  /** True when the record is the commit of a run. */
+  def commitsRun: Boolean = kind == Record.Optimize || kind == Record.Undo
+
+  /** True when its new files stay hidden beside the replaced ones. */
+  def makesShadow: Boolean = kind == Record.Optimize && mode == Record.Shadow
+
+  /** True when the record replaces files of the table by others, which get visible names. */
+  def exchangesFiles: Boolean = commitsRun && !makesShadow
+
+  /** The runs whose shadows this run gives visible names. */
+  def publishedRuns: Set[String] = Option(published).toSeq.flatten.toSet
 }
 
 private[sparkzorder] object Record {
+
+  /** The format of records that older releases understand, too. */
   val Version = 2
+
+  /** The format of records that say something of a shadow. */
+  val ShadowVersion = 3
+  val Versions: Set[Int] = Set(Version, ShadowVersion)
+
   val Optimize = "optimize"
   val Undo = "undo"
   val Abort = "abort"
   val Abandon = "abandon"
+  val Expired = "expired"
+
+  val Shadow = "shadow"
 
   def toJson(record: Record): Array[Byte] = Json.mapper.writeValueAsBytes(record)
 
@@ -124,8 +152,9 @@ private[sparkzorder] object Record {
    */
   def fromJson(json: Array[Byte]): Record = {
     val version = Json.mapper.readTree(json).path("version").asInt(-1)
-    if (version != Version) {
-      throw new java.io.IOException(s"its format version is $version, known is $Version")
+    if (!Versions(version)) {
+      throw new java.io.IOException(
+        s"its format version is $version, known are ${Versions.toSeq.sorted.mkString(" and ")}")
     }
     RecordCheck.require(Json.mapper.readValue(json, classOf[Record]))
   }

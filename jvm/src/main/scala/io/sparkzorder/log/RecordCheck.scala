@@ -22,7 +22,8 @@ private[sparkzorder] object RecordCheck {
 
   // what lies below `_zorder`: one name, hidden as everything there
   private val OwnName = "_[A-Za-z0-9_-]+".r.pattern
-  private val Kinds = Set(Record.Optimize, Record.Undo, Record.Abort, Record.Abandon)
+  private val Kinds =
+    Set(Record.Optimize, Record.Undo, Record.Abort, Record.Abandon, Record.Expired)
   private val Suffix = "\\.[a-z]+".r.pattern
 
   /** @throws java.io.IOException that says what is wrong */
@@ -42,10 +43,19 @@ private[sparkzorder] object RecordCheck {
     }
     if (record.kind == Record.Undo && record.undone.isEmpty) wrong("it undoes no run")
     if (record.suffix == null ||
-      record.exchangesFiles && !Suffix.matcher(record.suffix).matches()) {
+      record.commitsRun && !Suffix.matcher(record.suffix).matches()) {
       wrong(s"${record.suffix} is no end of a file name")
     }
+    // null in a record of an older release
+    if (Option(record.mode).exists(_.nonEmpty) && !record.makesShadow) {
+      wrong(s"its mode is ${record.mode}")
+    }
     record.changes.foreach(require(_, record))
+    record.publishedRuns.filterNot(isRun).foreach(r => wrong(s"$r is no id of a run"))
+    val saysShadow = record.makesShadow || record.kind == Record.Expired
+    if (saysShadow && record.version != Record.ShadowVersion) {
+      wrong(s"its format version is ${record.version}, and it says something of a shadow")
+    }
     twice(record.changes.map(_.folder)).foreach(f => wrong(s"it names the folder $f twice"))
     record
   }
@@ -78,7 +88,9 @@ private[sparkzorder] object RecordCheck {
     if (change.replaced == null || change.added == null) wrong("a folder has no files")
     change.replaced.foreach { r =>
       if (r == null || !isFile(r.name)) wrong(s"$r is no file of a folder")
-      if (!isOwnName(r.retained)) wrong(s"${r.retained} is no name of a replaced file")
+      if (!isOwnName(r.retained) && !(record.makesShadow && r.retained == "")) {
+        wrong(s"${r.retained} is no name of a replaced file")
+      }
       if (r.length < 0) wrong(s"${r.name} has ${r.length} bytes")
     }
     change.added.foreach { a =>
@@ -90,7 +102,8 @@ private[sparkzorder] object RecordCheck {
     Seq(
       change.replaced.map(_.name),
       change.added.map(_.name),
-      change.replaced.map(_.retained) ++ change.added.map(_.staged)).flatMap(twice(_)).foreach(n =>
+      change.replaced.map(_.retained).filter(_.nonEmpty) ++ change.added.map(
+        _.staged)).flatMap(twice(_)).foreach(n =>
       wrong(s"it names $n twice"))
   }
 

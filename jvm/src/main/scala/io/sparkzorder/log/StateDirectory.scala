@@ -16,7 +16,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.{Directories, Durable, ExclusiveFile, ManyFiles, Paths, RawFiles}
+import io.sparkzorder.util._
 
 /**
  * `<table>/_zorder/`: what spark-zorder knows about a table. Every name below it begins with `_`,
@@ -61,8 +61,10 @@ private[sparkzorder] final class StateDirectory(
   /** Makes the directory and the note that explains it, if they are not there. */
   def create(): Unit = {
     requireNoLinks()
-    fs.mkdirs(commits)
-    fs.mkdirs(runs)
+    if (!ObjectStore.isOne(fs)) {
+      fs.mkdirs(commits)
+      fs.mkdirs(runs)
+    }
     val note = new Path(home, "_README")
     if (!fs.exists(note)) write(note, StateDirectory.Note.getBytes(UTF_8))
   }

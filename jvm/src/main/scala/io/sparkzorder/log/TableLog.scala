@@ -79,7 +79,11 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
     seen.history.folders.values.toSeq.flatMap(_.steps.map(s => s.known.number -> s.change))
 
   /** True when no record says anything of a file. */
-  private[sparkzorder] def isEmpty: Boolean = isSettled && seen.history.folders.isEmpty
+  private[sparkzorder] def isEmpty: Boolean =
+    isSettled && seen.history.folders.isEmpty && shadows.isEmpty
+
+  /** The runs that left the files of the table as they were. */
+  def shadows: Shadows = seen.shadows
 
   /** True when every run is published, without a conflict. */
   private[sparkzorder] def isSettled: Boolean = seen.isSettled
@@ -108,10 +112,11 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   } yield file.name).toSet
 
   /** True when a listing shows the files of the log; looks at nothing on disk. */
-  private[sparkzorder] def explains(listing: => FolderListing): Boolean = isSettled && {
-    val files = listing
-    seen.history.folders.values.forall(f => files.files(f.path).forall(f.explains))
-  }
+  private[sparkzorder] def explains(listing: => FolderListing): Boolean =
+    isSettled && shadows.isEmpty && {
+      val files = listing
+      seen.history.folders.values.forall(f => files.files(f.path).forall(f.explains))
+    }
 
   /** By these a log is known again: two with equal ones say the same. */
   private[sparkzorder] def ids: LogFiles = seen.ids
@@ -139,7 +144,7 @@ private[sparkzorder] final class Runs(all: Seq[(Long, Record)]) {
   }
 
   def commitOf(run: String): Option[Long] =
-    all.collectFirst { case (n, r) if r.exchangesFiles && r.run == run => n }
+    all.collectFirst { case (n, r) if r.commitsRun && r.run == run => n }
 }
 
 private[sparkzorder] object Runs {

@@ -23,7 +23,7 @@ import io.sparkzorder.table.TokenFile
  * later, at several moments. If the records have changed by the end, all is done again. [[FolderOverlay]]
  * has the argument for one folder.
  */
-private[snapshot] final class Overlay(state: StateDirectory) extends Logging {
+private[snapshot] final class Overlay(state: StateDirectory, shadows: ShadowUse) extends Logging {
   private val reader = new CommitLogReader(state)
 
   /**
@@ -75,9 +75,40 @@ private[snapshot] final class Overlay(state: StateDirectory) extends Logging {
       Some(path(folder) -> files).filter(_ => paths(files) != paths(listed))
     }
     val moved = Try(moves.haveMoved)
+    val visible = (settled ++ changed).toMap
+    val shadowed = if (shadows == ShadowUse.Off) Nil
+    else log.shadows.folders.toSeq.flatMap {
+      case (folder, steps) =>
+        val now = visible.get(path(folder)).orElse(listing.files(path(folder)))
+        now.flatMap(shadowedFolder(log.shadows, folder, steps, _, present)).map(path(folder) -> _)
+    }
     if ((open.nonEmpty || present.used) && reader.ids() != log.ids || moved.get) None
-    else Some((settled ++ changed).toMap)
+    else Some(visible ++ shadowed)
   }
+
+  /** The files of a folder by the names that records know, where a shadow stands for some of them. */
+  private def shadowedFolder(
+      known: Shadows,
+      folder: String,
+      steps: IndexedSeq[Step],
+      visible: Map[String, FileStatus],
+      present: PresentFiles): Option[Map[String, FileStatus]] = {
+    def isThere(step: Step, a: Added): Boolean = {
+      val run = step.known.record.run
+      !known.isExpired(run, folder, a.name) && (shadows != ShadowUse.Checked ||
+        present.in(state.own(folder, run)).get(a.staged).exists(_.getLen == a.length))
+    }
+    val data = visible.filterNot(f => TokenFile.isOne(f._1))
+    new FolderShadow(steps, isThere).over(data).map(_.map { case (name, f) =>
+      name -> f.status.getOrElse {
+        val (step, a) = f.shadow.get
+        hidden(new Path(state.own(folder, step.known.record.run), a.staged), a)
+      }
+    })
+  }
+
+  private def hidden(path: Path, a: Added): FileStatus =
+    new FileStatus(a.length, false, 1, state.fs.getDefaultBlockSize(path), a.modified, path)
 
   /**
    * A listing without what lost runs have done to the folder. While such a run is being ended, what it has

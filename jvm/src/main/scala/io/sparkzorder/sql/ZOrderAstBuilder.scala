@@ -28,7 +28,7 @@ import org.apache.spark.sql.types.StringType
 
 import io.sparkzorder.commands.{AlterSortBy, TargetAction}
 import io.sparkzorder.commands.auto.ShowWorkload
-import io.sparkzorder.commands.history.{RecoverLayout, ShowLayoutHistory, UndoLayout, VacuumLayout}
+import io.sparkzorder.commands.history._
 import io.sparkzorder.commands.index.{
   CreateIndex,
   DropIndex,
@@ -38,7 +38,7 @@ import io.sparkzorder.commands.index.{
 }
 import io.sparkzorder.commands.layout.ShowLayout
 import io.sparkzorder.ordered.DeclaredOrder
-import io.sparkzorder.sources.OptimizeClauses
+import io.sparkzorder.sources.{OptimizeClauses, WherePredicate}
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
 import io.sparkzorder.table.{DataFormat, ParquetFiles}
@@ -105,6 +105,14 @@ private[sql] final class ZOrderAstBuilder(
 
   override def visitUndoLayout(ctx: UndoLayoutContext): LogicalPlan =
     onTarget(ctx.target(), UndoLayout)
+
+  override def visitPublishLayout(ctx: PublishLayoutContext): LogicalPlan = {
+    val where = Option(ctx.predicate).map(predicates.read)
+    for (full <- where.flatMap(_.full)) {
+      throw ZOrderParser.syntaxError(full, "PUBLISH LAYOUT takes no FULL")
+    }
+    onTarget(ctx.target(), PublishLayout(where.map(w => WherePredicate(w.condition))))
+  }
 
   override def visitVacuumLayout(ctx: VacuumLayoutContext): LogicalPlan =
     onTarget(ctx.target(), VacuumLayout(Option(ctx.number).map(hours), ctx.DRY() != null))

@@ -121,6 +121,7 @@ private object ZOrderParser {
     "DROP",
     "RECOVER",
     "UNDO",
+    "PUBLISH",
     "VACUUM",
     "ALTER")
 
@@ -161,7 +162,7 @@ private object ZOrderParser {
       case "OPTIMIZE" :: _ => true
       case "EXPLAIN" :: rest => rest.take(2).contains("OPTIMIZE")
       case "SHOW" :: second :: _ => Set("LAYOUT", "SKIPPING", "WORKLOAD")(second)
-      case ("RECOVER" | "UNDO" | "VACUUM") :: "LAYOUT" :: _ => true
+      case ("RECOVER" | "UNDO" | "PUBLISH" | "VACUUM") :: "LAYOUT" :: _ => true
       case "ALTER" :: "TABLE" :: rest => rest.containsSlice(Seq("SORT", "BY"))
       case ("CREATE" | "DROP" | "REFRESH") :: rest => rest.containsSlice(Seq("ZORDER", "INDEX"))
       case _ => false

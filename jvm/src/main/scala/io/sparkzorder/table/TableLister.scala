@@ -92,7 +92,7 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
       statuses: Seq[FileStatus],
       outside: Seq[OutsidePartition]): TableFiles = {
     val byPath = folders.map(f => f.path -> f).toMap
-    val files = statuses.filter(isData).sortBy(_.getPath.toString).toIndexedSeq
+    val files = statuses.filter(TableLister.isData).sortBy(_.getPath.toString).toIndexedSeq
     files.find(f => !byPath.contains(f.getPath.getParent)).foreach { f =>
       throw ZOrderErrors.filesOutsidePartitions(target.name, f.getPath.toString)
     }
@@ -118,7 +118,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
     }
 
   private def refuseOutside(index: LeafFiles): Unit =
-    index.all.filter(isData).map(_.getPath).find(f => !isPartition(f.getParent)).foreach { f =>
+    index.all.filter(TableLister.isData).map(_.getPath).find(f =>
+      !isPartition(f.getParent)).foreach { f =>
       throw ZOrderErrors.filesOutsidePartitions(target.name, f.toString)
     }
 
@@ -127,13 +128,6 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
 
   private def foldersOf(spec: PartitionSpec): IndexedSeq[Folder] =
     spec.partitions.sortBy(_.path.toString).toIndexedSeq.map(p => new Folder(p.path, p.values))
-
-  // the same rule as in Spark's PartitioningAwareFileIndex
-  private def isData(f: FileStatus): Boolean = {
-    val name = f.getPath.getName
-    !(name.startsWith("_") && !name.contains("=")) && !name.startsWith(".") &&
-    !TokenFile.isOne(name)
-  }
 
   private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
 
@@ -144,6 +138,16 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
     table.partitionColumnNames
       .map(c => s"$c=${p.spec.getOrElse(c, p.spec.getOrElse(c.toLowerCase(Locale.ROOT), ""))}")
       .mkString("/")
+}
+
+private[sparkzorder] object TableLister {
+
+  /** True for a file that Spark reads, by the same rule as in Spark's PartitioningAwareFileIndex. */
+  def isData(f: FileStatus): Boolean = {
+    val name = f.getPath.getName
+    !(name.startsWith("_") && !name.contains("=")) && !name.startsWith(".") &&
+    !TokenFile.isOne(name)
+  }
 }
 
 /**

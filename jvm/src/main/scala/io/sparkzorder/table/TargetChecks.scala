@@ -7,11 +7,12 @@ import java.io.FileNotFoundException
 import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{CommonPathCapabilities, FileSystem, Path}
+import org.apache.hadoop.fs.{FileSystem, Path}
 
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.ObjectStore
 
 /** Rejects tables that OPTIMIZE must not change, before it reads them. The checks write nothing. */
 private[sparkzorder] object TargetChecks {
@@ -68,21 +69,39 @@ private[sparkzorder] object TargetChecks {
    *
    * @param schemes the schemes whose file systems allow this, separated by commas
    */
-  def checkInPlace(target: Target, conf: Configuration, schemes: String): Unit = {
-    val scheme = Option(target.root(conf).toUri.getScheme).getOrElse("file")
-    if (!schemes.split(',').map(_.trim).contains(scheme)) {
-      throw ZOrderErrors.inPlaceUnsafe(target.name, scheme)
-    }
-    if (AzureSchemes(scheme) && isFlat(target.root(conf), conf)) {
-      throw ZOrderErrors.inPlaceUnsafe(target.name, s"$scheme without a hierarchical namespace")
-    }
+  def checkInPlace(target: Target, conf: Configuration, schemes: String): Unit =
+    unsafeInPlace(target, conf, schemes)
+      .foreach(s => throw ZOrderErrors.inPlaceUnsafe(target.name, s))
+
+  /** The kind of file system, if files cannot be replaced in place there. */
+  def unsafeInPlace(target: Target, conf: Configuration, schemes: String): Option[String] = {
+    val root = target.root(conf)
+    val scheme = Option(root.toUri.getScheme).getOrElse("file")
+    if (!schemes.split(',').map(_.trim).contains(scheme)) Some(scheme)
+    else if (ObjectStore.isFlatAzure(root.getFileSystem(conf))) {
+      Some(s"$scheme without a hierarchical namespace")
+    } else None
   }
 
-  // An Azure account with a flat namespace renames by copying files one by one. The client reports
-  // that it supports ACLs only if the account has a hierarchical namespace
-  private val AzureSchemes = Set("abfs", "abfss")
-  private def isFlat(root: Path, conf: Configuration): Boolean =
-    !root.getFileSystem(conf).hasPathCapability(root, CommonPathCapabilities.FS_ACLS)
+  /** File systems on which a file appears exclusively, whatever may be renamed there. */
+  private val exclusive = Set("file", "hdfs", "viewfs", "abfs", "abfss")
+
+  /**
+   * Rejects a file system on which no shadow can be committed.
+   *
+   * @param schemes the schemes whose file systems have atomic renames, separated by commas
+   */
+  def checkShadow(target: Target, conf: Configuration, schemes: String): Unit = {
+    val fs = target.root(conf).getFileSystem(conf)
+    if (!ObjectStore.isOne(fs) && !exclusive(fs.getUri.getScheme)) {
+      unsafeInPlace(target, conf, schemes).foreach { s =>
+        throw ZOrderErrors.storeUnsafe(
+          target.name,
+          s,
+          "how a file appears there exclusively is not known")
+      }
+    }
+  }
 
   /**
    * Rejects folders that hold a table of their own, and folders below such a table. Readers of that

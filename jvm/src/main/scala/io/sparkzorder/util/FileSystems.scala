@@ -83,9 +83,9 @@ private[sparkzorder] object FileMove {
 /**
  * Creates files that appear at once with all their content, and only if their name is free.
  *
- * On local disk a hard link does that, because Hadoop's local create and rename are not exclusive.
- * Elsewhere a rename without overwrite does, as HDFS and ABFS with hierarchical namespace provide
- * it.
+ * On local disk a hard link does that, because Hadoop's local create and rename are not exclusive. On
+ * object stores a conditional create does. Elsewhere a rename without overwrite does, as HDFS and ABFS
+ * with hierarchical namespace provide it.
  */
 private[sparkzorder] object ExclusiveFile {
   private val Attempts = 20
@@ -101,13 +101,15 @@ private[sparkzorder] object ExclusiveFile {
       path: Path,
       run: String,
       content: Array[Byte],
-      conf: Configuration): Boolean = {
-    val temporary = new Path(path.getParent, s"_tmp_${run}_${path.getName}")
-    try {
-      overwrite(fs, temporary, content)
-      publish(fs, temporary, path, conf)
-    } finally fs.delete(temporary, false)
-  }
+      conf: Configuration): Boolean =
+    if (ObjectStore.isOne(fs)) ObjectStore.create(fs, path, content)
+    else {
+      val temporary = new Path(path.getParent, s"_tmp_${run}_${path.getName}")
+      try {
+        overwrite(fs, temporary, content)
+        publish(fs, temporary, path, conf)
+      } finally fs.delete(temporary, false)
+    }
 
   /**
    * Gives a complete file its final name, unless that name is taken.
@@ -116,7 +118,9 @@ private[sparkzorder] object ExclusiveFile {
    * @return false when another process was first
    */
   def publish(fs: FileSystem, temporary: Path, path: Path, conf: Configuration): Boolean =
-    if (RawFiles.isLocal(fs)) link(temporary, path) else rename(temporary, path, conf)
+    if (RawFiles.isLocal(fs)) link(temporary, path)
+    else if (ObjectStore.createsOnCondition(fs, path)) ObjectStore.copy(fs, temporary, path)
+    else rename(temporary, path, conf)
 
   /**
    * Writes a small file, without a checksum file on local disk. Several processes may write the
@@ -130,7 +134,15 @@ private[sparkzorder] object ExclusiveFile {
     }
 
   /** Writes a small file, which readers see either as it was or with all the new content. */
-  def replace(fs: FileSystem, path: Path, content: Array[Byte], conf: Configuration): Unit = {
+  def replace(fs: FileSystem, path: Path, content: Array[Byte], conf: Configuration): Unit =
+    if (ObjectStore.isOne(fs)) ObjectStore.replace(fs, path, content)
+    else renameOver(fs, path, content, conf)
+
+  private def renameOver(
+      fs: FileSystem,
+      path: Path,
+      content: Array[Byte],
+      conf: Configuration): Unit = {
     val temporary = new Path(path.getParent, s"_tmp_${UUID.randomUUID()}_${path.getName}")
     try {
       overwrite(fs, temporary, content)
@@ -157,7 +169,8 @@ private[sparkzorder] object ExclusiveFile {
         StandardOpenOption.TRUNCATE_EXISTING,
         StandardOpenOption.WRITE,
         StandardOpenOption.SYNC)
-    } else {
+    } else if (ObjectStore.isOne(fs)) ObjectStore.replace(fs, path, content)
+    else {
       // plain `create` would recreate the directories of a table that was overwritten concurrently
       val out = fs.createNonRecursive(
         path,

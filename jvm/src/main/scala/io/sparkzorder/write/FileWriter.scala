@@ -117,13 +117,13 @@ private[sparkzorder] trait FilePlaces extends Serializable {
  *
  * @param directories of each file
  * @param name of a file for an attempt
+ * @param makesFolders false where a directory that is gone tells that the table was dropped
  */
 private[sparkzorder] final case class HiddenPlaces(
     directories: Array[String],
-    name: (Int, Int) => String)
+    name: (Int, Int) => String,
+    override val makesFolders: Boolean)
     extends FilePlaces {
-  // the table may have been dropped
-  override def makesFolders: Boolean = false
 
   override def path(file: Int, attempt: Int, extension: String): String =
     // a task without rows of its own writes an empty file

@@ -5,6 +5,7 @@ package io.sparkzorder.filesystems
 
 import java.io.File
 import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.hadoop.fs.{FileSystem, Path}
 
@@ -12,8 +13,9 @@ import org.apache.spark.SparkConf
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 
 import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.util.ObjectStore
 
-/** Object stores, by Hadoop's own S3 client: refused in place, and INTO, which renames nothing. */
+/** Object stores, by Hadoop's own S3 client: files beside the old ones, and INTO; nothing is renamed. */
 class S3aSuite extends OptimizeTestBase {
   private val bucket = "tables"
   private var tables = 0
@@ -56,23 +58,88 @@ class S3aSuite extends OptimizeTestBase {
 
   private def rows(path: Path) = bag(spark.read.parquet(path.toString))
 
-  test("in place is refused, whatever else is said, and nothing is written") {
+  test("an exchange of names is refused, whatever else is said, and nothing is written") {
     withTableDir { dir =>
       write(shuffled(300, 3), dir)
       val path = onS3(dir)
       val before = objects(path)
       assert(before.size === 3)
-      for (more <- Seq("ZORDER BY (a, b)", "", "FULL ZORDER BY a", "ZORDER BY a DRY RUN")) {
-        fails("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "s3a", "INTO")(
-          sql(s"OPTIMIZE '$path' $more").collect())
+      withSQLConf("spark.zorder.publish" -> "rename") {
+        for (more <- Seq("ZORDER BY (a, b)", "", "FULL ZORDER BY a", "ZORDER BY a DRY RUN")) {
+          fails("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "s3a", "INTO")(
+            sql(s"OPTIMIZE '$path' $more").collect())
+        }
       }
-      withTable("t") {
-        sql(s"CREATE TABLE t USING parquet LOCATION '$path'")
-        fails("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "s3a", "INTO")(
-          sql("OPTIMIZE t ZORDER BY (a, b)").collect())
-      }
+      fails("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "s3a", "INTO")(
+        sql(s"PUBLISH LAYOUT '$path'").collect())
       assert(objects(path) === before)
       assert(rows(path) === bag(read(dir)))
+    }
+  }
+
+  private def visible(path: Path) =
+    withSQLConf("spark.zorder.enabled" -> "false")(rows(path))
+
+  private def isShadowed(path: Path): Boolean =
+    spark.read.parquet(path.toString).selectExpr("input_file_name()").distinct().collect()
+      .exists(_.getString(0).contains("/_zorder_"))
+
+  test("beside: OPTIMIZE, append, OPTIMIZE, index, UNDO, VACUUM; no object of the user changes") {
+    withTableDir { dir =>
+      write(shuffled(2000, 3).selectExpr("*", "id % 2 p"), dir, "p")
+      val path = onS3(dir)
+      val before = objects(path)
+      def own(all: Map[String, (Long, Long)]) = all.filter(_._1.split('/').exists(_.startsWith("_zorder")))
+      def zorder() = sql(
+        s"OPTIMIZE '$path' ZORDER BY (a, b) OPTIONS ('targetFileSize' '4k')").head()
+      zorder()
+      assert(objects(path) -- own(objects(path)).keys === before)
+      assert(isShadowed(path))
+      assert(rows(path) === visible(path))
+      shuffled(500, 1).selectExpr("id + 10000 id", "a", "b", "s", "id % 2 p")
+        .write.mode("append").partitionBy("p").parquet(path.toString)
+      assert(isShadowed(path))
+      assert(rows(path) === visible(path))
+      zorder()
+      sql(s"REFRESH ZORDER INDEX ON '$path' (s)").collect()
+      assert(rows(path) === visible(path))
+      sql(s"VACUUM LAYOUT '$path' RETAIN 0 HOURS").collect()
+      assert(isShadowed(path))
+      assert(rows(path) === visible(path))
+      // a new object under an old name, of the same length
+      val file = new Path(path, before.keys.filter(_.startsWith("p=0/")).min)
+      val in = fileSystem.open(file)
+      val bytes = try in.readAllBytes() finally in.close()
+      val out = fileSystem.create(file, true)
+      out.write(bytes)
+      out.close()
+      assert(rows(path) === visible(path))
+      assert(sql(s"SHOW LAYOUT HISTORY '$path'").collect()
+        .exists(_.getAs[String]("status").startsWith("inert: p=0/")))
+      sql(s"UNDO LAYOUT '$path'").collect()
+      sql(s"UNDO LAYOUT '$path'").collect()
+      sql(s"VACUUM LAYOUT '$path' RETAIN 0 HOURS").collect()
+      assert(!isShadowed(path))
+      assert(rows(path) === visible(path))
+      assert(!objects(path).keys.exists(_.contains("/_new_")))
+    }
+  }
+
+  test("of several creators of one object one succeeds, and the server is trusted") {
+    val directory = newPath()
+    assert(ObjectStore.whyUnsafe(fileSystem, directory) === None)
+    assert(objects(directory) === Map.empty)
+    for (round <- 0 until 10) {
+      val winners = new AtomicInteger
+      val threads = (0 until 8).map { i =>
+        new Thread(() =>
+          if (ObjectStore.create(fileSystem, new Path(directory, s"_$round"), Array(i.toByte))) {
+            val _ = winners.incrementAndGet()
+          })
+      }
+      threads.foreach(_.start())
+      threads.foreach(_.join())
+      assert(winners.get === 1)
     }
   }
 

@@ -172,7 +172,12 @@ class CheckpointSuite extends CheckpointTestBase {
           val known = OpenRecord(KnownRecord(1L, r), isDone = true, isSettled = true)
           History.remember(
             state.root.toString,
-            CommitLog(LogFiles(Nil, Nil), None, Seq(known), new History(state.root, Nil)))
+            CommitLog(
+              LogFiles(Nil, Nil),
+              None,
+              Seq(known),
+              new History(state.root, Nil),
+              new Shadows(Nil)))
         }
         assert(History.cached(one.root.toString).isDefined)
         assert(History.cached(two.root.toString).isDefined)

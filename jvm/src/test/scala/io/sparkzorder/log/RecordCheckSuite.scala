@@ -9,7 +9,7 @@ import java.nio.file.Files
 import scala.util.Try
 
 import io.sparkzorder.log.publish.{Publisher, Retention}
-import io.sparkzorder.snapshot.Snapshot
+import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
 
 /** A record is written by others: what it says is checked before anything is done by it. */
 class RecordCheckSuite extends StateTestBase {
@@ -95,7 +95,7 @@ class RecordCheckSuite extends StateTestBase {
       val listing: FolderListing = _ => Some(Map.empty)
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(home.read(1))
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(new Publisher(home).rollForward())
-      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(Snapshot.of(home, listing))
+      fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(Snapshot.of(home, listing, ShadowUse.Checked))
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(TableLog.read(home))
       // the mark of another run's end is no leave to pass it over before deleting something
       put(table, "_zorder/_commits/_1_done", Option(record.run).getOrElse(""))
@@ -134,7 +134,9 @@ class RecordCheckSuite extends StateTestBase {
         assert(everything(aside) === before)
         if (name.contains("zorder") && !name.contains("_index")) {
           val listing: FolderListing = _ => Some(Map.empty)
-          fails("ZORDER_STATE_UNREADABLE", "symbolic link")(Snapshot.of(stateOf(dir), listing))
+          fails(
+            "ZORDER_STATE_UNREADABLE",
+            "symbolic link")(Snapshot.of(stateOf(dir), listing, ShadowUse.Checked))
         }
         assert(everything(aside) === before)
       }

@@ -115,12 +115,12 @@ class RefusalsSuite extends OptimizeTestBase {
     withRows { dir =>
       withSQLConf("spark.zorder.inPlaceSchemes" -> "hdfs, abfss") {
         refused(dir, "ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "'file'", "INTO")(
-          s"OPTIMIZE '$dir' ZORDER BY a")
+          s"OPTIMIZE '$dir' ZORDER BY a OPTIONS ('publish' 'rename')")
         sql(s"OPTIMIZE '$dir' ZORDER BY a INTO '${dir}_copy'")
         assert(bag(read(new File(s"${dir}_copy"))) === bag(read(dir)))
       }
       refused(dir, "ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM")(
-        s"OPTIMIZE '$dir' ZORDER BY a OPTIONS ('inPlaceSchemes' 's3a')")
+        s"OPTIMIZE '$dir' ZORDER BY a OPTIONS ('inPlaceSchemes' 's3a', 'publish' 'rename')")
     }
   }
 

@@ -188,7 +188,7 @@ class OverlayRecordsSuite extends OverlayTableBase {
       }
       val times = (0 until 20).map { _ =>
         val start = System.nanoTime()
-        assert(new Overlay(state).over(listing).isEmpty)
+        assert(new Overlay(state, ShadowUse.Checked).over(listing).isEmpty)
         (System.nanoTime() - start) / 1e6
       }
       assert(listing.read() === expected)

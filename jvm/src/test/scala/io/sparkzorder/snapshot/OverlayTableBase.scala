@@ -29,7 +29,7 @@ abstract class OverlayTableBase extends StateTestBase with RandomInputs {
 
     /** Contents that a reader finds in each folder; None when a file is missing. */
     def read(reader: StateDirectory = state): Map[String, Option[Set[String]]] = {
-      val changed = new Overlay(reader).over(this)
+      val changed = new Overlay(reader, ShadowUse.Checked).over(this)
       folders.map { f =>
         val folder = Paths.folder(state.root, f)
         val files = changed.getOrElse(folder, all(folder)).values.toSeq

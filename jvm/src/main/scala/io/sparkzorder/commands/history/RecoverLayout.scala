@@ -26,7 +26,7 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false) ex
 
   override def run(session: Session, target: Target): Seq[Row] = {
     val table = new TableState(session, target)
-    table.checkInPlace()
+    table.checkPublishing()
     val runs = table.exchanging(
       if (abandon) new Publisher(table.state).abandonAll(session.sparkContext.sparkUser)
       else table.rollForward())

@@ -12,7 +12,8 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.log.{Intents, Record, StateDirectory, TableLog}
 import io.sparkzorder.log.publish.{RetainedFiles, Undo}
-import io.sparkzorder.table.Target
+import io.sparkzorder.snapshot.Shadowed
+import io.sparkzorder.table.{TableFiles, TableLister, Target}
 
 /** SHOW LAYOUT HISTORY: the records of a table, the newest first. It changes nothing. */
 private[sparkzorder] case object ShowLayoutHistory extends TableAction {
@@ -40,25 +41,72 @@ private[sparkzorder] case object ShowLayoutHistory extends TableAction {
     val table = new TableState(session, target)
     table.check()
     val log = TableLog.read(table.state)
-    val rows = new HistoryRows(table.state, log)
+    def visible = new TableLister(session, table.target).list()
+    val rows = new HistoryRows(table.state, log, visible)
     log.records.reverse.map { case (number, record) => rows.of(number, record) }
   }
 }
 
 /** What the records, and the files beside them, tell about each run. */
-private[sparkzorder] final class HistoryRows(state: StateDirectory, log: TableLog) {
+private[sparkzorder] final class HistoryRows(
+    state: StateDirectory,
+    log: TableLog,
+    visible: => TableFiles) {
+
+  /** For each inert shadow the first file that made it so. */
+  private lazy val inert: Map[String, String] = Shadowed.inert(state, log.shadows, visible)
+
   private val noted = new Intents(state).runs()
   private val nextToUndo = log.inForce.headOption.map(_._1)
 
   def of(number: Long, r: Record): Row = {
-    val removed = r.changes.flatMap(_.replaced)
-    val added = r.changes.flatMap(_.added)
-    val status = statusOf(number, r)
     val isNext = nextToUndo.contains(number)
+    if (r.makesShadow) shadowRow(number, r, isNext) else renamedRow(number, r, isNext)
+  }
+
+  private def shadowRow(number: Long, r: Record, isNext: Boolean): Row = {
+    val isAbandoned = log.isAbandoned(r.run)
+    val isPublished = !isAbandoned && log.shadows.published(r.run)
+    val problem = if (isAbandoned || isPublished) None else inert.get(r.run)
+    val status =
+      if (isAbandoned) "abandoned"
+      else if (isPublished) "published"
+      else problem.fold("shadow")(file => s"inert: $file was changed or removed")
+    row(number, r, status, isNext, hiddenBytes(r), None)
+  }
+
+  /** The new files of a shadow, as far as records tell that they are there. */
+  private def hiddenBytes(r: Record): Long =
+    if (!noted(r.run) || log.shadows.published(r.run)) 0L
+    else {
+      r.changes.flatMap(c =>
+        c.added.filterNot(a => log.shadows.isExpired(r.run, c.folder, a.name)).map(_.length)).sum
+    }
+
+  private def renamedRow(number: Long, r: Record, isNext: Boolean): Row = {
+    val status = statusOf(number, r)
     val keepers = if (isNext) Undo.keepers(state, r.run) else Seq(r.run)
     val keptBytes =
       keepers.filter(noted).map(RetainedFiles.bytesOf(state, r, _)).sum
     val expires = keptBytes > 0 && (status == "published" || status == "undone")
+    row(
+      number,
+      r,
+      status,
+      isNext && new Undo(state, number, r, keepers).obstacle.isEmpty,
+      keptBytes,
+      state.replacedSince(number, r).filter(_ => expires).map(_ + r.retainMs))
+  }
+
+  private def row(
+      number: Long,
+      r: Record,
+      status: String,
+      undoPossible: Boolean,
+      keptBytes: Long,
+      keptUntilMs: Option[Long]): Row = {
+    val removed = r.changes.flatMap(_.replaced)
+    val added = r.changes.flatMap(_.added)
     Row(
       number,
       r.run,
@@ -72,14 +120,14 @@ private[sparkzorder] final class HistoryRows(state: StateDirectory, log: TableLo
       added.map(_.length).sum,
       added.map(_.rows).sum,
       status,
-      isNext && new Undo(state, number, r, keepers).obstacle.isEmpty,
+      undoPossible,
       keptBytes,
-      state.replacedSince(number, r).filter(_ => expires).map(t =>
-        new Timestamp(t + r.retainMs)).orNull)
+      keptUntilMs.map(new Timestamp(_)).orNull)
   }
 
   private def statusOf(number: Long, r: Record): String =
     if (r.kind == Record.Abandon) "abandoned"
+    else if (r.kind == Record.Expired) "expired"
     else if (!r.exchangesFiles) "aborted"
     else if (log.isAbandoned(r.run) && state.isDone(number)) "abandoned"
     else if (!state.isDone(number)) "committed, not published"

@@ -19,8 +19,8 @@ import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{ChangeCopy, Record, TableLog}
-import io.sparkzorder.log.publish.{Committer, Publisher, Undo, UndoClaim}
+import io.sparkzorder.log.{Added, ChangeCopy, Record, Replaced, TableLog}
+import io.sparkzorder.log.publish.{Committer, Notes, Publisher, Undo, UndoClaim}
 import io.sparkzorder.table.{DataFile, Target}
 import io.sparkzorder.table.stats.FooterReader
 import io.sparkzorder.util.Durable
@@ -41,7 +41,14 @@ private[sparkzorder] case object UndoLayout extends TableAction {
     .add("retainedUntil", TimestampType, nullable = false)
 
   /** @param record the record that the undo has committed */
-  private[sparkzorder] def row(path: String, record: Record, retainedUntilMs: Long): Row = {
+  private[sparkzorder] def row(path: String, record: Record, retainedUntilMs: Long): Row =
+    row(path, record, retainedUntilMs, record.changes.flatMap(_.added.map(_.rows)).sum)
+
+  private[history] def row(
+      path: String,
+      record: Record,
+      retainedUntilMs: Long,
+      rows: Long): Row = {
     val added = record.changes.flatMap(_.added)
     val removed = record.changes.flatMap(_.replaced)
     Row(
@@ -51,7 +58,7 @@ private[sparkzorder] case object UndoLayout extends TableAction {
       removed.size.toLong,
       added.map(_.length).sum,
       removed.map(_.length).sum,
-      added.map(_.rows).sum,
+      rows,
       new Timestamp(retainedUntilMs))
   }
 
@@ -75,9 +82,31 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   private lazy val state = table.state
 
   def run(): Row = {
-    table.checkInPlace()
+    table.check()
     val retainMs = table.settings(Settings.Retention)
-    table.exchanging(undo(retainMs))
+    val (_, last) = toUndo(TableLog.read(state))
+    if (last.makesShadow) table.exchanging(abandon(last, retainMs))
+    else {
+      table.checkInPlace()
+      table.exchanging(undo(retainMs))
+    }
+  }
+
+  /** The files that the shadow stood for were there all the time, so nothing is moved. */
+  private def abandon(shadow: Record, retainMs: Long): Row = {
+    val note = Record.note(Record.Abandon, shadow.run, user)
+    if (!Notes.commit(state, note)(_.isAbandoned(shadow.run))) throw conflict(shadow)
+    logInfo(s"the shadow of run ${shadow.run} on ${target.name} is abandoned")
+    val back = shadow.changes.map(c =>
+      c.copy(
+        replaced = c.added.map(a => Replaced(a.name, a.length, a.modified, "")),
+        added = c.replaced.map(r => Added("", r.name, r.length, 0L))))
+    val rows = shadow.changes.flatMap(_.added.map(_.rows)).sum
+    UndoLayout.row(
+      table.root.toString,
+      shadow.copy(changes = back, undone = Some(shadow.run)),
+      System.currentTimeMillis() + retainMs,
+      rows)
   }
 
   private def undo(retainMs: Long): Row = {

@@ -36,15 +36,19 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
 
   override def run(session: Session, target: Target): Seq[Row] = {
     val table = new TableState(session, target)
-    table.checkInPlace()
+    table.checkPublishing()
     val nowMs = System.currentTimeMillis()
     // publishing these runs retains files; such files are kept, however short the retention is
     val unfinished = TableLog.read(table.state).unfinished.map(_._2.run).toSet
     if (!dryRun && unfinished.nonEmpty) {
       table.exchanging(table.rollForward())
     }
-    val cleanup = new Cleanup(table.state, session.sparkContext.sparkUser)
-    leftovers(table, nowMs).filterNot(l => unfinished(l.run)).map { l =>
+    val user = session.sparkContext.sparkUser
+    val cleanup = new Cleanup(table.state, user)
+    val shadows = new ShadowCleanup(session, table, user).expired(hours, nowMs).map { l =>
+      Row(l.path.toString, l.kind, l.files, l.bytes, new Timestamp(l.sinceMs), dryRun || l.remove())
+    }
+    shadows ++ leftovers(table, nowMs).filterNot(l => unfinished(l.run)).map { l =>
       val removed =
         if (dryRun) !l.kind.stays else cleanup.remove(l)
       Row(l.path.toString, l.kind.name, l.files, l.bytes, new Timestamp(l.sinceMs), removed)

@@ -82,14 +82,17 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
     log.open.map(_.known.number).takeWhile(_ <= upTo) == (log.upTo + 1 to upTo)
 
   /**
-   * True for a record of which something is left: files that the run keeps, or a mark that it died,
-   * which a run that sleeps must find. The newest layout stays whole for the sake of UNDO.
+   * True for a record of which something is left: files that the run keeps, a shadow, or a mark that the run
+   * died, which a run that sleeps must find. The newest layout stays whole for the sake of UNDO.
    */
   private def needed(log: CommitLog): CheckpointEntry => Boolean = {
     val runs = new Intents(state).runs()
-    val newest = new Runs(all(log)).inForce.headOption.map(_._1)
+    val inForce = new Runs(all(log)).inForce
+    val newest = inForce.headOption.map(_._1)
+    val shadows = inForce.map(_._2).filter(_.makesShadow).map(_.run).toSet ++ runs
     e =>
       e.whole && (e.conflict || runs(e.record.run) || newest.contains(e.number) ||
+        ((e.record.makesShadow || e.record.kind == Record.Expired) && shadows(e.record.run)) ||
         (e.record.kind == Record.Abort && e.record.createdMs + Checkpoints.AbortMs > nowMs))
   }
 

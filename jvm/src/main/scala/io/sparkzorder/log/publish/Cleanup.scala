@@ -11,7 +11,7 @@ import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
-import io.sparkzorder.util.{Directories, ManyFiles}
+import io.sparkzorder.util.{Directories, ManyFiles, ObjectStore}
 
 /**
  * Removes leftovers. Only OPTIMIZE and VACUUM LAYOUT do so, never a reader.
@@ -74,6 +74,25 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
   }
 }
 
+/** Commits records that exchange no files. */
+private[sparkzorder] object Notes {
+
+  /**
+   * @param isVain tells by the records whether the note would say nothing new
+   * @return false if it would
+   */
+  @tailrec
+  def commit(state: StateDirectory, note: Record)(isVain: TableLog => Boolean): Boolean = {
+    val log = TableLog.read(state)
+    val next = log.last + 1
+    if (isVain(log)) false
+    else if (state.createRecord(next, note)) {
+      state.markDone(next, note.run)
+      true
+    } else commit(state, note)(isVain)
+  }
+}
+
 /**
  * Declares runs dead before their files are taken away. The numbered record decides: a run that was
  * only slow finds it before its commit, and a run that commits first is not dead.
@@ -99,7 +118,7 @@ private[sparkzorder] final class DeadRuns(state: StateDirectory, user: String) {
       true
     }
     // a vanished `_zorder` is not made again
-    else if (!state.fs.exists(state.commits)) true
+    else if (!ObjectStore.isOne(state.fs) && !state.fs.exists(state.commits)) true
     else if (state.createRecord(next, Record.note(Record.Abort, run, user))) {
       state.markDone(next, run)
       true

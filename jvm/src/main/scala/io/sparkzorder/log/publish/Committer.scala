@@ -27,7 +27,7 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
       val newer = TableLog.read(state).after(checkedTo).getOrElse(throw ZOrderErrors.conflict(
         target,
         s"so many runs were committed since that the records after number $checkedTo are gone"))
-      newer.foreach { case (_, other) => check(other, record.run, ours) }
+      newer.foreach { case (_, other) => check(other, record, ours) }
       recheck()
       requireFiles(record)
       val last = newer.lastOption.fold(checkedTo)(_._1)
@@ -45,28 +45,34 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
     val isNoted = new Intents(state).holds(record.run)
     val gone = ManyFiles.firstProblem(record.changes) { c =>
       val there = state.files(state.own(c.folder, record.run)).map(_.getPath.getName).toSet
-      (RunFolder.Waiting +: c.added.map(_.staged)).find(!there(_))
+      val token = if (record.makesShadow) Nil else Seq(RunFolder.Waiting)
+      (token ++ c.added.map(_.staged)).find(!there(_))
     }
     if (!isNoted || gone.isDefined) {
       throw ZOrderErrors.conflict(target, "the hidden files of this run were removed")
     }
   }
 
-  private def check(other: Record, run: String, ours: Set[(String, String)]): Unit =
+  private def check(other: Record, record: Record, ours: Set[(String, String)]): Unit =
     other.kind match {
-      case Record.Abort if other.run == run =>
+      case Record.Abort if other.run == record.run =>
         throw ZOrderErrors.conflict(target, "this run was declared dead and cleaned up")
-      case _ if other.exchangesFiles =>
+      case Record.Expired if outputs(other).exists(ours) =>
+        throw ZOrderErrors.conflict(target, s"files of the shadow of run ${other.run} were removed")
+      case Record.Abandon if record.publishedRuns(other.run) =>
+        throw ZOrderErrors.conflict(target, s"the shadow of run ${other.run} was undone")
+      case _ if other.commitsRun =>
         inputs(other).intersect(ours).headOption.foreach { case (folder, name) =>
           throw ZOrderErrors.conflict(
             target,
             s"run ${other.run} has replaced ${pathOf(folder, name)}")
         }
         // listed while that run was still publishing: its other files may be yet to come
-        outputs(other).intersect(ours).headOption.foreach { case (folder, name) =>
-          throw ZOrderErrors.conflict(
-            target,
-            s"run ${other.run} was just adding ${pathOf(folder, name)}")
+        if (other.exchangesFiles) outputs(other).intersect(ours).headOption.foreach {
+          case (folder, name) =>
+            throw ZOrderErrors.conflict(
+              target,
+              s"run ${other.run} was just adding ${pathOf(folder, name)}")
         }
       case _ =>
     }

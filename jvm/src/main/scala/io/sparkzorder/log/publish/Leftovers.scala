@@ -34,7 +34,7 @@ private[sparkzorder] final class Leftovers(
     for {
       (note, intent) <- notes if !taken(intent.run)
       n <- log.commitOf(intent.run).toSeq if state.isDone(n)
-      record <- log.records.collectFirst { case (`n`, r) => r }.toSeq
+      record <- log.records.collectFirst { case (`n`, r) if r.exchangesFiles => r }.toSeq
       since <- state.replacedSince(n, record).toSeq
     } yield Keeper(n, record, note, intent, since)
 
@@ -99,6 +99,8 @@ private[sparkzorder] final class Leftovers(
     def hasOld = state.byName(path).keys.exists(_.startsWith(RunFolder.Retained))
     val kind =
       if (number.exists(state.hasConflict)) Leftover.Conflict
+      else if (number.exists(n => log.records.exists(r => r._1 == n && r._2.makesShadow)))
+        Leftover.Shadow
       else if (copyIn(path, run).exists(r =>
           evidence.holds(folder, r.changes.head, number.getOrElse(0L)))) Leftover.Retained
       else if (number.isEmpty && !hasOld) Leftover.Staged
@@ -161,7 +163,10 @@ private[sparkzorder] final class Leftovers(
 
   private def isOver(sinceMs: Long, retainMs: Long): Boolean = nowMs - sinceMs > retainMs
 
-  private def directory(kind: Leftover.Kind, path: Path, run: String): Option[Leftover] =
+  private[sparkzorder] def directory(
+      kind: Leftover.Kind,
+      path: Path,
+      run: String): Option[Leftover] =
     try {
       val all = below(path)
       val files = all.filter(s => s.isFile && !RunFolder.isNote(s.getPath.getName))
@@ -223,6 +228,9 @@ private[sparkzorder] object Leftover {
 
   /** Files that a run replaced which met a conflict: they may be the only copy, too. */
   case object Conflict extends Kind("conflict", stays = true)
+
+  /** Files of a shadow that no reader reads any more: the visible files have their rows, too. */
+  case object Shadow extends Kind("shadow", stays = false)
 
   /** Files of a run that no record says has committed. */
   case object Staged extends Kind("staged", stays = false)

@@ -18,7 +18,7 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
   /** The record that added each file which is in the table by the records: folder and name. */
   private val owner: mutable.Map[(String, String), Long] = {
     val owner = mutable.HashMap.empty[(String, String), Long]
-    for (e <- entries; c <- e.record.changes) {
+    for (e <- entries if e.record.exchangesFiles; c <- e.record.changes) {
       c.replaced.foreach(r => owner.remove((c.folder, r.name)))
       c.added.foreach(a => owner((c.folder, a.name)) = e.number)
     }
@@ -42,7 +42,7 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
   private lazy val past: Map[(Long, String), Vector[PastFile]] = {
     val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]
     val madeBy = mutable.HashMap.empty[(String, String), Long]
-    for (e <- entries; c <- e.record.changes) {
+    for (e <- entries if e.record.exchangesFiles; c <- e.record.changes) {
       val before = e.past.filter(_.folder == c.folder).flatMap(_.files) ++
         c.replaced.flatMap(r => madeBy.remove((c.folder, r.name))).distinct
           .flatMap(n => past.getOrElse((n, c.folder), Vector.empty))

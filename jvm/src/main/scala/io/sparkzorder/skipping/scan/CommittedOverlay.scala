@@ -9,6 +9,7 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId
@@ -17,7 +18,7 @@ import org.apache.spark.sql.execution.datasources._
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{FolderListing, StateDirectory}
-import io.sparkzorder.snapshot.Snapshot
+import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
 
 /**
  * Spark's own listing of a relation, changed to show the result of every committed run of OPTIMIZE.
@@ -89,7 +90,21 @@ private final class CommittedOverlay(
     index,
     files.directories,
     covered(index, partitionFilters, files.directories),
-    accepts)
+    accepts,
+    shadowsOf)
+
+  /**
+   * Other files stand for the listed ones only where nothing but their rows is asked for. An option that
+   * chooses files by name or time means those that are listed, and buckets are told by names.
+   */
+  private def shadowsOf(state: StateDirectory): ShadowUse =
+    if (isBucketed || filters.nonEmpty) ShadowUse.Off
+    // Spark would pass over a hidden file that somebody has deleted
+    else if (ignoresMissing) ShadowUse.Checked
+    else ShadowUse.of(state)
+
+  private def ignoresMissing: Boolean = options.get(FileSourceOptions.IGNORE_MISSING_FILES)
+    .fold(session.sessionState.conf.ignoreMissingFiles)(_.toBoolean)
 
   private def covered(
       index: InMemoryFileIndex,
@@ -103,10 +118,9 @@ private final class CommittedOverlay(
     filters,
     listed.exists(_.files.nonEmpty))
 
-  private lazy val accepts: FileStatus => Boolean = {
-    val filters = PathFilterFactory.create(options)
-    file => filters.forall(_.accept(file))
-  }
+  private lazy val filters = PathFilterFactory.create(options)
+
+  private lazy val accepts: FileStatus => Boolean = file => filters.forall(_.accept(file))
 
   private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
 }
@@ -116,7 +130,8 @@ private final class OverlaidListing(
     index: InMemoryFileIndex,
     listed: Seq[PartitionDirectory],
     covered: CoveredFolders,
-    accepts: FileStatus => Boolean)
+    accepts: FileStatus => Boolean,
+    shadows: StateDirectory => ShadowUse)
     extends FolderListing {
 
   private val partitioned = index.partitionSpec().partitionColumns.nonEmpty
@@ -156,7 +171,7 @@ private final class OverlaidListing(
 
   /** The listing with the runs of one table applied; None if the runs change nothing. */
   def over(state: StateDirectory): Option[Seq[PartitionDirectory]] = {
-    val changed = Snapshot.of(state, this)
+    val changed = Snapshot.of(state, this, shadows(state))
     if (changed.isEmpty) None
     else {
       val kept = if (partitioned) {

@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.datasources.{FileIndex, InMemoryFileIndex}
 
 import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.log.{StateDirectory, StateSearch}
+import io.sparkzorder.util.ObjectStore
 
 /**
  * Where the tables lie whose files a scan reads. A scan may name a table, its partitions, folders
@@ -27,14 +28,17 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   def properties: Map[String, String] = table.fold(Map.empty[String, String])(_.properties)
 
   /** The state of each table that may hold files of `index`. */
-  def states(index: FileIndex): Seq[StateDirectory] =
-    StateSearch.above(searchFrom(index).filter(mayHaveState), conf)
+  def states(index: FileIndex): Seq[StateDirectory] = {
+    val (searched, stores) = searchFrom(index).partition(isSearched)
+    // each look at a directory above would cost a request there, so names must do
+    StateSearch.above(searched, conf) ++
+      stores.map(TableRoots.named).distinct.map(new StateDirectory(_, conf))
+  }
 
   /** The directories of the tables that may have an index for files of `index`. */
   def ofIndexes(index: FileIndex): Seq[Path] = {
-    val (searched, remote) = searchFrom(index).partition(mayHaveState)
+    val (searched, remote) = searchFrom(index).partition(isSearched)
     val found = StateSearch.above(searched, conf).map(_.root)
-    // each look at a directory above would cost a request there, so names must do
     val guessed = remote.flatMap(r => Seq(r, TableRoots.named(r)))
     (found ++ guessed).distinct
   }
@@ -74,11 +78,10 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
     b.getPath.startsWith(if (a.getPath.endsWith("/")) a.getPath else a.getPath + "/")
   }
 
-  // On object stores each check is one more request. OPTIMIZE replaces no files in place there,
-  // unless inPlaceSchemes names the scheme.
-  private def mayHaveState(directory: Path): Boolean = {
+  // On object stores each check is one more request
+  private def isSearched(directory: Path): Boolean = {
     val scheme = Option(directory.toUri.getScheme).getOrElse("file")
-    !TableRoots.objectStores(scheme) || settings.session.sessionState.conf
+    !ObjectStore.hasScheme(scheme) || settings.session.sessionState.conf
       .getConfString(Settings.InPlaceSchemes.sessionKey, "").split(',').map(_.trim).contains(scheme)
   }
 
@@ -86,8 +89,6 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
 }
 
 private object TableRoots {
-  private val objectStores: Set[String] =
-    Set("s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs", "tos", "swift", "wasb", "wasbs")
 
   /** The directory above those that have the names of partitions. */
   private def named(path: Path): Path =

@@ -35,8 +35,7 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
    */
   def replaced(files: Seq[DataFile]): Unit = if (files.nonEmpty) {
     val folders = files.map(_.folder.path).distinct
-    val state = new Path(root, StateDirectory.Name)
-    check((if (fs.exists(state)) state else root) +: folders)
+    check(stateOrRoot +: folders)
     new StickyDirectories(fs, user).foreign(files).headOption.foreach { case (file, owner) =>
       throw ZOrderErrors.directorySticky(
         target,
@@ -46,6 +45,23 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
         user)
     }
     TargetChecks.checkNested(target, fs, root, folders)
+  }
+
+  /**
+   * For new files beside the old ones, which stay.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE, or
+   *   ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
+   */
+  def written(files: Seq[DataFile]): Unit = if (files.nonEmpty) {
+    val folders = files.map(_.folder.path).distinct
+    check(stateOrRoot +: folders)
+    TargetChecks.checkNested(target, fs, root, folders)
+  }
+
+  private def stateOrRoot: Path = {
+    val state = new Path(root, StateDirectory.Name)
+    if (fs.exists(state)) state else root
   }
 
   /**

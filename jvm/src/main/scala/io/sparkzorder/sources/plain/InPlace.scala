@@ -15,11 +15,11 @@ import io.sparkzorder.commands.auto.RecentChange
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, RunCost, RunFolder, TableLog}
+import io.sparkzorder.log._
 import io.sparkzorder.log.publish.{Committer, Publisher}
 import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Rewritten}
-import io.sparkzorder.table.{FileChecks, Folder, TableFiles, TableLister}
+import io.sparkzorder.table.{DataFile, FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.Paths
 
@@ -27,11 +27,11 @@ import io.sparkzorder.util.Paths
  * Replaces the inputs: writes the new files beside them under hidden names, commits a record of the
  * exchange and publishes it.
  */
-private[plain] final class InPlace(table: TableState, recovery: Recovery)
+private[plain] class InPlace(table: TableState, recovery: Recovery)
     extends PlainCommitter
     with Logging {
-  private val name = table.target.name
-  private lazy val state = table.state
+  protected val name: String = table.target.name
+  protected lazy val state: StateDirectory = table.state
   // true while files may have been exchanged and the session's caches do not show it yet
   private var stale = false
 
@@ -52,7 +52,7 @@ private[plain] final class InPlace(table: TableState, recovery: Recovery)
   override def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
       guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
     stale = true
-    val hidden = new HiddenFiles(table, rows.listed)
+    val hidden = hiddenFor(rows.listed)
     try {
       hidden.prepare()
       exchange(rows, plan, layout, phases, hidden)(guard)
@@ -69,6 +69,8 @@ private[plain] final class InPlace(table: TableState, recovery: Recovery)
         })
     }
   }
+
+  protected def hiddenFor(inputs: TableFiles): HiddenFiles = new RenamedFiles(table, inputs)
 
   private def exchange(
       rows: PlainRows,
@@ -90,18 +92,10 @@ private[plain] final class InPlace(table: TableState, recovery: Recovery)
       new Committer(state, name).commit(record, () => recheck(rows.listed), recovery.lastPublished)
     }
     logInfo(s"run $runId on $name committed as record $number")
-    val start = System.nanoTime()
     def index(): Unit =
       IndexUpdate.after(state, record, output.footers, plan.columns.map(_.parts), table.conf)
-    try phases("publish")(new Publisher(state).publish(number, record))
-    catch {
-      // the other folders are published, and no later run knows of them
-      case e: ZOrderException if Try(state.isDone(number)).getOrElse(false) =>
-        Try(index()).failed.foreach(e.addSuppressed)
-        throw e
-    }
-    val publishMs = (System.nanoTime() - start) / 1000000L
-    hidden.sweep()
+    val publishMs = publish(number, record, phases)(index())
+    hidden.sweep(record)
     phases("index") {
       index()
       if (plan.columns.nonEmpty) storeGrid(rows, plan, output)
@@ -111,9 +105,29 @@ private[plain] final class InPlace(table: TableState, recovery: Recovery)
       output.shuffleBytes,
       publishMs,
       plan.bytes,
-      // the retention starts when the files have been published, not when the record was made
-      Some(System.currentTimeMillis() + record.retainMs))
+      retainedUntil(record))
   }
+
+  /**
+   * Gives the new files their names.
+   *
+   * @param index updates the index, also where some folders met a conflict: no later run knows of the others
+   * @return milliseconds that it took
+   */
+  protected def publish(number: Long, record: Record, phases: Phases)(index: => Unit): Long = {
+    val start = System.nanoTime()
+    try phases("publish")(new Publisher(state).publish(number, record))
+    catch {
+      case e: ZOrderException if Try(state.isDone(number)).getOrElse(false) =>
+        Try(index).failed.foreach(e.addSuppressed)
+        throw e
+    }
+    (System.nanoTime() - start) / 1000000L
+  }
+
+  /** The retention starts when the files have been published, not when the record was made. */
+  protected def retainedUntil(record: Record): Option[Long] =
+    Some(System.currentTimeMillis() + record.retainMs)
 
   /** Leaves a grid for the writes that follow. They can do without, so a failure is only logged. */
   private def storeGrid(rows: PlainRows, plan: BatchPlan, output: BatchOutput): Unit =
@@ -151,7 +165,7 @@ private[plain] final class InPlace(table: TableState, recovery: Recovery)
   override def abandon(cause: Throwable): Unit =
     if (stale) Try(table.refresh()).failed.foreach(cause.addSuppressed)
 
-  private def recordOf(
+  protected def recordOf(
       rows: PlainRows,
       output: BatchOutput,
       runId: String,
@@ -201,22 +215,29 @@ private[plain] final class InPlace(table: TableState, recovery: Recovery)
    * Fails if an input was removed or overwritten since it was listed. Files that were added since
    * do not matter.
    */
-  private def recheck(listed: TableFiles): Unit = {
+  protected def recheck(listed: TableFiles): Unit = {
     val folders = listed.files.map(_.folder).distinct
-    val now =
-      new TableLister(table.user, table.target).listAgain(folders).map(f => f.path -> f).toMap
+    val now = inputsNow(listed, folders).map(f => f.path -> f).toMap
     listed.files.foreach { f =>
       now.get(f.path) match {
         case None => throw ZOrderErrors.conflict(name, s"${f.path} was removed")
-        case Some(g) if g.length != f.length || g.modified != f.modified =>
+        case Some(g) if !isSame(f, g) =>
           throw ZOrderErrors.conflict(name, s"${f.path} was overwritten")
         case _ =>
       }
     }
   }
 
+  protected def inputsNow(listed: TableFiles, folders: Seq[Folder]): Seq[DataFile] = {
+    val _ = listed
+    new TableLister(table.user, table.target).listAgain(folders)
+  }
+
+  protected def isSame(listed: DataFile, now: DataFile): Boolean =
+    now.length == listed.length && now.modified == listed.modified
+
   private def isCommitted(runId: String): Boolean =
-    try table.records.exists(r => r.run == runId && r.exchangesFiles)
+    try table.records.exists(r => r.run == runId && r.commitsRun)
     catch { case NonFatal(_) => true } // unknown: delete nothing
 }
 

@@ -4,18 +4,25 @@
 package io.sparkzorder.sources.plain
 
 import io.sparkzorder.commands.{Phases, WhereClause}
+import io.sparkzorder.snapshot.ShadowUse
 import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Rewritten}
 import io.sparkzorder.table.TableFiles
 import io.sparkzorder.table.stats.ScannedFile
 
 /**
  * Where the rewritten files of a plain table go, and how readers come to see them: [[InPlace]] of their
- * inputs, or [[Into]] another directory. The methods are called in the order in which they stand here.
+ * inputs, [[Beside]] them, or [[Into]] another directory. The methods are called in the order in which they stand here.
  */
 private[plain] trait PlainCommitter {
 
   /** The directory that the result row names. */
   def path: String
+
+  /** How the files are listed that the run may replace. */
+  def listing: ShadowUse = ShadowUse.Off
+
+  /** What else the result row says; parts of a sentence. */
+  def remarks: Seq[String] = Nil
 
   /** Refuses a target that must not be touched, before anything is listed. */
   def check(): Unit

@@ -29,6 +29,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
   private val recovery = new Recovery(table, System.currentTimeMillis())
   private val committer: PlainCommitter = into match {
     case Some(directory) => new Into(table, directory, recovery)
+    case None if table.isShadowed => new Beside(table, recovery)
     case None => new InPlace(table, recovery)
   }
 

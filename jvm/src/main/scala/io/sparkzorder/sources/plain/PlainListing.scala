@@ -3,13 +3,6 @@
 
 package io.sparkzorder.sources.plain
 
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, Project}
-import org.apache.spark.sql.catalyst.types.DataTypeUtils
-import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
-import org.apache.spark.sql.types.{IntegerType, StructType}
-
 import io.sparkzorder.commands.{TableState, WhereClause}
 import io.sparkzorder.commands.auto.{AutoTable, PlainAutoTable}
 import io.sparkzorder.conf.Settings
@@ -50,11 +43,11 @@ private[plain] final class PlainListing(
       all => {
         val where = whereOver(all)
         where.foreach(committer.checkWhere(_, all))
-        where.fold(all)(pruned(all, _))
+        where.fold(all)(new PartitionsOfWhere(table, _).choose(all))
       },
       (files, whole) => {
         listed = Some(files)
-        Snapshot.of(table.state, files, whole)
+        Snapshot.of(table.state, files, whole, committer.listing)
       })
     listed.foreach(checkNames(_, chosen))
     FileChecks.checkFiles(table.target, chosen)
@@ -78,45 +71,5 @@ private[plain] final class PlainListing(
         throw ZOrderErrors.namesReused(table.target.name, folder.toString, names, run)
       case _ =>
     }
-  }
-
-  /**
-   * The listing, reduced to the folders that the partition predicates of the clause choose. The
-   * predicates run as a query over the partition values, so they may use every expression that
-   * Spark knows.
-   *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_OUTSIDE_TABLE when the
-   *   predicates choose a partition outside of the table's directory
-   */
-  private def pruned(all: TableFiles, where: WhereClause): TableFiles =
-    where.onPartitions.map { predicate =>
-      val values = all.folders.map(_.values) ++ all.outside.map(_.values)
-      val chosen = matching(predicate, where, all.partitionSchema, values)
-      all.outside.zipWithIndex.find(o => chosen(all.folders.size + o._2)).foreach { case (o, _) =>
-        throw ZOrderErrors.partitionOutsideTable(table.target.name, o.spec, o.location)
-      }
-      val folders = all.folders.zipWithIndex.collect { case (f, i) if chosen(i) => f }.toSet
-      all.onlyFolders(folders).copy(outside = Nil)
-    }.getOrElse(all)
-
-  /** Positions in `rows` of the partition values that match. */
-  private def matching(
-      predicate: Expression,
-      where: WhereClause,
-      schema: StructType,
-      rows: Seq[InternalRow]): Set[Int] = {
-    val attributes = DataTypeUtils.toAttributes(schema)
-    val position = AttributeReference("_zorder_position", IntegerType, nullable = false)()
-    val local = LocalRelation(
-      attributes :+ position,
-      rows.zipWithIndex.map { case (values, i) =>
-        InternalRow.fromSeq(values.toSeq(schema) :+ i)
-      })
-    val plan = Project(Seq(position), Filter(predicate, where.named(local)))
-    val chosen = Set.newBuilder[Int]
-    val frame = SparkLine.frame(table.user, plan)
-    where.checkAnalyzed(frame.queryExecution.analyzed)
-    SparkPrivate.foreachInternal(frame)(row => chosen += row.getInt(0))
-    chosen.result()
   }
 }

@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.{BinaryType, StructType}
 import io.sparkzorder.commands.{OrderingColumns, SampledCuts, TableState, WhereClause}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{Record, TableLog}
+import io.sparkzorder.log.{Record, Shadows, TableLog}
 import io.sparkzorder.sources._
 import io.sparkzorder.table.{
   DataFile,
@@ -130,8 +130,9 @@ private[plain] final class PlainSnapshot(
       Some(spec)
     }
 
-  private lazy val records: Seq[(Long, Record)] = TableLog.read(table.state).all
-  private lazy val history = new RunsOfFiles(listed, records)
+  private lazy val log = TableLog.read(table.state)
+  private lazy val records: Seq[(Long, Record)] = log.all
+  private lazy val history = new RunsOfFiles(listed, records, log.shadows)
 
   override val columns: Seq[OrderingColumn] = inputs.columns
   override def layoutKey: String = PlainFile.keyOf(columns.map(_.name))
@@ -168,7 +169,8 @@ private[plain] final class PlainSnapshot(
 
   override def changes(plans: Seq[BatchPlan], rewritten: Seq[FormatFile]): Seq[String] = {
     val files = rewritten.map(PlainFile.of(_).scanned)
-    output.flatMap(new Codecs(inputs, files).change(_)).toSeq ++
+    (if (plans.isEmpty) Nil else committer.remarks) ++
+      output.flatMap(new Codecs(inputs, files).change(_)).toSeq ++
       new ValuesOfOthers(inputs, files).changes ++
       (if (plans.isEmpty) Nil else output.toSeq.flatMap(_.lost))
   }
@@ -278,7 +280,10 @@ private[plain] object PlainFile {
  *
  * @param records of the table, with their numbers
  */
-private final class RunsOfFiles(listed: TableFiles, records: Seq[(Long, Record)]) {
+private final class RunsOfFiles(
+    listed: TableFiles,
+    records: Seq[(Long, Record)],
+    shadows: Shadows) {
   private val folderNames: Map[Folder, String] =
     listed.folders.map(f => f -> Paths.relative(listed.root, f.path)).toMap
 
@@ -291,8 +296,10 @@ private final class RunsOfFiles(listed: TableFiles, records: Seq[(Long, Record)]
     } yield (change.folder, file.name) -> ((number, record, file.length))).toMap
 
   /** The number and the record of the run. */
-  def runOf(file: DataFile): Option[(Long, Record)] =
-    made.get((folderNames(file.folder), file.path.getName)).collect {
+  def runOf(file: DataFile): Option[(Long, Record)] = {
+    val folder = folderNames(file.folder)
+    made.get((folder, shadows.nameOf(folder, file.path))).collect {
       case (number, record, length) if length == file.length => (number, record)
     }
+  }
 }

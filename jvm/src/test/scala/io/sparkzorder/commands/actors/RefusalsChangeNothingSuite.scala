@@ -393,7 +393,9 @@ class RefusalsChangeNothingSuite extends FaultyTables {
         p => Seq(s"CREATE ZORDER INDEX ON '${p.dir}' OPTIONS ('int96' 'x')"),
         pasts = onFresh)),
     "ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM" -> Seq(new Refused(
-      p => optimizing("ZORDER BY a")(p).take(2) ++ onRuns(s"'${p.dir}'"),
+      p =>
+        optimizing("ZORDER BY a", "OPTIONS ('publish' 'rename')")(p).take(2) :+
+          s"PUBLISH LAYOUT '${p.dir}'",
       around = setting("spark.zorder.inPlaceSchemes", "hdfs"))),
     "ZORDER_LAYOUT_NOT_KNOWN" -> Seq(new Refused(_ => Seq("SHOW LAYOUT j"), json, onFresh)),
     "ZORDER_NAMES_REUSED" -> Seq(new Refused(optimizing("ZORDER BY b"), back(times = false))),
@@ -550,6 +552,7 @@ class RefusalsChangeNothingSuite extends FaultyTables {
     "ZORDER_LISTING_INCOMPLETE" -> "an error of a query",
     "ZORDER_PUBLISH_CONFLICT" -> "an error after the commit",
     "ZORDER_STATE_LOST" -> "an error of a run whose table was overwritten meanwhile",
+    "ZORDER_STORE_UNSAFE" -> "in StoreShadowSuite, which has such a store",
     "ZORDER_VERIFICATION_FAILED" -> "an error before the commit, when files are written already")
 
   test("the list has every condition of the catalogue") {

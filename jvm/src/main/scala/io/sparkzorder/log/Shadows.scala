@@ -1,0 +1,72 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.log
+
+import org.apache.hadoop.fs.Path
+
+/**
+ * The shadows of a table: runs whose new files stay hidden beside the files that they replace. The visible
+ * files stay the truth; a shadow is only another way to read them.
+ *
+ * @param records ascending by number
+ */
+private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
+  private def told = records.filter(_.record != null)
+
+  private val abandoned: Map[String, KnownRecord] =
+    told.filter(_.record.kind == Record.Abandon).map(k => k.record.run -> k).toMap
+
+  /** The steps of the shadows that no record abandons, by folder, ascending by number. */
+  val folders: Map[String, IndexedSeq[Step]] =
+    records.filter(k => k.shadow.nonEmpty && !abandoned.contains(k.record.run))
+      .flatMap(k => k.shadow.map(c => Step(k, c, underWay = false)))
+      .groupBy(_.change.folder).map { case (f, steps) => f -> steps.toIndexedSeq }
+
+  /** True where no shadow can be in force. */
+  def isEmpty: Boolean = folders.isEmpty
+
+  /** The records of all shadows, abandoned or not. */
+  def all: Seq[KnownRecord] = records.filter(_.shadow.nonEmpty)
+
+  /** The record that abandons a run. */
+  def abandonedBy(run: String): Option[KnownRecord] = abandoned.get(run)
+
+  private val expired: Set[(String, String, String)] = (for {
+    k <- told if k.record.kind == Record.Expired
+    c <- k.record.changes
+    a <- c.added
+  } yield (k.record.run, c.folder, a.name)).toSet
+
+  /** True for a file that may be deleted already. */
+  def isExpired(run: String, folder: String, name: String): Boolean =
+    expired.contains((run, folder, name))
+
+  /** The runs whose files a later run that counts has given visible names, or is about to. */
+  lazy val published: Set[String] = {
+    val runs = new Runs(told.map(k => k.number -> k.record))
+    runs.inForce.flatMap(_._2.publishedRuns).toSet
+  }
+
+  private lazy val hidden: Map[(String, String, String), Added] = (for {
+    k <- all
+    c <- k.shadow
+    a <- c.added
+  } yield (c.folder, k.record.run, a.staged) -> a).toMap
+
+  /**
+   * The name by which records know a file of a folder: that of a hidden file of a shadow, else the name of the
+   * file.
+   *
+   * @param folder relative name of the folder
+   */
+  def nameOf(folder: String, path: Path): String =
+    RunFolder.runOf(path.getParent.getName)
+      .flatMap(run => hidden.get((folder, run, path.getName))).fold(path.getName)(_.name)
+}
+
+private[sparkzorder] object Shadows {
+
+  /** Where a file of a shadow lies, below its folder. */
+  def placeOf(run: String, a: Added): String = s"${RunFolder.directory(run)}/${a.staged}"
+}

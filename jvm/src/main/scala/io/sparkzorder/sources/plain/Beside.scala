@@ -1,0 +1,152 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.sources.plain
+
+import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
+
+import org.apache.hadoop.fs.Path
+
+import io.sparkzorder.commands.{Phases, TableState}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.{Record, Replaced, RunCost, StateDirectory, TableLog}
+import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
+import io.sparkzorder.sources.LayoutTag
+import io.sparkzorder.table.{DataFile, Folder, TableFiles, TableLister}
+import io.sparkzorder.table.stats.ScannedFile
+import io.sparkzorder.util.{Etags, ManyFiles, ObjectStore, Paths}
+
+/**
+ * Leaves the inputs where they are: writes the new files beside them under hidden names, and commits a
+ * record by which sessions with the extension read the new files. Nothing is renamed, so this works on
+ * object stores, and other programs see nothing of it.
+ */
+private[plain] final class Beside(table: TableState, recovery: Recovery)
+    extends InPlace(table, recovery) {
+  private lazy val isStore = ObjectStore.isOne(state.fs)
+  private var etags = Map.empty[Path, String]
+  // the time of the newest file of the run, by the clock of the store
+  private var writtenMs = 0L
+
+  // files of earlier shadows are inputs like visible ones
+  override def listing: ShadowUse = ShadowUse.of(state)
+
+  override def remarks: Seq[String] = Seq(
+    "the new files lie beside the old ones, which other engines go on to read; UNDO LAYOUT drops them")
+
+  override def check(): Unit = table.checkShadow()
+
+  /**
+   * Times of a store are whole seconds, so a file that was written just now could be written again with
+   * the same time and length. Its ETag tells the two apart, which Spark's listing does not have.
+   */
+  override def checkListed(files: TableFiles): Unit = {
+    super.checkListed(files)
+    if (isStore) {
+      val recent = System.currentTimeMillis() - Beside.RecentMs
+      val known = ManyFiles.map(files.files.filter(_.modified > recent)) { f =>
+        val now = if (Etags.of(f.status).isEmpty) state.status(f.path) else Some(f.status)
+        f.path -> now.fold("")(Etags.of)
+      }
+      etags = known.filter(_._2.nonEmpty).toMap
+    }
+  }
+
+  override def checkRoom(files: Seq[ScannedFile]): Unit = {
+    val check = new DestinationCheck(name, state.fs, table.root)
+    if (!isStore) check.written(files.map(_.file))
+    check.space(files.map(_.file.length).sum)
+    if (isStore) TrustedStores.require(name, state)
+  }
+
+  override protected def hiddenFor(inputs: TableFiles): HiddenFiles =
+    new HiddenFiles(table, inputs)
+
+  override protected def recordOf(
+      rows: PlainRows,
+      output: BatchOutput,
+      runId: String,
+      layout: LayoutTag,
+      cost: RunCost): Record = {
+    val record = super.recordOf(rows, output, runId, layout, cost)
+    writtenMs = output.footers.map(_.file.modified).foldLeft(0L)(_ max _)
+    val shadows = TableLog.read(state).shadows
+    val inputs = rows.listed.files.groupBy(f => Paths.relative(table.root, f.folder.path))
+    def replaced(folder: String) = inputs.getOrElse(folder, Nil).map(f =>
+      Replaced(
+        shadows.nameOf(folder, f.path),
+        f.length,
+        f.modified,
+        retained = "",
+        etag = etagOf(f)))
+    record.copy(
+      version = Record.ShadowVersion,
+      mode = Record.Shadow,
+      changes = record.changes.map(c => c.copy(replaced = replaced(c.folder))))
+  }
+
+  private def etagOf(f: DataFile): String = etags.getOrElse(f.path, Etags.of(f.status))
+
+  // readers of this release need no mark; those of older ones pass over a record that has one
+  override protected def publish(number: Long, record: Record, phases: Phases)(
+      index: => Unit): Long = {
+    state.markDone(number, record.run)
+    0L
+  }
+
+  /** The old files stay. */
+  override protected def retainedUntil(record: Record): Option[Long] = None
+
+  /** The files that the rows would be read from now. */
+  override protected def inputsNow(listed: TableFiles, folders: Seq[Folder]): Seq[DataFile] = {
+    awaitLaterTimes(listed)
+    val visible =
+      super.inputsNow(listed, folders).filter(f => TableLister.isData(f.status))
+    val now = listed.copy(folders = folders.toIndexedSeq, files = visible.toIndexedSeq)
+    Snapshot.of(state, now, whole = false, listing).files
+  }
+
+  /** After this look at the inputs, nobody can write one of them again with the time that it has. */
+  private def awaitLaterTimes(inputs: TableFiles): Unit =
+    if (isStore && inputs.files.exists(_.modified >= writtenMs)) Thread.sleep(Beside.TickMs)
+
+  override protected def isSame(listed: DataFile, now: DataFile): Boolean =
+    super.isSame(listed, now) && Etags.mayBe(etagOf(listed), now.status)
+}
+
+private object Beside {
+
+  /** How far the clocks of a driver and of a store may be apart. */
+  val RecentMs: Long = TimeUnit.MINUTES.toMillis(10)
+
+  /** A little more than the unit of a store's times. */
+  val TickMs = 1100L
+}
+
+/** The stores that were seen to refuse to create an object twice, once in each process. */
+private[sparkzorder] object TrustedStores {
+  private val trusted = ConcurrentHashMap.newKeySet[String]()
+
+  /** As in a process that has not seen any. */
+  private[sparkzorder] def forget(): Unit = trusted.clear()
+
+  /**
+   * Tries it where it was not tried yet; leaves nothing on the store.
+   *
+   * @param target the table, for the message
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STORE_UNSAFE
+   */
+  def require(target: String, state: StateDirectory): Unit = {
+    val store = state.fs.getUri.toString
+    if (!trusted.contains(store)) {
+      val isNew = !state.fs.exists(state.home)
+      val problem =
+        try ObjectStore.whyUnsafe(state.fs, state.runs)
+        finally if (isNew) {
+            val _ = state.fs.delete(state.home, true)
+          }
+      problem.foreach(p => throw ZOrderErrors.storeUnsafe(target, store, p))
+      trusted.add(store)
+    }
+  }
+}

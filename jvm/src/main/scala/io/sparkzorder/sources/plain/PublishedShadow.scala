@@ -1,0 +1,188 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.sources.plain
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.Expression
+
+import io.sparkzorder.commands.{TableState, WhereClause}
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.index.IndexUpdate
+import io.sparkzorder.log._
+import io.sparkzorder.log.publish.{Committer, Publisher}
+import io.sparkzorder.snapshot.{Shadowed, ShadowedFolder}
+import io.sparkzorder.table.{DataFile, FileChecks, TableFiles, TableLister}
+import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
+import io.sparkzorder.util.{Directories, FileMove, ManyFiles, Paths}
+
+/**
+ * Gives the files of the shadows that are in force the place of the files that they stand for, by the
+ * exchange of names that OPTIMIZE in place makes.
+ *
+ * First the hidden files are moved into the directories of the new run; until its record is there, readers
+ * find them missing and read the visible files.
+ */
+private[sparkzorder] final class PublishedShadow(table: TableState, where: Option[Expression])
+    extends Logging {
+  private val name = table.target.name
+  private val state = table.state
+
+  /** Milliseconds that the exchange took, and the record; None where no shadow is in force. */
+  def run(): Option[(Long, Record)] = {
+    val before = TableLog.read(state)
+    val listed = list()
+    val folders = Shadowed.folders(state, before.shadows, listed)
+    if (folders.isEmpty) None else Some(publish(before, listed, folders))
+  }
+
+  private def list(): TableFiles = new TableLister(table.user, table.target).list(
+    all => clauseOver(all).fold(all)(new PartitionsOfWhere(table, _).choose(all)),
+    (files, _) => files)
+
+  private def clauseOver(files: TableFiles): Option[WhereClause] = where.map { w =>
+    WhereClause.check(w, name)
+    val resolver = table.user.sessionState.conf.resolver
+    val clause = new WhereClause(w, table.target, files.partitionSchema, resolver)
+    if (clause.dataColumns.nonEmpty) {
+      throw ZOrderErrors.predicateNotOnPartitions(
+        clause.sql,
+        clause.dataColumns,
+        name,
+        files.partitionSchema.fieldNames.toSeq)
+    }
+    clause
+  }
+
+  private def publish(
+      before: TableLog,
+      listed: TableFiles,
+      folders: Seq[ShadowedFolder]): (Long, Record) = {
+    val inputs = listed.copy(files = folders.flatMap(_.replaced).toIndexedSeq)
+    FileChecks.checkLinks(table.target, inputs)
+    new DestinationCheck(name, state.fs, table.root).replaced(inputs.files)
+    val hidden = new RenamedFiles(table, inputs)
+    val moves = folders.flatMap(f => movesOf(f, hidden.run))
+    val record = recordOf(before, folders, moves, hidden.run)
+    try {
+      hidden.prepare()
+      moves.foreach(_.make())
+      hidden.complete(footersOf(moves, inputs), record)
+      val number = new Committer(state, name)
+        .commit(record, () => recheck(inputs), before.last)
+      logInfo(s"shadows of ${record.published.mkString(", ")} on $name are published by run " +
+        s"${record.run}, record $number")
+      val start = System.nanoTime()
+      new Publisher(state).publish(number, record)
+      val millis = (System.nanoTime() - start) / 1000000L
+      IndexUpdate.recovered(table.user, state, Seq(record), table.target.format)
+      removeEmptied(moves)
+      (millis, record)
+    } catch {
+      case t: Throwable =>
+        if (!isCommitted(record.run)) {
+          try moves.foreach(_.takeBack())
+          catch { case NonFatal(e) => t.addSuppressed(e) }
+          hidden.discard()
+        }
+        throw t
+    }
+  }
+
+  /** A hidden file on its way from the directory of a shadow to that of the new run. */
+  private case class Move(
+      folder: ShadowedFolder,
+      shadow: Record,
+      added: Added,
+      to: Path,
+      staged: String) {
+    private def from = new Path(state.own(folder.folder, shadow.run), added.staged)
+
+    def make(): Unit =
+      if (!FileMove.rename(state.fs, from, to)) {
+        throw ZOrderErrors.conflict(name, s"the hidden file $from was removed")
+      }
+
+    def takeBack(): Unit = {
+      val _ = FileMove.rename(state.fs, to, from)
+    }
+  }
+
+  private def movesOf(folder: ShadowedFolder, run: String): Seq[Move] =
+    folder.added.sortBy(_._2.name).zipWithIndex.map { case ((step, a), i) =>
+      val staged = RunFolder.newName(i, 0)
+      Move(folder, step.known.record, a, new Path(state.own(folder.folder, run), staged), staged)
+    }
+
+  private def recordOf(
+      before: TableLog,
+      folders: Seq[ShadowedFolder],
+      moves: Seq[Move],
+      run: String): Record = {
+    val runs = folders.flatMap(_.runs).toSet
+    val layout = before.inForce.map(_._2).filter(r => runs(r.run))
+    val newest = layout.find(_.columns.nonEmpty).getOrElse(layout.head)
+    val byFolder = moves.groupBy(_.folder.folder)
+    Record(
+      Record.Version,
+      Record.Optimize,
+      run,
+      System.currentTimeMillis(),
+      table.user.sparkContext.sparkUser,
+      newest.columns,
+      table.settings(Settings.Retention),
+      folders.map(f =>
+        FolderChange(
+          f.folder,
+          f.replaced.zipWithIndex.map { case (d, i) =>
+            Replaced(d.path.getName, d.length, d.modified, RunFolder.retainedName(i))
+          },
+          byFolder(f.folder).map(m => m.added.copy(staged = m.staged)))),
+      targetFileSize = newest.targetFileSize,
+      suffix = newest.suffix,
+      weights = newest.weights,
+      layoutSinceMs = newest.layoutSinceMs,
+      published = runs.toSeq.sorted)
+  }
+
+  /** Reads the footers, which shows that the files can be read. */
+  private def footersOf(moves: Seq[Move], inputs: TableFiles): Seq[ScannedFile] = {
+    val own = inputs.folders.map(f => Paths.relative(table.root, f.path) -> f).toMap
+    val files = ManyFiles.map(moves)(m =>
+      DataFile(own(m.folder.folder), state.fs.getFileStatus(m.to)))
+    val footers = FooterReader.read(files, table.conf, table.target.format)
+    moves.zip(footers).foreach { case (m, f) =>
+      if (f.rows != m.added.rows) {
+        throw ZOrderErrors.verificationFailed(
+          name,
+          s"the hidden file ${m.added.name} has ${f.rows} rows, its record says ${m.added.rows}")
+      }
+    }
+    footers
+  }
+
+  private def recheck(inputs: TableFiles): Unit = {
+    val folders = inputs.files.map(_.folder).distinct
+    val now = new TableLister(table.user, table.target).listAgain(folders)
+      .map(f => f.path -> (f.length -> f.modified)).toMap
+    inputs.files.find(f => !now.get(f.path).contains(f.length -> f.modified)).foreach { f =>
+      throw ZOrderErrors.conflict(name, s"${f.path} was removed or overwritten")
+    }
+  }
+
+  private def removeEmptied(moves: Seq[Move]): Unit =
+    try {
+      ManyFiles.map(moves.map(m => state.own(m.folder.folder, m.shadow.run)).distinct)(
+        Directories.removeEmpty(state.fs, _))
+      ()
+    } catch { case NonFatal(e) => logWarning(s"empty directories of shadows are left on $name", e) }
+
+  private def isCommitted(run: String): Boolean =
+    try TableLog.read(state).commitOf(run).isDefined
+    catch { case NonFatal(_) => true } // unknown: move nothing
+}

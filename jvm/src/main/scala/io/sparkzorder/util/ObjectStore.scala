@@ -1,0 +1,134 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.util
+
+import java.io.{FileNotFoundException, IOException}
+import java.util.UUID
+
+import scala.annotation.tailrec
+import scala.util.Try
+
+import org.apache.commons.io.IOUtils
+import org.apache.hadoop.fs.{CommonPathCapabilities, FileSystem, FSDataOutputStream, Path}
+
+/**
+ * Object stores: file systems without directories and without an atomic rename. An object appears at once
+ * with all its content when its writer closes it, and a store that can refuse to create an object twice lets
+ * one of several writers win.
+ */
+private[sparkzorder] object ObjectStore {
+  private val S3 = Set("s3", "s3a", "s3n")
+
+  private val Azure = Set("abfs", "abfss")
+  private val schemes: Set[String] =
+    S3 ++ Set("gs", "oss", "cos", "cosn", "obs", "tos", "swift", "wasb", "wasbs")
+
+  /** True for a scheme whose file systems all are object stores. */
+  def hasScheme(scheme: String): Boolean = schemes(scheme)
+
+  def isOne(fs: FileSystem): Boolean = hasScheme(fs.getUri.getScheme) || isFlatAzure(fs)
+
+  /**
+   * True for an Azure account with a flat namespace, which renames by copying files one by one. The client
+   * reports that it supports ACLs only if the account has a hierarchical namespace.
+   */
+  def isFlatAzure(fs: FileSystem): Boolean = Azure(fs.getUri.getScheme) &&
+    !fs.hasPathCapability(new Path(fs.getUri.toString + "/"), CommonPathCapabilities.FS_ACLS)
+
+  /** Attempts to create an object while the store says that others are creating it. */
+  private val Attempts = 10
+  private val PauseMs = 200L
+
+  /** The option by which Hadoop's client of S3, from 3.4.2 on, sends If-None-Match. */
+  private val ConditionalOverwrite = "fs.option.create.conditional.overwrite"
+
+  /** True for a store whose client can create an object on condition; whether the store heeds it is another matter. */
+  def createsOnCondition(fs: FileSystem, path: Path): Boolean =
+    isOne(fs) && (!S3(fs.getUri.getScheme) || fs.hasPathCapability(path, ConditionalOverwrite))
+
+  /** A stream whose close fails if the object is there by then; nothing is looked up before. */
+  private def conditional(fs: FileSystem, path: Path): FSDataOutputStream =
+    if (S3(fs.getUri.getScheme)) fs.createFile(path).must(ConditionalOverwrite, true).build()
+    else fs.create(path, false)
+
+  /**
+   * Creates an object unless it is there: of several creators exactly one succeeds, on a store that passes
+   * the trial of [[whyUnsafe]].
+   *
+   * @return false if another process was first
+   */
+  def create(fs: FileSystem, path: Path, content: Array[Byte]): Boolean = {
+    @tailrec
+    def attempt(left: Int): Boolean = {
+      val failure = Try(write(conditional(fs, path), content)).failed.toOption
+      // a client repeats a request whose answer was lost, and the store refuses the second one: so
+      // the content tells who was first
+      lazy val there = read(fs, path)
+      failure match {
+        case None => true
+        case Some(_: IOException) if there.isDefined => there.exists(_.sameElements(content))
+        case Some(_: IOException) if left > 0 =>
+          Thread.sleep(PauseMs)
+          attempt(left - 1)
+        case Some(e) => throw e
+      }
+    }
+    attempt(Attempts)
+  }
+
+  /** Creates an object with the content of another one, unless it is there. */
+  def copy(fs: FileSystem, from: Path, to: Path): Boolean = {
+    val in = fs.open(from)
+    try {
+      val out = conditional(fs, to)
+      try {
+        org.apache.hadoop.io.IOUtils.copyBytes(in, out, 65536, false)
+        out.close()
+        true
+      } catch {
+        case e: IOException =>
+          Try(out.close())
+          if (fs.exists(to)) false else throw e
+      }
+    } finally in.close()
+  }
+
+  /** Writes an object, whatever was there before. */
+  def replace(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
+    write(fs.create(path, true), content)
+
+  /**
+   * Whether a store refuses to create an object twice. Two writers begin before either ends, so that no look of
+   * a client decides. Clients only say that they send the condition; a store may ignore it.
+   *
+   * @param directory where the trial is made; nothing is left there
+   * @return None if it does, else what happened
+   */
+  def whyUnsafe(fs: FileSystem, directory: Path): Option[String] = {
+    val path = new Path(directory, s"_tmp_${UUID.randomUUID()}")
+    try {
+      val (first, second) = (conditional(fs, path), conditional(fs, path))
+      write(first, Array[Byte](1))
+      val isRefused = Try(write(second, Array[Byte](2))).isFailure
+      if (isRefused && read(fs, path).exists(_.sameElements(Array[Byte](1)))) None
+      else Some("it created one object twice, so two drivers could commit one record")
+    } catch {
+      case e @ (_: IllegalArgumentException | _: UnsupportedOperationException) =>
+        Some(s"its client cannot create an object on condition (${e.getMessage})")
+    } finally {
+      val _ = Try(fs.delete(path, false))
+    }
+  }
+
+  private def write(out: FSDataOutputStream, content: Array[Byte]): Unit =
+    try out.write(content)
+    finally out.close()
+
+  private def read(fs: FileSystem, path: Path): Option[Array[Byte]] =
+    try {
+      val in = fs.open(path)
+      try Some(IOUtils.toByteArray(in))
+      finally in.close()
+    } catch { case _: FileNotFoundException => None }
+}

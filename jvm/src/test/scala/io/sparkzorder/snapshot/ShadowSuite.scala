@@ -1,0 +1,330 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.snapshot
+
+import java.io.File
+import java.nio.file.{Files, StandardCopyOption}
+import java.nio.file.attribute.FileTime
+
+import scala.util.Random
+
+import org.apache.spark.sql.{DataFrame, Row}
+
+import io.sparkzorder.commands.OptimizeTestBase
+
+/**
+ * Layouts beside the files of a table (`publish = shadow`): whatever happens to the files that everybody
+ * sees, a session with the extension reads their rows.
+ */
+class ShadowSuite extends OptimizeTestBase {
+
+  private val Shadow = "'publish' 'shadow'"
+
+  private def zorder(dir: File, files: Int, more: String = ""): Row =
+    sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) OPTIONS ($Shadow, ${sizeFor(dir, files)} $more)").head()
+
+  /** The rows that engines without the extension read. */
+  private def visible(dir: File): Map[Any, Int] =
+    withSQLConf("spark.zorder.enabled" -> "false")(bag(read(dir)))
+
+  private def filesRead(df: DataFrame): Set[String] =
+    df.selectExpr("input_file_name()").distinct().collect().map(_.getString(0)).toSet
+
+  private def isShadowed(dir: File): Boolean =
+    filesRead(read(dir)).exists(_.contains("/_zorder_"))
+
+  private def statuses(dir: File): Seq[String] =
+    sql(s"SHOW LAYOUT HISTORY '$dir'").collect().toSeq.map(_.getAs[String]("status"))
+
+  private def overwrite(from: File, to: File): Unit = {
+    Files.copy(from.toPath, to.toPath, StandardCopyOption.REPLACE_EXISTING)
+    val _ = new File(to.getParentFile, s".${to.getName}.crc").delete()
+  }
+
+  private def sameRows(dir: File): Unit = {
+    assert(bag(read(dir)) === visible(dir))
+    // filters prune by the index and the footers of hidden files
+    for (filter <- Seq("a = 17", "b BETWEEN 100 AND 120", "a > 990 OR b < 5")) {
+      val plain = withSQLConf("spark.zorder.enabled" -> "false")(bag(read(dir).where(filter)))
+      assert(bag(read(dir).where(filter)) === plain, filter)
+    }
+  }
+
+  test("OPTIMIZE changes no file of the table, and queries read few hidden files") {
+    withTableDir { dir =>
+      write(shuffled(4000, 4), dir)
+      val (before, rows) = (userFiles(dir), bag(read(dir)))
+      val row = zorder(dir, 16)
+      assert(userFiles(dir) === before)
+      assert(bag(read(dir)) === rows)
+      assert(metric(row, "numFilesRemoved") === 4)
+      assert(metric(row, "publishMillis") === 0)
+      assert(metric(row, "retainedBytes") === dataFiles(dir).map(_.length).sum)
+      assert(row.getAs[String]("reason").contains("other engines"))
+      assert(isShadowed(dir))
+      val point = read(dir).where("a = 17")
+      assert(filesRead(point).size <= 6)
+      assert(read(dir).inputFiles.map(_.split('/').last).toSet ===
+        dataFiles(dir).map(_.name).toSet)
+      assert(statuses(dir) === Seq("shadow"))
+      sameRows(dir)
+      // nothing is left to do, and names of hidden files are those of no engine
+      assert(metric(zorder(dir, 16), "numFilesAdded") === 0)
+      assert(hidden(dir, "").forall(f =>
+        f.getName.startsWith("_") && !f.getName.endsWith(".parquet")))
+    }
+  }
+
+  test("UNDO LAYOUT forgets the shadow, and VACUUM LAYOUT removes it") {
+    withTableDir { dir =>
+      write(shuffled(2000, 3), dir)
+      val before = userFiles(dir)
+      zorder(dir, 8)
+      val undone = sql(s"UNDO LAYOUT '$dir'").head()
+      assert(undone.getAs[Long]("filesAdded") === 3)
+      assert(!isShadowed(dir))
+      assert(statuses(dir) === Seq("abandoned", "abandoned"))
+      sameRows(dir)
+      assert(sql(s"VACUUM LAYOUT '$dir'").collect().toSeq === Nil)
+      val dry = sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS DRY RUN").collect()
+      assert(dry.map(_.getAs[String]("kind")).toSeq === Seq("shadow"))
+      assert(sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").head().getAs[Boolean]("removed"))
+      assert(runDirectories(dir) === Nil)
+      assert(userFiles(dir) === before)
+      sameRows(dir)
+      fails("ZORDER_NOTHING_TO_UNDO")(sql(s"UNDO LAYOUT '$dir'").collect())
+    }
+  }
+
+  test("appended files are read beside the shadow, and join it by the next run") {
+    withTableDir { dir =>
+      write(shuffled(3000, 3), dir)
+      zorder(dir, 12)
+      write(shuffled(1000, 2).selectExpr("id + 10000 id", "a", "b", "s"), dir)
+      assert(isShadowed(dir))
+      sameRows(dir)
+      val before = userFiles(dir)
+      val row = zorder(dir, 12)
+      assert(metric(row, "numFilesRemoved") >= 2)
+      assert(userFiles(dir) === before)
+      sameRows(dir)
+      assert(filesRead(read(dir)).forall(_.contains("/_zorder_")))
+      assert(statuses(dir) === Seq("shadow", "shadow"))
+      // without the second run the first one counts again
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(isShadowed(dir))
+      sameRows(dir)
+    }
+  }
+
+  test(
+    "a superseded shadow is removed, and nothing is lost when the later one is undone or inert") {
+    for (inert <- Seq(true, false)) withTableDir { dir =>
+      write(shuffled(3000, 3), dir)
+      zorder(dir, 6)
+      write(shuffled(1000, 2).selectExpr("id + 10000 id", "a", "b", "s"), dir)
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY (a, b) OPTIONS ($Shadow, ${sizeFor(dir, 8)})").collect()
+      val removed = sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      assert(removed.map(_.getAs[Long]("files")).sum > 0)
+      assert(isShadowed(dir))
+      sameRows(dir)
+      if (inert) {
+        val last = dataFiles(dir).maxBy(f => new File(dir, f.name).lastModified)
+        assert(new File(dir, last.name).delete())
+        assert(statuses(dir).exists(_.startsWith(s"inert: ${last.name}")))
+      } else sql(s"UNDO LAYOUT '$dir'").collect()
+      sameRows(dir)
+      assert(!isShadowed(dir))
+    }
+  }
+
+  test("any change of a file makes the shadow inert, in its folder only") {
+    val changes: Seq[(String, File => Any)] = Seq(
+      "deleted" -> (f => Files.delete(f.toPath)),
+      "renamed" -> (f => Files.move(f.toPath, new File(f.getParentFile, "x.parquet").toPath)),
+      "touched" -> (f => Files.setLastModifiedTime(f.toPath, FileTime.fromMillis(1000L))),
+      "replaced" -> { f =>
+        val other = f.getParentFile.listFiles.find(o =>
+          o != f && o.getName.endsWith(".parquet")).get
+        overwrite(other, f)
+      })
+    for ((what, change) <- changes) withClue(what) {
+      withTableDir { dir =>
+        write(shuffled(2000, 2).selectExpr("*", "id % 2 p"), dir, "p")
+        zorder(dir, 8)
+        val file = new File(dir, "p=0").listFiles.find(_.getName.endsWith(".parquet")).get
+        val name = file.getName
+        change(file)
+        sameRows(dir)
+        val read = filesRead(this.read(dir))
+        assert(!read.exists(f => f.contains("/p=0/") && f.contains("/_zorder_")))
+        assert(read.filter(_.contains("/p=1/")).forall(_.contains("/_zorder_")))
+        val history = sql(s"SHOW LAYOUT HISTORY '$dir'").head()
+        assert(history.getAs[String]("status").startsWith(s"inert: p=0/$name was"))
+        // a new run goes on from what is visible
+        zorder(dir, 8, ", 'reusedNames' 'append'")
+        sameRows(dir)
+        assert(filesRead(this.read(dir)).forall(_.contains("/_zorder_")))
+      }
+    }
+  }
+
+  test("a hidden file that somebody deletes costs the layout, and no row") {
+    withTableDir { dir =>
+      write(shuffled(2000, 3), dir)
+      val rows = bag(read(dir))
+      zorder(dir, 8)
+      assert(hidden(dir, "_new_").head.delete())
+      for (ignores <- Seq("true", "false")) {
+        withSQLConf(
+          "spark.sql.files.ignoreMissingFiles" -> ignores)(assert(bag(read(dir)) === rows))
+      }
+    }
+  }
+
+  test("options that choose files by name or time mean the visible files") {
+    withTableDir { dir =>
+      write(shuffled(2000, 3), dir)
+      val names = dataFiles(dir).map(_.name)
+      zorder(dir, 8)
+      val glob = names.head.take(12) + "*"
+      def chosen() = bag(spark.read.option("pathGlobFilter", glob).parquet(dir.toString))
+      assert(chosen() === withSQLConf("spark.zorder.enabled" -> "false")(chosen()))
+      assert(chosen().values.sum < 2000)
+    }
+  }
+
+  test("PUBLISH LAYOUT gives the hidden files the place of the others, for every reader") {
+    withTableDir { dir =>
+      write(shuffled(3000, 3).selectExpr("*", "id % 3 p"), dir, "p")
+      val rows = bag(read(dir))
+      zorder(dir, 12)
+      val hiddenFiles = hidden(dir, "_new_").size
+      val some = sql(s"PUBLISH LAYOUT '$dir' WHERE p = 1").head()
+      assert(some.getAs[Long]("filesRemoved") === 3)
+      assert(visible(dir) === rows)
+      assert(!filesRead(read(dir)).exists(f => f.contains("/p=1/") && f.contains("/_zorder_")))
+      val rest = sql(s"PUBLISH LAYOUT '$dir'").head()
+      assert(some.getAs[Long]("filesAdded") + rest.getAs[Long]("filesAdded") === hiddenFiles)
+      assert(visible(dir) === rows)
+      assert(bag(read(dir)) === rows)
+      assert(!isShadowed(dir))
+      assert(dataFiles(dir).size === hiddenFiles)
+      checkState(dir)
+      assert(statuses(dir) === Seq("published", "published", "published"))
+      // the layout is that of the shadow
+      assert(metric(
+        sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)").head(),
+        "numFilesAdded") === 0)
+      assert(sql(s"PUBLISH LAYOUT '$dir'").head().getAs[Long]("filesAdded") === 0)
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(visible(dir) === rows)
+      sameRows(dir)
+      fails("ZORDER_PREDICATE_NOT_ON_PARTITIONS")(
+        sql(s"PUBLISH LAYOUT '$dir' WHERE a = 1").collect())
+    }
+  }
+
+  test("OPTIMIZE in place of a table with a shadow rewrites the visible files") {
+    withTableDir { dir =>
+      write(shuffled(2000, 3), dir)
+      val rows = bag(read(dir))
+      zorder(dir, 8)
+      sql(s"OPTIMIZE '$dir' ZORDER BY (b) OPTIONS ('publish' 'rename', ${sizeFor(dir, 4)})")
+        .collect()
+      assert(visible(dir) === rows)
+      sameRows(dir)
+      assert(!isShadowed(dir))
+    }
+  }
+
+  test("the index, SHOW LAYOUT, INTO and tables of the catalog") {
+    withTable("t") {
+      withTableDir { dir =>
+        write(shuffled(4000, 4), dir)
+        sql(s"CREATE TABLE t USING parquet LOCATION '$dir' " +
+          "TBLPROPERTIES ('zorder.publish' = 'shadow')")
+        val rows = bag(spark.table("t"))
+        sql(s"OPTIMIZE t ZORDER BY (a, b) OPTIONS (${sizeFor(dir, 16)})").collect()
+        assert(bag(spark.table("t")) === rows)
+        val files = sql("SHOW SKIPPING FOR SELECT * FROM t WHERE a = 17").head()
+        assert(files.getAs[Long]("filesKept") <= 6, files)
+        sql("REFRESH ZORDER INDEX ON t (s)").collect()
+        assert(bag(spark.table("t").where("a = 17")) ===
+          withSQLConf("spark.zorder.enabled" -> "false")(bag(spark.table("t").where("a = 17"))))
+        val layout = sql("SHOW LAYOUT t FOR (a)").head()
+        assert(layout.getAs[Long]("files") > 8, layout)
+        val to = new File(dir.getParentFile, "copy")
+        sql(s"OPTIMIZE t ZORDER BY (a, b) INTO '$to'").collect()
+        assert(bag(read(to)) === rows)
+        // an overwrite takes the shadow along
+        sql("INSERT OVERWRITE t SELECT id, a, b, s FROM VALUES (1L, 2, 3L, 'x') v(id, a, b, s)")
+        assert(spark.table("t").count() === 1)
+        assert(runDirectories(dir) === Nil)
+      }
+    }
+  }
+
+  test("whatever is done in whatever order, the rows are those of the visible files") {
+    val seed = Option(System.getProperty("sparkzorder.test.seed")).fold(20261126L)(_.toLong)
+    for (round <- 0 until 2) withClue(s"seed $seed, round $round") {
+      val random = new Random(seed + round)
+      withTableDir { dir =>
+        write(shuffled(900, 2).selectExpr("*", "id % 2 p"), dir, "p")
+        var next = 10000
+        val kept = new File(dir.getParentFile, "kept")
+        def folder() = new File(dir, s"p=${random.nextInt(2)}")
+        def file(): Option[File] = Option(folder().listFiles).toSeq.flatten
+          .filter(_.getName.endsWith(".parquet")).sorted.lift(random.nextInt(3))
+        val steps: Seq[(String, () => Any)] = Seq(
+          "append" -> { () =>
+            next += 1000
+            write(
+              shuffled(100, 1).selectExpr(s"id + $next id", "a", "b", "s", "id % 2 p"),
+              dir,
+              "p")
+          },
+          "optimize" -> (() => zorder(dir, 6, ", 'reusedNames' 'append'")),
+          "full" -> (() =>
+            sql(s"OPTIMIZE '$dir' FULL ZORDER BY (b) OPTIONS ($Shadow, " +
+              s"'reusedNames' 'append', ${sizeFor(dir, 5)})").collect()),
+          "in place" -> (() =>
+            sql(s"OPTIMIZE '$dir' WHERE p = 1 ZORDER BY (a) OPTIONS (" +
+              s"'reusedNames' 'append', ${sizeFor(dir, 5)})").collect()),
+          "undo" -> (() => scala.util.Try(sql(s"UNDO LAYOUT '$dir'").collect())),
+          "vacuum" -> (() => sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()),
+          "publish" -> (() => sql(s"PUBLISH LAYOUT '$dir'").collect()),
+          "delete" -> (() => file().foreach(_.delete())),
+          "keep" -> { () =>
+            file().foreach(f =>
+              Files.copy(
+                f.toPath,
+                kept.toPath,
+                StandardCopyOption.REPLACE_EXISTING,
+                StandardCopyOption.COPY_ATTRIBUTES))
+          },
+          "overwrite" -> { () =>
+            for (f <- file() if kept.exists) overwrite(kept, f)
+          },
+          "exchange" -> { () =>
+            val (a, b, c) = (new File(dir, "p=0"), new File(dir, "p=1"), new File(dir, "p=7"))
+            if (a.exists && b.exists) {
+              assert(a.renameTo(c) && b.renameTo(a) && c.renameTo(b))
+            }
+          })
+        val done = Seq.newBuilder[String]
+        for (_ <- 0 until 14) {
+          val (name, step) = steps(random.nextInt(steps.size))
+          done += name
+          withClue(done.result().mkString(", ")) {
+            if (dataFiles(dir).nonEmpty) {
+              step()
+              if (dataFiles(dir).nonEmpty) assert(bag(read(dir)) === visible(dir))
+            }
+          }
+        }
+      }
+    }
+  }
+}
