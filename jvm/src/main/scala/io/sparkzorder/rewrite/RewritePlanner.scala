@@ -68,8 +68,12 @@ private[rewrite] final class RewritePlanner(
 
   /** The columns of ZORDER BY, else the last layout, else the declared order. */
   private def wanted(listing: TableListing): WantedOrder = {
-    def auto =
-      WantedOrder.auto(user, statement.settings, listing.auto, statement.where.isDefined, phases)
+    def auto = WantedOrder.auto(
+      user,
+      statement.settings,
+      new SampledTable(format, listing, statement),
+      statement.where.isDefined,
+      phases)
     if (clauses.auto) auto
     else if (clauses.columns.nonEmpty) WantedOrder(clauses.columns)
     // a table without a layout is at least compacted

@@ -11,9 +11,9 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.commands.{OrderingColumns, TableState, WhereClause}
-import io.sparkzorder.commands.auto.WantedOrder
+import io.sparkzorder.commands.auto.{RecentChange, WantedOrder}
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.log.TableLog
+import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.log.publish.{Checkpoints, Leftovers, Retention}
 import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.sources.{LastLayout, Statement, TableFormat, TableListing}
@@ -48,6 +48,14 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
       val columns = r.columns.map(c => Try(parse(c)).getOrElse(Seq(c)))
       LastLayout(columns, r.targetFileSize, r.columnWeights, r.layoutSinceMs)
     }
+  }
+
+  override def daysSinceChange(bytes: Long): Option[Long] = {
+    val log = TableLog.read(table.state)
+    // newest first
+    val runs = log.inForce.map(_._2).filter(_.columns.nonEmpty)
+    val undos = log.all.map(_._2).filter(_.kind == Record.Undo)
+    RecentChange.of(runs, undos, bytes, System.currentTimeMillis())
   }
 
   override def isAuto: Boolean = table.target.tables.exists(DeclaredOrder.isAuto)
