@@ -15,7 +15,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.commands.{OrderingColumns, Phases, WhereClause}
-import io.sparkzorder.commands.auto.WantedOrder
+import io.sparkzorder.commands.auto.ClusteringSpec
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.ordered.DeclaredOrder
@@ -63,7 +63,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
   override def settings(user: Session, options: Map[String, String]): Settings =
     new Settings(options, properties, user.conf.getAll, defaults).validate()
 
-  override def orderWithoutLayout(statement: Statement): WantedOrder = {
+  override def orderWithoutLayout(statement: Statement): ClusteringSpec = {
     val parse = statement.user.sessionState.sqlParser.parseMultipartIdentifier _
     val declared =
       statement.settings.get(Settings.Columns).toSeq.flatMap(DeclaredOrder.split).map(parse)
@@ -73,7 +73,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
         s"a table of the format $format without ordering columns",
         s"Add ZORDER BY, or use the format's own way: ${statement.ownStatement}")
     }
-    WantedOrder(declared)
+    ClusteringSpec(declared)
   }
 
   // classes of the format look for the active session

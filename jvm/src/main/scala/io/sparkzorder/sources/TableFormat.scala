@@ -5,7 +5,7 @@ package io.sparkzorder.sources
 
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.commands.auto.{RecentChange, WantedOrder}
+import io.sparkzorder.commands.auto.{ClusteringSpec, RecentChange}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.table.OrderingColumn
 
@@ -46,7 +46,7 @@ private[sparkzorder] trait TableFormat {
   def isAuto: Boolean = false
 
   /** The order of a table without a layout, if the statement names no columns. */
-  def orderWithoutLayout(statement: Statement): WantedOrder
+  def orderWithoutLayout(statement: Statement): ClusteringSpec
 
   /** True if the new files are a copy, which must be whole, and the old files stay. */
   def isCopy: Boolean = false

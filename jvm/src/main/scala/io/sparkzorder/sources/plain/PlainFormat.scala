@@ -11,7 +11,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.commands.{OrderingColumns, TableState, WhereClause}
-import io.sparkzorder.commands.auto.{RecentChange, WantedOrder}
+import io.sparkzorder.commands.auto.{ClusteringSpec, RecentChange}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.log.publish.{Checkpoints, Leftovers, Retention}
@@ -61,8 +61,8 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
   override def isAuto: Boolean = table.target.tables.exists(DeclaredOrder.isAuto)
 
   /** Without a declared order, the table is compacted. */
-  override def orderWithoutLayout(statement: Statement): WantedOrder =
-    WantedOrder(
+  override def orderWithoutLayout(statement: Statement): ClusteringSpec =
+    ClusteringSpec(
       table.target.tables.flatMap(DeclaredOrder.of(_)).headOption.toSeq.flatMap(_.columns))
 
   override def check(statement: Statement): Unit = {
