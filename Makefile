@@ -49,8 +49,8 @@ SLOWEST ?=
 # tests that start programs of their own, which can do so with every row
 PROGRAMS := tests/formats tests/cluster $(addprefix tests/install/test_,loading.py ways_in.py \
   without_extension.py)
-# 0 or 1: `make test-slow` takes about half of the files of tests
-HALF ?=
+# `make test-slow PART=2/4` takes the second quarter of the files of tests
+PART ?=
 # the tag of JVM tests that `make test` leaves to `make test-slow`, as pytest's marker `slow`
 slow := org.scalatest.tags.Slow
 environment_docs := .venv-docs/.installed
@@ -86,7 +86,7 @@ SEED := $(shell date +%s)
 # JVM suites by sbt; reports of an earlier run go first
 define test_rows
 	rm -rf target/rows/*/target/test-reports
-	HALF=$(HALF) build/sbt $(1)
+	PART=$(PART) build/sbt $(1)
 	$(if $(SLOWEST),$(python) build/slowest $(SLOWEST) target/rows/*/target/test-reports)
 endef
 
@@ -219,7 +219,7 @@ test-py: setup ## pytest: classic, then Spark Connect
 .PHONY: test-slow
 test-slow: $(wheel) setup $(client) $(repository41) ## what test leaves out: kills at each step, fuzzing, clusters, servers, table formats
 	$(call test_rows,'spark41/testOnly -- -n $(slow)')
-	$(call pytest,$(python),slow) -m slow $(if $(HALF),--half=$(HALF))
+	$(call pytest,$(python),slow) -m slow $(if $(PART),--part=$(PART))
 
 # the parts of test-rows, each a target, so that `make --keep-going test-rows` goes on after a part that fails
 row_suites := $(rows:%=test-rows-%)

@@ -28,7 +28,7 @@ ThisBuild / publishTo := sys.props.get("zorder.repository").map(folder =>
 val released: Seq[String] = Nil
 
 Global / onChangedBuildSource := ReloadOnSourceChanges
-// the halves of a row's suites run beside each other; five compilers at once do not fit into the memory
+// two groups of a row's suites run beside each other; five compilers at once do not fit into the memory
 // of the launcher
 Global / concurrentRestrictions := Seq(
   Tags.limitAll(java.lang.Runtime.getRuntime.availableProcessors.max(2)),
@@ -105,15 +105,19 @@ lazy val forkedTests = Seq(
   // codegen modes and error checks are honoured only under SPARK_TESTING
   Test / envVars ++= Map("SPARK_TESTING" -> "1", "SPARK_LOCAL_IP" -> "127.0.0.1"),
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF"),
-  // about half of the suites, for a run that has not the time for all of them
-  Test / testOptions ++= sys.env.get("HALF").filter(_.nonEmpty).map(half =>
-    Tests.Filter(suite => (suite.hashCode & 1) == half.toInt)),
-  // a JVM has one SparkContext, and a suite keeps one core and a half busy: two JVMs, half of the suites each
+  // `2/4` is about the second quarter of the suites, for a run that has not the time for all of them
+  Test / testOptions ++= sys.env.get("PART").filter(_.nonEmpty).map { text =>
+    val Array(part, parts) = text.split('/').map(_.toInt)
+    require(1 <= part && part <= parts, s"PART=$text")
+    Tests.Filter(suite => java.lang.Math.floorMod(suite.hashCode, parts) == part - 1)
+  },
+  // A JVM has one SparkContext, and a suite keeps one core and a half busy: two JVMs at a time. Of four groups the
+  // third starts when the first ends, so that no JVM waits for long.
   Test / testGrouping := {
     val options = (Test / forkOptions).value
-    (Test / definedTests).value.sortBy(_.name).zipWithIndex.groupBy(_._2 % 2).toSeq.map {
-      case (half, suites) =>
-        Tests.Group(s"half ${half + 1}", suites.map(_._1), Tests.SubProcess(options))
+    (Test / definedTests).value.sortBy(_.name).zipWithIndex.groupBy(_._2 % 4).toSeq.map {
+      case (group, suites) =>
+        Tests.Group(s"group ${group + 1}", suites.map(_._1), Tests.SubProcess(options))
     }
   })
 
@@ -142,14 +146,14 @@ def sparkRow(row: SparkRow): Project = {
         "org.scala-lang" % s"scala-$m" % row.scala),
       // stand-ins for classes of core, for clients without it; not published for every version
       excludeDependencies += "org.apache.spark" %% "spark-connect-shims",
-      // what it judges does not depend on Spark's line, and it takes two minutes
-      Test / testOptions ++= (if (row == SparkRow.spark41) Nil
-                              else Seq(Tests.Filter(!_.endsWith(".quality.QualitySuite")))),
-      // Iceberg's classes for another Spark line compile, but cannot be loaded
-      Test / testOptions ++= (if (row.formats.iceberg._1 == row.line) Nil
-                              else Seq(Tests.Filter(!_.contains(".sources.iceberg.")))),
-      Test / testOptions ++= (if (row.comet.isDefined) Nil
-                              else Seq(Tests.Filter(!_.contains(".accelerators.Comet")))),
+      Test / testOptions ++= {
+        val suites = (Test / definedTests).value.map(_.name)
+        leftOut(row).map { part =>
+          // a filter of a name that is gone would bring the suites back
+          if (!suites.exists(_.contains(part))) sys.error(s"no suite has '$part' in its name")
+          Tests.Filter(!_.contains(part))
+        }
+      },
       ivyConfigurations += Antlr,
       pomPostProcess := (ThinPom(_)),
       Compile / sourceGenerators += Def.task {
@@ -186,6 +190,14 @@ def sparkRow(row: SparkRow): Project = {
         Seq(f)
       }.taskValue)
 }
+
+/** Parts of the names of suites that a row does not run. */
+def leftOut(row: SparkRow): Seq[String] =
+  // what it judges does not depend on Spark's line, and it takes two minutes
+  (if (row == SparkRow.spark41) Nil else Seq(".quality.QualitySuite")) ++
+    // Iceberg's classes for another Spark line compile, but cannot be loaded
+    (if (row.formats.iceberg._1 == row.line) Nil else Seq(".sources.iceberg.")) ++
+    (if (row.comet.isDefined) Nil else Seq(".accelerators.Comet"))
 
 def dependencies(row: SparkRow): Seq[ModuleID] = {
   val modules = Seq("core", "catalyst", "sql").map(m => "org.apache.spark" %% s"spark-$m")

@@ -34,6 +34,13 @@ SETTINGS = {
 }
 
 
+def _part(text: str) -> tuple[int, int]:
+    part, parts = (int(number) for number in text.split("/"))
+    if not 1 <= part <= parts:
+        raise ValueError(text)
+    return part, parts
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--mode",
@@ -43,10 +50,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "or tests with a session, classic",
     )
     parser.addoption(
-        "--half",
-        type=int,
-        choices=[0, 1],
-        help="the tests of every second file, for a run that has not the time for all of them",
+        "--part",
+        type=_part,
+        help="2/4 for the tests of every fourth file from the second on, for a run that has not "
+        "the time for all of them",
     )
 
 
@@ -61,12 +68,12 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mode = config.getoption("mode")
-    half = config.getoption("half")
+    part, parts = config.getoption("part") or (1, 1)
     left_out = {"classic_only"} | ({"not_connect"} if mode == "connect" else set())
     files = sorted({str(item.path) for item in items})
 
     def is_chosen(item: pytest.Item) -> bool:
-        if half is not None and files.index(str(item.path)) % 2 != half:
+        if files.index(str(item.path)) % parts != part - 1:
             return False
         if mode == "classic":
             return True

@@ -14,7 +14,7 @@ GONE = ".gone { fill: #eee; stroke: #888 }"
 
 # for each state: x, y, its name and kind, where the token is, the old files, the new files
 STATES = [
-    (10, 40, "committed", "box", "_zorder_<run>/_canary", "visible", "hidden"),
+    (10, 40, "committed", "box", "_zorder_<run>/_waiting", "visible", "hidden"),
     (
         360,
         40,

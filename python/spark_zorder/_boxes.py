@@ -3,6 +3,7 @@
 
 """Boxes: the ranges between the min and max of some columns, for each file."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,11 +45,14 @@ def _numbers(low: str, high: str) -> Bounds:
     return bounds
 
 
+# as Spark writes them, and in its order: nothing is greater than NaN
+_WORDS = {"NaN": math.inf, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
 def _number(text: str) -> int | float:
-    # only Python reads 1_000 as a number; 007 is an identifier rather than a number
-    if "_" in text or re.match(r"-?0\d", text):
+    if text in _WORDS:
+        return _WORDS[text]
+    # only Python reads 1_000 and nan as numbers; 007 is an identifier rather than a number
+    if not re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?(E[+-]?\d+)?", text, re.IGNORECASE | re.ASCII):
         raise ValueError(text)
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+    return int(text) if re.fullmatch(r"-?\d+", text) else float(text)

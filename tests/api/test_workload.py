@@ -30,6 +30,7 @@ def append(spark: SparkSession, table: Path, first: int) -> None:
     ).write.mode("append").parquet(str(table))
 
 
+@pytest.mark.slow  # AutoSuite and FormatAutoTests have the steps
 @pytest.mark.usefixtures("recorded")
 def test_auto_follows_the_queries_and_settles(spark: SparkSession, tmp_path: Path) -> None:
     table = tmp_path / "t"

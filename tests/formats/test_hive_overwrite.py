@@ -39,7 +39,7 @@ def rewind(step):
         folder = root / change["folder"]
         own = folder / f"_zorder_{{record['run']}}"
         token = folder / f"part-zorder-{{record['run']}}{{record['suffix']}}"
-        (own / "_finished").rename(token if is_token_visible else own / "_canary")
+        (own / "_finished").rename(token if is_token_visible else own / "_waiting")
         for added in change["added"][visible_outputs:]:
             (folder / added["name"]).rename(own / added["staged"])
         for replaced in change["replaced"][hidden_inputs:]:

@@ -3,7 +3,9 @@
 
 """Which jars the targets of the Makefile build and leave; sbt and Python are stand-ins."""
 
+import fnmatch
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -56,6 +58,21 @@ def make(checkout: Path, *targets: str) -> set[str]:
     inside, outside = ({p.name for p in (checkout / f).glob("*.jar")} for f in folders)
     assert inside == outside
     return inside
+
+
+def test_suites_and_benchmarks_that_targets_name_are_there() -> None:
+    sources = [p.read_text() for p in (ROOT / "jvm/src").glob("test*/**/*.scala")]
+    names = [
+        f"{package[1]}.{name}"
+        for source in sources
+        if (package := re.search(r"^package ([\w.]+)$", source, re.MULTILINE))
+        for name in re.findall(r"^(?:final )?(?:class|object) (\w+)", source, re.MULTILINE)
+    ]
+    makefile = (ROOT / "Makefile").read_text()
+    wanted = re.findall(r"[\w.*]+Suite\b", makefile) + re.findall(r"runMain ([\w.]+)", makefile)
+    assert len(wanted) > 10
+    # sbt runs nothing, and says nothing, for a name that no suite has
+    assert [name for name in wanted if not fnmatch.filter(names, name)] == []
 
 
 def change(checkout: Path) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from tests.support import run_python
 from tests.support.optimizing import optimize, points, run, statement, write_parts
 
-pytestmark = pytest.mark.classic_only
+pytestmark = [pytest.mark.classic_only, pytest.mark.slow]
 
 PLAIN = """
 from pyspark.sql import SparkSession

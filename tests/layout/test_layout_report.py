@@ -4,6 +4,7 @@
 """The text, the HTML table and the picture of a layout report."""
 
 import builtins
+import math
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -103,13 +104,17 @@ def test_boxes_are_numbers_where_all_ends_are() -> None:
         row("s", [("1", "1_0"), ("2", "x")]),
         row("zip", [("10000", "9"), ("2", "3")]),
         row("code", [("007", "010"), ("2", "3")]),
+        row("word", [("inf", "nan"), ("2", "3")]),
     )
     first, second = made.boxes("a", "d")
     assert first == Box(10, ((1, 2), (-1.5, 1e10)))
-    assert second.bounds[0] is None
+    # NaN is the greatest value
+    assert second == Box(10, (None, (math.inf, math.inf)))
+    assert second.holds(1, math.inf)
     assert made.boxes("s") == [Box(10, (("1", "1_0"),)), Box(10, (("2", "x"),))]
     assert made.boxes("zip")[0].bounds == (("10000", "9"),)
     assert made.boxes("code")[0].bounds == (("007", "010"),)
+    assert made.boxes("word")[0].bounds == (("inf", "nan"),)
     assert made.boxes() == []
     with pytest.raises(ValueError, match="not about 'nope'"):
         made.boxes("nope")

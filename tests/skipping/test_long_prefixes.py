@@ -11,6 +11,8 @@ from pyspark.sql import Row, SparkSession
 from spark_zorder import explain_skipping
 from tests.support import data_files, rows_of
 
+pytestmark = pytest.mark.not_connect
+
 FILES = 16
 
 

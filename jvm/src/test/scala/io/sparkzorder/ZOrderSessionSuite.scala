@@ -14,12 +14,20 @@ import org.apache.spark.sql.test.SharedSparkSession
 /** A suite with one session that has the extension, set up for small data. */
 abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
 
+  /**
+   * True if Spark checks a plan after each rule that has changed the plan. Most of the time of a small test
+   * is planning, so only suites of rules of ours ask for the check ([[ValidatedPlans]]).
+   */
+  protected def validatesPlans: Boolean = false
+
   override protected def sparkConf: SparkConf =
     super.sparkConf
       .set("spark.sql.extensions", classOf[ZOrderExtensions].getName)
       .set("spark.sql.shuffle.partitions", "3")
       .set("spark.ui.enabled", "false")
       .set("spark.hadoop.fs.file.impl", classOf[LocalFiles].getName)
+      .set("spark.sql.planChangeValidation", validatesPlans.toString)
+      .set("spark.sql.lightweightPlanChangeValidation", validatesPlans.toString)
 
   /** A run that was killed left its tables in the suite's warehouse, where this run makes its own. */
   override protected def beforeAll(): Unit = {
@@ -41,4 +49,9 @@ abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
   protected def writingOldDates[T](body: => T): T = inConf(
     "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED")(body)
+}
+
+/** A suite of rules of ours: after each of them, Spark checks the plan. */
+trait ValidatedPlans extends ZOrderSessionSuite {
+  override protected def validatesPlans: Boolean = true
 }

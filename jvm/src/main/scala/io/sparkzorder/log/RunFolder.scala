@@ -275,7 +275,7 @@ private[sparkzorder] final class RunFolder(
 }
 
 private[sparkzorder] object RunFolder {
-  val Waiting = "_canary"
+  val Waiting = "_waiting"
   val Finished = "_finished"
   val Conflict = "_conflict"
 

@@ -7,7 +7,7 @@ import java.util.UUID
 
 import scala.collection.mutable.ArrayBuffer
 
-import io.sparkzorder.commands.auto.{WantedOrder, WeightsOption}
+import io.sparkzorder.commands.auto.{ClusteringSpec, WeightsOption}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
@@ -67,15 +67,19 @@ private[rewrite] final class RewritePlanner(
   }
 
   /** The columns of ZORDER BY, else the last layout, else the declared order. */
-  private def wanted(listing: TableListing): WantedOrder = {
-    def auto =
-      WantedOrder.auto(user, statement.settings, listing.auto, statement.where.isDefined, phases)
+  private def wanted(listing: TableListing): ClusteringSpec = {
+    def auto = ClusteringSpec.auto(
+      user,
+      statement.settings,
+      new SampledTable(format, listing, statement),
+      statement.where.isDefined,
+      phases)
     if (clauses.auto) auto
-    else if (clauses.columns.nonEmpty) WantedOrder(clauses.columns)
+    else if (clauses.columns.nonEmpty) ClusteringSpec(clauses.columns)
     // a table without a layout is at least compacted
     else if (format.isAuto) auto.copy(isLeft = false)
     else {
-      lastOrder.map(l => WantedOrder(l.columns, l.weights))
+      lastOrder.map(l => ClusteringSpec(l.columns, l.weights))
         .getOrElse(format.orderWithoutLayout(statement))
     }
   }
@@ -86,7 +90,7 @@ private[rewrite] final class RewritePlanner(
     statement.settings.keeping(size.filter(_ > 0))
   }
 
-  private def tag(snapshot: TableSnapshot, order: WantedOrder, targetFileSize: Long): LayoutTag = {
+  private def tag(snapshot: TableSnapshot, order: ClusteringSpec, targetFileSize: Long): LayoutTag = {
     val columns = snapshot.columns
     val weights = new WeightsOption(user, statement.settings).of(columns)
       .getOrElse(if (columns.isEmpty) Nil else order.weights)
@@ -107,7 +111,7 @@ private[rewrite] final class RewritePlanner(
   /** Of the files that WHERE chooses those that are worth rewriting. */
   private def select(
       snapshot: TableSnapshot,
-      order: WantedOrder,
+      order: ClusteringSpec,
       planner: BatchPlanner): Selection = {
     val chosen = snapshot.chosen.getOrElse(snapshot.files)
     if (order.isLeft && !format.isCopy) Selection(IndexedSeq.empty)

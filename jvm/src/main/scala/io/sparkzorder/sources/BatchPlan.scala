@@ -6,7 +6,7 @@ package io.sparkzorder.sources
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.cluster.{FolderGrid, FolderSample, Grid, InputRows, Layout, RankedColumn}
+import io.sparkzorder.cluster.{FolderGrid, FolderSample, Grid, InputRows, RankedColumn, ShuffleLayout}
 import io.sparkzorder.table.OrderingColumn
 
 /**
@@ -39,7 +39,7 @@ private[sparkzorder] final case class BatchPlan(
 
   /** The rows as the grid places them: partition `i` holds the rows of file `i`. */
   def byGrid(session: Session, input: InputRows, schema: StructType): Frame =
-    Layout.byGrid(session, input, schema, columns, grid.get)
+    ShuffleLayout.byGrid(session, input, schema, columns, grid.get)
 
   /**
    * The sample of an ordering column in each folder, with the number of rows that each sampled row

@@ -3,6 +3,7 @@
 
 package io.sparkzorder.sources
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.commons.io.FileUtils.byteCountToDisplaySize
@@ -14,7 +15,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.commands.{OrderingColumns, Phases, WhereClause}
-import io.sparkzorder.commands.auto.{AutoTable, WantedOrder}
+import io.sparkzorder.commands.auto.ClusteringSpec
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.ordered.DeclaredOrder
@@ -62,7 +63,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
   override def settings(user: Session, options: Map[String, String]): Settings =
     new Settings(options, properties, user.conf.getAll, defaults).validate()
 
-  override def orderWithoutLayout(statement: Statement): WantedOrder = {
+  override def orderWithoutLayout(statement: Statement): ClusteringSpec = {
     val parse = statement.user.sessionState.sqlParser.parseMultipartIdentifier _
     val declared =
       statement.settings.get(Settings.Columns).toSeq.flatMap(DeclaredOrder.split).map(parse)
@@ -72,7 +73,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
         s"a table of the format $format without ordering columns",
         s"Add ZORDER BY, or use the format's own way: ${statement.ownStatement}")
     }
-    WantedOrder(declared)
+    ClusteringSpec(declared)
   }
 
   // classes of the format look for the active session
@@ -96,18 +97,25 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
   }
 
   override def list(statement: Statement): TableListing = new TableListing {
-    private val session = statement.session
+    private val columns =
+      new OrderingColumns(name, statement.session.sessionState.conf.resolver)
 
-    override def auto: AutoTable =
-      new FormatAutoTable(session, SnapshotFormat.this, statement.settings)
+    private def resolved(names: Seq[Seq[String]]) =
+      Try(columns.resolve(names, schema, partitionSchema)).toOption
+
+    override def canOrderBy(names: Seq[Seq[String]]): Boolean = resolved(names).isDefined
+
+    override def sampled(names: Seq[Seq[String]], most: Int): TableSnapshot = {
+      val known = names.flatMap(n => resolved(Seq(n))).flatten.filter(hasBounds)
+      SnapshotFormat.this.snapshot(known.take(most), None)
+    }
 
     override def snapshot(
         names: Seq[Seq[String]],
         settings: Seq[OrderingColumn] => Settings): TableSnapshot = {
-      val columns = new OrderingColumns(name, session.sessionState.conf.resolver)
-        .resolve(names, schema, partitionSchema)
+      val ordering = columns.resolve(names, schema, partitionSchema)
       statement.phases("list") {
-        SnapshotFormat.this.snapshot(columns, statement.where.map(WhereClause.byName))
+        SnapshotFormat.this.snapshot(ordering, statement.where.map(WhereClause.byName))
       }
     }
   }

@@ -5,7 +5,7 @@ package io.sparkzorder.sources
 
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.commands.auto.{AutoTable, WantedOrder}
+import io.sparkzorder.commands.auto.{ClusteringSpec, RecentChange}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.table.OrderingColumn
 
@@ -30,11 +30,23 @@ private[sparkzorder] trait TableFormat {
   /** The latest layout; None if the table's history knows of none, or a column of it is gone. */
   def lastLayout: Option[LastLayout]
 
+  /**
+   * How many days ago the layout was changed, if that is too recent for AUTO to change it again.
+   *
+   * @param bytes of the table
+   */
+  def daysSinceChange(bytes: Long): Option[Long] = {
+    val _ = bytes
+    RecentChange.daysAgo(
+      lastLayout.map(_.sinceMs).filter(_ > 0).toSeq,
+      System.currentTimeMillis())
+  }
+
   /** True for a table that is declared to be ordered as its recorded workload asks. */
   def isAuto: Boolean = false
 
   /** The order of a table without a layout, if the statement names no columns. */
-  def orderWithoutLayout(statement: Statement): WantedOrder
+  def orderWithoutLayout(statement: Statement): ClusteringSpec
 
   /** True if the new files are a copy, which must be whole, and the old files stay. */
   def isCopy: Boolean = false
@@ -64,8 +76,16 @@ private[sparkzorder] trait TableFormat {
 /** A table at one moment, before its ordering columns are known. */
 private[sparkzorder] trait TableListing {
 
-  /** What ZORDER BY AUTO asks of the table. */
-  def auto: AutoTable
+  /** True if the table has all these columns, and files can be ordered by them. */
+  def canOrderBy(columns: Seq[Seq[String]]): Boolean
+
+  /**
+   * The whole table, for AUTO to sample. Its ordering columns are the first of `names` that the table
+   * has, by which files can be ordered and whose bounds are known.
+   *
+   * @param most columns
+   */
+  def sampled(names: Seq[Seq[String]], most: Int): TableSnapshot
 
   /**
    * Reads what is known of the files.

@@ -19,14 +19,14 @@ import io.sparkzorder.util.StatementText
  * @param child the target: Spark's unresolved table, [[PathTable]] or [[PathOrTable]]
  * @param where the WHERE predicate; an expression of the plan, so that Spark binds its parameters
  * @param clauses everything else
- * @param otherParser the statement as the next parser reads it; that plan is used if the table
+ * @param delegated the statement as the next parser reads it; that plan is used if the table
  *   turns out to be Delta's
  */
 private[sparkzorder] final case class OptimizeTable(
     child: LogicalPlan,
     where: Option[Expression],
     clauses: OptimizeClauses,
-    otherParser: OtherParser)
+    delegated: DelegatedStatement)
     extends UnaryNode {
   override def output: Seq[Attribute] = Nil
   // replaced by ResolveZOrderStatements as soon as the child is known
@@ -43,14 +43,14 @@ private[sparkzorder] final case class OptimizeTable(
  * @param plan the plan that the next parser made of `text`, if that parser accepts it
  * @param clauses what follows the target, if the target is `IDENTIFIER(..)`
  */
-private[sparkzorder] final case class OtherParser(
+private[sparkzorder] final case class DelegatedStatement(
     text: String,
     plan: Option[LogicalPlan],
     clauses: Option[String] = None) {
 
   /** The statement on this table, whose name was not known before. */
-  def on(name: => String): OtherParser =
-    clauses.fold(this)(c => OtherParser(s"OPTIMIZE $name$c", None))
+  def on(name: => String): DelegatedStatement =
+    clauses.fold(this)(c => DelegatedStatement(s"OPTIMIZE $name$c", None))
 
   override def toString: String = ""
 }

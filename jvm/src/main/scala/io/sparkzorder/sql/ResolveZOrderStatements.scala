@@ -34,13 +34,13 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
     case s @ OptimizeTable(PathOrTable(parts), _, _, _) =>
       s.copy(child = pathOrTable(parts, "OPTIMIZE"))
     case s @ OptimizeTable(PathTable(path, _), _, _, other) if other.clauses.isDefined =>
-      s.copy(otherParser = other.on(s"delta.${quoteIdentifier(path)}"))
+      s.copy(delegated = other.on(s"delta.${quoteIdentifier(path)}"))
     case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
       val target = PathTarget(path, format)
       (if (isDelta(target)) deltaPath(s, target).orElse(deltas(other)) else icebergPath(s, target))
         .getOrElse(command(s, PlainTable(target)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if other.clauses.isDefined =>
-      s.copy(otherParser = other.on(fullName(r)))
+      s.copy(delegated = other.on(fullName(r)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
       SparkPrivate.catalogTable(r.table) match {
         case Some(table) => command(s, PlainTable(CatalogTarget(table)))
@@ -81,7 +81,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
         ownLayout(
           s,
           f,
-          if (format == "delta") s.otherParser.text else RewriteDataFiles.call(s, r))
+          if (format == "delta") s.delegated.text else RewriteDataFiles.call(s, r))
       }
     }
 
@@ -142,7 +142,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
   private def deltaPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
     // the properties of a directory are in its log, which is not read if the session tells enough
     if (isDelegated("delta", Map.empty)) None
-    else openedPath(target, "delta").flatMap(ownLayout(s, _, s.otherParser.text))
+    else openedPath(target, "delta").flatMap(ownLayout(s, _, s.delegated.text))
   }
 
   private def opened(r: ResolvedTable, format: String): Option[SnapshotFormat] =
@@ -186,10 +186,10 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
    * If Delta's parser comes before ours, it did not recognise the statement with the word TABLE.
    * Then the outermost parser of the session parses the text without TABLE.
    */
-  private def deltas(other: OtherParser): Option[LogicalPlan] = other.plan.orElse {
+  private def deltas(other: DelegatedStatement): Option[LogicalPlan] = other.plan.orElse {
     val outermost = SparkLine.session(session).sessionState.sqlParser
     Try(outermost.parsePlan(other.text)).toOption.flatMap {
-      case ours: OptimizeTable => ours.otherParser.plan
+      case ours: OptimizeTable => ours.delegated.plan
       case plan => Some(plan)
     }
   }

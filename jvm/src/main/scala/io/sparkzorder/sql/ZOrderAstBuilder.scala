@@ -49,13 +49,13 @@ import io.sparkzorder.table.{DataFormat, ParquetFiles}
  * @param tokens of the whole statement
  * @param names the next parser, which parses names and literals
  * @param condition parses an expression, parameters included
- * @param otherParser returns the plan that the next parser makes of a text, if it accepts the text
+ * @param nextParser returns the plan that the next parser makes of a text, if it accepts the text
  */
 private[sql] final class ZOrderAstBuilder(
     tokens: CommonTokenStream,
     names: ParserInterface,
     condition: StatementPart => Expression,
-    otherParser: String => Option[LogicalPlan])
+    nextParser: String => Option[LogicalPlan])
     extends ZOrderSqlBaseBaseVisitor[LogicalPlan] {
 
   private val predicates = new PredicateReader(tokens, names, condition)
@@ -179,7 +179,7 @@ private[sql] final class ZOrderAstBuilder(
    *
    * @param full the clause FULL if it follows WHERE
    */
-  private def forOthers(ctx: OptimizeContext, full: Option[Token]): OtherParser = {
+  private def forOthers(ctx: OptimizeContext, full: Option[Token]): DelegatedStatement = {
     val name = target(ctx.target(), "OPTIMIZE") match {
       case PathTable(path, _) => deltaPath(path)
       case PathOrTable(parts) => deltaPath(parts.last)
@@ -191,8 +191,8 @@ private[sql] final class ZOrderAstBuilder(
       s" FULL$before${textBetween(ctx, f.getStopIndex, to + 1)}"
     }
     val text = s"OPTIMIZE $name$clauses"
-    if (isClause(ctx.target())) OtherParser(text, None, Some(clauses))
-    else OtherParser(text, otherParser(text))
+    if (isClause(ctx.target())) DelegatedStatement(text, None, Some(clauses))
+    else DelegatedStatement(text, nextParser(text))
   }
 
   private def deltaPath(path: String): String = s"delta.${quoteIdentifier(path)}"

@@ -34,6 +34,7 @@ private[workload] object SketchFormat {
   val Version = 1
   val MaxBytes = 64 * 1024
   private val MaxName = 1024
+  private val MaxShown = 100
   private val mapper = new ObjectMapper()
 
   /** At most `MaxBytes` bytes: boxes go first, then templates, those of the least weight. */
@@ -85,13 +86,19 @@ private[workload] object SketchFormat {
 
   /** @throws java.io.IOException for anything but a sketch of this version */
   def of(bytes: Array[Byte]): StoredSketch = {
-    if (bytes.length > MaxBytes) wrong(s"it has ${bytes.length} bytes")
+    if (bytes.length > MaxBytes) wrong(s"it has ${bytes.length} bytes, and at most $MaxBytes are read")
     val root = mapper.readTree(bytes)
-    if (root == null || root.path("version").asInt(-1) != Version) wrong("its version is not known")
+    if (root == null) wrong("it is empty")
+    val version = root.path("version")
+    if (version.asInt(-1) != Version) wrong(s"its version is ${shown(version)}")
     val id = root.path("id").asText("")
-    if (Try(UUID.fromString(id).toString == id).toOption.forall(!_)) wrong("it has no id")
+    if (Try(UUID.fromString(id).toString == id).toOption.forall(!_)) {
+      wrong(s"its id is ${id.take(MaxShown)}, which is not a UUID")
+    }
     val templates = elements(root, "templates").map(template)
-    if (templates.size > Sketch.MaxTemplates + 1) wrong("it has too many templates")
+    if (templates.size > Sketch.MaxTemplates + 1) {
+      wrong(s"it has ${templates.size} forms of filters, and at most ${Sketch.MaxTemplates} are written")
+    }
     StoredSketch(
       id,
       whole(root, "day"),
@@ -103,14 +110,17 @@ private[workload] object SketchFormat {
   private def template(node: JsonNode): (Template, TemplateUse) = {
     val columns = elements(node, "columns").map(text)
     val kinds = elements(node, "kinds").map(k =>
-      UseKind.all.find(_.name == k.asText("")).getOrElse(wrong(s"$k is no kind")))
-    if (columns.size != kinds.size || columns != columns.distinct.sorted) wrong("its columns")
+      UseKind.all.find(_.name == k.asText("")).getOrElse(wrong(s"a filter is of the kind ${shown(k)}")))
+    if (columns.size != kinds.size || columns != columns.distinct.sorted) {
+      val names = columns.mkString(", ").take(MaxShown)
+      wrong(s"a form has the columns $names: they must differ, be sorted and have a kind each")
+    }
     val boxes = elements(node, "boxes").map { b =>
       val sides = elements(b, "sides").map(side)
-      if (sides.size != columns.size) wrong("a box has other columns")
+      if (sides.size != columns.size) wrong(s"a box has ${sides.size} columns, and its form has ${columns.size}")
       RankBox(sides) -> number(b, "weight")
     }
-    if (boxes.size > Sketch.MaxBoxes) wrong("a template has too many boxes")
+    if (boxes.size > Sketch.MaxBoxes) wrong(s"a form has ${boxes.size} boxes, and at most ${Sketch.MaxBoxes} are written")
     (
       Template(columns.zip(kinds).map { case (c, k) => ColumnUse(c, k) }),
       TemplateUse(
@@ -122,36 +132,41 @@ private[workload] object SketchFormat {
 
   private def side(node: JsonNode): Seq[RankInterval] = {
     val ends = node.elements().asScala.map { e =>
-      if (!e.isInt) wrong(s"$e is no rank")
+      if (!e.isInt) wrong(s"a rank is ${shown(e)}, which is not a whole number")
       e.asInt
     }.toSeq
     if (ends.isEmpty || ends.size % 2 != 0 || ends.size > 2 * ScanUse.MaxIntervals) {
-      wrong("a side has no intervals")
+      wrong(s"a column has ${ends.size} ends of intervals, and 2 to ${2 * ScanUse.MaxIntervals} in pairs are written")
     }
     ends.grouped(2).map { case Seq(from, until) => RankInterval(from, until) }.toList
-      .map(i => if (RankInterval.isOne(i)) i else wrong(s"$i is no interval"))
+      .map(i => if (RankInterval.isOne(i)) i else wrong(s"ranks from ${i.from} to ${i.until} are no interval within 0 to ${RankInterval.Steps}"))
   }
 
   private def elements(node: JsonNode, key: String): List[JsonNode] = {
     val array = node.path(key)
-    if (!array.isArray) wrong(s"it has no $key")
+    if (!array.isArray) wrong(s"$key is ${shown(array)}, which is not a list")
     array.elements().asScala.toList
   }
 
   private def text(node: JsonNode): String =
     if (node.isTextual && node.asText.nonEmpty && node.asText.length <= MaxName) node.asText
-    else wrong("a column has no name")
+    else wrong(s"the name of a column is ${shown(node)}, which is not a text of 1 to $MaxName characters")
 
   private def number(node: JsonNode, key: String): Double = {
     val n = node.path(key)
-    if (n.isNumber && n.asDouble >= 0 && n.asDouble < 1e30) n.asDouble else wrong(s"its $key")
+    if (n.isNumber && n.asDouble >= 0 && n.asDouble < 1e30) n.asDouble
+    else wrong(s"$key is ${shown(n)}, which is not a number from 0 on")
   }
 
   private def whole(node: JsonNode, key: String): Long = {
     val n = node.path(key)
     if (n.canConvertToLong && n.isIntegralNumber && n.asLong >= 0 && n.asLong < (1L << 50)) n.asLong
-    else wrong(s"its $key")
+    else wrong(s"$key is ${shown(n)}, which is not a whole number from 0 on")
   }
 
-  private def wrong(problem: String): Nothing = throw new IOException(s"no sketch: $problem")
+  private def shown(node: JsonNode): String =
+    if (node.isMissingNode) "missing" else node.toString.take(MaxShown)
+
+  private def wrong(problem: String): Nothing =
+    throw new IOException(s"it is not a workload file of version $Version: $problem")
 }

@@ -82,7 +82,7 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
   private def apply(path: Path, wanted: Protection): Unit =
     try {
       val fs = fileSystem(path)
-      if (RawFiles.isLocal(fs)) LocalAttributes.write(path, wanted, orElse(path))
+      if (RawFiles.isLocal(fs)) LocalAttributes.write(path, wanted, ifAllowed(path))
       else applyAny(fs, path, wanted)
     } catch {
       case _: UnsupportedOperationException =>
@@ -96,11 +96,11 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
     // the list of the new file was inherited from the directory's default list, which may name
     // users that the lists of the replaced files do not name
     if (status.hasAcl) fs.removeAcl(path)
-    wanted.group.filter(_ != status.getGroup).foreach(g => orElse(path)(fs.setOwner(path, null, g)))
+    wanted.group.filter(_ != status.getGroup).foreach(g => ifAllowed(path)(fs.setOwner(path, null, g)))
     val bits = wanted.bitsFor(fs.getFileStatus(path).getGroup)
     fs.setPermission(path, bits)
     if (wanted.entries.nonEmpty) fs.setAcl(path, wanted.aclSpec.asJava)
-    wanted.owner.filter(_ != status.getOwner).foreach(o => orElse(path)(fs.setOwner(path, o, null)))
+    wanted.owner.filter(_ != status.getOwner).foreach(o => ifAllowed(path)(fs.setOwner(path, o, null)))
   }
 
   /**
@@ -108,7 +108,7 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
    * superuser may change the owner of a file, and only a member of a group may give a file to the
    * group.
    */
-  private def orElse(path: Path)(change: => Unit): Unit =
+  private def ifAllowed(path: Path)(change: => Unit): Unit =
     Try(change).recover {
       case e @ (_: AccessControlException | _: IOException | _: UnsupportedOperationException) =>
         logDebug(s"the owner or the group of $path stays: ${e.getMessage}")
@@ -134,19 +134,19 @@ private[write] object LocalAttributes {
       Some(own.owner.getName))
   }
 
-  /** @param orElse runs a change that the process may not be allowed to make */
-  def write(path: Path, wanted: Protection, orElse: (=> Unit) => Unit): Unit = {
+  /** @param ifAllowed runs a change that the process may not be allowed to make */
+  def write(path: Path, wanted: Protection, ifAllowed: (=> Unit) => Unit): Unit = {
     val view = Files.getFileAttributeView(local(path), classOf[PosixFileAttributeView])
     val has = view.readAttributes()
     val names = local(path).getFileSystem.getUserPrincipalLookupService
     wanted.group.filter(_ != has.group.getName).foreach(g =>
-      orElse(view.setGroup(names.lookupPrincipalByGroupName(g))))
+      ifAllowed(view.setGroup(names.lookupPrincipalByGroupName(g))))
     val bits = wanted.bitsFor(view.readAttributes().group.getName)
     val permissions =
       PosixFilePermissions.fromString(bits.toString.take(9).replaceAll("[tT]$", "x"))
     if (has.permissions != permissions) view.setPermissions(permissions)
     wanted.owner.filter(_ != has.owner.getName).foreach(o =>
-      orElse(view.setOwner(names.lookupPrincipalByName(o))))
+      ifAllowed(view.setOwner(names.lookupPrincipalByName(o))))
   }
 
   def makePrivate(directory: Path): Unit = {

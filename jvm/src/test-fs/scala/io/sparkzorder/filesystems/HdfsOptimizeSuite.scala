@@ -187,7 +187,7 @@ class HdfsOptimizeSuite extends HdfsTestBase {
       writePartitioned(dir, 200)
       val expected = bag(readFrom(dir))
       Try(FaultyFileSystem.failing(k)((o, p) =>
-        o == "rename" && p.getName != "_canary" && !p.getName.endsWith("_trial"))(
+        o == "rename" && p.getName != "_waiting" && !p.getName.endsWith("_trial"))(
         sql(bareStatement(dir)).collect())) match {
         case Success((_, f)) => assert(!f)
         case Failure(e) =>

@@ -138,7 +138,7 @@ class HdfsStateSuite extends AnyFunSuite {
         val s = state.fs.getFileStatus(new Path(path, name))
         Replaced(name, s.getLen, s.getModificationTime, s"_old_$name")
       }
-      put(state, new Path(state.own(folder, run), "_canary"), "")
+      put(state, new Path(state.own(folder, run), "_waiting"), "")
       val added = Seq("new1", "new2").map { name =>
         val staged = s"_new_$name"
         put(state, new Path(state.own(folder, run), staged), s"$folder $name")

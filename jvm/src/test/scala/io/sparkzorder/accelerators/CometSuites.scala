@@ -3,6 +3,8 @@
 
 package io.sparkzorder.accelerators
 
+import org.scalatest.tags.Slow
+
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.execution.SparkPlan
 
@@ -35,9 +37,11 @@ abstract class CometTests extends AcceleratorTests with Comet {
 }
 
 class CometFirstSuite extends CometTests
+@Slow
 class CometLastSuite extends CometTests {
   override protected def isFirst: Boolean = false
 }
 
 /** A suite of one extension alone, which holds for two. */
+@Slow
 class CometRandomStarSuite extends RandomStarSuite with Comet

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.accelerators
 
+import org.scalatest.tags.Slow
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.InternalRow
@@ -75,7 +77,9 @@ abstract class StandInTests extends AcceleratorTests with StandIn {
 }
 
 /** Each Spark line has the stand-in. */
+@Slow
 class StandInSuite extends StandInTests
 
 /** A suite of one extension alone, which holds for two. */
+@Slow
 class StandInRandomStarSuite extends RandomStarSuite with StandIn

@@ -16,6 +16,7 @@ import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.spark.{SparkConf, SparkThrowable}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.types.{ArrayType, DataType, StructField, StructType}
 
 import io.sparkzorder.{TestConditions, ZOrderSessionSuite}
 
@@ -39,6 +40,20 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
       conf.set("spark.sql.codegen.wholeStage", "false")
         .set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     }
+  }
+
+  /** The columns of a result as the docs have them: name, type and NOT NULL. */
+  protected def describedColumns(result: DataFrame): Seq[String] =
+    result.schema.fields.map(described(_, " ")).toSeq
+
+  private def described(f: StructField, between: String): String =
+    s"${f.name}$between${described(f.dataType)}${if (f.nullable) "" else " NOT NULL"}"
+
+  // Spark's own text of a type says NOT NULL on some lines only
+  private def described(t: DataType): String = t match {
+    case s: StructType => s.fields.map(described(_, ": ")).mkString("STRUCT<", ", ", ">")
+    case ArrayType(e, false) => s"ARRAY<${described(e)}>"
+    case other => other.sql
   }
 
   /** Files of a directory tree: relative path to modification time and digest; directories too. */
@@ -189,7 +204,7 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
       notes.map(_.stripPrefix("_runs/_")).foreach { run =>
         assert(records.exists(_.contains(run)), s"a note of run $run, which has no record")
       }
-      assert(hidden(dir, "_new_") ++ hidden(dir, "_canary") === Nil)
+      assert(hidden(dir, "_new_") ++ hidden(dir, "_waiting") === Nil)
       assert(snapshot(dir).keys.toSeq.filter(_.contains("part-zorder-")) === Nil)
       val commits = names.filter(_.startsWith("_commits/")).map(_.stripPrefix("_commits/"))
       commits.filter(_.matches("_\\d+")).foreach(c => assert(commits.contains(s"${c}_done")))

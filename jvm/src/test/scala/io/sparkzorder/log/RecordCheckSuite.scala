@@ -43,7 +43,7 @@ class RecordCheckSuite extends StateTestBase {
     "no kind" -> good.copy(kind = null),
     "end of names" -> good.copy(suffix = "/../x"),
     "no end of names" -> good.copy(suffix = ""),
-    "a token" -> replaced(out.copy(retained = "_canary")),
+    "a token" -> replaced(out.copy(retained = "_waiting")),
     "an old file where a new one is" -> replaced(out.copy(retained = in.staged)),
     "retention" -> good.copy(retainMs = -1L),
     "undone up" -> good.copy(kind = Record.Undo, undone = Some("../x")),

@@ -101,7 +101,7 @@ abstract class StateTestBase extends AnyFunSuite {
         Replaced(name, f.length, f.lastModified, s"_old_$i")
       }
       val own = if (folder.isEmpty) s"_zorder_$run" else s"$folder/_zorder_$run"
-      put(dir, s"$own/_canary", "")
+      put(dir, s"$own/_waiting", "")
       FolderChange(
         folder,
         replaced,

@@ -9,6 +9,8 @@ import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.{DataFrame, SaveMode}
 
+import io.sparkzorder.ValidatedPlans
+
 /**
  * Each way to write into a table with a declared order, for each kind of table and with each
  * planner: every file is in the order of the key, and the rows are those of the query.
@@ -16,7 +18,7 @@ import org.apache.spark.sql.{DataFrame, SaveMode}
  * The quick tests have each way into each kind of table, each way with each planner and each kind with
  * each planner. The slow tests have the rest of the combinations.
  */
-class OrderedWritesSuite extends DeclaredTables {
+class OrderedWritesSuite extends DeclaredTables with ValidatedPlans {
 
   /** A way to write `rows` into table `t`, whose columns are a, b, v and s. */
   private case class Way(name: String, twice: Boolean)(val write: DataFrame => Unit)

@@ -6,10 +6,10 @@ package io.sparkzorder.ordered
 import org.apache.spark.sql.catalyst.expressions.SortOrder
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, RepartitionByExpression, Sort}
 
-import io.sparkzorder.JobCounter
+import io.sparkzorder.{JobCounter, ValidatedPlans}
 
 /** The plans of writes: one sort, at most one shuffle, and nothing that starts a job. */
-class WritePlansSuite extends DeclaredTables {
+class WritePlansSuite extends DeclaredTables with ValidatedPlans {
 
   private def create(clause: String): Unit =
     sql("CREATE TABLE t (a INT, b INT, v BIGINT, s STRING) USING parquet " +

@@ -82,7 +82,7 @@ class OptimizeFailureSuite extends FaultyTables {
       write(shuffled(400, 4), dir)
       val before = userFiles(dir)
       val (_, killed) =
-        killedAt(0)((o, path) => o == "rename" && path.getName == "_canary")(
+        killedAt(0)((o, path) => o == "rename" && path.getName == "_waiting")(
           sql(statement(dir)).collect())
       def ofRun = dir.list().filter(_.startsWith("_zorder_")).toSeq
       assert(killed && ofRun.exists(_.endsWith("_trial")))
@@ -95,7 +95,7 @@ class OptimizeFailureSuite extends FaultyTables {
     withTableDir { dir =>
       write(shuffled(400, 4), dir)
       val victim = new File(dir, dataFiles(dir).head.name)
-      meanwhile((o, path) => o == "create" && path.getName == "_canary")(
+      meanwhile((o, path) => o == "create" && path.getName == "_waiting")(
         Files.delete(victim.toPath)) {
         fails("ZORDER_CONFLICT", victim.getName)(sql(statement(dir)))
       }

@@ -5,7 +5,6 @@ package io.sparkzorder.rewrite
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.sparkzorder.TestAccess
-import org.apache.spark.sql.types.{ArrayType, DataType, StructField, StructType}
 
 import io.sparkzorder.commands.OptimizeTestBase
 
@@ -15,7 +14,7 @@ class OptimizeResultSuite extends OptimizeTestBase {
   test("the columns are as documented") {
     withTable("t") {
       sql("CREATE TABLE t (a INT) USING parquet")
-      val schema = sql("OPTIMIZE t DRY RUN").schema
+      val result = sql("OPTIMIZE t DRY RUN")
       val sizes = "STRUCT<min: BIGINT, max: BIGINT, avg: DOUBLE, totalFiles: BIGINT NOT NULL, " +
         "totalSize: BIGINT NOT NULL>"
       val metrics = Seq(
@@ -37,7 +36,7 @@ class OptimizeResultSuite extends OptimizeTestBase {
         "retainedUntil: TIMESTAMP").mkString("STRUCT<", ", ", ">")
       val column = "STRUCT<name: STRING NOT NULL, filesPerPointQueryBefore: DOUBLE NOT NULL, " +
         "filesPerPointQueryAfter: DOUBLE NOT NULL, ideal: DOUBLE NOT NULL>"
-      assert(schema.fields.map(f => text(f, " ")).toSeq === Seq(
+      assert(describedColumns(result) === Seq(
         "path STRING NOT NULL",
         s"metrics $metrics NOT NULL",
         s"columns ARRAY<$column> NOT NULL",
@@ -45,16 +44,6 @@ class OptimizeResultSuite extends OptimizeTestBase {
         "dryRun BOOLEAN NOT NULL",
         "reason STRING"))
     }
-  }
-
-  private def text(f: StructField, between: String): String =
-    s"${f.name}$between${text(f.dataType)}${if (f.nullable) "" else " NOT NULL"}"
-
-  // Spark's own text of a type says NOT NULL on some lines only
-  private def text(t: DataType): String = t match {
-    case s: StructType => s.fields.map(text(_, ": ")).mkString("STRUCT<", ", ", ">")
-    case ArrayType(e, false) => s"ARRAY<${text(e)}>"
-    case other => other.sql
   }
 
   test("the description of every job names statement and phase, and so do its stages") {

@@ -12,7 +12,7 @@ import org.apache.spark.sql.{DataFrame, Row}
 
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.index.{IndexReader, IndexStore}
-import io.sparkzorder.skipping.scan.{MetricsScan, OverlayTestBase, ZOrderFileIndex}
+import io.sparkzorder.skipping.scan.{OverlayTestBase, RuntimePruningScan, ZOrderFileIndex}
 
 /** The index of a copy that INTO makes, and of runs that another statement publishes or takes back. */
 class IndexAfterRunsSuite extends OverlayTestBase {
@@ -48,7 +48,7 @@ class IndexAfterRunsSuite extends OverlayTestBase {
   private def names(dir: File) = content(dir).get.columns.map(_._1.name).toSet
 
   private def keptOf(df: DataFrame): Long = {
-    val scan = df.queryExecution.sparkPlan.collectFirst { case s: MetricsScan => s }.get
+    val scan = df.queryExecution.sparkPlan.collectFirst { case s: RuntimePruningScan => s }.get
     val index = scan.relation.location.asInstanceOf[ZOrderFileIndex]
     index.metrics(scan.partitionFilters, scan.dataFilters).get.kept
   }

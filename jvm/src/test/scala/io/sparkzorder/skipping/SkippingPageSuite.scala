@@ -7,6 +7,8 @@ import java.io.File
 
 import scala.util.{Failure, Success, Try}
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.skipping.dynamic.StarTestBase
 
 /**
@@ -44,8 +46,8 @@ class SkippingPageSuite extends StarTestBase with OrdersOfThePages {
     assert(wrong.isEmpty, wrong.mkString("\n", "\n", ""))
   }
 
-  for (ansi <- Seq("true", "false")) {
-    test(s"predicates and functions, ANSI $ansi") {
+  for ((ansi, tags) <- Seq("true" -> Nil, "false" -> Seq(Slow))) {
+    test(s"predicates and functions, ANSI $ansi", tags: _*) {
       inConf("spark.sql.ansi.enabled" -> ansi) {
         withOrders { dir =>
           check(examples("predicate | prunes") ++ examples("function | what the index knows")) {
@@ -63,8 +65,8 @@ class SkippingPageSuite extends StarTestBase with OrdersOfThePages {
   private def scanOfOrNone(df: org.apache.spark.sql.DataFrame): Set[String] =
     if (keptByIndex(df) == 0) Set.empty else scanOf(df).kept()
 
-  for (threshold <- Seq("16k", "-1")) {
-    test(s"joins and subqueries, broadcasts up to $threshold") {
+  for ((threshold, tags) <- Seq("16k" -> Nil, "-1" -> Seq(Slow))) {
+    test(s"joins and subqueries, broadcasts up to $threshold", tags: _*) {
       withOrders { orders =>
         withTempView("orders", "days") {
           read(orders).createOrReplaceTempView("orders")

@@ -71,7 +71,7 @@ class OverlayConflictSuite extends OverlayTableBase {
       val record = stage(dir, state, "run", folders)
       assert(state.createRecord(1, record))
       val own = dir.toPath.resolve(s"_zorder_$run")
-      Files.move(own.resolve("_canary"), dir.toPath.resolve(RunFolder.tokenName(run, ".parquet")))
+      Files.move(own.resolve("_waiting"), dir.toPath.resolve(RunFolder.tokenName(run, ".parquet")))
       for ((name, i) <- Seq("a", "b").zipWithIndex)
         Files.move(dir.toPath.resolve(name), own.resolve(s"_old_$i"))
       val change = record.changes.find(_.folder.isEmpty).get
@@ -92,7 +92,7 @@ class OverlayConflictSuite extends OverlayTableBase {
       assert(state.createRecord(1, record))
       val (p, own) = (new File(dir, "p=1").toPath, s"_zorder_$run")
       // killed when `a` was hidden; then somebody writes a file of that name
-      Files.move(p.resolve(s"$own/_canary"), p.resolve(RunFolder.tokenName(run, ".parquet")))
+      Files.move(p.resolve(s"$own/_waiting"), p.resolve(RunFolder.tokenName(run, ".parquet")))
       Files.move(p.resolve("a"), p.resolve(s"$own/_old_0"))
       put(dir, "p=1/a", "theirs")
       val theirs = new Listing(dir, state, both)

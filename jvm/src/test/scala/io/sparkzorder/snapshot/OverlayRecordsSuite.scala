@@ -86,7 +86,7 @@ class OverlayRecordsSuite extends OverlayTableBase {
         new Path(own, a.staged) -> new Path(state.root, a.name))
       val token = new Path(state.root, s"part-zorder-${id("back")}.parquet")
       val out = Seq(
-        new Path(own, "_canary") -> token,
+        new Path(own, "_waiting") -> token,
         new Path(state.root, "n") -> new Path(own, "_old_u0"))
       val half = mutable.ArrayBuffer(done)
       (out ++ moves :+ (token -> new Path(own, "_finished"))).foreach { case (from, to) =>

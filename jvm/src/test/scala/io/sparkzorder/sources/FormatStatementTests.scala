@@ -128,7 +128,4 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
       assert(allCommits === versions)
     }
   }
-
-  /** As in USING. */
-  protected def format: String
 }

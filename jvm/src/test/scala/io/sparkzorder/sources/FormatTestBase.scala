@@ -3,12 +3,31 @@
 
 package io.sparkzorder.sources
 
-import org.apache.spark.sql.DataFrame
+import java.io.File
+import java.nio.file.Files
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.rewrite.OptimizeResult
 
 /** What the suites of Delta and Iceberg tables share. */
 abstract class FormatTestBase extends OptimizeTestBase {
+
+  /** As in USING. */
+  protected def format: String
+
+  /** The database of the tables, with its catalog. */
+  protected def database: String
+
+  /** Name of a table in SQL. */
+  protected def full(name: String): String = s"$database.$name"
+
+  /** Drops a table and all of its files. */
+  protected def drop(name: String): Unit
 
   /** Rows in no order of `a` and `b`, in `files` partitions. */
   protected def numbers(from: Int, until: Int, files: Int): DataFrame =
@@ -18,4 +37,49 @@ abstract class FormatTestBase extends OptimizeTestBase {
       "pmod(hash(id, 7), 1000) b",
       "id % 4 p",
       "concat('s', id % 13) s")
+
+  /** A table with `files` files of mixed rows. */
+  protected def create(
+      name: String,
+      clauses: String = "",
+      files: Int = 8,
+      rows: Int = 8000): Unit = {
+    numbers(0, rows, files).createOrReplaceTempView("numbers")
+    sql(s"CREATE TABLE ${full(name)} USING $format $clauses AS SELECT * FROM numbers")
+  }
+
+  /** Runs `body`, and drops its tables. */
+  protected def withTables(body: => Any): Unit =
+    try { val _ = body }
+    finally {
+      sql(s"SHOW TABLES IN $database").collect().filterNot(_.getAs[Boolean]("isTemporary"))
+        .foreach(r => drop(r.getAs[String]("tableName")))
+    }
+
+  /** The names of the files in a directory tree that end so. */
+  protected def filesBelow(directory: File, end: String): Set[String] = {
+    val stream = Files.walk(directory.toPath)
+    try stream.iterator.asScala.map(_.toFile)
+        .filter(f => f.isFile && !f.isHidden && !f.getPath.contains("_delta_log"))
+        .map(_.getName).filter(_.endsWith(end)).toSet
+    finally stream.close()
+  }
+
+  /** Runs OPTIMIZE of two columns, and `before` just before each commit. */
+  protected def optimizeWith(table: TableFormat, options: Map[String, String])(
+      before: => Unit): OptimizeResult = {
+    val clauses = OptimizeClauses(
+      full = true,
+      columns = Seq(Seq("a"), Seq("b")),
+      options = Map("targetFileSize" -> "4k") ++ options)
+    new LatchedRun(SparkLine.session(spark), table, clauses, () => before).run()
+  }
+
+  /** Runs OPTIMIZE and checks that the table has the same rows as before. */
+  protected def optimized(name: String, clauses: String = "ZORDER BY (a, b)"): Row = {
+    val before = bag(spark.table(full(name)))
+    val row = sql(s"OPTIMIZE TABLE ${full(name)} $clauses").head()
+    assert(bag(spark.table(full(name))) === before)
+    row
+  }
 }

@@ -12,13 +12,8 @@ import io.sparkzorder.workload.WorkloadCapture
 /** A table `t` of a format, for tests that are the same for each format. */
 trait TableOfFormat { this: FormatTestBase =>
 
-  protected def format: String
-
-  /** Makes the table of the rows of a view `numbers`, runs `body`, and drops all tables. */
-  protected def withFormatTable(clauses: String = "", rows: Int = 8000)(body: => Unit): Unit
-
   /** Name of the table in SQL. */
-  protected def named: String
+  protected def named: String = full("t")
 
   protected def directory: File
 
@@ -31,7 +26,8 @@ trait TableOfFormat { this: FormatTestBase =>
   protected val small = "OPTIONS (targetFileSize = '4k')"
 
   protected def onTable(clauses: String = "", rows: Int = 8000)(body: => Unit): Unit =
-    withFormatTable(clauses, rows) {
+    withTables {
+      create("t", clauses, rows = rows)
       WorkloadCapture.clear()
       body
     }

@@ -127,7 +127,7 @@ class OptimizeStatementSuite extends ParserTestBase {
         "OPTIMIZE '/x' WHERE p = 1 full" -> "OPTIMIZE delta.`/x` FULL WHERE p = 1 ",
         "OPTIMIZE t FULL WHERE p = full" -> "OPTIMIZE t FULL WHERE p = full",
         "OPTIMIZE t" -> "OPTIMIZE t")) {
-      assert(optimize(text).otherParser.text === others, text)
+      assert(optimize(text).delegated.text === others, text)
     }
   }
 

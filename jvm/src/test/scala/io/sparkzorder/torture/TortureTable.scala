@@ -78,7 +78,7 @@ private[torture] object TortureTable {
     try stream.iterator().asScala.map(p => table.toPath.relativize(p).toString).filter { p =>
         val name = p.split('/').last
         name.startsWith("part-zorder-") || name.endsWith("_closed") ||
-        runs.exists(r => p.contains(s"_zorder_$r/_new_") || p.contains(s"_zorder_$r/_canary"))
+        runs.exists(r => p.contains(s"_zorder_$r/_new_") || p.contains(s"_zorder_$r/_waiting"))
       }.toSet
     finally stream.close()
   }

@@ -12,7 +12,7 @@ import org.scalatest.tagobjects.Slow
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.execution.SparkPlan
 
-import io.sparkzorder.ZOrderSessionSuite
+import io.sparkzorder.{ValidatedPlans, ZOrderSessionSuite}
 
 /**
  * All queries of TPC-DS and TPC-H with the skipping index and without: equal rows, no more scans of a
@@ -21,7 +21,7 @@ import io.sparkzorder.ZOrderSessionSuite
  * `-Dsparkzorder.test.tpcQueries=q14a,q64` fewer queries. So does `TPC_EVERY=4` in the environment: every
  * fourth query, on each day others.
  */
-class TpcRowsSuite extends ZOrderSessionSuite {
+class TpcRowsSuite extends ZOrderSessionSuite with ValidatedPlans {
   private val scale = sys.props.getOrElse("sparkzorder.test.tpcScale", "0.01")
   private val chosen = sys.props.get("sparkzorder.test.tpcQueries").map(_.split(',').toSet)
   private val every = sys.env.get("TPC_EVERY").map(_.toInt).getOrElse(1)

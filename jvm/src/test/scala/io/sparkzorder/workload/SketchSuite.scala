@@ -107,7 +107,8 @@ class SketchSuite extends AnyFunSuite with RandomInputs {
         "[[1,1]]" -> "[]",
         "\"id\":\"" -> "\"id\":\"../")) {
       assert(good.contains(from), good)
-      intercept[IOException](SketchFormat.of(good.replace(from, to).getBytes(UTF_8)))
+      val e = intercept[IOException](SketchFormat.of(good.replace(from, to).getBytes(UTF_8)))
+      assert(e.getMessage.startsWith("it is not a workload file of version 1: "), to)
     }
     for (bytes <- Seq("", "{", "[]", "null", "5", good.take(good.length / 2))) {
       intercept[IOException](SketchFormat.of(bytes.getBytes(UTF_8)))

@@ -34,7 +34,7 @@ private[sparkzorder] final class ZOrderFileScan(
       filtersOnData,
       table,
       withoutBuckets)
-    with MetricsScan {
+    with RuntimePruningScan {
 
   override def copy(
       relation: HadoopFsRelation,
@@ -83,7 +83,7 @@ private final class ResolvedFileScan(
       scan.tableIdentifier,
       scan.disableBucketedScan)
     with ResolvedScan {
-  @transient override protected val shown: MetricsScan = scan
+  @transient override protected val shown: RuntimePruningScan = scan
 
   override protected def selectedValues: Iterator[InternalRow] =
     dynamicallySelectedPartitions.iterator.map(_.values)

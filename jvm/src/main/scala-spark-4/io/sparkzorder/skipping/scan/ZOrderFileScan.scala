@@ -37,7 +37,7 @@ private[sparkzorder] final class ZOrderFileScan(
       filtersOnData,
       table,
       withoutBuckets)
-    with MetricsScan {
+    with RuntimePruningScan {
 
   override def copy(
       relation: HadoopFsRelation,
@@ -89,7 +89,7 @@ private final class ResolvedFileScan(
       scan.tableIdentifier,
       scan.disableBucketedScan)
     with ResolvedScan {
-  @transient override protected val shown: MetricsScan = scan
+  @transient override protected val shown: RuntimePruningScan = scan
 
   override protected def selectedValues: Iterator[InternalRow] =
     dynamicallySelectedPartitions.filePartitionIterator.map(_.values)

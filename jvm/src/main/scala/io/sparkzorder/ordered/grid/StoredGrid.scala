@@ -3,7 +3,18 @@
 
 package io.sparkzorder.ordered.grid
 
-import io.sparkzorder.cluster.FolderGrid
+import java.io.FileNotFoundException
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.cluster.{FolderGrid, GridColumn}
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.util.ExclusiveFile
 
 /**
  * The grid that OPTIMIZE leaves for the writes that follow.
@@ -49,4 +60,90 @@ private[sparkzorder] object StoredGrid {
   /** Bounds of one column of one folder where there are this many folders. */
   def boundsFor(folders: Int, columns: Int): Int =
     math.max(MinBounds, math.min(MaxBounds, AllBounds / math.max(1, folders * columns)))
+}
+
+/**
+ * A grid with fewer bounds: every cut stays, and of the other bounds some at even steps. Rows fall
+ * into the same cells; inside of a cell their places are less fine.
+ */
+private[sparkzorder] object ThinGrid {
+
+  /** @param bounds of a column, besides its cuts */
+  def of(grid: FolderGrid, bounds: Int): FolderGrid = {
+    val kept = grid.columns.indices.map { c =>
+      // an odd slot is that of a bound; slot 0 is below all bounds
+      val cuts = grid.tree.slotsOf(c).filter(_ % 2 == 1).map(_ >> 1)
+      val length = grid.columns(c).bounds.length
+      val step = math.max(1, (length + bounds - 1) / bounds)
+      (cuts ++ (0 until length by step)).distinct.sorted.toArray
+    }
+    val columns = grid.columns.zip(kept).map { case (column, k) => thin(column, k) }
+    val tree = grid.tree.withSlots { (c, slot) =>
+      if (slot % 2 == 0) slot else 2 * java.util.Arrays.binarySearch(kept(c), slot >> 1) + 1
+    }
+    FolderGrid(columns, tree, grid.cells, grid.sides)
+  }
+
+  private def thin(column: GridColumn, kept: Array[Int]): GridColumn = {
+    val old = column.midRanks
+    // the ranks begin with that of NULL
+    def rank(slot: Int): Int = old(slot + 1)
+    val ranks = new Array[Int](2 * kept.length + 2)
+    ranks(0) = old(0)
+    var k = 0
+    while (k <= kept.length) {
+      val first = if (k == 0) 0 else 2 * kept(k - 1) + 2
+      val last = if (k < kept.length) 2 * kept(k) else old.length - 2
+      ranks(2 * k + 1) = (rank(first) + (rank(last) - rank(first)) / 2)
+      if (k < kept.length) ranks(2 * k + 2) = rank(2 * kept(k) + 1)
+      k += 1
+    }
+    GridColumn(column.bounds.take(kept), ranks)
+  }
+}
+
+/**
+ * Where the grid of a table lies: `_zorder/_grid/_cells`. The grid only advises writes, so a grid
+ * that is missing or damaged is never an error.
+ *
+ * @param root directory of the table
+ */
+private[sparkzorder] final class GridStore(root: Path, conf: Configuration) extends Logging {
+  private lazy val state = new StateDirectory(root, conf)
+  private lazy val directory = new Path(state.home, GridStore.Name)
+  private lazy val file = new Path(directory, "_cells")
+
+  /** The grid; None where there is none, or where it cannot be used. */
+  def read(): Option[StoredGrid] =
+    try {
+      val status = state.fs.getFileStatus(file)
+      if (status.getLen > GridCodec.MaxBytes) None
+      else {
+        state.requireNoLinks()
+        val in = state.fs.open(file)
+        try Some(GridCodec.read(org.apache.commons.io.IOUtils.toByteArray(in)))
+        finally in.close()
+      }
+    } catch {
+      case _: FileNotFoundException => None
+      case NonFatal(e) =>
+        logWarning(s"the grid $file is not used: ${e.getMessage}")
+        None
+    }
+
+  /** Replaces the grid, unless `_zorder` has vanished with its table. */
+  def write(grid: StoredGrid): Unit =
+    try {
+      state.requireNoLinks()
+      for (bytes <- GridCodec.write(grid) if state.fs.exists(state.home)) {
+        state.fs.mkdirs(directory)
+        ExclusiveFile.write(state.fs, file, bytes)
+      }
+    } catch {
+      case NonFatal(e) => logWarning(s"the grid $file was not written: ${e.getMessage}")
+    }
+}
+
+private[sparkzorder] object GridStore {
+  val Name = "_grid"
 }

@@ -240,7 +240,7 @@ private[sparkzorder] final class PredicateCompiler(
     case _: And | _: Or => FileTest.or(sidesOf(e).map(mayBeNull))
     case Not(inner) => mayBeNull(inner)
     case r: RuntimeReplaceable => mayBeNull(r.replacement)
-    case _ if nullability.isNever(e) => Never
+    case _ if nullability.isNeverNull(e) => Never
     case Coalesce(values) => FileTest.and(values.map(mayBeNull))
     case Branches(branches, otherwise) => firstTrue(branches, otherwise)(mayBeNull)
     case c: BinaryComparison => FileTest.or(c.children.map(mayBeNull))

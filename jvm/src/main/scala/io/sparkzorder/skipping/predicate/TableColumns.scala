@@ -84,7 +84,7 @@ private[sparkzorder] object TableColumns {
 private[predicate] final class Nullability(columns: TableColumns) {
 
   /** True if the expression has a value for each row, whatever the columns hold. */
-  def isNever(e: Expression): Boolean = !isNullable(e, columnsAre = true)
+  def isNeverNull(e: Expression): Boolean = !isNullable(e, columnsAre = true)
 
   /** The columns of which one is NULL where the expression is NULL; None if that is not known. */
   def columnsOf(e: Expression): Option[Seq[Expression]] =

@@ -13,7 +13,8 @@ import io.sparkzorder.table.{DataFormat, ParquetFiles}
 
 /**
  * Tells which filters the reader of a format may get for row groups and pages. Spark hands readers the values of
- * a filter as objects of Java, and readers compare them by rules of their own. Both can lose rows.
+ * a filter as objects of Java, and readers compare these objects by rules of their own. Either step can let a reader skip rows
+ * that match: a DECIMAL with more digits than the file's type is cut, and then equals no value.
  */
 private[scan] final class ReaderFilters(format: DataFormat) {
   private val isParquet = format == ParquetFiles
@@ -23,23 +24,23 @@ private[scan] final class ReaderFilters(format: DataFormat) {
     // ORC's reader before ORC-1898 skips row groups that hold only NULL, although NOT (c <=> value) is true for NULL
     case Not(e) => e.exists(_.isInstanceOf[EqualNullSafe])
     // the values of a set are no children of the set
-    case InSet(child, values) => !values.forall(isKept(_, child.dataType))
-    case Literal(value, t) => !isKept(value, t)
+    case InSet(child, values) => !values.forall(isComparable(_, child.dataType))
+    case Literal(value, t) => !isComparable(value, t)
     case e => isFloating(e.dataType)
   }
 
   /**
-   * False for NULL, at which the readers of Spark 3.5 fail, and for types that are not listed here. Not listed is
+   * True if readers compare the value as Spark does. False for NULL, at which the readers of Spark 3.5 fail, and for types that are not listed here. Not listed is
    * DECIMAL: Parquet's reader cuts the digits that the type of the file has no room for.
    */
-  private def isKept(value: Any, t: DataType): Boolean = (value, t) match {
+  private def isComparable(value: Any, t: DataType): Boolean = (value, t) match {
     case (null, _) => false
     case (_, BooleanType | ShortType | IntegerType | LongType) => true
     // the bounds of ORC's C++ writer before ORC-1725 are wrong
     case (_, ByteType) => isParquet
-    case (days: Int, DateType) => isKept(days)
-    case (micros: Long, TimestampType) => isKept(micros)
-    case (text: UTF8String, _: StringType) => isKept(text)
+    case (days: Int, DateType) => isComparable(days)
+    case (micros: Long, TimestampType) => isComparable(micros)
+    case (text: UTF8String, _: StringType) => isComparable(text)
     case _ => false
   }
 
@@ -49,21 +50,21 @@ private[scan] final class ReaderFilters(format: DataFormat) {
    * spark.sql.datetime.java8API.enabled is on, Spark hands readers the midnight of the driver's
    * time zone, and executors may have another zone.
    */
-  private def isKept(days: Int): Boolean =
+  private def isComparable(days: Int): Boolean =
     days >= RebaseDateTime.lastSwitchJulianDay && SQLConf.get.datetimeJava8ApiEnabled
 
   /**
    * In a column of milliseconds, Parquet's reader compares with the whole millisecond before the value. ORC
    * keeps the bounds of timestamps by the clock, which shows one hour twice where summer time ends.
    */
-  private def isKept(micros: Long): Boolean =
+  private def isComparable(micros: Long): Boolean =
     isParquet && micros % MicrosOfMilli == 0 && micros >= RebaseDateTime.lastSwitchJulianTs
 
   /**
    * Text that is not UTF-8 comes back with other bytes. ORC's reader orders text by UTF-16, and the bounds
    * in its files by bytes.
    */
-  private def isKept(text: UTF8String): Boolean = {
+  private def isComparable(text: UTF8String): Boolean = {
     val string = text.toString
     UTF8String.fromString(string) == text && (isParquet || string.forall(_ < FirstNotAscii))
   }

@@ -19,7 +19,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 private[sparkzorder] trait ResolvedScan extends FileSourceScanExec {
 
   /** The scan in the plan. */
-  protected def shown: MetricsScan
+  protected def shown: RuntimePruningScan
 
   override lazy val driverMetrics: Map[String, SQLMetric] = shown.driverMetrics
   override def metrics: Map[String, SQLMetric] = shown.metrics

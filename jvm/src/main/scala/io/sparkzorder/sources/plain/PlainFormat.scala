@@ -11,9 +11,9 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.commands.{OrderingColumns, TableState, WhereClause}
-import io.sparkzorder.commands.auto.WantedOrder
+import io.sparkzorder.commands.auto.{ClusteringSpec, RecentChange}
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.log.TableLog
+import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.log.publish.{Checkpoints, Leftovers, Retention}
 import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.sources.{LastLayout, Statement, TableFormat, TableListing}
@@ -51,11 +51,19 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
     }
   }
 
+  override def daysSinceChange(bytes: Long): Option[Long] = {
+    val log = TableLog.read(table.state)
+    // newest first
+    val runs = log.inForce.map(_._2).filter(_.columns.nonEmpty)
+    val undos = log.all.map(_._2).filter(_.kind == Record.Undo)
+    RecentChange.of(runs, undos, bytes, System.currentTimeMillis())
+  }
+
   override def isAuto: Boolean = table.target.tables.exists(DeclaredOrder.isAuto)
 
   /** Without a declared order, the table is compacted. */
-  override def orderWithoutLayout(statement: Statement): WantedOrder =
-    WantedOrder(
+  override def orderWithoutLayout(statement: Statement): ClusteringSpec =
+    ClusteringSpec(
       table.target.tables.flatMap(DeclaredOrder.of(_)).headOption.toSeq.flatMap(_.columns))
 
   override def check(statement: Statement): Unit = {

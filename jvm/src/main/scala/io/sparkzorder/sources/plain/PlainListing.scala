@@ -4,13 +4,13 @@
 package io.sparkzorder.sources.plain
 
 import io.sparkzorder.commands.{TableState, WhereClause}
-import io.sparkzorder.commands.auto.{AutoTable, PlainAutoTable}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Returned, Reused, TableLog}
 import io.sparkzorder.snapshot.Snapshot
 import io.sparkzorder.sources.{Statement, TableListing, TableSnapshot}
 import io.sparkzorder.table.{FileChecks, OrderingColumn, TableFiles, TableLister}
+import io.sparkzorder.table.stats.ColumnNames
 
 /** The files of the partitions that WHERE chooses, as the records have them. */
 private[plain] final class PlainListing(
@@ -20,14 +20,32 @@ private[plain] final class PlainListing(
     extends TableListing {
   private val files: TableFiles = list()
 
-  override def auto: AutoTable = new PlainAutoTable(table, files)
+  private val reader = new InputReader(table, files, statement.session)
+
+  override def canOrderBy(columns: Seq[Seq[String]]): Boolean = reader.canOrderBy(columns)
+
+  // AUTO samples the whole table, and times what it does itself
+  override def sampled(names: Seq[Seq[String]], most: Int): TableSnapshot = {
+    val kept = ColumnNames.of(names.map(_.head))
+    val footers = reader.footers(kept)
+    val inputs = reader.inputs(kept, footers, _ => table.settings) { schema =>
+      reader.bounded(names, most, schema, footers)
+    }
+    new PlainSnapshot(table, inputs, None, committer, statement)
+  }
 
   override def snapshot(
       names: Seq[Seq[String]],
       settings: Seq[OrderingColumn] => Settings): TableSnapshot = {
     val where = whereOver(files)
-    val inputs = PlainInputs.read(table, files, names, where, statement, settings)
-    new PlainSnapshot(table, inputs, where, committer, statement)
+    val kept = ColumnNames.of(names.map(_.head) ++ where.toSeq.flatMap(_.dataColumns))
+    val footers = statement.phases("footers")(reader.footers(kept))
+    val inputs =
+      reader.inputs(kept, footers, settings)(reader.resolved(names, _, footers))
+    val snapshot = new PlainSnapshot(table, inputs, where, committer, statement)
+    // refuses what cannot be written back, before anything is read
+    val _ = snapshot.output
+    snapshot
   }
 
   // the listing knows the partition columns

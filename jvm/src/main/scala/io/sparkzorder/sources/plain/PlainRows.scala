@@ -12,7 +12,7 @@ import org.apache.spark.sql.Column
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.cluster.{InputFrame, Layout}
+import io.sparkzorder.cluster.{InputFrame, ShuffleLayout}
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
@@ -85,7 +85,7 @@ private[plain] final class PlainRows(
     }
     phases("verify") {
       val output = BatchOutput(read(plan, result.files), result.shuffleBytes)
-      val unchecked = verified(output)(guard)
+      val unchecked = verify(output)(guard)
       if (unchecked > 0) logInfo(s"$unchecked column bounds had no numbers to verify")
       if (inputs.settings(Settings.Verify) == "full") {
         new RowChecksum(inputs).check(listed, output.footers)
@@ -97,15 +97,16 @@ private[plain] final class PlainRows(
   /** Partition `i` holds the rows of file `i`. Columns after the data columns are not written. */
   private def laidOut(plan: BatchPlan, spec: OutputSpec): Frame = plan.grid match {
     case Some(grid) =>
-      Layout.withPlaces(session, input, schema, plan.columns, grid, spec.pagesOf)
-    case None => Layout.byFile(session, input, schema, plan.fileOf, plan.outputs.size)
+      ShuffleLayout.withPlaces(session, input, schema, plan.columns, grid, spec.pagesOf)
+    case None => ShuffleLayout.byFile(session, input, schema, plan.fileOf, plan.outputs.size)
   }
 
   /**
-   * Reads the footers of the inputs once more, since all columns of all files of the table would not
+   * Refuses new files that lack rows or values of the inputs, and returns the number of bounds that could not be
+   * compared. Reads the footers of the inputs once more, since all columns of all files of the table would not
    * fit into memory.
    */
-  private def verified(output: BatchOutput)(guard: IndexedSeq[FormatFile] => Unit): Int =
+  private def verify(output: BatchOutput)(guard: IndexedSeq[FormatFile] => Unit): Int =
     try {
       val before = FooterReader.inParts(listed.files, conf, inputs.target.format)
       val unchecked = new Verification(inputs.target.name, sameName)

@@ -4,6 +4,7 @@
 package io.sparkzorder.sources.plain
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
@@ -58,26 +59,58 @@ private[sparkzorder] final case class PlainInputs(
     SampledCuts.targetRows(settings, rows, bytes)
 }
 
-private[plain] object PlainInputs {
+/** Reads the footers of a listing, and checks what they say of the table. */
+private[plain] final class InputReader(table: TableState, listed: TableFiles, session: Session) {
+  private val conf = session.sessionState.conf
+  private val format = table.target.format
+  private val resolver = new OrderingColumns(table.target.name, conf.resolver)
+
+  def footers(kept: ColumnNames): IndexedSeq[ScannedFile] =
+    FooterReader.read(listed.files, table.conf, format, kept)
+
+  /** True if the table has these columns, and files can be ordered by them. */
+  def canOrderBy(columns: Seq[Seq[String]]): Boolean = {
+    def isOf(schema: StructType) =
+      Try(resolver.resolve(columns, schema, listed.partitionSchema)).isSuccess
+    listed.catalogSchema.exists(isOf) || isOf(
+      new TableSchema(table.target.name, conf, format)
+        .union(listed.catalogSchema, footers(ColumnNames.of(Nil))))
+  }
+
+  /** Of these columns the first that the table has, by which files can be ordered and have bounds. */
+  def bounded(
+      names: Seq[Seq[String]],
+      most: Int,
+      schema: StructType,
+      footers: IndexedSeq[ScannedFile]): Seq[OrderingColumn] =
+    names.flatMap(n => Try(resolver.resolve(Seq(n), schema, listed.partitionSchema)).toOption)
+      .flatten
+      .filter(c => footers.exists(FileRange.ofFooter(c, _, conf.resolver).bounds.isDefined))
+      .take(most)
 
   /**
    * @param names name parts of the ordering columns
-   * @param where the clause that chooses files
-   * @param settings of a run by some columns
+   * @throws io.sparkzorder.errors.ZOrderException if one of them cannot order files
    */
-  def read(
-      table: TableState,
-      listed: TableFiles,
+  def resolved(
       names: Seq[Seq[String]],
-      where: Option[WhereClause],
-      statement: Statement,
-      settings: Seq[OrderingColumn] => Settings): PlainInputs = {
-    val session = statement.session
-    val conf = session.sessionState.conf
-    val format = table.target.format
-    val kept = ColumnNames.of(names.map(_.head) ++ where.toSeq.flatMap(_.dataColumns))
-    val footers =
-      statement.phases("footers")(FooterReader.read(listed.files, table.conf, format, kept))
+      schema: StructType,
+      footers: IndexedSeq[ScannedFile]): Seq[OrderingColumn] = {
+    // an empty directory has no schema to look columns up in
+    val wanted = if (schema.isEmpty && footers.isEmpty) Nil else names
+    resolver.resolve(wanted, schema, listed.partitionSchema)
+  }
+
+  /**
+   * @param kept columns whose statistics the footers have
+   * @param settings of a run by some columns
+   * @param columns finds the ordering columns
+   */
+  def inputs(
+      kept: ColumnNames,
+      footers: IndexedSeq[ScannedFile],
+      settings: Seq[OrderingColumn] => Settings)(
+      columns: StructType => Seq[OrderingColumn]): PlainInputs = {
     if (footers.exists(_.needsRowReader)) PinnedSession.readRowByRow(session)
     val schema =
       new TableSchema(table.target.name, conf, format)
@@ -89,11 +122,8 @@ private[plain] object PlainInputs {
     if (format == ParquetFiles && readsById(table.user)) {
       FieldIds.check(table.target.name, footers, conf.caseSensitiveAnalysis)
     }
-    // an empty directory has no schema to look columns up in
-    val wanted = if (schema.isEmpty && footers.isEmpty) Nil else names
-    val columns = new OrderingColumns(table.target.name, conf.resolver)
-      .resolve(wanted, schema, listed.partitionSchema)
-    PlainInputs(session, table.target, settings(columns), listed, footers, schema, columns, kept)
+    val found = columns(schema)
+    PlainInputs(session, table.target, settings(found), listed, footers, schema, found, kept)
   }
 
   private def readsById(user: Session): Boolean =
@@ -117,12 +147,12 @@ private[plain] final class PlainSnapshot(
   def conf: Configuration = table.conf
 
   /**
-   * How new files are written; None if there is no input file.
+   * How new files are written; None if there is no input file. AUTO, which writes none, does not ask.
    *
    * @throws io.sparkzorder.errors.ZOrderException for types that cannot be written back as they are,
    *   and for ordering columns of which the new files would not have bounds
    */
-  val output: Option[OutputSpec] =
+  lazy val output: Option[OutputSpec] =
     if (inputs.files.isEmpty) None
     else {
       val spec = new OutputPlanner(inputs).plan()

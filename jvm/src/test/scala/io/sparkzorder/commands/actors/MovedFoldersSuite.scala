@@ -8,6 +8,8 @@ import java.nio.file.Files
 
 import scala.util.Try
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 
 import io.sparkzorder.FaultyFileSystem
@@ -51,7 +53,8 @@ class MovedFoldersSuite extends FaultyTables {
     assert(k > 5)
   }
 
-  test("a partition that is renamed after a kill, whenever it was") {
+  // a rename is one half of an exchange
+  test("a partition that is renamed after a kill, whenever it was", Slow) {
     atEachKill(move(_, "p=1", "p=7"), Map(1 -> 7))
   }
 

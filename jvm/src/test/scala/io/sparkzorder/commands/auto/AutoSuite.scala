@@ -7,6 +7,8 @@ import java.io.File
 
 import scala.util.Random
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.workload.RecordedScans
 
 /** ZORDER BY AUTO: what it chooses, when it leaves the layout, and SORT BY ZORDER AUTO. */
@@ -64,7 +66,7 @@ class AutoSuite extends AutoTestBase {
     }
   }
 
-  test("a form of one scan does not outweigh a form of 46, from the scans to the files") {
+  test("a form of one scan does not outweigh a form of 46, from the scans to the files", Slow) {
     withTableDir { dir =>
       val random = new Random(1)
       def point = s"a = ${random.nextInt(10000)}"

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.commands.auto
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.test.SharedSparkSession
 
 /**
@@ -11,12 +13,15 @@ import org.apache.spark.sql.test.SharedSparkSession
  */
 class HeldOutSuite extends SharedSparkSession {
   private val Most = 1.05
-  private val Seeds = 1 to 3
   private val Columns = 4
 
-  for (w <- HeldOutWorkload.all) {
-    test(s"${w.name}: later scans read at most $Most of the best layout in hindsight") {
-      Seeds.foreach { seed =>
+  for {
+    w <- HeldOutWorkload.all
+    (seeds, tags) <- Seq(Seq(1) -> Nil, Seq(2, 3) -> Seq(Slow))
+  } {
+    val name = s"${w.name}: later scans read at most $Most of the best layout in hindsight"
+    test(s"$name, seeds ${seeds.mkString(", ")}", tags: _*) {
+      seeds.foreach { seed =>
         val table = new HeldOut(spark, w, seed, rowsOfFile = 250)
         val order = table.auto()
         val (best, least) = table.best(Columns)

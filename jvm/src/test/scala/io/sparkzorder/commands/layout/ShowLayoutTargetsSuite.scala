@@ -7,7 +7,6 @@ import java.io.File
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.types._
 
 import io.sparkzorder.FaultyFileSystem
 
@@ -28,7 +27,7 @@ class ShowLayoutTargetsSuite extends ShowLayoutTestBase {
         "ideal: DOUBLE NOT NULL, excess: DOUBLE>"
       val depth = "STRUCT<mean: DOUBLE NOT NULL, max: BIGINT NOT NULL, " +
         "histogram: MAP<BIGINT, BIGINT> NOT NULL>"
-      assert(shown.schema.fields.map(f => text(f, " ")).toSeq === Seq(
+      assert(describedColumns(shown) === Seq(
         "column STRING NOT NULL",
         "files BIGINT NOT NULL",
         "rows BIGINT NOT NULL",
@@ -48,16 +47,6 @@ class ShowLayoutTargetsSuite extends ShowLayoutTestBase {
       assert(shown.collect().map(_.toSeq.take(6)).toSeq ===
         Seq(Seq[Any]("a", 0L, 0L, 0.0, 0.0, null)))
     }
-  }
-
-  private def text(f: StructField, between: String): String =
-    s"${f.name}$between${text(f.dataType)}${if (f.nullable) "" else " NOT NULL"}"
-
-  // Spark's own text of a type says NOT NULL on some lines only
-  private def text(t: DataType): String = t match {
-    case s: StructType => s.fields.map(text(_, ": ")).mkString("STRUCT<", ", ", ">")
-    case ArrayType(e, false) => s"ARRAY<${text(e)}>"
-    case other => other.sql
   }
 
   test("by name and by path, partitioned or not, one row group or none") {
@@ -110,7 +99,7 @@ class ShowLayoutTargetsSuite extends ShowLayoutTestBase {
       val publishing = (o: String, p: org.apache.hadoop.fs.Path) =>
         o == "rename" && !Seq(
           "_commits",
-          "_runs").exists(p.toString.contains) && p.getName != "_canary" &&
+          "_runs").exists(p.toString.contains) && p.getName != "_waiting" &&
           !p.getName.endsWith("_trial")
       val (_, failed) = FaultyFileSystem.failing(k)(publishing)(scala.util.Try(
         sql(s"OPTIMIZE 'faulty://$dir' ZORDER BY (a, b)").collect()))

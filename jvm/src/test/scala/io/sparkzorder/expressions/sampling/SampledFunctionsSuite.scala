@@ -7,11 +7,11 @@ import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.functions.{col, expr}
 
 import io.sparkzorder.{functions => F}
-import io.sparkzorder.{JobCounter, ZOrderSessionSuite}
+import io.sparkzorder.{JobCounter, ValidatedPlans, ZOrderSessionSuite}
 import io.sparkzorder.bits.ZValues
 
 /** `range_partition_id` and `zorder` wherever a query may call them. */
-class SampledFunctionsSuite extends ZOrderSessionSuite {
+class SampledFunctionsSuite extends ZOrderSessionSuite with ValidatedPlans {
   override def beforeAll(): Unit = {
     super.beforeAll()
     // 16 rows: a grid of 4 by 4, and a key that repeats

@@ -7,11 +7,11 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.functions.col
 
 import io.sparkzorder.{functions => F}
-import io.sparkzorder.ZOrderSessionSuite
+import io.sparkzorder.{ValidatedPlans, ZOrderSessionSuite}
 import io.sparkzorder.expressions.ProjectSampledJoinKeys
 
 /** Calls in join conditions, under every join strategy and build side. */
-class SampledJoinSuite extends ZOrderSessionSuite {
+class SampledJoinSuite extends ZOrderSessionSuite with ValidatedPlans {
 
   override def beforeAll(): Unit = {
     super.beforeAll()

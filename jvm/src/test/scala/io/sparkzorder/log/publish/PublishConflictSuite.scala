@@ -36,7 +36,7 @@ class PublishConflictSuite extends PublisherTestBase {
   test("changed after some replaced files went out: those are visible again") {
     withTable { (dir, state) =>
       committed(dir, state)
-      rename(dir, s"_zorder_$run/_canary", s"part-zorder-$run.parquet")
+      rename(dir, s"_zorder_$run/_waiting", s"part-zorder-$run.parquet")
       rename(dir, "a", s"_zorder_$run/_old_0")
       assert(new File(dir, "b").delete())
       fails(
@@ -54,7 +54,7 @@ class PublishConflictSuite extends PublisherTestBase {
     withTable { (dir, state) =>
       committed(dir, state)
       // killed after all replaced files of p=1 were hidden; then somebody overwrites what is visible
-      rename(dir, s"p=1/_zorder_$run/_canary", s"p=1/part-zorder-$run.parquet")
+      rename(dir, s"p=1/_zorder_$run/_waiting", s"p=1/part-zorder-$run.parquet")
       for ((name, i) <- Seq("a", "c").zipWithIndex) {
         rename(dir, s"p=1/$name", s"p=1/_zorder_$run/_old_$i")
       }

@@ -72,7 +72,7 @@ class PublisherSuite extends PublisherTestBase {
 
   // the renames of a publish, in their order
   private val steps: Seq[(String, String)] = Seq(
-    s"$own/_canary" -> s"part-zorder-$run.parquet",
+    s"$own/_waiting" -> s"part-zorder-$run.parquet",
     "a" -> s"$own/_old_0",
     "b" -> s"$own/_old_1",
     s"$own/_new_3" -> "n1",

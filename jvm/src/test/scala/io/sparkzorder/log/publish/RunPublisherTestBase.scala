@@ -29,7 +29,7 @@ abstract class RunPublisherTestBase extends StateTestBase {
         val f = put(at, n, s"old $folder/$n")
         Replaced(n, f.length, f.lastModified, s"_old_$i")
       }
-      put(at, s"$own/_canary", "")
+      put(at, s"$own/_waiting", "")
       FolderChange(
         folder,
         olds,

@@ -23,7 +23,8 @@ class FolderProtocolSuite extends AnyFunSuite {
       moved,
       readersOfMovedAndAbandoned,
       readersOfHiddenMovedAndAbandoned,
-      cleaned)
+      cleaned,
+      cleanedAndAbandoned)
 
   for (c <- quick) test(c.name, (if (slower(c)) Seq(Slow) else Nil): _*) {
     val found = c.explore()
@@ -40,7 +41,7 @@ class FolderProtocolSuite extends AnyFunSuite {
       assert(words.exists(violation.get.message.contains), violation.get.message)
     }
 
-  catches(Fault.NoCanary, spared, "is back")
+  catches(Fault.NoToken, spared, "is back")
   catches(Fault.NothingBack, fileOverwritten, "missing")
   catches(Fault.OpenDoor, fileRemovedRecovered, "missing")
   catches(Fault.NewBeforeOld, recovery, "twice")

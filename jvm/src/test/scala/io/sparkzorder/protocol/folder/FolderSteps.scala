@@ -20,7 +20,7 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
   private val folder = change.folder
   private val own = At.own(folder, run)
   private val closed = At.closed(folder, run)
-  private val canary = At.canary(folder, run)
+  private val shown = At.token(folder, run)
   private def original(o: Old) = s"$folder/${o.name}"
   private def visible(a: New) = s"$folder/${a.name}"
   private def kept(in: String, o: Old) = s"$in/_old_${o.index}"
@@ -29,8 +29,8 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
   /** Where the run's token is: it moves in this order, and so it is looked for. */
   def token: Program[Token.Value] = {
     val places = Seq(
-      s"$own/_canary" -> Token.Waiting,
-      canary -> Token.Publishing,
+      s"$own/_waiting" -> Token.Waiting,
+      shown -> Token.Publishing,
       s"$own/_finished" -> Token.Over,
       s"$own/_conflict" -> Token.Conflict,
       s"$closed/_conflict" -> Token.Conflict)
@@ -88,11 +88,11 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
 
   val isRevealing: Program[Boolean] = any(change.added)(a => exists(visible(a)))
 
-  def showCanary: Program[Boolean] =
-    if (fault == Fault.NoCanary) Finished(true) else move(s"$own/_canary", canary)
+  def showToken: Program[Boolean] =
+    if (fault == Fault.NoToken) Finished(true) else move(s"$own/_waiting", shown)
 
-  val hasCanary: Program[Boolean] =
-    if (fault == Fault.NoCanary) Finished(true) else exists(canary)
+  val hasToken: Program[Boolean] =
+    if (fault == Fault.NoToken) Finished(true) else exists(shown)
 
   def hide: Program[Option[String]] = first(change.old) { o =>
     for {
@@ -104,13 +104,13 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
 
   /** None when every new file that is there is visible, else why it stopped. */
   def reveal: Program[Option[String]] = first(change.added) { a =>
-    hasCanary.flatMap {
-      case false => Finished(Some("canary gone"))
+    hasToken.flatMap {
+      case false => Finished(Some("token gone"))
       case true =>
         for {
           _ <- move(hidden(own, a), visible(a))
-          still <- hasCanary
-        } yield if (still) None else Some("canary gone")
+          still <- hasToken
+        } yield if (still) None else Some("token gone")
     }
   }
 
@@ -122,14 +122,14 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
 
   /** The end of a folder that was published. */
   def finish: Program[Boolean] =
-    if (fault == Fault.NoCanary) {
-      move(s"$own/_canary", s"$own/_finished").flatMap(_ => Finished(true))
-    } else move(canary, s"$own/_finished")
+    if (fault == Fault.NoToken) {
+      move(s"$own/_waiting", s"$own/_finished").flatMap(_ => Finished(true))
+    } else move(shown, s"$own/_finished")
 
   /** Takes the token for a conflict; nobody can finish the folder after that. */
-  def decide: Program[Unit] = move(s"$own/_canary", s"$own/_conflict").flatMap {
+  def decide: Program[Unit] = move(s"$own/_waiting", s"$own/_conflict").flatMap {
     case true => unit
-    case false => move(canary, s"$own/_conflict").map(_ => ())
+    case false => move(shown, s"$own/_conflict").map(_ => ())
   }
 
   /** @param restore whether the replaced files come back: nobody has overwritten the folder */
@@ -147,7 +147,7 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
       }
       _ <- each(change.added)(a => Program.change("delete new")(_.delete(hidden(in, a))))
       // of a folder whose overwriter has failed half way: it took our directory, and not this
-      _ <- Program.change("delete canary")(_.delete(canary))
+      _ <- Program.change("delete token")(_.delete(shown))
       _ <- if (fault == Fault.OpenDoor) unit
       else Program.change("delete token and directory") { d =>
         if (d.list(closed).exists(_.forall(n => restore && n == "_conflict" || n == "_change"))) {

@@ -11,7 +11,7 @@ object Fault extends Enumeration {
   val None: Value = Value
 
   /** No visible token: nobody notices an overwriter that spares hidden names. */
-  val NoCanary: Value = Value
+  val NoToken: Value = Value
 
   /** A conflict puts nothing back. */
   val NothingBack: Value = Value
@@ -70,7 +70,7 @@ object At {
 
   /** The copy of a change holds the name of its folder. */
   def copy(folder: String, run: String): String = s"${own(folder, run)}/_change"
-  def canary(folder: String, run: String): String = s"$folder/c-$run"
+  def token(folder: String, run: String): String = s"$folder/c-$run"
   def isVisible(name: String): Boolean = !name.startsWith("_")
 }
 

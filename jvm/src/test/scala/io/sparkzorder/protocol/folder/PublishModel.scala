@@ -129,13 +129,13 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
           // kept files of a conflict never expire
           _ <- if (lacks) log.markConflict(n) else unit
           finished <- steps.finish
-          result <- if (finished) Finished(None) else problem("canary gone")
+          result <- if (finished) Finished(None) else problem("token gone")
         } yield result)
     })
     def exchange: Program[Option[String]] = stage("inputs") {
       orElse(steps.changedInput)(stage("new")(steps.missingNew)).flatMap {
         case Some(p) => problem(p)
-        case None => stage("canary")(steps.showCanary.flatMap { _ =>
+        case None => stage("token")(steps.showToken.flatMap { _ =>
             if (fault == Fault.NewBeforeOld) forward
             else stage("hide")(steps.hide.flatMap {
               case Some(p) => problem(p)

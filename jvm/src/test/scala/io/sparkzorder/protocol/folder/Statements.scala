@@ -79,7 +79,7 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
       val own = At.own(c.folder, run.id)
       if (!now.directories(c.folder)) now
       else {
-        val made = now.makeDirectories(own).put(s"$own/_canary", Text("")).get
+        val made = now.makeDirectories(own).put(s"$own/_waiting", Text("")).get
           .put(At.copy(c.folder, run.id), Text(c.folder)).get
         c.added.foldLeft(made)((m, a) => m.put(s"$own/_new_${a.index}", a.content).get)
       }
@@ -97,7 +97,7 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
         whole <- look("files written?")(d =>
           d.get(At.intent(run.id)).isDefined && run.changes.forall { c =>
             val own = At.own(c.folder, run.id)
-            d.get(s"$own/_canary").isDefined &&
+            d.get(s"$own/_waiting").isDefined &&
             c.added.forall(a => d.get(s"$own/_new_${a.index}").isDefined)
           })
         _ <- if (whole) unit else Failed("ZORDER_CONFLICT files of this run were removed")
@@ -234,7 +234,7 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
       _ <- each(run.changes)(c =>
         change("claim token") { d =>
           val own = At.own(c.folder, id)
-          d.rename(s"$own/_finished", s"$own/_canary").getOrElse(d)
+          d.rename(s"$own/_finished", s"$own/_waiting").getOrElse(d)
         })
     } yield ()
     Forget(
@@ -258,7 +258,7 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
     look(s"list $folder") { d =>
       val names = d.list(folder).getOrElse(Nil).filter(At.isVisible)
       (
-        // a reader takes the canary for a file without rows
+        // a reader takes the token for a file without rows
         names.flatMap(n => d.rows(s"$folder/$n").map(Listed(folder, n, _))),
         names.map(n => s"$folder/$n").filter(d.directories))
     }

@@ -5,11 +5,11 @@ package io.sparkzorder.skipping.dynamic
 
 import java.io.File
 
-import io.sparkzorder.JobCounter
-import io.sparkzorder.skipping.scan.MetricsScan._
+import io.sparkzorder.{JobCounter, ValidatedPlans}
+import io.sparkzorder.skipping.scan.RuntimePruningScan._
 
 /** Keys that a scan takes from the broadcast of a join. */
-class BroadcastJoinSuite extends StarTestBase {
+class BroadcastJoinSuite extends StarTestBase with ValidatedPlans {
 
   test("an inner join reads the files of the dimension's keys") {
     withStar { _ =>

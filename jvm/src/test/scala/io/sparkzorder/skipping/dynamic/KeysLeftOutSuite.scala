@@ -5,8 +5,10 @@ package io.sparkzorder.skipping.dynamic
 
 import java.io.File
 
+import io.sparkzorder.ValidatedPlans
+
 /** Joins whose keys must not reach every place that they could reach. */
-class KeysLeftOutSuite extends StarTestBase {
+class KeysLeftOutSuite extends StarTestBase with ValidatedPlans {
   import testImplicits._
 
   /** The days of `fact` with a partner each, and an index: as many files. */

@@ -7,8 +7,13 @@ import java.io.File
 
 import scala.util.Random
 
+import org.scalatest.tags.Slow
+
+import io.sparkzorder.ValidatedPlans
+
 /** Random star schemas and joins: the same rows with the keys of joins and without. */
-class RandomStarSuite extends StarTestBase {
+@Slow
+class RandomStarSuite extends StarTestBase with ValidatedPlans {
 
   // what a key looks like as a function of a whole number, and the same with some NULLs
   private val keys = Seq[String => String](

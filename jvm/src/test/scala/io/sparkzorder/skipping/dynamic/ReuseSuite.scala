@@ -12,10 +12,11 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.execution.ReusedSubqueryExec
 
+import io.sparkzorder.ValidatedPlans
 import io.sparkzorder.skipping.scan.RuntimeFilters
 
 /** A query must not lose a reuse of an exchange or a subquery to a filter of ours. */
-class ReuseSuite extends StarTestBase {
+class ReuseSuite extends StarTestBase with ValidatedPlans {
 
   private def keepsReuse(query: String): Unit = {
     def numbers() = {

@@ -4,10 +4,11 @@
 package io.sparkzorder.skipping.dynamic
 
 import io.sparkzorder.JobCounter
-import io.sparkzorder.skipping.scan.MetricsScan.PrunedAtRunTime
+import io.sparkzorder.ValidatedPlans
+import io.sparkzorder.skipping.scan.RuntimePruningScan.PrunedAtRunTime
 
 /** Filters that compare a column with the value of a subquery. */
-class ScalarSubquerySuite extends StarTestBase {
+class ScalarSubquerySuite extends StarTestBase with ValidatedPlans {
 
   test("=, <, BETWEEN, IN and casts with scalar subqueries") {
     withStar { _ =>

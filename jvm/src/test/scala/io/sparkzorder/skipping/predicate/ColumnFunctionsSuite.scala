@@ -158,7 +158,7 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
   }
 
   // midnights that are no moments or two, and a day that was left out
-  private val quick = Set("UTC", "America/Havana", "Pacific/Apia")
+  private val quick = Set("America/Havana", "Pacific/Apia")
 
   test("functions that have a value where the function inside of them is NULL") {
     withRandom { random =>

@@ -5,6 +5,8 @@ package io.sparkzorder.skipping.predicate
 
 import scala.util.Try
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.skipping.OrdersOfThePages
 
 /**
@@ -21,8 +23,8 @@ class FunctionShapesSuite extends OrdersOfThePages {
     }
   }
 
-  for (ansi <- Seq("true", "false"))
-    test(s"what the page lists as pruning prunes, ANSI $ansi") {
+  for ((ansi, tags) <- Seq("true" -> Nil, "false" -> Seq(Slow)))
+    test(s"what the page lists as pruning prunes, ANSI $ansi", tags: _*) {
       inConf("spark.sql.ansi.enabled" -> ansi, "spark.sql.session.timeZone" -> "UTC") {
         withOrders { dir =>
           val df = read(dir)

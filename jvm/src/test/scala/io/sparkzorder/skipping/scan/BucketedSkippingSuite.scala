@@ -33,7 +33,7 @@ class BucketedSkippingSuite extends ScanTestBase {
 
   private def ours(df: DataFrame): Seq[FileSourceScanExec] = {
     val scans = scansOf(df)
-    scans.foreach(s => assert(s.isInstanceOf[MetricsScan], s))
+    scans.foreach(s => assert(s.isInstanceOf[RuntimePruningScan], s))
     scans
   }
 

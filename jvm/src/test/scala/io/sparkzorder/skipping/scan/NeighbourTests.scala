@@ -3,6 +3,8 @@
 
 package io.sparkzorder.skipping.scan
 
+import org.scalatest.tags.Slow
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning
 import org.apache.spark.sql.execution.FilterExec
@@ -141,8 +143,11 @@ abstract class StrangerTests extends NeighbourTests {
 }
 
 class StrangerFirstSuite extends StrangerTests with StrangerFirst
+@Slow
 class StrangerLastSuite extends StrangerTests with StrangerLast
 
 /** Suites of one extension alone, which hold for two. */
+@Slow
 class StrangerFirstV2ScanSuite extends V2ScanSuite with StrangerFirst
+@Slow
 class StrangerFirstExplainSuite extends ScanExplainSuite with StrangerFirst

@@ -13,7 +13,7 @@ import io.sparkzorder.SkippingCounters
 
 /** Metrics of the scan after queries of many kinds, whose rows are those without skipping. */
 class ScanMetricsSuite extends ScanTestBase {
-  import MetricsScan._
+  import RuntimePruningScan._
 
   private def inBoth(body: => Unit): Unit =
     for (aqe <- Seq("true", "false")) inConf("spark.sql.adaptive.enabled" -> aqe)(body)
@@ -83,7 +83,7 @@ class ScanMetricsSuite extends ScanTestBase {
         val other = checkRows(joined("a = 15", "a = 25"))
         val ofScans = collect(other.queryExecution.executedPlan) {
           case r @ ReusedExchangeExec(_, e: Exchange)
-              if e.exists(_.isInstanceOf[MetricsScan]) =>
+              if e.exists(_.isInstanceOf[RuntimePruningScan]) =>
             r
         }
         assert(ofScans.isEmpty)
@@ -142,7 +142,7 @@ class ScanMetricsSuite extends ScanTestBase {
   }
 
   private def scansOf(plan: org.apache.spark.sql.execution.SparkPlan) =
-    collectWithSubqueries(plan) { case s: MetricsScan => s }
+    collectWithSubqueries(plan) { case s: RuntimePruningScan => s }
 
   test("without an entry: a number of the scan, a counter, and one line of the log") {
     withGrid { dir =>

@@ -12,11 +12,11 @@ import org.apache.spark.sql.execution.FileSourceScanExec
 class ScanNodeSuite extends ScanTestBase {
 
   private def scanIn(dir: File, predicate: String): FileSourceScanExec =
-    read(dir).where(predicate).queryExecution.sparkPlan.collectFirst { case s: MetricsScan =>
+    read(dir).where(predicate).queryExecution.sparkPlan.collectFirst { case s: RuntimePruningScan =>
       s
     }.get
 
-  private def isOurs(scan: Any): Boolean = scan.isInstanceOf[MetricsScan]
+  private def isOurs(scan: Any): Boolean = scan.isInstanceOf[RuntimePruningScan]
 
   test("copies of every kind keep the numbers") {
     withGrid { dir =>

@@ -14,7 +14,7 @@ import io.sparkzorder.skipping.SkippingTestBase
 
 /** What tests of the scan's numbers share: a table whose files are known by heart, and its scans. */
 abstract class ScanTestBase extends SkippingTestBase with AdaptiveSparkPlanHelper {
-  import MetricsScan._
+  import RuntimePruningScan._
 
   override protected def codegen: Boolean = true
 

@@ -17,9 +17,6 @@ class DeltaCommonSuite
     extends DeltaTestBase
     with FormatAutoTests
     with FormatStatementTests {
-  override protected def format: String = "delta"
-  override protected def named: String = "t"
-
   // as an installation beside Delta has it: Delta's rules and strategies come before ours
   override protected def sparkConf: SparkConf =
     super.sparkConf.set(
@@ -28,12 +25,6 @@ class DeltaCommonSuite
   override protected def directory: File = new File(log("t").dataPath.toUri.getPath)
   override protected def commits: Int = history("t").count(_.operation == "OPTIMIZE")
   override protected def allCommits: Int = version("t").toInt
-
-  override protected def withFormatTable(clauses: String, rows: Int)(body: => Unit): Unit =
-    withTables {
-      create("t", clauses, rows = rows)
-      body
-    }
 
   test("files without statistics count for every point query before a run") {
     withSQLConf("spark.databricks.delta.stats.collect" -> "false") {

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.sources.delta
 
+import org.scalatest.tags.Slow
+
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.delta.DeltaLog
@@ -54,8 +56,11 @@ abstract class PlainTablesBesideDelta extends NeighbourTests with DeltaFirst {
 }
 
 class DeltaFirstSuite extends PlainTablesBesideDelta
+@Slow
 class DeltaLastSuite extends PlainTablesBesideDelta with DeltaLast
 
 /** Suites of one extension alone, which hold for two. */
+@Slow
 class DeltaFirstOverlaySuite extends OverlayReadSuite with DeltaFirst
+@Slow
 class DeltaFirstJoinSuite extends BroadcastJoinSuite with DeltaFirst

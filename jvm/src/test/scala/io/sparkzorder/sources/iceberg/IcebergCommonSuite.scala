@@ -12,15 +12,7 @@ class IcebergCommonSuite
     extends IcebergTestBase
     with FormatAutoTests
     with FormatStatementTests {
-  override protected def format: String = "iceberg"
-  override protected def named: String = "ice.db.t"
   override protected def directory: File = new File(warehouse, "db/t")
   override protected def commits: Int = snapshots("t").count(_.operation == "replace")
   override protected def allCommits: Int = snapshots("t").size
-
-  override protected def withFormatTable(clauses: String, rows: Int)(body: => Unit): Unit =
-    inDatabase {
-      create("t", clauses, rows = rows)
-      body
-    }
 }

@@ -22,7 +22,7 @@ class IcebergConflictsSuite extends IcebergTestBase {
   }
 
   test("rows that were appended meanwhile stay") {
-    inDatabase {
+    withTables {
       create("t", files = 2)
       optimizeWith("t", table("t")) {
         numbers(8000, 9000, 1).writeTo("ice.db.t").append()
@@ -35,7 +35,7 @@ class IcebergConflictsSuite extends IcebergTestBase {
   }
 
   test("a column that was renamed after it was looked up is a conflict") {
-    inDatabase {
+    withTables {
       create("t", files = 1, rows = 10)
       val format = new IcebergFormat(table("t"), "ice.db.t", isNamed = true)
       for (parts <- Seq(Seq("gone"), Seq("a", "gone"))) {
@@ -47,7 +47,7 @@ class IcebergConflictsSuite extends IcebergTestBase {
   }
 
   test("DELETE, UPDATE and MERGE on the inputs exclude the commit, and no file is left") {
-    inDatabase {
+    withTables {
       for ((kind, clauses) <- Seq("cow" -> "", "mor" -> mergeOnRead)) {
         create(kind, clauses, files = 2, rows = 1000)
         conflicts(kind)(sql(s"DELETE FROM ice.db.$kind WHERE id % 10 = 3"))
@@ -65,7 +65,7 @@ class IcebergConflictsSuite extends IcebergTestBase {
   }
 
   test("of two runs on the same files the first one wins") {
-    inDatabase {
+    withTables {
       create("t", files = 2, rows = 1000)
       fails("ZORDER_CONFLICT") {
         optimizeWith("t", table("t"))(sql("OPTIMIZE TABLE ice.db.t ZORDER BY (b, a)").collect())
@@ -77,7 +77,7 @@ class IcebergConflictsSuite extends IcebergTestBase {
   }
 
   test("equality deletes before a run hold, those during a run exclude it, and no row comes back") {
-    inDatabase {
+    withTables {
       create("t", "TBLPROPERTIES ('format-version' = '2')", files = 2, rows = 1000)
       deleteWhereEqual("t", "id", 7L)
       fails("ZORDER_CONFLICT") {
@@ -99,7 +99,7 @@ class IcebergConflictsSuite extends IcebergTestBase {
   }
 
   test("position deletes are applied, and one that comes later excludes the commit") {
-    inDatabase {
+    withTables {
       create("t", mergeOnRead, files = 2, rows = 1000)
       sql("DELETE FROM ice.db.t WHERE id < 100")
       optimized("t", "ZORDER BY (a, b) OPTIONS (targetFileSize = '2k')")
@@ -112,7 +112,7 @@ class IcebergConflictsSuite extends IcebergTestBase {
   }
 
   test("batches that were committed before a conflict stay") {
-    inDatabase {
+    withTables {
       create("t", "PARTITIONED BY (p)", files = 1, rows = 1000)
       var commits = 0
       fails("ZORDER_CONFLICT") {
@@ -129,7 +129,7 @@ class IcebergConflictsSuite extends IcebergTestBase {
   }
 
   test("a commit that failed leaves no file; a commit of unknown state leaves all") {
-    inDatabase {
+    withTables {
       create("t", files = 2, rows = 1000)
       def failing(e: => RuntimeException, after: Boolean) = {
         val real = table("t")

@@ -15,7 +15,7 @@ class IcebergLineageSuite extends IcebergTestBase {
     bag(spark.table(s"ice.db.$name").select("id", "_row_id", "_last_updated_sequence_number"))
 
   test("row ids and their sequence numbers stay in a table of format version 3") {
-    inDatabase {
+    withTables {
       create(
         "t",
         "TBLPROPERTIES ('format-version' = '3', 'write.delete.mode' = 'merge-on-read')",
@@ -34,7 +34,7 @@ class IcebergLineageSuite extends IcebergTestBase {
   }
 
   test("row ids stay beside nested columns") {
-    inDatabase {
+    withTables {
       // Iceberg reads such columns row by row
       sql("""CREATE TABLE ice.db.t (id BIGINT, a INT, b INT, l ARRAY<STRUCT<x: BIGINT>>,
         m MAP<STRING, BIGINT>) USING iceberg TBLPROPERTIES ('format-version' = '3')""")
@@ -54,7 +54,7 @@ class IcebergLineageSuite extends IcebergTestBase {
   }
 
   test("files of a later batch that are refused are refused before the first batch") {
-    inDatabase {
+    withTables {
       create("t", "PARTITIONED BY (p) TBLPROPERTIES ('format-version' = '3')", 1, 400)
       sql("ALTER TABLE ice.db.t SET TBLPROPERTIES ('write.format.default' = 'orc')")
       numbers(400, 800, 1).where("p = 3").writeTo("ice.db.t").append()
@@ -71,7 +71,7 @@ class IcebergLineageSuite extends IcebergTestBase {
   }
 
   test("tables with row ids and files that are not Parquet are refused") {
-    inDatabase {
+    withTables {
       val three = "'format-version' = '3'"
       create("all", s"TBLPROPERTIES ($three, 'write.format.default' = 'orc')", 2, 100)
       create("read", s"TBLPROPERTIES ($three, 'write.format.default' = 'avro')", 2, 100)

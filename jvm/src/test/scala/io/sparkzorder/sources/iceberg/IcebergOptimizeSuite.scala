@@ -13,7 +13,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
   private val small = "OPTIONS (targetFileSize = '4k')"
 
   test("one commit lays a table out; a second run makes none; then only new files are rewritten") {
-    inDatabase {
+    withTables {
       create("t")
       val row = optimized("t", s"ZORDER BY (a, b) $small")
       val laidOut = files("t")
@@ -47,7 +47,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
   }
 
   test("a point query reads the ideal share of the files by Iceberg's own pruning") {
-    inDatabase {
+    withTables {
       create("t", rows = 40000, files = 4)
       // few columns have bounds by the table's own wish; a layout without bounds would be of no use
       sql("ALTER TABLE ice.db.t SET TBLPROPERTIES ('write.metadata.metrics.default' = 'none')")
@@ -71,7 +71,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
   }
 
   test("NULL, NaN and nested values; columns that were added, renamed, dropped and widened") {
-    inDatabase {
+    withTables {
       sql("""CREATE TABLE ice.db.t (id BIGINT, i INT, f FLOAT, gone STRING, n STRUCT<x: INT, y: STRING>,
         l ARRAY<INT>, m MAP<STRING, INT>, d DECIMAL(9, 2), ts TIMESTAMP, bin BINARY) USING iceberg""")
       def insert(from: Int, i: String, columns: String): Unit = spark.range(from, from + 200, 1, 2)
@@ -111,7 +111,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
   }
 
   test("partitions with NULL and special names, of several specs, in batches with a commit each") {
-    inDatabase {
+    withTables {
       sql("""CREATE TABLE ice.db.t (id BIGINT, a INT, b INT, p STRING) USING iceberg
         PARTITIONED BY (p, bucket(2, a))""")
       val parts = Seq("null", "'x/y=z %'", "'null'", "'é'").mkString("array(", ", ", ")")
@@ -148,7 +148,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
   }
 
   test("DRY RUN writes nothing; WHERE chooses files; EXPLAIN names the command") {
-    inDatabase {
+    withTables {
       create("t", "PARTITIONED BY (p)", files = 2)
       val dry = optimized("t", s"ZORDER BY (a, b) $small DRY RUN")
       assert(dry.getAs[Boolean]("dryRun"))
@@ -178,7 +178,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
   }
 
   test("tables of format version 1, of ORC files, and without rows") {
-    inDatabase {
+    withTables {
       create("v1", "TBLPROPERTIES ('format-version' = '1')", files = 2)
       create("orc", "TBLPROPERTIES ('write.format.default' = 'orc')", files = 2)
       sql("CREATE TABLE ice.db.empty (a INT, b INT) USING iceberg")
@@ -197,7 +197,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
   }
 
   test("files whose partition column was dropped are left as they are") {
-    inDatabase {
+    withTables {
       create("t", "PARTITIONED BY (p)", files = 1, rows = 100)
       table("t").updateSpec().removeField("p").commit()
       sql("ALTER TABLE ice.db.t DROP COLUMN p")
@@ -209,7 +209,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
   }
 
   test("files of forgotten snapshots are judged by earlier runs and by their bounds") {
-    inDatabase {
+    withTables {
       create("t", files = 4)
       optimized("t", s"ZORDER BY (a, b) $small")
       numbers(8000, 9000, 1).writeTo("ice.db.t").append()

@@ -9,7 +9,7 @@ import org.apache.iceberg.IcebergBuild
 class IcebergRefusalsSuite extends IcebergTestBase {
 
   test("branches, older states and metadata tables") {
-    inDatabase {
+    withTables {
       create("t", files = 1, rows = 10)
       table("t").manageSnapshots().createBranch("b").commit()
       val first = snapshots("t").head.snapshotId
@@ -21,7 +21,7 @@ class IcebergRefusalsSuite extends IcebergTestBase {
   }
 
   test("INTO, unknown columns, and no columns at all") {
-    inDatabase {
+    withTables {
       create("t", files = 1, rows = 10)
       fails("ZORDER_UNSUPPORTED_TABLE", "INTO")(
         sql(s"OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) INTO '$warehouse/copy'"))
@@ -39,7 +39,7 @@ class IcebergRefusalsSuite extends IcebergTestBase {
   }
 
   test("a table is left to Iceberg where the setting tells so, or its version is unknown") {
-    inDatabase {
+    withTables {
       create("t", files = 1, rows = 10)
       table("t").manageSnapshots().createBranch("b").commit()
       withSQLConf("spark.zorder.formats.iceberg" -> "delegate") {
@@ -60,7 +60,7 @@ class IcebergRefusalsSuite extends IcebergTestBase {
   }
 
   test("UNDO names the statement that takes the last run back") {
-    inDatabase {
+    withTables {
       create("t", "PARTITIONED BY (p)", files = 1, rows = 100)
       val first = snapshots("t").head.snapshotId
       fails("ZORDER_UNSUPPORTED_TABLE", "no run of OPTIMIZE")(sql("UNDO LAYOUT ice.db.t"))

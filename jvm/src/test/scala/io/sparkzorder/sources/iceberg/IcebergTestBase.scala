@@ -23,11 +23,8 @@ import org.apache.iceberg.spark.{
   SparkTableCache
 }
 
-import org.apache.spark.sql.Row
-import org.apache.spark.sql.sparkzorder.SparkLine
-
 import io.sparkzorder.rewrite.OptimizeResult
-import io.sparkzorder.sources.{FormatTestBase, LatchedRun, OptimizeClauses}
+import io.sparkzorder.sources.FormatTestBase
 
 /** What the suites of Iceberg tables share: a catalog `ice` in a temporary directory. */
 abstract class IcebergTestBase extends FormatTestBase {
@@ -48,23 +45,10 @@ abstract class IcebergTestBase extends FormatTestBase {
       org.apache.commons.io.FileUtils.deleteDirectory(warehouse)
     } finally super.afterAll()
 
-  /** Runs `body` with an empty database `ice.db`. */
-  protected def inDatabase(body: => Any): Unit =
-    try { val _ = body }
-    finally {
-      sql("SHOW TABLES IN ice.db").collect().foreach { r =>
-        sql(s"DROP TABLE ice.db.`${r.getAs[String]("tableName")}` PURGE")
-      }
-    }
-
-  /** A table with `files` files of mixed rows. */
-  protected def create(
-      name: String,
-      clauses: String = "",
-      files: Int = 8,
-      rows: Int = 8000): Unit = {
-    numbers(0, rows, files).createOrReplaceTempView("numbers")
-    sql(s"CREATE TABLE ice.db.$name USING iceberg $clauses AS SELECT * FROM numbers")
+  override protected def format: String = "iceberg"
+  override protected def database: String = "ice.db"
+  override protected def drop(name: String): Unit = {
+    val _ = sql(s"DROP TABLE ice.db.`$name` PURGE")
   }
 
   protected def table(name: String): BaseTable =
@@ -88,11 +72,7 @@ abstract class IcebergTestBase extends FormatTestBase {
       try scan.asScala.flatMap(t => t.file.location +: t.deletes.asScala.map(_.location)).toList
       finally scan.close()
     }.map(p => new File(p.stripPrefix("file:")).getName).toSet
-    val data = new File(warehouse, s"db/$name/data").toPath
-    val stream = Files.walk(data)
-    try stream.iterator.asScala.map(_.toFile).filter(f => f.isFile && !f.getName.startsWith("."))
-        .map(_.getName).filterNot(known).toSet
-    finally stream.close()
+    filesBelow(new File(warehouse, s"db/$name/data"), "").diff(known)
   }
 
   /** Deletes the rows whose column has the value, by a file of equality deletes. */
@@ -124,11 +104,7 @@ abstract class IcebergTestBase extends FormatTestBase {
   protected def optimizeWith(name: String, on: BaseTable, options: Map[String, String] = Map.empty)(
       before: => Unit): OptimizeResult = {
     val inner = new IcebergFormat(on, s"ice.db.$name", isNamed = true)
-    val clauses = OptimizeClauses(
-      full = true,
-      columns = Seq(Seq("a"), Seq("b")),
-      options = Map("targetFileSize" -> "4k") ++ options)
-    try new LatchedRun(SparkLine.session(spark), inner, clauses, () => before).run()
+    try optimizeWith(inner, options)(before)
     finally assertNothingStaged(on)
   }
 
@@ -138,13 +114,4 @@ abstract class IcebergTestBase extends FormatTestBase {
     assert(ScanTaskSetManager.get.fetchSetIds(on).isEmpty)
     assert(FileRewriteCoordinator.get.fetchSetIds(on).isEmpty)
   }
-
-  /** Runs OPTIMIZE and checks that the table has the same rows as before. */
-  protected def optimized(name: String, clauses: String = "ZORDER BY (a, b)"): Row = {
-    val before = bag(spark.table(s"ice.db.$name"))
-    val row = sql(s"OPTIMIZE TABLE ice.db.$name $clauses").head()
-    assert(bag(spark.table(s"ice.db.$name")) === before)
-    row
-  }
-
 }

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.sources.iceberg
 
+import org.scalatest.tags.Slow
+
 import io.sparkzorder.skipping.scan.{Neighbour, NeighbourTests}
 
 trait IcebergFirst extends Neighbour {
@@ -16,4 +18,5 @@ trait IcebergLast extends IcebergFirst {
 }
 
 class IcebergFirstSuite extends NeighbourTests with IcebergFirst
+@Slow
 class IcebergLastSuite extends NeighbourTests with IcebergLast

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.table.OrderingColumn
 
 /** Deals the rows of a table to files and sorts them inside, so that each task writes one file. */
-private[sparkzorder] object Layout {
+private[sparkzorder] object ShuffleLayout {
 
   /**
    * Rows by the places that a grid gives them. Partition `i` of the result holds file `i` of the grid.

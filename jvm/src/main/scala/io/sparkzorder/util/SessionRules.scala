@@ -3,8 +3,9 @@
 
 package io.sparkzorder.util
 
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{ExperimentalMethods, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.sparkzorder.SparkLine
 
@@ -47,4 +48,20 @@ private[sparkzorder] object FirstStrategies {
 /** Plans nothing. */
 private[sparkzorder] object NoStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = Nil
+}
+
+/** Rules at the end of a session's optimizer, where an extension of Spark cannot put any. */
+private[sparkzorder] object LastRules {
+
+  /** Puts a rule there. Does nothing if it is there. */
+  def ensure(methods: ExperimentalMethods, rule: Rule[LogicalPlan]): Unit = methods.synchronized {
+    if (!methods.extraOptimizations.contains(rule)) {
+      methods.extraOptimizations = methods.extraOptimizations :+ rule
+    }
+  }
+}
+
+/** Leaves every plan as it is. */
+private[sparkzorder] object NoRule extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan
 }

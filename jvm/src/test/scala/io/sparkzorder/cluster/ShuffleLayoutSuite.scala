@@ -16,7 +16,7 @@ import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.table.{OrderingColumn, ParquetFiles, PathTarget, TableFiles, TableLister}
 
 /** Input, sample and dealing over real files. */
-class LayoutSuite extends OptimizeTestBase with RandomInputs {
+class ShuffleLayoutSuite extends OptimizeTestBase with RandomInputs {
   private val clashing =
     Seq("_zorder_folder", "_ZORDER_FILE", "_zorder_z", "_metadata", "row_index")
 
@@ -121,7 +121,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
           IndexedSeq(200.0, 200.0),
           sampled)
         val placement = new Placement(grid)
-        val frame = Layout.byGrid(spark, input, schema, by, grid)
+        val frame = ShuffleLayout.byGrid(spark, input, schema, by, grid)
         assert(frame.schema.fieldNames === schema.fieldNames)
         assert(frame.rdd.getNumPartitions === grid.files)
         val dealt = frame.select(
@@ -162,7 +162,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
         IndexedSeq(2500L, 500L),
         IndexedSeq(200.0, 200.0),
         samples)
-      val frame = Layout.withPlaces(spark, input, schema, columns, grid, _ => 1)
+      val frame = ShuffleLayout.withPlaces(spark, input, schema, columns, grid, _ => 1)
       assert(frame.schema.fieldNames.toSeq === schema.fieldNames.toSeq :+ "_zorder_place")
       val plan = frame.queryExecution.sparkPlan
       assert(plan.isInstanceOf[SortExec], plan)
@@ -174,7 +174,7 @@ class LayoutSuite extends OptimizeTestBase with RandomInputs {
       val input = new InputFrame(spark, files, schema, ParquetFiles)
       val n = files.files.size
       val fileOf = files.files.map(f => files.folders.indexOf(f.folder))
-      val frame = Layout.byFile(spark, input, schema, fileOf, 2)
+      val frame = ShuffleLayout.byFile(spark, input, schema, fileOf, 2)
       val dealt = frame.select(spark_partition_id(), monotonically_increasing_id(), col("id"))
         .collect().sortBy(_.getLong(1))
       assert(n >= 4 && dealt.length === 3000)

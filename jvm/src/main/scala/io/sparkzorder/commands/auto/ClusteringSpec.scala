@@ -24,7 +24,7 @@ import io.sparkzorder.table.OrderingColumn
  * @param rewritesAll true if files that have this order already are rewritten
  * @param isLeft true if the files are left as they are
  */
-private[sparkzorder] final case class WantedOrder(
+private[sparkzorder] final case class ClusteringSpec(
     names: Seq[Seq[String]],
     weights: Seq[Double] = Nil,
     queries: IndexedSeq[QueryBox] = IndexedSeq.empty,
@@ -32,7 +32,7 @@ private[sparkzorder] final case class WantedOrder(
     rewritesAll: Boolean = false,
     isLeft: Boolean = false)
 
-private[sparkzorder] object WantedOrder {
+private[sparkzorder] object ClusteringSpec {
 
   /**
    * The order that the recorded workload asks for.
@@ -44,12 +44,12 @@ private[sparkzorder] object WantedOrder {
       settings: Settings,
       table: AutoTable,
       hasWhere: Boolean,
-      phases: Phases): WantedOrder = {
+      phases: Phases): ClusteringSpec = {
     settings.get(Settings.Weights).foreach { text =>
       throw ZOrderErrors.invalidSetting(Settings.Weights.key, text, "AUTO chooses the weights")
     }
     val auto = new AutoChoice(user, table, hasWhere, phases).choose()
-    WantedOrder(
+    ClusteringSpec(
       auto.names,
       auto.weights,
       auto.queries,

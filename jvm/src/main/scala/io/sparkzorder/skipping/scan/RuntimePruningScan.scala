@@ -25,8 +25,8 @@ import io.sparkzorder.table.DataFormat
  * these scans with equal indexes and filters are equal, so Spark runs once what a query needs
  * twice.
  */
-private[sparkzorder] trait MetricsScan extends FileSourceScanExec {
-  import MetricsScan._
+private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
+  import RuntimePruningScan._
 
   /** A scan with metrics that has the arguments of `scan`, which is Spark's own scan. */
   protected def withMetrics(scan: FileSourceScanExec): FileSourceScanExec
@@ -145,15 +145,15 @@ private[sparkzorder] trait MetricsScan extends FileSourceScanExec {
     else copy(dataFilters = planned).canonicalized.asInstanceOf[FileSourceScanExec]
   }
 
-  override def canEqual(other: Any): Boolean = other.isInstanceOf[MetricsScan]
+  override def canEqual(other: Any): Boolean = other.isInstanceOf[RuntimePruningScan]
   override def equals(other: Any): Boolean = other match {
-    case that: MetricsScan => super.equals(that)
+    case that: RuntimePruningScan => super.equals(that)
     case _ => false
   }
   override def hashCode(): Int = 31 * super.hashCode() + 1
 }
 
-private[sparkzorder] object MetricsScan {
+private[sparkzorder] object RuntimePruningScan {
 
   /** The name of the entry in EXPLAIN. */
   val Key = "ZOrderFiles"

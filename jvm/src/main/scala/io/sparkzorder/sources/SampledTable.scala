@@ -1,0 +1,105 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.sources
+
+import java.io.IOException
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.cluster.Sampler
+import io.sparkzorder.commands.SampledCuts
+import io.sparkzorder.commands.auto.{
+  AutoTable,
+  JudgedFile,
+  LayoutInForce,
+  Sampled,
+  SampledFolder
+}
+import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.workload.{LaterNotes, Workload, WorkloadStore}
+
+/**
+ * A table for the choice of its columns by its recorded workload. The format lists the files and their
+ * statistics; layouts are judged by a sample of the rows.
+ */
+private[sparkzorder] final class SampledTable(
+    format: TableFormat,
+    listing: TableListing,
+    statement: Statement)
+    extends AutoTable
+    with Logging {
+  import statement.{session, settings}
+
+  override def workload(): Workload = {
+    LaterNotes.await()
+    val conf = session.sessionState.newHadoopConf()
+    val state =
+      try Some(new StateDirectory(new Path(format.location), conf))
+      catch {
+        // a location without a file system of Hadoop: nothing could be recorded there
+        case e: IOException =>
+          logWarning(s"the workload of ${format.name} cannot be read: $e")
+          None
+      }
+    state.fold(Workload(Map.empty))(Workload.sinceChange(_, conf, WorkloadStore.today))
+  }
+
+  override def inForce: Option[LayoutInForce] =
+    // the table may have lost a column, or have it with another type
+    format.lastLayout.filter(l => l.columns.nonEmpty && listing.canOrderBy(l.columns))
+      .map(l => LayoutInForce(l.columns, l.weights))
+
+  override def daysSinceChange(bytes: Long): Option[Long] = format.daysSinceChange(bytes)
+
+  override def sampled(workload: Workload): Option[Sampled] = {
+    val snapshot = listing.sampled(workload.columns.map(c => Seq(c._1)), Sampled.MaxColumns)
+    val columns = snapshot.columns.toIndexedSeq
+    val folders =
+      if (columns.isEmpty || !snapshot.files.exists(rowsOf(_) > 0)) IndexedSeq.empty
+      else sample(snapshot, columns)
+    // all rows may be deleted
+    if (folders.exists(_.sample.rows > 0)) {
+      val bytes = snapshot.files.map(_.bytes).sum
+      Some(Sampled.of(columns, folders, workload, bytes, snapshot.isPartitioned))
+    } else None
+  }
+
+  private def sample(
+      snapshot: TableSnapshot,
+      columns: IndexedSeq[OrderingColumn]): IndexedSeq[SampledFolder] = {
+    val byFolder = snapshot.files.groupBy(_.folder)
+    val rows = byFolder.map { case (f, own) => f -> own.map(rowsOf).sum }
+    val targets = byFolder.map { case (f, own) =>
+      val stored = math.max(rows(f), own.map(_.storedRecords).sum)
+      f -> SampledCuts.targetRows(settings, stored, own.map(_.bytes).sum)
+    }
+    val all = snapshot.files.map(_.folder).distinct
+    val wanted = Sampled.rowsFor(Sampled.filesOf(all.map(rows), all.map(targets)))
+    val share = wanted.toDouble / math.max(1L, rows.values.sum)
+    // a frame has the rows of one group
+    snapshot.files.groupBy(_.folder.group).toIndexedSeq.sortBy(_._1).flatMap { case (_, files) =>
+      val input = snapshot.rows(session, files)
+      try {
+        val own = input.folders.map(rows)
+        val samples = Sampler.sample(input, columns, own, math.ceil(own.sum * share).toLong)
+        input.folders.zip(samples).map { case (folder, sample) =>
+          val judged = byFolder(folder).map(f => JudgedFile(rowsOf(f), f.columns.map(_.range)))
+          SampledFolder(judged, sample, targets(folder))
+        }
+      } finally input.close()
+    }
+  }
+
+  /** Number of rows; for a file whose rows the format has not counted a guess by its bytes. */
+  private def rowsOf(file: FormatFile): Long =
+    if (file.records > 0 || !file.isUncounted) file.records
+    else math.max(1L, file.bytes / SampledTable.GuessedRowBytes)
+}
+
+private object SampledTable {
+  private val GuessedRowBytes = 50L
+}
