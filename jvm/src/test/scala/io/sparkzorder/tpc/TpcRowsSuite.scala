@@ -106,9 +106,8 @@ private final class Compared(without: OpenContender, withIndex: OpenContender) {
     }
     val alone = plan(without)
     val (ofSpark, ours) = (PlanCounts.of(alone, Nil), PlanCounts.of(plan(withIndex), Nil))
-    // a known defect: a filter by keys of q65 computes one exchange more (docs/benchmarks/tpc.md)
-    val allowed = ofSpark.exchanges + (if (query.name == "q65") 1 else 0)
-    val lostReuse = if (ours.exchanges > allowed) Some(s"$ours, $ofSpark without") else None
+    val lostReuse =
+      if (ours.exchanges > ofSpark.exchanges) Some(s"$ours, $ofSpark without") else None
     found.flatMap(moreScans(query, expected, PlannedFiles.tables(alone), _)) ++ lostReuse
   }
 

@@ -223,8 +223,9 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       key.dataType == ofBuild.dataType
 
   /**
-   * What a filter says of the rows below it, if it wants one of several subqueries to have a partner: `a IN
-   * (SELECT ..) OR b IN (SELECT ..)`. Each of them is a join by then, which tells whether there is a partner.
+   * What a filter says of the rows below it, if it wants one of several subqueries to have a partner, or a
+   * condition to hold: `a IN (SELECT ..) OR b IN (SELECT ..) OR c = 5`. Each subquery is a join by then, which
+   * tells whether there is a partner.
    */
   private def ofExistence(filter: Filter): Seq[KeyFilter] = {
     val joins = existenceJoins(filter.child)
@@ -233,12 +234,15 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       lazy val isPlain = StrictExpressions.isPlain(filter)
       lazy val isTotal = TotalExpressions.isTotal(filter)
       splitConjunctivePredicates(filter.condition).collect { case o: Or => o }.flatMap { either =>
-        val ways = splitDisjunctivePredicates(either).map { way =>
+        val parts = splitDisjunctivePredicates(either)
+        val ways = parts.map { way =>
           splitConjunctivePredicates(way).collectFirst {
             case a: Attribute if joins.contains(a.exprId) => joins(a.exprId)
-          }.flatMap(ofExistence(_, filter.child))
+          }.fold(KnownCondition.of(way, joins.keySet))(ofExistence(_, filter.child))
         }
-        if (ways.contains(None)) None
+        if (ways.contains(None) || !parts.exists(_.references.exists(a =>
+            joins.contains(a.exprId))))
+          None
         else {
           val keys = struct(ways.flatten.map(_._1))
           Some(KeyFilter(keys, ways.flatten.map(_._2), isOneOf = true, isPlain, isTotal))

@@ -20,7 +20,9 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
   /** What the parts of a condition say. Each is true for every row that has a partner. */
   def in(condition: Expression): Seq[OneOf] = {
     val parts = splitConjunctivePredicates(condition)
-    val bounds = together(parts.flatMap(compared).collect { case (k, b: Bounds) => (k, b) })
+    val bounds = together(
+      parts.flatMap(compared).collect { case (k, b: Bounds) => (k, b) } ++
+        KeyDistances.in(parts).flatMap(of))
     val own = ofBuild(parts)
     bounds.map(b => OneOf(Seq(b), own)) ++
       parts.collect { case o: Or => o }.flatMap(oneOf(_, own))
@@ -76,6 +78,10 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
     if (isOf(key, stream) && isOf(value, build) && key.dataType == value.dataType) {
       Some((key, value))
     } else None
+
+  private def of(distance: KeyDistances): Option[(Expression, Bounds)] =
+    sides(distance.from, distance.to).map { case (k, v) => (k, distance.boundsOfFrom(v)) }
+      .orElse(sides(distance.to, distance.from).map { case (k, v) => (k, distance.boundsOfTo(v)) })
 
   private def isOf(e: Expression, side: LogicalPlan): Boolean =
     e.deterministic && e.references.nonEmpty && e.references.subsetOf(side.outputSet) &&

@@ -4,7 +4,7 @@
 package io.sparkzorder.skipping.dynamic
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
@@ -154,4 +154,30 @@ private[dynamic] final class EqualKeys(
       rows)
 
   override lazy val form: Any = (SideOfKeys.of(build, keys, Seq(position)), onlyInBroadcast)
+}
+
+/** A condition by which a row is wanted although it has no partner: the filter's key is the condition. */
+private[dynamic] final class KnownCondition extends KeySource {
+  override def build: LogicalPlan = OneRowRelation()
+
+  /** This form keeps the condition apart from filters of rows, as those by keys are. */
+  override def onFiles(key: Expression): Expression = DynamicPruningExpression(key)
+  override def onRows(key: Expression): Expression = key
+  override def isOnRows: Boolean = false
+  override def isForRecord: Boolean = false
+  override protected def isFree: Boolean = true
+  override def canRunAgain: Boolean = true
+  override def fresh: KnownCondition = new KnownCondition
+  override def forRows: KnownCondition = fresh
+  override def form: Any = KnownCondition
+}
+
+private[dynamic] object KnownCondition {
+
+  /** @param unknown columns that no relation has */
+  def of(condition: Expression, unknown: Set[ExprId]): Option[(Expression, KeySource)] =
+    if (!condition.deterministic || condition.references.isEmpty ||
+      condition.references.exists(a => unknown(a.exprId)) ||
+      condition.exists(_.isInstanceOf[PlanExpression[_]])) None
+    else Some(condition -> new KnownCondition)
 }

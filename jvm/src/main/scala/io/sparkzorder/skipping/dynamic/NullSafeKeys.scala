@@ -28,7 +28,7 @@ private[dynamic] object NullSafeKeys {
 
   /** The expression that a filter tests in this way. */
   def testedBy(f: KeyFilter): Option[Expression] =
-    if (!f.isOneOf) None
+    if (!f.isOneOf || f.sources.exists(_.isInstanceOf[KnownCondition])) None
     else f.keys match {
       case Seq(value, If(IsNull(other), Literal.TrueLiteral, _)) if value.semanticEquals(other) =>
         Some(value)

@@ -88,7 +88,8 @@ private[dynamic] object PushedKeys extends AliasHelper {
 
   private def moved(f: KeyFilter, pairs: Seq[(Expression, Expression)]): Seq[KeyFilter] =
     NullSafeKeys.testedBy(f).fold {
-      pairs.collect {
+      // one of several keys is no key of a join
+      (if (f.isOneOf) Nil else pairs).collect {
         case (from, to) if from.semanticEquals(f.key) && from.dataType == to.dataType =>
           f.copy(key = to)
       }

@@ -41,13 +41,43 @@ private[dynamic] object TotalExpressions {
     case _: Coalesce | _: If | _: CaseWhen => true
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: KnownNotNull => true
     case _: GetDateField | _: GetTimeField | _: TruncDate | _: TruncTimestamp | _: DateDiff => true
-    case _: Add | _: Subtract | _: Multiply => isFloating(e.dataType)
+    case _: Add | _: Subtract | _: Multiply => isFloating(e.dataType) || hasAllDigits(e.dataType)
     case c: Cast => isTotal(c.child.dataType, c.dataType)
-    case _: SortOrder | _: WindowSpecDefinition | _: WindowFrame => true
+    case _: SortOrder | _: WindowSpecDefinition | _: WindowFrame | _: SpecialFrameBoundary => true
     case _: AggregateExpression | _: WindowExpression => true
     case _: RowNumberLike | _: RankLike | _: Count | _: Min | _: Max => true
-    case s: Sum => isFloating(s.child.dataType) || Repeatability.hasRoomForSum(s.child.dataType)
+    case s: Sum => isFloating(s.child.dataType) || Repeatability.hasRoomForSum(s.child.dataType) ||
+      digitsIn(s).isDefined
+    case u: UnscaledValue => hasLongDigits(u.child.dataType)
+    case m: MakeDecimal => digitsIn(m.child).exists(_ <= m.precision)
     case a: Average => isFloating(a.child.dataType) || Repeatability.hasRoomForSum(a.child.dataType)
+    case _ => false
+  }
+
+  /** A result that could have too many digits has the greatest precision that there is. */
+  private def hasAllDigits(t: DataType): Boolean = t match {
+    case d: DecimalType => d.precision < DecimalType.MAX_PRECISION
+    case _ => false
+  }
+
+  /**
+   * Spark adds up the digits of a short DECIMAL as BIGINTs, and makes a DECIMAL of the sum, with ten more digits.
+   * How many digits such a sum has room for; None for other expressions.
+   */
+  private def digitsIn(e: Expression): Option[Int] = e match {
+    case w: WindowExpression => digitsIn(w.windowFunction)
+    case a: AggregateExpression => digitsIn(a.aggregateFunction)
+    case s: Sum => s.child match {
+        case UnscaledValue(child) => Some(child.dataType).collect {
+            case d: DecimalType if d.precision + 10 <= Decimal.MAX_LONG_DIGITS => d.precision + 10
+          }
+        case _ => None
+      }
+    case _ => None
+  }
+
+  private def hasLongDigits(t: DataType): Boolean = t match {
+    case d: DecimalType => d.precision <= Decimal.MAX_LONG_DIGITS
     case _ => false
   }
 

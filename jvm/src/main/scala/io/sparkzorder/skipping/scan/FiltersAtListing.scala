@@ -74,8 +74,8 @@ private[sparkzorder] final class FiltersAtListing(
           case s: ScalarSubquery => queries.value(s)
         })
       case joins =>
-        RuntimeFilters.ofOneOf(joins.map(d => d.pruningKey -> queries.keys(d).toArray), rangeOf)
-          .onFiles
+        val keys = joins.map(d => d.pruningKey -> queries.keys(d).toArray)
+        RuntimeFilters.ofOneOf(keys, rangeOf, RuntimeFilters.conditionsIn(filter)).onFiles
     }
 }
 

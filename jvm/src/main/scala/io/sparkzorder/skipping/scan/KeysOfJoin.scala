@@ -17,7 +17,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
  * What a filter of joins says, apart from any plan that computes it. Two of these are equal if they
  * filter the same column by the same keys.
  *
- * @param keys of the scan, one for each source, in terms of the positions of the relation's columns
+ * @param keys of the scan, one for each source, and conditions that stand beside them, in terms of the positions
+ *   of the relation's columns
  * @param sources the sides of joins that give the keys
  */
 private[skipping] final case class KeysOfJoin(keys: Seq[Expression], sources: Seq[SideOfKeys])
@@ -58,7 +59,8 @@ private[scan] object KeysOfJoin {
     val parts = filter.collect { case d: DynamicPruningSubquery => d }
     KeysOfJoin(
       // a comparison with a subquery is a key by itself
-      (if (parts.isEmpty) Seq(filter) else parts.map(_.pruningKey))
+      (if (parts.isEmpty) Seq(filter)
+       else parts.map(_.pruningKey) ++ RuntimeFilters.conditionsIn(filter))
         .map(QueryPlan.normalizeExpressions(_, r.output).canonicalized),
       parts.map(d =>
         SideOfKeys.of(d.buildQuery, d.buildKeys, RuntimeFilterBridge.positions(d))))

@@ -86,28 +86,46 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     case DynamicPruningExpression(in: InSubqueryExec) =>
       in.values().map(values => ofKeys(in.child, values, rangeOf))
     case keys: Or if keys.exists(_.isInstanceOf[DynamicPruning]) =>
-      val joins = splitDisjunctivePredicates(keys).map {
-        case DynamicPruningExpression(in: InSubqueryExec) => in.values().map(in.child -> _)
-        case _ => None
-      }
-      if (joins.contains(None)) None else Some(ofOneOf(joins.flatten, rangeOf))
+      val conditions = conditionsIn(keys)
+      val joins =
+        splitDisjunctivePredicates(keys).filterNot(isCondition).map {
+          case DynamicPruningExpression(in: InSubqueryExec) => in.values().map(in.child -> _)
+          case _ => None
+        }
+      if (joins.isEmpty || joins.contains(None)) None
+      else Some(ofOneOf(joins.flatten, rangeOf, conditions))
     case other =>
       // an error of a constant, such as 1 / 0, is for the filter after the scan to report
       Try(folded(other)).toOption.filterNot(isRuntime).map(known =>
         ResolvedFilter(known, Seq(known)))
   }
 
+  /** The conditions of a filter by which rows are wanted that have none of the keys. */
+  private[scan] def conditionsIn(filter: Expression): Seq[Expression] =
+    splitDisjunctivePredicates(filter).collect {
+      case d @ DynamicPruningExpression(condition) if isCondition(d) => condition
+    }
+
+  private def isCondition(part: Expression): Boolean = part match {
+    case Unused => false
+    case DynamicPruningExpression(known) => !known.exists(_.isInstanceOf[PlanExpression[_]])
+    case _ => false
+  }
+
   /**
-   * Each row has one of the keys that several joins give. Where these are keys of one column, the row has one of
-   * all of them.
+   * Each row has one of the keys that several joins give, or meets one of some conditions. Where these are keys of
+   * one column, the row has one of all of them.
    */
   private[scan] def ofOneOf(
       joins: Seq[(Expression, Array[Any])],
-      rangeOf: Expression => Option[(Long, Long)]): ResolvedFilter =
-    joins.map(_._1.canonicalized).distinct.map { form =>
+      rangeOf: Expression => Option[(Long, Long)],
+      conditions: Seq[Expression]): ResolvedFilter = {
+    val ofJoins = joins.map(_._1.canonicalized).distinct.map { form =>
       val same = joins.filter(_._1.canonicalized == form)
       ofKeys(same.head._1, same.flatMap(_._2).toArray, rangeOf)
-    }.reduce(either)
+    }
+    (ofJoins ++ conditions.map(c => ResolvedFilter(c, Seq(c)))).reduce(either)
+  }
 
   private def either(a: ResolvedFilter, b: ResolvedFilter): ResolvedFilter = ResolvedFilter(
     Or(a.onFiles, b.onFiles),

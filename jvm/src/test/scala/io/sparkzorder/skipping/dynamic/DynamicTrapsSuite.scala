@@ -229,6 +229,34 @@ class DynamicTrapsSuite extends StarTestBase {
     }
   }
 
+  trap("conditions beside the keys of a join") {
+    withStar { fact =>
+      withTempView("f", "g") {
+        val dir = new File(fact.getParentFile, "f")
+        sql("SELECT *, IF(day % 300 = 0, NULL, day) k FROM fact").write.parquet(dir.getPath)
+        createIndex(dir)
+        spark.read.parquet(dir.getPath).createOrReplaceTempView("f")
+        view(fact.getParentFile, "g", "SELECT item, day k FROM fact WHERE day % 300 < 2")
+        val ofMonth = "k IN (SELECT day FROM days WHERE month = 3)"
+        def counts(condition: String) =
+          s"SELECT item, count(*) FROM f WHERE $ofMonth OR $condition GROUP BY item"
+        everyWay(same(
+          // two scans with the same keys
+          s"${counts("k = 5")} UNION ALL ${counts("k = 905")}",
+          s"SELECT a.id, b.id FROM (SELECT * FROM f WHERE $ofMonth OR k = 5) a JOIN " +
+            s"(SELECT * FROM f WHERE $ofMonth OR k = 905) b ON a.item = b.item",
+          s"SELECT * FROM f WHERE $ofMonth OR k IS NULL",
+          s"SELECT * FROM f WHERE $ofMonth OR IF(k IS NULL, true, k = 7)",
+          s"SELECT * FROM f JOIN g ON f.k <=> g.k WHERE f.$ofMonth OR IF(f.k IS NULL, true, NULL)",
+          s"SELECT * FROM g LEFT JOIN f ON f.k = g.k WHERE f.$ofMonth OR f.k IS NULL",
+          s"SELECT * FROM f WHERE $ofMonth OR NOT $ofMonth",
+          s"SELECT * FROM f WHERE $ofMonth OR k = (SELECT max(day) FROM days WHERE month = 5)",
+          s"SELECT * FROM f WHERE $ofMonth OR 7 / (k + 5) > 1",
+          s"SELECT k, s FROM (SELECT k, sum(amount) s FROM f GROUP BY k) WHERE $ofMonth OR k = 5 OR s < 9"))
+      }
+    }
+  }
+
   trap("correlated subqueries, limits, and operators between the scan and the join") {
     withStar { _ =>
       everyWay(same(

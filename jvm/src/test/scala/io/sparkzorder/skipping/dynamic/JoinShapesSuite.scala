@@ -39,12 +39,14 @@ class JoinShapesSuite extends StarTestBase {
         "fact",
         "SELECT id, int(id) day, int(1599 - id) k2, IF(id > 800 AND id % 100 = 50, NULL, int(id)) nk, " +
           "int(id % 7) item, id * 2 amount, timestamp_seconds(id * 86400) t, " +
+          "date_add(date'2020-01-01', int(id)) dt, " +
           "concat(sha2(string(id), 512), sha2(string(-id), 512), sha2(string(id + 7), 512)) text " +
           "FROM range(0, 1600, 1, 16)",
         index = true)
       save(
         "days",
         "SELECT /*+ COALESCE(1) */ int(id) day, int(id / 100) month, int(1599 - id) back, " +
+          "date_add(date'2020-01-01', int(id)) dt, " +
           "timestamp_seconds(id * 86400) t FROM range(1600)")
       save(
         "promos",
@@ -108,6 +110,8 @@ class JoinShapesSuite extends StarTestBase {
     s"SELECT * FROM $March, LATERAL (SELECT f.amount FROM fact f WHERE f.day = d.day ORDER BY f.amount " +
       "LIMIT 1)" -> 1,
     s"SELECT * FROM $March LEFT JOIN LATERAL (SELECT f.id FROM fact f WHERE f.day = d.day)" -> 1,
+    "SELECT * FROM (SELECT * FROM promos WHERE name = 'x') p LEFT JOIN LATERAL (SELECT f.amount FROM fact f " +
+      "WHERE f.day >= p.a AND f.day < p.b)" -> 1,
     "SELECT * FROM (SELECT * FROM promos WHERE name = 'x') p, LATERAL (SELECT f.amount FROM fact f " +
       "WHERE f.day >= p.a AND f.day < p.b)" -> 1,
     // one of two keys
@@ -122,6 +126,26 @@ class JoinShapesSuite extends StarTestBase {
       2,
     "SELECT * FROM fact f WHERE f.day IN (SELECT day FROM days WHERE month = 3) OR " +
       "f.k2 IN (SELECT day FROM days WHERE month = 4)" -> 2,
+    "SELECT * FROM fact f WHERE f.day IN (SELECT day FROM days WHERE month = 3) OR f.day = 5" -> 2,
+    "SELECT * FROM fact f WHERE f.day IN (SELECT day FROM days WHERE month = 3) OR f.day = 350 OR " +
+      "f.k2 IN (3, 4)" -> 2,
+    "SELECT * FROM fact f WHERE f.item = 1 AND (f.day < 50 OR EXISTS " +
+      "(SELECT 1 FROM days d WHERE d.month = 3 AND f.day = d.day))" -> 2,
+    "SELECT * FROM fact f WHERE f.day IN (SELECT day FROM days WHERE month = 3) OR f.nk IS NULL" -> 9,
+    "SELECT * FROM fact f WHERE f.day NOT IN (SELECT day FROM days WHERE month = 3) OR f.day = 5" -> 16,
+    "SELECT * FROM fact f WHERE f.day IN (SELECT day FROM days WHERE month = 3) OR f.amount % 3 = 1" ->
+      16,
+    // how far a key is from one of the other side
+    s"SELECT * FROM fact f JOIN $March ON abs(f.day - d.day) <= 5" -> 3,
+    s"SELECT * FROM fact f JOIN $March ON abs(d.day - f.day) < 1" -> 1,
+    s"SELECT * FROM fact f JOIN $March ON f.day - d.day BETWEEN 0 AND 5" -> 2,
+    s"SELECT * FROM fact f JOIN $March ON f.id - d.day >= 0L AND 5L >= f.id - d.day" -> 2,
+    s"SELECT * FROM fact f JOIN $March ON d.day - f.day = 100" -> 1,
+    s"SELECT * FROM fact f JOIN $March ON datediff(f.dt, d.dt) BETWEEN 0 AND 5" -> 2,
+    s"SELECT * FROM fact f JOIN $March ON datediff(d.t, f.t) = -1" -> 2,
+    s"SELECT * FROM fact f JOIN $March ON datediff(d.dt, f.dt) IN (1)" -> 2,
+    s"SELECT * FROM fact f JOIN $March ON abs(datediff(f.dt, d.dt)) <= 5" -> 3,
+    s"SELECT * FROM fact f JOIN $March ON f.day - d.day <= 5" -> 16,
     // functions of keys
     "SELECT * FROM fact f JOIN (SELECT double(day) x FROM days WHERE month = 3) d ON double(f.day) = d.x" ->
       1,
@@ -156,6 +180,50 @@ class JoinShapesSuite extends StarTestBase {
       } yield read
       assert(wrong.isEmpty, wrong.mkString("\n", "\n", ""))
     }
+
+  test("differences that wrap") {
+    def ends(least: Long, most: Long): Seq[Long] =
+      Seq(
+        least,
+        least + 3,
+        least / 2 - 1,
+        least / 2,
+        -3,
+        0,
+        3,
+        most / 2,
+        most / 2 + 2,
+        most - 3,
+        most)
+    val (ints, longs) =
+      (ends(Int.MinValue.toLong, Int.MaxValue.toLong), ends(Long.MinValue, Long.MaxValue))
+    withTableDir { dir =>
+      withTempView("f", "p") {
+        for ((t, values, difference) <- Seq(
+            ("INT", ints, "f.v - p.v"),
+            ("BIGINT", longs, "f.v - p.v"),
+            ("DATE", ints, "datediff(f.v, p.v)"))) inConf(
+          "spark.sql.ansi.enabled" -> "false",
+          "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED") {
+          // the least numbers have no literals
+          val rows = values.map(n => s"(${n + 1} - 1)").mkString(", ")
+          val v = if (t == "DATE") "date_from_unix_date(int(v))" else s"cast(v AS $t)"
+          sql(s"SELECT /*+ REPARTITION_BY_RANGE(11, v) */ $v v FROM VALUES $rows AS (v)").write
+            .mode("overwrite").parquet(s"$dir/f")
+          createIndex(new File(dir, "f"))
+          sql(s"SELECT /*+ COALESCE(1) */ $v v, v n FROM VALUES $rows AS (v)").write
+            .mode("overwrite").parquet(s"$dir/p")
+          Seq("f", "p").foreach(n => spark.read.parquet(s"$dir/$n").createOrReplaceTempView(n))
+          for {
+            i <- Seq(0, 1, 4, 5, 9, 10)
+            on <-
+              Seq(s"$difference BETWEEN -5 AND 5", s"$difference <= 5", s"abs($difference) <= 5")
+          } checkRows(sql("SELECT string(f.v) v, n FROM f JOIN (SELECT * FROM p " +
+            s"WHERE n = ${values(i) + 1} - 1) p ON $on"))
+        }
+      }
+    }
+  }
 
   test("what is computed of groups does not see a part of a group") {
     withTableDir { dir =>

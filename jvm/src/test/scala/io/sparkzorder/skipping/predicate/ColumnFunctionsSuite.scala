@@ -81,7 +81,8 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
       zone: String,
       ansi: Boolean,
       random: Random,
-      literals: Int = literals): Unit = {
+      literals: Int = literals,
+      isAround: Boolean = false): Unit = {
     val session = SparkLine.session(spark)
     val schema = new StructType().add("c", t)
     val frame =
@@ -95,9 +96,12 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
       sorted.take(5).map(v => Seq(v, null))
     val index = indexOf(t, files)
     val columns = new TableColumns(child.output, schema, new StructType(), _ == _)
-    def eval(e: Expression, v: Any): Try[Any] =
-      Try(BindReferences.bindReference(e, child.output).eval(InternalRow(v)))
-    val results = rows.flatMap(v => eval(call, v).toOption).filter(_ != null).distinct
+    def evaluator(e: Expression): Any => Try[Any] = {
+      val bound = BindReferences.bindReference(e, child.output)
+      v => Try(bound.eval(InternalRow(v)))
+    }
+    val result = evaluator(call)
+    val results = rows.flatMap(v => result(v).toOption).filter(_ != null).distinct
     if (results.nonEmpty) {
       def literal() = Literal(results(random.nextInt(results.size)), call.dataType)
       val predicates = Seq.fill(literals)(literal()).flatMap { l =>
@@ -114,17 +118,20 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
           list,
           Not(list),
           IsNotNull(call),
-          IsNull(call))
+          IsNull(call)) ++ (if (isAround) around(call, l, literal()) else Nil)
       }
       predicates.foreach { p =>
         val test = new PredicateCompiler(columns, new ColumnDomainsReader(index, true))(p)
         val kept = test.files(files.size)
-        val truth = (files.flatten.distinct).map(v => v -> eval(p, v).toOption.contains(true)).toMap
+        val isTrue = evaluator(p)
+        val truth = (files.flatten.distinct).map(v => v -> isTrue(v).toOption.contains(true)).toMap
         files.zipWithIndex.foreach { case (rows, i) =>
           val matches = rows.exists(truth)
           if (matches && !kept.get(i)) fail(s"$p with $t in $zone, ansi $ansi: lost $rows")
-          pairs += 1
-          if (!kept.get(i)) pruned += 1 else if (!matches) vain += 1
+          if (!isAround) {
+            pairs += 1
+            if (!kept.get(i)) pruned += 1 else if (!matches) vain += 1
+          }
         }
         test match {
           case Unknown(reason) if !p.isInstanceOf[IsNull] =>
@@ -133,6 +140,28 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
         }
       }
     }
+  }
+
+  /** Predicates that take the function apart from others than a comparison, or compare it twice. */
+  private def around(call: Expression, one: Literal, other: Literal): Seq[Expression] = {
+    def row(e: Expression) = CreateNamedStruct(Seq(Literal("a"), e, Literal("b"), Literal(1)))
+    val literal = row(one)
+    val value = Literal(literal.eval(), literal.dataType)
+    Seq(
+      And(GreaterThanOrEqual(call, one), LessThanOrEqual(call, other)),
+      Or(LessThan(call, one), IsNull(call)),
+      GreaterThan(row(call), value),
+      Not(GreaterThanOrEqual(row(call), value)),
+      EqualTo(row(call), value),
+      IsNull(If(EqualTo(call, one), Literal(null, call.dataType), call)),
+      EqualTo(CaseWhen(Seq(LessThan(call, one) -> Literal(1)), Literal(2)), Literal(2)),
+      LessThanOrEqual(Coalesce(Seq(call, one)), other),
+      IsNull(EqualTo(call, one)),
+      Not(EqualNullSafe(GreaterThan(call, one), Literal(true)))) ++
+      (call.dataType match {
+        case DoubleType | FloatType => Seq(IsNaN(call), Not(IsNaN(call)))
+        case _ => Nil
+      })
   }
 
   // `make torture-skipping` asks for more; else each zone sees a part of the functions
@@ -164,7 +193,17 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
     withRandom { random =>
       for (ansi <- Seq(true, false); (t, some) <- ColumnFunctionCases.aroundNull; f <- some) {
         inConf("spark.sql.session.timeZone" -> "UTC", "spark.sql.ansi.enabled" -> ansi.toString)(
-          check(t, f, "UTC", ansi, random, literals = 30))
+          check(t, f, "UTC", ansi, random, literals = 6, isAround = true))
+      }
+    }
+  }
+
+  test("random towers of functions that make NULL of values, and values of NULL") {
+    withRandom { random =>
+      val towers = new RandomTower(random)
+      for (ansi <- Seq(true, false); t <- RandomTower.types; _ <- 1 to 10 * math.min(literals, 8)) {
+        inConf("spark.sql.session.timeZone" -> "UTC", "spark.sql.ansi.enabled" -> ansi.toString)(
+          check(t, towers.next(t), "UTC", ansi, random, literals = 2, isAround = true))
       }
     }
   }
