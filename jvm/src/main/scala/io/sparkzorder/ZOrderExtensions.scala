@@ -17,10 +17,19 @@ import io.sparkzorder.index.IndexHeader
 import io.sparkzorder.log.{Checkpoint, Intent, Record}
 import io.sparkzorder.ordered.{CoalesceWriteCells, OrderWrites, SetCellPartitionSize}
 import io.sparkzorder.skipping.dynamic.JoinFilters
-import io.sparkzorder.skipping.scan.{ListedAgain, ScanStrategy, V2ScanStrategy}
+import io.sparkzorder.skipping.scan.{
+  DerivedRanges,
+  FormatFileStrategy,
+  FormatScanStrategy,
+  FormatTable,
+  ListedAgain,
+  ScanStrategy,
+  V2ScanStrategy
+}
+import io.sparkzorder.sources.TableFormats
 import io.sparkzorder.sources.scans.WatchScans
 import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
-import io.sparkzorder.util.{FirstStrategies, Json, LastRules, NoRule, NoStrategy, OwnJar}
+import io.sparkzorder.util.{FirstStrategies, Json, LastRules, NoStrategy, OwnJar}
 
 /**
  * Everything that spark-zorder adds to a session.
@@ -60,12 +69,14 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
     // after predicates were pushed into joins and before join strategies are chosen
     extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
+    // tables whose format lists the files and knows their bounds
+    FormatTable.findBy(TableFormats.skipping, TableFormats.takesRanges)
     // scans get the keys of joins as filters; Spark builds its optimizer anew for every query
     extensions.injectOptimizerRule { session =>
       LastRules.ensure(session.experimental, JoinFilters)
       // scans of Delta and Iceberg tables are recorded if that is wanted
       LastRules.ensure(session.experimental, WatchScans)
-      NoRule
+      DerivedRanges
     }
     // a declared order is checked when it is declared, and kept by every write
     extensions.injectCheckRule(_ => CheckDeclaredOrder)
@@ -76,7 +87,7 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     // scans see a committed run of OPTIMIZE completely or not at all, whatever other extensions
     // plan; Spark makes this strategy at the root of a plan, before any scan is planned
     extensions.injectPlannerStrategy { session =>
-      FirstStrategies.ensure(session, Seq(ScanStrategy, V2ScanStrategy))
+      FirstStrategies.ensure(session, Seq(ScanStrategy, V2ScanStrategy, FormatScanStrategy, FormatFileStrategy))
       NoStrategy
     }
   }

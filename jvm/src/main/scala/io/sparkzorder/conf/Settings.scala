@@ -203,6 +203,26 @@ private[sparkzorder] object Settings {
       Set(Session, Table),
       since = "0.2.0")
 
+  val SkippingDelta: Setting[String] =
+    oneOf(
+      "skipping.delta",
+      Seq(FormatOwn, "off"),
+      "Whether queries skip files of Delta tables by the keys of joins, the values of subqueries, lists of " +
+        "values and functions of columns. own: by the bounds that Delta keeps. off: Delta alone decides " +
+        "which files are read.",
+      Set(Session, Table),
+      since = "0.3.0")
+
+  val SkippingIceberg: Setting[String] =
+    oneOf(
+      "skipping.iceberg",
+      Seq(FormatOwn, "off"),
+      "Whether queries skip files of Iceberg tables by the keys of joins, the values of subqueries " +
+        "and functions of columns. own: by the bounds that Iceberg keeps. off: Iceberg alone decides which " +
+        "files are read.",
+      Set(Session, Table),
+      since = "0.3.0")
+
   val all: Seq[Setting[_]] = Seq(
     Enabled,
     Columns,
@@ -222,6 +242,8 @@ private[sparkzorder] object Settings {
     SkippingEnabled,
     SkippingDynamic,
     SkippingCacheSize,
+    SkippingDelta,
+    SkippingIceberg,
     WorkloadEnabled,
     WorkloadExclude,
     FormatsIceberg,

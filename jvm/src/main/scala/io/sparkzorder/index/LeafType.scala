@@ -7,7 +7,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation._
 import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
-import org.apache.spark.sql.types.DecimalType
+import org.apache.spark.sql.types._
 
 /**
  * The type of a leaf column, as the index stores it. The type tells how values compare, but not how
@@ -87,6 +87,24 @@ private[sparkzorder] object LeafType {
   def parse(text: String): LeafType = text match {
     case decimal(precision, scale) => DecimalLeaf(precision.toInt, scale.toInt)
     case other => fixed.getOrElse(other, OtherLeaf)
+  }
+
+  /** The type whose bounds a column of Spark has, where no file tells it. */
+  def ofValues(t: DataType): LeafType = t match {
+    case BooleanType => BooleanLeaf
+    case ByteType => IntegerLeaf(8)
+    case ShortType => IntegerLeaf(16)
+    case IntegerType => IntegerLeaf(32)
+    case LongType => IntegerLeaf(64)
+    case FloatType => FloatLeaf
+    case DoubleType => DoubleLeaf
+    case DateType => DateLeaf
+    case TimestampType => TimestampLeaf(millis = false, utc = true)
+    case TimestampNTZType => TimestampLeaf(millis = false, utc = false)
+    case d: DecimalType => DecimalLeaf(d.precision, d.scale)
+    case BinaryType => BinaryLeaf
+    case StringType => StringLeaf
+    case _ => OtherLeaf
   }
 
   /** The type of a file's column. */

@@ -12,10 +12,14 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.datasources.v2.{
+  DataSourceV2Relation,
+  DataSourceV2ScanRelation
+}
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Setting
+import io.sparkzorder.skipping.scan.FormatTable
 import io.sparkzorder.util.OwnJar
 
 /**
@@ -63,6 +67,23 @@ private[sparkzorder] object TableFormats extends Logging {
         logDebug("a scan is not known", e)
         None
     }
+
+  /** The table that a leaf of an optimized plan scans, if its files are known to be pruned by bounds. */
+  def skipping(leaf: LogicalPlan): Option[FormatTable] =
+    formatOf(leaf).flatMap { case (format, part) =>
+      load(format, Some(part)).flatMap(_.skipping(leaf))
+    }
+
+  /** True for a leaf, before filters are pushed to it, of a table that is pruned by ranges of columns. */
+  def takesRanges(leaf: LogicalPlan): Boolean = {
+    val found = leaf match {
+      case r: DataSourceV2Relation
+          if r.table.getClass.getName.startsWith("org.apache.iceberg.spark.") =>
+        Some("iceberg" -> (r.table: AnyRef))
+      case other => formatOf(other)
+    }
+    found.exists { case (format, part) => load(format, Some(part)).exists(_.takesRanges(leaf)) }
+  }
 
   // by the names of classes, as the jars of the format need not be there
   private def formatOf(leaf: LogicalPlan): Option[(String, AnyRef)] = {
@@ -118,6 +139,12 @@ private[sparkzorder] trait FormatOpener {
 
   /** None for a leaf that is not a scan of the current state of a table, and as above. */
   def scan(leaf: LogicalPlan): Option[FormatScan]
+
+  /** See [[TableFormats.skipping]]. */
+  def skipping(leaf: LogicalPlan): Option[FormatTable] = None
+
+  /** See [[TableFormats.takesRanges]]. */
+  def takesRanges(leaf: LogicalPlan): Boolean = false
 
   /** See [[TableFormats.lastColumns]]; empty if a format tells its columns elsewhere. */
   def lastColumns(path: Path): Seq[Seq[String]] = Nil

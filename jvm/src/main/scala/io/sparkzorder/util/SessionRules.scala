@@ -60,8 +60,3 @@ private[sparkzorder] object LastRules {
     }
   }
 }
-
-/** Leaves every plan as it is. */
-private[sparkzorder] object NoRule extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan
-}

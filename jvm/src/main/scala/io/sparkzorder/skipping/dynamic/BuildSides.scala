@@ -18,10 +18,11 @@ import org.apache.spark.sql.execution.datasources.{
   InMemoryFileIndex,
   LogicalRelation
 }
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
 import io.sparkzorder.plans.Repeatability
-import io.sparkzorder.skipping.scan.ScanStrategy
+import io.sparkzorder.skipping.scan.{FormatTable, ScanStrategy}
 
 /** Which side of a join can tell the other side its keys, and whether that is worth anything. */
 private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHelper {
@@ -72,7 +73,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    *
    * @param share of the relation's files that the result leaves
    */
-  def isCheaper(plans: Seq[LogicalPlan], share: Double, relation: LogicalRelation): Boolean = {
+  def isCheaper(plans: Seq[LogicalPlan], share: Double, relation: LogicalPlan): Boolean = {
     val cost = plans.flatMap(_.collectLeaves()).map(_.stats.sizeInBytes).sum
     BigDecimal(cost) < BigDecimal(relation.stats.sizeInBytes) * (1 - share)
   }
@@ -136,16 +137,23 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
     !(side +: side.subqueriesAll).exists(_.exists {
       case r: LogicalRelation => r.relation match {
           // an index of the catalog asks for its partitions at each listing
-          case fs: HadoopFsRelation =>
-            !ScanStrategy.canIndex(r) || !fs.location.isInstanceOf[InMemoryFileIndex]
+          case fs: HadoopFsRelation if ScanStrategy.canIndex(r) =>
+            !fs.location.isInstanceOf[InMemoryFileIndex]
+          // the files were listed when the query was planned
+          case _: HadoopFsRelation => FormatTable.of(r).isEmpty
           case _ => true
         }
+      // such a scan keeps the snapshot that it was planned for; filters of Spark's own may change its files
+      case s: DataSourceV2ScanRelation => FormatTable.of(s).isEmpty || hasDynamicPruning(side)
       case _: LocalRelation | _: Range | _: OneRowRelation => false
       case _: Project | _: Filter | _: Join | _: Aggregate | _: Union | _: Sort | _: Expand => false
       // functions of single rows
       case _: BaseEvalPython => false
       case _ => true
     })
+
+  private def hasDynamicPruning(side: LogicalPlan): Boolean =
+    side.exists(_.expressions.exists(_.exists(_.isInstanceOf[DynamicPruning])))
 
   private val TinySide = BigInt(64 << 10)
   private val MaxSide = BigInt(64 << 20)

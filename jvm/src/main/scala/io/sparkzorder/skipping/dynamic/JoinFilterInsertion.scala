@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.ExistenceJoin
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -27,7 +28,7 @@ import org.apache.spark.sql.internal.SQLConf
  */
 private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Boolean)
     extends PredicateHelper {
-  private val columns = new PrunableColumns
+  private val columns = new PrunableColumns(isReplaced)
   private val reuse = new ReuseGuard
 
   /** A side of a join is asked for without filters at each join that it is below. */
@@ -69,6 +70,7 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       rewriteJoin(j, leftKeys, rightKeys, filters)
     case j: Join => rewriteJoin(j, Nil, Nil, filters)
     case r: LogicalRelation => insert(r, filters)
+    case s: DataSourceV2ScanRelation if filters.nonEmpty => insert(s, filters)
     // Spark analyzes the plan of a recursion again in each round, and then may refuse filters by keys
     case recursion if recursion.nodeName == "UnionLoop" => recursion
     case f: Filter =>
@@ -318,10 +320,13 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
     }
   }
 
-  private def insert(r: LogicalRelation, filters: Seq[KeyFilter]): LogicalPlan = {
+  private def insert(r: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = {
     val safe = filters.filterNot(f => f.canFailOnRows && f.sources.exists(_.isOnRows))
     val (worth, others) = safe.partition(f => columns.share(f.keys, r).exists(f.isWorth(_, r)))
-    val noted = others.filter(f => f.isForRecord && columns.isNoted(f.keys, r))
+    val noted = r match {
+      case l: LogicalRelation => others.filter(f => f.isForRecord && columns.isNoted(f.keys, l))
+      case _ => Nil
+    }
     val useful = (worth ++ noted).take(JoinFilterInsertion.MaxFilters)
     useful.foreach(_.markUsed())
     useful.map(_.onFiles).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))

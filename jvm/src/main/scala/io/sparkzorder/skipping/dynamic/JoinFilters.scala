@@ -7,9 +7,16 @@ import org.apache.spark.sql.catalyst.expressions.DynamicPruning
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.skipping.scan.{Accelerators, IndexPruning, PruningFailure, ScanFilters}
+import io.sparkzorder.skipping.scan.{
+  Accelerators,
+  FormatTable,
+  IndexPruning,
+  PruningFailure,
+  ScanFilters
+}
 
 /**
  * Gives scans of relations with a skipping index the keys that the other side of a join has, as
@@ -49,5 +56,12 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
           case d: DynamicPruning => ScanFilters.isOnData(d, r)
           case _ => false
         } || BoundsOfKeys.isIn(condition) => r
+    case Filter(condition, s: DataSourceV2ScanRelation)
+        if BoundsOfKeys.isIn(condition) || condition.exists(_.isInstanceOf[DynamicPruning]) &&
+          FormatTable.of(s).exists(t =>
+            condition.exists {
+              case d: DynamicPruning => FormatTable.isOnData(d, s, t)
+              case _ => false
+            }) => s
   }.nonEmpty
 }

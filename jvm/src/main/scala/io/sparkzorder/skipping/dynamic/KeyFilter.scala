@@ -5,7 +5,6 @@ package io.sparkzorder.skipping.dynamic
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, OneRowRelation}
-import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
 
@@ -54,7 +53,7 @@ private[dynamic] final case class KeyFilter(
     if (canFailOnRows || !sources.forall(_.canRunAgain)) None
     else Some(copy(sources = sources.map(_.forRows)))
 
-  def isWorth(share: Double, relation: LogicalRelation): Boolean =
+  def isWorth(share: Double, relation: LogicalPlan): Boolean =
     sources.forall(_.isWorth(share, relation))
 
   /** True if the keys may be used for the record of the workload alone: they cost nothing. */
@@ -95,7 +94,7 @@ private[dynamic] trait KeySource {
    *
    * @param share of the relation's files that one key reads
    */
-  def isWorth(share: Double, relation: LogicalRelation): Boolean =
+  def isWorth(share: Double, relation: LogicalPlan): Boolean =
     isFree || BuildSides.isCheaper(Seq(build), share, relation)
 
   private[dynamic] var isUsed: Boolean = false

@@ -9,19 +9,30 @@ import scala.collection.mutable
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 import io.sparkzorder.conf.RelationConf
-import io.sparkzorder.skipping.scan.{IndexPruning, ScanFilters, ScanStrategy, TableRoots}
+import io.sparkzorder.skipping.scan.{
+  FormatTable,
+  IndexPruning,
+  ScanFilters,
+  ScanStrategy,
+  TableRoots
+}
 import io.sparkzorder.workload.RecordSettings
 
 /**
  * Asks the indexes of relations whether the keys of a join can let files go. One object serves the
  * planning of one query, so each index is asked once for each key.
+ *
+ * @param isReplaced true if an accelerator may replace the scans. It knows those of other formats as Spark and
+ *   the format plan them.
  */
-private[dynamic] final class PrunableColumns {
-  private val shares = mutable.HashMap.empty[(LogicalRelation, Expression), Option[Double]]
+private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
+  private val shares = mutable.HashMap.empty[(LogicalPlan, Expression), Option[Double]]
   private val indexes = new IdentityHashMap[LogicalRelation, Option[IndexPruning]]
+  private val formats = new IdentityHashMap[LogicalPlan, Option[FormatTable]]
 
   /**
    * The share of a relation's files that one key reads on average.
@@ -30,7 +41,7 @@ private[dynamic] final class PrunableColumns {
    * @return None if keys let no file go: there is no index, its bounds of the column are unknown,
    *   or nearly every file covers nearly the whole range of the column's values
    */
-  def share(keys: Seq[Expression], relation: LogicalRelation): Option[Double] = {
+  def share(keys: Seq[Expression], relation: LogicalPlan): Option[Double] = {
     val shares = keys.map(known(_, relation))
     if (shares.contains(None)) None
     else Some(shares.flatten.sum).filter(_ <= PrunableColumns.MaxShare)
@@ -45,8 +56,28 @@ private[dynamic] final class PrunableColumns {
     RecordSettings.isOn(relation.catalogTable.fold(Map.empty[String, String])(_.properties)) &&
       keys.forall(known(_, relation).isDefined)
 
-  private def known(key: Expression, relation: LogicalRelation): Option[Double] =
-    shares.getOrElseUpdate((relation, key.canonicalized), ask(key, relation))
+  private def known(key: Expression, relation: LogicalPlan): Option[Double] =
+    shares.getOrElseUpdate(
+      (relation, key.canonicalized),
+      relation match {
+        case r: LogicalRelation if ScanStrategy.canIndex(r) => ask(key, r)
+        case leaf => tableOf(leaf).flatMap(ask(key, leaf, _))
+      })
+
+  private def ask(key: Expression, scan: LogicalPlan, table: FormatTable): Option[Double] =
+    if (!FormatTable.isOnData(key, scan, table)) None
+    else Try(Literal.default(key.dataType)).toOption.flatMap { some =>
+      val known = table.known(Seq(EqualTo(key, some)), FormatTable.columnsOf(scan.output))
+      if (known.isUseful) known.shareKeptBy(key) else None
+    }
+
+  private def tableOf(scan: LogicalPlan): Option[FormatTable] =
+    if (isReplaced) None
+    else Option(formats.get(scan)).getOrElse {
+      val found = FormatTable.of(scan)
+      formats.put(scan, found)
+      found
+    }
 
   private def ask(key: Expression, relation: LogicalRelation): Option[Double] =
     if (!ScanFilters.isOnData(key, relation)) None

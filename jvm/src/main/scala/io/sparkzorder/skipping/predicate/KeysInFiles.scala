@@ -8,7 +8,7 @@ import java.util.Arrays
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 
-import io.sparkzorder.index.{ByteStats, LoadedIndex, LongStats, StatValues}
+import io.sparkzorder.index.{ByteStats, IndexColumns, LongStats, StatValues}
 
 /**
  * What an index says of a column by which a query may ask for many keys.
@@ -17,7 +17,7 @@ import io.sparkzorder.index.{ByteStats, LoadedIndex, LongStats, StatValues}
  */
 private[predicate] final class KeysInFiles(
     columns: TableColumns,
-    index: LoadedIndex,
+    index: IndexColumns,
     caseSensitive: Boolean) {
   import KeysInFiles._
 

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /**
  * What a filter of joins says, apart from any plan that computes it. Two of these are equal if they
@@ -51,7 +52,13 @@ private[skipping] object SideOfKeys extends PredicateHelper {
       splitConjunctivePredicates(condition)
         .filterNot(f => RuntimeFilters.isOfJoin(f) && ScanFilters.isOnData(f, r))
         .reduceOption(And).fold[LogicalPlan](r)(Filter(_, r))
+    case Filter(condition, s: DataSourceV2ScanRelation) if condition.exists(isDynamic) =>
+      FormatTable.of(s).fold(splitConjunctivePredicates(condition)) { table =>
+        splitConjunctivePredicates(condition).filterNot(FormatTable.isOfJoin(_, s, table))
+      }.reduceOption(And).fold[LogicalPlan](s)(Filter(_, s))
   }
+
+  private def isDynamic(e: Expression): Boolean = e.isInstanceOf[DynamicPruningSubquery]
 }
 
 private[scan] object KeysOfJoin {

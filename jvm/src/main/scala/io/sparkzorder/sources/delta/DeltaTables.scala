@@ -24,6 +24,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.skipping.scan.FormatTable
 import io.sparkzorder.sources.{FormatOpener, FormatScan, SnapshotFormat}
 
 /** Opens Delta tables. Loaded by its name, when a session meets a Delta table. */
@@ -62,6 +63,35 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
       }
     case _ => None
   }
+
+  override def skipping(leaf: LogicalPlan): Option[FormatTable] = leaf match {
+    case l: LogicalRelation if isKnown(io.delta.VERSION) && !l.isStreaming && hasExtension =>
+      l.relation match {
+        case r: HadoopFsRelation => r.location match {
+            case i: PreparedDeltaFileIndex if isOwn(i) =>
+              val name = l.catalogTable.fold(i.deltaLog.dataPath.toString)(_.identifier.quotedString)
+              Some(new DeltaSkipping(i, r.partitionSchema, name))
+            case _ => None
+          }
+        case _ => None
+      }
+    case _ => None
+  }
+
+  override def takesRanges(leaf: LogicalPlan): Boolean = leaf match {
+    case l: LogicalRelation if isKnown(io.delta.VERSION) && !l.isStreaming => l.relation match {
+        case r: HadoopFsRelation => r.location match {
+            case i: PreparedDeltaFileIndex => isOwn(i)
+            case i: TahoeLogFileIndex => isOwn(i)
+            case _ => false
+          }
+        case _ => false
+      }
+    case _ => false
+  }
+
+  private def isOwn(index: TahoeFileIndex): Boolean =
+    Settings.resolve(Settings.SkippingDelta, index.metadata.configuration) == Settings.FormatOwn
 
   private def shareOf(index: PreparedDeltaFileIndex): Double = {
     val scan = index.preparedScan

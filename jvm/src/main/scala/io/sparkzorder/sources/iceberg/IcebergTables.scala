@@ -8,7 +8,13 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.iceberg.{BaseTable, IcebergBuild, SnapshotRef, StaticTableOperations}
+import org.apache.iceberg.{
+  BaseTable,
+  IcebergBuild,
+  Snapshot,
+  SnapshotRef,
+  StaticTableOperations
+}
 import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.spark.SparkSchemaUtil
 import org.apache.iceberg.spark.source.SparkTable
@@ -16,11 +22,15 @@ import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.Table
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.datasources.v2.{
+  DataSourceV2Relation,
+  DataSourceV2ScanRelation
+}
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.skipping.scan.FormatTable
 import io.sparkzorder.sources.{FormatOpener, FormatScan, SnapshotFormat}
 
 /** Opens Iceberg tables. Loaded by its name, when a session meets an Iceberg table. */
@@ -56,6 +66,44 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
       }
     case _ => None
   }
+
+  override def skipping(leaf: LogicalPlan): Option[FormatTable] = leaf match {
+    case s: DataSourceV2ScanRelation
+        if isKnown(
+          IcebergBuild.version()) && s.scan.getClass.getSimpleName == "SparkBatchQueryScan" &&
+          !OtherStates.exists(s.relation.options.containsKey) =>
+      s.relation.table match {
+        case t: SparkTable => t.table match {
+            case base: BaseTable if isOwn(base) =>
+              snapshotOf(t, base).map(new IcebergSkipping(s, base, _))
+            case _ => None
+          }
+        case _ => None
+      }
+    case _ => None
+  }
+
+  override def takesRanges(leaf: LogicalPlan): Boolean = leaf match {
+    case r: DataSourceV2Relation if isKnown(IcebergBuild.version()) => r.table match {
+        case t: SparkTable => t.table match {
+            case base: BaseTable => isOwn(base)
+            case _ => false
+          }
+        case _ => false
+      }
+    case _ => false
+  }
+
+  private def isOwn(base: BaseTable): Boolean =
+    Settings.resolve(
+      Settings.SkippingIceberg,
+      base.properties.asScala.toMap) == Settings.FormatOwn
+
+  /** The snapshot whose files the scan most likely reads: other files are not pruned. */
+  private def snapshotOf(t: SparkTable, base: BaseTable): Option[Snapshot] =
+    Option(t.snapshotId).map(id => base.snapshot(id.longValue))
+      .orElse(Option(t.branch).map(base.snapshot))
+      .orElse(Some(base.currentSnapshot)).filter(_ != null)
 
   // some versions pin the current snapshot of a table when they load the table
   private def isCurrent(t: SparkTable, base: BaseTable): Boolean =

@@ -3,16 +3,12 @@
 
 package io.sparkzorder.sources.scans
 
-import org.apache.parquet.io.api.Binary
-
-import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.index._
 import io.sparkzorder.ordering.OrderedType
-import io.sparkzorder.sources.{FileColumnInfo, FormatFile, SnapshotFormat}
+import io.sparkzorder.sources.{FormatEntries, FormatFile, SnapshotFormat}
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.table.stats.{ColumnRange, ColumnStats, FileRange}
 
 /**
  * What a format knows of some columns of a table's files, in the form of an index. It serves to tell
@@ -42,7 +38,7 @@ private[scans] object KnownFiles {
       sameName: (String, String) => Boolean): KnownFiles = {
     val columns = names.toSeq.sorted.flatMap(n => schema.find(f => sameName(f.name, n)))
       .filterNot(f => partitionSchema.exists(_.name == f.name))
-      .filter(f => OrderedType.of(f.dataType).isDefined && leafType(f.dataType) != OtherLeaf)
+      .filter(f => OrderedType.of(f.dataType).isDefined && LeafType.ofValues(f.dataType) != OtherLeaf)
       .map(f => OrderingColumn(Seq(f.name), f.dataType)).filter(format.hasBounds)
     val files = format.snapshot(columns, None).files
     // rounded up
@@ -59,8 +55,7 @@ private[scans] object KnownFiles {
       columns: Seq[OrderingColumn],
       scale: Double): FileEntry = {
     val leaves = columns.zip(file.columns).map { case (c, info) =>
-      val leaf = IndexedColumn(c.parts, leafType(c.dataType))
-      LeafEntry(leaf, stats(info, leaf.leafType, file.records))
+      FormatEntries.leaf(c.parts, c.dataType, info, file.records)
     }
     FileEntry(
       number.toString,
@@ -69,41 +64,5 @@ private[scans] object KnownFiles {
       file.records,
       LeafColumns(columns.map(_.parts)),
       leaves)
-  }
-
-  private def stats(info: FileColumnInfo, t: LeafType, rows: Long): ColumnStats =
-    info.range match {
-      case ColumnRange.Empty => ColumnStats.onlyNulls(rows)
-      case ColumnRange.Unknown => ColumnStats.unknown
-      case FileRange(min, max) =>
-        IndexValue.bounds(stored(min), stored(max), t).fold(ColumnStats.unknown) {
-          case (a, b) => ColumnStats(-1L, a, b, known = true)
-        }
-    }
-
-  /** A value of Spark as footers have it. */
-  private def stored(value: Any): Any = value match {
-    case s: UTF8String => Binary.fromConstantByteArray(s.getBytes)
-    case d: Decimal =>
-      Binary.fromConstantByteArray(d.toJavaBigDecimal.unscaledValue.toByteArray)
-    case b: Array[Byte] => Binary.fromConstantByteArray(b)
-    case other => other
-  }
-
-  private def leafType(t: DataType): LeafType = t match {
-    case BooleanType => BooleanLeaf
-    case ByteType => IntegerLeaf(8)
-    case ShortType => IntegerLeaf(16)
-    case IntegerType => IntegerLeaf(32)
-    case LongType => IntegerLeaf(64)
-    case FloatType => FloatLeaf
-    case DoubleType => DoubleLeaf
-    case DateType => DateLeaf
-    case TimestampType => TimestampLeaf(millis = false, utc = true)
-    case TimestampNTZType => TimestampLeaf(millis = false, utc = false)
-    case d: DecimalType => DecimalLeaf(d.precision, d.scale)
-    case BinaryType => BinaryLeaf
-    case StringType => StringLeaf
-    case _ => OtherLeaf
   }
 }

@@ -1,0 +1,108 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.scan
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.types.{BooleanType, DateType}
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.skipping.predicate.ValuesOfColumn
+import io.sparkzorder.skipping.values.{Intervals, LongIntervals, OrderedValue}
+
+/**
+ * Adds ranges of columns that follow from filters on functions of the columns: `year(ts) = 2022` gets
+ * `ts >= .. AND ts <= ..`. Tables of other formats are pruned by their format, which understands such ranges.
+ * The query's own filters stay.
+ *
+ * The rule runs until the plan stays as it is: a range that the filters say already is not added.
+ */
+private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with PredicateHelper {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!isOn || plan.isStreaming) plan
+    else plan.transform {
+      case f @ Filter(condition, leaf) if leaf.children.isEmpty && mayGain(condition) &&
+            FormatTable.takesRanges(leaf) =>
+        try {
+          val added = derived(splitConjunctivePredicates(condition), leaf.output)
+          if (added.isEmpty) f else f.copy(condition = (condition +: added).reduce(And))
+        } catch {
+          case PruningFailure(e) =>
+            IndexPruning.failed("a table with a function of a column", e)
+            f
+        }
+    }
+
+  private def isOn: Boolean =
+    Settings.ofSession(Settings.Enabled) && Settings.ofSession(Settings.SkippingEnabled)
+
+  private def mayGain(condition: Expression): Boolean =
+    splitConjunctivePredicates(condition).exists(isOfFunction)
+
+  private def derived(conjuncts: Seq[Expression], output: Seq[Attribute]): Seq[Expression] = {
+    val values = new ValuesOfColumn(FormatTable.columnsOf(output))
+    val (ofFunctions, others) = conjuncts.partition(isOfFunction)
+    def byColumn(some: Seq[Expression]) = some.flatMap(c => values(c).map(c.references.head -> _))
+      .groupBy(_._1.exprId)
+      .map { case (id, same) => id -> (same.head._1, same.map(_._2).reduce(intersect)) }
+    val said = byColumn(others.filter(c => c.references.size == 1 && isKnownToFormats(c)))
+    byColumn(ofFunctions).toSeq.sortBy(_._1.id).flatMap { case (id, (column, found)) =>
+      val all = said.get(id).fold(found)(s => intersect(s._2, found))
+      if (said.get(id).exists(_._2 == all)) Nil
+      else {
+        range(column, found).toSeq.flatMap(splitConjunctivePredicates)
+          .filterNot(e => conjuncts.exists(_.semanticEquals(e)))
+      }
+    }
+  }
+
+  private def intersect(a: LongIntervals, b: LongIntervals): LongIntervals =
+    a.intersect(b) match {
+      case longs: LongIntervals => longs
+      case _ => Intervals.ofLongs(Nil)
+    }
+
+  /** A filter on one column that a format would not understand. */
+  private def isOfFunction(c: Expression): Boolean =
+    c.references.size == 1 && c.deterministic && !isKnownToFormats(c) &&
+      !c.exists {
+        case _: PlanExpression[_] | _: DynamicPruning | _: UserDefinedExpression => true
+        case _ => false
+      }
+
+  private def isKnownToFormats(c: Expression): Boolean = !c.exists(isOther)
+
+  private def isOther(e: Expression): Boolean = e match {
+    case _: And | _: Or | _: Not | _: BinaryComparison | _: In | _: InSet => false
+    case _: IsNull | _: IsNotNull | _: Literal | _: Attribute => false
+    case _: StringPredicate | _: MultiLikeBase | _: Like => false
+    case cast: Cast => cast.dataType != DateType
+    case _ => true
+  }
+
+  /** None if the values are too many ranges, or all values of the column. */
+  private def range(column: Attribute, values: LongIntervals): Option[Expression] = {
+    val all = OrderedValue.range(column.dataType)
+    if (values.size > MaxRanges || all.isEmpty || column.dataType == BooleanType) None
+    else if (values.isEmpty) None
+    else {
+      val ofLong = OrderedValue.ofLong(column.dataType)
+      val (least, greatest) = all.get
+      def literal(v: Long) = Literal(ofLong(v), column.dataType)
+      val ranges = values.lows.zip(values.highs).toSeq.map { case (low, high) =>
+        val from =
+          if (low <= least) None else Some(GreaterThanOrEqual(column, literal(low)))
+        val until =
+          if (high >= greatest) None else Some(LessThanOrEqual(column, literal(high)))
+        if (low == high) Some(EqualTo(column, literal(low)))
+        else (from ++ until).reduceOption[Expression](And)
+      }
+      if (ranges.contains(None)) None else ranges.flatten.reduceOption[Expression](Or)
+    }
+  }
+
+  private val MaxRanges = 16
+}

@@ -1,0 +1,233 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.scan
+
+import scala.reflect.ClassTag
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.planning.PhysicalOperation
+import org.apache.spark.sql.catalyst.plans.QueryPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
+import org.apache.spark.sql.connector.expressions.NamedReference
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy, SQLExecution}
+import org.apache.spark.sql.execution.datasources.v2.{
+  BatchScanExec,
+  DataSourceV2ScanRelation,
+  DataSourceV2Strategy
+}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+import io.sparkzorder.conf.Settings
+
+/**
+ * Plans scans of tables whose format lists the files, where the keys of a join or the value of a subquery
+ * filter them. Spark's own strategy plans everything else.
+ */
+private[sparkzorder] object FormatScanStrategy extends SparkStrategy with PredicateHelper {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case PhysicalOperation(_, filters, r: DataSourceV2ScanRelation)
+        if Settings.ofSession(Settings.Enabled) && filters.exists(isAtRunTime) =>
+      FormatTable.of(r) match {
+        case Some(table: FormatBatchTable) => planned(plan, filters, r, table)
+        case _ => Nil
+      }
+    case _ => Nil
+  }
+
+  private[scan] def isAtRunTime(filter: Expression): Boolean = filter.exists {
+    case _: DynamicPruning | _: ScalarSubquery => true
+    case _ => false
+  }
+
+  private def planned(
+      plan: LogicalPlan,
+      filters: Seq[Expression],
+      r: DataSourceV2ScanRelation,
+      table: FormatBatchTable): Seq[SparkPlan] = {
+    val conjuncts = filters.flatMap(splitConjunctivePredicates)
+    // the join tests them anyway
+    val ofJoins = conjuncts.filter(FormatTable.isOfJoin(_, r, table))
+    // the filter after the scan has the same subquery, and Spark must run it once
+    val compared =
+      if (!SQLConf.get.subqueryReuseEnabled) Nil
+      else conjuncts.filter(FormatTable.comparesWithSubquery(_, r))
+    val keys = if (RuntimeFilters.isOn && !isGrouped(r)) ofJoins ++ compared else Nil
+    if (ofJoins.isEmpty && keys.isEmpty) Nil
+    else {
+      val strategy = new DataSourceV2Strategy(SparkLine.session(SparkSession.active))
+      strategy(without(plan, ofJoins)).map(_.transformUp {
+        case b: BatchScanExec if (b.scan eq r.scan) && keys.nonEmpty =>
+          FormatScanExec(b.copy(runtimeFilters = Nil), b.runtimeFilters, keys)(table)
+      })
+    }
+  }
+
+  /** A join of partitions needs those of the plan. */
+  private def isGrouped(r: DataSourceV2ScanRelation): Boolean = r.keyGroupedPartitioning.isDefined
+
+  private def without(plan: LogicalPlan, dropped: Seq[Expression]): LogicalPlan =
+    if (dropped.isEmpty) plan
+    else plan.transformUp { case f @ Filter(condition, child) =>
+      val all = splitConjunctivePredicates(condition)
+      val kept = all.filterNot(c => dropped.exists(_ eq c))
+      if (kept.size == all.size) f else kept.reduceOption(And).fold(child)(Filter(_, child))
+    }
+}
+
+/**
+ * Spark's scan of such a table, without the files in which no row has one of the keys.
+ *
+ * @param inner Spark's own scan, without filters at run time
+ * @param ofSpark filters by which Spark and the format prune partitions
+ * @param keys what joins and subqueries tell of data columns
+ */
+private[sparkzorder] final case class FormatScanExec(
+    inner: BatchScanExec,
+    ofSpark: Seq[Expression],
+    keys: Seq[Expression])(@transient val table: FormatBatchTable)
+    extends LeafExecNode {
+  import FormatScanExec._
+
+  override protected def otherCopyArgs: Seq[AnyRef] = table :: Nil
+
+  override def output: Seq[Attribute] = inner.output
+  override def outputPartitioning: Partitioning = inner.outputPartitioning
+  override def outputOrdering: Seq[SortOrder] = inner.outputOrdering
+  override def supportsColumnar: Boolean = inner.supportsColumnar
+
+  override def nodeName: String = inner.nodeName
+
+  override def simpleString(maxFields: Int): String = {
+    val columns = RuntimeFilters.columns(keys)
+    val own = s"${MetricsScan.AtRunTimeKey}: ${columns.mkString("by ", ", ", "")}"
+    val spark = if (ofSpark.isEmpty) "" else ofSpark.mkString(", RuntimeFilters: [", ", ", "]")
+    s"${inner.simpleString(maxFields)} $own$spark"
+  }
+
+  override def verboseStringWithOperatorId(): String = {
+    val keysText = keys.map(_.toString).mkString("[", ", ", "]")
+    s"${inner.verboseStringWithOperatorId()}\n${MetricsScan.AtRunTimeKey}: $keysText\n"
+  }
+
+  @transient private lazy val fileMetrics: Map[String, SQLMetric] = Map(
+    MetricsScan.Total -> SQLMetrics.createMetric(sparkContext, "number of files before skipping"),
+    MetricsScan.Kept -> SQLMetrics.createMetric(sparkContext, "number of files kept"),
+    MetricsScan.PrunedAtRunTime ->
+      SQLMetrics.createMetric(sparkContext, "number of files pruned by joins and subqueries"))
+
+  // what runs; its scan asks for the files when it runs
+  @transient private lazy val executed: BatchScanExec =
+    inner.copy(scan = new PrunedScan(inner, kept), runtimeFilters = ofSpark)
+
+  override lazy val metrics: Map[String, SQLMetric] = executed.metrics ++ fileMetrics
+
+  /** Spark has run the subqueries of this node when it runs the node. */
+  private def kept(partitions: Array[InputPartition]): Array[InputPartition] =
+    try {
+      val columns = FormatTable.columnsOf(inner.output)
+      def rangeOf(column: Expression) = table.known(Seq(IsNotNull(column)), columns).rangeOf(column)
+      val filters =
+        if (!RuntimeFilters.isOn) Nil
+        else keys.filter(RuntimeFilters.isRuntime)
+          .flatMap(RuntimeFilters.resolve(_, rangeOf)).map(_.onFiles)
+      if (filters.isEmpty) partitions
+      else {
+        val pruned = table.pruned(partitions, filters, columns)
+        send(pruned)
+        pruned.partitions
+      }
+    } catch {
+      case PruningFailure(e) if !QueriesOfExecution.isCancelled(e) =>
+        IndexPruning.failed(table.name, e)
+        partitions
+    }
+
+  private def send(pruned: PrunedPartitions): Unit = {
+    fileMetrics(MetricsScan.Total).set(pruned.total)
+    fileMetrics(MetricsScan.Kept).set(pruned.kept)
+    fileMetrics(MetricsScan.PrunedAtRunTime).set(pruned.total - pruned.kept)
+    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, fileMetrics.values.toSeq)
+  }
+
+  override protected def doExecute(): RDD[InternalRow] = orOne(executed.execute())
+
+  override protected def doExecuteColumnar(): RDD[ColumnarBatch] =
+    orOne(executed.executeColumnar())
+
+  /** Nodes above count on the one partition that they were planned for. */
+  private def orOne[T: ClassTag](rdd: RDD[T]): RDD[T] =
+    if (outputPartitioning == SinglePartition && rdd.partitions.isEmpty) {
+      sparkContext.parallelize(Seq.empty[T], 1)
+    } else rdd
+
+  override protected def doCanonicalize(): SparkPlan = copy(
+    inner.canonicalized.asInstanceOf[BatchScanExec],
+    canonical(ofSpark),
+    canonical(keys))(table)
+
+  private def canonical(filters: Seq[Expression]): Seq[Expression] =
+    QueryPlan.normalizePredicates(filters.filterNot(RuntimeFilters.isUnused), inner.output)
+}
+
+private[sparkzorder] object FormatScanExec {
+
+  /**
+   * A format's scan, with the partitions that are kept.
+   *
+   * @param planned has the partitions that the format has planned already
+   */
+  private final class PrunedScan(
+      planned: BatchScanExec,
+      kept: Array[InputPartition] => Array[InputPartition])
+      extends Scan
+      with SupportsRuntimeV2Filtering {
+    private val inner = planned.scan
+    private var isFiltered = false
+
+    override def readSchema(): StructType = inner.readSchema()
+    override def description(): String = inner.description()
+    override def supportedCustomMetrics(): Array[CustomMetric] = inner.supportedCustomMetrics()
+    override def reportDriverMetrics(): Array[CustomTaskMetric] = inner.reportDriverMetrics()
+    override def columnarSupportMode(): Scan.ColumnarSupportMode = inner.columnarSupportMode()
+
+    override def toBatch: Batch =
+      if (isFiltered) new PrunedBatch(inner.toBatch, _.planInputPartitions(), kept)
+      else new PrunedBatch(planned.batch, _ => planned.inputPartitions.toArray, kept)
+
+    override def filterAttributes(): Array[NamedReference] = inner match {
+      case f: SupportsRuntimeV2Filtering => f.filterAttributes()
+      case _ => Array.empty
+    }
+
+    override def filter(predicates: Array[Predicate]): Unit = inner match {
+      case f: SupportsRuntimeV2Filtering =>
+        f.filter(predicates)
+        isFiltered = true
+      case _ =>
+    }
+  }
+
+  private final class PrunedBatch(
+      inner: Batch,
+      partitions: Batch => Array[InputPartition],
+      kept: Array[InputPartition] => Array[InputPartition])
+      extends Batch {
+    private lazy val chosen = kept(partitions(inner))
+    override def planInputPartitions(): Array[InputPartition] = chosen
+    override def createReaderFactory(): PartitionReaderFactory = inner.createReaderFactory()
+  }
+}

@@ -1,0 +1,135 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.scan
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.execution.datasources.FileIndex
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
+
+import io.sparkzorder.skipping.predicate.{FilePruner, FilterOnBounds, TableColumns}
+
+/**
+ * A leaf of an optimized plan that reads a table whose format lists the files and knows their bounds. A file
+ * is tested by its path and by bounds that its format keeps for this path. A file without known bounds
+ * is read. So a commit between the planning of a query and its run makes no difference.
+ */
+private[sparkzorder] trait FormatTable {
+
+  /** The table in messages. */
+  def name: String
+
+  /** True if Spark and the format prune by the column while the query runs. */
+  def isPrunedBySpark(column: Attribute): Boolean
+
+  /** What the files of the table hold of some columns, for a decision while the query is planned. */
+  def known(filters: Seq[Expression], columns: TableColumns): FilterOnBounds
+}
+
+/** A table that Spark reads by its interface for sources of version 2. */
+private[sparkzorder] trait FormatBatchTable extends FormatTable {
+
+  /**
+   * What is left of some partitions of the format's own scan.
+   *
+   * @param filters as the run of the query has given them values
+   */
+  def pruned(
+      partitions: Array[InputPartition],
+      filters: Seq[Expression],
+      columns: TableColumns): PrunedPartitions
+}
+
+/** A table that Spark reads as files. */
+private[sparkzorder] trait FormatFileTable extends FormatTable {
+
+  /** True for the files of the table as the format's own strategy has planned them. */
+  def isOf(location: FileIndex): Boolean
+
+  /** Tests files by data filters; None if they keep every file. */
+  def pruner(filters: Seq[Expression], columns: TableColumns): Option[FilePruner]
+}
+
+/**
+ * @param total files that the format's own scan reads
+ * @param kept those that are read
+ */
+private[sparkzorder] final case class PrunedPartitions(
+    partitions: Array[InputPartition],
+    total: Long,
+    kept: Long)
+
+private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
+
+  /** Finds the table of a leaf. */
+  type Finder = LogicalPlan => Option[FormatTable]
+
+  // the formats are in packages above this one
+  @volatile private var finder: Finder = _ => None
+
+  // leaves for which ranges of columns are derived, before filters are pushed to them
+  @volatile private var taker: LogicalPlan => Boolean = _ => false
+
+  def findBy(other: Finder, takesRanges: LogicalPlan => Boolean): Unit = {
+    finder = other
+    taker = takesRanges
+  }
+
+  /** True for a leaf of a table of a format that prunes by ranges of columns. */
+  def takesRanges(leaf: LogicalPlan): Boolean =
+    try taker(leaf)
+    catch {
+      case e @ (_: LinkageError | NonFatal(_)) =>
+        logDebug("a relation is not known", e)
+        false
+    }
+
+  /** None for a leaf that is no scan of such a table, or of a kind that is not known. */
+  def of(leaf: LogicalPlan): Option[FormatTable] =
+    try finder(leaf)
+    catch {
+      // a query must not fail by this; it reads as without us
+      case e @ (_: LinkageError | NonFatal(_)) =>
+        logDebug("a scan is not known", e)
+        None
+    }
+
+  def columnsOf(output: Seq[Attribute]): TableColumns = {
+    val schema = org.apache.spark.sql.catalyst.types.DataTypeUtils.fromAttributes(output)
+    new TableColumns(
+      output,
+      schema,
+      new org.apache.spark.sql.types.StructType,
+      SQLConf.get.resolver)
+  }
+
+  /** True for a filter that we have made of the keys of joins. */
+  def isOfJoin(filter: Expression, r: LogicalPlan, table: FormatTable): Boolean =
+    splitDisjunctivePredicates(filter).forall {
+      case _: DynamicPruningSubquery | _: DynamicPruningExpression => true
+      case _ => false
+    } && isOnData(filter, r, table)
+
+  /** True if a filter reads columns of the relation by which Spark does not prune. */
+  def isOnData(e: Expression, r: LogicalPlan, table: FormatTable): Boolean =
+    e.references.nonEmpty && e.references.subsetOf(r.outputSet) &&
+      !e.references.exists(table.isPrunedBySpark)
+
+  /** True for a comparison with scalar subqueries, and with no others. */
+  def comparesWithSubquery(filter: Expression, r: DataSourceV2ScanRelation): Boolean =
+    filter.deterministic && filter.references.nonEmpty &&
+      filter.references.subsetOf(r.outputSet) && !filter.isInstanceOf[DynamicPruning] &&
+      !filter.exists(_.isInstanceOf[BloomFilterMightContain]) &&
+      filter.exists(_.isInstanceOf[ScalarSubquery]) &&
+      !filter.exists {
+        case _: ScalarSubquery => false
+        case _: PlanExpression[_] => true
+        case _ => false
+      }
+}

@@ -1,0 +1,44 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.sources
+
+import org.apache.parquet.io.api.Binary
+
+import org.apache.spark.sql.types.{DataType, Decimal}
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.index._
+import io.sparkzorder.table.stats.{ColumnRange, ColumnStats, FileRange}
+
+/** What a format knows of columns of files, in the form of an index. */
+private[sources] object FormatEntries {
+
+  /**
+   * @param path name parts of the column
+   * @param rows of the file
+   */
+  def leaf(path: Seq[String], dataType: DataType, info: FileColumnInfo, rows: Long): LeafEntry = {
+    val column = IndexedColumn(path, LeafType.ofValues(dataType))
+    LeafEntry(column, stats(info, column.leafType, rows))
+  }
+
+  private def stats(info: FileColumnInfo, t: LeafType, rows: Long): ColumnStats =
+    info.range match {
+      case ColumnRange.Empty => ColumnStats.onlyNulls(rows)
+      case ColumnRange.Unknown => ColumnStats.unknown
+      case FileRange(min, max) =>
+        IndexValue.bounds(stored(min), stored(max), t).fold(ColumnStats.unknown) {
+          case (a, b) => ColumnStats(-1L, a, b, known = true)
+        }
+    }
+
+  /** A value of Spark as footers have it. */
+  private def stored(value: Any): Any = value match {
+    case s: UTF8String => Binary.fromConstantByteArray(s.getBytes)
+    case d: Decimal =>
+      Binary.fromConstantByteArray(d.toJavaBigDecimal.unscaledValue.toByteArray)
+    case b: Array[Byte] => Binary.fromConstantByteArray(b)
+    case other => other
+  }
+}

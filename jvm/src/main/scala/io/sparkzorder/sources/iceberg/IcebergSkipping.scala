@@ -1,0 +1,240 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.sources.iceberg
+
+import java.lang.reflect.{Field, Modifier}
+
+import scala.collection.JavaConverters._
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{
+  BaseScanTaskGroup,
+  BaseTable,
+  DataFile,
+  FileScanTask,
+  ScanTask,
+  ScanTaskGroup,
+  Schema,
+  Snapshot
+}
+import org.apache.iceberg.spark.SparkSchemaUtil
+import org.apache.iceberg.types.{Type, Types}
+import org.apache.iceberg.types.Types.NestedField
+import org.apache.iceberg.util.SnapshotUtil
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.connector.read.{InputPartition, SupportsRuntimeV2Filtering}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.DataType
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.index.{FileEntry, IndexContent, LeafColumns}
+import io.sparkzorder.skipping.predicate.{FileBounds, FilterOnBounds, TableColumns}
+import io.sparkzorder.skipping.scan.{FormatBatchTable, PrunedPartitions}
+import io.sparkzorder.sources.{FileColumnInfo, FormatEntries, FormatSkipping}
+import io.sparkzorder.table.stats.ColumnRange
+
+/**
+ * Prunes the files of a scan of an Iceberg table by the bounds in the table's manifests.
+ *
+ * The tasks of the scan stay as Iceberg has planned them, with their delete files; some are left out. A
+ * file is known by its path, and a column by the id of its field, in the schema by which the scan reads.
+ *
+ * @param snapshot whose files are looked up
+ */
+private[iceberg] final class IcebergSkipping(
+    relation: DataSourceV2ScanRelation,
+    table: BaseTable,
+    snapshot: Snapshot)
+    extends FormatBatchTable {
+  import IcebergSkipping._
+
+  override def name: String = relation.name
+
+  private lazy val prunedBySpark: Set[String] = relation.scan match {
+    case f: SupportsRuntimeV2Filtering => f.filterAttributes().map(_.fieldNames.head).toSet
+    case _ => Set.empty
+  }
+
+  override def isPrunedBySpark(column: Attribute): Boolean = prunedBySpark(column.name)
+
+  override def known(filters: Seq[Expression], columns: TableColumns): FilterOnBounds = {
+    // the names of the scan, as far as they are known before its partitions are planned
+    val isCurrent = Option(table.currentSnapshot).exists(_.snapshotId == snapshot.snapshotId)
+    val schema =
+      if (isCurrent) table.schema else SnapshotUtil.schemaFor(table, snapshot.snapshotId)
+    val fields = fieldsOf(filters, schema)
+    new FilterOnBounds(filters, columns, boundsOf(fields).named(namesOf(fields)), caseSensitive)
+  }
+
+  override def pruned(
+      partitions: Array[InputPartition],
+      filters: Seq[Expression],
+      columns: TableColumns): PrunedPartitions = {
+    val parts = partitions.map(new Tasks(_))
+    val total = parts.iterator.flatMap(_.paths).toSet.size
+    def all = PrunedPartitions(partitions, total, total)
+    parts.headOption.fold(all) { first =>
+      val fields = fieldsOf(filters, first.schema)
+      val bounds = boundsOf(fields)
+      val test = new FilterOnBounds(filters, columns, bounds.named(namesOf(fields)), caseSensitive)
+      if (!test.isUseful) all
+      else {
+        def isKept(path: String): Boolean = {
+          val at = bounds.position(path)
+          at < 0 || test.kept.get(at)
+        }
+        val left = parts.flatMap(_.kept(isKept))
+        PrunedPartitions(left, total, parts.iterator.flatMap(_.paths).filter(isKept).toSet.size)
+      }
+    }
+  }
+
+  private def caseSensitive: Boolean = SQLConf.get.caseSensitiveAnalysis
+
+  /** The fields of the columns whose bounds can be compared with Spark's values. */
+  private def fieldsOf(filters: Seq[Expression], schema: Schema): Seq[NestedField] =
+    filters.flatMap(_.references).distinct.flatMap { a =>
+      Option(schema.asStruct.field(a.name)).filter { f =>
+        isComparable(f.`type`) && SparkSchemaUtil.convert(f.`type`) == a.dataType
+      }
+    }.groupBy(_.fieldId).map(_._2.head).toSeq
+
+  private def namesOf(fields: Seq[NestedField]): Map[String, String] =
+    fields.map(f => columnOf(f) -> f.name).toMap
+
+  private def boundsOf(fields: Seq[NestedField]): FileBounds = {
+    val state = (Option(table.operations.current.uuid).getOrElse(table.location), snapshot.snapshotId)
+    FormatSkipping.bounds(
+      ("iceberg", state),
+      fields.map(columnOf).toSet,
+      Settings.ofSession(Settings.SkippingCacheSize)) {
+      wanted => load(wanted.toSeq.sorted)
+    }
+  }
+
+  private def load(columns: Seq[String]): FileBounds = {
+    val scan = table.newScan().useSnapshot(snapshot.snapshotId).ignoreResiduals()
+    val read = columns.map(new BoundsOfField(_))
+    // without the fields that the table got later: these are not in its files
+    val names = read.flatMap(r => Option(scan.schema.findColumnName(r.id)))
+    val tasks =
+      (if (names.isEmpty) scan else scan.includeColumnStats(names.asJava)).planFiles()
+    val entries =
+      try {
+        val shape = LeafColumns(columns.map(Seq(_)))
+        tasks.asScala.map { t =>
+          val file = t.file
+          val leaves = read.map(r =>
+            FormatEntries.leaf(Seq(r.column), r.dataType, r.of(file), file.recordCount))
+          FileEntry(file.location, file.fileSizeInBytes, 0L, file.recordCount, shape, leaves)
+        }.toIndexedSeq
+      } finally tasks.close()
+    new FileBounds(IndexContent.of(entries))
+  }
+}
+
+private[iceberg] object IcebergSkipping {
+
+  /**
+   * Types whose bounds Iceberg orders as Spark orders their values. Floating-point numbers have NaN, which
+   * bounds leave out. UUIDs are texts to Spark, and older versions order them by signed numbers.
+   */
+  def isComparable(t: Type): Boolean = t.typeId match {
+    case Type.TypeID.INTEGER | Type.TypeID.LONG | Type.TypeID.DATE | Type.TypeID.BOOLEAN |
+        Type.TypeID.DECIMAL | Type.TypeID.STRING =>
+      true
+    case Type.TypeID.TIMESTAMP => true
+    case _ => false
+  }
+
+  /** A name of a column that never changes its meaning: `17 int`. */
+  def columnOf(f: NestedField): String = s"${f.fieldId} ${f.`type`}"
+
+  /**
+   * What manifests say of a field.
+   *
+   * @param column as [[columnOf]] names it
+   */
+  final class BoundsOfField(val column: String) {
+    private val Array(first, second) = column.split(" ", 2)
+    private val stored: Type = Types.fromPrimitiveString(second)
+    val id: Int = first.toInt
+    val dataType: DataType = SparkSchemaUtil.convert(stored)
+    private val values = new IcebergValues(id, stored, dataType)
+
+    /** A bound of a type that the field once had may not be readable: nothing is known then. */
+    def of(file: DataFile): FileColumnInfo =
+      try values.of(file)
+      catch { case NonFatal(_) => FileColumnInfo(ColumnRange.Unknown, 0L, file.recordCount) }
+  }
+
+  /** The tasks of one partition of Iceberg's scan, whose class Iceberg keeps to itself. */
+  final class Tasks(partition: InputPartition) {
+    private val group: ScanTaskGroup[ScanTask] =
+      called(partition, "taskGroup").asInstanceOf[ScanTaskGroup[ScanTask]]
+    private val tasks: Seq[ScanTask] = group.tasks.asScala.toSeq
+
+    /** The schema by which the files are read. */
+    def schema: Schema =
+      Seq("projection", "expectedSchema").flatMap(methodOf(partition, _)).headOption match {
+        case Some(m) => m.invoke(partition).asInstanceOf[Schema]
+        case None => throw new NoSuchMethodException("the schema of a partition")
+      }
+
+    def paths: Seq[String] = tasks.collect { case f: FileScanTask => f.file.location }
+
+    /** None if no task is left. */
+    def kept(isKept: String => Boolean): Option[InputPartition] = {
+      val left = tasks.filter {
+        case f: FileScanTask => isKept(f.file.location)
+        case _ => true
+      }
+      if (left.size == tasks.size) Some(partition)
+      else if (left.isEmpty) None
+      else Some(copyWith(new BaseScanTaskGroup[ScanTask](group.groupingKey, left.asJava)))
+    }
+
+    /**
+     * The same partition with other tasks. Each parameter of the only constructor is a field; what is made
+     * must have all other fields as they were.
+     */
+    private def copyWith(tasks: ScanTaskGroup[ScanTask]): InputPartition = {
+      val fields = partition.getClass.getDeclaredFields
+        .filterNot(f => Modifier.isStatic(f.getModifiers)).toSeq
+      fields.foreach(_.setAccessible(true))
+      val Array(constructor) = partition.getClass.getDeclaredConstructors: @unchecked
+      constructor.setAccessible(true)
+      val open = mutable.ListBuffer(fields: _*)
+      val taken = constructor.getParameterTypes.toSeq.map { t =>
+        val field = open.find(_.getType == t).getOrElse(throw new NoSuchFieldException(t.getName))
+        open -= field
+        field
+      }
+      def isTasks(f: Field) = f.getType == classOf[ScanTaskGroup[_]]
+      val made = constructor
+        .newInstance(taken.map(f => if (isTasks(f)) tasks else f.get(partition)): _*)
+        .asInstanceOf[InputPartition]
+      // fields that are no parameter are computed when they are asked for
+      val wrong = taken.filterNot { f =>
+        if (isTasks(f)) f.get(made) eq tasks else f.get(made) == f.get(partition)
+      }
+      if (wrong.nonEmpty || taken.count(isTasks) != 1) {
+        throw new IllegalStateException(s"a partition of Iceberg has other fields: $fields")
+      }
+      made
+    }
+  }
+
+  private def methodOf(of: AnyRef, name: String): Option[java.lang.reflect.Method] =
+    of.getClass.getMethods.find(m => m.getName == name && m.getParameterCount == 0).map { m =>
+      m.setAccessible(true)
+      m
+    }
+
+  private def called(of: AnyRef, name: String): AnyRef =
+    methodOf(of, name).getOrElse(throw new NoSuchMethodException(name)).invoke(of)
+}

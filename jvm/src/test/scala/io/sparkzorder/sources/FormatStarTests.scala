@@ -1,0 +1,240 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.sources
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+
+/**
+ * Keys of joins and values of subqueries choose the files of a table of a format.
+ *
+ * {{{
+ * fact   16 files of 100 rows: day and code are apart in the files, item is not
+ * days   one row for each day from 0 to 1599; 100 days make a month, so a month is a file of fact
+ * }}}
+ */
+trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
+
+  /** Such as `iceberg`. */
+  protected def starFormat: String
+
+  /** The full name of a table. */
+  protected def nameOf(table: String): String
+
+  /** The files that the scans of a table read, one number for each scan, as they ran. */
+  protected def filesRead(df: DataFrame, table: String): Seq[Long]
+
+  protected def withStar(body: => Any): Unit
+
+  protected val Files = 16
+  protected def fact: String = nameOf("fact")
+  protected def days: String = nameOf("days")
+
+  protected val factRows: String =
+    "SELECT id, int(id) day, int(id * 7919 % 50) item, id * 2 amount, " +
+      "format_string('c%06d', id) code, timestamp_seconds(id * 86400) ts, " +
+      "cast(id / 4 as decimal(12, 2)) price FROM range(0, 1600, 1, 16)"
+
+  protected def createStar(): Unit = {
+    sql(s"CREATE TABLE $fact USING $starFormat AS $factRows")
+    sql(s"CREATE TABLE $days USING $starFormat AS SELECT int(id) day, int(id / 100) month, " +
+      "int(id % 100) dom, format_string('c%06d', id) code, timestamp_seconds(id * 86400) ts, " +
+      "cast(id / 4 as decimal(12, 2)) price FROM range(0, 1600, 1, 1)")
+  }
+
+  /** Adaptive execution and none, broadcasts and none. */
+  protected def allWays(body: => Unit): Unit =
+    for (adaptive <- Seq("true", "false"); threshold <- Seq("10485760", "-1")) {
+      withClue(s"adaptive execution $adaptive, broadcasts up to $threshold: ") {
+        inConf(
+          "spark.sql.adaptive.enabled" -> adaptive,
+          "spark.sql.autoBroadcastJoinThreshold" -> threshold)(body)
+      }
+    }
+
+  protected def withoutDynamic[T](body: => T): T =
+    inConf("spark.zorder.skipping.dynamic" -> "false")(body)
+
+  /** Asserts that a query gives the rows that it gives without us, and how many files it reads. */
+  protected def reads(query: String, files: Long*): DataFrame = {
+    val expected = withoutDynamic(bag(sql(query)))
+    val df = sql(query)
+    assert(bag(df) === expected)
+    val read = filesRead(df, "fact")
+    // adaptive execution removes a join with an empty side, and then its scans
+    val wanted = if (read.isEmpty && files.forall(_ == 0)) Nil else files.sorted
+    assert(read === wanted, s"files of fact read by: $query\n${df.queryExecution}")
+    df
+  }
+
+  test("the files of a join's keys are read: inner and semi-joins, IN and EXISTS") {
+    withStar {
+      allWays {
+        reads(s"SELECT sum(amount), count(*) FROM $fact JOIN $days USING (day) WHERE month = 3", 1)
+        reads(s"SELECT * FROM $days d JOIN $fact f ON f.day = d.day WHERE d.month IN (3, 7)", 2)
+        reads(
+          s"SELECT * FROM $fact f LEFT SEMI JOIN $days d ON f.day = d.day AND d.month = 2",
+          1)
+        reads(s"SELECT * FROM $fact WHERE day IN (SELECT day FROM $days WHERE month > 13)", 2)
+        reads(
+          s"SELECT * FROM $fact f WHERE EXISTS " +
+            s"(SELECT 1 FROM $days d WHERE d.day = f.day AND d.month BETWEEN 4 AND 6)",
+          3)
+      }
+    }
+  }
+
+  test("keys of each type, casts and functions of columns") {
+    withStar {
+      allWays {
+        reads(s"SELECT * FROM $fact f JOIN $days d USING (code) WHERE month = 3", 1)
+        reads(s"SELECT * FROM $fact f JOIN $days d USING (ts) WHERE month = 3", 1)
+        reads(s"SELECT * FROM $fact f JOIN $days d USING (price) WHERE month = 3", 1)
+        reads(
+          s"SELECT * FROM $fact f JOIN (SELECT bigint(day) day FROM $days WHERE month = 3) d " +
+            "ON f.day = d.day",
+          1)
+        reads(
+          s"SELECT * FROM $fact f JOIN $days d ON f.day + 100 = d.day WHERE d.month = 3",
+          1)
+      }
+    }
+  }
+
+  test("values of scalar subqueries, and of one of several subqueries") {
+    withStar {
+      allWays {
+        reads(s"SELECT * FROM $fact WHERE day = (SELECT max(day) FROM $days WHERE month = 3)", 1)
+        reads(s"SELECT * FROM $fact WHERE ts >= (SELECT max(ts) FROM $days WHERE month < 14)", 3)
+        reads(
+          s"SELECT * FROM $fact WHERE day IN (SELECT day FROM $days WHERE month = 3) OR " +
+            s"code IN (SELECT code FROM $days WHERE month = 5)",
+          2)
+      }
+    }
+  }
+
+  test("the side whose rows stay without a partner is read whole") {
+    withStar {
+      allWays {
+        val some = s"(SELECT * FROM $days WHERE month = 3) d"
+        reads(s"SELECT * FROM $fact f LEFT JOIN $some ON f.day = d.day", Files)
+        reads(s"SELECT * FROM $fact f FULL JOIN $some ON f.day = d.day", Files)
+        reads(s"SELECT * FROM $fact f LEFT ANTI JOIN $some ON f.day = d.day", Files)
+        reads(
+          s"SELECT * FROM $fact WHERE day NOT IN (SELECT day FROM $days WHERE month = 3)",
+          Files)
+      }
+    }
+  }
+
+  test("no key, or only NULL as a key; an aggregate of no row has a row") {
+    withStar {
+      allWays {
+        reads(s"SELECT * FROM $fact JOIN $days USING (day) WHERE month = 99", 0)
+        reads(
+          s"SELECT count(*) FROM $fact WHERE day = (SELECT max(day) FROM $days WHERE month = 99)",
+          0)
+        reads(
+          s"SELECT * FROM $fact f JOIN (SELECT IF(dom < 2, day, NULL) day FROM $days " +
+            "WHERE month = 3) d ON f.day = d.day",
+          1)
+      }
+    }
+  }
+
+  test("a table of one partition keeps it") {
+    withStar {
+      val one = nameOf("one")
+      sql(s"CREATE TABLE $one USING $starFormat AS SELECT /*+ COALESCE(1) */ * FROM ($factRows)")
+      allWays {
+        val query = s"SELECT count(*), sum(amount) FROM $one WHERE day = " +
+          s"(SELECT max(day) + 5000 FROM $days WHERE month = 3)"
+        assert(sql(query).collect().map(_.getLong(0)).toSeq === Seq(0L))
+        val join = s"SELECT count(*) FROM $one f JOIN $days d ON f.day + 9000 = d.day AND d.dom = 3"
+        assert(sql(join).collect().map(_.getLong(0)).toSeq === Seq(0L))
+      }
+    }
+  }
+
+  test("a query that runs twice, and equal parts of a query") {
+    withStar {
+      allWays {
+        val df = sql(s"SELECT * FROM $fact JOIN $days USING (day) WHERE month = 3")
+        assert(df.count() === 100)
+        assert(df.count() === 100)
+        assert(df.collect().length === 100)
+        assert(df.collect().length === 100)
+        val all = sql(s"SELECT * FROM $fact")
+        assert(all.join(sql(s"SELECT * FROM $days WHERE month = 3"), "day").count() === 100)
+        assert(all.count() === 1600)
+        val both = s"WITH m AS (SELECT f.* FROM $fact f JOIN $days d ON f.day = d.day WHERE " +
+          "d.month = 3) SELECT * FROM m a JOIN m b ON a.id = b.id UNION ALL " +
+          s"SELECT * FROM m a JOIN (SELECT f.* FROM $fact f JOIN $days d ON f.day = d.day " +
+          "WHERE d.month IN (3, 4)) b ON a.id = b.id"
+        assert(bag(sql(both)) === withoutDynamic(bag(sql(both))))
+      }
+    }
+  }
+
+  test("a commit between the planning and the run changes no row of the query") {
+    withStar {
+      allWays {
+        val query = s"SELECT * FROM $fact f JOIN $days d ON f.day = d.day WHERE d.month IN (3, 4)"
+        val df = sql(query)
+        df.queryExecution.executedPlan
+        val before = spark.table(fact).count()
+        sql(s"INSERT INTO $fact SELECT id + 5000, day, item, amount, code, ts, price FROM $fact " +
+          "WHERE day IN (350, 351)")
+        val rows = df.collect().length
+        val after = sql(query).collect().length
+        assert(after === withoutDynamic(sql(query).collect().length))
+        assert(after > rows || rows === after)
+        assert(spark.table(fact).count() > before)
+      }
+    }
+  }
+
+  test("settings switch it off, and EXPLAIN tells of it") {
+    withStar {
+      val query = s"SELECT * FROM $fact JOIN $days USING (day) WHERE month = 3"
+      def plan = sql(query).queryExecution.executedPlan.toString
+      assert(plan.contains("ZOrderFilesAtRunTime"))
+      def isOff(settings: (String, String)*) = inConf(settings: _*) {
+        assert(!plan.contains("ZOrderFilesAtRunTime"))
+        reads(query, Files)
+      }
+      isOff(s"spark.zorder.skipping.$starFormat" -> "off")
+      isOff("spark.zorder.skipping.dynamic" -> "false")
+      isOff("spark.zorder.skipping.enabled" -> "false")
+      isOff("spark.zorder.enabled" -> "false")
+      sql(s"ALTER TABLE $fact SET TBLPROPERTIES ('zorder.skipping.$starFormat' = 'off')")
+      reads(query, Files)
+    }
+  }
+
+  test("ranges that follow from functions of columns, and lists of values, choose the files") {
+    withStar {
+      def readsAll(condition: String, files: Long, shown: String*): Unit = {
+        val df = reads(s"SELECT * FROM $fact WHERE $condition", files)
+        val plan = df.queryExecution.optimizedPlan.toString
+        shown.foreach(text => assert(plan.contains(text), s"$text is not in\n$plan"))
+      }
+      allWays {
+        readsAll("year(ts) = 1971", 5, "<= 1971-12-31", ">= 1971-01-01")
+        readsAll("date_trunc('month', ts) = timestamp'1971-03-01'", 1)
+        readsAll("day + 1 = 500", 1, "= 499)")
+        readsAll("coalesce(day, 0) = 77", 1)
+        readsAll("abs(day - 800) < 5", 2)
+        readsAll("day IN (5, 805, 1505)", 3)
+        // too many ranges, and rows without a value
+        readsAll("month(ts) = 3", Files)
+        readsAll("coalesce(day, 77) = 77", Files)
+      }
+      inConf(s"spark.zorder.skipping.$starFormat" -> "off") {
+        readsAll("year(ts) = 1971", Files)
+      }
+    }
+  }
+}

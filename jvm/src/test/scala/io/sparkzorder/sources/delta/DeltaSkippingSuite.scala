@@ -1,0 +1,81 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.sources.delta
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.FileSourceScanExec
+
+import io.sparkzorder.ZOrderExtensions
+import io.sparkzorder.sources.FormatStarTests
+
+/** Files of Delta tables pruned by joins, subqueries and lists. */
+class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
+  override protected def starFormat: String = "delta"
+  override protected def nameOf(table: String): String = table
+
+  override protected def withStar(body: => Any): Unit = withTables {
+    createStar()
+    body
+  }
+
+  override protected def filesRead(df: DataFrame, table: String): Seq[Long] =
+    collectWithSubqueries(df.queryExecution.executedPlan) {
+      case s: FileSourceScanExec if s.tableIdentifier.exists(_.table == table) =>
+        s.metrics("numFiles").value
+    }.sorted
+
+  test("deletion vectors, column mapping, older versions") {
+    withStar {
+      sql("ALTER TABLE fact SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', " +
+        "'delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '3', " +
+        "'delta.minWriterVersion' = '7')")
+      val old = version("fact")
+      sql("DELETE FROM fact WHERE day % 3 = 0 AND day BETWEEN 300 AND 420")
+      assert(files("fact").exists(_.deletionVector != null))
+      val query = "SELECT f.* FROM fact f JOIN days d ON f.day = d.day WHERE month = 3"
+      allWays {
+        assert(sql(query).count() === 66)
+        reads(query, 1)
+      }
+      sql("ALTER TABLE fact RENAME COLUMN day TO d0")
+      sql("ALTER TABLE fact RENAME COLUMN item TO day")
+      val renamed = "SELECT f.* FROM fact f JOIN days d ON f.d0 = d.day WHERE month = 3"
+      allWays(reads(renamed, 1))
+      // day is what item was, which every file has
+      allWays(reads(query.replace("month = 3", "d.day = 7"), Files))
+      allWays {
+        val before = query.replace("fact f", s"fact VERSION AS OF $old f")
+        assert(sql(before).count() === 100)
+        reads(before, 1)
+      }
+      sql("ALTER TABLE fact DROP COLUMN d0")
+      sql("ALTER TABLE fact ADD COLUMN d0 INT")
+      sql("INSERT INTO fact (id, day, amount, code, ts, price, d0) SELECT id, item, amount, code, " +
+        s"ts, price, int(id) FROM ($factRows) WHERE id IN (310, 311)")
+      assert(sql(renamed).count() === 2)
+    }
+  }
+
+  test("partitions, and Spark's own pruning beside ours") {
+    withStar {
+      sql("CREATE TABLE parts USING delta PARTITIONED BY (p) AS SELECT *, int(day / 400) p FROM fact")
+      val query = "SELECT f.* FROM parts f JOIN (SELECT *, int(month / 4) p FROM days) d " +
+        "ON f.p = d.p AND f.day = d.day WHERE month = 3"
+      allWays {
+        val expected = withoutDynamic(bag(sql(query)))
+        assert(bag(sql(query)) === expected)
+      }
+    }
+  }
+}
+
+/** The same where Delta's extension comes first. */
+class DeltaFirstSkippingSuite extends DeltaSkippingSuite {
+  override protected def codegen: Boolean = true
+
+  override protected def sparkConf: SparkConf = super.sparkConf.set(
+    "spark.sql.extensions",
+    s"io.delta.sql.DeltaSparkSessionExtension,${classOf[ZOrderExtensions].getName}")
+}

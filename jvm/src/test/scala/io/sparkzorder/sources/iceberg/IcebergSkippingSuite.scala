@@ -1,0 +1,74 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.sources.iceberg
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+
+import io.sparkzorder.skipping.scan.{FormatScanExec, MetricsScan}
+import io.sparkzorder.sources.FormatStarTests
+
+/** Files of Iceberg tables pruned by joins and subqueries. */
+class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
+  override protected def codegen: Boolean = true
+  override protected def starFormat: String = "iceberg"
+  override protected def nameOf(table: String): String = s"ice.db.$table"
+
+  override protected def withStar(body: => Any): Unit = inDatabase {
+    createStar()
+    body
+  }
+
+  private def paths(scan: BatchScanExec): Long =
+    scan.inputPartitions.flatMap(new IcebergSkipping.Tasks(_).paths).distinct.size
+
+  override protected def filesRead(df: DataFrame, table: String): Seq[Long] =
+    collectWithSubqueries(df.queryExecution.executedPlan) {
+      case s: FormatScanExec if s.table.name.endsWith(s".$table") =>
+        assert(s.metrics(MetricsScan.Total).value === paths(s.inner))
+        s.metrics(MetricsScan.Kept).value
+      case s: BatchScanExec if s.table.name.endsWith(s".$table") => paths(s)
+    }.sorted
+
+  test("delete files, columns that were renamed, dropped, widened and added, older states") {
+    withStar {
+      sql(s"ALTER TABLE $fact SET TBLPROPERTIES ('format-version' = '2', " +
+        "'write.delete.mode' = 'merge-on-read')")
+      val old = table("fact").currentSnapshot.snapshotId
+      sql(s"DELETE FROM $fact WHERE day % 3 = 0 AND day BETWEEN 300 AND 420")
+      deleteWhereEqual("fact", "id", 301L)
+      val query = s"SELECT f.* FROM $fact f JOIN $days d ON f.day = d.day WHERE month = 3"
+      allWays(reads(query, 1))
+      sql(s"ALTER TABLE $fact RENAME COLUMN day TO d0")
+      sql(s"ALTER TABLE $fact RENAME COLUMN item TO day")
+      val renamed = s"SELECT f.* FROM $fact f JOIN $days d ON f.d0 = d.day WHERE month = 3"
+      allWays(reads(renamed, 1))
+      // day is what item was, which every file has
+      allWays(reads(query.replace("month = 3", "d.day = 7"), Files))
+      allWays(reads(query.replace(fact, s"$fact VERSION AS OF $old"), 1))
+      sql(s"ALTER TABLE $fact ALTER COLUMN d0 TYPE BIGINT")
+      allWays(reads(renamed, 1))
+      sql(s"ALTER TABLE $fact DROP COLUMN d0")
+      sql(s"ALTER TABLE $fact ADD COLUMN d0 INT")
+      sql(s"INSERT INTO $fact SELECT id, item, amount, code, ts, price, int(id) FROM " +
+        s"($factRows) WHERE id IN (310, 311)")
+      // older files lack the column, and nothing is known of them
+      assert(sql(renamed).count() === 2)
+    }
+  }
+
+  test("partitions by transforms, and Spark's own pruning beside ours") {
+    withStar {
+      sql(s"CREATE TABLE ice.db.parts USING iceberg PARTITIONED BY (p, bucket(3, item)) AS " +
+        s"SELECT *, int(day / 400) p FROM $fact")
+      val query = s"SELECT f.* FROM ice.db.parts f JOIN (SELECT *, int(month / 4) p FROM $days) d " +
+        "ON f.p = d.p AND f.day = d.day WHERE month = 3"
+      allWays {
+        val expected = withoutDynamic(bag(sql(query)))
+        val df = sql(query)
+        assert(bag(df) === expected)
+      }
+    }
+  }
+}
