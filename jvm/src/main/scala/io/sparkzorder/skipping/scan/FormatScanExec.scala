@@ -112,20 +112,20 @@ private[sparkzorder] final case class FormatScanExec(
 
   override def simpleString(maxFields: Int): String = {
     val columns = RuntimeFilters.columns(keys)
-    val own = s"${MetricsScan.AtRunTimeKey}: ${columns.mkString("by ", ", ", "")}"
+    val own = s"${RuntimePruningScan.AtRunTimeKey}: ${columns.mkString("by ", ", ", "")}"
     val spark = if (ofSpark.isEmpty) "" else ofSpark.mkString(", RuntimeFilters: [", ", ", "]")
     s"${inner.simpleString(maxFields)} $own$spark"
   }
 
   override def verboseStringWithOperatorId(): String = {
     val keysText = keys.map(_.toString).mkString("[", ", ", "]")
-    s"${inner.verboseStringWithOperatorId()}\n${MetricsScan.AtRunTimeKey}: $keysText\n"
+    s"${inner.verboseStringWithOperatorId()}\n${RuntimePruningScan.AtRunTimeKey}: $keysText\n"
   }
 
   @transient private lazy val fileMetrics: Map[String, SQLMetric] = Map(
-    MetricsScan.Total -> SQLMetrics.createMetric(sparkContext, "number of files before skipping"),
-    MetricsScan.Kept -> SQLMetrics.createMetric(sparkContext, "number of files kept"),
-    MetricsScan.PrunedAtRunTime ->
+    RuntimePruningScan.Total -> SQLMetrics.createMetric(sparkContext, "number of files before skipping"),
+    RuntimePruningScan.Kept -> SQLMetrics.createMetric(sparkContext, "number of files kept"),
+    RuntimePruningScan.PrunedAtRunTime ->
       SQLMetrics.createMetric(sparkContext, "number of files pruned by joins and subqueries"))
 
   // what runs; its scan asks for the files when it runs
@@ -156,9 +156,9 @@ private[sparkzorder] final case class FormatScanExec(
     }
 
   private def send(pruned: PrunedPartitions): Unit = {
-    fileMetrics(MetricsScan.Total).set(pruned.total)
-    fileMetrics(MetricsScan.Kept).set(pruned.kept)
-    fileMetrics(MetricsScan.PrunedAtRunTime).set(pruned.total - pruned.kept)
+    fileMetrics(RuntimePruningScan.Total).set(pruned.total)
+    fileMetrics(RuntimePruningScan.Kept).set(pruned.kept)
+    fileMetrics(RuntimePruningScan.PrunedAtRunTime).set(pruned.total - pruned.kept)
     val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, fileMetrics.values.toSeq)
   }

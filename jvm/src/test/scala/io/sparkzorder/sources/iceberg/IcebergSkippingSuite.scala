@@ -6,7 +6,7 @@ package io.sparkzorder.sources.iceberg
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
-import io.sparkzorder.skipping.scan.{FormatScanExec, MetricsScan}
+import io.sparkzorder.skipping.scan.{FormatScanExec, RuntimePruningScan}
 import io.sparkzorder.sources.FormatStarTests
 
 /** Files of Iceberg tables pruned by joins and subqueries. */
@@ -15,7 +15,7 @@ class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
   override protected def starFormat: String = "iceberg"
   override protected def nameOf(table: String): String = s"ice.db.$table"
 
-  override protected def withStar(body: => Any): Unit = inDatabase {
+  override protected def withStar(body: => Any): Unit = withTables {
     createStar()
     body
   }
@@ -26,8 +26,8 @@ class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
   override protected def filesRead(df: DataFrame, table: String): Seq[Long] =
     collectWithSubqueries(df.queryExecution.executedPlan) {
       case s: FormatScanExec if s.table.name.endsWith(s".$table") =>
-        assert(s.metrics(MetricsScan.Total).value === paths(s.inner))
-        s.metrics(MetricsScan.Kept).value
+        assert(s.metrics(RuntimePruningScan.Total).value === paths(s.inner))
+        s.metrics(RuntimePruningScan.Kept).value
       case s: BatchScanExec if s.table.name.endsWith(s".$table") => paths(s)
     }.sorted
 

@@ -9,5 +9,5 @@ import io.sparkzorder.sources.FormatStarFuzz
 class IcebergStarFuzzSuite extends IcebergTestBase with FormatStarFuzz {
   override protected def starFormat: String = "iceberg"
   override protected def nameOf(table: String): String = s"ice.db.$table"
-  override protected def withTablesOfStar(body: => Any): Unit = inDatabase(body)
+  override protected def withTablesOfStar(body: => Any): Unit = withTables(body)
 }
