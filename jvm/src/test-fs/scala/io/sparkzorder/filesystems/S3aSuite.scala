@@ -78,7 +78,7 @@ class S3aSuite extends OptimizeTestBase {
   }
 
   private def visible(path: Path) =
-    withSQLConf("spark.zorder.enabled" -> "false")(rows(path))
+    withoutExtension(rows(path))
 
   private def isShadowed(path: Path): Boolean =
     spark.read.parquet(path.toString).selectExpr("input_file_name()").distinct().collect()

@@ -113,6 +113,13 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
   def bag(df: DataFrame): Map[Any, Int] =
     df.collect().toSeq.map(plain).groupBy(identity).map { case (r, rs) => r -> rs.size }
 
+  /** What a session without the extension makes of a read. */
+  def withoutExtension[T](body: => T): T = {
+    var result = Option.empty[T]
+    withSQLConf("spark.zorder.enabled" -> "false") { result = Some(body) }
+    result.get
+  }
+
   private def plain(v: Any): Any = v match {
     case r: Row => r.toSeq.map(plain)
     case a: Array[_] => a.toSeq.map(plain)

@@ -26,7 +26,7 @@ class ShadowSuite extends OptimizeTestBase {
 
   /** The rows that engines without the extension read. */
   private def visible(dir: File): Map[Any, Int] =
-    withSQLConf("spark.zorder.enabled" -> "false")(bag(read(dir)))
+    withoutExtension(bag(read(dir)))
 
   private def filesRead(df: DataFrame): Set[String] =
     df.selectExpr("input_file_name()").distinct().collect().map(_.getString(0)).toSet
@@ -46,7 +46,7 @@ class ShadowSuite extends OptimizeTestBase {
     assert(bag(read(dir)) === visible(dir))
     // filters prune by the index and the footers of hidden files
     for (filter <- Seq("a = 17", "b BETWEEN 100 AND 120", "a > 990 OR b < 5")) {
-      val plain = withSQLConf("spark.zorder.enabled" -> "false")(bag(read(dir).where(filter)))
+      val plain = withoutExtension(bag(read(dir).where(filter)))
       assert(bag(read(dir).where(filter)) === plain, filter)
     }
   }
@@ -190,7 +190,7 @@ class ShadowSuite extends OptimizeTestBase {
       zorder(dir, 8)
       val glob = names.head.take(12) + "*"
       def chosen() = bag(spark.read.option("pathGlobFilter", glob).parquet(dir.toString))
-      assert(chosen() === withSQLConf("spark.zorder.enabled" -> "false")(chosen()))
+      assert(chosen() === withoutExtension(chosen()))
       assert(chosen().values.sum < 2000)
     }
   }
@@ -252,7 +252,7 @@ class ShadowSuite extends OptimizeTestBase {
         assert(files.getAs[Long]("filesKept") <= 6, files)
         sql("REFRESH ZORDER INDEX ON t (s)").collect()
         assert(bag(spark.table("t").where("a = 17")) ===
-          withSQLConf("spark.zorder.enabled" -> "false")(bag(spark.table("t").where("a = 17"))))
+          withoutExtension(bag(spark.table("t").where("a = 17"))))
         val layout = sql("SHOW LAYOUT t FOR (a)").head()
         assert(layout.getAs[Long]("files") > 8, layout)
         val to = new File(dir.getParentFile, "copy")

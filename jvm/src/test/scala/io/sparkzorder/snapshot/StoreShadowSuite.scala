@@ -36,7 +36,7 @@ class StoreShadowSuite extends FaultyTables {
   private def table(dir: File): DataFrame = spark.read.parquet(on(dir))
 
   private def visible(dir: File): Map[Any, Int] =
-    withSQLConf("spark.zorder.enabled" -> "false")(bag(table(dir)))
+    withoutExtension(bag(table(dir)))
 
   private def isShadowed(dir: File): Boolean =
     table(dir).selectExpr("input_file_name()").distinct().collect()
@@ -148,7 +148,7 @@ class StoreShadowSuite extends FaultyTables {
         .filterNot { case (o, p) => o == "status" && p.getName.matches("(part-|_new_).*") }
       looks()
       val own = looks()
-      val plain = withSQLConf("spark.zorder.enabled" -> "false")(looks())
+      val plain = withoutExtension(looks())
       val more = own.diff(plain)
       info(s"${plain.size} requests of Spark, and ${more.mkString(", ")}")
       assert(own.size - plain.size <= 3)

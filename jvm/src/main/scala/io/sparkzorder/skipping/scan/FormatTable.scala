@@ -71,10 +71,10 @@ private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
   type Finder = LogicalPlan => Option[FormatTable]
 
   // the formats are in packages above this one
-  @volatile private var finder: Finder = _ => None
+  @volatile private var finder: Finder = (_ => None)
 
   // leaves for which ranges of columns are derived, before filters are pushed to them
-  @volatile private var taker: LogicalPlan => Boolean = _ => false
+  @volatile private var taker: LogicalPlan => Boolean = (_ => false)
 
   def findBy(other: Finder, takesRanges: LogicalPlan => Boolean): Unit = {
     finder = other
