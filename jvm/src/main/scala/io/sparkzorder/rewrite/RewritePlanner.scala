@@ -90,7 +90,10 @@ private[rewrite] final class RewritePlanner(
     statement.settings.keeping(size.filter(_ > 0))
   }
 
-  private def tag(snapshot: TableSnapshot, order: ClusteringSpec, targetFileSize: Long): LayoutTag = {
+  private def tag(
+      snapshot: TableSnapshot,
+      order: ClusteringSpec,
+      targetFileSize: Long): LayoutTag = {
     val columns = snapshot.columns
     val weights = new WeightsOption(user, statement.settings).of(columns)
       .getOrElse(if (columns.isEmpty) Nil else order.weights)

@@ -6,7 +6,14 @@ package io.sparkzorder.sources
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.cluster.{FolderGrid, FolderSample, Grid, InputRows, RankedColumn, ShuffleLayout}
+import io.sparkzorder.cluster.{
+  FolderGrid,
+  FolderSample,
+  Grid,
+  InputRows,
+  RankedColumn,
+  ShuffleLayout
+}
 import io.sparkzorder.table.OrderingColumn
 
 /**

@@ -11,13 +11,7 @@ import org.apache.spark.internal.Logging
 
 import io.sparkzorder.cluster.Sampler
 import io.sparkzorder.commands.SampledCuts
-import io.sparkzorder.commands.auto.{
-  AutoTable,
-  JudgedFile,
-  LayoutInForce,
-  Sampled,
-  SampledFolder
-}
+import io.sparkzorder.commands.auto.{AutoTable, JudgedFile, LayoutInForce, Sampled, SampledFolder}
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.workload.{LaterNotes, Workload, WorkloadStore}

@@ -15,7 +15,9 @@ import org.apache.hadoop.security.AccessControlException
 
 import org.apache.spark.internal.Logging
 
+import io.sparkzorder.index.FileTable
 import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.skipping.predicate.ColumnDomains
 
 /**
  * The notes of this driver about one table. The threads of queries only change memory; files are
@@ -157,5 +159,35 @@ private object NotedTable {
   private def isRefused(e: Throwable): Boolean = e match {
     case _: AccessControlException | _: AccessDeniedException => true
     case _ => false
+  }
+}
+
+/**
+ * The distributions of columns by one index.
+ *
+ * @param identity of the index
+ * @param files number of files that the index knows
+ * @param bytes of all these files
+ */
+private[workload] final case class Curves(identity: AnyRef, files: Int, bytes: Double) {
+  private val known = scala.collection.mutable.HashMap.empty[String, Option[RankCurve]]
+
+  def of(name: String, column: ColumnDomains, table: FileTable): Option[RankCurve] =
+    known.getOrElseUpdate(name, RankCurve.of(column, table))
+}
+
+private[workload] object Curves {
+  def of(identity: AnyRef, table: FileTable): Curves = {
+    // entries of files that are gone do not count
+    var (files, bytes) = (0, 0.0)
+    var i = 0
+    while (i < table.size) {
+      if (table.isLive(i)) {
+        files += 1
+        bytes += table.lengths(i)
+      }
+      i += 1
+    }
+    Curves(identity, files, bytes)
   }
 }

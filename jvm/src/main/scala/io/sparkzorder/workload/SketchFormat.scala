@@ -86,7 +86,8 @@ private[workload] object SketchFormat {
 
   /** @throws java.io.IOException for anything but a sketch of this version */
   def of(bytes: Array[Byte]): StoredSketch = {
-    if (bytes.length > MaxBytes) wrong(s"it has ${bytes.length} bytes, and at most $MaxBytes are read")
+    if (bytes.length > MaxBytes)
+      wrong(s"it has ${bytes.length} bytes, and at most $MaxBytes are read")
     val root = mapper.readTree(bytes)
     if (root == null) wrong("it is empty")
     val version = root.path("version")
@@ -97,7 +98,8 @@ private[workload] object SketchFormat {
     }
     val templates = elements(root, "templates").map(template)
     if (templates.size > Sketch.MaxTemplates + 1) {
-      wrong(s"it has ${templates.size} forms of filters, and at most ${Sketch.MaxTemplates} are written")
+      wrong(
+        s"it has ${templates.size} forms of filters, and at most ${Sketch.MaxTemplates} are written")
     }
     StoredSketch(
       id,
@@ -110,17 +112,20 @@ private[workload] object SketchFormat {
   private def template(node: JsonNode): (Template, TemplateUse) = {
     val columns = elements(node, "columns").map(text)
     val kinds = elements(node, "kinds").map(k =>
-      UseKind.all.find(_.name == k.asText("")).getOrElse(wrong(s"a filter is of the kind ${shown(k)}")))
+      UseKind.all.find(_.name == k.asText("")).getOrElse(wrong(
+        s"a filter is of the kind ${shown(k)}")))
     if (columns.size != kinds.size || columns != columns.distinct.sorted) {
       val names = columns.mkString(", ").take(MaxShown)
       wrong(s"a form has the columns $names: they must differ, be sorted and have a kind each")
     }
     val boxes = elements(node, "boxes").map { b =>
       val sides = elements(b, "sides").map(side)
-      if (sides.size != columns.size) wrong(s"a box has ${sides.size} columns, and its form has ${columns.size}")
+      if (sides.size != columns.size)
+        wrong(s"a box has ${sides.size} columns, and its form has ${columns.size}")
       RankBox(sides) -> number(b, "weight")
     }
-    if (boxes.size > Sketch.MaxBoxes) wrong(s"a form has ${boxes.size} boxes, and at most ${Sketch.MaxBoxes} are written")
+    if (boxes.size > Sketch.MaxBoxes)
+      wrong(s"a form has ${boxes.size} boxes, and at most ${Sketch.MaxBoxes} are written")
     (
       Template(columns.zip(kinds).map { case (c, k) => ColumnUse(c, k) }),
       TemplateUse(
@@ -139,7 +144,10 @@ private[workload] object SketchFormat {
       wrong(s"a column has ${ends.size} ends of intervals, and 2 to ${2 * ScanUse.MaxIntervals} in pairs are written")
     }
     ends.grouped(2).map { case Seq(from, until) => RankInterval(from, until) }.toList
-      .map(i => if (RankInterval.isOne(i)) i else wrong(s"ranks from ${i.from} to ${i.until} are no interval within 0 to ${RankInterval.Steps}"))
+      .map(i =>
+        if (RankInterval.isOne(i)) i
+        else wrong(
+          s"ranks from ${i.from} to ${i.until} are no interval within 0 to ${RankInterval.Steps}"))
   }
 
   private def elements(node: JsonNode, key: String): List[JsonNode] = {
@@ -150,7 +158,8 @@ private[workload] object SketchFormat {
 
   private def text(node: JsonNode): String =
     if (node.isTextual && node.asText.nonEmpty && node.asText.length <= MaxName) node.asText
-    else wrong(s"the name of a column is ${shown(node)}, which is not a text of 1 to $MaxName characters")
+    else wrong(
+      s"the name of a column is ${shown(node)}, which is not a text of 1 to $MaxName characters")
 
   private def number(node: JsonNode, key: String): Double = {
     val n = node.path(key)

@@ -58,7 +58,7 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
   private def one(file: FileStatus): Option[StoredSketch] =
     try {
       if (file.getLen > SketchFormat.MaxBytes) throw new IOException(
-          s"it has ${file.getLen} bytes, and at most ${SketchFormat.MaxBytes} are read")
+        s"it has ${file.getLen} bytes, and at most ${SketchFormat.MaxBytes} are read")
       val bytes = new Array[Byte](file.getLen.toInt)
       val in = state.fs.open(file.getPath)
       try in.readFully(bytes)
@@ -67,8 +67,9 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
     } catch {
       case _: FileNotFoundException => None
       case e: IOException =>
-        logInfo(s"the scans in ${file.getPath} do not count: ${e.getMessage}. VACUUM LAYOUT with RETAIN " +
-          "0 HOURS removes all such files.")
+        logInfo(
+          s"the scans in ${file.getPath} do not count: ${e.getMessage}. VACUUM LAYOUT with RETAIN " +
+            "0 HOURS removes all such files.")
         None
     }
 

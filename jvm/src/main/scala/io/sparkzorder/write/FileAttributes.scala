@@ -96,11 +96,13 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
     // the list of the new file was inherited from the directory's default list, which may name
     // users that the lists of the replaced files do not name
     if (status.hasAcl) fs.removeAcl(path)
-    wanted.group.filter(_ != status.getGroup).foreach(g => ifAllowed(path)(fs.setOwner(path, null, g)))
+    wanted.group.filter(_ != status.getGroup).foreach(g =>
+      ifAllowed(path)(fs.setOwner(path, null, g)))
     val bits = wanted.bitsFor(fs.getFileStatus(path).getGroup)
     fs.setPermission(path, bits)
     if (wanted.entries.nonEmpty) fs.setAcl(path, wanted.aclSpec.asJava)
-    wanted.owner.filter(_ != status.getOwner).foreach(o => ifAllowed(path)(fs.setOwner(path, o, null)))
+    wanted.owner.filter(_ != status.getOwner).foreach(o =>
+      ifAllowed(path)(fs.setOwner(path, o, null)))
   }
 
   /**
