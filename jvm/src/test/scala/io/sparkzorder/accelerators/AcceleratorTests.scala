@@ -77,6 +77,9 @@ abstract class AcceleratorTests extends StarTestBase with KilledRuns with Neighb
         reads("SELECT fact.* FROM fact JOIN days USING (day) WHERE month = 3 AND dom < 50", 1)
         reads("SELECT * FROM fact WHERE day IN (SELECT day FROM days WHERE month > 13)", 2)
         reads(
+          "SELECT * FROM fact WHERE day IN (SELECT day FROM days WHERE month = 3) OR day = 5",
+          2)
+        reads(
           "SELECT id FROM fact f WHERE EXISTS (SELECT 1 FROM days d WHERE d.day = f.day AND month = 7)",
           1)
         reads(

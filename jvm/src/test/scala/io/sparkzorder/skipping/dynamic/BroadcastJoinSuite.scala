@@ -46,9 +46,10 @@ class BroadcastJoinSuite extends StarTestBase with ValidatedPlans {
         reads(s"SELECT * FROM fact f FULL JOIN $days ON f.day = d.day", Files)
         reads(s"SELECT * FROM fact f LEFT ANTI JOIN $days ON f.day = d.day", Files)
         reads("SELECT * FROM fact WHERE day NOT IN (SELECT day FROM days WHERE month = 3)", Files)
-        reads(
-          "SELECT * FROM fact WHERE amount < 0 OR day IN (SELECT day FROM days WHERE month = 3)",
-          Files)
+        val ofMonth = "day IN (SELECT day FROM days WHERE month = 3)"
+        reads(s"SELECT * FROM fact WHERE hash(amount) % 7 = 1 OR $ofMonth", Files)
+        // what stands beside the keys lets files go, too
+        reads(s"SELECT * FROM fact WHERE amount < 0 OR $ofMonth", 1)
       }
     }
   }
