@@ -87,7 +87,9 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     // scans see a committed run of OPTIMIZE completely or not at all, whatever other extensions
     // plan; Spark makes this strategy at the root of a plan, before any scan is planned
     extensions.injectPlannerStrategy { session =>
-      FirstStrategies.ensure(session, Seq(ScanStrategy, V2ScanStrategy, FormatScanStrategy, FormatFileStrategy))
+      FirstStrategies.ensure(
+        session,
+        Seq(ScanStrategy, V2ScanStrategy, FormatScanStrategy, FormatFileStrategy))
       NoStrategy
     }
   }

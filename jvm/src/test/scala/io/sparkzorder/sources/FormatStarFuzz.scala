@@ -57,7 +57,9 @@ trait FormatStarFuzz extends FormatTestBase with RandomInputs with StarQueries {
       for (_ <- 1 to count) {
         val text = query(random, dimensions)
         withClue(s"$settings $text\n") {
-          val rows = bag(sql(text))
+          val df = sql(text)
+          val rows = bag(df)
+          if (df.queryExecution.toString.contains("ZOrderFilesAtRunTime")) pruned += 1
           val plain = inConf(
             "spark.zorder.skipping.dynamic" -> "false",
             "spark.zorder.skipping.enabled" -> "false")(bag(sql(text)))
@@ -69,6 +71,7 @@ trait FormatStarFuzz extends FormatTestBase with RandomInputs with StarQueries {
   }
 
   private var done = 0
+  private var pruned = 0
 
   test("queries of random stars have the rows that they have without us") {
     inConf("spark.sql.shuffle.partitions" -> "3") {
@@ -77,7 +80,8 @@ trait FormatStarFuzz extends FormatTestBase with RandomInputs with StarQueries {
           val seed = random.nextLong()
           withClue(s"seed $seed: ")(round(new Random(seed), math.min(20, queries - done)))
         }
-        info(s"seed $randomSeed: $done queries")
+        info(s"seed $randomSeed: $done queries, $pruned with keys of joins")
+        assert(pruned > 0)
       }
     }
   }

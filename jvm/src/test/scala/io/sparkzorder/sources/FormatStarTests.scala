@@ -4,6 +4,7 @@
 package io.sparkzorder.sources
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 
 /**
@@ -234,6 +235,77 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
       }
       inConf(s"spark.zorder.skipping.$starFormat" -> "off") {
         readsAll("year(ts) = 1971", Files)
+      }
+    }
+  }
+
+  test("SHOW SKIPPING tells of filters whose values are known when the query runs") {
+    withStar {
+      val rows = sql(s"SHOW SKIPPING FOR SELECT * FROM $fact f JOIN $days d ON f.day = d.day " +
+        "WHERE d.month = 3").collect().filter(_.getAs[Boolean]("used"))
+        .filter(_.getAs[String]("predicate").contains("keys of a join"))
+      assert(rows.length === 1)
+      assert(rows.head.getAs[String]("table").contains("fact"))
+      assert(rows.head.getAs[Long]("files") === 16)
+      assert(rows.head.getAs[Seq[String]]("columns") === Seq("day"))
+      assert(rows.head.getAs[String]("reason") === "its values are known when the query runs")
+    }
+  }
+
+  test("each shape of a filter reads about as many files as on a plain table with an index") {
+    withStar {
+      val rows = "SELECT id, pmod(hash(id), 20000) k, " +
+        "timestamp_seconds(1577836800 + pmod(hash(id, 7), 94608000)) ts, id * 3 v " +
+        "FROM range(0, 40000, 1, 4)"
+      val layout = "ZORDER BY (k, ts) OPTIONS ('targetFileSize' '16k')"
+      val cells = nameOf("cells")
+      withTempDir { dir =>
+        val plain = s"parquet.`$dir/plain`"
+        inConf("spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS") {
+          sql(rows).write.parquet(s"$dir/plain")
+        }
+        sql(s"OPTIMIZE $plain $layout")
+        sql(s"CREATE ZORDER INDEX IF NOT EXISTS ON $plain").collect()
+        // one task for each file, so that both tables have the same rows in their files
+        inConf(
+          "spark.sql.files.maxPartitionBytes" -> "1m",
+          "spark.sql.files.openCostInBytes" -> "1m") {
+          sql(s"CREATE TABLE $cells USING $starFormat AS SELECT * FROM $plain")
+        }
+        val some = s"(SELECT day * 13 k FROM $days WHERE day = 333) d"
+        val shapes = Seq(
+          "SELECT * FROM t WHERE k = 7777",
+          "SELECT * FROM t WHERE k BETWEEN 7000 AND 7400",
+          "SELECT * FROM t WHERE cast(ts AS date) = date'2021-05-05'",
+          "SELECT * FROM t WHERE k IN (5, 9999, 17000)",
+          s"SELECT * FROM t WHERE k IN (SELECT d.k FROM $some)",
+          s"SELECT * FROM t JOIN $some ON t.k = d.k",
+          s"SELECT /*+ MERGE(d) */ * FROM t JOIN $some ON t.k = d.k",
+          s"SELECT * FROM t LEFT SEMI JOIN $some ON t.k = d.k",
+          s"SELECT * FROM t WHERE k = (SELECT max(d.k) FROM $some)",
+          "SELECT * FROM t WHERE year(ts) = 2021",
+          "SELECT * FROM t WHERE date_trunc('month', ts) = timestamp'2021-05-01'",
+          "SELECT * FROM t WHERE k + 1 = 7778",
+          "SELECT * FROM t WHERE coalesce(k, 0) = 7777")
+        val read = shapes.map { shape =>
+          def run(table: String) = {
+            val df = sql(shape.replace("FROM t ", s"FROM $table t "))
+            (bag(df), df)
+          }
+          val (expected, ofPlain) = run(plain)
+          val (found, ofFormat) = run(cells)
+          assert(found === expected, shape)
+          val scans = collectWithSubqueries(ofPlain.queryExecution.executedPlan) {
+            case s: FileSourceScanExec
+                if s.relation.location.rootPaths.exists(_.getName == "plain") =>
+              s.metrics("numFiles").value
+          }
+          (shape, filesRead(ofFormat, "cells").sum, scans.sum)
+        }
+        info(read.map { case (shape, a, b) => s"$a/$b $shape" }.mkString("\n"))
+        read.foreach { case (shape, ofFormat, ofPlain) =>
+          assert(ofFormat <= ofPlain + 1.5, s"$shape: $read")
+        }
       }
     }
   }

@@ -17,6 +17,7 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.predicate.ConjunctUse
 import io.sparkzorder.skipping.scan.{
+  FormatScanExec,
   IndexPruning,
   OverlaidV2Files,
   PrunedListing,
@@ -49,15 +50,18 @@ private[sparkzorder] final case class ShowSkippingCommand(query: SkippingQuery)
       throw ZOrderErrors.notAQuery(query.text)
     }
     // before adaptive execution wraps it, and without scans of subqueries, which come later
-    scans(execution.sparkPlan).zipWithIndex.flatMap { case (scan, i) =>
-      new ScanReport(i + 1, scan).rows
-    }
+    scans(execution.sparkPlan).zipWithIndex.flatMap { case (rows, i) => rows(i + 1) }
   }
 
-  private def scans(plan: SparkPlan): Seq[ReportedScan] = plan.collect {
-    case s: FileSourceScanExec => ReportedScan.of(s)
+  /** Makes the rows of a scan of its number. */
+  private type Report = Int => Seq[Row]
+
+  private def scans(plan: SparkPlan): Seq[Report] = plan.collect {
+    case s: FormatScanExec => new FormatReport(s).rows _
+    case s: FileSourceScanExec => FormatReport.of(s).fold[Report](number =>
+        new ScanReport(number, ReportedScan.of(s)).rows)(report => report.rows _)
     case s: BatchScanExec if s.scan.isInstanceOf[FileScan] =>
-      ReportedScan.of(s.scan.asInstanceOf[FileScan])
+      number => new ScanReport(number, ReportedScan.of(s.scan.asInstanceOf[FileScan])).rows
   }
 }
 

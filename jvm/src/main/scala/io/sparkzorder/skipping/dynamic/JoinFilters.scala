@@ -15,6 +15,7 @@ import io.sparkzorder.skipping.scan.{
   FormatTable,
   IndexPruning,
   PruningFailure,
+  QueriesOfExecution,
   ScanFilters
 }
 
@@ -37,7 +38,8 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
     case _ =>
       try new JoinFilterInsertion(conf, Accelerators.areHere).apply(plan)
       catch {
-        case PruningFailure(e) =>
+        // the bounds of a table's files may be read by a job
+        case PruningFailure(e) if !QueriesOfExecution.isCancelled(e) =>
           IndexPruning.failed("a table in a join", e)
           plan
       }

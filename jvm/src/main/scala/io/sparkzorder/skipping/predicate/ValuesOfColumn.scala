@@ -39,7 +39,8 @@ private[sparkzorder] final class ValuesOfColumn(columns: TableColumns) {
           val index = new UnknownFile(a, leaf)
           val test = new PredicateCompiler(columns, new ColumnDomainsReader(index, true))(predicate)
           test match {
-            case t: IntervalTest if !t.ofNulls && !t.hasNaN => t.intervals match {
+            case t: IntervalTest if !t.ofNulls && !t.hasNaN =>
+              t.intervals match {
                 case longs: LongIntervals => Some(longs)
                 case _ => None
               }
@@ -56,7 +57,8 @@ private[sparkzorder] final class ValuesOfColumn(columns: TableColumns) {
   }
 
   private final class UnknownFile(column: Attribute, leaf: LeafType) extends IndexColumns {
-    override val indexed: IndexedSeq[IndexedColumn] = IndexedSeq(IndexedColumn(Seq(column.name), leaf))
+    override val indexed: IndexedSeq[IndexedColumn] =
+      IndexedSeq(IndexedColumn(Seq(column.name), leaf))
     override val shapes: IndexedSeq[LeafColumns] = IndexedSeq(LeafColumns(Seq(Seq(column.name))))
     override def table: FileTable = ValuesOfColumn.oneFile
     override def column(number: Int): ColumnValues =

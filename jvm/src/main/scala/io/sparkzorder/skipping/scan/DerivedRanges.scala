@@ -24,7 +24,8 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!isOn || plan.isStreaming) plan
     else plan.transform {
-      case f @ Filter(condition, leaf) if leaf.children.isEmpty && mayGain(condition) &&
+      case f @ Filter(condition, leaf)
+          if leaf.children.isEmpty && mayGain(condition) &&
             FormatTable.takesRanges(leaf) =>
         try {
           val added = derived(splitConjunctivePredicates(condition), leaf.output)

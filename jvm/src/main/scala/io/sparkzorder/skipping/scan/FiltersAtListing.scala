@@ -132,7 +132,7 @@ private final class QueriesOfExecution(execution: QueryExecution) {
     }
 }
 
-private object QueriesOfExecution {
+private[skipping] object QueriesOfExecution {
   private val all =
     new WeakIdentityMap[QueryExecution, ConcurrentHashMap[AnyRef, Array[InternalRow]]]
 

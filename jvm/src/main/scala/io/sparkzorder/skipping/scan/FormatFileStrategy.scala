@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.conf.{RelationConf, Settings}
+import io.sparkzorder.skipping.predicate.{FilePruner, TableColumns}
 import io.sparkzorder.util.FirstStrategies
 
 /**
@@ -73,24 +74,32 @@ private[sparkzorder] object FormatFileStrategy extends SparkStrategy {
       table: FormatFileTable): SparkPlan = {
     val relation = scan.relation
     val settings = new RelationConf(relation)
-    val columns = FormatTable.columnsOf(r.output)
-    def pruner(filters: Seq[Expression]) =
-      try table.pruner(filters, columns)
-      catch {
-        case PruningFailure(e) if !QueriesOfExecution.isCancelled(e) =>
-          IndexPruning.failed(table.name, e)
-          None
-      }
     val index = new ZOrderFileIndex(
       relation.location,
       relation,
       new TableRoots(None, settings),
       settings,
-      pruner,
+      new FormatPruning(table, FormatTable.columnsOf(r.output)),
       keys)
     val more = onFiles.filterNot(scan.dataFilters.contains)
     ZOrderFileScan.of(scan.copy(
       relation = relation.copy(location = index)(relation.sparkSession),
       dataFilters = scan.dataFilters ++ more))
   }
+}
+
+/** Prunes the listing of such a table. */
+private[sparkzorder] final class FormatPruning(
+    val table: FormatFileTable,
+    val columns: TableColumns)
+    extends (Seq[Expression] => Option[FilePruner]) {
+
+  /** An error does not fail the query, which reads all files then. */
+  override def apply(filters: Seq[Expression]): Option[FilePruner] =
+    try table.pruner(filters, columns)
+    catch {
+      case PruningFailure(e) if !QueriesOfExecution.isCancelled(e) =>
+        IndexPruning.failed(table.name, e)
+        None
+    }
 }

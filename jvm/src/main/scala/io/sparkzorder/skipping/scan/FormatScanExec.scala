@@ -64,7 +64,9 @@ private[sparkzorder] object FormatScanStrategy extends SparkStrategy with Predic
     val compared =
       if (!SQLConf.get.subqueryReuseEnabled) Nil
       else conjuncts.filter(FormatTable.comparesWithSubquery(_, r))
-    val keys = if (RuntimeFilters.isOn && !isGrouped(r)) ofJoins ++ compared else Nil
+    val keys =
+      if (RuntimeFilters.isOn && !isGrouped(r) && !Accelerators.areHere) ofJoins ++ compared
+      else Nil
     if (ofJoins.isEmpty && keys.isEmpty) Nil
     else {
       val strategy = new DataSourceV2Strategy(SparkLine.session(SparkSession.active))

@@ -35,6 +35,9 @@ private[sparkzorder] trait FormatTable {
 /** A table that Spark reads by its interface for sources of version 2. */
 private[sparkzorder] trait FormatBatchTable extends FormatTable {
 
+  /** The number of files in some partitions of the format's own scan. */
+  def files(partitions: Array[InputPartition]): Long
+
   /**
    * What is left of some partitions of the format's own scan.
    *
@@ -71,10 +74,10 @@ private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
   type Finder = LogicalPlan => Option[FormatTable]
 
   // the formats are in packages above this one
-  @volatile private var finder: Finder = (_ => None)
+  @volatile private var finder: Finder = (_: LogicalPlan) => None
 
   // leaves for which ranges of columns are derived, before filters are pushed to them
-  @volatile private var taker: LogicalPlan => Boolean = (_ => false)
+  @volatile private var taker: LogicalPlan => Boolean = (_: LogicalPlan) => false
 
   def findBy(other: Finder, takesRanges: LogicalPlan => Boolean): Unit = {
     finder = other

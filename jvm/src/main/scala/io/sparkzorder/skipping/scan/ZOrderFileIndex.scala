@@ -45,6 +45,12 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     case _ => None
   }
 
+  /** The pruning of a table whose format lists the files. */
+  private[sparkzorder] def format: Option[FormatPruning] = pruning match {
+    case p: FormatPruning => Some(p)
+    case _ => None
+  }
+
   override def listFiles(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] =

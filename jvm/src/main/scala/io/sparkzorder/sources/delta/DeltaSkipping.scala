@@ -13,12 +13,7 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.{FileEntry, IndexContent, LeafColumns}
-import io.sparkzorder.skipping.predicate.{
-  FileBounds,
-  FilePruner,
-  FilterOnBounds,
-  TableColumns
-}
+import io.sparkzorder.skipping.predicate.{FileBounds, FilePruner, FilterOnBounds, TableColumns}
 import io.sparkzorder.skipping.scan.FormatFileTable
 import io.sparkzorder.sources.{FileColumnInfo, FormatEntries, FormatSkipping}
 import io.sparkzorder.table.OrderingColumn

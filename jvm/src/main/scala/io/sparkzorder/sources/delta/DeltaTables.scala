@@ -69,7 +69,8 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
       l.relation match {
         case r: HadoopFsRelation => r.location match {
             case i: PreparedDeltaFileIndex if isOwn(i) =>
-              val name = l.catalogTable.fold(i.deltaLog.dataPath.toString)(_.identifier.quotedString)
+              val name =
+                l.catalogTable.fold(i.deltaLog.dataPath.toString)(_.identifier.quotedString)
               Some(new DeltaSkipping(i, r.partitionSchema, name))
             case _ => None
           }
@@ -79,7 +80,8 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
   }
 
   override def takesRanges(leaf: LogicalPlan): Boolean = leaf match {
-    case l: LogicalRelation if isKnown(io.delta.VERSION) && !l.isStreaming => l.relation match {
+    case l: LogicalRelation if isKnown(io.delta.VERSION) && !l.isStreaming =>
+      l.relation match {
         case r: HadoopFsRelation => r.location match {
             case i: PreparedDeltaFileIndex => isOwn(i)
             case i: TahoeLogFileIndex => isOwn(i)

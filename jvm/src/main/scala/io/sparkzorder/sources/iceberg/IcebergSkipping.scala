@@ -70,6 +70,9 @@ private[iceberg] final class IcebergSkipping(
     new FilterOnBounds(filters, columns, boundsOf(fields).named(namesOf(fields)), caseSensitive)
   }
 
+  override def files(partitions: Array[InputPartition]): Long =
+    partitions.iterator.flatMap(new Tasks(_).paths).toSet.size
+
   override def pruned(
       partitions: Array[InputPartition],
       filters: Seq[Expression],
@@ -107,7 +110,8 @@ private[iceberg] final class IcebergSkipping(
     fields.map(f => columnOf(f) -> f.name).toMap
 
   private def boundsOf(fields: Seq[NestedField]): FileBounds = {
-    val state = (Option(table.operations.current.uuid).getOrElse(table.location), snapshot.snapshotId)
+    val state =
+      (Option(table.operations.current.uuid).getOrElse(table.location), snapshot.snapshotId)
     FormatSkipping.bounds(
       ("iceberg", state),
       fields.map(columnOf).toSet,

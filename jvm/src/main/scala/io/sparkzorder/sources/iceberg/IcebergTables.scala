@@ -8,13 +8,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.iceberg.{
-  BaseTable,
-  IcebergBuild,
-  Snapshot,
-  SnapshotRef,
-  StaticTableOperations
-}
+import org.apache.iceberg.{BaseTable, IcebergBuild, Snapshot, SnapshotRef, StaticTableOperations}
 import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.spark.SparkSchemaUtil
 import org.apache.iceberg.spark.source.SparkTable
@@ -84,7 +78,8 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
   }
 
   override def takesRanges(leaf: LogicalPlan): Boolean = leaf match {
-    case r: DataSourceV2Relation if isKnown(IcebergBuild.version()) => r.table match {
+    case r: DataSourceV2Relation if isKnown(IcebergBuild.version()) =>
+      r.table match {
         case t: SparkTable => t.table match {
             case base: BaseTable => isOwn(base)
             case _ => false

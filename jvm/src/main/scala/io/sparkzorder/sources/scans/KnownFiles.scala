@@ -38,7 +38,8 @@ private[scans] object KnownFiles {
       sameName: (String, String) => Boolean): KnownFiles = {
     val columns = names.toSeq.sorted.flatMap(n => schema.find(f => sameName(f.name, n)))
       .filterNot(f => partitionSchema.exists(_.name == f.name))
-      .filter(f => OrderedType.of(f.dataType).isDefined && LeafType.ofValues(f.dataType) != OtherLeaf)
+      .filter(f =>
+        OrderedType.of(f.dataType).isDefined && LeafType.ofValues(f.dataType) != OtherLeaf)
       .map(f => OrderingColumn(Seq(f.name), f.dataType)).filter(format.hasBounds)
     val files = format.snapshot(columns, None).files
     // rounded up

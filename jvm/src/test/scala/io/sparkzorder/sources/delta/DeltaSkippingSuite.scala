@@ -52,15 +52,17 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
       }
       sql("ALTER TABLE fact DROP COLUMN d0")
       sql("ALTER TABLE fact ADD COLUMN d0 INT")
-      sql("INSERT INTO fact (id, day, amount, code, ts, price, d0) SELECT id, item, amount, code, " +
-        s"ts, price, int(id) FROM ($factRows) WHERE id IN (310, 311)")
+      sql(
+        "INSERT INTO fact (id, day, amount, code, ts, price, d0) SELECT id, item, amount, code, " +
+          s"ts, price, int(id) FROM ($factRows) WHERE id IN (310, 311)")
       assert(sql(renamed).count() === 2)
     }
   }
 
   test("partitions, and Spark's own pruning beside ours") {
     withStar {
-      sql("CREATE TABLE parts USING delta PARTITIONED BY (p) AS SELECT *, int(day / 400) p FROM fact")
+      sql(
+        "CREATE TABLE parts USING delta PARTITIONED BY (p) AS SELECT *, int(day / 400) p FROM fact")
       val query = "SELECT f.* FROM parts f JOIN (SELECT *, int(month / 4) p FROM days) d " +
         "ON f.p = d.p AND f.day = d.day WHERE month = 3"
       allWays {

@@ -62,8 +62,9 @@ class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
     withStar {
       sql(s"CREATE TABLE ice.db.parts USING iceberg PARTITIONED BY (p, bucket(3, item)) AS " +
         s"SELECT *, int(day / 400) p FROM $fact")
-      val query = s"SELECT f.* FROM ice.db.parts f JOIN (SELECT *, int(month / 4) p FROM $days) d " +
-        "ON f.p = d.p AND f.day = d.day WHERE month = 3"
+      val query =
+        s"SELECT f.* FROM ice.db.parts f JOIN (SELECT *, int(month / 4) p FROM $days) d " +
+          "ON f.p = d.p AND f.day = d.day WHERE month = 3"
       allWays {
         val expected = withoutDynamic(bag(sql(query)))
         val df = sql(query)
