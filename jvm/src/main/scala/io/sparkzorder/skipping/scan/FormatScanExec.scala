@@ -125,7 +125,9 @@ private[sparkzorder] final case class FormatScanExec(
   }
 
   @transient private lazy val fileMetrics: Map[String, SQLMetric] = Map(
-    RuntimePruningScan.Total -> SQLMetrics.createMetric(sparkContext, "number of files before skipping"),
+    RuntimePruningScan.Total -> SQLMetrics.createMetric(
+      sparkContext,
+      "number of files before skipping"),
     RuntimePruningScan.Kept -> SQLMetrics.createMetric(sparkContext, "number of files kept"),
     RuntimePruningScan.PrunedAtRunTime ->
       SQLMetrics.createMetric(sparkContext, "number of files pruned by joins and subqueries"))
