@@ -3,7 +3,7 @@
 
 """The runs that changed the layout of a table, and what remains of their files."""
 
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from spark_zorder._errors import run
 from spark_zorder._sql import require_int
@@ -93,8 +93,8 @@ class LayoutRuns:
         """
         return self._run(f"UNDO LAYOUT {self._target}")
 
-    def publish(self, where: Optional[str] = None) -> "DataFrame":
-        """Give the files of a layout that lies beside the table's files their place, for every reader.
+    def publish(self, where: str | None = None) -> "DataFrame":
+        """Give the files of a layout beside the table's files their place, for every reader.
 
         Parameters
         ----------

@@ -89,7 +89,8 @@ class S3aSuite extends OptimizeTestBase {
       write(shuffled(2000, 3).selectExpr("*", "id % 2 p"), dir, "p")
       val path = onS3(dir)
       val before = objects(path)
-      def own(all: Map[String, (Long, Long)]) = all.filter(_._1.split('/').exists(_.startsWith("_zorder")))
+      def own(all: Map[String, (Long, Long)]) =
+        all.filter(_._1.split('/').exists(_.startsWith("_zorder")))
       def zorder() = sql(
         s"OPTIMIZE '$path' ZORDER BY (a, b) OPTIONS ('targetFileSize' '4k')").head()
       zorder()
@@ -109,7 +110,9 @@ class S3aSuite extends OptimizeTestBase {
       // a new object under an old name, of the same length
       val file = new Path(path, before.keys.filter(_.startsWith("p=0/")).min)
       val in = fileSystem.open(file)
-      val bytes = try in.readAllBytes() finally in.close()
+      val bytes =
+        try in.readAllBytes()
+        finally in.close()
       val out = fileSystem.create(file, true)
       out.write(bytes)
       out.close()
