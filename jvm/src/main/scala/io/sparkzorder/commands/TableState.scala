@@ -72,6 +72,7 @@ private[sparkzorder] final class TableState(
 
   /** Refuses, besides, a target on which a run is to be published and files cannot be replaced in place. */
   def checkPublishing(): Unit = {
+    checkSettings()
     check()
     if (TableLog.read(state).unfinished.nonEmpty) checkInPlace()
   }
