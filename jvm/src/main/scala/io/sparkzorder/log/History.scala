@@ -143,7 +143,7 @@ private[sparkzorder] object History {
   private def weigh(log: CommitLog): Long = {
     val changes =
       (log.open.map(_.known) ++ log.checkpoint.toSeq.flatMap(c =>
-        c.settled ++ c.conflicts.map(_.known))).flatMap(_.changes)
+        c.settled ++ c.conflicts.map(_.known))).flatMap(k => k.changes ++ k.shadow)
     BytesOfName * (1L + changes.map(c => 1L + c.replaced.size + c.added.size).sum)
   }
 

@@ -42,11 +42,21 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
   def isExpired(run: String, folder: String, name: String): Boolean =
     expired.contains((run, folder, name))
 
-  /** The runs whose files a later run that counts has given visible names, or is about to. */
-  lazy val published: Set[String] = {
+  /** The records that tell of files of a run that are gone. */
+  def notesOn(run: String): Seq[Record] =
+    told.map(_.record).filter(r => r.kind == Record.Expired && r.run == run)
+
+  private lazy val published: Set[(String, String)] = {
     val runs = new Runs(told.map(k => k.number -> k.record))
-    runs.inForce.flatMap(_._2.publishedRuns).toSet
+    for {
+      (_, r) <- runs.inForce.toSet[(Long, Record)]
+      run <- r.publishedRuns
+      c <- r.changes
+    } yield run -> c.folder
   }
+
+  /** True where a later run that counts has given files of a run visible names, or is about to. */
+  def isPublished(run: String, folder: String): Boolean = published.contains(run -> folder)
 
   private lazy val hidden: Map[(String, String, String), Added] = (for {
     k <- all

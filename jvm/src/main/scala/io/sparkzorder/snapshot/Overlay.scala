@@ -12,6 +12,7 @@ import org.apache.spark.internal.Logging
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log._
 import io.sparkzorder.table.TokenFile
+import io.sparkzorder.util.ManyFiles
 
 /**
  * What readers with the extension see: a listing with the committed runs of a table laid over it, so
@@ -77,10 +78,13 @@ private[snapshot] final class Overlay(state: StateDirectory, shadows: ShadowUse)
     val moved = Try(moves.haveMoved)
     val visible = (settled ++ changed).toMap
     val shadowed = if (shadows == ShadowUse.Off) Nil
-    else log.shadows.folders.toSeq.flatMap {
-      case (folder, steps) =>
-        val now = visible.get(path(folder)).orElse(listing.files(path(folder)))
-        now.flatMap(shadowedFolder(log.shadows, folder, steps, _, present)).map(path(folder) -> _)
+    else {
+      val covered = log.shadows.folders.toSeq.flatMap { case (folder, steps) =>
+        visible.get(path(folder)).orElse(listing.files(path(folder))).map((folder, steps, _))
+      }
+      ManyFiles.map(covered) { case (folder, steps, now) =>
+        shadowedFolder(log.shadows, folder, steps, now, present).map(path(folder) -> _)
+      }.flatten
     }
     if ((open.nonEmpty || present.used) && reader.ids() != log.ids || moved.get) None
     else Some(visible ++ shadowed)

@@ -3,8 +3,11 @@
 
 package io.sparkzorder.snapshot
 
+import org.apache.hadoop.fs.Path
+
 import io.sparkzorder.log.{Added, Shadows, StateDirectory, Step}
-import io.sparkzorder.table.{DataFile, TableFiles}
+import io.sparkzorder.table.{DataFile, TableFiles, TableLister}
+import io.sparkzorder.util.ManyFiles
 
 /**
  * The shadows that are in force in one folder.
@@ -26,14 +29,9 @@ private[sparkzorder] object Shadowed {
   /** The folders in which shadows are in force, with the files that are there. */
   def folders(state: StateDirectory, shadows: Shadows, visible: TableFiles): Seq[ShadowedFolder] = {
     val present = new PresentFiles(state)
-    def isThere(folder: String)(step: Step, a: Added): Boolean = {
-      val run = step.known.record.run
-      !shadows.isExpired(run, folder, a.name) &&
-      present.in(state.own(folder, run)).get(a.staged).exists(_.getLen == a.length)
-    }
     for {
       (name, steps, files) <- byFolder(state, shadows, visible)
-      shadow = new FolderShadow(steps, isThere(name))
+      shadow = new FolderShadow(steps, isThere(shadows, present, state, name))
       result <- shadow.over(files.map { case (n, f) => n -> f.status }).toSeq
       left = result.collect { case (n, f) if f.shadow.isEmpty => n }.toSet
       replaced = files.collect { case (n, f) if !left(n) => f }.toSeq
@@ -55,6 +53,25 @@ private[sparkzorder] object Shadowed {
         }
       }.toMap
     }
+
+  /** The hidden files that readers read now. */
+  def inUse(state: StateDirectory, shadows: Shadows): Set[Path] = {
+    val present = new PresentFiles(state)
+    ManyFiles.map(shadows.folders.toSeq) { case (name, steps) =>
+      val visible = state.byName(state.folder(name)).filter(f => TableLister.isData(f._2))
+      def place(step: Step, a: Added) = new Path(state.own(name, step.known.record.run), a.staged)
+      new FolderShadow(steps, isThere(shadows, present, state, name)).over(visible).toSeq
+        .flatMap(_.values.flatMap(_.shadow.map { case (step, a) => place(step, a) }))
+    }.flatten.toSet
+  }
+
+  private def isThere(shadows: Shadows, present: PresentFiles, state: StateDirectory, folder: String)(
+      step: Step,
+      a: Added): Boolean = {
+    val run = step.known.record.run
+    !shadows.isExpired(run, folder, a.name) &&
+    present.in(state.own(folder, run)).get(a.staged).exists(_.getLen == a.length)
+  }
 
   private def byFolder(
       state: StateDirectory,

@@ -81,16 +81,11 @@ private[sparkzorder] object ObjectStore {
   def copy(fs: FileSystem, from: Path, to: Path): Boolean = {
     val in = fs.open(from)
     try {
-      val out = conditional(fs, to)
       try {
-        org.apache.hadoop.io.IOUtils.copyBytes(in, out, 65536, false)
-        out.close()
+        val out = conditional(fs, to)
+        orAbort(out)(org.apache.hadoop.io.IOUtils.copyBytes(in, out, 65536, false))
         true
-      } catch {
-        case e: IOException =>
-          Try(out.close())
-          if (fs.exists(to)) false else throw e
-      }
+      } catch { case e: IOException => if (fs.exists(to)) false else throw e }
     } finally in.close()
   }
 
@@ -108,10 +103,14 @@ private[sparkzorder] object ObjectStore {
   def whyUnsafe(fs: FileSystem, directory: Path): Option[String] = {
     val path = new Path(directory, s"_tmp_${UUID.randomUUID()}")
     try {
-      val (first, second) = (conditional(fs, path), conditional(fs, path))
+      val first = conditional(fs, path)
+      val second = Try(conditional(fs, path))
+      // else a record would be seen before it is complete, and a kill would leave half of it
+      val isEarly = second.failed.toOption.exists(_.isInstanceOf[IOException]) || fs.exists(path)
       write(first, Array[Byte](1))
-      val isRefused = Try(write(second, Array[Byte](2))).isFailure
-      if (isRefused && read(fs, path).exists(_.sameElements(Array[Byte](1)))) None
+      val isRefused = Try(write(second.get, Array[Byte](2))).isFailure
+      if (isEarly) Some("an object is there before it is complete")
+      else if (isRefused && read(fs, path).exists(_.sameElements(Array[Byte](1)))) None
       else Some("it created one object twice, so two drivers could commit one record")
     } catch {
       case e @ (_: IllegalArgumentException | _: UnsupportedOperationException) =>
@@ -122,8 +121,18 @@ private[sparkzorder] object ObjectStore {
   }
 
   private def write(out: FSDataOutputStream, content: Array[Byte]): Unit =
-    try out.write(content)
-    finally out.close()
+    orAbort(out)(out.write(content))
+
+  /** The close creates the object: what could not be written whole must not be closed. */
+  private def orAbort(out: FSDataOutputStream)(body: => Unit): Unit = {
+    try body
+    catch {
+      case e: Throwable =>
+        Try(out.abort())
+        throw e
+    }
+    out.close()
+  }
 
   private def read(fs: FileSystem, path: Path): Option[Array[Byte]] =
     try {

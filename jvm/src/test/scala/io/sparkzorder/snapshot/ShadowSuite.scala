@@ -195,6 +195,50 @@ class ShadowSuite extends OptimizeTestBase {
     }
   }
 
+  test("filters that ask for the names and times of files mean the visible files") {
+    withTableDir { dir =>
+      write(shuffled(1000, 2), dir)
+      zorder(dir, 6)
+      val name = dataFiles(dir).head.name
+      for (filter <- Seq(
+          s"_metadata.file_name = '$name'",
+          "_metadata.file_modification_time > TIMESTAMP'2000-01-01 00:00:00'",
+          "_metadata.file_modification_time > current_timestamp() - INTERVAL 1 HOUR AND a < 500")) {
+        val plain = withoutExtension(bag(read(dir).where(filter)))
+        assert(bag(read(dir).where(filter)) === plain, filter)
+        assert(plain.nonEmpty)
+      }
+    }
+  }
+
+  test("VACUUM tells readers of an inert shadow, and removes the files only when their time is over") {
+    withTableDir { dir =>
+      write(shuffled(1000, 2), dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) OPTIONS ($Shadow, ${sizeFor(dir, 6)}, " +
+        "'retention' '0h')").collect()
+      assert(sql(s"VACUUM LAYOUT '$dir'").collect().toSeq === Nil)
+      assert(new File(dir, dataFiles(dir).head.name).delete())
+      val first = sql(s"VACUUM LAYOUT '$dir'").head()
+      assert(!first.getAs[Boolean]("removed"))
+      assert(hidden(dir, "_new_").nonEmpty)
+      sameRows(dir)
+      assert(sql(s"VACUUM LAYOUT '$dir'").head().getAs[Boolean]("removed"))
+      assert(runDirectories(dir) === Nil)
+      sameRows(dir)
+    }
+  }
+
+  test("a note of a run that somebody deletes: VACUUM keeps the files that are read") {
+    withTableDir { dir =>
+      write(shuffled(1000, 2), dir)
+      zorder(dir, 6)
+      new File(dir, "_zorder/_runs").listFiles.foreach(_.delete())
+      sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      assert(isShadowed(dir))
+      sameRows(dir)
+    }
+  }
+
   test("PUBLISH LAYOUT gives the hidden files the place of the others, for every reader") {
     withTableDir { dir =>
       write(shuffled(3000, 3).selectExpr("*", "id % 3 p"), dir, "p")

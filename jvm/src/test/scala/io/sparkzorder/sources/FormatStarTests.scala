@@ -252,6 +252,24 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
+  test("texts that are no UTF-8, and names in another case") {
+    withStar {
+      sql(s"CREATE TABLE ${nameOf("odd")} USING $starFormat AS " +
+        "SELECT cast(X'FF' AS STRING) s, 1 n")
+      sql(s"INSERT INTO ${nameOf("odd")} SELECT 'a', 2")
+      sql(s"INSERT INTO ${nameOf("odd")} SELECT cast(X'80' AS STRING), 3")
+      for (hex <- Seq("FF", "80", "61")) {
+        val query = s"SELECT o.N FROM ${nameOf("odd")} O JOIN " +
+          s"(SELECT cast(X'$hex' AS STRING) k, id FROM range(1)) d ON O.S = d.k"
+        allWays(assert(sql(query).count() === 1, hex))
+      }
+      val upper = s"SELECT F.* FROM ${nameOf("fact")} F JOIN ${nameOf("days")} D " +
+        "ON F.DAY = D.DAY WHERE MONTH = 3"
+      assert(bag(sql(upper)) === withoutDynamic(bag(sql(upper))))
+      allWays(reads(upper, 1))
+    }
+  }
+
   test("each shape of a filter reads about as many files as on a plain table with an index") {
     withStar {
       val rows = "SELECT id, pmod(hash(id), 20000) k, " +

@@ -7,13 +7,10 @@ import java.util.concurrent.TimeUnit
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import org.apache.spark.sql.sparkzorder.SparkLine.Session
-
 import io.sparkzorder.commands.TableState
 import io.sparkzorder.log._
 import io.sparkzorder.log.publish.{Leftover, Notes}
-import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
-import io.sparkzorder.table.TableLister
+import io.sparkzorder.snapshot.Shadowed
 import io.sparkzorder.util.{Directories, ManyFiles}
 
 /**
@@ -22,25 +19,27 @@ import io.sparkzorder.util.{Directories, ManyFiles}
  *
  * @param user for the records that tell readers that the files are gone
  */
-private[history] final class ShadowCleanup(session: Session, table: TableState, user: String) {
+private[history] final class ShadowCleanup(table: TableState, user: String) {
   private val state = table.state
   private val log = TableLog.read(state)
   private val shadows = log.shadows
-
-  /** The files that readers read now. */
-  private lazy val inUse: Set[Path] = {
-    val listed = new TableLister(session, table.target).list()
-    Snapshot.of(state, listed, whole = true, ShadowUse.Checked).files.map(_.path).toSet
-  }
+  private val inUse: Set[Path] = Shadowed.inUse(state, shadows)
+  // each note of ours is a record, too
+  private var lastSeen = log.last
 
   /** Files of one run in one folder. */
   private case class Unused(change: FolderChange, directory: Path, files: Seq[FileStatus])
 
-  /** What one run has hidden and nobody reads. */
+  /**
+   * What one run has hidden and nobody reads.
+   *
+   * @param isTold true when the records tell readers that the files are gone, or that later ones count
+   */
   private[history] final class Remains private[ShadowCleanup] (
       record: Record,
       unused: Seq[Unused],
       isAll: Boolean,
+      isTold: Boolean,
       val sinceMs: Long) {
     def kind: String = Leftover.Shadow.name
     def path: Path =
@@ -51,38 +50,52 @@ private[history] final class ShadowCleanup(session: Session, table: TableState, 
     /**
      * Tells readers first, by a record, and deletes the files then. A reader that knows the record does not
      * look for them, whatever happens to the visible files meanwhile.
+     *
+     * @param atOnce false leaves files of which readers were told just now to a later VACUUM, since a query that
+     *   is at work may read them
+     * @return false if the files stay
      */
-    def remove(): Boolean = {
-      val isAbandoned = shadows.abandonedBy(record.run).isDefined
-      if (!isAbandoned) {
-        val note =
-          if (isAll && !isSuperseded(record)) Record.note(Record.Abandon, record.run, user)
-          else Record.note(Record.Expired, record.run, user).copy(
-            version = Record.ShadowVersion,
-            changes = unused.map { u =>
-              val names = u.files.map(_.getPath.getName).toSet
-              u.change.copy(replaced = Nil, added = u.change.added.filter(a => names(a.staged)))
-            }.filter(_.added.nonEmpty))
-        if (note.kind == Record.Abandon || note.changes.nonEmpty) {
-          val _ = Notes.commit(state, note)(_.isAbandoned(record.run))
-        }
-      }
+    def remove(atOnce: Boolean): Boolean = tell() && (isTold || atOnce) && {
       ManyFiles.map(unused) { u =>
         ManyFiles.map(u.files)(f => state.fs.delete(f.getPath, false))
         Directories.removeEmpty(state.fs, u.directory)
       }
-      if (isAll) new Intents(state).remove(record.run)
+      if (isAll && isOver(record)) new Intents(state).remove(record.run)
       true
     }
+
+    /** False if other statements have changed the records since the files were found to be unused. */
+    private def tell(): Boolean = isOver(record) || unused.isEmpty || {
+      val note =
+        if (isAll && replacing(record).isEmpty) Record.note(Record.Abandon, record.run, user)
+        else Record.note(Record.Expired, record.run, user).copy(
+          version = Record.ShadowVersion,
+          changes = unused.map { u =>
+            val names = u.files.map(_.getPath.getName).toSet
+            u.change.copy(replaced = Nil, added = u.change.added.filter(a => names(a.staged)))
+          }.filter(_.added.nonEmpty))
+      // files that no record names are of attempts that failed
+      val isNews = note.kind == Record.Abandon || note.changes.nonEmpty
+      !isNews || Notes.commit(state, note)(_.last != lastSeen) && {
+        lastSeen += 1
+        true
+      }
+    }
   }
+
+  /** True for a shadow that is in force nowhere, whatever happens to the visible files. */
+  private def isOver(record: Record): Boolean =
+    shadows.abandonedBy(record.run).isDefined ||
+      record.changes.forall(c => shadows.isPublished(record.run, c.folder))
 
   /** @param hours the retention, instead of that of each run */
   def expired(hours: Option[Long], nowMs: Long): Seq[Remains] = {
     val noted = new Intents(state).runs()
     for {
-      known <- shadows.all if noted(known.record.run)
+      known <- shadows.all
       record = known.record
-      sinceMs = unusedSince(known)
+      if noted(record.run) || shadows.abandonedBy(record.run).isEmpty
+      (isTold, sinceMs) = unusedSince(record)
       if nowMs - sinceMs > hours.fold(record.retainMs)(TimeUnit.HOURS.toMillis)
       own = ManyFiles.map(record.changes)(c => c -> state.own(c.folder, record.run))
         .map { case (c, d) => (c, d, state.files(d).filter(_.isFile)) }
@@ -90,22 +103,25 @@ private[history] final class ShadowCleanup(session: Session, table: TableState, 
         Unused(c, d, files.filterNot(f => inUse(f.getPath)))
       }.filter(_.files.nonEmpty)
       isAll = own.map(_._3.size).sum == unused.map(_.files.size).sum
-      if unused.nonEmpty || isAll
-    } yield new Remains(record, unused, isAll, sinceMs)
+      if unused.nonEmpty || isAll && isOver(record) && noted(record.run)
+    } yield new Remains(record, unused, isAll, isTold, sinceMs)
   }
 
-  /** When the newest of the files went out of use, as far as records tell. */
-  private def unusedSince(known: KnownRecord): Long =
-    shadows.abandonedBy(known.record.run).map(_.record.createdMs)
-      .orElse(replacing(known.record).map(_.createdMs).reduceOption(_ max _))
-      .getOrElse(known.record.createdMs)
+  /**
+   * When the newest of the files went out of use, as far as records tell. Of a shadow that is inert they do not:
+   * then the time of the run counts, and the files wait once more after readers were told.
+   */
+  private def unusedSince(record: Record): (Boolean, Long) = {
+    val told = shadows.abandonedBy(record.run).map(_.record) ++ shadows.notesOn(record.run)
+    val later = if (told.nonEmpty) told else replacing(record)
+    if (later.isEmpty) (false, record.createdMs) else (true, later.map(_.createdMs).max)
+  }
 
-  private def isSuperseded(record: Record): Boolean = replacing(record).nonEmpty
-
-  /** Records of the shadows that stand for files of this one. */
+  /** Records of the shadows in force that stand for files of this one. */
   private def replacing(record: Record): Seq[Record] = {
     val names = record.changes.flatMap(c => c.added.map(a => c.folder -> a.name)).toSet
-    shadows.all.map(_.record).filter(_.changes.exists(c =>
-      c.replaced.exists(r => names(c.folder -> r.name))))
+    shadows.all.map(_.record).filter(r =>
+      shadows.abandonedBy(r.run).isEmpty && r.changes.exists(c =>
+        c.replaced.exists(f => names(c.folder -> f.name))))
   }
 }

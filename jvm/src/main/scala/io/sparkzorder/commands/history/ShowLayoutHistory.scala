@@ -10,7 +10,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.commands.{TableAction, TableState}
-import io.sparkzorder.log.{Intents, Record, StateDirectory, TableLog}
+import io.sparkzorder.log.{FolderChange, Intents, Record, StateDirectory, TableLog}
 import io.sparkzorder.log.publish.{RetainedFiles, Undo}
 import io.sparkzorder.snapshot.Shadowed
 import io.sparkzorder.table.{TableFiles, TableLister, Target}
@@ -66,7 +66,7 @@ private[sparkzorder] final class HistoryRows(
 
   private def shadowRow(number: Long, r: Record, isNext: Boolean): Row = {
     val isAbandoned = log.isAbandoned(r.run)
-    val isPublished = !isAbandoned && log.shadows.published(r.run)
+    val isPublished = !isAbandoned && shadowed(r).isEmpty
     val problem = if (isAbandoned || isPublished) None else inert.get(r.run)
     val status =
       if (isAbandoned) "abandoned"
@@ -77,11 +77,15 @@ private[sparkzorder] final class HistoryRows(
 
   /** The new files of a shadow, as far as records tell that they are there. */
   private def hiddenBytes(r: Record): Long =
-    if (!noted(r.run) || log.shadows.published(r.run)) 0L
+    if (!noted(r.run)) 0L
     else {
-      r.changes.flatMap(c =>
+      shadowed(r).flatMap(c =>
         c.added.filterNot(a => log.shadows.isExpired(r.run, c.folder, a.name)).map(_.length)).sum
     }
+
+  /** What was not published. */
+  private def shadowed(r: Record): Seq[FolderChange] =
+    r.changes.filterNot(c => log.shadows.isPublished(r.run, c.folder))
 
   private def renamedRow(number: Long, r: Record, isNext: Boolean): Row = {
     val status = statusOf(number, r)

@@ -21,6 +21,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{Added, ChangeCopy, Record, Replaced, TableLog}
 import io.sparkzorder.log.publish.{Committer, Notes, Publisher, Undo, UndoClaim}
+import io.sparkzorder.sources.plain.TrustedStores
 import io.sparkzorder.table.{DataFile, Target}
 import io.sparkzorder.table.stats.FooterReader
 import io.sparkzorder.util.Durable
@@ -94,8 +95,11 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
 
   /** The files that the shadow stood for were there all the time, so nothing is moved. */
   private def abandon(shadow: Record, retainMs: Long): Row = {
+    TrustedStores.require(target.name, state)
     val note = Record.note(Record.Abandon, shadow.run, user)
-    if (!Notes.commit(state, note)(_.isAbandoned(shadow.run))) throw conflict(shadow)
+    // a later run may build on the shadow
+    def isVain(now: TableLog) = !now.inForce.headOption.exists(_._2.run == shadow.run)
+    if (!Notes.commit(state, note)(isVain)) throw conflict(shadow)
     logInfo(s"the shadow of run ${shadow.run} on ${target.name} is abandoned")
     val back = shadow.changes.map(c =>
       c.copy(
@@ -235,7 +239,9 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     )
 
   private def conflict(undone: Record): Throwable =
-    ZOrderErrors.conflict(target.name, s"another UNDO LAYOUT of run ${undone.run} was quicker")
+    ZOrderErrors.conflict(
+      target.name,
+      s"another UNDO LAYOUT of run ${undone.run}, or a later run, was quicker")
 
   /**
    * Tests the records as they are now. If the records cannot be read, returns true, so that the

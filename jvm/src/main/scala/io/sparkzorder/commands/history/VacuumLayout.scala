@@ -16,6 +16,7 @@ import io.sparkzorder.commands.{TableState, WorkloadAction}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.log.publish.{Cleanup, Leftover, Leftovers}
+import io.sparkzorder.sources.plain.TrustedStores
 import io.sparkzorder.table.Target
 import io.sparkzorder.workload.{WorkloadCapture, WorkloadStore}
 
@@ -45,8 +46,10 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     }
     val user = session.sparkContext.sparkUser
     val cleanup = new Cleanup(table.state, user)
-    val shadows = new ShadowCleanup(session, table, user).expired(hours, nowMs).map { l =>
-      Row(l.path.toString, l.kind, l.files, l.bytes, new Timestamp(l.sinceMs), dryRun || l.remove())
+    if (!dryRun) TrustedStores.require(target.name, table.state)
+    val shadows = new ShadowCleanup(table, user).expired(hours, nowMs).map { l =>
+      val removed = dryRun || l.remove(atOnce = hours.contains(0L))
+      Row(l.path.toString, l.kind, l.files, l.bytes, new Timestamp(l.sinceMs), removed)
     }
     shadows ++ leftovers(table, nowMs).filterNot(l => unfinished(l.run)).map { l =>
       val removed =

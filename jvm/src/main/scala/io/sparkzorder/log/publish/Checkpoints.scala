@@ -18,6 +18,7 @@ import io.sparkzorder.log.{
   CommitLog,
   CommitLogReader,
   Intents,
+  OpenRecord,
   Record,
   Runs,
   StateDirectory
@@ -47,15 +48,19 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
 
   /** Before the first run that is not published, and some records before the last. */
   private def lastToCover(log: CommitLog): Long = {
-    val open = log.open.filterNot(_.isDone).map(_.known.number)
+    // a note may lack its mark, since its writer was killed
+    val open = log.open.filterNot(o => o.isDone || isNote(o)).map(_.known.number)
     val unread = log.open.filter(_.known.record == null).map(_.known.number)
     (Seq(log.last - Checkpoints.Kept) ++ (open ++ unread).map(_ - 1)).min
   }
 
+  private def isNote(o: OpenRecord): Boolean =
+    o.known.record != null && !o.known.record.commitsRun
+
   private def write(log: CommitLog, upTo: Long): Unit = {
     val covered = log.checkpoint.toSeq.flatMap(_.content.records) ++
       log.open.takeWhile(_.known.number <= upTo).map { o =>
-        CheckpointEntry(o.known.number, whole = true, o.known.record, conflict = !o.isSettled)
+        CheckpointEntry(o.known.number, whole = true, o.known.record, conflict = !o.isSettled && !isNote(o))
       }
     val next = log.open.map(_.known).find(_.number == upTo + 1)
     // a gap in the numbers: another program has removed records

@@ -61,7 +61,8 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
         throw ZOrderErrors.conflict(target, s"files of the shadow of run ${other.run} were removed")
       case Record.Abandon if record.publishedRuns(other.run) =>
         throw ZOrderErrors.conflict(target, s"the shadow of run ${other.run} was undone")
-      case _ if other.commitsRun =>
+      // a shadow replaces nothing that is visible
+      case _ if other.commitsRun && !(record.exchangesFiles && other.makesShadow) =>
         inputs(other).intersect(ours).headOption.foreach { case (folder, name) =>
           throw ZOrderErrors.conflict(
             target,

@@ -94,7 +94,12 @@ private[sparkzorder] final class Leftovers(
     }.flatten
   }
 
-  private def stray(run: String, folder: String, path: Path): Option[Leftover] = {
+  private def stray(run: String, folder: String, path: Path): Option[Leftover] =
+    // somebody has removed the note of a shadow that may be in force
+    if (log.shadows.folders.get(folder).exists(_.exists(_.known.record.run == run))) None
+    else strayOf(run, folder, path)
+
+  private def strayOf(run: String, folder: String, path: Path): Option[Leftover] = {
     val number = log.commitOf(run)
     def hasOld = state.byName(path).keys.exists(_.startsWith(RunFolder.Retained))
     val kind =

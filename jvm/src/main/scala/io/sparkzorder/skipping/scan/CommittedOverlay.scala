@@ -65,12 +65,12 @@ private final class CommittedOverlay(
       ScanListing.of(held, held.chosen(index.partitionSpec().partitionColumns, partitionFilters))
     val unexplained = roots.states(index).filterNot(ExplainedListing.isKnown(held, _))
     val changed = unexplained.foldLeft(listed) { (files, state) =>
-      overlaid(index, files, partitionFilters).over(state) match {
+      overlaid(index, files, partitionFilters, onFiles).over(state) match {
         case Some(other) => ScanListing.of(other)
         case None =>
           // not for a listing that is made for one query
           if (held.isUsedAgain) {
-            ExplainedListing.mark(held, state, overlaid(index, held.all, Nil))
+            ExplainedListing.mark(held, state, overlaid(index, held.all, Nil, onFiles = false))
           }
           files
       }
@@ -86,19 +86,20 @@ private final class CommittedOverlay(
   private def overlaid(
       index: InMemoryFileIndex,
       files: ScanListing,
-      partitionFilters: Seq[Expression]): OverlaidListing = new OverlaidListing(
+      partitionFilters: Seq[Expression],
+      onFiles: Boolean): OverlaidListing = new OverlaidListing(
     index,
     files.directories,
     covered(index, partitionFilters, files.directories),
     accepts,
-    shadowsOf)
+    shadowsOf(_, onFiles))
 
   /**
-   * Other files stand for the listed ones only where nothing but their rows is asked for. An option that
-   * chooses files by name or time means those that are listed, and buckets are told by names.
+   * Other files stand for the listed ones only where nothing but their rows is asked for. An option or a
+   * filter that chooses files by name or time means those that are listed, and buckets are told by names.
    */
-  private def shadowsOf(state: StateDirectory): ShadowUse =
-    if (isBucketed || filters.nonEmpty) ShadowUse.Off
+  private def shadowsOf(state: StateDirectory, onFiles: Boolean): ShadowUse =
+    if (onFiles || isBucketed || filters.nonEmpty) ShadowUse.Off
     // Spark would pass over a hidden file that somebody has deleted
     else if (ignoresMissing) ShadowUse.Checked
     else ShadowUse.of(state)

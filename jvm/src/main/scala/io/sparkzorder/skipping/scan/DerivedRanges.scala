@@ -6,7 +6,7 @@ package io.sparkzorder.skipping.scan
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.types.{BooleanType, DateType}
+import org.apache.spark.sql.types.{BooleanType, DateType, TimestampType}
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.skipping.predicate.ValuesOfColumn
@@ -93,7 +93,8 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       val ofLong = OrderedValue.ofLong(column.dataType)
       val (least, greatest) = all.get
       def literal(v: Long) = Literal(ofLong(v), column.dataType)
-      val ranges = values.lows.zip(values.highs).toSeq.map { case (low, high) =>
+      val ranges = values.lows.zip(values.highs).toSeq.map { case (a, b) =>
+        val (low, high) = if (column.dataType == TimestampType) OddOffsets.widen(a, b) else (a, b)
         val from =
           if (low <= least) None else Some(GreaterThanOrEqual(column, literal(low)))
         val until =
@@ -106,4 +107,22 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
   }
 
   private val MaxRanges = 16
+}
+
+/**
+ * Offsets of time zones with seconds, such as +08:05:43 in Shanghai until 1901. The log of a Delta table has
+ * timestamps with the offset of the writer's zone, in minutes: the bounds of old times are off by up to a
+ * minute. The last such offset ended in January 1972, in Monrovia.
+ */
+private[sparkzorder] object OddOffsets {
+
+  /** 1972-02-01 in UTC. */
+  val UntilMicros = 65750400000000L
+
+  val ErrorMicros = 60000000L
+
+  /** A range of microseconds since 1970 that holds the values although bounds are off. */
+  def widen(low: Long, high: Long): (Long, Long) = (
+    if (low < UntilMicros) math.max(low, Long.MinValue + ErrorMicros) - ErrorMicros else low,
+    if (high < UntilMicros) high + ErrorMicros else high)
 }

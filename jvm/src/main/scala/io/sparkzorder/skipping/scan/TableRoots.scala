@@ -32,7 +32,8 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
     val (searched, stores) = searchFrom(index).partition(isSearched)
     // each look at a directory above would cost a request there, so names must do
     StateSearch.above(searched, conf) ++
-      stores.map(TableRoots.named).distinct.map(new StateDirectory(_, conf))
+      stores.map(d => if (home.contains(d)) d else TableRoots.named(d)).distinct
+          .map(new StateDirectory(_, conf))
   }
 
   /** The directories of the tables that may have an index for files of `index`. */
@@ -49,13 +50,15 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
    */
   private[scan] def searchFrom(index: FileIndex): Seq[Path] = {
     val directories = foldersOf(index).map(qualified)
-    table.flatMap(_.storage.locationUri).map(new Path(_)) match {
-      case Some(location) =>
-        val home = qualified(location)
-        home +: directories.filterNot(r => r == home || isBelow(home, r))
+    home match {
+      case Some(root) => root +: directories.filterNot(r => r == root || isBelow(root, r))
       case None => directories
     }
   }
+
+  /** Where the table of the catalog lies. */
+  private lazy val home: Option[Path] =
+    table.flatMap(_.storage.locationUri).map(u => qualified(new Path(u)))
 
   /** What is read, with the folder of a file in the place of the file. */
   private def foldersOf(index: FileIndex): Seq[Path] = index match {

@@ -44,6 +44,8 @@ private[delta] final class DeltaSkipping(
   override def pruner(filters: Seq[Expression], columns: TableColumns): Option[FilePruner] =
     // a join without any key is a filter without a column
     if (columnsOf(filters).isEmpty && !filters.contains(Literal.FalseLiteral)) None
+    // nothing to gain, and bounds are those of all files of the table
+    else if (index.preparedScan.files.size <= 1) None
     else {
       val (test, bounds) = filter(filters, columns)
       if (test.isUseful) Some(test.pruner(bounds.position)) else None
@@ -62,7 +64,7 @@ private[delta] final class DeltaSkipping(
 
   private def columnsOf(filters: Seq[Expression]): Seq[StructField] =
     filters.flatMap(_.references).distinct.flatMap { a =>
-      snapshot.schema.fields.find(_.name == a.name)
+      snapshot.schema.fields.find(f => SQLConf.get.resolver(f.name, a.name))
         .filter(f => f.dataType == a.dataType && DeltaSkipping.isComparable(f.dataType))
     }.distinct
 

@@ -14,7 +14,9 @@ import org.apache.spark.sql.functions.{col, from_json, lit}
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
+import io.sparkzorder.skipping.scan.OddOffsets
 import io.sparkzorder.sources.FileColumnInfo
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.{ColumnRange, FileRange}
@@ -85,14 +87,30 @@ private[delta] final class DeltaStatistics(
     val nulls = if (row.isNullAt(at + 2)) None else Some(row.getLong(at + 2))
     val values = for { r <- records; n <- nulls } yield math.max(0L, r - n)
     val range =
-      for { a <- bound(at); b <- bound(at + 1) } yield FileRange(a, upper(b, dataType))
+      for { a <- bound(at); b <- bound(at + 1) if isText(a) && isText(b) } yield {
+        FileRange(lower(a, dataType), upper(b, dataType))
+      }
     val known =
       if (values.contains(0L)) ColumnRange.Empty else range.getOrElse(ColumnRange.Unknown)
     FileColumnInfo(known, 0L, values.orElse(records).getOrElse(0L))
   }
 
+  /** Bytes that are no UTF-8 become U+FFFD in the log: the value is another one then. */
+  private def isText(bound: Any): Boolean = bound match {
+    case s: UTF8String => !s.toString.contains('\uFFFD')
+    case _ => true
+  }
+
+  private def lower(value: Any, dataType: DataType): Any = (dataType, value) match {
+    case (TimestampType, micros: Long) if micros < OddOffsets.UntilMicros =>
+      math.max(Long.MinValue + OddOffsets.ErrorMicros, micros) - OddOffsets.ErrorMicros
+    case _ => value
+  }
+
   /** Bounds of timestamps are cut to milliseconds. */
   private def upper(value: Any, dataType: DataType): Any = (dataType, value) match {
+    case (TimestampType, micros: Long) if micros < OddOffsets.UntilMicros =>
+      micros + OddOffsets.ErrorMicros + 999
     case (TimestampType | TimestampNTZType, micros: Long) =>
       if (micros > Long.MaxValue - 999) Long.MaxValue else micros + 999
     case _ => value

@@ -83,13 +83,23 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
     case l: LogicalRelation if isKnown(io.delta.VERSION) && !l.isStreaming =>
       l.relation match {
         case r: HadoopFsRelation => r.location match {
-            case i: PreparedDeltaFileIndex => isOwn(i)
-            case i: TahoeLogFileIndex => isOwn(i)
+            case i: PreparedDeltaFileIndex => isOwn(i) && !generatesPartitions(i)
+            case i: TahoeLogFileIndex => isOwn(i) && !generatesPartitions(i)
             case _ => false
           }
         case _ => false
       }
     case _ => false
+  }
+
+  /**
+   * True if partition columns are generated from others. From a range of `ts`, Delta would derive a filter on
+   * `day GENERATED ALWAYS AS (CAST(ts AS DATE))`, and the day of a row is that in the zone of its writer.
+   */
+  private def generatesPartitions(index: TahoeFileIndex): Boolean = {
+    val partitioned = index.metadata.partitionColumns.toSet
+    index.metadata.schema.exists(f =>
+      partitioned(f.name) && f.metadata.contains("delta.generationExpression"))
   }
 
   private def isOwn(index: TahoeFileIndex): Boolean =

@@ -59,7 +59,8 @@ private[iceberg] final class IcebergSkipping(
     case _ => Set.empty
   }
 
-  override def isPrunedBySpark(column: Attribute): Boolean = prunedBySpark(column.name)
+  override def isPrunedBySpark(column: Attribute): Boolean =
+    prunedBySpark.exists(SQLConf.get.resolver(_, column.name))
 
   override def known(filters: Seq[Expression], columns: TableColumns): FilterOnBounds = {
     // the names of the scan, as far as they are known before its partitions are planned
@@ -101,7 +102,7 @@ private[iceberg] final class IcebergSkipping(
   /** The fields of the columns whose bounds can be compared with Spark's values. */
   private def fieldsOf(filters: Seq[Expression], schema: Schema): Seq[NestedField] =
     filters.flatMap(_.references).distinct.flatMap { a =>
-      Option(schema.asStruct.field(a.name)).filter { f =>
+      schema.asStruct.fields.asScala.find(f => SQLConf.get.resolver(f.name, a.name)).filter { f =>
         isComparable(f.`type`) && SparkSchemaUtil.convert(f.`type`) == a.dataType
       }
     }.groupBy(_.fieldId).map(_._2.head).toSeq

@@ -57,7 +57,9 @@ private[iceberg] final class IcebergValues(id: Int, stored: Type, dataType: Data
     case (FloatType, f: java.lang.Float) => Some(f.floatValue)
     case (DoubleType, d: java.lang.Double) => Some(d.doubleValue)
     case (BooleanType, b: java.lang.Boolean) => Some(b.booleanValue)
-    case (_: StringType, s) => Some(UTF8String.fromString(s.toString))
+    // bytes that are no UTF-8 are read as U+FFFD: the value is another one then
+    case (_: StringType, s) =>
+      Some(s.toString).filterNot(_.contains('\uFFFD')).map(UTF8String.fromString)
     case (d: DecimalType, b: java.math.BigDecimal) => Some(Decimal(b, d.precision, d.scale))
     case (BinaryType, b: ByteBuffer) =>
       val bytes = new Array[Byte](b.remaining)

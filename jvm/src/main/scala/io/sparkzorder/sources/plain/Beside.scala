@@ -5,6 +5,9 @@ package io.sparkzorder.sources.plain
 
 import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
 
+import scala.util.Try
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.commands.{Phases, TableState}
@@ -24,6 +27,8 @@ import io.sparkzorder.util.{Etags, ManyFiles, ObjectStore, Paths}
 private[plain] final class Beside(table: TableState, recovery: Recovery)
     extends InPlace(table, recovery) {
   private lazy val isStore = ObjectStore.isOne(state.fs)
+  // true where times are whole seconds
+  private var isCoarse = false
   private var etags = Map.empty[Path, String]
   // the time of the newest file of the run, by the clock of the store
   private var writtenMs = 0L
@@ -37,12 +42,13 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   override def check(): Unit = table.checkShadow()
 
   /**
-   * Times of a store are whole seconds, so a file that was written just now could be written again with
+   * Where times are whole seconds, a file that was written just now could be written again with
    * the same time and length. Its ETag tells the two apart, which Spark's listing does not have.
    */
   override def checkListed(files: TableFiles): Unit = {
     super.checkListed(files)
-    if (isStore) {
+    isCoarse = isStore || files.files.forall(_.modified % 1000 == 0)
+    if (isCoarse) {
       val recent = System.currentTimeMillis() - Beside.RecentMs
       val known = ManyFiles.map(files.files.filter(_.modified > recent)) { f =>
         val now = if (Etags.of(f.status).isEmpty) state.status(f.path) else Some(f.status)
@@ -56,7 +62,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
     val check = new DestinationCheck(name, state.fs, table.root)
     if (!isStore) check.written(files.map(_.file))
     check.space(files.map(_.file.length).sum)
-    if (isStore) TrustedStores.require(name, state)
+    TrustedStores.require(name, state)
   }
 
   override protected def hiddenFor(inputs: TableFiles): HiddenFiles =
@@ -90,7 +96,8 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   // readers of this release need no mark; those of older ones pass over a record that has one
   override protected def publish(number: Long, record: Record, phases: Phases)(
       index: => Unit): Long = {
-    state.markDone(number, record.run)
+    try state.markDone(number, record.run)
+    catch { case NonFatal(e) => logWarning(s"record $number of $name has no mark", e) }
     0L
   }
 
@@ -108,7 +115,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
 
   /** After this look at the inputs, nobody can write one of them again with the time that it has. */
   private def awaitLaterTimes(inputs: TableFiles): Unit =
-    if (isStore && inputs.files.exists(_.modified >= writtenMs)) Thread.sleep(Beside.TickMs)
+    if (isCoarse && inputs.files.exists(_.modified >= writtenMs)) Thread.sleep(Beside.TickMs)
 
   override protected def isSame(listed: DataFile, now: DataFile): Boolean =
     super.isSame(listed, now) && Etags.mayBe(etagOf(listed), now.status)
@@ -131,19 +138,20 @@ private[sparkzorder] object TrustedStores {
   private[sparkzorder] def forget(): Unit = trusted.clear()
 
   /**
-   * Tries it where it was not tried yet; leaves nothing on the store.
+   * Tries it on an object store where it was not tried yet; leaves nothing on the store.
    *
    * @param target the table, for the message
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STORE_UNSAFE
    */
   def require(target: String, state: StateDirectory): Unit = {
     val store = state.fs.getUri.toString
-    if (!trusted.contains(store)) {
+    if (ObjectStore.isOne(state.fs) && !trusted.contains(store)) {
       val isNew = !state.fs.exists(state.home)
       val problem =
         try ObjectStore.whyUnsafe(state.fs, state.runs)
         finally if (isNew) {
-            val _ = state.fs.delete(state.home, true)
+            // nothing of another driver that has begun meanwhile
+            Seq(state.runs, state.home).foreach(d => Try(state.fs.delete(d, false)))
           }
       problem.foreach(p => throw ZOrderErrors.storeUnsafe(target, store, p))
       trusted.add(store)

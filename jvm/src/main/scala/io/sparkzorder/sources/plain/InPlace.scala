@@ -16,12 +16,12 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log._
-import io.sparkzorder.log.publish.{Committer, Publisher}
+import io.sparkzorder.log.publish.{Committer, DeadRuns, Publisher}
 import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Rewritten}
 import io.sparkzorder.table.{DataFile, FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.util.Paths
+import io.sparkzorder.util.{ObjectStore, Paths}
 
 /**
  * Replaces the inputs: writes the new files beside them under hidden names, commits a record of the
@@ -32,6 +32,8 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     with Logging {
   protected val name: String = table.target.name
   protected lazy val state: StateDirectory = table.state
+  // true while the record of a run may appear although the statement has failed
+  private var isCommitting = false
   // true while files may have been exchanged and the session's caches do not show it yet
   private var stale = false
 
@@ -59,7 +61,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     } catch {
       case t: Throwable =>
         // After the commit the hidden files belong to the table, and the next run publishes them.
-        if (isCommitted(hidden.run)) throw t
+        if (isCommitted(hidden.run) || !isOver(hidden.run, t)) throw t
         val lost = hidden.lostFolder
         hidden.discard()
         throw (t match {
@@ -69,6 +71,11 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
         })
     }
   }
+
+  /** On a store, a record whose request has failed may still appear; one that declares the run dead prevents that. */
+  private def isOver(run: String, cause: Throwable): Boolean =
+    !isCommitting || cause.isInstanceOf[ZOrderException] || !ObjectStore.isOne(state.fs) ||
+      Try(new DeadRuns(state, table.user.sparkContext.sparkUser).abort(run)).getOrElse(false)
 
   protected def hiddenFor(inputs: TableFiles): HiddenFiles = new RenamedFiles(table, inputs)
 
@@ -88,9 +95,11 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
       plan.millis + (System.nanoTime() - begun) / 1000000L)
     val record = withSince(recordOf(rows, output, runId, layout, cost))
     hidden.complete(output.footers, record)
+    isCommitting = true
     val number = phases("commit") {
       new Committer(state, name).commit(record, () => recheck(rows.listed), recovery.lastPublished)
     }
+    isCommitting = false
     logInfo(s"run $runId on $name committed as record $number")
     def index(): Unit =
       IndexUpdate.after(state, record, output.footers, plan.columns.map(_.parts), table.conf)

@@ -59,6 +59,31 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
     }
   }
 
+  test("old times in zones whose offsets have seconds, and partitions that are generated from times") {
+    withTables {
+      withSQLConf("spark.sql.session.timeZone" -> "Asia/Shanghai") {
+        sql("CREATE TABLE olds USING delta AS SELECT TIMESTAMP'1900-01-01 00:00:00' ts, 1 n")
+        sql("INSERT INTO olds SELECT TIMESTAMP'2020-01-01 00:00:00', 2")
+        allWays {
+          assert(sql("SELECT o.* FROM olds o JOIN (SELECT TIMESTAMP'1900-01-01 00:00:00' k FROM " +
+            "range(1)) d ON o.ts = d.k").count() === 1)
+          assert(sql("SELECT * FROM olds WHERE year(ts) = 1900").count() === 1)
+          assert(sql("SELECT * FROM olds WHERE date(ts) = DATE'1900-01-01'").count() === 1)
+        }
+      }
+      io.delta.tables.DeltaTable.create(spark).tableName("dated").addColumn("ts", "TIMESTAMP")
+        .addColumn(io.delta.tables.DeltaTable.columnBuilder(spark, "day").dataType("DATE")
+          .generatedAlwaysAs("CAST(ts AS DATE)").build())
+        .partitionedBy("day").execute()
+      withSQLConf("spark.sql.session.timeZone" -> "UTC") {
+        sql("INSERT INTO dated (ts) SELECT TIMESTAMP'2021-12-31 16:30:00'")
+      }
+      withSQLConf("spark.sql.session.timeZone" -> "Asia/Shanghai") {
+        assert(sql("SELECT * FROM dated WHERE year(ts) = 2022").count() === 1)
+      }
+    }
+  }
+
   test("partitions, and Spark's own pruning beside ours") {
     withStar {
       sql(
