@@ -53,8 +53,8 @@ private[sparkzorder] object RecordCheck {
     record.changes.foreach(require(_, record))
     record.publishedRuns.filterNot(isRun).foreach(r => wrong(s"$r is no id of a run"))
     val saysShadow = record.makesShadow || record.kind == Record.Expired
-    if (saysShadow && record.version != Record.ShadowVersion) {
-      wrong(s"its format version is ${record.version}, and it says something of a shadow")
+    if (saysShadow != (record.version == Record.ShadowVersion)) {
+      wrong(s"its format version is ${record.version}, which is not that of what it says")
     }
     twice(record.changes.map(_.folder)).foreach(f => wrong(s"it names the folder $f twice"))
     record
