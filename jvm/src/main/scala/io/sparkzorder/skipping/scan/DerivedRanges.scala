@@ -6,6 +6,7 @@ package io.sparkzorder.skipping.scan
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types.{BooleanType, DateType, TimestampType}
 
 import io.sparkzorder.conf.Settings
@@ -28,7 +29,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
           if leaf.children.isEmpty && mayGain(condition) &&
             FormatTable.takesRanges(leaf) =>
         try {
-          val added = derived(splitConjunctivePredicates(condition), leaf.output)
+          val added = derived(splitConjunctivePredicates(condition), leaf)
           if (added.isEmpty) f else f.copy(condition = (condition +: added).reduce(And))
         } catch {
           case PruningFailure(e) =>
@@ -43,8 +44,10 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
   private def mayGain(condition: Expression): Boolean =
     splitConjunctivePredicates(condition).exists(isOfFunction)
 
-  private def derived(conjuncts: Seq[Expression], output: Seq[Attribute]): Seq[Expression] = {
-    val values = new ValuesOfColumn(FormatTable.columnsOf(output))
+  private def derived(conjuncts: Seq[Expression], leaf: LogicalPlan): Seq[Expression] = {
+    val values = new ValuesOfColumn(FormatTable.columnsOf(leaf.output))
+    // files that Spark itself reads: a Delta table
+    val isDelta = leaf.isInstanceOf[LogicalRelation]
     val (ofFunctions, others) = conjuncts.partition(isOfFunction)
     def byColumn(some: Seq[Expression]) = some.flatMap(c => values(c).map(c.references.head -> _))
       .groupBy(_._1.exprId)
@@ -54,7 +57,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       val all = said.get(id).fold(found)(s => intersect(s._2, found))
       if (said.get(id).exists(_._2 == all)) Nil
       else {
-        range(column, found).toSeq.flatMap(splitConjunctivePredicates)
+        range(column, found, isDelta).toSeq.flatMap(splitConjunctivePredicates)
           .filterNot(e => conjuncts.exists(_.semanticEquals(e)))
       }
     }
@@ -85,7 +88,10 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
   }
 
   /** None if the values are too many ranges, or all values of the column. */
-  private def range(column: Attribute, values: LongIntervals): Option[Expression] = {
+  private def range(
+      column: Attribute,
+      values: LongIntervals,
+      isDelta: Boolean): Option[Expression] = {
     val all = OrderedValue.range(column.dataType)
     if (values.size > MaxRanges || all.isEmpty || column.dataType == BooleanType) None
     else if (values.isEmpty) None
@@ -94,7 +100,8 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       val (least, greatest) = all.get
       def literal(v: Long) = Literal(ofLong(v), column.dataType)
       val ranges = values.lows.zip(values.highs).toSeq.map { case (a, b) =>
-        val (low, high) = if (column.dataType == TimestampType) OddOffsets.widen(a, b) else (a, b)
+        val (low, high) =
+          if (isDelta && column.dataType == TimestampType) OddOffsets.widen(a, b) else (a, b)
         val from =
           if (low <= least) None else Some(GreaterThanOrEqual(column, literal(low)))
         val until =
