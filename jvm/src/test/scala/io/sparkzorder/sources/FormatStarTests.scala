@@ -224,7 +224,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
       }
       allWays {
         readsAll("year(ts) = 1973", 5, "<= 1973-12-31", ">= 1973-01-01")
-        readsAll("date_trunc('month', ts) = timestamp'1971-03-01'", 1)
+        readsAll("date_trunc('month', ts) = timestamp'1973-03-01'", 1)
         readsAll("day + 1 = 500", 1, "= 499)")
         readsAll("coalesce(day, 0) = 77", 1)
         readsAll("abs(day - 800) < 5", 2)

@@ -101,7 +101,9 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       def literal(v: Long) = Literal(ofLong(v), column.dataType)
       val ranges = values.lows.zip(values.highs).toSeq.map { case (a, b) =>
         val (low, high) =
-          if (isDelta && column.dataType == TimestampType) OddOffsets.widen(a, b) else (a, b)
+          if (isDelta && column.dataType == TimestampType) {
+            (OddOffsets.orAll(a, least), OddOffsets.orAll(b, greatest))
+          } else (a, b)
         val from =
           if (low <= least) None else Some(GreaterThanOrEqual(column, literal(low)))
         val until =
@@ -128,8 +130,6 @@ private[sparkzorder] object OddOffsets {
 
   val ErrorMicros = 60000000L
 
-  /** A range of microseconds since 1970 that holds the values although bounds are off. */
-  def widen(low: Long, high: Long): (Long, Long) = (
-    if (low < UntilMicros) math.max(low, Long.MinValue + ErrorMicros) - ErrorMicros else low,
-    if (high < UntilMicros) high + ErrorMicros else high)
+  /** An end of a range of microseconds since 1970, or no end where the end is in that time. */
+  def orAll(end: Long, extreme: Long): Long = if (end < UntilMicros) extreme else end
 }
