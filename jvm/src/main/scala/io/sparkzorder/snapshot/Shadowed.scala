@@ -65,7 +65,11 @@ private[sparkzorder] object Shadowed {
     }.flatten.toSet
   }
 
-  private def isThere(shadows: Shadows, present: PresentFiles, state: StateDirectory, folder: String)(
+  private def isThere(
+      shadows: Shadows,
+      present: PresentFiles,
+      state: StateDirectory,
+      folder: String)(
       step: Step,
       a: Added): Boolean = {
     val run = step.known.record.run

@@ -211,7 +211,8 @@ class ShadowSuite extends OptimizeTestBase {
     }
   }
 
-  test("VACUUM tells readers of an inert shadow, and removes the files only when their time is over") {
+  test(
+    "VACUUM tells readers of an inert shadow, and removes the files only when their time is over") {
     withTableDir { dir =>
       write(shuffled(1000, 2), dir)
       sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) OPTIONS ($Shadow, ${sizeFor(dir, 6)}, " +

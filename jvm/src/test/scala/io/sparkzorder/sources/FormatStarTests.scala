@@ -258,7 +258,8 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
         "SELECT cast(X'FF' AS STRING) s, 1 n")
       sql(s"INSERT INTO ${nameOf("odd")} SELECT 'a', 2")
       sql(s"INSERT INTO ${nameOf("odd")} SELECT cast(X'80' AS STRING), 3")
-      sql(s"CREATE TABLE ${nameOf("keys")} USING $starFormat AS SELECT s k, n FROM ${nameOf("odd")}")
+      sql(
+        s"CREATE TABLE ${nameOf("keys")} USING $starFormat AS SELECT s k, n FROM ${nameOf("odd")}")
       for (n <- 1 to 3) {
         val query = s"SELECT O.N FROM ${nameOf("odd")} O JOIN ${nameOf("keys")} D " +
           s"ON O.S = D.K WHERE D.N = $n"

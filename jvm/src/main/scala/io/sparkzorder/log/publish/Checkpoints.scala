@@ -60,7 +60,11 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
   private def write(log: CommitLog, upTo: Long): Unit = {
     val covered = log.checkpoint.toSeq.flatMap(_.content.records) ++
       log.open.takeWhile(_.known.number <= upTo).map { o =>
-        CheckpointEntry(o.known.number, whole = true, o.known.record, conflict = !o.isSettled && !isNote(o))
+        CheckpointEntry(
+          o.known.number,
+          whole = true,
+          o.known.record,
+          conflict = !o.isSettled && !isNote(o))
       }
     val next = log.open.map(_.known).find(_.number == upTo + 1)
     // a gap in the numbers: another program has removed records

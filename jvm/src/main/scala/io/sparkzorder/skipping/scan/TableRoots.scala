@@ -33,7 +33,7 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
     // each look at a directory above would cost a request there, so names must do
     StateSearch.above(searched, conf) ++
       stores.map(d => if (home.contains(d)) d else TableRoots.named(d)).distinct
-          .map(new StateDirectory(_, conf))
+        .map(new StateDirectory(_, conf))
   }
 
   /** The directories of the tables that may have an index for files of `index`. */

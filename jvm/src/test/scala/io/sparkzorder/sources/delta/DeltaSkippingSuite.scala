@@ -59,7 +59,8 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
     }
   }
 
-  test("old times in zones whose offsets have seconds, and partitions that are generated from times") {
+  test(
+    "old times in zones whose offsets have seconds, and partitions that are generated from times") {
     withTables {
       withSQLConf("spark.sql.session.timeZone" -> "Asia/Shanghai") {
         sql("CREATE TABLE olds USING delta AS SELECT TIMESTAMP'1900-01-01 00:00:00' ts, 1 n")
