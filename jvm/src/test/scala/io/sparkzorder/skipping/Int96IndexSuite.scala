@@ -114,6 +114,16 @@ class Int96IndexSuite extends SkippingTestBase {
     }
   }
 
+  test("a function of a column that only some files have bounds of") {
+    withTableDir { dir =>
+      inConf("spark.sql.parquet.int96RebaseModeInWrite" -> "LEGACY")(write(dir, 1582, 2024))
+      createReading(dir)
+      for (filter <- Seq("year(t) = 1582", "year(t) < 1700", "year(t) > 2020")) {
+        assert(keptFiles(read(dir).where(filter)) > 0)
+      }
+    }
+  }
+
   test("files of writers without a mark: old times have no bounds, since readers differ") {
     withTableDir { dir =>
       writingOldDates(write(dir, 1899, 2024))

@@ -55,11 +55,16 @@ private[sparkzorder] final class ColumnDomains(
       bit(noValues, ColumnDomains.NoValues) | bit(noNaN, ColumnDomains.NoNaN)
   }
 
-  /** The least min and the greatest max of all files, without NaN; None for bounds in bytes. */
+  /**
+   * The least min and the greatest max of all files, without NaN. None for bounds in bytes, and where a file
+   * without bounds may hold any value.
+   */
   def range: Option[(Long, Long)] = blocks match {
-    case b: LongBlocks => Some(b.range)
+    case b: LongBlocks if (0 until count).forall(isKnown) => Some(b.range)
     case _ => None
   }
+
+  private def isKnown(i: Int): Boolean = ((bounded(i >> 6) | noValues(i >> 6)) >>> i & 1L) != 0
 
   /** The bytes with which the texts of all files begin; none if that is not known. */
   lazy val beginning: Array[Byte] = (blocks, min, max) match {
