@@ -61,6 +61,16 @@ private[sparkzorder] final class WhereClause(
       .foreach(m => refuse(s"it asks for `$m`, which is no column of the table"))
   }
 
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_PREDICATE_NOT_ON_PARTITIONS */
+  def requireOnPartitions(): Unit =
+    if (dataColumns.nonEmpty) {
+      throw ZOrderErrors.predicateNotOnPartitions(
+        sql,
+        dataColumns,
+        target.name,
+        partitionSchema.fieldNames.toSeq)
+    }
+
   /** The names of the columns in the clause that are not partition columns. */
   def dataColumns: Seq[String] = dataColumns(where)
 

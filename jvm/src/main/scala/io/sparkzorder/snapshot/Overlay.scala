@@ -97,11 +97,8 @@ private[snapshot] final class Overlay(state: StateDirectory, shadows: ShadowUse)
       steps: IndexedSeq[Step],
       visible: Map[String, FileStatus],
       present: PresentFiles): Option[Map[String, FileStatus]] = {
-    def isThere(step: Step, a: Added): Boolean = {
-      val run = step.known.record.run
-      !known.isExpired(run, folder, a.name) && (shadows != ShadowUse.Checked ||
-        present.in(state.own(folder, run)).get(a.staged).exists(_.getLen == a.length))
-    }
+    val isThere =
+      Shadowed.isThere(known, state, folder, present, looks = shadows == ShadowUse.Checked) _
     val data = visible.filterNot(f => TokenFile.isOne(f._1))
     new FolderShadow(steps, isThere).over(data).map(_.map { case (name, f) =>
       name -> f.status.getOrElse {

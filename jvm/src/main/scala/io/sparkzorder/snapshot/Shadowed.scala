@@ -31,7 +31,7 @@ private[sparkzorder] object Shadowed {
     val present = new PresentFiles(state)
     for {
       (name, steps, files) <- byFolder(state, shadows, visible)
-      shadow = new FolderShadow(steps, isThere(shadows, present, state, name))
+      shadow = new FolderShadow(steps, isThere(shadows, state, name, present))
       result <- shadow.over(files.map { case (n, f) => n -> f.status }).toSeq
       left = result.collect { case (n, f) if f.shadow.isEmpty => n }.toSet
       replaced = files.collect { case (n, f) if !left(n) => f }.toSeq
@@ -60,21 +60,25 @@ private[sparkzorder] object Shadowed {
     ManyFiles.map(shadows.folders.toSeq) { case (name, steps) =>
       val visible = state.byName(state.folder(name)).filter(f => TableLister.isData(f._2))
       def place(step: Step, a: Added) = new Path(state.own(name, step.known.record.run), a.staged)
-      new FolderShadow(steps, isThere(shadows, present, state, name)).over(visible).toSeq
+      new FolderShadow(steps, isThere(shadows, state, name, present)).over(visible).toSeq
         .flatMap(_.values.flatMap(_.shadow.map { case (step, a) => place(step, a) }))
     }.flatten.toSet
   }
 
-  private def isThere(
+  /**
+   * False for a hidden file that is deleted, or about to be.
+   *
+   * @param looks false where only the records are asked
+   */
+  private[snapshot] def isThere(
       shadows: Shadows,
-      present: PresentFiles,
       state: StateDirectory,
-      folder: String)(
-      step: Step,
-      a: Added): Boolean = {
+      folder: String,
+      present: PresentFiles,
+      looks: Boolean = true)(step: Step, a: Added): Boolean = {
     val run = step.known.record.run
-    !shadows.isExpired(run, folder, a.name) &&
-    present.in(state.own(folder, run)).get(a.staged).exists(_.getLen == a.length)
+    !shadows.isExpired(run, folder, a.name) && (!looks ||
+      present.in(state.own(folder, run)).get(a.staged).exists(_.getLen == a.length))
   }
 
   private def byFolder(

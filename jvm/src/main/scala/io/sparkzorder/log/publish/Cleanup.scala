@@ -81,15 +81,20 @@ private[sparkzorder] object Notes {
    * @param isVain tells by the records whether the note would say nothing new
    * @return false if it would
    */
-  @tailrec
   def commit(state: StateDirectory, note: Record)(isVain: TableLog => Boolean): Boolean = {
+    val number = create(state, note)(isVain)
+    number.foreach(state.markDone(_, note.run))
+    number.isDefined
+  }
+
+  /** The same without a mark: another process goes on with what the note says. */
+  @tailrec
+  def create(state: StateDirectory, note: Record)(isVain: TableLog => Boolean): Option[Long] = {
     val log = TableLog.read(state)
     val next = log.last + 1
-    if (isVain(log)) false
-    else if (state.createRecord(next, note)) {
-      state.markDone(next, note.run)
-      true
-    } else commit(state, note)(isVain)
+    if (isVain(log)) None
+    else if (state.createRecord(next, note)) Some(next)
+    else create(state, note)(isVain)
   }
 }
 

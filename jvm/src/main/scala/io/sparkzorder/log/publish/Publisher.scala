@@ -52,21 +52,11 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
    */
   def abandonAll(user: String): Seq[Record] =
     TableLog.read(state).unfinished.map { case (number, record) =>
-      declareAbandoned(record.run, user)
+      val note = Record.note(Record.Abandon, record.run, user)
+      Notes.create(state, note)(_.isAbandoned(record.run))
       abandon(number, record)
       record
     }
-
-  @tailrec
-  private def declareAbandoned(run: String, user: String): Unit = {
-    val history = TableLog.read(state)
-    val next = history.last + 1
-    if (!history.isAbandoned(run)) {
-      if (!state.createRecord(next, Record.note(Record.Abandon, run, user))) {
-        declareAbandoned(run, user)
-      }
-    }
-  }
 
   /**
    * Finishes what earlier runs committed and did not finish, and tells which these were.

@@ -126,13 +126,6 @@ private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
 
   /** True for a comparison with scalar subqueries, and with no others. */
   def comparesWithSubquery(filter: Expression, r: DataSourceV2ScanRelation): Boolean =
-    filter.deterministic && filter.references.nonEmpty &&
-      filter.references.subsetOf(r.outputSet) && !filter.isInstanceOf[DynamicPruning] &&
-      !filter.exists(_.isInstanceOf[BloomFilterMightContain]) &&
-      filter.exists(_.isInstanceOf[ScalarSubquery]) &&
-      !filter.exists {
-        case _: ScalarSubquery => false
-        case _: PlanExpression[_] => true
-        case _ => false
-      }
+    filter.references.nonEmpty && filter.references.subsetOf(r.outputSet) &&
+      ScanFilters.comparesWithSubquery(filter)
 }

@@ -76,7 +76,11 @@ private[skipping] object ScanFilters extends PredicateHelper {
 
   /** True for a filter on data columns by the value of a scalar subquery, and of no other subquery. */
   private[skipping] def comparesWithSubquery(filter: Expression, r: LogicalRelation): Boolean =
-    filter.deterministic && isOnData(filter, r) && !filter.isInstanceOf[DynamicPruning] &&
+    isOnData(filter, r) && comparesWithSubquery(filter)
+
+  /** The same, whatever columns the filter reads. */
+  private[scan] def comparesWithSubquery(filter: Expression): Boolean =
+    filter.deterministic && !filter.isInstanceOf[DynamicPruning] &&
       !filter.exists(_.isInstanceOf[BloomFilterMightContain]) &&
       filter.exists(_.isInstanceOf[ScalarSubquery]) &&
       !filter.exists {

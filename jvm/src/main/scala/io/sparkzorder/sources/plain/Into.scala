@@ -54,13 +54,7 @@ private[plain] final class Into(
 
   // a copy of the files in which some row matches would be neither the table nor the rows that match
   override def checkWhere(where: WhereClause, files: TableFiles): Unit =
-    if (where.dataColumns.nonEmpty) {
-      throw ZOrderErrors.predicateNotOnPartitions(
-        where.sql,
-        where.dataColumns,
-        table.target.name,
-        files.partitionSchema.fieldNames.toSeq)
-    }
+    where.requireOnPartitions()
 
   override def checkListed(files: TableFiles): Unit = {
     files.outside.headOption.foreach { o =>

@@ -49,13 +49,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
     WhereClause.check(w, name)
     val resolver = table.user.sessionState.conf.resolver
     val clause = new WhereClause(w, table.target, files.partitionSchema, resolver)
-    if (clause.dataColumns.nonEmpty) {
-      throw ZOrderErrors.predicateNotOnPartitions(
-        clause.sql,
-        clause.dataColumns,
-        name,
-        files.partitionSchema.fieldNames.toSeq)
-    }
+    clause.requireOnPartitions()
     clause
   }
 
