@@ -21,6 +21,7 @@ import io.sparkzorder.index.{
   StringLeaf,
   TimestampLeaf
 }
+import io.sparkzorder.skipping.values.KnownRange
 import io.sparkzorder.table.stats.FileRange
 
 /**
@@ -55,16 +56,18 @@ private[sparkzorder] final class ColumnDomains(
       bit(noValues, ColumnDomains.NoValues) | bit(noNaN, ColumnDomains.NoNaN)
   }
 
-  /**
-   * The least min and the greatest max of all files, without NaN. None for bounds in bytes, and where a file
-   * without bounds may hold any value.
-   */
-  def range: Option[(Long, Long)] = blocks match {
-    case b: LongBlocks if (0 until count).forall(isKnown) => Some(b.range)
+  /** The least min and the greatest max of the files with bounds, without NaN; None for bounds in bytes. */
+  def range: Option[KnownRange] = blocks match {
+    case b: LongBlocks =>
+      val (least, greatest) = b.range
+      Some(KnownRange(least, greatest, isOfAllFiles))
     case _ => None
   }
 
-  private def isKnown(i: Int): Boolean = ((bounded(i >> 6) | noValues(i >> 6)) >>> i & 1L) != 0
+  private lazy val isOfAllFiles = bounded.indices.forall { w =>
+    val files = math.min(64, count - w * 64)
+    java.lang.Long.bitCount(bounded(w) | noValues(w)) == files
+  }
 
   /** The bytes with which the texts of all files begin; none if that is not known. */
   lazy val beginning: Array[Byte] = (blocks, min, max) match {

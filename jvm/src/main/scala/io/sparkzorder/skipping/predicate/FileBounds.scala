@@ -102,7 +102,7 @@ private[sparkzorder] final class FilterOnBounds(
   def shareKeptBy(key: Expression): Option[Double] =
     new KeysInFiles(columns, bounds, caseSensitive).share(key)
 
-  /** The least and the greatest value in all files; None if that is not known. */
+  /** The least and the greatest value in the files that have bounds; None if that is not known. */
   def rangeOf(key: Expression): Option[(Long, Long)] =
     new KeysInFiles(columns, bounds, caseSensitive).range(key)
 }

@@ -36,12 +36,12 @@ private[predicate] final class KeysInFiles(
       .map(shareOf(_, index.table.sample(MaxSample)))
 
   /**
-   * The least and the greatest value in all files of the index.
+   * The least and the greatest value in the files that have bounds in the index.
    *
    * @return None if `key` is no column, or a column whose bounds are bytes
    */
   def range(key: Expression): Option[(Long, Long)] =
-    domains(key).flatMap(_.range).filter { case (least, greatest) => least <= greatest }
+    domains(key).flatMap(_.range).filterNot(_.isEmpty).map(r => (r.least, r.greatest))
 
   private def domains(column: Expression): Option[ColumnDomains] =
     columns.find(column).toOption.flatMap(new ColumnDomainsReader(index, caseSensitive)(_).toOption)

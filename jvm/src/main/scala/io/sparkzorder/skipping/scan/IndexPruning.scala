@@ -85,8 +85,8 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   }
 
   /**
-   * The least and the greatest value of a column in all files that the indexes know. Other files may
-   * hold other values.
+   * The least and the greatest value of a column in all files of which the indexes know bounds. Other files
+   * may hold other values.
    */
   private[scan] def rangeOf(column: Expression): Option[(Long, Long)] =
     // an answer to any filters knows all columns

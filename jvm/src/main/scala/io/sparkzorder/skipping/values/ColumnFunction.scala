@@ -18,14 +18,24 @@ import io.sparkzorder.bits.OrderedLongs
 private[sparkzorder] trait ColumnFunction {
 
   /**
-   * The values that the function may map into `results`. The set may lack values outside of `range`, and
-   * may hold further values, but lacks no other value, because a file without these values is pruned.
+   * The values that the function may map into `results`. The set may hold further values. It may lack values
+   * outside of `range` only if the range holds the values of all files, because a file is pruned if it has no
+   * value of the set, and every file is pruned by an empty set.
    *
    * @param ofNulls values for which the function is NULL are wanted, too
-   * @param range the least and the greatest value of all files, if they are known
+   * @param range where the values of the files lie, as far as is known
    * @throws scala.Exception if the values cannot be computed
    */
-  def valuesFor(results: Intervals, ofNulls: Boolean, range: => Option[(Long, Long)]): Intervals
+  def valuesFor(results: Intervals, ofNulls: Boolean, range: => Option[KnownRange]): Intervals
+}
+
+/**
+ * Where the values of files lie.
+ *
+ * @param isOfAllFiles false if a file without bounds may hold any other value
+ */
+private[sparkzorder] final case class KnownRange(least: Long, greatest: Long, isOfAllFiles: Boolean) {
+  def isEmpty: Boolean = least > greatest
 }
 
 /** A function of texts whose results are ordered longs. The texts are computed from the results. */
@@ -37,7 +47,7 @@ private[values] trait ReadText extends ColumnFunction {
   final override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
-      range: => Option[(Long, Long)]): Intervals = results match {
+      range: => Option[KnownRange]): Intervals = results match {
     case _ if ofNulls => ByteIntervals.all
     case none if none.isEmpty => Intervals.none
     case longs: LongIntervals => texts(longs)
@@ -89,7 +99,7 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
   override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
-      range: => Option[(Long, Long)]): Intervals =
+      range: => Option[KnownRange]): Intervals =
     results match {
       case bytes: ByteIntervals =>
         Intervals.ofByteRanges(bytes.lows.zip(bytes.highs).toSeq.flatMap { case (low, high) =>

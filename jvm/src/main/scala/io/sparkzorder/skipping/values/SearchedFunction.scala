@@ -35,15 +35,18 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
   override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
-      range: => Option[(Long, Long)]): Intervals =
+      range: => Option[KnownRange]): Intervals =
     if (results.isEmpty && !ofNulls) Intervals.none
     else {
       val all = OrderedValue.range(variable.dataType).get
-      val (least, greatest) = range.filter(r => r._1 <= r._2).getOrElse(usual(variable.dataType))
+      val known = range.filterNot(_.isEmpty)
+      val (least, greatest) =
+        known.map(r => (r.least, r.greatest)).getOrElse(usual(variable.dataType))
       val judge = new Judge(coarser(results), ofNulls, domain)
-      // without a range of the files, values beyond the usual ones are not looked at closely
-      val below = if (range.isEmpty && least > all._1) Seq((all._1, least - 1)) else Nil
-      val above = if (range.isEmpty && greatest < all._2) Seq((greatest + 1, all._2)) else Nil
+      // a file may hold values beyond those that are searched, which are not looked at closely
+      val isBeyond = !known.exists(_.isOfAllFiles)
+      val below = if (isBeyond && least > all._1) Seq((all._1, least - 1)) else Nil
+      val above = if (isBeyond && greatest < all._2) Seq((greatest + 1, all._2)) else Nil
       val beyond = (below ++ above).filter { case (low, high) =>
         judge(tree(between(low, high))) != Out
       }

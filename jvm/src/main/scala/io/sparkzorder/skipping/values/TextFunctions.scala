@@ -102,7 +102,7 @@ private[values] trait ChangedText extends ColumnFunction {
   final override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
-      range: => Option[(Long, Long)]): Intervals = results match {
+      range: => Option[KnownRange]): Intervals = results match {
     case none if none.isEmpty => Intervals.none
     case bytes: ByteIntervals => texts(bytes)
     case other => throw new IllegalArgumentException(s"$other is no set of texts")

@@ -34,7 +34,7 @@ private[sparkzorder] final class WideFunction(
   override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
-      range: => Option[(Long, Long)]): Intervals =
+      range: => Option[KnownRange]): Intervals =
     if (ofNulls) ByteIntervals.all
     else {
       val few = SearchedFunction.coarser(results)
