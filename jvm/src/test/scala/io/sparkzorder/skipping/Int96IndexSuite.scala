@@ -121,6 +121,10 @@ class Int96IndexSuite extends SkippingTestBase {
       for (filter <- Seq("year(t) = 1582", "year(t) < 1700", "year(t) > 2020")) {
         assert(keptFiles(read(dir).where(filter)) > 0)
       }
+      // the files with bounds are left out
+      write(dir, 2020)
+      sql(s"REFRESH ZORDER INDEX ON '$dir'").collect()
+      assert(keptFiles(read(dir).where("year(t) = 2020")) === 2)
     }
   }
 

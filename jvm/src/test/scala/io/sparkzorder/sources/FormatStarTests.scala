@@ -34,13 +34,13 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
 
   protected val factRows: String =
     "SELECT id, int(id) day, int(id * 7919 % 50) item, id * 2 amount, " +
-      "format_string('c%06d', id) code, timestamp_seconds(id * 86400) ts, " +
+      "format_string('c%06d', id) code, timestamp_seconds(946684800 + id * 86400) ts, " +
       "cast(id / 4 as decimal(12, 2)) price FROM range(0, 1600, 1, 16)"
 
   protected def createStar(): Unit = {
     sql(s"CREATE TABLE $fact USING $starFormat AS $factRows")
     sql(s"CREATE TABLE $days USING $starFormat AS SELECT int(id) day, int(id / 100) month, " +
-      "int(id % 100) dom, format_string('c%06d', id) code, timestamp_seconds(id * 86400) ts, " +
+      "int(id % 100) dom, format_string('c%06d', id) code, timestamp_seconds(946684800 + id * 86400) ts, " +
       "cast(id / 4 as decimal(12, 2)) price FROM range(0, 1600, 1, 1)")
   }
 
@@ -223,8 +223,8 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
         shown.foreach(text => assert(plan.contains(text), s"$text is not in\n$plan"))
       }
       allWays {
-        readsAll("year(ts) = 1973", 5, "<= 1973-12-31", ">= 1973-01-01")
-        readsAll("date_trunc('month', ts) = timestamp'1973-03-01'", 1)
+        readsAll("year(ts) = 2003", 5, "<= 2003-12-31", ">= 2003-01-01")
+        readsAll("date_trunc('month', ts) = timestamp'2003-03-01'", 1)
         readsAll("day + 1 = 500", 1, "= 499)")
         readsAll("coalesce(day, 0) = 77", 1)
         readsAll("abs(day - 800) < 5", 2)
@@ -234,8 +234,31 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
         readsAll("coalesce(day, 77) = 77", Files)
       }
       inConf(s"spark.zorder.skipping.$starFormat" -> "off") {
-        readsAll("year(ts) = 1971", Files)
+        readsAll("year(ts) = 2001", Files)
       }
+    }
+  }
+
+  test("functions of times that lie far from today") {
+    withStar {
+      val old = nameOf("old")
+      sql(s"CREATE TABLE $old USING $starFormat AS SELECT timestamp'2003-05-05 00:00:00' ts, " +
+        "date'2003-05-05' d")
+      for (year <- Seq(1850, 2150)) {
+        sql(s"INSERT INTO $old VALUES (timestamp'$year-05-05 00:00:00', date'$year-05-05')")
+      }
+      for {
+        column <- Seq("ts", "d")
+        (condition, year) <- Seq(
+          s"year($column) < 1950" -> 1850,
+          s"year($column) > 2050" -> 2150,
+          s"year($column) = 1850" -> 1850,
+          s"date_trunc('year', $column) = timestamp'2150-01-01'" -> 2150,
+          s"year($column) = 2003" -> 2003)
+      } assert(
+        sql(s"SELECT year(ts) FROM $old WHERE $condition").collect().map(_.getInt(0)) ===
+          Array(year),
+        condition)
     }
   }
 

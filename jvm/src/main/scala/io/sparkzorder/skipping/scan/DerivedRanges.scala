@@ -102,7 +102,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       val ranges = values.lows.zip(values.highs).toSeq.map { case (a, b) =>
         val (low, high) =
           if (isDelta && column.dataType == TimestampType) {
-            (OddOffsets.orAll(a, least), OddOffsets.orAll(b, greatest))
+            (OddOffsets.from(a, least), OddOffsets.until(b))
           } else (a, b)
         val from =
           if (low <= least) None else Some(GreaterThanOrEqual(column, literal(low)))
@@ -130,6 +130,9 @@ private[sparkzorder] object OddOffsets {
 
   val ErrorMicros = 60000000L
 
-  /** An end of a range of microseconds since 1970, or no end where the end is in that time. */
-  def orAll(end: Long, extreme: Long): Long = if (end < UntilMicros) extreme else end
+  /** The beginning of a range of microseconds since 1970, or the least one of all if it lies in that time. */
+  def from(low: Long, least: Long): Long = if (low < UntilMicros) least else low
+
+  /** The end of such a range, or the end of that time. */
+  def until(high: Long): Long = math.max(high, UntilMicros)
 }

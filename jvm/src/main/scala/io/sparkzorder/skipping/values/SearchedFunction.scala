@@ -47,7 +47,7 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
       val isBeyond = !known.exists(_.isOfAllFiles)
       val below = if (isBeyond && least > all._1) Seq((all._1, least - 1)) else Nil
       val above = if (isBeyond && greatest < all._2) Seq((greatest + 1, all._2)) else Nil
-      val beyond = (below ++ above).filter { case (low, high) =>
+      val beyond = (below ++ above).flatMap(inCalendar(variable.dataType)).filter { case (low, high) =>
         judge(tree(between(low, high))) != Out
       }
       val found = search(judge, least, greatest) ++ beyond
@@ -118,6 +118,16 @@ private[sparkzorder] object SearchedFunction {
       case TimestampType | TimestampNTZType => (days._1 * MICROS_PER_DAY, days._2 * MICROS_PER_DAY)
       case other => OrderedValue.range(other).get
     }
+  }
+
+  /** A range in parts, of which one has the years that the pieces of time know. */
+  private def inCalendar(t: DataType)(range: (Long, Long)): Seq[(Long, Long)] = {
+    val starts = (t match {
+      case DateType => Seq(Clocks.Days._1, Clocks.Days._2 + 1)
+      case TimestampType | TimestampNTZType => Seq(Clocks.Micros._1, Clocks.Micros._2 + 1)
+      case _ => Nil
+    }).filter(start => start > range._1 && start <= range._2)
+    (range._1 +: starts).zip(starts.map(_ - 1) :+ range._2)
   }
 
   private val Out = 0
