@@ -38,6 +38,8 @@ all_rows := spark41 $(rows)
 sample_rows := spark35 spark42
 sample_suites := *FunctionVectorsSuite io.sparkzorder.sql.*Suite *OptimizeSuite *OptimizeIntoSuite *OptimizeColumnsSuite \
   *SkippingTrapsSuite *StatisticsTrapsSuite *PublisherSuite *PhysicalTypesSuite
+# suites of `make test-shadow`
+shadow_suites := *TpcRowsSuite
 sample_connect := tests/api/test_table_in_spark.py tests/skipping/test_show_skipping.py
 sample_tests := tests/functions/test_functions.py $(sample_connect)
 # two test files at a time: most of them wait for a JVM of their own
@@ -81,6 +83,8 @@ TPC_SCALE := 0.1
 # what `make torture` does; a seed of its own for each run
 KILLS := 1000
 PAIRS := 100000
+# rows, files, milliseconds that are added to each request, and rounds
+STORE := 2000000 64 30 3
 SEED := $(shell date +%s)
 
 # JVM suites by sbt; reports of an earlier run go first
@@ -108,6 +112,10 @@ setup: $(package) $(jar) ## Python environment in .venv, with the package and it
 .PHONY: demo
 demo: setup ## lay out TPC-DS data three ways and measure (about 2 GB of memory)
 	$(python) -m benchmarks.demo
+
+.PHONY: demo-store
+demo-store: $(environment) ## the example of docs/object-stores.md on a local S3 server (2 minutes)
+	build/sbt --error 'fsTest/Test/runMain io.sparkzorder.filesystems.StoreDemo'
 
 .PHONY: bench
 bench: setup ## speed beside other layouts and table formats (SCALE=1 ROUNDS=5 BENCH='--cases sales-2')
@@ -156,6 +164,10 @@ bench-auto-heldout: $(environment) ## ZORDER BY AUTO beside the best layout in h
 .PHONY: bench-publish
 bench-publish: $(environment) ## what publishing up to 100,000 files in 10,000 folders takes (15 minutes)
 	build/sbt 'spark41/Test/runMain io.sparkzorder.log.publish.PublishBenchmark $(CURDIR)/target/publish.md'
+
+.PHONY: bench-store
+bench-store: $(environment) ## requests and seconds on a local S3 server that answers slowly (STORE='rows files delay rounds'; 5 minutes)
+	build/sbt 'fsTest/Test/runMain io.sparkzorder.filesystems.StoreBenchmark $(CURDIR)/target/store.md $(STORE)'
 
 .PHONY: bench-quality
 bench-quality: $(environment) ## how near layouts are to the best that min/max allow, on full sizes
@@ -289,6 +301,11 @@ test-tpcds: $(environment) ## all queries of TPC-DS and TPC-H, with the index an
 	build/sbt $(foreach row,$(TPC_ROWS), \
 	  'set LocalProject("$(row)") / Test / javaOptions += "-Dsparkzorder.test.tpcScale=$(TPC_SCALE)"' \
 	  '$(row)/testOnly *TpcRowsSuite')
+
+.PHONY: test-shadow
+test-shadow: $(environment) ## suites of OPTIMIZE, skipping and TPC-DS with layouts beside the files
+	build/sbt 'set LocalProject("spark41") / Test / javaOptions += "-Dsparkzorder.test.publish=shadow"' \
+	  'spark41/testOnly $(shadow_suites)'
 
 .PHONY: release-check
 release-check: $(environment) ## two builds of the last commit are equal, and the README runs with the wheel (ROWS=spark41, or all)

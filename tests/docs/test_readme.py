@@ -8,6 +8,7 @@ import subprocess
 from pyspark.sql import SparkSession
 
 from spark_zorder import __version__
+from tests.docs.test_docs import TABLES
 from tests.support import ROOT
 from tests.support.pages import Reader, blocks, database
 
@@ -17,6 +18,7 @@ README = ROOT / "README.md"
 def test_every_block_prints_what_stands_below_it(spark: SparkSession, is_connect: bool) -> None:
     reader, ran = Reader(spark), 0
     with database(spark, "readme"):
+        spark.sql(TABLES["sales"])
         for block in blocks(README):
             # the Python block builds a classic session, which is impossible beside Connect
             if block.language == "sql" or (block.language == "python" and not is_connect):

@@ -69,11 +69,12 @@ READERS = [by_duckdb, by_pyarrow, by_pandas, by_polars]
 
 @dataclass(frozen=True)
 class Tables:
-    """One table at three moments, each in a folder of its own."""
+    """One table at four moments, each in a folder of its own."""
 
     partitioned: bool
     rows: Rows
     before: Path
+    shadowed: Path
     laid_out: Path
     result: Row
     with_leftovers: Path
@@ -93,7 +94,10 @@ def tables(
     result = optimize(spark, table, ["x", "y"], targetFileSize=str(size // FILES))
     laid_out = copy(table, folder / "laid-out")
     leave_everything(spark, table)
-    return Tables(partitioned, rows, before, laid_out, result, table)
+    shadowed = copy(before, folder / "shadowed")
+    optimize(spark, shadowed, ["x", "y"], targetFileSize=str(size // FILES), publish="shadow")
+    assert list(shadowed.rglob("_zorder_*/_new_*"))
+    return Tables(partitioned, rows, before, shadowed, laid_out, result, table)
 
 
 def copy(table: Path, to: Path) -> Path:
@@ -136,7 +140,7 @@ def leave_everything(spark: SparkSession, table: Path) -> None:
 @pytest.mark.parametrize("read", READERS)
 def test_the_same_rows(tables: Tables, read: Callable[[Path, bool], Rows]) -> None:
     assert tables.rows.total() == ROWS
-    for table in (tables.before, tables.laid_out, tables.with_leftovers):
+    for table in (tables.before, tables.shadowed, tables.laid_out, tables.with_leftovers):
         assert read(table, tables.partitioned) == tables.rows
 
 

@@ -60,6 +60,19 @@ def test_rewritten_files_are_new_files(spark: SparkSession, table: Path, tmp_pat
     assert drain(spark, table, tmp_path) == times(0, 60, 2) + times(60, 70, 1)
 
 
+def test_files_beside_the_others_are_not_seen(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    assert drain(spark, table, tmp_path) == times(0, 60, 1)
+    optimize(spark, table, ["id", "x"], publish="shadow")
+    assert drain(spark, table, tmp_path) == times(0, 60, 1)
+    write(table / "later.parquet", rows(60, 70))
+    optimize(spark, table, ["id", "x"], publish="shadow")
+    assert drain(spark, table, tmp_path) == times(0, 70, 1)
+    # a new stream reads the visible files, too
+    assert drain(spark, table, tmp_path / "new") == times(0, 70, 1)
+
+
 def test_what_an_incremental_run_leaves_alone_is_not_read_again(
     spark: SparkSession, table: Path, tmp_path: Path
 ) -> None:

@@ -11,7 +11,10 @@ import org.apache.spark.SparkConf
 import org.apache.spark.sql.QueryTest
 import org.apache.spark.sql.test.SharedSparkSession
 
-/** A suite with one session that has the extension, set up for small data. */
+/**
+ * A suite with one session that has the extension, set up for small data. `-Dsparkzorder.test.publish=shadow` in
+ * `javaOptions` makes the layouts of a suite beside the files, as `make test-shadow` does.
+ */
 abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
 
   /**
@@ -28,6 +31,7 @@ abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
       .set("spark.hadoop.fs.file.impl", classOf[LocalFiles].getName)
       .set("spark.sql.planChangeValidation", validatesPlans.toString)
       .set("spark.sql.lightweightPlanChangeValidation", validatesPlans.toString)
+      .setAll(sys.props.get("sparkzorder.test.publish").map("spark.zorder.publish" -> _))
 
   /** A run that was killed left its tables in the suite's warehouse, where this run makes its own. */
   override protected def beforeAll(): Unit = {

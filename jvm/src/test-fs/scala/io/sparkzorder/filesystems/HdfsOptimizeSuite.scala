@@ -47,6 +47,40 @@ class HdfsOptimizeSuite extends HdfsTestBase {
     }
   }
 
+  test("beside the files: append, overwrite, UNDO, PUBLISH; no file of the user changes before PUBLISH") {
+    withHdfsTable { dir =>
+      writePartitioned(dir)
+      val before = contents(dir)
+      def visible = withoutExtension(bag(readFrom(dir)))
+      def isShadowed = readFrom(dir).selectExpr("input_file_name()").distinct().collect()
+        .exists(_.getString(0).contains("/_zorder_"))
+      def beside() = sql(s"${bareStatement(dir)} OPTIONS ('publish' 'shadow')").collect()
+      beside()
+      assert(contents(dir) === before)
+      assert(isShadowed && bag(readFrom(dir)) === visible)
+      writeTo(dir, shuffled(50, 1).selectExpr("*", "id % 2 p"), "p")
+      assert(isShadowed && bag(readFrom(dir)) === visible)
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(!isShadowed && bag(readFrom(dir)) === visible)
+      beside()
+      assert(isShadowed && bag(readFrom(dir)) === visible)
+      // one partition is written anew by a session that knows nothing of shadows
+      withoutExtension(withSQLConf("spark.sql.sources.partitionOverwriteMode" -> "dynamic") {
+        shuffled(80, 1).selectExpr("*", "1 p").write.mode("overwrite").partitionBy("p")
+          .parquet(dir.toString)
+      })
+      assert(isShadowed && bag(readFrom(dir)) === visible)
+      beside()
+      val rows = bag(readFrom(dir))
+      assert(rows === visible)
+      sql(s"PUBLISH LAYOUT '$dir'").collect()
+      assert(!isShadowed && bag(readFrom(dir)) === rows && visible === rows)
+      sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      assert(bag(readFrom(dir)) === rows && visible === rows)
+      checkStateOf(dir)
+    }
+  }
+
   test("a table of the catalog: WHERE, DRY RUN, compaction, INTO") {
     withTable("t") {
       withHdfsTable { dir =>

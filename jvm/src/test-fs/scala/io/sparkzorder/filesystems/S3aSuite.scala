@@ -128,6 +128,15 @@ class S3aSuite extends OptimizeTestBase {
     }
   }
 
+  test("the example of the page on object stores") {
+    S3Server.makeBucket("lake")
+    withTable("orders") {
+      val steps = StoreExample.steps()
+      assert(steps.size >= 4)
+      steps.foreach(step => assert(StoreExample.run(spark, step) === step.expected.trim, step))
+    }
+  }
+
   test("of several creators of one object one succeeds, and the server is trusted") {
     val directory = newPath()
     assert(ObjectStore.whyUnsafe(fileSystem, directory) === None)

@@ -47,6 +47,7 @@ class SkippingFuzzSuite extends SkippingFuzzBase {
         table.frame(session, 2).drop(pick(random, "c0", "c1"), pick(random, "c2", "s"))
           .write.mode("append").parquet(dir.getPath)
         sql(s"CREATE ZORDER INDEX ON '$dir'").collect()
+        if (random.nextInt(4) == 0) shadowed(random, dir, table)
         if (random.nextInt(3) == 0) refreshed(random, dir, table)
         spoil(random, dir, table)
         val df = spark.read.schema(table.schema).parquet(dir.getPath)
@@ -55,6 +56,15 @@ class SkippingFuzzSuite extends SkippingFuzzBase {
         some.take(wholeQueries).foreach(sameRows(df, _))
       }
     }
+  }
+
+  /** Lays the rows out beside the files: queries read hidden files from now on. */
+  private def shadowed(random: Random, dir: File, table: RandomTable): Unit = {
+    val column = pick(random, "c0", "c3", "c4")
+    sql(s"OPTIMIZE '$dir' ZORDER BY ($column) OPTIONS ('publish' 'shadow', 'targetFileSize' '2k')")
+      .collect()
+    def rows() = bag(spark.read.schema(table.schema).parquet(dir.getPath))
+    assert(rows() === withoutExtension(rows()))
   }
 
   /** Makes an index of two parts: some files are new, and one may be another file now. */

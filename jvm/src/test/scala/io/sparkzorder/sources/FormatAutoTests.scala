@@ -88,6 +88,21 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
+  test("keys of joins and values of subqueries count as filters") {
+    onTable() {
+      val keys = sql("SELECT int(id * 3) k FROM range(4) WHERE id > 1")
+      for (threshold <- Seq("10485760", "-1")) {
+        withSQLConf("spark.sql.autoBroadcastJoinThreshold" -> threshold) {
+          ask(t.join(keys, t("a") === keys("k"), "left_semi"))
+        }
+      }
+      ask(sql(s"SELECT * FROM $named WHERE b >= (SELECT max(id) FROM range(9))"))
+      val rows = workload.map(r => columnsOf(r) -> r.getLong(2)).toMap
+      assert(rows(Seq("a" -> "values")) === 2, rows)
+      assert(rows(Seq("b" -> "range")) === 1, rows)
+    }
+  }
+
   test("a property of the table turns the record on and off, and leaves columns out") {
     onTable() {
       def set(key: String, value: String): Unit = {

@@ -149,6 +149,7 @@ private[sparkzorder] final case class FormatScanExec(
           .flatMap(RuntimeFilters.resolve(_, rangeOf)).map(_.onFiles)
       if (filters.isEmpty) partitions
       else {
+        RuntimeFilters.remember(this, filters)
         val pruned = table.pruned(partitions, filters, columns)
         send(pruned)
         pruned.partitions

@@ -7,7 +7,8 @@ import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.execution.{InSubqueryExec, ScalarSubquery}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.{InSubqueryExec, ScalarSubquery, SparkPlan}
 import org.apache.spark.sql.types.BooleanType
 
 import io.sparkzorder.conf.Settings
@@ -75,6 +76,15 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     case s: ScalarSubquery => Literal(s.eval(), s.dataType)
     case e if isConstant(e) => Literal(e.eval(), e.dataType)
   }
+
+  private val OfRun = new TreeNodeTag[Seq[Expression]]("zorder.filtersOfRun")
+
+  /** Keeps what the filters of a scan say, for the record of the workload. */
+  private[scan] def remember(scan: SparkPlan, onFiles: Seq[Expression]): Unit =
+    scan.setTagValue(OfRun, onFiles)
+
+  /** What the filters of a scan said when it ran; none if it has no such filters, or did not run. */
+  def ofRun(scan: SparkPlan): Seq[Expression] = scan.getTagValue(OfRun).getOrElse(Nil)
 
   /**
    * @param rangeOf the least and the greatest value of a column in the files, as far as is known

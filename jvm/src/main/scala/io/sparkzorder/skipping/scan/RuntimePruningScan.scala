@@ -113,6 +113,7 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
           val filters = atRunTime.flatMap(RuntimeFilters.resolve(_, ours.rangeOf))
           if (filters.isEmpty) None
           else {
+            RuntimeFilters.remember(this, filters.map(_.onFiles))
             val files = new RuntimeFileIndex(ours, planned, filters.map(_.onFiles))
             val onRows = DataFormat.readBy(relation.fileFormat).toSeq.flatMap(format =>
               filters.flatMap(_.onRows).filter(new ReaderFilters(format).isSafe))

@@ -13,7 +13,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, V2WriteCommand}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.connector.catalog.TableCapability
-import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.{LeafExecNode, QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.command.DataWritingCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
@@ -23,13 +24,14 @@ import org.apache.spark.sql.types.BinaryType
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
+import io.sparkzorder.skipping.scan.RuntimeFilters
 import io.sparkzorder.sources.{FormatScan, TableFormats}
 import io.sparkzorder.workload.{LaterNotes, NotedFilters, RecordSettings, WorkloadCapture}
 
 /**
  * Hands the scans of tables of other formats to the record of the workload, after their query has run.
  */
-private[sparkzorder] object FormatScans extends Logging {
+private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Logging {
 
   /** Whether the scan of a leaf is to be recorded, as the settings were when it was planned. */
   private val Wanted = new TreeNodeTag[Boolean]("zorder.record")
@@ -39,7 +41,7 @@ private[sparkzorder] object FormatScans extends Logging {
    *
    * @param output columns of the scan
    * @param read the columns that the query needs
-   * @param filters on the scan, without those that have a subquery
+   * @param filters on the scan; those that have a subquery, with the values that the run has found
    */
   private case class Found(
       scan: FormatScan,
@@ -72,11 +74,19 @@ private[sparkzorder] object FormatScans extends Logging {
       // its query is a part of a second event, or of none
       case c: org.apache.spark.sql.catalyst.plans.logical.Command if !isCounted(c) =>
       case plan =>
-        scans(plan).foreach { found =>
+        val later = ofRun(query.executedPlan)
+        scans(plan).map { found =>
+          val keys = later.filter(_.references.subsetOf(AttributeSet(found.output)))
+          found.copy(filters = found.filters ++ keys)
+        }.foreach { found =>
           LaterNotes.add(s"a scan of ${found.scan.location}")(note(session, found))
         }
     }
   }
+
+  /** What joins and subqueries said of the scans of a query that has run. */
+  private def ofRun(plan: SparkPlan): Seq[Expression] =
+    collectWithSubqueries(plan) { case scan: LeafExecNode => RuntimeFilters.ofRun(scan) }.flatten
 
   private def isCounted(command: LogicalPlan): Boolean = command match {
     // such a table writes by another query, which has an event of its own
