@@ -6,6 +6,7 @@ package io.sparkzorder.sources
 import java.io.File
 
 import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.sparkzorder.TestAccess
 
 import io.sparkzorder.log.StateDirectory
@@ -93,7 +94,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
       val keys = sql("SELECT int(id * 3) k FROM range(4) WHERE id > 1")
       for (threshold <- Seq("10485760", "-1")) {
         withSQLConf("spark.sql.autoBroadcastJoinThreshold" -> threshold) {
-          ask(t.join(keys, t("a") === keys("k"), "left_semi"))
+          ask(t.join(keys, expr("a = k"), "left_semi"))
         }
       }
       ask(sql(s"SELECT * FROM $named WHERE b >= (SELECT max(id) FROM range(9))"))
