@@ -97,15 +97,28 @@ private[snapshot] final class Overlay(state: StateDirectory, shadows: ShadowUse)
       steps: IndexedSeq[Step],
       visible: Map[String, FileStatus],
       present: PresentFiles): Option[Map[String, FileStatus]] = {
-    val isThere =
-      Shadowed.isThere(known, state, folder, present, looks = shadows == ShadowUse.Checked) _
+    val looks = shadows == ShadowUse.Checked
     val data = visible.filterNot(f => TokenFile.isOne(f._1))
-    new FolderShadow(steps, isThere).over(data).map(_.map { case (name, f) =>
-      name -> f.status.getOrElse {
-        val (step, a) = f.shadow.get
-        hidden(new Path(state.own(folder, step.known.record.run), a.staged), a)
-      }
-    })
+    val isThere = Shadowed.isThere(known, state, folder, present, looks) _
+    new FolderShadow(steps, isThere).over(data)
+      .filterNot(result => looks && isOfOtherFiles(data -- result.keys, present.in(path(folder))))
+      .map(_.map { case (name, f) =>
+        name -> f.status.getOrElse {
+          val (step, a) = f.shadow.get
+          hidden(new Path(state.own(folder, step.known.record.run), a.staged), a)
+        }
+      })
+  }
+
+  /**
+   * True if another program has removed or replaced files since Spark listed them. Without the extension a reader
+   * of such a listing fails, and does not read the rows that were removed.
+   */
+  private def isOfOtherFiles(
+      listed: Map[String, FileStatus],
+      now: Map[String, FileStatus]): Boolean = listed.exists { case (name, s) =>
+    !now.get(name).exists(n =>
+      n.getLen == s.getLen && n.getModificationTime == s.getModificationTime)
   }
 
   private def hidden(path: Path, a: Added): FileStatus =

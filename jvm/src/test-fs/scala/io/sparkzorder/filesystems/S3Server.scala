@@ -7,6 +7,8 @@ import java.io.{File, IOException}
 import java.net.{HttpURLConnection, InetAddress, ServerSocket, Socket, URI, URLClassLoader}
 import java.nio.file.Files
 
+import scala.util.control.NonFatal
+
 /**
  * S3Proxy, a server of the S3 protocol that keeps objects in memory, in this process. It has a class
  * loader of its own, since its libraries are not those of Spark, and ends with the process.
@@ -46,6 +48,17 @@ object S3Server {
     "access.key" -> "access",
     "secret.key" -> "secret",
     "attempts.maximum" -> "3").map { case (k, v) => s"spark.hadoop.fs.s3a.$k" -> v }
+
+  /** Runs a program, and ends it with the server, whose threads would go on. */
+  def program(body: => Unit): Unit =
+    try {
+      body
+      sys.exit(0)
+    } catch {
+      case NonFatal(e) =>
+        e.printStackTrace()
+        sys.exit(1)
+    }
 
   private def start(): Unit = {
     val urls = System.getProperty("zorder.test.s3server").split(File.pathSeparatorChar)

@@ -17,7 +17,7 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 object StoreBenchmark {
   private val bucket = "bench"
 
-  def main(args: Array[String]): Unit = {
+  def main(args: Array[String]): Unit = S3Server.program {
     val Array(rows, files, delayMs, rounds) = args.drop(1).map(_.toInt)
     val out = new PrintWriter(new File(args(0)).getAbsoluteFile, "UTF-8")
     def say(line: String): Unit = {

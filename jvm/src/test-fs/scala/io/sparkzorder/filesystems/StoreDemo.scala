@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 /** `make demo-store`: runs the example of the page on object stores on a local S3 server, and prints it. */
 object StoreDemo {
 
-  def main(args: Array[String]): Unit = {
+  def main(args: Array[String]): Unit = S3Server.program {
     S3Server.makeBucket("lake")
     val spark = S3Server.settings.foldLeft(
       SparkSession.builder().master("local[2]").config("spark.ui.enabled", "false")

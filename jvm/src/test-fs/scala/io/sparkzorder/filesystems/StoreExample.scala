@@ -27,7 +27,8 @@ object StoreExample {
 
   /** Runs statements; those columns of the last result that the page shows, as `show` prints them. */
   def run(spark: SparkSession, step: Step): String = {
-    val columns = step.expected.linesIterator.toSeq(1).split('|').map(_.trim).filter(_.nonEmpty)
+    val header = step.expected.linesIterator.toSeq(1)
+    val columns = header.split('|').toSeq.map(_.trim).filter(_.nonEmpty)
     val last = step.statements.map(spark.sql).last.select(columns.map(new ColumnName(_)): _*)
     val out = new ByteArrayOutputStream
     Console.withOut(out)(last.show(20, truncate = 0))

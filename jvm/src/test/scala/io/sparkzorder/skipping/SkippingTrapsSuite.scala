@@ -132,6 +132,49 @@ class SkippingTrapsSuite extends SkippingTestBase {
     }
   }
 
+  test("texts that begin alike, and a text that is too long for bounds") {
+    withTableDir { dir =>
+      filesOf(
+        dir,
+        sql("SELECT concat('xyz', lpad(id, 6, '0')) s FROM range(0, 1000)"),
+        sql("SELECT concat('xyz', lpad(id, 6, '0')) s FROM range(500000, 501000)"),
+        sql("SELECT concat('zzzab', repeat('q', 5000)) s"))
+      createIndex(dir)
+      assert(keptFiles(read(dir).where("s = 'a'")) === 1)
+      for (filter <- Seq("s LIKE 'zzz%'", "s >= 'zzz'", "substring(s, 1, 3) = 'zzz'")) {
+        assert(keptFiles(read(dir).where(s"substring(s, 4, 2) = 'ab' AND $filter")) === 1)
+      }
+      assert(keptFiles(read(dir).where("substring(s, 4, 3) = '500'")) === 2)
+    }
+  }
+
+  test("-0.0 is 0.0, but has another text") {
+    for (t <- Seq("DOUBLE", "FLOAT")) withTableDir { dir =>
+      def values(some: String*) = sql(some.map(v => s"SELECT $t('$v') x").mkString(" UNION ALL "))
+      filesOf(dir, values("-0.0"), values("5", "9"), values("-0.3", "0.0"), values("50", "60"))
+      createIndex(dir)
+      for (filter <- Seq(
+          "cast(x AS STRING) = '-0.0'",
+          "cast(x AS STRING) LIKE '-%'",
+          "cast(x AS STRING) <> '0.0'",
+          "concat('v', x) = 'v-0.0'",
+          "cast(rint(x) AS STRING) = '0.0'",
+          "cast(rint(x) AS STRING) = '-0.0'",
+          "cast(-x AS STRING) = '0.0'",
+          "cast(abs(x) AS STRING) = '0.0'",
+          "cast(x * -1 AS STRING) = '-0.0'",
+          "cast(coalesce(x, 1) AS STRING) = '-0.0'")) {
+        assert(keptFiles(read(dir).where(filter)) > 0, filter)
+      }
+      // also where the range of the files ends at zero
+      withTableDir { small =>
+        filesOf(small, values("-0.3", "0.0"), values("50", "60"))
+        createIndex(small)
+        keptFiles(read(small).where("cast(rint(x) AS STRING) = '0.0'"))
+      }
+    }
+  }
+
   test("names that differ in case alone") {
     withTableDir { dir =>
       filesOf(dir, sql("SELECT 1 a"), sql("SELECT 2 A"), sql("SELECT 3 b"))

@@ -7,11 +7,15 @@ import java.io.File
 import java.nio.file.{Files, StandardCopyOption}
 import java.nio.file.attribute.FileTime
 
-import scala.util.Random
+import scala.util.{Random, Try}
 
 import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.sparkzorder.SparkLine
 
-import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.commands.{OptimizeTestBase, TableState}
+import io.sparkzorder.log.TableLog
+import io.sparkzorder.sources.plain.PublishedShadow
+import io.sparkzorder.table.{ParquetFiles, PathTarget}
 
 /**
  * Layouts beside the files of a table (`publish = shadow`): whatever happens to the files that everybody
@@ -73,6 +77,65 @@ class ShadowSuite extends OptimizeTestBase {
       assert(metric(zorder(dir, 16), "numFilesAdded") === 0)
       assert(hidden(dir, "").forall(f =>
         f.getName.startsWith("_") && !f.getName.endsWith(".parquet")))
+    }
+  }
+
+  test("a folder that is read twice: two partitions of a catalog, one path by two names") {
+    withTable("t") {
+      withTableDir { dir =>
+        sql(s"CREATE TABLE t (id BIGINT, a INT, b INT, p INT) USING parquet PARTITIONED BY (p) " +
+          s"LOCATION '$dir'")
+        shuffled(1000, 3).selectExpr("id", "a", "b", "1 p").write.insertInto("t")
+        sql(s"ALTER TABLE t ADD PARTITION (p = 2) LOCATION '$dir/p=1'")
+        val queries = Seq(
+          "SELECT p, count(*), sum(id) FROM t GROUP BY p",
+          "SELECT count(*) FROM t WHERE p = 1",
+          "SELECT count(*) FROM t WHERE p = 2 AND a < 500",
+          "SELECT count(*) FROM t WHERE p > 0 AND b = 17")
+        val before = queries.map(q => bag(sql(q)))
+        def folder = spark.read.parquet(s"$dir/p=1", s"$dir/p=1")
+        val first = dataFiles(dir).head
+        def some = spark.read.parquet(s"$dir/p=1", s"$dir/p=1/${first.name}")
+        val (twice, mixed) = (bag(folder), bag(some))
+        sql(s"OPTIMIZE t ZORDER BY (a, b) OPTIONS ($Shadow, 'targetFileSize' '4k')").collect()
+        assert(queries.map(q => bag(sql(q))) === before)
+        assert(filesRead(spark.table("t")).exists(_.contains("/_zorder_")))
+        assert(bag(folder) === twice)
+        assert(bag(some) === mixed)
+      }
+    }
+  }
+
+  test("PUBLISH LAYOUT waits for no other run: one that is not finished is a conflict") {
+    withTableDir { dir =>
+      write(shuffled(2000, 4), dir)
+      zorder(dir, 8)
+      // as if another driver had committed after the look for unfinished runs
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY (b) OPTIONS ('publish' 'rename')").collect()
+      val mark = new File(dir, "_zorder/_commits/_2_done")
+      assert(mark.delete())
+      val table = new TableState(SparkLine.session(spark), PathTarget(dir.getPath, ParquetFiles))
+      assert(TableLog.read(table.state).unfinished.nonEmpty)
+      fails("ZORDER_CONFLICT", "publishing")(new PublishedShadow(table, None).run())
+      sql(s"PUBLISH LAYOUT '$dir'").collect()
+      sameRows(dir)
+    }
+  }
+
+  test("a session that holds the listing of a table does not read rows that another program has removed") {
+    withTable("t") {
+      withTableDir { dir =>
+        sql(s"CREATE TABLE t (id BIGINT, a INT, b INT) USING parquet LOCATION '$dir'")
+        shuffled(1000, 4).selectExpr("id", "a", "b").repartition(4).write.insertInto("t")
+        sql(s"OPTIMIZE t ZORDER BY (a, b) OPTIONS ($Shadow)").collect()
+        assert(filesRead(spark.table("t")).exists(_.contains("/_zorder_")))
+        assert(new File(dir, dataFiles(dir).head.name).delete())
+        // as Spark alone does
+        assert(withoutExtension(Try(spark.table("t").collect())).isFailure)
+        assert(Try(spark.table("t").collect()).isFailure)
+        sql("REFRESH TABLE t")
+        assert(bag(spark.table("t")) === visible(dir))
+      }
     }
   }
 

@@ -19,6 +19,18 @@ private[dynamic] object NullSafeKeys {
     case _ => None
   }
 
+  /** The two sides of each `a <=> b` among the keys of a join. A query's own `coalesce(a, 0)` is none. */
+  def pairs(keys: Seq[(Expression, Expression)]): Seq[(Expression, Expression)] =
+    keys.zip(keys.drop(1)).flatMap { case ((left, right), (nextLeft, nextRight)) =>
+      for (a <- of(left, nextLeft); b <- of(right, nextRight) if default(left) == default(right))
+        yield (a, b)
+    }
+
+  private def default(key: Expression): Option[Expression] = key match {
+    case Coalesce(Seq(_, default)) => Some(default.canonicalized)
+    case _ => None
+  }
+
   /** What a filter tests of the expression: its value, and true if it is NULL. */
   def tested(e: Expression): CreateNamedStruct = CreateNamedStruct(Seq(
     Literal("value"),
@@ -30,7 +42,8 @@ private[dynamic] object NullSafeKeys {
   def testedBy(f: KeyFilter): Option[Expression] =
     if (!f.isOneOf || f.sources.exists(_.isInstanceOf[KnownCondition])) None
     else f.keys match {
-      case Seq(value, If(IsNull(other), Literal.TrueLiteral, _)) if value.semanticEquals(other) =>
+      case Seq(value, If(IsNull(other), Literal.TrueLiteral, Literal(null, BooleanType)))
+          if value.semanticEquals(other) =>
         Some(value)
       case _ => None
     }

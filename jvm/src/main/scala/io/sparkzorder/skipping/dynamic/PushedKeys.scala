@@ -94,16 +94,11 @@ private[dynamic] object PushedKeys extends AliasHelper {
           f.copy(key = to)
       }
     } { key =>
-      pairs.map { case (from, to) => (orDefault(from), orDefault(to)) }.collect {
+      (pairs ++ NullSafeKeys.pairs(pairs)).collect {
         case (from, to) if from.semanticEquals(key) && from.dataType == to.dataType =>
           f.copy(key = NullSafeKeys.tested(to))
       }
     }
-
-  private def orDefault(key: Expression): Expression = key match {
-    case Coalesce(Seq(e, _: Literal)) => e
-    case e => e
-  }
 
   private def toLeft(t: JoinType): Boolean = t match {
     case _: InnerLike | LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => true

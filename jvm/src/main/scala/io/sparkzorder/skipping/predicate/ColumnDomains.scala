@@ -64,12 +64,13 @@ private[sparkzorder] final class ColumnDomains(
     case _ => None
   }
 
-  private lazy val isOfAllFiles = bounded.indices.forall { w =>
+  /** No file may hold values that none of the bounds tells of. */
+  lazy val isOfAllFiles: Boolean = bounded.indices.forall { w =>
     val files = math.min(64, count - w * 64)
     java.lang.Long.bitCount(bounded(w) | noValues(w)) == files
   }
 
-  /** The bytes with which the texts of all files begin; none if that is not known. */
+  /** The bytes with which the texts of the files with bounds begin; none if that is not known. */
   lazy val beginning: Array[Byte] = (blocks, min, max) match {
     case (b: ByteBlocks, ByteStats(least), ByteStats(greatest)) =>
       val ends =

@@ -60,7 +60,8 @@ private[sparkzorder] final case class Operand(
       val (values, _) = functions.zip(inner).foldLeft((results, ofNulls)) {
         case ((wanted, nulls), (applied, inner)) =>
           val values = applied.function match {
-            case later: LaterCharacters if inner.isEmpty => later.valuesFor(wanted, of.beginning)
+            case later: LaterCharacters if inner.isEmpty =>
+              later.valuesFor(wanted, of.beginning, of.isOfAllFiles)
             case function =>
               // only the values of the column itself are in the index
               function.valuesFor(wanted, nulls, if (inner.isEmpty) of.range else None)

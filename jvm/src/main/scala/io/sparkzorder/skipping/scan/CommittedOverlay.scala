@@ -139,16 +139,28 @@ private final class OverlaidListing(
 
   // The listing has one PartitionDirectory for each partition. Without partitions, one
   // PartitionDirectory has the files of all folders.
-  private lazy val directories: JavaHashMap[Path, PartitionDirectory] = {
-    val map = new JavaHashMap[Path, PartitionDirectory]
+  // Two partitions of a catalog may lie in one folder, and a path may be read twice: then a folder has its
+  // files as often.
+  private lazy val directories: JavaHashMap[Path, Seq[PartitionDirectory]] = {
+    val map = new JavaHashMap[Path, Seq[PartitionDirectory]]
+    def add(folder: Path, d: PartitionDirectory) =
+      map.merge(folder, Seq(d), (before, more) => before ++ more)
     listed.filter(_.files.nonEmpty).foreach { d =>
-      if (partitioned) map.put(d.files.head.getPath.getParent, d)
+      if (partitioned) add(d.files.head.getPath.getParent, d)
       else {
-        d.files.groupBy(_.getPath.getParent)
-          .foreach { case (folder, files) => map.put(folder, d.copy(files = files)) }
+        d.files.groupBy(_.getPath.getParent).foreach { case (folder, files) =>
+          readings(files).foreach(some => add(folder, d.copy(files = some)))
+        }
       }
     }
     map
+  }
+
+  /** The files of a folder once for each time that the folder is read. */
+  private def readings(files: Seq[FileStatusWithMetadata]): Seq[Seq[FileStatusWithMetadata]] = {
+    val byName = files.groupBy(_.getPath.getName)
+    val times = byName.valuesIterator.map(_.size).max
+    if (times == 1) Seq(files) else (0 until times).map(i => byName.values.flatMap(_.lift(i)).toSeq)
   }
   private val known = mutable.HashMap.empty[Path, Option[Map[String, FileStatus]]]
 
@@ -156,15 +168,20 @@ private final class OverlaidListing(
     known.getOrElseUpdate(
       folder,
       Option(directories.get(folder)) match {
-        case Some(d) if covered.isBelowRoot(folder) =>
-          Some(d.files.map(f => f.getPath.getName -> f.fileStatus).toMap)
+        // of a folder that is read, and one of its files besides, the readings differ
+        case Some(all) if covered.isBelowRoot(folder) && all.forall(namesOf(_) == namesOf(all.head)) =>
+          Some(all.head.files.map(f => f.getPath.getName -> f.fileStatus).toMap)
         case None if covered.covers(folder) => Some(Map.empty)
         case _ => None
       })
 
+  private def namesOf(d: PartitionDirectory): Set[String] = d.files.map(_.getPath.getName).toSet
+
   override def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
     val directory =
-      if (partitioned) Option(directories.get(folder)).filter(_ => covered.isBelowRoot(folder))
+      if (partitioned) {
+        Option(directories.get(folder)).filter(_ => covered.isBelowRoot(folder)).map(_.head)
+      }
       else if (covered.isAllOf(folder) && listed.size == 1) listed.headOption
       else None
     directory.map(_.files.iterator.map(_.fileStatus))
@@ -188,9 +205,9 @@ private final class OverlaidListing(
 
   private def directory(
       folder: Path,
-      files: Map[String, FileStatus]): Option[PartitionDirectory] = {
+      files: Map[String, FileStatus]): Seq[PartitionDirectory] = {
     val values =
-      Option(directories.get(folder)).map(_.values).orElse(covered.valuesOf(folder))
+      Option(directories.get(folder)).map(_.map(_.values)).getOrElse(covered.valuesOf(folder))
     // read options such as pathGlobFilter must see the final name of a file
     val accepted = files.toSeq.sortBy(_._1).collect {
       case (name, file) if accepts(named(file, new Path(folder, new Path(null, null, name)))) =>

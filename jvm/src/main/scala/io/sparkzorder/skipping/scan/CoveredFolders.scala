@@ -41,14 +41,15 @@ private[sparkzorder] final class CoveredFolders(
     filters: Seq[Expression],
     anyFile: => Boolean) {
   private val columns: StructType = spec.partitionColumns
-  private lazy val listed: Map[Path, InternalRow] =
-    spec.partitions.map(p => p.path -> p.values).toMap
+  // two partitions of a catalog may lie in one folder
+  private lazy val listed: Map[Path, Seq[InternalRow]] =
+    spec.partitions.groupBy(_.path).map { case (path, same) => path -> same.map(_.values) }
 
   /** True when the read wants a folder's files, judged by its name and, if listed, its values. */
   def covers(folder: Path): Boolean = rootOf(folder).exists { root =>
     if (recursive) true
     else if (columns.nonEmpty) {
-      listed.get(folder).map(passes).getOrElse(segments(root, folder).isDefined)
+      listed.get(folder).map(_.exists(passes)).getOrElse(segments(root, folder).isDefined)
     } else folder == root || (!anyFile && levels(root, folder).forall(_.contains('=')))
   }
 
@@ -59,21 +60,22 @@ private[sparkzorder] final class CoveredFolders(
   def isAllOf(folder: Path): Boolean = !recursive && columns.isEmpty && roots == Set(folder)
 
   /**
-   * Partition values of a covered folder; None when the filters leave the folder out.
+   * Partition values of a covered folder, once for each partition that lies there; none when the filters leave
+   * the folder out.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when the values do not
    *   fit the schema that Spark has read from the names of the other folders
    */
-  def valuesOf(folder: Path): Option[InternalRow] =
-    if (recursive) Some(InternalRow.empty)
+  def valuesOf(folder: Path): Seq[InternalRow] =
+    if (recursive) Seq(InternalRow.empty)
     else {
       val root = rootOf(folder).get
-      if (columns.nonEmpty) Some(listed.getOrElse(folder, parse(root, folder))).filter(passes)
+      if (columns.nonEmpty) listed.getOrElse(folder, Seq(parse(root, folder))).filter(passes)
       else if (levels(base.getOrElse(root), folder).exists(_.contains('='))) {
         throw ZOrderErrors.listingIncomplete(
           folder.toString,
           "without them no partition column was found")
-      } else Some(InternalRow.empty)
+      } else Seq(InternalRow.empty)
     }
 
   private def parse(root: Path, folder: Path): InternalRow =

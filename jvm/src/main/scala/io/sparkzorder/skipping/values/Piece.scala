@@ -81,6 +81,8 @@ private[values] object Piece {
     case _ => true
   }
 
+  def isReal(value: Any): Boolean = value.isInstanceOf[Double] || value.isInstanceOf[Float]
+
   private val MaxSamples = 256L
 
   def between(
@@ -127,6 +129,7 @@ private[values] final case class Ordered(
     if (children.contains(OnlyNull)) OnlyNull
     else if (children.contains(Anything)) Anything
     else {
+      Piece.require(call.expression.dataType != StringType || !hasZero(call, children))
       val some = children.collect { case b: Between => b }
       val mayBeNull = some.exists(_.mayBeNull)
       if (some.forall(_.isPoint)) {
@@ -143,6 +146,14 @@ private[values] final case class Ordered(
         Piece.between(call, ends, mayBeNull || hasNulls, template(some))
       }
     }
+
+  /** True where 0.0 stands for -0.0, too, which has another text. */
+  private def hasZero(call: Call, children: Seq[Extent]): Boolean =
+    children.zip(call.expression.children).exists {
+      case (b: Between, child) =>
+        b.isPoint && !child.foldable && Piece.isReal(b.low) && Piece.double(b.low) == 0.0
+      case _ => false
+    }
 }
 
 /**
@@ -157,7 +168,7 @@ private[values] object Repeatable extends Piece {
       case (b: Between, child) =>
         val some = if (b.isPoint) Seq(b.low) else few(b)
         // 0.0 stands for -0.0, too, which another function may tell from it
-        Piece.require(child.isInstanceOf[Literal] || some.forall(_ != 0.0) || !isReal(some.head))
+        Piece.require(child.isInstanceOf[Literal] || some.forall(_ != 0.0) || !Piece.isReal(some.head))
         if (b.mayBeNull) some :+ null else some
       case _ => Piece.unknown
     }
@@ -167,9 +178,6 @@ private[values] object Repeatable extends Piece {
   }
 
   private val MaxValues = 32L
-
-  private def isReal(value: Any): Boolean =
-    value.isInstanceOf[Double] || value.isInstanceOf[Float]
 
   private def few(b: Between): Seq[Any] = (b.low, b.high) match {
     case (l: Int, h: Int) if h.toLong - l < MaxValues => l to h

@@ -153,19 +153,23 @@ private[skipping] final class LaterCharacters(call: Expression, from: Int, count
   override protected def texts(results: ByteIntervals): Intervals =
     throw new NotSearched(s"the expression ${SearchedFunction.textOf(call)}")
 
-  /** @param shared the bytes with which all texts begin */
-  def valuesFor(results: Intervals, shared: Array[Byte]): Intervals = {
+  /**
+   * @param shared the bytes with which the texts of the files begin
+   * @param isOfAllFiles false if a file without bounds may hold texts that begin in another way
+   */
+  def valuesFor(results: Intervals, shared: Array[Byte], isOfAllFiles: Boolean): Intervals = {
     val beginning = UTF8String.fromBytes(shared.takeWhile(_ >= 0)).substring(0, from - 1)
     if (beginning.numChars < from - 1) super.valuesFor(results, ofNulls = false, None)
     else FirstCharacters(count).valuesFor(results, ofNulls = false, None) match {
       case rest: ByteIntervals if !rest.isEmpty =>
         val bytes = beginning.getBytes
         val all = Intervals.ofPrefix(bytes)
-        Intervals.ofByteRanges(ends(rest).map { case (low, high) =>
+        val found = Intervals.ofByteRanges(ends(rest).map { case (low, high) =>
           (
             if (low.isEndless) all.lows.head else low.copy(value = bytes ++ low.value),
             if (high.isEndless) all.highs.last else high.copy(value = bytes ++ high.value))
         })
+        if (isOfAllFiles) found else found.union(all.complement)
       case none => none
     }
   }

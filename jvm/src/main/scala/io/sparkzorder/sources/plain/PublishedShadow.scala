@@ -36,6 +36,10 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
   /** Milliseconds that the exchange took, and the record; None where no shadow is in force. */
   def run(): Option[(Long, Record)] = {
     val before = TableLog.read(state)
+    // its inputs may still lie under their names, so that the shadow seems to be in force
+    if (before.unfinished.nonEmpty) {
+      throw ZOrderErrors.conflict(name, "another OPTIMIZE is publishing its files")
+    }
     val listed = list()
     val folders = Shadowed.folders(state, before.shadows, listed)
     if (folders.isEmpty) None else Some(publish(before, listed, folders))

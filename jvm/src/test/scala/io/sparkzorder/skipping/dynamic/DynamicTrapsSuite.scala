@@ -53,6 +53,56 @@ class DynamicTrapsSuite extends StarTestBase {
     spark.read.parquet(path.getPath).createOrReplaceTempView(name)
   }
 
+  /** A table of integers; each group of rows is a file, and the index has them. */
+  private def indexed(dir: File, name: String, groups: String*): Unit = {
+    val path = new File(dir, name)
+    filesOf(path, groups.map(sql): _*)
+    createIndex(path)
+    spark.read.parquet(path.getPath).createOrReplaceTempView(name)
+  }
+
+  private def thousands(column: String, from: Int*): Seq[String] =
+    from.map(n => s"SELECT int(id) $column, 2 v FROM range($n, ${n + 1000})")
+
+  trap("a default of the query's own in the place of NULL, below a null-safe join") {
+    withTableDir { dir =>
+      withTempView("few", "many", "keys") {
+        indexed(dir, "many", "SELECT int(null) b, 1 v" +: thousands("b", 0, 20000, 40000): _*)
+        view(dir, "few", "SELECT * FROM VALUES (-1), (0), (null) AS t(a)")
+        view(dir, "keys", "SELECT * FROM VALUES (-1), (0), (5), (null) AS t(k)")
+        val joins = Seq(
+          "few JOIN many ON few.a = coalesce(many.b, -1)",
+          "few JOIN many ON coalesce(few.a, 0) = coalesce(many.b, 0)",
+          "few JOIN many ON coalesce(few.a, 20005) = many.b",
+          "few JOIN many ON few.a <=> many.b",
+          "many JOIN few ON few.a = coalesce(many.b, -1)",
+          "many LEFT SEMI JOIN few ON few.a = coalesce(many.b, -1)")
+        everyWay {
+          for (join <- joins; key <- Seq("a", "b") if !join.contains("SEMI") || key == "b") {
+            same(s"SELECT * FROM $join JOIN keys ON $key <=> keys.k")
+            same(s"SELECT * FROM $join JOIN (SELECT * FROM keys WHERE k IS NOT NULL) c ON $key <=> c.k")
+          }
+        }
+      }
+    }
+  }
+
+  trap("one of two subqueries, of which one is asked about NULL and another column") {
+    withTableDir { dir =>
+      withTempView("few", "many", "keys", "flags") {
+        indexed(dir, "many", thousands("k", 0, 100000, 200000): _*)
+        view(dir, "few", "SELECT 7 k, true flag UNION ALL SELECT 9, false UNION ALL SELECT null, true")
+        view(dir, "keys", "SELECT 100005 k")
+        view(dir, "flags", "SELECT true b")
+        everyWay(same(
+          "SELECT * FROM few WHERE k IN (SELECT k FROM many) AND (k IN (SELECT k FROM keys) " +
+            "OR IF(k IS NULL, true, flag) IN (SELECT b FROM flags))",
+          "SELECT * FROM few WHERE k IN (SELECT k FROM many) AND (k IN (SELECT k FROM keys) " +
+            "OR IF(k IS NULL, true, null) IN (SELECT b FROM flags))"))
+      }
+    }
+  }
+
   trap("a cached dimension") {
     withStar { _ =>
       withTempView("month3") {
