@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.LogicalRelation
-import org.apache.spark.sql.types.{BooleanType, DateType, TimestampType}
+import org.apache.spark.sql.types.{BooleanType, DataType, DateType, TimestampNTZType, TimestampType}
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.skipping.predicate.ValuesOfColumn
@@ -99,7 +99,8 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       val ofLong = OrderedValue.ofLong(column.dataType)
       val (least, greatest) = all.get
       def literal(v: Long) = Literal(ofLong(v), column.dataType)
-      val ranges = values.lows.zip(values.highs).toSeq.map { case (a, b) =>
+      val asked = if (isDelta) values else ImportedTimes.added(values, column.dataType)
+      val ranges = asked.lows.zip(asked.highs).toSeq.map { case (a, b) =>
         val (low, high) =
           if (isDelta && column.dataType == TimestampType) {
             (OddOffsets.from(a, least), OddOffsets.until(b))
@@ -120,19 +121,46 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
 
 /**
  * Offsets of time zones with seconds, such as +08:05:43 in Shanghai until 1901. The log of a Delta table has
- * timestamps with the offset of the writer's zone, in minutes: the bounds of old times are off by up to a
- * minute. The last such offset ended in January 1972, in Monrovia.
+ * timestamps with the offset of the writer's zone, in minutes: bounds are off by up to a minute. The last such
+ * offset of a region ended in January 1972, in Monrovia. A session may set one of its own at any time.
  */
 private[sparkzorder] object OddOffsets {
 
   /** 1972-02-01 in UTC. */
   val UntilMicros = 65750400000000L
 
-  val ErrorMicros = 60000000L
+  private val ErrorMicros = 60000000L
+
+  /** The time that may have been written as a later one. */
+  def earlier(micros: Long): Long = math.max(Long.MinValue + ErrorMicros, micros) - ErrorMicros
+
+  def later(micros: Long, by: Long = ErrorMicros): Long = math.min(Long.MaxValue - by, micros) + by
 
   /** The beginning of a range of microseconds since 1970, or the least one of all if it lies in that time. */
-  def from(low: Long, least: Long): Long = if (low < UntilMicros) least else low
+  def from(low: Long, least: Long): Long = if (low < UntilMicros) least else earlier(low)
 
   /** The end of such a range, or the end of that time. */
-  def until(high: Long): Long = math.max(high, UntilMicros)
+  def until(high: Long): Long = math.max(later(high), UntilMicros)
+}
+
+/**
+ * Times of Parquet files with milliseconds that were imported into an Iceberg table (`add_files`, `migrate`).
+ * Iceberg takes the milliseconds of their bounds for microseconds: the years 1 to 9999 seem to lie from 1968 to
+ * 1978. Nothing tells such a file from others.
+ */
+private[sparkzorder] object ImportedTimes {
+  private val (first, last) = (-62167219200000L, 253402300799999L)
+
+  /** False for a bound that may be a number of milliseconds. */
+  def isSure(micros: Long): Boolean = micros < first || micros > last
+
+  /** A range that keeps imported files, too. */
+  def added(values: LongIntervals, dataType: DataType): LongIntervals = dataType match {
+    case TimestampType | TimestampNTZType =>
+      values.union(Intervals.ofLongRanges(Seq((first, last)))) match {
+        case longs: LongIntervals => longs
+        case _ => values
+      }
+    case _ => values
+  }
 }

@@ -96,7 +96,8 @@ private[delta] final class DeltaFiles(
     val texts = partitions.map(f =>
       add.partitionValues.getOrElse(DeltaColumnMapping.getPhysicalName(f), null))
     val zone = session.sessionState.conf.sessionLocalTimeZone
-    val values = partitions.zip(texts).map { case (f, text) =>
+    // the protocol writes NULL as an empty text, too
+    val values = partitions.zip(texts.map(t => if (t == "") null else t)).map { case (f, text) =>
       DeltaFiles.comparable(Cast(Literal(text), f.dataType, Some(zone), ansiEnabled = false).eval())
     }
     folders.getOrElseUpdate(

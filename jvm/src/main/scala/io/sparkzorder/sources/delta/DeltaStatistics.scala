@@ -102,17 +102,14 @@ private[delta] final class DeltaStatistics(
   }
 
   private def lower(value: Any, dataType: DataType): Any = (dataType, value) match {
-    case (TimestampType, micros: Long) if micros < OddOffsets.UntilMicros =>
-      math.max(Long.MinValue + OddOffsets.ErrorMicros, micros) - OddOffsets.ErrorMicros
+    case (TimestampType, micros: Long) => OddOffsets.earlier(micros)
     case _ => value
   }
 
   /** Bounds of timestamps are cut to milliseconds. */
   private def upper(value: Any, dataType: DataType): Any = (dataType, value) match {
-    case (TimestampType, micros: Long) if micros < OddOffsets.UntilMicros =>
-      micros + OddOffsets.ErrorMicros + 999
-    case (TimestampType | TimestampNTZType, micros: Long) =>
-      if (micros > Long.MaxValue - 999) Long.MaxValue else micros + 999
+    case (TimestampType, micros: Long) => OddOffsets.later(OddOffsets.later(micros, 999))
+    case (TimestampNTZType, micros: Long) => OddOffsets.later(micros, 999)
     case _ => value
   }
 }

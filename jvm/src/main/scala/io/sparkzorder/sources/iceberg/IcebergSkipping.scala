@@ -28,14 +28,14 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.connector.read.{InputPartition, SupportsRuntimeV2Filtering}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{DataType, TimestampNTZType, TimestampType}
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.{FileEntry, IndexContent, LeafColumns}
 import io.sparkzorder.skipping.predicate.{FileBounds, FilterOnBounds, TableColumns}
-import io.sparkzorder.skipping.scan.{FormatBatchTable, PrunedPartitions}
+import io.sparkzorder.skipping.scan.{FormatBatchTable, ImportedTimes, PrunedPartitions}
 import io.sparkzorder.sources.{FileColumnInfo, FormatEntries, FormatSkipping}
-import io.sparkzorder.table.stats.ColumnRange
+import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 
 /**
  * Prunes the files of a scan of an Iceberg table by the bounds in the table's manifests.
@@ -173,8 +173,15 @@ private[iceberg] object IcebergSkipping {
 
     /** A bound of a type that the field once had may not be readable: nothing is known then. */
     def of(file: DataFile): FileColumnInfo =
-      try values.of(file)
+      try sure(values.of(file))
       catch { case NonFatal(_) => FileColumnInfo(ColumnRange.Unknown, 0L, file.recordCount) }
+
+    private def sure(info: FileColumnInfo): FileColumnInfo = (dataType, info.range) match {
+      case (TimestampType | TimestampNTZType, FileRange(low: Long, high: Long))
+          if !ImportedTimes.isSure(low) || !ImportedTimes.isSure(high) =>
+        info.copy(range = ColumnRange.Unknown)
+      case _ => info
+    }
   }
 
   /** The tasks of one partition of Iceberg's scan, whose class Iceberg keeps to itself. */

@@ -26,6 +26,26 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
         s.metrics("numFiles").value
     }.sorted
 
+  test("a session's own time zone whose offset has seconds") {
+    withStar {
+      sql("CREATE TABLE times (k INT, ts TIMESTAMP) USING delta")
+      sql("SET TIME ZONE INTERVAL '01:00:30' HOUR TO SECOND")
+      try for (month <- 1 to 3) {
+          sql(s"INSERT INTO times VALUES ($month, timestamp'2024-0$month-01 10:00:00Z')")
+        }
+      finally sql("SET TIME ZONE 'UTC'")
+      sql("CREATE TABLE asked USING delta AS SELECT timestamp'2024-02-01 10:00:00Z' ts")
+      allWays {
+        for (query <- Seq(
+            "SELECT k FROM times t JOIN asked d ON t.ts = d.ts",
+            "SELECT k FROM times WHERE date_trunc('SECOND', ts) = timestamp'2024-02-01 10:00:00Z'",
+            "SELECT k FROM times WHERE date_trunc('MINUTE', ts) = timestamp'2024-02-01 10:00:00Z'")) {
+          assert(sql(query).collect().map(_.getInt(0)) === Array(2), query)
+        }
+      }
+    }
+  }
+
   test("deletion vectors, column mapping, older versions") {
     withStar {
       sql("ALTER TABLE fact SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', " +

@@ -31,6 +31,28 @@ class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
       case s: BatchScanExec if s.table.name.endsWith(s".$table") => paths(s)
     }.sorted
 
+  test("imported files with times in milliseconds, of which Iceberg takes the bounds for microseconds") {
+    withTable("src") {
+      withStar {
+        inConf("spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MILLIS") {
+          sql("CREATE TABLE src USING parquet AS SELECT id, " +
+            "timestamp_seconds(1704067200 + id * 3600) ts FROM range(0, 8000, 1, 8)")
+        }
+        sql("CREATE TABLE ice.db.imported (id BIGINT, ts TIMESTAMP) USING iceberg")
+        sql("CALL ice.system.add_files(table => 'db.imported', " +
+          "source_table => 'spark_catalog.default.src')")
+        sql("CREATE TABLE ice.db.asked USING iceberg AS SELECT timestamp_seconds(1704085200) ts")
+        def count(query: String) = sql(query).head().getLong(0)
+        allWays {
+          assert(count(
+            "SELECT count(*) FROM ice.db.imported f JOIN ice.db.asked d ON f.ts = d.ts") === 1)
+          assert(count("SELECT count(*) FROM ice.db.imported WHERE year(ts) < 2030") === 8000)
+          assert(count("SELECT count(*) FROM ice.db.imported WHERE year(ts) > 2000") === 8000)
+        }
+      }
+    }
+  }
+
   test("delete files, columns that were renamed, dropped, widened and added, older states") {
     withStar {
       sql(s"ALTER TABLE $fact SET TBLPROPERTIES ('format-version' = '2', " +
