@@ -37,6 +37,8 @@ object StoreBenchmark {
       .foldLeft(builder) { case (b, (k, v)) => b.config(k, v) }.getOrCreate()
   }
 
+  // the extension is found on the class path, too
+  private val alone = "spark.zorder.enabled" -> "false"
   private val ours = "spark.sql.extensions" -> "io.sparkzorder.ZOrderExtensions"
 }
 
@@ -53,7 +55,7 @@ private final class StoreBenchmark(rows: Int, files: Int, rounds: Int, say: Stri
     say("")
     say("| what | seconds | requests | of these |")
     say("|---|---|---|---|")
-    queries("Spark alone", table)
+    queries("Spark alone", table, alone)
     val optimizing = session(ours)
     val layout = s"ZORDER BY (a, b)"
     line("OPTIMIZE, beside the files")(optimizing.sql(s"OPTIMIZE '$table' $layout").collect())
@@ -63,7 +65,7 @@ private final class StoreBenchmark(rows: Int, files: Int, rounds: Int, say: Stri
     optimizing.stop()
     queries("with the extension, beside", table, ours)
     queries("with the extension, INTO", copy, ours)
-    queries("Spark alone, after", table)
+    queries("Spark alone, after", table, alone)
     val after = session(ours)
     line("REFRESH ZORDER INDEX")(after.sql(s"REFRESH ZORDER INDEX ON '$table'").collect())
     line("SHOW LAYOUT HISTORY")(after.sql(s"SHOW LAYOUT HISTORY '$table'").collect())
