@@ -104,7 +104,7 @@ private[sparkzorder] trait IndexColumns {
   def column(number: Int): ColumnValues
 
   /** What is known of single values of a column; None if nothing is. */
-  def values(column: String, domain: ValueDomain): Option[ValuesOfColumn] = None
+  def values(column: String, domain: ValueDomain): Option[IndexedValues] = None
 
   /**
    * A value computed from the column at position `number`. An implementation may keep the value

@@ -49,13 +49,13 @@ private[sparkzorder] final class LoadedIndex(
 
   override def table: FileTable = files.table
 
-  override def values(column: String, domain: ValueDomain): Option[ValuesOfColumn] =
+  override def values(column: String, domain: ValueDomain): Option[IndexedValues] =
     valuesIn(column, domain.text)
 
   /** @param domain the text of a domain */
-  private[index] def valuesIn(column: String, domain: String): Option[ValuesOfColumn] = {
+  private[index] def valuesIn(column: String, domain: String): Option[IndexedValues] = {
     val parts = loadedHeader.values.filter(p => p.isOf(column) && p.domain == domain)
-    if (parts.isEmpty) None else Some(new ValuesOfColumn(parts, table, loaded))
+    if (parts.isEmpty) None else Some(new IndexedValues(parts, table, loaded))
   }
 
   private def loaded(part: HeaderValuesPart): LoadedValues =

@@ -412,4 +412,24 @@ class ValuesIndexSuite extends SkippingTestBase with AdaptiveSparkPlanHelper {
       assert(storeOf(dir).generations().headOption.isDefined)
     }
   }
+
+  test("an index of values that says something wrong is noticed") {
+    withTableDir { dir =>
+      scattered(dir, 6)
+      create(dir, "u")
+      val part = partsOf(dir).head
+      val head = new File(part, ValuesPart.Head).toPath
+      val bytes = Files.readAllBytes(head)
+      val parsed = ValuesPart.parse(bytes, part.getName)
+      // by another seed nothing is found
+      val wrong = Iterator.from(1).map(i => parsed.copy(seed = parsed.seed + i).toBytes)
+        .find(_.length == bytes.length).get
+      Files.write(head, wrong)
+      IndexCache.clear()
+      val lost = intercept[org.scalatest.exceptions.TestFailedException] {
+        filesOf(dir, "u").take(20).foreach { case (u, files) => keptOf(dir, "u", u, files) }
+      }
+      assert(lost.getMessage.contains("lost where"))
+    }
+  }
 }

@@ -102,10 +102,8 @@ private[sparkzorder] final class FilterOnFiles private (
 
   /** Why a used conjunct prunes fewer files than it might, if the index of a column's values is the reason. */
   def noteOfValues(conjunct: ConjunctUse): Option[String] =
-    testsOf(conjunct).collectFirst(Function.unlift {
-      case t: IntervalTest => t.noteOfValues
-      case _ => None
-    })
+    testsOf(conjunct).collect { case t: IntervalTest => t }
+      .flatMap(t => t.noteOfValues).headOption
 
   /** The tests of single columns of a conjunct. */
   private def testsOf(conjunct: ConjunctUse): Seq[ColumnTest] = {

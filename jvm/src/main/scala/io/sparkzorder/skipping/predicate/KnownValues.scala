@@ -9,7 +9,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
 
-import io.sparkzorder.index.{FileTable, ValuesOfColumn}
+import io.sparkzorder.index.{FileTable, IndexedValues}
 import io.sparkzorder.skipping.values.{ComparisonDomain, Intervals, SingleValues}
 
 /**
@@ -29,7 +29,7 @@ private[predicate] final case class AskedValues(mayHave: Option[Array[Long]], no
  */
 private[sparkzorder] final class KnownValues(
     column: String,
-    values: ValuesOfColumn,
+    values: IndexedValues,
     domain: ComparisonDomain,
     files: => FileTable)
     extends Logging {

@@ -24,7 +24,7 @@ private[sparkzorder] final case class FilesOfValues(mayHave: Array[Long], covere
  * @param table the entries of the index
  * @param load reads what is needed of a part, or takes it from the cache
  */
-private[sparkzorder] final class ValuesOfColumn private[index] (
+private[sparkzorder] final class IndexedValues private[index] (
     val parts: Seq[HeaderValuesPart],
     table: => FileTable,
     load: HeaderValuesPart => LoadedValues) {
