@@ -145,8 +145,8 @@ private[sparkzorder] object Settings {
     text(
       "index.values",
       None,
-      "Columns whose values the skipping index holds, separated by commas. It counts where an index " +
-        "is created without a list of its own.",
+      "Columns whose values the skipping index holds, separated by commas. It counts where the index " +
+        "has no list of its own yet.",
       Set(Table))
 
   val Order: Setting[String] =

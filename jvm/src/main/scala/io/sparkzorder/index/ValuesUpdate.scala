@@ -5,6 +5,8 @@ package io.sparkzorder.index
 
 import java.io.FileNotFoundException
 
+import scala.util.Try
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
@@ -196,11 +198,6 @@ private[sparkzorder] object ValuesUpdate {
 
   private val CacheBytes = 256L << 20
 
-  /** The columns whose values are indexed, as the newest generation says. */
-  def columns(root: Path, conf: Configuration): Seq[String] =
-    new IndexStore(root, conf).generations().headOption
-      .flatMap(newest => new IndexReader(newest, conf).header.values).map(_.columns).getOrElse(Nil)
-
   /** What the index holds of each column; nothing is cached. */
   def summaries(root: Path, conf: Configuration): Seq[ValuesSummary] =
     new IndexStore(root, conf).newest.toSeq.flatMap { generation =>
@@ -211,7 +208,9 @@ private[sparkzorder] object ValuesUpdate {
         v.columns.map { column =>
           val parts = v.of(column)
           val covered = parts.map(_.domain).distinct.map { d =>
-            val words = index.valuesIn(column, d).map(_.covered).getOrElse(Array.emptyLongArray)
+            // a damaged part covers no file
+            val words =
+              Try(index.valuesIn(column, d).map(_.covered)).toOption.flatten.toSeq.flatten
             words.map(w => java.lang.Long.bitCount(w).toLong).sum
           }.sum
           ValuesSummary(
@@ -256,7 +255,7 @@ private[sparkzorder] object ValuesUpdate {
       for (t <- dataType; domain <- ValueDomain.of(t)) yield {
         val nulls = stored.map(index.column(_).nulls)
         val parts = values.of(name)
-        val known = scala.util.Try(
+        val known = Try(
           index.values(
             name,
             domain).map(_.covered).getOrElse(new Array[Long]((index.table.size + 63) / 64)))

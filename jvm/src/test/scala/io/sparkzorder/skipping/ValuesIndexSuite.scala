@@ -299,6 +299,31 @@ class ValuesIndexSuite extends SkippingTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
+  test("REFRESH makes a damaged part anew, and takes the property of the table") {
+    withTable("t") {
+      sql("CREATE TABLE t (a BIGINT, u STRING) USING parquet")
+      spark.range(400).selectExpr("id", "md5(cast(id as string))").repartition(8).write.insertInto("t")
+      sql("CREATE ZORDER INDEX ON t").collect()
+      sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.index.values' = 'u')")
+      def ofValues(row: Row) = row.getSeq[Row](7).map(v => (v.getString(0), v.getLong(1)))
+      assert(ofValues(sql("REFRESH ZORDER INDEX ON t").head()) === Seq(("u", 8L)))
+      checkValues(spark.table("t"), "u", most = 1)
+      val dir = locationOf("t")
+      val head = new File(partsOf(dir).head, ValuesPart.Head).toPath
+      Files.write(head, Files.readAllBytes(head).take(20))
+      IndexCache.clear()
+      checkValues(spark.table("t"), "u", most = 8)
+      assert(sql("SHOW LAYOUT t FOR (u)").head().getAs[Row]("values").getLong(0) === 0L)
+      assert(ofValues(sql("REFRESH ZORDER INDEX ON t").head()) === Seq(("u", 8L)))
+      checkValues(spark.table("t"), "u", most = 1)
+      // and an index that cannot be read begins anew, with the property's columns
+      storeOf(dir).generations().foreach(g =>
+        Files.write(new File(g.getPath.toUri.getPath).toPath, "no index".getBytes))
+      assert(ofValues(sql("REFRESH ZORDER INDEX ON t").head()) === Seq(("u", 8L)))
+      checkValues(spark.table("t"), "u", most = 1)
+    }
+  }
+
   test("what cannot be indexed is refused") {
     withTable("t") {
       sql("CREATE TABLE t (a INT, d DATE, ts TIMESTAMP, c CHAR(3), s STRUCT<f: INT>, b BOOLEAN, p INT) " +

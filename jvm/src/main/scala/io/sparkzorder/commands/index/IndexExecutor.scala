@@ -82,14 +82,10 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   def refresh(columns: Columns): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
     if (!store.exists) throw ZOrderErrors.indexNotFound(target.name)
-    // an index without values gets those that the table has been given a property for
-    val declared =
-      if (ValuesUpdate.columns(root, conf).nonEmpty) Nil
-      else IndexUpdate.declaredValues(session, target.properties)
     build(
       if (columns.isEmpty) None else Some(columns),
       fromScratch = columns.nonEmpty,
-      values = declared)
+      declared = IndexUpdate.declaredValues(session, target.properties))
   }
 
   def drop(ifExists: Boolean): IndexResult = {
@@ -113,23 +109,24 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
    * @param named the columns that the statement names; None if it names none
    * @param fromScratch true to read every footer again
    * @param int96 whether the values of INT96 columns are read; None to do as before
-   * @param values the columns whose values are indexed; empty for those that the index has
+   * @param declared the columns whose values are indexed, unless the index has such columns
    */
   private def build(
       named: Option[Columns],
       fromScratch: Boolean,
       int96: Option[Boolean] = None,
-      values: Columns): IndexResult = {
+      declared: Columns): IndexResult = {
     val hadState = state.fs.exists(state.home)
     var (read, unreadable) = (0L, Seq.empty[String])
     def make(before: Option[IndexBefore]) = {
       // after the index, or the files that another statement has just added to both would count as gone
       val listed = phases("list")(visibleFiles())
+      val had = before.flatMap(_.header.values).toSeq.flatMap(_.columns)
+      val values = if (had.isEmpty) declared else Nil
       (named.toSeq.flatten ++ values).foreach(checkNoPartitionColumn(_, listed))
       val readsInt96 = int96.getOrElse(before.exists(_.header.readsInt96))
       val chosen = named.orElse(before.flatMap(_.header.chosen))
-      val ofValues = values ++ before.flatMap(_.header.values).toSeq.flatMap(_.columns).map(Seq(_))
-      val choice = ColumnChoice(chosen, orderingColumns ++ ofValues)
+      val choice = ColumnChoice(chosen, orderingColumns ++ values ++ had.map(Seq(_)))
       val usable = before
         .filter(b => !fromScratch && b.header.knowsNaN && covers(b.header, choice.always))
       val (known, gone) =
@@ -139,7 +136,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       read = missing.size.toLong
       unreadable = built.unreadable
       named.foreach(_.foreach(checkColumn(_, built.content, listed)))
-      values.foreach(checkValues(_, built.content, listed))
+      // else the footers of most files were not read now
+      if (usable.isEmpty) values.foreach(checkValues(_, built.content, listed))
       makeState(hadState, listed)
       val headed =
         if (values.isEmpty) None
