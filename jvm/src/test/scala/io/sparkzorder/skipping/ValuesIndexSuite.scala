@@ -302,7 +302,9 @@ class ValuesIndexSuite extends SkippingTestBase with AdaptiveSparkPlanHelper {
   test("REFRESH makes a damaged part anew, and takes the property of the table") {
     withTable("t") {
       sql("CREATE TABLE t (a BIGINT, u STRING) USING parquet")
-      spark.range(400).selectExpr("id", "md5(cast(id as string))").repartition(8).write.insertInto("t")
+      spark.range(400).selectExpr(
+        "id",
+        "md5(cast(id as string))").repartition(8).write.insertInto("t")
       sql("CREATE ZORDER INDEX ON t").collect()
       sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.index.values' = 'u')")
       def ofValues(row: Row) = row.getSeq[Row](7).map(v => (v.getString(0), v.getLong(1)))
