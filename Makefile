@@ -68,6 +68,7 @@ SCALE := 1
 ROUNDS := 5
 BENCH :=
 PLANNING :=
+NEEDLES :=
 # of `make bench-tpcds`; a scale of 10 takes FILES=256. TPC='workloads=tpch queries=q1,q6' takes a part
 FILES := 64
 TPC :=
@@ -140,6 +141,10 @@ bench-planning: setup ## what finding the files of a query costs, with the index
 	build/sbt 'set LocalProject("spark41") / Test / javaOptions -= "-XX:TieredStopAtLevel=1"' \
 	  'spark41/Test/runMain io.sparkzorder.skipping.SkippingBenchmark $(index_results) 100000 1000000'
 	$(python) -m benchmarks.planning --index $(index_results) $(PLANNING)
+
+.PHONY: bench-needles
+bench-needles: setup ## one row by a UUID, in 100,000 files that nothing orders by it (NEEDLES='--files 10000')
+	$(python) -m benchmarks.needles $(NEEDLES)
 
 .PHONY: bench-tpcds
 bench-tpcds: setup ## all queries of TPC-DS and TPC-H beside date partitions (SCALE=1 FILES=64 ROUNDS=5; 2 hours)

@@ -3,7 +3,7 @@
 
 """A table as an object, with the method names of ``DeltaTable``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from spark_zorder import _sql
@@ -188,6 +188,7 @@ class ZOrderTable(LayoutRuns):
         self,
         *cols: str,
         options: Mapping[str, str] | None = None,
+        values: Sequence[str] | None = None,
         progress: bool | None = None,
     ) -> "DataFrame":
         """Build the skipping index.
@@ -199,13 +200,16 @@ class ZOrderTable(LayoutRuns):
         options : mapping of str to str, optional
             Options of the index: ``{"int96": "read"}`` reads the values of INT96 columns, whose
             bounds footers do not have.
+        values : sequence of str, optional
+            Columns whose single values are indexed: the option ``values``.
         progress : bool, optional
             As for `OptimizeBuilder.executeZOrderBy`.
 
         Raises
         ------
         TypeError, ValueError
-            A column is not a str, or not a name; a key or value of an option is not a str.
+            A column is not a str, or not a name; a key or value of an option is not a str;
+            `values` is one str, and not a sequence of them.
 
         Examples
         --------
@@ -217,6 +221,11 @@ class ZOrderTable(LayoutRuns):
         for key, value in (options or {}).items():
             require_str("key", key)
             require_str("value", value)
-        more = f" {_sql.options(options)}" if options else ""
+        every = dict(options or {})
+        if isinstance(values, str):
+            raise TypeError("values must be a sequence of str, but is a str")
+        if values:
+            every["values"] = column_list(values)[1:-1]
+        more = f" {_sql.options(every)}" if every else ""
         with shown(self._spark, f"INDEX {self._target}", progress):
             return self._run(f"CREATE ZORDER INDEX ON {self._target}{columns}{more}")

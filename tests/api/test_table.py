@@ -86,6 +86,10 @@ def table(session: Recorder) -> ZOrderTable:
             lambda t: t.createIndex("a", options={"int96": "read"}),
             "CREATE ZORDER INDEX ON `shop`.`sales` (`a`) OPTIONS ('int96' 'read')",
         ),
+        (
+            lambda t: t.createIndex(values=["u", "e m"]),
+            "CREATE ZORDER INDEX ON `shop`.`sales` OPTIONS ('values' '`u`, `e m`')",
+        ),
         (lambda t: t.optimize().executeCompaction(), "OPTIMIZE TABLE `shop`.`sales`"),
         (
             lambda t: t.optimize().where("p = 1 -- one").dryRun().executeCompaction(),
@@ -176,6 +180,8 @@ NOT_A_STR = cast(Any, 7)
         (lambda t: t.layout(NOT_A_STR), "column 1 must be a str, but is int"),
         (lambda t: t.createIndex(options={"k": NOT_A_STR}), "value must be a str, but is int"),
         (lambda t: t.createIndex(options={NOT_A_STR: "v"}), "key must be a str, but is int"),
+        (lambda t: t.createIndex(values="u"), "values must be a sequence of str, but is a str"),
+        (lambda t: t.createIndex(values=[NOT_A_STR]), "column 1 must be a str, but is int"),
         (lambda t: t.createIndex(cast(Any, ["a"])), "column 1 must be a str, but is list"),
         (lambda t: t.history(cast(Any, "3")), "limit must be an int, but is str"),
         (lambda t: t.vacuum(cast(Any, True)), "hours must be an int, but is bool"),

@@ -40,6 +40,7 @@ def row(column: str, ranges: list[tuple[str | None, str | None]], **changes: Any
         "retainedUntil": None,
         "warning": None,
         "fileRanges": [Row(min=low, max=high, rows=10) for low, high in ranges],
+        "values": None,
     }
     return Row(**{**values, **changes})
 

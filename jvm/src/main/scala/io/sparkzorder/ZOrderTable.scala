@@ -136,9 +136,28 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
    * @param options
    *   options of the index, such as `int96` with the value `read`
    */
-  def createIndex(columns: Seq[String], options: Map[String, String]): DataFrame = {
+  def createIndex(columns: Seq[String], options: Map[String, String]): DataFrame =
+    createIndex(columns, options, Nil)
+
+  /**
+   * Builds the skipping index, with an index of values.
+   *
+   * @param columns
+   *   columns to index; if empty, the first 32 leaf columns of each file and the ordering columns
+   * @param options
+   *   options of the index, such as `int96` with the value `read`
+   * @param values
+   *   columns whose single values are indexed: the option `values`; none if empty
+   */
+  def createIndex(
+      columns: Seq[String],
+      options: Map[String, String],
+      values: Seq[String]): DataFrame = {
+    val all =
+      if (values.isEmpty) options
+      else options + ("values" -> values.map(StatementText.identifier).mkString(", "))
     val list = if (columns.isEmpty) "" else s" ${StatementText.columns(columns)}"
-    val more = if (options.isEmpty) "" else s" ${StatementText.options(options)}"
+    val more = if (all.isEmpty) "" else s" ${StatementText.options(all)}"
     run(s"CREATE ZORDER INDEX ON $target$list$more")
   }
 

@@ -84,6 +84,7 @@ object LayersSuite {
     "snapshot",
     "ordered.grid",
     "ordered",
+    "index.values",
     "index",
     "skipping.values",
     "skipping.predicate",

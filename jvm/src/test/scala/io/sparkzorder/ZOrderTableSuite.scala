@@ -84,6 +84,9 @@ class ZOrderTableSuite extends OptimizeTestBase {
       assert(intercept[IllegalArgumentException](
         table(dir).sortBy("sideways", Seq("a"))).getMessage.contains("zorder or lexical"))
       sql(s"DROP ZORDER INDEX ON '$dir'")
+      val values = table(dir).createIndex(Seq("a"), Map.empty[String, String], Seq("b", "id"))
+      assert(values.head().getSeq[Row](7).map(_.getString(0)) === Seq("b", "id"))
+      sql(s"DROP ZORDER INDEX ON '$dir'")
       val readsInt96 = table(dir).createIndex(Seq("a"), Map("int96" -> "read"))
       assert(readsInt96.head().getAs[scala.collection.Seq[String]]("columns").contains("a"))
       intercept[AnalysisException](table(dir).createIndex(Nil, Map("int97" -> "read")))

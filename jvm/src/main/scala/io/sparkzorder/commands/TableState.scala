@@ -83,7 +83,7 @@ private[sparkzorder] final class TableState(
   /** Publishes the runs that are committed and not published, and updates the index for them. */
   def rollForward(): Seq[Record] = {
     val runs = new Publisher(state).rollForward()
-    IndexUpdate.recovered(user, state, runs, target.format)
+    IndexUpdate.recovered(user, state, runs, target)
     runs
   }
 

@@ -141,6 +141,14 @@ private[sparkzorder] object Settings {
       "Maximum memory for loaded skipping indexes: a size, or a share of the driver's heap.",
       Set(Session))
 
+  val IndexValues: Setting[String] =
+    text(
+      "index.values",
+      None,
+      "Columns whose values the skipping index holds, separated by commas. It counts where the index " +
+        "has no list of its own yet.",
+      Set(Table))
+
   val Order: Setting[String] =
     oneOf(
       "order",
@@ -242,6 +250,7 @@ private[sparkzorder] object Settings {
     SkippingEnabled,
     SkippingDynamic,
     SkippingCacheSize,
+    IndexValues,
     SkippingDelta,
     SkippingIceberg,
     WorkloadEnabled,

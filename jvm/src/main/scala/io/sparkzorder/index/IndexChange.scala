@@ -12,12 +12,14 @@ import scala.util.control.NonFatal
  * @param gone relative paths of files that the index shall no longer know
  * @param keepsOthers false if the entries of all other files go too
  * @param chosen the columns that the user named; None if the first columns of each file are indexed
+ * @param values the index of values; None to keep what the index has
  */
 private[sparkzorder] final case class IndexChange(
     added: IndexContent,
     gone: Set[String],
     keepsOthers: Boolean,
-    chosen: Option[Seq[Seq[String]]])
+    chosen: Option[Seq[Seq[String]]],
+    values: Option[HeaderValues] = None)
 
 /** The index before an update. Only what the update asks for is read. */
 private[sparkzorder] final class IndexBefore private[index] (reader: IndexReader) {

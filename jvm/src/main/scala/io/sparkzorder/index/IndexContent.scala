@@ -5,6 +5,7 @@ package io.sparkzorder.index
 
 import java.nio.charset.StandardCharsets.UTF_8
 
+import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.table.stats.ColumnStats
 
 /**
@@ -101,6 +102,9 @@ private[sparkzorder] trait IndexColumns {
 
   /** What is known of a column, by its position in [[indexed]]. */
   def column(number: Int): ColumnValues
+
+  /** What is known of single values of a column; None if nothing is. */
+  def values(column: String, domain: ValueDomain): Option[IndexedValues] = None
 
   /**
    * A value computed from the column at position `number`. An implementation may keep the value

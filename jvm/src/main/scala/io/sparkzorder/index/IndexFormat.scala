@@ -30,6 +30,43 @@ private[sparkzorder] final case class HeaderColumn(path: Seq[String], kind: Stri
 private[sparkzorder] final case class HeaderPart(name: String, id: String, files: Int)
 
 /**
+ * A part of an index of values that a generation names.
+ *
+ * @param name of its directory, in the directory of the index
+ * @param domain text of the domain in which the values are equal
+ * @param files all of whose values it has
+ * @param headBytes length of its head
+ * @param bytes of all its files
+ * @param pairs of different values and files
+ * @param distinct the number of different values
+ */
+private[sparkzorder] final case class HeaderValuesPart(
+    name: String,
+    column: String,
+    domain: String,
+    files: Int,
+    headBytes: Int,
+    bytes: Long,
+    pairs: Long,
+    distinct: Long) {
+
+  def isOf(name: String): Boolean = LeafColumns.lower(column) == LeafColumns.lower(name)
+}
+
+/**
+ * The columns whose values are indexed, and the parts that hold these values.
+ *
+ * @param columns as the user named them
+ */
+private[sparkzorder] final case class HeaderValues(
+    columns: Seq[String],
+    parts: Seq[HeaderValuesPart] = Nil) {
+
+  /** The parts of one column. */
+  def of(column: String): Seq[HeaderValuesPart] = parts.filter(_.isOf(column))
+}
+
+/**
  * The header of an index: JSON in the key-values of its footer.
  *
  * @param version version of the format
@@ -41,6 +78,7 @@ private[sparkzorder] final case class HeaderPart(name: String, id: String, files
  * @param int96 `read` if the values of INT96 columns are read for their bounds, else None
  * @param parts the files whose entries come before those of this file, the oldest first; None if
  *   this file holds all entries
+ * @param values the index of values; None if there is none
  */
 private[sparkzorder] final case class IndexHeader(
     version: Int,
@@ -49,7 +87,8 @@ private[sparkzorder] final case class IndexHeader(
     columns: Seq[HeaderColumn],
     shapes: Seq[Seq[Seq[String]]],
     int96: Option[String] = None,
-    parts: Option[Seq[HeaderPart]] = None) {
+    parts: Option[Seq[HeaderPart]] = None,
+    values: Option[HeaderValues] = None) {
 
   def readsInt96: Boolean = int96.contains(IndexHeader.Read)
 
@@ -90,14 +129,16 @@ private[sparkzorder] object IndexFormat {
       content: IndexContent,
       chosen: Option[Seq[Seq[String]]],
       readsInt96: Boolean = false,
-      parts: Seq[HeaderPart] = Nil): IndexHeader = IndexHeader(
+      parts: Seq[HeaderPart] = Nil,
+      values: Option[HeaderValues] = None): IndexHeader = IndexHeader(
     if (parts.isEmpty) Version else PartsVersion,
     Some(UUID.randomUUID().toString),
     chosen,
     content.columns.map(c => HeaderColumn(c._1.path, c._1.leafType.text)),
     content.shapes.take(MaxShapes).map(_.leaves),
     if (readsInt96) Some(IndexHeader.Read) else None,
-    if (parts.isEmpty) None else Some(parts))
+    if (parts.isEmpty) None else Some(parts),
+    values)
 
   def toJson(header: IndexHeader): String = Json.mapper.writeValueAsString(header)
 

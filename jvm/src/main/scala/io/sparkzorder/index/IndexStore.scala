@@ -19,6 +19,7 @@ import org.apache.hadoop.security.AccessControlException
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.index.values.ValuesPart
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.util.{Directories, ExclusiveFile, RawFiles}
 
@@ -101,11 +102,14 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
         else {
           val whole = IndexParts.toWrite(before, change)
           val part = whole.copy(content = SeparatingBounds.of(whole.content))
-          val header = IndexFormat.header(part.content, change.chosen, int96, part.parts)
+          val hadValues = was.flatMap(_.values)
+          val values = change.values.orElse(hadValues)
+          val header = IndexFormat.header(part.content, change.chosen, int96, part.parts, values)
           val written = write(part.content, header, next)
           // a slow writer can find the number of a generation that came and went meanwhile
           if (written && newestNumber == IndexStore.number(next.getName)) {
             removeBefore(last, before.toSeq.flatMap(_.partNames) ++ part.parts.map(_.name))
+            removeValues((values ++ hadValues).flatMap(_.parts.map(_.name)).toSet)
             Some(fs.getFileStatus(next))
           } else if (left > 0) attempt(left - 1)
           else throw new java.io.IOException(s"others kept writing the index in $directory")
@@ -184,6 +188,22 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
       fs.delete(s.getPath, false)))
   }
 
+  /**
+   * Removes parts of the index of values that no generation names any more, or that a job left behind.
+   * One that is being made is named soon, so only old ones go.
+   */
+  private def removeValues(used: Set[String]): Unit = Try {
+    val old = System.currentTimeMillis() - IndexStore.AbandonedMs
+    list().filter { s =>
+      val name = s.getPath.getName
+      name.startsWith(ValuesPart.Prefix) && !used(name) &&
+      fs.listStatus(s.getPath).forall(_.getModificationTime < old)
+    }.foreach(s => fs.delete(s.getPath, true))
+  }
+
+  /** Where the index lies. */
+  private[index] def home: Path = directory
+
   /** Removes the index, all generations of it. */
   def drop(): Unit = {
     val _ = fs.delete(directory, true)
@@ -213,5 +233,6 @@ private[sparkzorder] object IndexStore {
 
   private def isSame(before: IndexHeader, change: IndexChange, readsInt96: Boolean): Boolean =
     change.keepsOthers && change.added.files.size == 0 && change.gone.isEmpty &&
-      change.chosen == before.chosen && readsInt96 == before.readsInt96
+      change.chosen == before.chosen && readsInt96 == before.readsInt96 &&
+      change.values.forall(before.values.contains(_))
 }

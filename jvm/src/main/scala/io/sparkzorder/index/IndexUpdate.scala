@@ -6,16 +6,16 @@ package io.sparkzorder.index
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.{Record, Shadows, StateDirectory}
-import io.sparkzorder.table.{DataFile, DataFormat}
+import io.sparkzorder.table.{DataFile, DataFormat, Target}
 import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.util.Paths
+import io.sparkzorder.util.{NameList, Paths}
 
 /**
  * Keeps a table's index up to date with what has just been published. A rename keeps a file's length
@@ -28,16 +28,18 @@ private[sparkzorder] object IndexUpdate extends Logging {
    * @param record what was published
    * @param footers of the new files, with their paths in the staging directory
    * @param ordering name parts of the ordering columns, which are always indexed
+   * @param target the table
    */
   def after(
+      session: Session,
       state: StateDirectory,
       record: Record,
       footers: Seq[ScannedFile],
       ordering: Seq[Seq[String]],
-      conf: Configuration): Unit = guarded(state.root) {
+      target: Target): Unit = guarded(state.root) {
     // the files that a shadow stands for may be read again
     val gone = if (record.makesShadow) Set.empty[String] else replaced(Seq(record))
-    update(state, conf, ordering, gone) { choice =>
+    update(session, state, target, ordering, gone) { choice =>
       val places = placesOf(record)
       val making = new FooterEntries(choice)
       IndexContent.of(footers.flatMap(f =>
@@ -50,13 +52,13 @@ private[sparkzorder] object IndexUpdate extends Logging {
    * Reads the footers of the files that those runs wrote.
    *
    * @param records what was published just now, in their order
-   * @param format of the data files
+   * @param target the table
    */
   def recovered(
       session: Session,
       state: StateDirectory,
       records: Seq[Record],
-      format: DataFormat): Unit = {
+      target: Target): Unit = {
     val done = records.filter(_.exchangesFiles)
     if (done.nonEmpty) guarded(state.root) {
       val conf = session.sessionState.newHadoopConf()
@@ -66,8 +68,8 @@ private[sparkzorder] object IndexUpdate extends Logging {
         val names = there.flatMap(f => Relative.below(state.root, f.path)).toSet
         val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
           .map(session.sessionState.sqlParser.parseMultipartIdentifier)
-        update(state, conf, ordering, replaced(done) ++ names) { choice =>
-          new IndexBuild(session, state.root, choice, format = format).of(there).content
+        update(session, state, target, ordering, replaced(done) ++ names) { choice =>
+          new IndexBuild(session, state.root, choice, format = target.format).of(there).content
         }
       }
     }
@@ -77,43 +79,72 @@ private[sparkzorder] object IndexUpdate extends Logging {
    * Makes the index of a new table, as INTO writes it.
    *
    * @param footers of all files of the new table, at their final paths
-   * @param chosen the columns that the user named for the index of the source
+   * @param source the directory whose index has the columns that the new one gets
    */
   def ofCopy(
+      session: Session,
       state: StateDirectory,
       footers: Seq[ScannedFile],
       ordering: Seq[Seq[String]],
-      chosen: Option[Seq[Seq[String]]],
-      conf: Configuration): Unit = guarded(state.root) {
+      source: Path,
+      format: DataFormat): Unit = guarded(state.root) {
     state.create()
-    new IndexStore(state.root, conf).update { _ =>
-      val making = new FooterEntries(ColumnChoice(chosen, ordering))
+    val conf = session.sessionState.newHadoopConf()
+    val header = Try {
+      new IndexStore(source, conf).generations().headOption.map(new IndexReader(_, conf).header)
+    }.toOption.flatten
+    val chosen = header.flatMap(_.chosen)
+    val columns = header.flatMap(_.values).map(_.columns)
+    new IndexStore(state.root, conf).change { _ =>
+      val making =
+        new FooterEntries(ColumnChoice(chosen, ordering ++ columns.toSeq.flatten.map(Seq(_))))
       val entries = footers.flatMap { f =>
         Relative.below(state.root, f.file.path).map(making.of(f, _))
       }
-      (IndexContent.of(entries), chosen)
+      val values = columns.map(HeaderValues(_))
+      IndexChange(IndexContent.of(entries), Set.empty, keepsOthers = false, chosen, values)
     }
+    addValues(session, state.root, format)
   }
 
-  /** The columns that the user named for the index of a table. */
-  def chosen(root: Path, conf: Configuration): Option[Seq[Seq[String]]] =
-    Try {
-      new IndexStore(root, conf).generations().headOption
-        .flatMap(newest => new IndexReader(newest, conf).header.chosen)
-    }.toOption.flatten
+  /** The columns of the property `zorder.index.values`, by their name parts. */
+  def declaredValues(session: Session, properties: Map[String, String]): Seq[Seq[String]] =
+    properties.get(Settings.IndexValues.propertyKey).map(namesIn(session, _)).getOrElse(Nil)
+
+  /** Columns that are separated by commas and quoted as in SQL, by their name parts. */
+  def namesIn(session: Session, text: String): Seq[Seq[String]] =
+    NameList.split(text).map(session.sessionState.sqlParser.parseMultipartIdentifier)
 
   /** @param gone relative paths whose entries are removed */
   private def update(
+      session: Session,
       state: StateDirectory,
-      conf: Configuration,
+      target: Target,
       ordering: Seq[Seq[String]],
       gone: Set[String])(added: ColumnChoice => IndexContent): Unit =
     // a state directory that vanished means that the table was overwritten
     if (state.fs.exists(state.home)) {
+      val conf = session.sessionState.newHadoopConf()
       new IndexStore(state.root, conf).change { before =>
         val chosen = before.flatMap(_.header.chosen)
-        IndexChange(added(ColumnChoice(chosen, ordering)), gone, keepsOthers = true, chosen)
+        val values = before match {
+          case Some(b) => b.header.values
+          case None =>
+            val declared = declaredValues(session, target.properties).filter(_.size == 1)
+            Some(HeaderValues(declared.map(_.head))).filter(_.columns.nonEmpty)
+        }
+        val always = ordering ++ values.toSeq.flatMap(_.columns).map(Seq(_))
+        val content = added(ColumnChoice(chosen, always))
+        IndexChange(content, gone, keepsOthers = true, chosen, values)
       }
+      addValues(session, state.root, target.format)
+    }
+
+  private def addValues(session: Session, root: Path, format: DataFormat): Unit =
+    try new ValuesUpdate(session, root, format).run(mayRebuild = false)
+    catch {
+      case NonFatal(e) =>
+        logWarning(s"the index of $root does not have the values of all new files", e)
     }
 
   private def guarded(root: Path)(body: => Any): Unit =

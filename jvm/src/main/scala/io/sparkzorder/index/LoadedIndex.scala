@@ -6,6 +6,7 @@ package io.sparkzorder.index
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
+import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.util.WeightedCache
 
 /**
@@ -48,6 +49,24 @@ private[sparkzorder] final class LoadedIndex(
 
   override def table: FileTable = files.table
 
+  override def values(column: String, domain: ValueDomain): Option[IndexedValues] =
+    valuesIn(column, domain.text)
+
+  /** @param domain the text of a domain */
+  private[index] def valuesIn(column: String, domain: String): Option[IndexedValues] = {
+    val parts = loadedHeader.values.filter(p => p.isOf(column) && p.domain == domain)
+    if (parts.isEmpty) None else Some(new IndexedValues(parts, table, loaded))
+  }
+
+  private def loaded(part: HeaderValuesPart): LoadedValues =
+    IndexCache(CacheKey.of(generation, IndexCache.Values, part.name), cacheSize)(
+      LoadedValues.read(
+        new Path(generation.file.getPath.getParent, part.name),
+        part,
+        files,
+        conf,
+        cacheSize))
+
   /** Equal for two objects exactly if they have the same files as the same entries. */
   def identity: AnyRef = CacheKey.of(generation, IndexCache.Files)
 
@@ -62,8 +81,10 @@ private final class LoadedHeader(header: IndexHeader) extends Sized {
   val id: Option[String] = header.id
   val indexed: IndexedSeq[IndexedColumn] = header.indexed
   val shapes: IndexedSeq[LeafColumns] = header.shapes.map(LeafColumns(_)).toIndexedSeq
+  val values: Seq[HeaderValuesPart] = header.values.map(_.parts).getOrElse(Nil)
   override def bytes: Long =
-    1000L + 200L * header.columns.size + 100L * header.shapes.map(_.size.toLong).sum
+    1000L + 200L * header.columns.size + 300L * values.size + 100L * header.shapes.map(
+      _.size.toLong).sum
 }
 
 /** A part of an index that the cache holds, with its size. */
@@ -77,7 +98,7 @@ private[sparkzorder] trait Sized {
  * Names a part of an index: the header, the paths or one column. Each generation is a file of its
  * own. After a DROP a new index may have files of the same names; `identity` differs then.
  *
- * @param part -2 for the header, -1 for the paths, else the number of a column
+ * @param part -3 for values, -2 for the header, -1 for the paths, else the number of a column
  * @param derived names what was computed from the part; empty for the part as it was read
  */
 private[index] final case class CacheKey(
@@ -108,6 +129,7 @@ private[index] object CacheKey {
 private[sparkzorder] object IndexCache {
   private val Header = -2
   private[index] val Files = -1
+  private[index] val Values = -3
 
   private val parts = new WeightedCache[CacheKey, Sized](_.bytes, resists = true)
 

@@ -125,6 +125,14 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
     }
   }
 
+  /** @return the position of a file by its path below the root, in the state of a length and a time; else -1 */
+  private[index] def entryOf(path: Array[Byte], length: Long, modified: Long): Int = {
+    val i = slots.find(path, 0, path.length)
+    val isSame = i >= 0 && table.isLive(i) && table.lengths(i) == length &&
+      table.modified(i) == modified && modified != 0
+    if (isSame) i else -1
+  }
+
   private def isFresh(i: Int, status: FileStatus): Boolean =
     table.lengths(i) == status.getLen && table.modified(i) == status.getModificationTime &&
       // without modification times, a changed file could look unchanged, so such a file is never

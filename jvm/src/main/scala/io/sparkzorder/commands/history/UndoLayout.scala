@@ -132,7 +132,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")
       new Publisher(state).publish(committed, record)
       claim.settle()
-      IndexUpdate.recovered(session, state, Seq(record), target.format)
+      IndexUpdate.recovered(session, state, Seq(record), target)
       UndoLayout.row(table.root.toString, record, System.currentTimeMillis() + retainMs)
     } catch {
       case t: Throwable =>

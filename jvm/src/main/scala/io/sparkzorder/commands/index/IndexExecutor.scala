@@ -8,13 +8,16 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.CharType
 
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.{
   ColumnChoice,
+  HeaderValues,
   IndexBefore,
   IndexBuild,
   IndexChange,
@@ -22,10 +25,14 @@ import io.sparkzorder.index.{
   IndexHeader,
   IndexStore,
   IndexSummary,
+  IndexUpdate,
   Int96Leaf,
   LeafColumns,
-  Relative
+  Relative,
+  TypeToRead,
+  ValuesUpdate
 }
+import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.snapshot.Snapshot
@@ -49,14 +56,25 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   /**
    * @param columns the name parts of each column to index; empty for the default columns
    * @param readsInt96 true to read the values of INT96 columns
+   * @param values names of the columns whose values are indexed; None for those of the table's property
    */
-  def create(columns: Columns, ifNotExists: Boolean, readsInt96: Boolean): IndexResult = {
+  def create(
+      columns: Columns,
+      ifNotExists: Boolean,
+      readsInt96: Boolean,
+      values: Option[String]): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
     store.generations().headOption match {
       case Some(there) if ifNotExists => result(there, 0L, Some("the index exists already"))
       case Some(_) => throw ZOrderErrors.indexExists(target.name)
       case None =>
-        build(if (columns.isEmpty) None else Some(columns), fromScratch = true, Some(readsInt96))
+        val named = values.map(IndexUpdate.namesIn(session, _))
+          .getOrElse(IndexUpdate.declaredValues(session, target.properties))
+        build(
+          if (columns.isEmpty) None else Some(columns),
+          fromScratch = true,
+          Some(readsInt96),
+          named)
     }
   }
 
@@ -64,7 +82,10 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   def refresh(columns: Columns): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
     if (!store.exists) throw ZOrderErrors.indexNotFound(target.name)
-    build(if (columns.isEmpty) None else Some(columns), fromScratch = columns.nonEmpty)
+    build(
+      if (columns.isEmpty) None else Some(columns),
+      fromScratch = columns.nonEmpty,
+      declared = IndexUpdate.declaredValues(session, target.properties))
   }
 
   def drop(ifExists: Boolean): IndexResult = {
@@ -88,20 +109,24 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
    * @param named the columns that the statement names; None if it names none
    * @param fromScratch true to read every footer again
    * @param int96 whether the values of INT96 columns are read; None to do as before
+   * @param declared the columns whose values are indexed, unless the index has such columns
    */
   private def build(
       named: Option[Columns],
       fromScratch: Boolean,
-      int96: Option[Boolean] = None): IndexResult = {
+      int96: Option[Boolean] = None,
+      declared: Columns): IndexResult = {
     val hadState = state.fs.exists(state.home)
     var (read, unreadable) = (0L, Seq.empty[String])
     def make(before: Option[IndexBefore]) = {
       // after the index, or the files that another statement has just added to both would count as gone
       val listed = phases("list")(visibleFiles())
-      named.foreach(_.foreach(checkNoPartitionColumn(_, listed)))
+      val had = before.flatMap(_.header.values).toSeq.flatMap(_.columns)
+      val values = if (had.isEmpty) declared else Nil
+      (named.toSeq.flatten ++ values).foreach(checkNoPartitionColumn(_, listed))
       val readsInt96 = int96.getOrElse(before.exists(_.header.readsInt96))
       val chosen = named.orElse(before.flatMap(_.header.chosen))
-      val choice = ColumnChoice(chosen, orderingColumns)
+      val choice = ColumnChoice(chosen, orderingColumns ++ values ++ had.map(Seq(_)))
       val usable = before
         .filter(b => !fromScratch && b.header.knowsNaN && covers(b.header, choice.always))
       val (known, gone) =
@@ -111,8 +136,13 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       read = missing.size.toLong
       unreadable = built.unreadable
       named.foreach(_.foreach(checkColumn(_, built.content, listed)))
+      // else the footers of most files were not read now
+      if (usable.isEmpty) values.foreach(checkValues(_, built.content, listed))
       makeState(hadState, listed)
-      IndexChange(built.content, gone, usable.isDefined, chosen)
+      val headed =
+        if (values.isEmpty) None
+        else Some(HeaderValues(values.map(_.head).distinct))
+      IndexChange(built.content, gone, usable.isDefined, chosen, headed)
     }
     val written = store.change(make, int96)
     val generation = written.getOrElse {
@@ -120,7 +150,10 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
         store.generations().head.getPath.toString,
         "the index is of a newer version")
     }
-    result(generation, read, reasonOf(unreadable))
+    val begun = System.nanoTime()
+    phases("values")(new ValuesUpdate(session, root, target.format).run(mayRebuild = true))
+    val millis = (System.nanoTime() - begun) / 1000000L
+    result(store.generations().headOption.getOrElse(generation), read, reasonOf(unreadable), millis)
   }
 
   /**
@@ -212,7 +245,34 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     }
   }
 
-  private def result(file: FileStatus, filesRead: Long, reason: Option[String]): IndexResult = {
+  /** The values of a column can be indexed only if Spark reads them as they are stored. */
+  private def checkValues(
+      column: Seq[String],
+      content: IndexContent,
+      listed: TableFiles): Unit = {
+    def refuse(why: String) =
+      throw ZOrderErrors.indexColumnInvalid(column.mkString("."), target.name, why)
+    checkColumn(column, content, listed)
+    if (column.size > 1) refuse("values of fields of structs are not indexed")
+    val name = LeafColumns.lower(column.head)
+    listed.catalogSchema.toSeq.flatMap(_.fields).filter(f => LeafColumns.lower(f.name) == name)
+      .foreach { f =>
+        val raw = CharVarcharUtils.getRawType(f.metadata).getOrElse(f.dataType)
+        if (raw.isInstanceOf[CharType] || ValueDomain.of(f.dataType).isEmpty) {
+          refuse(s"values of the type ${raw.sql} are not indexed")
+        }
+      }
+    val leaves = ValuesUpdate.positions(column.head, content).map(content.indexed(_).leafType)
+    val isThere = content.shapes.exists(_.leaves.exists(l => l.map(LeafColumns.lower) == Seq(name)))
+    if (leaves.isEmpty && isThere) refuse("values of its type are not indexed")
+    else if (leaves.nonEmpty) TypeToRead.of(leaves, target.format).left.foreach(refuse)
+  }
+
+  private def result(
+      file: FileStatus,
+      filesRead: Long,
+      reason: Option[String],
+      valuesMillis: Long = 0L): IndexResult = {
     val summary = IndexSummary.of(file, conf)
     IndexResult(
       root.toString,
@@ -221,6 +281,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       summary.rows,
       summary.bytes,
       filesRead,
-      reason)
+      reason,
+      ValuesUpdate.summaries(root, conf).map(ColumnValuesResult(_, valuesMillis)))
   }
 }

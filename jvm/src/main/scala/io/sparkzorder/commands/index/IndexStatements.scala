@@ -9,6 +9,7 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.commands.TableAction
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.index.ValuesSummary
 import io.sparkzorder.table.Target
 
 /** What a statement does with the index of a table. */
@@ -24,7 +25,7 @@ private[sparkzorder] sealed trait IndexAction extends TableAction {
 
 /**
  * @param columns name parts; empty for the default columns
- * @param options `int96` alone
+ * @param options `int96` and `values`
  */
 private[sparkzorder] final case class CreateIndex(
     columns: Seq[Seq[String]],
@@ -33,24 +34,30 @@ private[sparkzorder] final case class CreateIndex(
     extends IndexAction {
   override def statement: String = "CREATE ZORDER INDEX"
   override protected def result(executor: IndexExecutor): IndexResult =
-    executor.create(columns, ifNotExists, readsInt96)
+    executor.create(columns, ifNotExists, readsInt96, option(CreateIndex.Values))
 
   private def readsInt96: Boolean = {
-    options.keys.find(!_.equalsIgnoreCase(CreateIndex.Int96)).foreach { key =>
-      throw ZOrderErrors.unknownSetting(key, Seq(CreateIndex.Int96))
+    options.keys.find(k => !CreateIndex.Known.exists(k.equalsIgnoreCase)).foreach { key =>
+      throw ZOrderErrors.unknownSetting(key, CreateIndex.Known)
     }
-    options.values.find(!_.equalsIgnoreCase(CreateIndex.Read)).foreach { value =>
+    val int96 = option(CreateIndex.Int96)
+    int96.filterNot(_.equalsIgnoreCase(CreateIndex.Read)).foreach { value =>
       throw ZOrderErrors.invalidSetting(
         CreateIndex.Int96,
         value,
         s"it must be ${CreateIndex.Read}")
     }
-    options.nonEmpty
+    int96.isDefined
   }
+
+  private def option(name: String): Option[String] =
+    options.collectFirst { case (key, value) if key.equalsIgnoreCase(name) => value }
 }
 
 private[sparkzorder] object CreateIndex {
   private val Int96 = "int96"
+  private val Values = "values"
+  private val Known = Seq(Int96, Values)
   private val Read = "read"
 }
 
@@ -75,6 +82,7 @@ private[sparkzorder] final case class DropIndex(ifExists: Boolean) extends Index
  * @param indexBytes size of the index
  * @param filesRead data files whose footers were read
  * @param reason why nothing, or not everything, was done
+ * @param values what is indexed of the values of columns
  */
 private[sparkzorder] final case class IndexResult(
     path: String,
@@ -83,11 +91,35 @@ private[sparkzorder] final case class IndexResult(
     rows: Long,
     indexBytes: Long,
     filesRead: Long,
-    reason: Option[String]) {
-  def toRow: Row = Row(path, files, columns, rows, indexBytes, filesRead, reason.orNull)
+    reason: Option[String],
+    values: Seq[ColumnValuesResult] = Nil) {
+  def toRow: Row =
+    Row(path, files, columns, rows, indexBytes, filesRead, reason.orNull, values.map(_.toRow))
+}
+
+/**
+ * @param summary of one column
+ * @param millis that this statement took to index the values of all columns
+ */
+private[sparkzorder] final case class ColumnValuesResult(summary: ValuesSummary, millis: Long) {
+  def toRow: Row = Row(
+    summary.column,
+    summary.files,
+    summary.uncovered,
+    summary.pairs,
+    summary.bytes,
+    millis)
 }
 
 private[sparkzorder] object IndexResult {
+
+  private def values: StructType = new StructType()
+    .add("column", StringType, nullable = false)
+    .add("files", LongType, nullable = false)
+    .add("filesUncovered", LongType, nullable = false)
+    .add("entries", LongType, nullable = false)
+    .add("bytes", LongType, nullable = false)
+    .add("millis", LongType, nullable = false)
 
   /** Columns of the result, as the SQL reference documents them. */
   val schema: StructType = new StructType()
@@ -98,4 +130,5 @@ private[sparkzorder] object IndexResult {
     .add("indexBytes", LongType, nullable = false)
     .add("filesRead", LongType, nullable = false)
     .add("reason", StringType)
+    .add("values", ArrayType(values, containsNull = false), nullable = false)
 }

@@ -141,8 +141,8 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
         u.filter.toSeq.flatMap { f =>
           val dropped = f.dropped.toMap
           f.conjuncts.map { c =>
-            val reason =
-              c.reason.orElse(if (dropped.get(c).contains(0)) f.reasonOfNone(c) else None)
+            val reason = c.reason.orElse(f.noteOfValues(c))
+              .orElse(if (dropped.get(c).contains(0)) f.reasonOfNone(c) else None)
             row(files, kept, c.copy(reason = reason), dropped.get(c).map(_.toLong))
           }
         }

@@ -5,6 +5,8 @@ package io.sparkzorder.commands.layout
 
 import java.io.FileNotFoundException
 
+import scala.util.Try
+
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -16,6 +18,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.commands.TargetAction
 import io.sparkzorder.errors.ZOrderException
+import io.sparkzorder.index.ValuesUpdate
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.log.publish.RetainedFiles
 import io.sparkzorder.report.ColumnLayout
@@ -107,6 +110,9 @@ private[sparkzorder] final class ShowLayoutExecutor(
     val chosen = new LayoutColumns(session, table, log).choose(names, schema)
     val files = read(table, chosen.columns, schema)
     val retained = for { s <- state; l <- log } yield RetainedFiles.of(s, l)
+    // an index that cannot be read is reported where it is used
+    val values = table.target
+      .flatMap(t => Try(ValuesUpdate.summaries(t.root(conf), conf)).toOption).getOrElse(Nil)
     val zone = session.sessionState.conf.sessionLocalTimeZone
     chosen.columns.zipWithIndex.map { case (column, i) =>
       val layout =
@@ -115,7 +121,8 @@ private[sparkzorder] final class ShowLayoutExecutor(
         layout,
         retained.getOrElse(RetainedFiles(0L, None)),
         zone,
-        table.warnings).toRow
+        table.warnings,
+        values.find(v => column.parts.size == 1 && sameName(v.column, column.parts.head))).toRow
     }
   }
 

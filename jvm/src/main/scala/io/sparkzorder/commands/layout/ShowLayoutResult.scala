@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, Hex}
 import org.apache.spark.sql.types._
 
+import io.sparkzorder.index.ValuesSummary
 import io.sparkzorder.log.publish.RetainedFiles
 import io.sparkzorder.report.{ColumnLayout, UnitReads}
 import io.sparkzorder.table.stats.FileRange
@@ -19,12 +20,14 @@ import io.sparkzorder.table.stats.FileRange
  *
  * @param zone session time zone, in which timestamps are shown
  * @param ofTable warnings of the table as a whole
+ * @param values what is indexed of the column's values; None if nothing is
  */
 private[sparkzorder] final class ShowLayoutResult(
     layout: ColumnLayout,
     retained: RetainedFiles,
     zone: String,
-    ofTable: Seq[String]) {
+    ofTable: Seq[String],
+    values: Option[ValuesSummary]) {
 
   def toRow: Row = Row(
     layout.column.name,
@@ -42,7 +45,8 @@ private[sparkzorder] final class ShowLayoutResult(
     retained.bytes,
     retained.untilMs.map(new Timestamp(_)).orNull,
     (ofTable ++ layout.warnings).reduceOption(_ + "; " + _).orNull,
-    ranges)
+    ranges,
+    values.map(v => Row(v.files, math.max(0L, layout.files.count - v.files), v.bytes)).orNull)
 
   private def units(u: UnitReads): Row =
     Row(u.count, rounded(u.perPointQuery), rounded(u.ideal), orNull(u.excess))
@@ -86,6 +90,11 @@ private[sparkzorder] object ShowLayoutResult {
     .add("ideal", DoubleType, nullable = false)
     .add("excess", DoubleType)
 
+  private val values = new StructType()
+    .add("files", LongType, nullable = false)
+    .add("filesUncovered", LongType, nullable = false)
+    .add("bytes", LongType, nullable = false)
+
   private val range = new StructType()
     .add("min", StringType)
     .add("max", StringType)
@@ -109,6 +118,7 @@ private[sparkzorder] object ShowLayoutResult {
     .add("retainedUntil", TimestampType)
     .add("warning", StringType)
     .add("fileRanges", ArrayType(range, containsNull = false), nullable = false)
+    .add("values", values)
 }
 
 /**

@@ -34,6 +34,8 @@ import io.sparkzorder.table.stats.FileRange
  * @param noValues no row of the file has a value
  * @param noNaN no value of the file is NaN
  * @param blockWords so many words of the bitmaps make a block of files
+ * @param values which files have a value, where the column's values are indexed
+ * @param plain the same without `values`
  */
 private[sparkzorder] final class ColumnDomains(
     val count: Int,
@@ -43,11 +45,26 @@ private[sparkzorder] final class ColumnDomains(
     val noNaN: Array[Long],
     val min: StatValues,
     val max: StatValues,
-    val blockWords: Int)
+    val blockWords: Int,
+    val values: Option[KnownValues] = None,
+    plain: Option[ColumnDomains] = None)
     extends Sized {
 
   /** The bounds of the bounds of each block of files. */
-  lazy val blocks: BlockBounds = BlockBounds.of(this)
+  lazy val blocks: BlockBounds = plain.fold(BlockBounds.of(this))(_.blocks)
+
+  /** The same with an index of the column's values. */
+  def withValues(known: KnownValues): ColumnDomains = new ColumnDomains(
+    count,
+    bounded,
+    noNulls,
+    noValues,
+    noNaN,
+    min,
+    max,
+    blockWords,
+    Some(known),
+    Some(this))
 
   /** What is known of a file, bits of the companion. */
   def info(i: Int): Int = {

@@ -21,6 +21,7 @@ import io.sparkzorder.index.{
   NoStats,
   StatValues
 }
+import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.skipping.values.ComparisonDomain
 
 /**
@@ -68,7 +69,16 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
         else Array.emptyBooleanArray
       // everything that the result depends on, besides the index
       val key = (usable.map { case (_, i, conversion) => (i, conversion) }, lacking.toSeq)
-      Right(index.derived(usable.head._2, key.toString)(domainsOf(usable, lacking)))
+      val plain = index.derived(usable.head._2, key.toString)(domainsOf(usable, lacking))
+      val known =
+        // files of another type may hold values that are read as others
+        if (column.path.size > 1 || usable.size < stored.size) None
+        else for {
+          d <- domain
+          of <- ValueDomain.of(column.dataType)
+          values <- index.values(column.path.head, of)
+        } yield new KnownValues(column.name, values, d, index.table)
+      Right(known.fold(plain)(plain.withValues))
     }
   }
 

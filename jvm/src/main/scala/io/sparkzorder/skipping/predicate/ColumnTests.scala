@@ -172,7 +172,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
 
   /** False if no file can be pruned: none has bounds, and none has only NULLs. */
   private def hasBounds(column: ColumnDomains): Boolean =
-    column.min != NoStats || column.noValues.exists(_ != 0)
+    column.min != NoStats || column.noValues.exists(_ != 0) || column.values.isDefined
 
   private def withoutBounds(column: DataColumn): String = column.dataType match {
     case TimestampType =>

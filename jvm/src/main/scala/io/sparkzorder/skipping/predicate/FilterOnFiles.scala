@@ -96,16 +96,24 @@ private[sparkzorder] final class FilterOnFiles private (
   }
 
   /** Why a used conjunct prunes no file, if cut bounds are the reason. */
-  def reasonOfNone(conjunct: ConjunctUse): Option[String] = {
-    def columnsOf(test: FileTest): Seq[ColumnDomains] = test match {
-      case AllOf(inner) => inner.flatMap(columnsOf)
-      case AnyOf(inner) => inner.flatMap(columnsOf)
-      case t: ColumnTest => Seq(t.column)
+  def reasonOfNone(conjunct: ConjunctUse): Option[String] =
+    Some(testsOf(conjunct)).filter(_.exists(_.column.isCutAlike))
+      .map(_ => "the files' min and max are cut, and the same in all files")
+
+  /** Why a used conjunct prunes fewer files than it might, if the index of a column's values is the reason. */
+  def noteOfValues(conjunct: ConjunctUse): Option[String] =
+    testsOf(conjunct).collect { case t: IntervalTest => t }
+      .flatMap(t => t.noteOfValues).headOption
+
+  /** The tests of single columns of a conjunct. */
+  private def testsOf(conjunct: ConjunctUse): Seq[ColumnTest] = {
+    def testsIn(test: FileTest): Seq[ColumnTest] = test match {
+      case AllOf(inner) => inner.flatMap(testsIn)
+      case AnyOf(inner) => inner.flatMap(testsIn)
+      case t: ColumnTest => Seq(t)
       case _ => Nil
     }
-    conjuncts.zip(tests).collectFirst { case (`conjunct`, test) => columnsOf(test) }
-      .filter(_.exists(_.isCutAlike))
-      .map(_ => "the files' min and max are cut, and the same in all files")
+    conjuncts.zip(tests).collectFirst { case (`conjunct`, test) => testsIn(test) }.getOrElse(Nil)
   }
 }
 

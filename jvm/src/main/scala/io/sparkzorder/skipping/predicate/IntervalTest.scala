@@ -20,7 +20,34 @@ private[sparkzorder] abstract class IntervalTest(
     val hasNaN: Boolean,
     val ofNulls: Boolean,
     ofNaN: Boolean)
-    extends ColumnTest(of, ofNulls, ofValues = true, ofNaN)
+    extends ColumnTest(of, ofNulls, ofValues = true, ofNaN) {
+
+  /** What the index of the column's values says; asked once, and only if the bounds leave files. */
+  private lazy val asked: Option[AskedValues] = of.values.map { known =>
+    val left = FileTest.all(of.count)
+    byBounds(left, 0)
+    known.ask(intervals, left)
+  }
+
+  private def byBounds(words: Array[Long], from: Int): Unit = super.restrict(words, from)
+
+  override def restrict(words: Array[Long], from: Int): Unit = {
+    byBounds(words, from)
+    if (of.values.isDefined && words.exists(_ != 0)) {
+      asked.flatMap(_.mayHave).foreach { mayHave =>
+        var i = 0
+        while (i < words.length) {
+          val nulls = if (ofNulls) ~of.noNulls(from + i) else 0L
+          words(i) &= mayHave(from + i) | nulls
+          i += 1
+        }
+      }
+    }
+  }
+
+  /** Why the index of the column's values says less than it might; None where there is no such index. */
+  def noteOfValues: Option[String] = asked.flatMap(_.note)
+}
 
 private[sparkzorder] object IntervalTest {
 

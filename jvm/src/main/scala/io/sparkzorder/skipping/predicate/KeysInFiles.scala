@@ -33,7 +33,10 @@ private[predicate] final class KeysInFiles(
     key.collectFirst { case e if columns.find(e).isRight => e }
       .filter(_ => index.table.size > 1)
       .flatMap(domains)
-      .map(shareOf(_, index.table.sample(MaxSample)))
+      .map { column =>
+        val byBounds = shareOf(column, index.table.sample(MaxSample))
+        column.values.fold(byBounds)(known => math.min(byBounds, known.share))
+      }
 
   /**
    * The least and the greatest value in the files that have bounds in the index.

@@ -34,7 +34,10 @@ private[sparkzorder] trait ColumnFunction {
  *
  * @param isOfAllFiles false if a file without bounds may hold any other value
  */
-private[sparkzorder] final case class KnownRange(least: Long, greatest: Long, isOfAllFiles: Boolean) {
+private[sparkzorder] final case class KnownRange(
+    least: Long,
+    greatest: Long,
+    isOfAllFiles: Boolean) {
   def isEmpty: Boolean = least > greatest
 }
 

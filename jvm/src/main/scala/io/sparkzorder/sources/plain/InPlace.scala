@@ -102,7 +102,13 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     isCommitting = false
     logInfo(s"run $runId on $name committed as record $number")
     def index(): Unit =
-      IndexUpdate.after(state, record, output.footers, plan.columns.map(_.parts), table.conf)
+      IndexUpdate.after(
+        table.user,
+        state,
+        record,
+        output.footers,
+        plan.columns.map(_.parts),
+        table.target)
     val publishMs = publish(number, record, phases)(index())
     hidden.sweep(record)
     phases("index") {

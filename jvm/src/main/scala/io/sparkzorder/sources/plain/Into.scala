@@ -95,11 +95,12 @@ private[plain] final class Into(
     directory.markSuccess()
     if (added.nonEmpty) {
       phases("index")(IndexUpdate.ofCopy(
+        table.user,
         new StateDirectory(directory.root, table.conf),
         added,
         inputs.columns.map(_.parts),
-        IndexUpdate.chosen(table.root, table.conf),
-        table.conf))
+        table.root,
+        table.target.format))
     }
   }
 

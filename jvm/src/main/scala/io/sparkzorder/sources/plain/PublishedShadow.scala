@@ -78,7 +78,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
       val start = System.nanoTime()
       new Publisher(state).publish(number, record)
       val millis = (System.nanoTime() - start) / 1000000L
-      IndexUpdate.recovered(table.user, state, Seq(record), table.target.format)
+      IndexUpdate.recovered(table.user, state, Seq(record), table.target)
       removeEmptied(moves)
       (millis, record)
     } catch {

@@ -24,7 +24,8 @@ class IndexCommandSuite extends IndexTestBase {
     withTableDir { dir =>
       write(shuffled(100, 2), dir)
       val wanted = "path:string!,files:bigint!,columns:array<string>!,rows:bigint!," +
-        "indexBytes:bigint!,filesRead:bigint!,reason:string"
+        "indexBytes:bigint!,filesRead:bigint!,reason:string,values:array<struct<column:string," +
+        "files:bigint,filesUncovered:bigint,entries:bigint,bytes:bigint,millis:bigint>>!"
       for (statement <- Seq(
           "CREATE ZORDER INDEX ON",
           "REFRESH ZORDER INDEX ON",

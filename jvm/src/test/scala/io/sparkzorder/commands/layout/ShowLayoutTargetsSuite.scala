@@ -43,7 +43,8 @@ class ShowLayoutTargetsSuite extends ShowLayoutTestBase {
         "retainedBytes BIGINT NOT NULL",
         "retainedUntil TIMESTAMP",
         "warning STRING",
-        "fileRanges ARRAY<STRUCT<min: STRING, max: STRING, rows: BIGINT NOT NULL>> NOT NULL"))
+        "fileRanges ARRAY<STRUCT<min: STRING, max: STRING, rows: BIGINT NOT NULL>> NOT NULL",
+        "values STRUCT<files: BIGINT NOT NULL, filesUncovered: BIGINT NOT NULL, bytes: BIGINT NOT NULL>"))
       assert(shown.collect().map(_.toSeq.take(6)).toSeq ===
         Seq(Seq[Any]("a", 0L, 0L, 0.0, 0.0, null)))
     }

@@ -1,0 +1,288 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.index
+
+import java.io.FileNotFoundException
+
+import scala.util.Try
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.index.values.{
+  ColumnToRead,
+  FileToCover,
+  PostingsFormat,
+  ValueDomain,
+  ValuesJob,
+  ValuesPart,
+  WrittenPart
+}
+import io.sparkzorder.table.{DataFile, DataFormat, Folder, ParquetFiles, TableFiles}
+import io.sparkzorder.util.{Directories, ManyFiles, Paths}
+
+/** The type as which the values of a column are read unchanged from all files. */
+private[sparkzorder] object TypeToRead {
+
+  /** @param leaves the types of the column in the files, at least one; Left says why there is none */
+  def of(leaves: Seq[LeafType], format: DataFormat): Either[String, DataType] = {
+    val widens = format.readsWidened
+    def several = s"files store it as ${leaves.map(_.text).sorted.mkString(" and ")}"
+    val found = leaves.distinct match {
+      case Seq(IntegerLeaf(bits)) => Right(integer(bits))
+      case Seq(FloatLeaf) => Right(FloatType)
+      case Seq(DoubleLeaf) => Right(DoubleType)
+      case Seq(d: DecimalLeaf) => Right(DecimalType(d.precision, d.scale))
+      case Seq(StringLeaf) => Right(StringType)
+      case Seq(BinaryLeaf) => Right(BinaryType)
+      case Seq(other) => Left(s"values of the type ${other.text} are not indexed")
+      case some if some.forall(l => l == StringLeaf || l == BinaryLeaf) && format == ParquetFiles =>
+        Right(BinaryType)
+      case some if widens && some.forall(l => l == FloatLeaf || l == DoubleLeaf) =>
+        Right(DoubleType)
+      case some if some.forall(_.isInstanceOf[IntegerLeaf]) =>
+        val bits = some.collect { case IntegerLeaf(b) => b }.max
+        if (widens || bits < 64) Right(integer(bits)) else Left(several)
+      case some if widens && some.forall(_.isInstanceOf[DecimalLeaf]) =>
+        val decimals = some.collect { case d: DecimalLeaf => d }
+        if (decimals.map(_.scale).distinct.size > 1) Left(several)
+        else Right(DecimalType(decimals.map(_.precision).max, decimals.head.scale))
+      case _ => Left(several)
+    }
+    found
+  }
+
+  private def integer(bits: Int): DataType = bits match {
+    case 8 => ByteType
+    case 16 => ShortType
+    case 32 => IntegerType
+    case _ => LongType
+  }
+}
+
+/**
+ * What an index of values holds of one column.
+ *
+ * @param files that are covered, as they are now in the index
+ * @param uncovered other files of the index
+ */
+private[sparkzorder] final case class ValuesSummary(
+    column: String,
+    files: Long,
+    uncovered: Long,
+    pairs: Long,
+    bytes: Long)
+
+/**
+ * Adds to an index the values of files that the index knows and whose values it does not have.
+ *
+ * @param root the table's directory, qualified
+ */
+private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, format: DataFormat) {
+  import ValuesUpdate._
+
+  private val conf: Configuration = session.sessionState.newHadoopConf()
+  private val store = new IndexStore(root, conf)
+
+  /**
+   * Reads the values of all files that lack them, in jobs of Spark, and names the new parts in a new
+   * generation. Does nothing if the index has no list of columns.
+   *
+   * @param mayRebuild true to replace all parts of a column where there are many, or most of their files
+   *   are gone; else such a column stays as it is
+   */
+  def run(mayRebuild: Boolean): Unit =
+    for {
+      generation <- store.newest
+      index = new LoadedIndex(root, generation, conf, CacheBytes)
+      header = new IndexReader(generation.file, conf).header
+      values <- header.values if values.columns.nonEmpty
+    } complete(index, values, mayRebuild)
+
+  private def complete(index: LoadedIndex, values: HeaderValues, mayRebuild: Boolean): Unit = {
+    val columns = values.columns.flatMap(c => Column.of(c, index, values, format, mayRebuild))
+    if (columns.nonEmpty) {
+      val table = index.table
+      val wanted =
+        (0 until table.size).filter(i => table.isLive(i) && columns.exists(_.isWanted(i)))
+      val there = listed(wanted.map(table.path))
+      val read = wanted.filter(i => there.get(table.path(i)).exists(isSame(_, table, i)))
+      val written = read.grouped(PostingsFormat.MaxFiles).flatMap { some =>
+        job(index, columns, some, some.map(i => there(table.path(i))))
+      }.toSeq
+      if (written.nonEmpty) name(written, columns.filter(_.isRebuilt).map(_.name))
+    }
+  }
+
+  private def isSame(f: FileStatus, table: FileTable, i: Int): Boolean =
+    f.getLen == table.lengths(i) && f.getModificationTime == table.modified(i)
+
+  private def job(
+      index: LoadedIndex,
+      columns: Seq[Column],
+      entries: IndexedSeq[Int],
+      files: IndexedSeq[FileStatus]): Seq[WrittenPart] = {
+    val table = index.table
+    val folders = files.map(_.getPath.getParent).distinct
+      .map(f => f -> new Folder(f, InternalRow.empty)).toMap
+    val listing = TableFiles(
+      root,
+      new StructType(),
+      None,
+      folders.values.toIndexedSeq,
+      files.map(f => DataFile(folders(f.getPath.getParent), f)),
+      Nil)
+    val toCover = entries.map { i =>
+      FileToCover(table.path(i), table.rows(i), columns.map(_.nulls(i)).toIndexedSeq)
+    }
+    new ValuesJob(session, store.home, format, columns.map(_.toRead).toIndexedSeq)
+      .run(
+        listing,
+        toCover,
+        { () =>
+          val now = listed(toCover.map(_.path))
+          i => now.get(toCover(i).path).exists(isSame(_, table, entries(i)))
+        })
+  }
+
+  /** @param rebuilt the columns whose other parts are no longer needed */
+  private def name(written: Seq[WrittenPart], rebuilt: Seq[String]): Unit = {
+    val added = written.filter(_.part.files.count > 0).map { case WrittenPart(part, head) =>
+      HeaderValuesPart(
+        ValuesPart.nameOf(part.id),
+        part.column,
+        part.domain,
+        part.files.count,
+        head,
+        part.shardBytes + head,
+        part.pairs,
+        part.distinct)
+    }
+    val _ = store.change { before =>
+      val header = before.map(_.header)
+        .filter(_.values.isDefined)
+        .getOrElse(throw new FileNotFoundException(s"the index of $root was dropped meanwhile"))
+      val was = header.values.get
+      val kept = was.parts.filterNot(p => rebuilt.exists(p.isOf))
+      val mine = added.filter(p => was.columns.exists(p.isOf))
+      IndexChange(
+        IndexContent.empty,
+        Set.empty,
+        keepsOthers = true,
+        header.chosen,
+        Some(was.copy(parts = kept ++ mine)))
+    }
+  }
+
+  /** Those of some files that are there, by their paths below the root. */
+  private def listed(paths: Seq[String]): Map[String, FileStatus] = {
+    val wanted = paths.toSet
+    val folders = paths.map(p => p.take(math.max(0, p.lastIndexOf('/')))).distinct
+    ManyFiles.map(folders) { folder =>
+      val path = Paths.folder(root, folder)
+      Directories.list(path.getFileSystem(conf), path).getOrElse(Nil).filter(_.isFile)
+        .flatMap(f => Relative.below(root, f.getPath).filter(wanted).map(_ -> f))
+    }.flatten.toMap
+  }
+}
+
+private[sparkzorder] object ValuesUpdate {
+
+  /** A column with so many parts gets no more of them, until REFRESH makes one of them all. */
+  val MostParts = 20
+
+  private val CacheBytes = 256L << 20
+
+  /** What the index holds of each column; nothing is cached. */
+  def summaries(root: Path, conf: Configuration): Seq[ValuesSummary] =
+    new IndexStore(root, conf).newest.toSeq.flatMap { generation =>
+      val header = new IndexReader(generation.file, conf).header
+      header.values.toSeq.flatMap { v =>
+        val index = new LoadedIndex(root, generation, conf, CacheBytes)
+        val live = (0 until index.table.size).count(index.table.isLive).toLong
+        v.columns.map { column =>
+          val parts = v.of(column)
+          val covered = parts.map(_.domain).distinct.map { d =>
+            // a damaged part covers no file
+            val words =
+              Try(index.valuesIn(column, d).map(_.covered)).toOption.flatten.toSeq.flatten
+            words.map(w => java.lang.Long.bitCount(w).toLong).sum
+          }.sum
+          ValuesSummary(
+            column,
+            covered,
+            live - covered,
+            parts.map(_.pairs).sum,
+            parts.map(_.bytes).sum)
+        }
+      }
+    }
+
+  /**
+   * A column whose values are to be read.
+   *
+   * @param nulls how many values the column lacks in a file of the index, if its values can be covered
+   * @param isKnown true for the files whose values the index has
+   * @param isRebuilt true if all values are read again
+   */
+  private final case class Column(
+      name: String,
+      toRead: ColumnToRead,
+      nulls: Int => Option[Long],
+      isKnown: Int => Boolean,
+      isRebuilt: Boolean,
+      isFull: Boolean) {
+    def isWanted(i: Int): Boolean = !isFull && nulls(i).isDefined && !isKnown(i)
+  }
+
+  private object Column {
+
+    def of(
+        name: String,
+        index: LoadedIndex,
+        values: HeaderValues,
+        format: DataFormat,
+        mayRebuild: Boolean): Option[Column] = {
+      val stored = positions(name, index)
+      val dataType =
+        if (stored.isEmpty) None
+        else TypeToRead.of(stored.map(index.indexed(_).leafType), format).toOption
+      for (t <- dataType; domain <- ValueDomain.of(t)) yield {
+        val nulls = stored.map(index.column(_).nulls)
+        val parts = values.of(name)
+        val known = Try(
+          index.values(
+            name,
+            domain).map(_.covered).getOrElse(new Array[Long]((index.table.size + 63) / 64)))
+        val files = known.toOption.fold(0L)(_.map(w => java.lang.Long.bitCount(w).toLong).sum)
+        val rebuilt = mayRebuild && parts.nonEmpty &&
+          (known.isFailure || parts.size >= MostParts || parts.exists(_.domain != domain.text) ||
+            2 * files < parts.map(_.files.toLong).sum)
+        val words = known.getOrElse(new Array[Long]((index.table.size + 63) / 64))
+        Column(
+          name,
+          ColumnToRead(name, t, domain),
+          { i =>
+            // a file with one column of this name, of a type that is known
+            val counts = nulls.map(_(i)).filter(_ >= 0)
+            if (counts.size == 1) counts.headOption else None
+          },
+          i => !rebuilt && (words(i >> 6) >>> i & 1L) != 0,
+          rebuilt,
+          isFull = !rebuilt && (parts.size >= MostParts || known.isFailure))
+      }
+    }
+  }
+
+  /** The positions of a column in the index, which has one for each spelling and type. */
+  def positions(name: String, index: IndexColumns): Seq[Int] =
+    index.indexed.indices.filter { i =>
+      val path = index.indexed(i).path
+      path.size == 1 && LeafColumns.lower(path.head) == LeafColumns.lower(name)
+    }
+}

@@ -1,0 +1,211 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.index.values
+
+import java.nio.ByteBuffer
+import java.util.UUID
+import java.util.zip.CRC32
+
+/**
+ * How the bits of a hash lead to an entry: the first bits choose the shard, the next ones the bucket in
+ * the shard, and the next ones are the fingerprint in the entry.
+ *
+ * {{{
+ * hash     shard | bucket | fingerprint | (left out)
+ * entry                     fingerprint | number of the file
+ * }}}
+ *
+ * @param fileBits bits of the number of a file
+ * @param fingerprintBits bits of a fingerprint
+ * @param shardBits bits that choose the shard
+ */
+private[sparkzorder] final case class PostingsFormat(
+    fileBits: Int,
+    fingerprintBits: Int,
+    shardBits: Int) {
+
+  def shards: Int = 1 << shardBits
+
+  /** The number that stands for every file of the part. */
+  def allFiles: Int = (1 << fileBits) - 1
+
+  def shardOf(hash: Long): Int = if (shardBits == 0) 0 else (hash >>> (64 - shardBits)).toInt
+
+  /** A hash with a file in one number: the hash without the bits of its shard, then the file. */
+  def packed(hash: Long, file: Int): Long =
+    ((hash << shardBits) >>> fileBits << fileBits) | file.toLong
+
+  def fileOf(packed: Long): Int = packed.toInt & allFiles
+  def hashOf(packed: Long): Long = packed >>> fileBits
+
+  def bucketOf(packed: Long, bucketBits: Int): Int =
+    if (bucketBits == 0) 0 else (packed >>> (64 - bucketBits)).toInt
+
+  def fingerprintOf(packed: Long, bucketBits: Int): Int =
+    ((packed << bucketBits) >>> (64 - fingerprintBits)).toInt
+
+  def entry(packed: Long, bucketBits: Int): Int =
+    (fingerprintOf(packed, bucketBits) << fileBits) | fileOf(packed)
+}
+
+private[sparkzorder] object PostingsFormat {
+  val EntryBytes = 4
+
+  /** Bytes of a bucket in the directory of its shard: the number of entries before its end, and a checksum. */
+  val DirectoryBytes = 8
+
+  /** The greatest number of files of a part. */
+  val MaxFiles: Int = (1 << 17) - 1
+
+  private val EntriesOfBucket = 1024
+  private val EntriesOfShard = 1 << 22
+  private val MaxShardBits = 12
+
+  // tests want fingerprints that collide
+  @volatile private var mostFingerprintBits = 31
+
+  /** Runs a test with fingerprints of few bits. */
+  private[sparkzorder] def withFingerprints[T](bits: Int)(body: => T): T = {
+    mostFingerprintBits = bits
+    try body
+    finally mostFingerprintBits = 31
+  }
+
+  /** @param values the number of values in all files */
+  def of(files: Int, values: Long): PostingsFormat = {
+    require(files <= MaxFiles, s"$files files in a part of an index of values")
+    val fileBits = 32 - Integer.numberOfLeadingZeros(math.max(1, files))
+    val shardBits = (0 to MaxShardBits).find(b => (values >> b) <= EntriesOfShard)
+    PostingsFormat(
+      fileBits,
+      math.min(32 - fileBits, mostFingerprintBits),
+      shardBits.getOrElse(MaxShardBits))
+  }
+
+  /** Bits that choose the bucket in a shard of so many entries. */
+  def bucketBits(entries: Int): Int = (0 to 30).find(b => (entries >> b) <= EntriesOfBucket).get
+
+  /** A value in more files than these has one entry for all files of the part. */
+  def mostFilesOfValue(files: Int): Int = math.max(files / 4, 256)
+
+  /** The checksum of a piece of a shard; `piece` tells the pieces of a shard apart. */
+  def checksum(part: UUID, shard: Int, piece: Int, bytes: Array[Byte], from: Int, n: Int): Int = {
+    val place = ByteBuffer.allocate(24)
+    place.putLong(part.getMostSignificantBits).putLong(part.getLeastSignificantBits)
+    place.putInt(shard).putInt(piece)
+    val crc = new CRC32
+    crc.update(place.array)
+    crc.update(bytes, from, n)
+    crc.getValue.toInt
+  }
+
+  /** The piece that is the directory of a shard. */
+  val Directory: Int = -1
+}
+
+/**
+ * A written shard.
+ *
+ * @param name of its file; empty if there is none, because the shard has no entry
+ * @param directoryChecksum of the directory at the end of the file
+ * @param pairs of values and files, counted before those of frequent values became one entry
+ * @param distinct the number of different values
+ */
+private[sparkzorder] final case class ShardFile(
+    name: String,
+    length: Long,
+    bucketBits: Int,
+    directoryChecksum: Int,
+    entries: Int,
+    pairs: Long,
+    distinct: Long) {
+
+  def directoryLength: Int = PostingsFormat.DirectoryBytes << bucketBits
+  def directoryOffset: Long = length - directoryLength
+}
+
+/** Makes the bytes of a shard. */
+private[sparkzorder] object PostingsWriter {
+
+  /**
+   * @param packed values with their files, in any order, also more than once; the array is changed
+   * @param count how many of them count
+   * @param files the number of files of the part
+   * @return the bytes, and the shard without a name
+   */
+  def shard(
+      part: UUID,
+      number: Int,
+      format: PostingsFormat,
+      packed: Array[Long],
+      count: Int,
+      files: Int): (Array[Byte], ShardFile) = {
+    // sorted as unsigned numbers
+    var i = 0
+    while (i < count) { packed(i) ^= Long.MinValue; i += 1 }
+    java.util.Arrays.sort(packed, 0, count)
+    i = 0
+    while (i < count) { packed(i) ^= Long.MinValue; i += 1 }
+    val most = PostingsFormat.mostFilesOfValue(files)
+    var (kept, pairs, distinct) = (0, 0L, 0L)
+    i = 0
+    while (i < count) {
+      val (hash, first) = (format.hashOf(packed(i)), kept)
+      while (i < count && format.hashOf(packed(i)) == hash) {
+        if (kept == first || packed(kept - 1) != packed(i)) {
+          packed(kept) = packed(i)
+          kept += 1
+        }
+        i += 1
+      }
+      pairs += kept - first
+      distinct += 1
+      if (kept - first > most) {
+        packed(first) |= format.allFiles.toLong
+        kept = first + 1
+      }
+    }
+    if (kept == 0) (Array.emptyByteArray, ShardFile("", 0L, 0, 0, 0, 0L, 0L))
+    else {
+      val bits = PostingsFormat.bucketBits(kept)
+      val bytes = bytesOf(part, number, format, packed, kept, bits)
+      val directory = PostingsFormat.DirectoryBytes << bits
+      val from = bytes.length - directory
+      val checksum =
+        PostingsFormat.checksum(part, number, PostingsFormat.Directory, bytes, from, directory)
+      (bytes, ShardFile("", bytes.length.toLong, bits, checksum, kept, pairs, distinct))
+    }
+  }
+
+  /** The buckets, and then the directory. */
+  private def bytesOf(
+      part: UUID,
+      number: Int,
+      format: PostingsFormat,
+      packed: Array[Long],
+      count: Int,
+      bucketBits: Int): Array[Byte] = {
+    val buckets = 1 << bucketBits
+    val out = ByteBuffer.allocate(
+      Math.addExact(count * PostingsFormat.EntryBytes, buckets * PostingsFormat.DirectoryBytes))
+    val directory = count * PostingsFormat.EntryBytes
+    var (i, bucket) = (0, 0)
+    while (bucket < buckets) {
+      val from = i
+      while (i < count && format.bucketOf(packed(i), bucketBits) == bucket) {
+        out.putInt(i * PostingsFormat.EntryBytes, format.entry(packed(i), bucketBits))
+        i += 1
+      }
+      val (start, length) =
+        (from * PostingsFormat.EntryBytes, (i - from) * PostingsFormat.EntryBytes)
+      val at = directory + bucket * PostingsFormat.DirectoryBytes
+      out.putInt(at, i)
+      out.putInt(
+        at + 4,
+        PostingsFormat.checksum(part, number, bucket, out.array, start, length))
+      bucket += 1
+    }
+    out.array
+  }
+}

@@ -1,0 +1,97 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.index.values
+
+import java.math.BigInteger
+
+import org.apache.spark.sql.catalyst.expressions.{SpecializedGetters, XXH64}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.Platform
+
+import io.sparkzorder.bits.OrderedLongs
+import io.sparkzorder.ordering.{OrderedType, StringOrder}
+
+/**
+ * Which values of a column are one value. Values that Spark calls equal have one hash, whatever types
+ * they have: INT and BIGINT, FLOAT and DOUBLE, decimals of one scale and any precision.
+ *
+ * @param text the name of the domain in files
+ */
+private[sparkzorder] sealed abstract class ValueDomain(val text: String) extends Serializable {
+
+  /**
+   * Makes the hash of the value at a position of rows, which is not NULL there.
+   *
+   * @param dataType of the column in the rows
+   */
+  def hasher(ordinal: Int, dataType: DataType, seed: Long): SpecializedGetters => Long
+}
+
+/** Integers, and decimals by their unscaled values. */
+private[sparkzorder] final case class ExactNumbers(scale: Int)
+    extends ValueDomain(s"exact($scale)") {
+
+  override def hasher(ordinal: Int, dataType: DataType, seed: Long): SpecializedGetters => Long =
+    dataType match {
+      case ByteType => r => ValueHash.ofLong(r.getByte(ordinal).toLong, seed)
+      case ShortType => r => ValueHash.ofLong(r.getShort(ordinal).toLong, seed)
+      case IntegerType => r => ValueHash.ofLong(r.getInt(ordinal).toLong, seed)
+      case LongType => r => ValueHash.ofLong(r.getLong(ordinal), seed)
+      case d: DecimalType => r =>
+          val value = r.getDecimal(ordinal, d.precision, d.scale)
+          ValueHash.ofUnscaled(value.toJavaBigDecimal.setScale(scale).unscaledValue, seed)
+    }
+}
+
+/** FLOAT and DOUBLE. All NaN are one value, and so are both zeros. */
+private[sparkzorder] case object RealNumbers extends ValueDomain("real") {
+  override def hasher(ordinal: Int, dataType: DataType, seed: Long): SpecializedGetters => Long =
+    dataType match {
+      case FloatType =>
+        r => ValueHash.ofLong(OrderedLongs.ofDouble(r.getFloat(ordinal).toDouble), seed)
+      case DoubleType => r => ValueHash.ofLong(OrderedLongs.ofDouble(r.getDouble(ordinal)), seed)
+    }
+}
+
+/** STRING and BINARY. */
+private[sparkzorder] case object ByteStrings extends ValueDomain("bytes") {
+  override def hasher(ordinal: Int, dataType: DataType, seed: Long): SpecializedGetters => Long =
+    dataType match {
+      case BinaryType => r => ValueHash.ofBytes(r.getBinary(ordinal), seed)
+      case _ => r =>
+          val text = r.getUTF8String(ordinal)
+          XXH64.hashUnsafeBytes(text.getBaseObject, text.getBaseOffset, text.numBytes, seed)
+    }
+}
+
+private[sparkzorder] object ValueDomain {
+
+  /** None for types whose values are not indexed. */
+  def of(dataType: DataType): Option[ValueDomain] = dataType match {
+    // in some Spark versions CharType is a kind of string type
+    case _: CharType => None
+    case ByteType | ShortType | IntegerType | LongType => Some(ExactNumbers(0))
+    case d: DecimalType => Some(ExactNumbers(d.scale))
+    case FloatType | DoubleType => Some(RealNumbers)
+    case BinaryType => Some(ByteStrings)
+    case other => OrderedType.of(other).filter(_ == StringOrder).map(_ => ByteStrings)
+  }
+}
+
+/**
+ * The hash of a value in its domain: XXH64, which is the same on all lines of Spark. SQL's function
+ * `xxhash64` is another one, because it tells INT from BIGINT.
+ */
+private[sparkzorder] object ValueHash {
+
+  /** Of an integer, or of the ordered long of a floating-point number. */
+  def ofLong(value: Long, seed: Long): Long = XXH64.hashLong(value, seed)
+
+  /** Of a decimal. A number of 64 bits has the hash of the integer, whatever its precision is. */
+  def ofUnscaled(value: BigInteger, seed: Long): Long =
+    if (value.bitLength < 64) ofLong(value.longValue, seed) else ofBytes(value.toByteArray, seed)
+
+  def ofBytes(value: Array[Byte], seed: Long): Long =
+    XXH64.hashUnsafeBytes(value, Platform.BYTE_ARRAY_OFFSET.toLong, value.length, seed)
+}

@@ -1,0 +1,316 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.index.values
+
+import java.io.FileNotFoundException
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.SecureRandom
+import java.util.UUID
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.{Partitioner, TaskContext}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
+import org.apache.spark.util.SerializableConfiguration
+
+import io.sparkzorder.cluster.InputFrame
+import io.sparkzorder.conf.PinnedSession
+import io.sparkzorder.table.{DataFormat, TableFiles}
+import io.sparkzorder.util.{ExclusiveFile, RawFiles}
+
+/**
+ * A column whose values are read.
+ *
+ * @param dataType the type as which Spark reads the values unchanged
+ */
+private[sparkzorder] final case class ColumnToRead(
+    name: String,
+    dataType: DataType,
+    domain: ValueDomain)
+
+/**
+ * What a file must hold, by its footer.
+ *
+ * @param path relative to the table's root
+ * @param nulls of each column; None where its values in this file are not to be indexed
+ */
+private[sparkzorder] final case class FileToCover(
+    path: String,
+    rows: Long,
+    nulls: IndexedSeq[Option[Long]])
+
+/**
+ * Reads the values of some columns of some files in one Spark job, and writes a part for each column:
+ * scan, hash, shuffle by the first bits of the hash, sort, write.
+ *
+ * @param directory of the index, where the directories of the parts come
+ */
+private[sparkzorder] final class ValuesJob(
+    user: Session,
+    directory: Path,
+    format: DataFormat,
+    columns: IndexedSeq[ColumnToRead]) {
+  import ValuesJob._
+
+  private val conf = user.sessionState.newHadoopConf()
+  private val fs = RawFiles.of(directory, conf)
+
+  /**
+   * @param listed the files to read, at most [[PostingsFormat.MaxFiles]], as they were just listed
+   * @param files what is known of each of them
+   * @param unchanged tells after the job which files are still as they were listed
+   * @return the parts, complete on disk; nothing names them yet
+   */
+  def run(
+      listed: TableFiles,
+      files: IndexedSeq[FileToCover],
+      unchanged: () => Int => Boolean): Seq[WrittenPart] = {
+    val postings = PostingsFormat.of(files.size, files.map(_.rows).sum)
+    val random = new SecureRandom
+    val drafts = columns.map(c => Draft(UUID.randomUUID(), random.nextLong(), c.domain, c.dataType))
+    val paths = drafts.map(d => new Path(directory, ValuesPart.nameOf(d.id)))
+    try {
+      // the directory of a table that was overwritten meanwhile is not made again
+      if (!fs.exists(directory.getParent))
+        throw new FileNotFoundException(s"${directory.getParent}")
+      paths.foreach(fs.mkdirs(_))
+      val results = runJob(listed, files.size, drafts, postings)
+      val counts = results.flatMap(_.counts).head
+      val stays = unchanged()
+      columns.indices.map { c =>
+        val shards = results.flatMap(_.shard).filter(_._1 / postings.shards == c)
+          .map { case (number, file) => number % postings.shards -> file }.toMap
+        val covered = files.indices.map { i =>
+          val f = files(i)
+          f.nulls(c).contains(f.rows - counts.values(c)(i)) &&
+          counts.rows(i) == f.rows && stays(i)
+        }
+        val part = ValuesPart(
+          drafts(c).id,
+          columns(c).name,
+          columns(c).domain.text,
+          drafts(c).seed,
+          postings,
+          (0 until postings.shards).map(shards),
+          CoveredFiles(
+            files.map(_.path.getBytes(UTF_8)),
+            listed.files.map(_.length).toArray,
+            listed.files.map(_.modified).toArray,
+            covered.toArray))
+        written(paths(c), part)
+      }
+    } catch {
+      case t: Throwable =>
+        paths.foreach(p => Try(fs.delete(p, true)))
+        throw t
+    }
+  }
+
+  private def runJob(
+      listed: TableFiles,
+      files: Int,
+      drafts: IndexedSeq[Draft],
+      postings: PostingsFormat): Array[TaskResult] = {
+    val session = PinnedSession.of(user)
+    val schema = StructType(columns.map(c => StructField(c.name, c.dataType)))
+    // names of columns are found in files whatever their case is
+    session.conf.set(SQLConf.CASE_SENSITIVE.key, "false")
+    val tasks = math.max(
+      3L * session.sparkContext.defaultParallelism,
+      math.max(files / FilesOfTask, listed.files.map(_.length).sum / BytesOfTask))
+    session.conf.set(SQLConf.FILES_MAX_PARTITION_NUM.key, tasks)
+    val input = new InputFrame(session, listed, schema, format)
+    val names = columns.map(_.name) :+ input.fileColumn
+    val rows = input.frame.select(names.map(n => col(quoteIdentifier(n))): _*)
+      .queryExecution.toRdd
+    val sc = session.sparkContext
+    val settings = sc.broadcast(new SerializableConfiguration(conf))
+    val (home, numbers) = (directory.toString, drafts.size * postings.shards)
+    try {
+      rows
+        .mapPartitions(new HashedRows(_, drafts, postings, files))
+        .partitionBy(new ByNumber(numbers + 1))
+        .mapPartitionsWithIndex { (number, chunks) =>
+          Iterator.single(
+            if (number == numbers) Counted.of(chunks.map(_._2), drafts.size, files)
+            else shardOf(number, chunks.map(_._2), home, drafts, postings, files, settings.value))
+        }
+        .collect()
+    } finally settings.destroy()
+  }
+
+  private def written(path: Path, part: ValuesPart): WrittenPart = {
+    val bytes = part.toBytes
+    ExclusiveFile.write(fs, new Path(path, ValuesPart.Head), bytes)
+    // files of attempts that were repeated
+    val named = part.shards.map(_.name).toSet + ValuesPart.Head
+    Try(fs.listStatus(path).filterNot(s => named(s.getPath.getName)).foreach(s =>
+      fs.delete(s.getPath, false)))
+    WrittenPart(part, bytes.length)
+  }
+}
+
+/** @param headBytes the length of its head */
+private[sparkzorder] final case class WrittenPart(part: ValuesPart, headBytes: Int)
+
+private[sparkzorder] object ValuesJob {
+  private val FilesOfTask = 1024
+  private val BytesOfTask = 256L << 20
+
+  /** A part that is being made. */
+  private[values] final case class Draft(
+      id: UUID,
+      seed: Long,
+      domain: ValueDomain,
+      dataType: DataType)
+
+  /** Sends each chunk where its number says. */
+  private final class ByNumber(override val numPartitions: Int) extends Partitioner {
+    override def getPartition(key: Any): Int = key.asInstanceOf[Int]
+  }
+
+  /** What a task gives back: a shard with its number among those of all columns, or the counts. */
+  private final case class TaskResult(shard: Option[(Int, ShardFile)], counts: Option[Counted])
+
+  /**
+   * How many rows of each file were read, and how many of them have a value in each column.
+   */
+  private final case class Counted(rows: Array[Long], values: Array[Array[Long]])
+
+  private object Counted {
+    def of(chunks: Iterator[Array[Long]], columns: Int, files: Int): TaskResult = {
+      val counted = Counted(new Array[Long](files), Array.fill(columns)(new Array[Long](files)))
+      val width = columns + 2
+      chunks.foreach { chunk =>
+        (0 until chunk.length / width).foreach { i =>
+          val file = chunk(i * width).toInt
+          counted.rows(file) += chunk(i * width + 1)
+          (0 until columns).foreach(c => counted.values(c)(file) += chunk(i * width + 2 + c))
+        }
+      }
+      TaskResult(None, Some(counted))
+    }
+  }
+
+  private def shardOf(
+      number: Int,
+      chunks: Iterator[Array[Long]],
+      home: String,
+      drafts: IndexedSeq[Draft],
+      postings: PostingsFormat,
+      files: Int,
+      settings: SerializableConfiguration): TaskResult = {
+    val all = new LongBuffer
+    chunks.foreach(all.add)
+    val (draft, shard) = (drafts(number / postings.shards), number % postings.shards)
+    val (bytes, file) =
+      PostingsWriter.shard(draft.id, shard, postings, all.array, all.size, files)
+    val named =
+      if (bytes.isEmpty) file
+      else {
+        // a name for each attempt, because a late one must not touch what another has written
+        val name = s"_${shard}_${TaskContext.get().taskAttemptId()}"
+        write(new Path(new Path(home, ValuesPart.nameOf(draft.id)), name), bytes, settings.value)
+        file.copy(name = name)
+      }
+    TaskResult(Some(number -> named), None)
+  }
+
+  private def write(path: Path, bytes: Array[Byte], conf: Configuration): Unit =
+    ExclusiveFile.write(RawFiles.of(path, conf), path, bytes)
+
+  private final class LongBuffer {
+    var array = new Array[Long](1024)
+    var size = 0
+    def add(more: Array[Long]): Unit = {
+      if (size + more.length > array.length) {
+        array = java.util.Arrays.copyOf(array, math.max(2 * array.length, size + more.length))
+      }
+      System.arraycopy(more, 0, array, size, more.length)
+      size += more.length
+    }
+  }
+
+  /**
+   * The values of a task's rows with their files, in chunks that each go to one shard. The last chunk
+   * counts rows; its number follows those of all shards.
+   */
+  private final class HashedRows(
+      rows: Iterator[InternalRow],
+      drafts: IndexedSeq[Draft],
+      postings: PostingsFormat,
+      files: Int)
+      extends Iterator[(Int, Array[Long])] {
+    private val width = drafts.size
+    private val hashers =
+      drafts.zipWithIndex.map { case (d, i) => d.domain.hasher(i, d.dataType, d.seed) }.toArray
+    private val chunks = Array.fill(width * postings.shards)(new mutable.ArrayBuilder.ofLong)
+    private val counts = mutable.HashMap.empty[Int, Array[Long]]
+    private var out: Iterator[(Int, Array[Long])] = Iterator.empty
+    private var isOver = false
+
+    // values that were just seen in the same file need not be sent again
+    private val recentHash = Array.fill(width)(new Array[Long](Recent))
+    private val recentFile = Array.fill(width)(Array.fill(Recent)(-1))
+
+    override def hasNext: Boolean = {
+      while (!out.hasNext && !isOver) fill()
+      out.hasNext
+    }
+
+    override def next(): (Int, Array[Long]) = out.next()
+
+    private def fill(): Unit = {
+      var buffered = 0
+      var (file, count) = (-1, null: Array[Long])
+      while (buffered < Buffered && rows.hasNext) {
+        val row = rows.next()
+        val of = row.getInt(width)
+        if (of != file) {
+          file = of
+          count = counts.getOrElseUpdate(of, new Array[Long](width + 1))
+        }
+        count(0) += 1
+        var c = 0
+        while (c < width) {
+          if (!row.isNullAt(c)) {
+            count(c + 1) += 1
+            val hash = hashers(c)(row)
+            val slot = (hash & (Recent - 1)).toInt
+            if (recentHash(c)(slot) != hash || recentFile(c)(slot) != of) {
+              recentHash(c)(slot) = hash
+              recentFile(c)(slot) = of
+              chunks(c * postings.shards + postings.shardOf(hash)) += postings.packed(hash, of)
+              buffered += 1
+            }
+          }
+          c += 1
+        }
+      }
+      val full = chunks.indices.iterator.map(i => i -> chunks(i)).map { case (i, chunk) =>
+        val values = chunk.result()
+        chunk.clear()
+        (i, values)
+      }.filter(_._2.nonEmpty).toList
+      isOver = !rows.hasNext
+      val last = if (isOver) List((chunks.length, counted)) else Nil
+      out = (full ++ last).iterator
+    }
+
+    private def counted: Array[Long] =
+      counts.toArray.flatMap { case (file, count) => file.toLong +: count }
+  }
+
+  private val Buffered = 1 << 18
+  private val Recent = 1 << 12
+}

@@ -1,0 +1,97 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.predicate
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.index.{FileTable, IndexedValues}
+import io.sparkzorder.skipping.values.{ComparisonDomain, Intervals, SingleValues}
+
+/**
+ * What an index of values answers to one question.
+ *
+ * @param mayHave a bitmap of the files that may have one of the values; None if it was not asked
+ * @param note why it was not asked, or why it says less than it might
+ */
+private[predicate] final case class AskedValues(mayHave: Option[Array[Long]], note: Option[String])
+
+/**
+ * The index of a column's values, for filters that ask for single values.
+ *
+ * @param column the column's name
+ * @param domain in which the filters compare
+ * @param files the entries of the index of the table
+ */
+private[sparkzorder] final class KnownValues(
+    column: String,
+    values: IndexedValues,
+    domain: ComparisonDomain,
+    files: => FileTable)
+    extends Logging {
+
+  /** The share of the files that one value keeps, on average. */
+  def share: Double = {
+    val live = math.max(1, files.lengths.count(_ != FileTable.Gone)).toDouble
+    val unknown = math.max(0.0, live - values.files)
+    math.min(1.0, (values.filesOfValue + unknown) / live)
+  }
+
+  /**
+   * Looks the values of a filter up. An error keeps all files.
+   *
+   * @param left the files that the bounds leave
+   */
+  private[predicate] def ask(wanted: Intervals, left: Array[Long]): AskedValues = {
+    val count = left.map(w => java.lang.Long.bitCount(w).toLong).sum
+    SingleValues.of(wanted, domain, KnownValues.MostValues) match {
+      case _ if count == 0 => AskedValues(None, None)
+      case None => AskedValues(None, None)
+      case Some(single) if single.size.toLong * values.parts.size > count =>
+        val keys = if (single.size == 1) "1 key" else s"${single.size} keys"
+        AskedValues(
+          None,
+          Some(s"$keys would cost more than the $count files that are left"))
+      case Some(single) =>
+        try {
+          val found = values.lookUp(single.hashes)
+          val open =
+            java.util.BitSet.valueOf(left.indices.map(w => left(w) & ~found.covered(w)).toArray)
+          val unknown = Iterator.iterate(open.nextSetBit(0))(i => open.nextSetBit(i + 1))
+            .takeWhile(_ >= 0).count(files.isLive)
+          val note =
+            if (unknown == 0) None
+            else Some(s"values of $unknown files are not in the index")
+          AskedValues(Some(found.mayHave), note)
+        } catch {
+          case e @ (_: OutOfMemoryError | _: LinkageError) => failed(e)
+          case NonFatal(e) => failed(e)
+        }
+    }
+  }
+
+  private def failed(e: Throwable): AskedValues = {
+    KnownValues.report(values.parts.map(_.name).mkString(" ")) {
+      logWarning(
+        s"the values of $column in the index cannot be used; no file is skipped by them",
+        e)
+    }
+    AskedValues(None, Some(s"the values of $column in the index cannot be used: ${e.getMessage}"))
+  }
+}
+
+private[predicate] object KnownValues {
+
+  /** More values than these are not looked up. */
+  val MostValues = 100000
+
+  private val MaxReported = 1000
+  private val reported = ConcurrentHashMap.newKeySet[String]()
+
+  private def report(parts: String)(log: => Unit): Unit =
+    if (reported.size < MaxReported && reported.add(parts)) log
+}
