@@ -13,6 +13,8 @@ import io.sparkzorder.ordering.ColumnRanks
  * @param files wanted
  * @param firstFile number of the folder's first file
  * @param goal the queries for which the cuts should be good
+ * @param kept for each ordering column the files of the folder that stay as they are; empty if the
+ *   sample is one of the whole folder
  */
 private[sparkzorder] final class FolderGridBuilder(
     types: Seq[DataType],
@@ -20,7 +22,13 @@ private[sparkzorder] final class FolderGridBuilder(
     rows: Long,
     files: Int,
     firstFile: Int,
-    goal: CutGoal = CutGoal.even) {
+    goal: CutGoal = CutGoal.even,
+    kept: IndexedSeq[KeptColumn] = IndexedSeq.empty) {
+
+  private lazy val measured: IndexedSeq[RankedColumn] =
+    if (kept.isEmpty) sample.ranked
+    else sample.ranked.zip(kept).map { case (column, files) => column.among(rows, files) }
+
   def build(): FolderGrid = if (sample.rows == 0) oneFile else byCuts
 
   private def oneFile: FolderGrid = {
@@ -36,7 +44,7 @@ private[sparkzorder] final class FolderGridBuilder(
   }
 
   private def byCuts: FolderGrid = {
-    val cuts = new KdCuts(sample.ranked, sample.sizes.of(sample.ranked), files, goal).build()
+    val cuts = new KdCuts(measured, sample.sizes.of(measured), files, goal).build()
     val columns = types.indices.map { c =>
       new BoundedColumn(sample.ranked(c), cuts.nodes.filter(_.column == c).map(_.rank), files)
     }
@@ -47,7 +55,8 @@ private[sparkzorder] final class FolderGridBuilder(
         cuts.nodes.map(n => columns(n.column).slotOf(n.rank)).toArray,
         cuts.nodes.flatMap(n => Seq(n.left, n.right)).toArray),
       CellFiles.number(cuts.leaves, rows, files, firstFile),
-      cuts.leaves.map(leaf => types.indices.map(side(_, leaf))))
+      cuts.leaves.map(leaf => types.indices.map(side(_, leaf))),
+      if (kept.isEmpty) None else Some(cuts.leaves.map(leaf => types.indices.map(width(_, leaf)))))
   }
 
   /** The side of a cell in one column: that of its sample, plus one row's share at either end. */
@@ -58,6 +67,10 @@ private[sparkzorder] final class FolderGridBuilder(
     val more = if (leaf.box.lowest(c) == leaf.box.highest(c)) 0.0 else (until - from) / leaf.rows
     Side(RankScale(math.max(0.0, from - more)), RankScale(math.min(1.0, until + more)))
   }
+
+  /** The width of the same side among all rows of the folder. */
+  private def width(c: Int, leaf: KdCuts.Leaf): Double =
+    measured(c).share(leaf.box.lowest(c), leaf.box.highest(c))
 }
 
 /** Shares of a folder's rows, scaled to integers from 0 to `Max`. */

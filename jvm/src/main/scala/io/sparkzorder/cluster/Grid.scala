@@ -26,12 +26,14 @@ private[sparkzorder] final case class Side(from: Int, until: Int)
  * @param cells in the order of their numbers
  * @param sides of a cell, one per column: where its rows begin and end among all rows, as ranks in units
  *   of 2^-30
+ * @param widths of the same sides among all rows of the folder, if the grid places only some of these
  */
 private[sparkzorder] final case class FolderGrid(
     columns: IndexedSeq[GridColumn],
     tree: CutTree,
     cells: IndexedSeq[Cell],
-    sides: IndexedSeq[IndexedSeq[Side]]) {
+    sides: IndexedSeq[IndexedSeq[Side]],
+    widths: Option[IndexedSeq[IndexedSeq[Double]]] = None) {
 
   /** Number of the folder's files; small cells share a file with a neighbour. */
   def files: Int = if (cells.isEmpty) 0 else cells.last.file + cells.last.files - cells.head.file
@@ -81,20 +83,24 @@ private[sparkzorder] object Grid {
    * @param targetRows rows of a file in each folder
    * @param samples sample of each folder; an empty sample puts its folder into one file
    * @param goal the queries for which the cuts should be good
+   * @param kept for each folder and ordering column the files that stay as they are; empty for a folder
+   *   that is placed as a whole
    */
   def build(
       columns: Seq[(String, DataType)],
       rows: IndexedSeq[Long],
       targetRows: IndexedSeq[Double],
       samples: IndexedSeq[FolderSample],
-      goal: CutGoal = CutGoal.even): Grid = {
+      goal: CutGoal = CutGoal.even,
+      kept: Int => IndexedSeq[KeptColumn] = _ => IndexedSeq.empty): Grid = {
     var next = 0
     val folders = rows.indices.map { f =>
       if (rows(f) == 0) None
       else {
         val files = filesFor(rows(f), targetRows(f))
+        val types = columns.map(_._2)
         val grid =
-          new FolderGridBuilder(columns.map(_._2), samples(f), rows(f), files, next, goal).build()
+          new FolderGridBuilder(types, samples(f), rows(f), files, next, goal, kept(f)).build()
         next += grid.files
         Some(grid)
       }

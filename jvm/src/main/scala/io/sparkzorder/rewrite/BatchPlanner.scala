@@ -5,7 +5,7 @@ package io.sparkzorder.rewrite
 
 import scala.collection.mutable.ArrayBuffer
 
-import io.sparkzorder.cluster.{CutGoal, QueryBox, RowSizes}
+import io.sparkzorder.cluster.{CutGoal, KeptColumn, QueryBox, RowSizes}
 import io.sparkzorder.commands.{Phases, SampledCuts}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.sources._
@@ -70,7 +70,7 @@ private[rewrite] final class ClusterPlanner(
       SampledCuts.targetRows(settings, stored, files.map(_.bytes).sum)
     }
     val (samples, grid) = new SampledCuts(columns, settings, phases)
-      .of(rows, counts, targets, i => sizes(own(i))) { samples =>
+      .of(rows, counts, targets, i => sizes(own(i)), i => keptBeside(own(i))) { samples =>
         // a recorded query is a box of the whole table, and suits no part of it
         val isWhole = !snapshot.isPartitioned && rows.files.size == snapshot.files.size
         val isSmall = samples.map(_.rows.toLong).sum <= CutGoal.MaxRowsForQueries
@@ -86,6 +86,23 @@ private[rewrite] final class ClusterPlanner(
       grid.folderOfFile.map(rows.folders(_)),
       Some(grid),
       samples)
+  }
+
+  private lazy val ofFolders = snapshot.files.groupBy(_.folder)
+
+  /** For each ordering column the files of the same folder that are not rewritten. */
+  private def keptBeside(rewritten: IndexedSeq[FormatFile]): IndexedSeq[KeptColumn] = {
+    val own = rewritten.toSet
+    val kept = ofFolders(rewritten.head.folder).filterNot(own)
+    if (kept.isEmpty) IndexedSeq.empty
+    else {
+      columns.indices.map { c =>
+        val infos = kept.map(_.columns(c))
+        val rows = kept.map(_.storedRecords).sum
+        val values = infos.map(_.values)
+        KeptColumn(infos.map(_.range), values, math.max(0L, rows - values.sum))
+      }
+    }
   }
 
   /**
