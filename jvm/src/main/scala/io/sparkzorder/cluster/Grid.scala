@@ -55,6 +55,15 @@ private[sparkzorder] final case class Grid(
   /** Number of files of all folders. */
   val files: Int = folders.flatten.map(_.files).sum
 
+  /** The region that each file lies in. */
+  def regionOfFile: IndexedSeq[Int] = {
+    val regions = new Array[Int](files)
+    for (folder <- folders.flatten; c <- folder.cells; i <- 0 until c.files) {
+      regions(c.file + i) = c.region
+    }
+    regions.toIndexedSeq
+  }
+
   /** The folder that each file belongs to. */
   val folderOfFile: IndexedSeq[Int] =
     folders.zipWithIndex.flatMap { case (f, i) => Seq.fill(f.map(_.files).getOrElse(0))(i) }
@@ -85,6 +94,7 @@ private[sparkzorder] object Grid {
    * @param goal the queries for which the cuts should be good
    * @param kept for each folder and ordering column the files that stay as they are; empty for a folder
    *   that is placed as a whole
+   * @param regions for each folder the grid whose cells are cut further
    */
   def build(
       columns: Seq[(String, DataType)],
@@ -92,15 +102,23 @@ private[sparkzorder] object Grid {
       targetRows: IndexedSeq[Double],
       samples: IndexedSeq[FolderSample],
       goal: CutGoal = CutGoal.even,
-      kept: Int => IndexedSeq[KeptColumn] = _ => IndexedSeq.empty): Grid = {
+      kept: Int => IndexedSeq[KeptColumn] = _ => IndexedSeq.empty,
+      regions: Int => Option[FolderGrid] = _ => None): Grid = {
     var next = 0
     val folders = rows.indices.map { f =>
       if (rows(f) == 0) None
       else {
         val files = filesFor(rows(f), targetRows(f))
         val types = columns.map(_._2)
-        val grid =
-          new FolderGridBuilder(types, samples(f), rows(f), files, next, goal, kept(f)).build()
+        val grid = new FolderGridBuilder(
+          types,
+          samples(f),
+          rows(f),
+          files,
+          next,
+          goal,
+          kept(f),
+          regions = regions(f)).build()
         next += grid.files
         Some(grid)
       }
@@ -164,8 +182,14 @@ private[sparkzorder] object CutTree {
  * @param files number of files that hold it: 1, or more if one combination of values has more rows
  *   than a file; a hash then spreads its rows
  * @param box of its sampled rows
+ * @param region the cell of given cuts that it is a part of
  */
-private[sparkzorder] final case class Cell(rows: Double, file: Int, files: Int, box: Box)
+private[sparkzorder] final case class Cell(
+    rows: Double,
+    file: Int,
+    files: Int,
+    box: Box,
+    region: Int = 0)
 
 /**
  * The ranks ([[RankedColumn]]) of some sampled rows, one number per column.
@@ -214,7 +238,8 @@ private[sparkzorder] object CellFiles {
       val own = leaves(i).size / leaves(i).files
       val together = open(i - 1) + own
       val smaller = math.min(open(i - 1), own)
-      if (smaller < MinFileFill * target && together <= MaxFileFill * target) {
+      val isOneRegion = leaves(i).region == leaves(i - 1).region
+      if (isOneRegion && smaller < MinFileFill * target && together <= MaxFileFill * target) {
         joined(i) = true
         if (leaves(i).files == 1) open(i) = together
       }
@@ -228,7 +253,8 @@ private[sparkzorder] object CellFiles {
         leaf.rows.toDouble / sampled * rows,
         first,
         leaf.files,
-        leaf.box)
+        leaf.box,
+        leaf.region)
     }
   }
 }

@@ -132,6 +132,44 @@ private[sparkzorder] final class RankedColumn(
     val ranks: Array[Int],
     kept: Option[KeptRows] = None) {
 
+  /**
+   * The same sample with more values, of which it has no rows, so that cuts can lie at them.
+   *
+   * @param keys see [[io.sparkzorder.ordering.BoundsIndex.key]]
+   */
+  def withValues(keys: Seq[AnyRef]): RankedColumn = {
+    val n = distinct.length
+    // an even slot is a gap, where a new value goes
+    val missing = keys.map(k => distinct.slotOfKey(k) -> k).filter(_._1 % 2 == 0)
+      .groupBy(_._1 >> 1).map { case (gap, own) =>
+        val sorted = BoundsIndex.ofSortedDistinct(distinct, own.map(_._2))
+        gap -> sorted
+      }
+    if (missing.isEmpty) this
+    else {
+      val all = new mutable.ArrayBuffer[AnyRef]
+      val weights = new mutable.ArrayBuilder.ofDouble
+      val moved = new Array[Int](n + 1)
+      (0 to n).foreach { i =>
+        missing.getOrElse(i, Nil).foreach { key =>
+          all += key
+          weights += 0.0
+        }
+        if (i < n) {
+          all += distinct.key(i)
+          weights += sorted.weights(i)
+          moved(i + 1) = all.length
+        }
+      }
+      val merged = BoundsIndex.ofKeys(distinct, all.toArray)
+      new RankedColumn(
+        dataType,
+        new SortedSample(weights.result(), taken => merged.take(taken)),
+        merged,
+        ranks.map(moved(_)))
+    }
+  }
+
   /** The same sample, measured by all rows of the folder: by its own `rows` and by kept ones. */
   def among(rows: Long, kept: KeptColumn): RankedColumn =
     new RankedColumn(dataType, sorted, distinct, ranks, Some(KeptRows.of(this, rows, kept)))

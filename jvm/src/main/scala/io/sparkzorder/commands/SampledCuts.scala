@@ -5,6 +5,7 @@ package io.sparkzorder.commands
 
 import io.sparkzorder.cluster.{
   CutGoal,
+  FolderGrid,
   FolderSample,
   Grid,
   InputRows,
@@ -26,6 +27,7 @@ private[sparkzorder] final class SampledCuts(
    * @param targets rows of a new file of each folder
    * @param sizes of the rows of a folder, by its position
    * @param kept for each folder and ordering column the files that stay as they are
+   * @param regions for each folder the grid whose cells are cut further
    * @param goal what the cuts of these samples are to be good for
    */
   def of(
@@ -33,7 +35,8 @@ private[sparkzorder] final class SampledCuts(
       rows: IndexedSeq[Long],
       targets: IndexedSeq[Double],
       sizes: Int => RowSizes,
-      kept: Int => IndexedSeq[KeptColumn])(
+      kept: Int => IndexedSeq[KeptColumn],
+      regions: Int => Option[FolderGrid] = _ => None)(
       goal: IndexedSeq[FolderSample] => CutGoal): (IndexedSeq[FolderSample], Grid) = {
     val expected = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
     val wanted = settings.get(Settings.SampleRows).getOrElse(Sampler.rowsFor(expected))
@@ -43,7 +46,7 @@ private[sparkzorder] final class SampledCuts(
     }
     val grid = phases("cuts") {
       val types = columns.map(c => (c.name, c.dataType))
-      Grid.build(types, rows, targets, samples, goal(samples), kept)
+      Grid.build(types, rows, targets, samples, goal(samples), kept, regions)
     }
     (samples, grid)
   }
