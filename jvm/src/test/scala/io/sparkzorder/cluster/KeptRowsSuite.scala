@@ -80,7 +80,7 @@ class KeptRowsSuite extends AnyFunSuite with RandomInputs with Tolerance {
       }
       files.map { f =>
         val FileRange(min: Double, max: Double) = f.range(c)
-        (below(math.nextUp(max)) - below(min)).toDouble / all.length
+        (below(java.lang.Math.nextUp(max)) - below(min)).toDouble / all.length
       }.sum
     }.sum / d
     mean / math.pow(files.map(_.rows.size).sum.toDouble / rowsOfFile, 1 - 1.0 / d)
