@@ -31,7 +31,7 @@ TAIL = """\
 
 With `enabled` off, no rule of spark-zorder runs. A query on a
 [half-published table](safety.md#readers) then reads the files that it finds there, without the records. One commit
-rewrites whole partitions, up to `batchSize` together. `verify=full` adds a
+rewrites whole partitions, up to `batchSize` together, or [a part of a larger one](operations.md#sizing). `verify=full` adds a
 [checksum over all columns](safety.md#what-verification-sees). With `timestampType=preserve` an INT96 column cannot be
 an ordering column. All sessions of a driver share the memory of `skipping.cacheSize`.
 

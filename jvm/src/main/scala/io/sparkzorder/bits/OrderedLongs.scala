@@ -30,6 +30,16 @@ private[sparkzorder] object OrderedLongs {
     bits ^ ((bits >> 63) & Long.MaxValue)
   }
 
+  /** The value of which [[ofFloat]] makes this ordered long. */
+  def toFloat(ordered: Long): Float = {
+    val bits = ordered.toInt
+    java.lang.Float.intBitsToFloat(bits ^ ((bits >> 31) & Int.MaxValue))
+  }
+
+  /** The value of which [[ofDouble]] makes this ordered long. */
+  def toDouble(ordered: Long): Double =
+    java.lang.Double.longBitsToDouble(ordered ^ ((ordered >> 63) & Long.MaxValue))
+
   def ofBoolean(value: Boolean): Long = if (value) 1L else 0L
 
   /**

@@ -83,10 +83,7 @@ private[cluster] final class ColumnBalance(columns: IndexedSeq[RankedColumn], go
     val column = columns(c)
     val highest = box.highest(c)
     if (highest == 0) 0.0
-    else {
-      val rows = column.below(highest + 1) - column.below(math.max(1, box.leastValue(c)))
-      goal.weight(c) * rows / math.max(1, column.rows - column.nulls)
-    }
+    else goal.weight(c) * column.shareOfValues(math.max(1, box.leastValue(c)), highest)
   }
 
   private def openOf(box: Box): IndexedSeq[Int] =

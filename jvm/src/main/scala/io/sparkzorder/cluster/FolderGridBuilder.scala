@@ -13,6 +13,10 @@ import io.sparkzorder.ordering.ColumnRanks
  * @param files wanted
  * @param firstFile number of the folder's first file
  * @param goal the queries for which the cuts should be good
+ * @param kept for each ordering column the files of the folder that stay as they are; empty if the
+ *   sample is one of the whole folder
+ * @param stop a cell of so many files is not cut any more
+ * @param regions the grid whose cells are cut further; no file has rows of two of them
  */
 private[sparkzorder] final class FolderGridBuilder(
     types: Seq[DataType],
@@ -20,7 +24,21 @@ private[sparkzorder] final class FolderGridBuilder(
     rows: Long,
     files: Int,
     firstFile: Int,
-    goal: CutGoal = CutGoal.even) {
+    goal: CutGoal = CutGoal.even,
+    kept: IndexedSeq[KeptColumn] = IndexedSeq.empty,
+    stop: Int = 1,
+    regions: Option[FolderGrid] = None) {
+
+  private lazy val ranked: IndexedSeq[RankedColumn] = regions match {
+    case None => sample.ranked
+    case Some(grid) =>
+      sample.ranked.zipWithIndex.map { case (r, c) => r.withValues(TopCuts.keysOf(grid, c)) }
+  }
+
+  private lazy val measured: IndexedSeq[RankedColumn] =
+    if (kept.isEmpty) ranked
+    else ranked.zip(kept).map { case (column, files) => column.among(rows, files) }
+
   def build(): FolderGrid = if (sample.rows == 0) oneFile else byCuts
 
   private def oneFile: FolderGrid = {
@@ -36,28 +54,36 @@ private[sparkzorder] final class FolderGridBuilder(
   }
 
   private def byCuts: FolderGrid = {
-    val cuts = new KdCuts(sample.ranked, sample.sizes.of(sample.ranked), files, goal).build()
+    val top = regions.map(TopCuts.of(_, measured))
+    val cuts =
+      new KdCuts(measured, sample.sizes.of(measured), files, goal, stop, top).build()
     val columns = types.indices.map { c =>
-      new BoundedColumn(sample.ranked(c), cuts.nodes.filter(_.column == c).map(_.rank), files)
+      new BoundedColumn(ranked(c), cuts.nodes.filter(_.column == c), files)
     }
     FolderGrid(
       columns.map(_.column),
       new CutTree(
         cuts.nodes.map(_.column).toArray,
-        cuts.nodes.map(n => columns(n.column).slotOf(n.rank)).toArray,
+        cuts.nodes.map(n => columns(n.column).slotOf(n)).toArray,
         cuts.nodes.flatMap(n => Seq(n.left, n.right)).toArray),
       CellFiles.number(cuts.leaves, rows, files, firstFile),
-      cuts.leaves.map(leaf => types.indices.map(side(_, leaf))))
+      cuts.leaves.map(leaf => types.indices.map(side(_, leaf))),
+      if (kept.isEmpty) None else Some(cuts.leaves.map(leaf => types.indices.map(width(_, leaf)))))
   }
 
   /** The side of a cell in one column: that of its sample, plus one row's share at either end. */
   private def side(c: Int, leaf: KdCuts.Leaf): Side = {
-    val below = sample.ranked(c).below
+    val below = ranked(c).below
     val from = below(leaf.box.lowest(c)).toDouble / sample.rows
     val until = below(leaf.box.highest(c) + 1).toDouble / sample.rows
     val more = if (leaf.box.lowest(c) == leaf.box.highest(c)) 0.0 else (until - from) / leaf.rows
-    Side(RankScale(math.max(0.0, from - more)), RankScale(math.min(1.0, until + more)))
+    if (leaf.rows == 0) Side(0, RankScale.Max)
+    else Side(RankScale(math.max(0.0, from - more)), RankScale(math.min(1.0, until + more)))
   }
+
+  /** The width of the same side among all rows of the folder. */
+  private def width(c: Int, leaf: KdCuts.Leaf): Double =
+    measured(c).share(leaf.box.lowest(c), leaf.box.highest(c))
 }
 
 /** Shares of a folder's rows, scaled to integers from 0 to `Max`. */
@@ -70,19 +96,19 @@ private[sparkzorder] object RankScale {
 /**
  * The bounds of one column.
  *
- * @param cuts ranks at which the column is cut
+ * @param cuts of this column
  */
 private final class BoundedColumn(
     ranked: RankedColumn,
-    cuts: Seq[Int],
+    cuts: Seq[KdCuts.Node],
     files: Int) {
   import BoundedColumn._
 
   private val kept: Array[Int] = {
     val enough =
       ColumnRanks.thin(ranked.sorted.weights, ranked.nulls.toDouble, boundsFor(files))
-    // the bound of a cut at rank r is value number r - 1; a cut at rank 1, above NULL, needs none
-    (enough ++ cuts.filter(_ > 1).map(_ - 1)).distinct.sorted
+    // the bound of a cut at rank r is value number r - 1
+    (enough ++ cuts.filterNot(isAboveNull).map(_.rank - 1)).distinct.sorted
   }
 
   val column: GridColumn = {
@@ -91,9 +117,12 @@ private final class BoundedColumn(
     GridColumn(ranks.bounds, (ofNull +: ranks.midRanks).map(RankScale(_)))
   }
 
-  /** The least slot of the values of a rank above 0. */
-  def slotOf(rank: Int): Int =
-    if (rank == 1) 0 else 2 * java.util.Arrays.binarySearch(kept, rank - 1) + 1
+  /** The least slot on the right of a cut. */
+  def slotOf(cut: KdCuts.Node): Int =
+    if (isAboveNull(cut)) 0 else 2 * java.util.Arrays.binarySearch(kept, cut.rank - 1) + 1
+
+  /** A cut between NULL and all values needs no bound. */
+  private def isAboveNull(cut: KdCuts.Node): Boolean = cut.rank == 1 && !cut.isAtValue
 }
 
 private object BoundedColumn {

@@ -26,12 +26,14 @@ private[sparkzorder] final case class Side(from: Int, until: Int)
  * @param cells in the order of their numbers
  * @param sides of a cell, one per column: where its rows begin and end among all rows, as ranks in units
  *   of 2^-30
+ * @param widths of the same sides among all rows of the folder, if the grid places only some of these
  */
 private[sparkzorder] final case class FolderGrid(
     columns: IndexedSeq[GridColumn],
     tree: CutTree,
     cells: IndexedSeq[Cell],
-    sides: IndexedSeq[IndexedSeq[Side]]) {
+    sides: IndexedSeq[IndexedSeq[Side]],
+    widths: Option[IndexedSeq[IndexedSeq[Double]]] = None) {
 
   /** Number of the folder's files; small cells share a file with a neighbour. */
   def files: Int = if (cells.isEmpty) 0 else cells.last.file + cells.last.files - cells.head.file
@@ -52,6 +54,15 @@ private[sparkzorder] final case class Grid(
 
   /** Number of files of all folders. */
   val files: Int = folders.flatten.map(_.files).sum
+
+  /** The region that each file lies in. */
+  def regionOfFile: IndexedSeq[Int] = {
+    val regions = new Array[Int](files)
+    for (folder <- folders.flatten; c <- folder.cells; i <- 0 until c.files) {
+      regions(c.file + i) = c.region
+    }
+    regions.toIndexedSeq
+  }
 
   /** The folder that each file belongs to. */
   val folderOfFile: IndexedSeq[Int] =
@@ -81,20 +92,33 @@ private[sparkzorder] object Grid {
    * @param targetRows rows of a file in each folder
    * @param samples sample of each folder; an empty sample puts its folder into one file
    * @param goal the queries for which the cuts should be good
+   * @param kept for each folder and ordering column the files that stay as they are; empty for a folder
+   *   that is placed as a whole
+   * @param regions for each folder the grid whose cells are cut further
    */
   def build(
       columns: Seq[(String, DataType)],
       rows: IndexedSeq[Long],
       targetRows: IndexedSeq[Double],
       samples: IndexedSeq[FolderSample],
-      goal: CutGoal = CutGoal.even): Grid = {
+      goal: CutGoal = CutGoal.even,
+      kept: Int => IndexedSeq[KeptColumn] = _ => IndexedSeq.empty,
+      regions: Int => Option[FolderGrid] = _ => None): Grid = {
     var next = 0
     val folders = rows.indices.map { f =>
       if (rows(f) == 0) None
       else {
         val files = filesFor(rows(f), targetRows(f))
-        val grid =
-          new FolderGridBuilder(columns.map(_._2), samples(f), rows(f), files, next, goal).build()
+        val types = columns.map(_._2)
+        val grid = new FolderGridBuilder(
+          types,
+          samples(f),
+          rows(f),
+          files,
+          next,
+          goal,
+          kept(f),
+          regions = regions(f)).build()
         next += grid.files
         Some(grid)
       }
@@ -158,8 +182,14 @@ private[sparkzorder] object CutTree {
  * @param files number of files that hold it: 1, or more if one combination of values has more rows
  *   than a file; a hash then spreads its rows
  * @param box of its sampled rows
+ * @param region the cell of given cuts that it is a part of
  */
-private[sparkzorder] final case class Cell(rows: Double, file: Int, files: Int, box: Box)
+private[sparkzorder] final case class Cell(
+    rows: Double,
+    file: Int,
+    files: Int,
+    box: Box,
+    region: Int = 0)
 
 /**
  * The ranks ([[RankedColumn]]) of some sampled rows, one number per column.
@@ -208,7 +238,8 @@ private[sparkzorder] object CellFiles {
       val own = leaves(i).size / leaves(i).files
       val together = open(i - 1) + own
       val smaller = math.min(open(i - 1), own)
-      if (smaller < MinFileFill * target && together <= MaxFileFill * target) {
+      val isOneRegion = leaves(i).region == leaves(i - 1).region
+      if (isOneRegion && smaller < MinFileFill * target && together <= MaxFileFill * target) {
         joined(i) = true
         if (leaves(i).files == 1) open(i) = together
       }
@@ -222,7 +253,8 @@ private[sparkzorder] object CellFiles {
         leaf.rows.toDouble / sampled * rows,
         first,
         leaf.files,
-        leaf.box)
+        leaf.box,
+        leaf.region)
     }
   }
 }

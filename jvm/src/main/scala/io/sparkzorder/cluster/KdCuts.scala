@@ -25,12 +25,17 @@ import scala.collection.mutable.ArrayBuffer
  * @param sizes sizes of the sampled rows, in any unit
  * @param files number of files wanted, at least 1
  * @param goal the queries for which the cuts should be good
+ * @param stop a cell of so many files is not cut any more
+ * @param top the first cuts, if they are given. Each of their cells is a region, and the leaves of a
+ *   region have its number
  */
 private[sparkzorder] final class KdCuts(
     columns: IndexedSeq[RankedColumn],
     sizes: Array[Int],
     files: Int,
-    goal: CutGoal = CutGoal.even) {
+    goal: CutGoal = CutGoal.even,
+    stop: Int = 1,
+    top: Option[TopCuts] = None) {
   import KdCuts._
   import SideSplits._
 
@@ -44,11 +49,38 @@ private[sparkzorder] final class KdCuts(
   private val splits = new SideSplits(columns, sizes, target)
   private val queries = new QueryCuts(columns, goal)
   private val balance = new ColumnBalance(columns, goal)
+  private var region = 0
 
   def build(): Cuts = {
-    grow(0, n, files, 0, queries.boxes)
+    top match {
+      case None => grow(0, n, files, 0, queries.boxes)
+      case Some(t) => follow(t, if (t.columns.isEmpty) ~0 else 0, 0, n, 0)
+    }
     Cuts(nodes.toIndexedSeq, leaves.toIndexedSeq)
   }
+
+  /** Follows the given cuts down to the regions, and cuts each region into files. */
+  private def follow(t: TopCuts, child: Int, from: Int, until: Int, turns: Int): Int =
+    if (child < 0) {
+      region = ~child
+      // a region without a sampled row may get rows all the same, and they must not go elsewhere
+      if (from == until) {
+        leaves += Leaf(0, 0.0, 1, Box.empty(columns.length), region)
+        ~(leaves.length - 1)
+      } else {
+        val wanted = math.max(1, math.round(sizeOf(from, until) / target).toInt)
+        grow(from, until, wanted, turns, Array.empty)
+      }
+    } else {
+      val node = nodes.length
+      nodes += null
+      val (column, rank) = (t.columns(child), t.ranks(child))
+      val middle = partition(from, until, column, rank)
+      val left = follow(t, t.children(2 * child), from, middle, turns)
+      val right = follow(t, t.children(2 * child + 1), middle, until, turns + 1)
+      nodes(node) = Node(column, rank, left, right, isAtValue = t.areAtValues(child))
+      node
+    }
 
   /**
    * Cuts the rows in `from until until` of `rows` into `wanted` files.
@@ -68,7 +100,7 @@ private[sparkzorder] final class KdCuts(
     choose(from, until, wanted, box, turns, boxes) match {
       case None =>
         balance.note(box, wanted)
-        leaves += Leaf(until - from, sizeOf(from, until), wanted, box)
+        leaves += Leaf(until - from, sizeOf(from, until), wanted, box, region)
         ~(leaves.length - 1)
       case Some(split) =>
         val node = nodes.length
@@ -92,7 +124,7 @@ private[sparkzorder] final class KdCuts(
       turns: Int,
       boxes: Array[RankedBox]): Option[Split] = {
     val open = columns.indices.filter(c => box.lowest(c) < box.highest(c))
-    if (wanted == 1 || open.isEmpty) None
+    if (wanted <= stop || open.isEmpty) None
     else {
       (if (boxes.isEmpty) None else byQueries(from, until, wanted, box, open, boxes))
         .orElse(bySides(from, until, wanted, box, turns, open))
@@ -226,14 +258,54 @@ private[sparkzorder] object KdCuts {
   /**
    * An inner node. Rows whose rank in `column` is at least `rank` go to the right, all others to
    * the left.
+   *
+   * @param isAtValue false if the cut lies anywhere below the value of that rank, and above the value
+   *   of the rank before
    */
-  final case class Node(column: Int, rank: Int, left: Int, right: Int)
+  final case class Node(
+      column: Int,
+      rank: Int,
+      left: Int,
+      right: Int,
+      isAtValue: Boolean = false)
 
   /**
    * A leaf: number and total size of its sampled rows, number of files that it gets, and the box of
-   * its ranks.
+   * its ranks, and the region that it lies in.
    */
-  final case class Leaf(rows: Int, size: Double, files: Int, box: Box)
+  final case class Leaf(rows: Int, size: Double, files: Int, box: Box, region: Int = 0)
 
   final case class Cuts(nodes: IndexedSeq[Node], leaves: IndexedSeq[Leaf])
+}
+
+/**
+ * The cuts of a tree by the ranks of a sample, in the form of [[CutTree]].
+ *
+ * @param areAtValues for each cut whether it lies at a value; else all values lie above it, and NULL below
+ */
+private[sparkzorder] final class TopCuts(
+    val columns: Array[Int],
+    val ranks: Array[Int],
+    val areAtValues: Array[Boolean],
+    val children: Array[Int])
+
+private[sparkzorder] object TopCuts {
+
+  /** The keys of all values at which a tree cuts a column. */
+  def keysOf(grid: FolderGrid, column: Int): Seq[AnyRef] =
+    grid.tree.slotsOf(column).filter(_ > 0).distinct.map(s => keyAt(grid, column, s))
+
+  /** @param columns samples that have all these values */
+  def of(grid: FolderGrid, columns: IndexedSeq[RankedColumn]): TopCuts = {
+    val tree = grid.tree
+    val ranks = tree.column.indices.map { i =>
+      val (c, slot) = (tree.column(i), tree.slot(i))
+      if (slot == 0) 1 else 1 + (columns(c).distinct.slotOfKey(keyAt(grid, c, slot)) >> 1)
+    }
+    new TopCuts(tree.column, ranks.toArray, tree.slot.map(_ > 0), tree.children)
+  }
+
+  // an even slot above 0 is above the bound before it, which no cut of ours is
+  private def keyAt(grid: FolderGrid, column: Int, slot: Int): AnyRef =
+    grid.columns(column).bounds.key(math.min(slot >> 1, grid.columns(column).bounds.length - 1))
 }

@@ -123,12 +123,56 @@ private final class RankedKeys(override val ranked: RankedColumn) extends KeyCol
  * @param sorted the distinct values with the number of rows of each
  * @param distinct the same distinct values, as an index for searches
  * @param ranks the rank of each sampled row, in the order of the rows
+ * @param kept the other rows of the folder; None if the sample is one of the whole folder
  */
 private[sparkzorder] final class RankedColumn(
     val dataType: DataType,
     val sorted: SortedSample,
     val distinct: BoundsIndex,
-    val ranks: Array[Int]) {
+    val ranks: Array[Int],
+    kept: Option[KeptRows] = None) {
+
+  /**
+   * The same sample with more values, of which it has no rows, so that cuts can lie at them.
+   *
+   * @param keys see [[io.sparkzorder.ordering.BoundsIndex.key]]
+   */
+  def withValues(keys: Seq[AnyRef]): RankedColumn = {
+    val n = distinct.length
+    // an even slot is a gap, where a new value goes
+    val missing = keys.map(k => distinct.slotOfKey(k) -> k).filter(_._1 % 2 == 0)
+      .groupBy(_._1 >> 1).map { case (gap, own) =>
+        val sorted = BoundsIndex.ofSortedDistinct(distinct, own.map(_._2))
+        gap -> sorted
+      }
+    if (missing.isEmpty) this
+    else {
+      val all = new mutable.ArrayBuffer[AnyRef]
+      val weights = new mutable.ArrayBuilder.ofDouble
+      val moved = new Array[Int](n + 1)
+      (0 to n).foreach { i =>
+        missing.getOrElse(i, Nil).foreach { key =>
+          all += key
+          weights += 0.0
+        }
+        if (i < n) {
+          all += distinct.key(i)
+          weights += sorted.weights(i)
+          moved(i + 1) = all.length
+        }
+      }
+      val merged = BoundsIndex.ofKeys(distinct, all.toArray)
+      new RankedColumn(
+        dataType,
+        new SortedSample(weights.result(), taken => merged.take(taken)),
+        merged,
+        ranks.map(moved(_)))
+    }
+  }
+
+  /** The same sample, measured by all rows of the folder: by its own `rows` and by kept ones. */
+  def among(rows: Long, kept: KeptColumn): RankedColumn =
+    new RankedColumn(dataType, sorted, distinct, ranks, Some(KeptRows.of(this, rows, kept)))
 
   def rows: Int = ranks.length
 
@@ -147,9 +191,15 @@ private[sparkzorder] final class RankedColumn(
 
   def nulls: Int = below(1)
 
-  /** The share of the sampled rows whose rank lies in `lowest .. highest`. */
+  /** The share of the folder's rows whose rank lies in `lowest .. highest`. */
   def share(lowest: Int, highest: Int): Double =
-    (below(highest + 1) - below(lowest)).toDouble / math.max(1, rows)
+    kept.fold((below(highest + 1) - below(lowest)).toDouble / math.max(1, rows))(
+      _.share(lowest, highest))
+
+  /** The share of the folder's values, without NULL, whose rank lies in `lowest .. highest`. */
+  def shareOfValues(lowest: Int, highest: Int): Double =
+    kept.fold((below(highest + 1) - below(lowest)).toDouble / math.max(1, rows - nulls))(
+      _.shareOfValues(lowest, highest))
 
   /** The rank of the value below which a share of all values lies; 1 at least. */
   def rankAt(share: Double): Int = {

@@ -81,8 +81,11 @@ private[sparkzorder] final class PlacedFolder private[sparkzorder] (
   private val from: Array[Array[Int]] = grid.sides.map(_.map(_.from).toArray).toArray
 
   // for each cell and side: the power of two by which the widest side is longer
-  private val halvings: Array[Array[Int]] = grid.sides.map { sides =>
-    val widths = sides.map(s => math.max(1, s.until - s.from).toDouble)
+  private val halvings: Array[Array[Int]] = grid.sides.indices.map { cell =>
+    val widths = grid.widths match {
+      case Some(all) => all(cell).map(w => math.max(1, RankScale(w)).toDouble)
+      case None => grid.sides(cell).map(s => math.max(1, s.until - s.from).toDouble)
+    }
     widths.map(w => math.round(math.log(widths.max / w) / math.log(2)).toInt).toArray
   }.toArray
 

@@ -3,7 +3,16 @@
 
 package io.sparkzorder.commands
 
-import io.sparkzorder.cluster.{CutGoal, FolderSample, Grid, InputRows, RowSizes, Sampler}
+import io.sparkzorder.cluster.{
+  CutGoal,
+  FolderGrid,
+  FolderSample,
+  Grid,
+  InputRows,
+  KeptColumn,
+  RowSizes,
+  Sampler
+}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.table.OrderingColumn
 
@@ -17,13 +26,17 @@ private[sparkzorder] final class SampledCuts(
    * @param rows of each folder
    * @param targets rows of a new file of each folder
    * @param sizes of the rows of a folder, by its position
+   * @param kept for each folder and ordering column the files that stay as they are
+   * @param regions for each folder the grid whose cells are cut further
    * @param goal what the cuts of these samples are to be good for
    */
   def of(
       input: InputRows,
       rows: IndexedSeq[Long],
       targets: IndexedSeq[Double],
-      sizes: Int => RowSizes)(
+      sizes: Int => RowSizes,
+      kept: Int => IndexedSeq[KeptColumn],
+      regions: Int => Option[FolderGrid] = _ => None)(
       goal: IndexedSeq[FolderSample] => CutGoal): (IndexedSeq[FolderSample], Grid) = {
     val expected = rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
     val wanted = settings.get(Settings.SampleRows).getOrElse(Sampler.rowsFor(expected))
@@ -32,7 +45,8 @@ private[sparkzorder] final class SampledCuts(
         .map { case (sample, i) => sample.copy(sizes = sizes(i)) }
     }
     val grid = phases("cuts") {
-      Grid.build(columns.map(c => (c.name, c.dataType)), rows, targets, samples, goal(samples))
+      val types = columns.map(c => (c.name, c.dataType))
+      Grid.build(types, rows, targets, samples, goal(samples), kept, regions)
     }
     (samples, grid)
   }

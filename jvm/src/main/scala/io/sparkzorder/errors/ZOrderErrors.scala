@@ -188,13 +188,15 @@ private[sparkzorder] object ZOrderErrors {
       target: String,
       folder: String,
       bytes: Long,
-      limit: Long): ZOrderException =
+      limit: Long,
+      needed: Long): ZOrderException =
     error(
       "ZORDER_PARTITION_TOO_LARGE",
       "target" -> target,
       "folder" -> folder,
       "bytes" -> bytes.toString,
-      "limit" -> limit.toString)
+      "limit" -> limit.toString,
+      "needed" -> needed.toString)
 
   def pathInTable(path: String, root: String, marker: String): ZOrderException =
     error("ZORDER_PATH_IN_TABLE", "path" -> path, "root" -> root, "marker" -> marker)

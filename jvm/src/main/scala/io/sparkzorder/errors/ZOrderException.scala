@@ -26,6 +26,9 @@ private[sparkzorder] class ZOrderException(
       parameters,
       Array.empty[QueryContext]) {
 
+  /** True if another program has changed what a run was about to replace. */
+  def isConflict: Boolean = condition == "ZORDER_CONFLICT"
+
   override def getSqlState: String = ErrorConditions.sqlState(condition)
 }
 

@@ -33,13 +33,16 @@ private[sparkzorder] final case class Replaced(
  * @param name final name
  * @param modified modification time in milliseconds of the file as written, which renames keep; 0 or
  *   less in a record that does not say
+ * @param region of its plan that it lies in, from 1, if the second pass of the plan has not come to it
+ *   yet; 0 for all other files
  */
 private[sparkzorder] final case class Added(
     staged: String,
     name: String,
     length: Long,
     rows: Long,
-    modified: Long = -1L)
+    modified: Long = -1L,
+    region: Int = 0)
 
 /** What a run does to one folder; `folder` is relative to the table's root, empty for the root. */
 private[sparkzorder] final case class FolderChange(
@@ -74,6 +77,8 @@ private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Lo
  *   first layout, and in a record that does not say
  * @param mode `shadow` if the new files stay hidden beside the replaced ones; empty if names are exchanged
  * @param published the runs whose shadows get visible names by this run
+ * @param plan the id of the plan in two passes that the run is a part of; empty for other runs
+ * @param level `dealt` for a run of the first pass, `final` for one of the second; empty without a plan
  */
 private[sparkzorder] final case class Record(
     version: Int,
@@ -91,7 +96,12 @@ private[sparkzorder] final case class Record(
     weights: Seq[java.lang.Double] = Nil,
     layoutSinceMs: Long = 0L,
     mode: String = "",
-    published: Seq[String] = Nil) {
+    published: Seq[String] = Nil,
+    plan: String = "",
+    level: String = "") {
+
+  /** The plan that the run is a part of. */
+  def planId: Option[String] = Option(plan).filter(_.nonEmpty)
 
   /** The weights of the columns; empty if all are equal. */
   def columnWeights: Seq[Double] = weights.map(_.doubleValue)
@@ -125,6 +135,9 @@ private[sparkzorder] object Record {
   val Expired = "expired"
 
   val Shadow = "shadow"
+
+  val Dealt = "dealt"
+  val Final = "final"
 
   def toJson(record: Record): Array[Byte] = Json.mapper.writeValueAsBytes(record)
 

@@ -24,6 +24,7 @@ private[sparkzorder] object RecordCheck {
   private val OwnName = "_[A-Za-z0-9_-]+".r.pattern
   private val Kinds =
     Set(Record.Optimize, Record.Undo, Record.Abort, Record.Abandon, Record.Expired)
+  private val Levels = Set("", Record.Dealt, Record.Final)
   private val Suffix = "\\.[a-z]+".r.pattern
 
   /** @throws java.io.IOException that says what is wrong */
@@ -50,6 +51,7 @@ private[sparkzorder] object RecordCheck {
     if (Option(record.mode).exists(_.nonEmpty) && !record.makesShadow) {
       wrong(s"its mode is ${record.mode}")
     }
+    checkPlan(record)
     record.changes.foreach(require(_, record))
     record.publishedRuns.filterNot(isRun).foreach(r => wrong(s"$r is no id of a run"))
     val saysShadow = record.makesShadow || record.kind == Record.Expired
@@ -58,6 +60,15 @@ private[sparkzorder] object RecordCheck {
     }
     twice(record.changes.map(_.folder)).foreach(f => wrong(s"it names the folder $f twice"))
     record
+  }
+
+  /** A plan advises only where rows are placed, but its id becomes the name of a file. */
+  private def checkPlan(record: Record): Unit = {
+    // null in a record of an older release
+    val level = Option(record.level).getOrElse("")
+    if (!Levels(level) || level.isEmpty != record.planId.isEmpty) wrong(s"its level is $level")
+    record.planId.filterNot(isRun).foreach(p => wrong(s"its plan $p is no id of a plan"))
+    if (record.planId.isDefined && record.kind != Record.Optimize) wrong("it has a plan")
   }
 
   /** @throws java.io.IOException that says what is wrong */
@@ -97,6 +108,9 @@ private[sparkzorder] object RecordCheck {
       if (a == null || !isFile(a.name)) wrong(s"$a is no file of a folder")
       if (!isOwnName(a.staged)) wrong(s"${a.staged} is no name of a new file")
       if (a.length < 0 || a.rows < 0) wrong(s"${a.name} has ${a.length} bytes, ${a.rows} rows")
+      if (a.region < 0 || a.region > 0 && record.level != Record.Dealt) {
+        wrong(s"${a.name} lies in the region ${a.region}")
+      }
       if (record.kind == Record.Optimize && isHidden(a.name)) wrong(s"${a.name} would be hidden")
     }
     Seq(

@@ -140,6 +140,23 @@ private[sparkzorder] final class BinaryBounds(val sorted: Array[Array[Byte]])
 
 private[sparkzorder] object BoundsIndex {
 
+  /** Some keys of the type of `like`, ascending and each once. */
+  private[sparkzorder] def ofSortedDistinct(like: BoundsIndex, keys: Seq[AnyRef]): Seq[AnyRef] = {
+    def isLess(a: AnyRef, b: AnyRef): Boolean = ofKeys(like, Array(b)).slotOfKey(a) == 0
+    val sorted = keys.sortWith(isLess)
+    sorted.take(1) ++ sorted.zip(sorted.drop(1)).collect { case (a, b) if isLess(a, b) => b }
+  }
+
+  /** @param keys ascending, of the type of the keys of `like` */
+  private[sparkzorder] def ofKeys(like: BoundsIndex, keys: Array[AnyRef]): BoundsIndex =
+    like match {
+      case b: LongBounds =>
+        new LongBounds(b.order, keys.map(_.asInstanceOf[java.lang.Long].longValue))
+      case b: WideBounds => new WideBounds(b.order, keys.map(_.asInstanceOf[BigInteger]))
+      case _: StringBounds => new StringBounds(keys.map(_.asInstanceOf[UTF8String]))
+      case _: BinaryBounds => new BinaryBounds(keys.map(_.asInstanceOf[Array[Byte]]))
+    }
+
   /** @param values Catalyst values in ascending order, none null; equal values are allowed */
   def ofSorted(dataType: DataType, values: Array[Any]): BoundsIndex =
     OrderedType.require(dataType) match {

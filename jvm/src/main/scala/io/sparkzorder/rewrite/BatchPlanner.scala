@@ -3,9 +3,19 @@
 
 package io.sparkzorder.rewrite
 
+import java.util.UUID
+
 import scala.collection.mutable.ArrayBuffer
 
-import io.sparkzorder.cluster.{CutGoal, QueryBox, RowSizes}
+import io.sparkzorder.cluster.{
+  CutGoal,
+  FolderGridBuilder,
+  Grid,
+  KeptColumn,
+  QueryBox,
+  RowSizes,
+  Sampler
+}
 import io.sparkzorder.commands.{Phases, SampledCuts}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.sources._
@@ -35,7 +45,23 @@ private[rewrite] abstract class BatchPlanner {
    * @param rows of files that are all [[rewritable]]
    * @param counts rows of each folder
    */
-  def plan(rows: FormatRows, counts: IndexedSeq[Long]): BatchPlan
+  def plan(rows: FormatRows, counts: IndexedSeq[Long], pass: Pass): BatchPlan
+
+  /**
+   * Divides the files of a folder that are too many for one batch into batches that do not depend on each
+   * other.
+   *
+   * @return None if each new file may get rows of any file
+   */
+  def parts(files: IndexedSeq[FormatFile], limit: Long): Option[Seq[IndexedSeq[FormatFile]]]
+
+  /**
+   * Divides the rows of a folder into regions that can be laid out one by one.
+   *
+   * @param rows of the files of one folder
+   * @param limit bytes of a region, but for a region in which all rows have the same key
+   */
+  def regions(rows: FormatRows, limit: Long): RegionPlan
 
   /** Why no file is written although files were selected. */
   def nothingToDo: String
@@ -59,9 +85,43 @@ private[rewrite] final class ClusterPlanner(
   override def select(chosen: IndexedSeq[FormatFile]): Selection =
     new FileSelector(snapshot, layout).select(chosen)
 
+  override def parts(
+      files: IndexedSeq[FormatFile],
+      limit: Long): Option[Seq[IndexedSeq[FormatFile]]] = None
+
   override def nothingToDo: String = "there are no rows"
 
-  override def plan(rows: FormatRows, counts: IndexedSeq[Long]): BatchPlan = {
+  override def regions(rows: FormatRows, limit: Long): RegionPlan = {
+    val count = rows.files.map(_.records).sum
+    val bytes = rows.files.map(_.bytes).sum
+    val files = Grid.filesFor(count, SampledCuts.targetRows(settings, count, bytes))
+    val wanted = settings.get(Settings.SampleRows)
+      .getOrElse(math.min(Sampler.rowsFor(files.toLong), ClusterPlanner.RowsForRegions))
+    val sample = phases("sample") {
+      Sampler.sample(rows, columns, IndexedSeq(count), wanted).head.copy(sizes = sizes(rows.files))
+    }
+    val stop = math.max(1, (files.toDouble * limit / bytes).toInt)
+    val cut = phases("cuts") {
+      new FolderGridBuilder(
+        columns.map(_.dataType),
+        sample,
+        count,
+        files,
+        0,
+        CutGoal(layout.weights.toIndexedSeq),
+        keptBeside(rows.files),
+        stop = stop).build()
+    }
+    // a cell of more files could not be cut: all its rows have one key
+    val grid = cut.copy(cells = cut.cells.map(c => if (c.files > stop) c.copy(rows = 0) else c))
+    RegionPlan(UUID.randomUUID().toString, rows.folders.head, grid, sample, count, files)
+  }
+
+  override def plan(rows: FormatRows, counts: IndexedSeq[Long], pass: Pass): BatchPlan = {
+    val regions = pass match {
+      case Deal(_, grid) => Some(grid)
+      case _ => None
+    }
     val byFolder = rows.files.groupBy(_.folder)
     val own = rows.folders.map(byFolder)
     // the count may be unknown and 0
@@ -70,7 +130,13 @@ private[rewrite] final class ClusterPlanner(
       SampledCuts.targetRows(settings, stored, files.map(_.bytes).sum)
     }
     val (samples, grid) = new SampledCuts(columns, settings, phases)
-      .of(rows, counts, targets, i => sizes(own(i))) { samples =>
+      .of(
+        rows,
+        counts,
+        targets,
+        i => sizes(own(i)),
+        i => keptBeside(own(i)),
+        _ => regions) { samples =>
         // a recorded query is a box of the whole table, and suits no part of it
         val isWhole = !snapshot.isPartitioned && rows.files.size == snapshot.files.size
         val isSmall = samples.map(_.rows.toLong).sum <= CutGoal.MaxRowsForQueries
@@ -85,7 +151,31 @@ private[rewrite] final class ClusterPlanner(
       counts,
       grid.folderOfFile.map(rows.folders(_)),
       Some(grid),
-      samples)
+      samples,
+      pass = pass match {
+        case OnePass => None
+        case Deal(plan, _) => Some(PlannedPass(
+            plan,
+            grid.regionOfFile.map(r => if (regions.exists(_.cells(r).rows == 0)) 0 else r + 1)))
+        case Gather(plan) => Some(PlannedPass(plan))
+      })
+  }
+
+  private lazy val ofFolders = snapshot.files.groupBy(_.folder)
+
+  /** For each ordering column the files of the same folder that are not rewritten. */
+  private def keptBeside(rewritten: IndexedSeq[FormatFile]): IndexedSeq[KeptColumn] = {
+    val own = rewritten.toSet
+    val kept = ofFolders(rewritten.head.folder).filterNot(own)
+    if (kept.isEmpty) IndexedSeq.empty
+    else {
+      columns.indices.map { c =>
+        val infos = kept.map(_.columns(c))
+        val rows = kept.map(_.storedRecords).sum
+        val values = infos.map(_.values)
+        KeptColumn(infos.map(_.range), values, math.max(0L, rows - values.sum))
+      }
+    }
   }
 
   /**
@@ -129,7 +219,7 @@ private[rewrite] final class CompactPlanner(targetBytes: Long, copyAll: Boolean)
    * Joins neighbouring small files until they fill a file, so that rows stay near the rows that they
    * were written with.
    */
-  override def plan(rows: FormatRows, counts: IndexedSeq[Long]): BatchPlan = {
+  override def plan(rows: FormatRows, counts: IndexedSeq[Long], pass: Pass): BatchPlan = {
     val outputs = groups(rows.files)
     val output = outputs.zipWithIndex.flatMap { case (g, i) => g.map(_ -> i) }.toMap
     BatchPlan(
@@ -140,6 +230,21 @@ private[rewrite] final class CompactPlanner(targetBytes: Long, copyAll: Boolean)
       outputs.map(_.head.folder),
       fileOf = rows.files.map(output))
   }
+
+  override def parts(
+      files: IndexedSeq[FormatFile],
+      limit: Long): Option[Seq[IndexedSeq[FormatFile]]] = {
+    val batches = ArrayBuffer(ArrayBuffer.empty[FormatFile])
+    groups(files).foreach { group =>
+      val bytes = (batches.last ++ group).map(_.bytes).sum
+      if (batches.last.nonEmpty && bytes > limit) batches += ArrayBuffer.empty
+      batches.last ++= group
+    }
+    Some(batches.map(_.toIndexedSeq).toSeq)
+  }
+
+  override def regions(rows: FormatRows, limit: Long): RegionPlan =
+    throw new UnsupportedOperationException("a compaction has no regions")
 
   /** The files that become one file, of one folder. */
   private def groups(files: IndexedSeq[FormatFile]): IndexedSeq[Seq[FormatFile]] = {
@@ -164,6 +269,12 @@ private[rewrite] final class CompactPlanner(targetBytes: Long, copyAll: Boolean)
     }
     groups.filter(_.nonEmpty).map(_.toSeq).toSeq
   }
+}
+
+private object ClusterPlanner {
+
+  /** The regions of a folder need fewer sampled rows than its files. */
+  val RowsForRegions = 1000000L
 }
 
 private object CompactPlanner {

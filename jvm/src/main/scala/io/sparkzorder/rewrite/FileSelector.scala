@@ -35,17 +35,23 @@ private[rewrite] final class FileSelector(snapshot: TableSnapshot, wanted: Layou
   }
 
   private def merged(chosen: IndexedSeq[FormatFile], folders: Seq[Runs]): Selection = {
-    val selected = folders.flatMap(_.worthwhile).toSet
+    val unfinished = folders.flatMap(_.unfinished)
+    val selected = (unfinished ++ folders.flatMap(_.worthwhile)).toSet
     val fresh = folders.map(_.added.size).sum
-    val earlier = selected.size - folders.map(_.added.count(selected)).sum
+    val earlier = selected.size - unfinished.size - folders.map(_.added.count(selected)).sum
     val dealt = folders.map(_.dealt.count(!selected(_))).sum
+    val goesOn =
+      if (unfinished.isEmpty) None
+      else Some(s"a layout in two passes goes on: ${unfinished.size} files wait for the second one")
     val reason =
-      if (fresh == 0) {
+      if (fresh == 0 && goesOn.isDefined) goesOn.get
+      else if (fresh == 0) {
         s"all ${chosen.size} files are laid out by (${columns.map(_.name).mkString(", ")}) " +
           "already; FULL rewrites them"
       } else {
         s"of ${chosen.size} files $fresh are new, $earlier of earlier runs are merged with " +
           s"them, and ${chosen.size - selected.size} stay as they are" +
+          goesOn.fold("")("; " + _) +
           (if (dealt == 0) "" else s", $dealt of them as their writers have laid them out")
       }
     Selection(chosen.filter(selected), Some(reason))
@@ -67,39 +73,65 @@ private[rewrite] final class FileSelector(snapshot: TableSnapshot, wanted: Layou
     }
   }
 
-  /** The chosen files of one folder, by the commits that added them. */
+  /** The chosen files of one folder, by the runs that added them. */
   private final class Runs(files: IndexedSeq[FormatFile]) {
-    private val byCommit: Map[Long, IndexedSeq[FormatFile]] =
-      files.filter(_.commit.isDefined).groupBy(_.commit.get)
+    val unfinished: IndexedSeq[FormatFile] = Unfinished.of(files, wanted)
 
-    private val runs: Set[Long] = byCommit.collect {
-      case (commit, own) if own.forall(_.layout.exists(_.isSame(wanted))) => commit
-      case (commit, own)
+    private val others: IndexedSeq[FormatFile] =
+      if (unfinished.isEmpty) files
+      else {
+        val own = unfinished.toSet
+        files.filterNot(own)
+      }
+
+    // the commits of one plan are one run
+    private val runOf: IndexedSeq[Option[String]] = others.map { f =>
+      f.finishedPlan.orElse(f.dealt.map(_.plan)).map(p => s"plan $p")
+        .orElse(f.commit.map(c => s"commit $c"))
+    }
+
+    private val byRun: Map[String, IndexedSeq[FormatFile]] =
+      others.zip(runOf).collect { case (f, Some(run)) => f -> run }
+        .groupBy(_._2).map { case (run, own) => run -> own.map(_._1) }
+
+    private val runs: Set[String] = byRun.collect {
+      case (run, own) if own.forall(_.layout.exists(_.isSame(wanted))) => run
+      case (run, own)
           if own.size > 1 && own.forall(_.isForgotten) &&
-            rule.isOneLayout(ruled(own)) => commit
+            rule.isOneLayout(ruled(own)) => run
     }.toSet
 
-    private lazy val excess: Double = rule.excess(ruled(files))
+    private lazy val excess: Double = rule.excess(ruled(others))
 
     /** Writes of others whose files are as good as those of a run. */
-    private lazy val inserts: Set[Long] =
-      byCommit.collect {
-        case (c, own) if !runs(c) && rule.isDealt(ruled(own), excess) => c
-      }.toSet
+    private lazy val inserts: Set[String] =
+      if (isFirstPass) Set.empty
+      else {
+        byRun.collect {
+          case (run, own) if !runs(run) && rule.isDealt(ruled(own), excess) => run
+        }.toSet
+      }
 
-    def hasLayout: Boolean = runs.nonEmpty
-
-    lazy val added: IndexedSeq[FormatFile] = files.filterNot(_.commit.exists(runs))
-
-    lazy val dealt: IndexedSeq[FormatFile] = files.filter(_.commit.exists(inserts))
-
-    lazy val worthwhile: Seq[FormatFile] = {
-      val runOf = files.map(_.commit.collect {
-        case c if runs(c) => s"run $c"
-        case c if inserts(c) => s"insert $c"
-      })
-      rule.choose(ruled(files), runOf, inserts.map(c => s"insert $c")).toSeq.map(files(_))
+    /** The first pass takes all inputs of its plan, also those that would be good enough by themselves. */
+    private lazy val isFirstPass: Boolean = unfinished.nonEmpty && {
+      val plans = unfinished.flatMap(_.dealt).map(_.plan).toSet
+      !others.exists(_.finishedPlan.exists(plans))
     }
+
+    def hasLayout: Boolean = runs.nonEmpty || unfinished.nonEmpty
+
+    lazy val added: IndexedSeq[FormatFile] =
+      others.zip(runOf).collect { case (f, run) if !run.exists(runs) => f }
+
+    lazy val dealt: IndexedSeq[FormatFile] =
+      others.zip(runOf).collect { case (f, run) if run.exists(inserts) => f }
+
+    lazy val worthwhile: Seq[FormatFile] =
+      if (others.isEmpty) Nil
+      else {
+        val known = runOf.map(_.filter(r => runs(r) || inserts(r)))
+        rule.choose(ruled(others), known, inserts).toSeq.map(others(_))
+      }
   }
 
   private def ruled(files: IndexedSeq[FormatFile]): RuledFiles =
@@ -108,4 +140,12 @@ private[rewrite] final class FileSelector(snapshot: TableSnapshot, wanted: Layou
       files.map(_.records),
       columns.indices.map(c =>
         FileSpan.ofRanges(columns(c).dataType, files.map(_.columns(c).range))))
+}
+
+/** The files that the first of two passes has dealt to regions, and that the second pass is to lay out. */
+private[rewrite] object Unfinished {
+
+  /** @param wanted the layout; files that were dealt for another one are like new ones */
+  def of(files: IndexedSeq[FormatFile], wanted: LayoutTag): IndexedSeq[FormatFile] =
+    files.filter(f => f.dealt.exists(_.region > 0) && f.layout.exists(_.isSame(wanted)))
 }

@@ -5,11 +5,8 @@ package io.sparkzorder.rewrite
 
 import java.util.UUID
 
-import scala.collection.mutable.ArrayBuffer
-
 import io.sparkzorder.commands.auto.{ClusteringSpec, WeightsOption}
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
 
@@ -20,20 +17,27 @@ import io.sparkzorder.table.OrderingColumn
  * @param selected the files that are rewritten
  * @param batches the same files, by batches that are committed one after the other
  * @param reasons why these files are rewritten, if a reason is to be told
+ * @param predicted how many more batches a real run has, for a DRY RUN
+ * @param newPlans that are kept before the first batch
+ * @param goesOn true if there is more to do when all batches are done
  */
 private[rewrite] final case class RewritePlan(
     snapshot: TableSnapshot,
     layout: LayoutTag,
     planner: BatchPlanner,
     selected: IndexedSeq[FormatFile],
-    batches: Seq[IndexedSeq[FormatFile]],
-    reasons: RewriteReasons)
+    batches: Seq[Batch],
+    reasons: RewriteReasons,
+    predicted: Int = 0,
+    newPlans: Seq[RegionPlan] = Nil,
+    goesOn: Boolean = false)
 
 /** Why files are rewritten or stay: parts of a sentence. */
 private[rewrite] final case class RewriteReasons(
     order: Option[String],
     files: Seq[String],
-    size: Option[String])
+    size: Option[String],
+    passes: Seq[String] = Nil)
 
 /** Lists a table, and chooses what a statement rewrites. Changes nothing. */
 private[rewrite] final class RewritePlanner(
@@ -56,14 +60,67 @@ private[rewrite] final class RewritePlanner(
       if (snapshot.columns.nonEmpty) {
         new ClusterPlanner(snapshot, layout, order.queries, settings, phases)
       } else new CompactPlanner(settings(Settings.TargetFileSize), format.isCopy)
-    val selection = select(snapshot, order, planner)
-    val batches = inBatches(selection.files)
-    phases("check")(snapshot.check(batches))
+    val selection = select(snapshot, order, planner, layout)
+    val batches = inBatches(snapshot, layout, planner, selection.files)
     val byWhere = snapshot.chosen.map(own =>
       s"WHERE chooses ${own.size} of ${snapshot.files.size} files")
     val reasons =
-      RewriteReasons(order.reason, byWhere.toSeq ++ selection.reason, settings.sizeKept)
-    RewritePlan(snapshot, layout, planner, selection.files, batches, reasons)
+      RewriteReasons(
+        order.reason,
+        byWhere.toSeq ++ selection.reason,
+        settings.sizeKept,
+        batches.reasons)
+    RewritePlan(
+      snapshot,
+      layout,
+      planner,
+      selection.files,
+      batches.batches,
+      reasons,
+      batches.predicted,
+      batches.plans,
+      batches.goesOn)
+  }
+
+  /**
+   * What is left to do when the batches of a plan are done that goes on, such as the second of two passes.
+   *
+   * @param before the plan of which all batches are done
+   */
+  def next(before: RewritePlan): RewritePlan = {
+    val columns = before.snapshot.columns
+    // the runs of this statement are no longer those of others
+    phases("list")(format.recover())
+    val snapshot =
+      phases("list")(format.list(statement)).snapshot(columns.map(_.parts), settingsFor)
+    val planner = new ClusterPlanner(
+      snapshot,
+      before.layout,
+      IndexedSeq.empty,
+      settingsFor(columns),
+      phases)
+    val files = snapshot.files.groupBy(_.folder).values.toSeq
+      .flatMap(Unfinished.of(_, before.layout))
+    val waiting = files.toSet
+    val selected = snapshot.files.filter(waiting)
+    val batches = inBatches(snapshot, before.layout, planner, selected)
+    before.copy(
+      snapshot = snapshot,
+      planner = planner,
+      selected = selected,
+      batches = batches.batches,
+      newPlans = batches.plans,
+      goesOn = batches.goesOn)
+  }
+
+  private def inBatches(
+      snapshot: TableSnapshot,
+      layout: LayoutTag,
+      planner: BatchPlanner,
+      files: IndexedSeq[FormatFile]): PlannedBatches = {
+    val batches = new Batches(format, statement, snapshot, layout, planner).of(files)
+    phases("check")(snapshot.check(batches.batches.map(_.files)))
+    batches
   }
 
   /** The columns of ZORDER BY, else the last layout, else the declared order. */
@@ -115,47 +172,22 @@ private[rewrite] final class RewritePlanner(
   private def select(
       snapshot: TableSnapshot,
       order: ClusteringSpec,
-      planner: BatchPlanner): Selection = {
+      planner: BatchPlanner,
+      layout: LayoutTag): Selection = {
     val chosen = snapshot.chosen.getOrElse(snapshot.files)
     if (order.isLeft && !format.isCopy) Selection(IndexedSeq.empty)
     else if (clauses.full || order.rewritesAll || format.isCopy || chosen.isEmpty) {
-      planner.selectAll(chosen)
+      planner.selectAll(if (format.isCopy) chosen else withoutFinished(chosen, layout))
     } else planner.select(chosen)
   }
 
-  /**
-   * Puts whole folders into batches of up to `batchSize` bytes. Each batch is rewritten and committed by
-   * itself; one job writes folders of one group.
-   *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_TOO_LARGE for a folder above that size,
-   *   unless OPTIONS have a batch size
-   */
-  private def inBatches(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] = {
-    val byFolder = files.groupBy(_.folder)
-    files.map(_.folder).distinct.groupBy(_.group).toSeq.sortBy(_._1).flatMap { case (_, folders) =>
-      filled(folders)(byFolder(_).map(_.bytes).sum).map(_.flatMap(byFolder))
+  /** FULL goes on with two passes that have begun, and does not begin anew with what is finished. */
+  private def withoutFinished(
+      files: IndexedSeq[FormatFile],
+      layout: LayoutTag): IndexedSeq[FormatFile] = {
+    val plans = files.groupBy(_.folder).map { case (folder, own) =>
+      folder -> Unfinished.of(own, layout).map(_.dealt.get.plan).toSet
     }
-  }
-
-  private def filled(folders: IndexedSeq[FormatFolder])(
-      bytes: FormatFolder => Long): Seq[IndexedSeq[FormatFolder]] = {
-    val limit = statement.settings(Settings.BatchSize)
-    val isLimited = !format.isCopy &&
-      !clauses.options.keys.exists(_.equalsIgnoreCase(Settings.BatchSize.key))
-    val groups = ArrayBuffer(ArrayBuffer.empty[FormatFolder])
-    var sum = 0L
-    folders.foreach { folder =>
-      val size = bytes(folder)
-      if (size > limit && isLimited) {
-        throw ZOrderErrors.partitionTooLarge(format.name, folder.toString, size, limit)
-      }
-      if (groups.last.nonEmpty && sum + size > limit) {
-        groups += ArrayBuffer.empty
-        sum = 0L
-      }
-      groups.last += folder
-      sum += size
-    }
-    groups.toSeq.filter(_.nonEmpty).map(_.toIndexedSeq)
+    files.filterNot(f => f.finishedPlan.exists(plans(f.folder)))
   }
 }

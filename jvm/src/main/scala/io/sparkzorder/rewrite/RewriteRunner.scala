@@ -3,6 +3,8 @@
 
 package io.sparkzorder.rewrite
 
+import scala.collection.mutable.ArrayBuffer
+
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.functions.{col, count => rowCount, lit}
@@ -10,7 +12,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.cluster.DealingTasks
 import io.sparkzorder.commands.Phases
-import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.sources._
 
 /**
@@ -47,41 +49,78 @@ private[sparkzorder] class RewriteRunner(
       format.check(s)
       s
     }
-    def plan() = new RewritePlanner(format, statement, startMs).plan()
+    def planner() = new RewritePlanner(format, statement, startMs)
     if (!clauses.dryRun) {
       // whatever is refused is refused before a run of before is published
-      if (phases("list")(format.isBehind)) plan()
+      if (phases("list")(format.isBehind)) planner().plan()
       phases("list")(format.recover())
     }
-    execute(plan(), statement)
+    execute(planner(), statement)
   }
 
-  private def execute(plan: RewritePlan, statement: Statement): OptimizeResult = {
+  private def execute(planner: RewritePlanner, statement: Statement): OptimizeResult = {
+    val plan = planner.plan()
     val dealing = new DealingTasks(statement.session)
-    val done = plan.batches.zipWithIndex.flatMap { case (files, i) =>
-      logInfo(s"OPTIMIZE $name: batch ${i + 1} of ${plan.batches.size}, ${files.size} files in " +
-        s"${files.map(_.folder).distinct.size} folders")
-      rewrite(plan, files, statement.session, dealing)
+    val rounds = ArrayBuffer(Round(plan, batches(plan, statement, dealing)))
+    // the second of two passes; it may find a region too large, and divide it by two more passes
+    while (!clauses.dryRun && rounds.last.plan.goesOn && rounds.last.done.nonEmpty) {
+      val next = planner.next(rounds.last.plan)
+      rounds += Round(next, batches(next, statement, dealing))
     }
-    if (!clauses.dryRun) plan.snapshot.finish(done.flatMap(_.replaced), statement)
-    report(plan, done)
+    report(rounds.toSeq)
+  }
+
+  private def batches(
+      plan: RewritePlan,
+      statement: Statement,
+      dealing: DealingTasks): Seq[BatchDone] = {
+    plan.newPlans.foreach(p => plan.snapshot.plans.foreach(_.write(p)))
+    val conflicts = ArrayBuffer.empty[ZOrderException]
+    val done = plan.batches.zipWithIndex.flatMap { case (batch, i) =>
+      logInfo(s"OPTIMIZE $name: batch ${i + 1} of ${plan.batches.size}, ${batch.describe}")
+      try rewrite(plan, batch, statement.session, dealing)
+      catch {
+        // the other batches of two passes do not depend on this one
+        case e: ZOrderException if e.isConflict && batch.pass != OnePass =>
+          logWarning(s"OPTIMIZE $name: batch ${i + 1} has changed nothing: ${e.getMessage}")
+          conflicts += e
+          None
+      }
+    }
+    if (!clauses.dryRun) {
+      plan.snapshot.finish(done.flatMap(_.replaced), statement)
+      conflicts.headOption.foreach { first =>
+        conflicts.tail.foreach(first.addSuppressed)
+        throw first
+      }
+      forgetPlans(plan)
+    }
+    done
+  }
+
+  /** Plans of which the second pass is done. */
+  private def forgetPlans(plan: RewritePlan): Unit = {
+    val passes = plan.batches.map(_.pass)
+    val open = passes.collect { case Deal(id, _) => id }.toSet
+    val ended = passes.collect { case Gather(id) if !open(id) => id }.distinct
+    plan.snapshot.plans.foreach(plans => ended.foreach(plans.remove))
   }
 
   /** None if there is nothing to write. */
   private def rewrite(
       plan: RewritePlan,
-      chosen: IndexedSeq[FormatFile],
+      chosen: Batch,
       session: Session,
       dealing: DealingTasks): Option[BatchDone] = {
     val begun = System.nanoTime()
-    val counted = count(plan.snapshot, session, chosen)
+    val counted = count(plan.snapshot, session, chosen.files)
     // a folder without any row is left as it is: there is nothing to write in its place
-    val files = plan.planner.rewritable(chosen.filter(f => counted(f.folder) > 0))
+    val files = plan.planner.rewritable(chosen.files.filter(f => counted(f.folder) > 0))
     if (files.isEmpty) None
     else {
       val rows = plan.snapshot.rows(session, files)
       try {
-        val batch = plan.planner.plan(rows, rows.folders.map(counted))
+        val batch = plan.planner.plan(rows, rows.folders.map(counted), chosen.pass)
           .copy(millis = (System.nanoTime() - begun) / 1000000L)
         val replaced =
           if (clauses.dryRun) None
@@ -135,7 +174,8 @@ private[sparkzorder] class RewriteRunner(
     } finally input.close()
   }
 
-  private def report(plan: RewritePlan, done: Seq[BatchDone]): OptimizeResult = {
+  private def report(rounds: Seq[Round]): OptimizeResult = {
+    val Round(plan, done) = rounds.head
     val snapshot = plan.snapshot
     val plans = done.map(_.plan)
     val effort = if (clauses.dryRun) Some(snapshot.effort(plans)) else None
@@ -145,8 +185,23 @@ private[sparkzorder] class RewriteRunner(
       } else if (plan.selected.nonEmpty && done.isEmpty) Some(plan.planner.nothingToDo)
       else None
     val files = nothing.fold(plan.reasons.files)(Seq(_))
-    val reasons = plan.reasons.order.toSeq ++ files ++ plan.reasons.size ++
+    val reasons = plan.reasons.order.toSeq ++ files ++ plan.reasons.size ++ passes(rounds) ++
       snapshot.changes(plans, plan.selected) ++ effort.flatMap(_.text) ++ snapshot.leftOut
-    new RewriteReport(format, plan, done, effort).result(startMs, phases, reasons)
+    new RewriteReport(format, rounds, effort).result(startMs, phases, reasons)
+  }
+
+  /** What is to be told of folders that have taken two passes, or will. */
+  private def passes(rounds: Seq[Round]): Seq[String] = {
+    val all = rounds.flatMap(_.plan.batches.map(_.pass))
+    val first = all.count { case _: Deal => true; case _ => false }
+    val second = all.count { case _: Gather => true; case _ => false }
+    val told =
+      if (first + second == 0 || clauses.dryRun) None
+      else {
+        Some(
+          s"a folder is larger than batchSize: $first batches have dealt its rows to regions, and " +
+            s"$second have laid regions out")
+      }
+    rounds.head.plan.reasons.passes ++ told
   }
 }

@@ -28,6 +28,7 @@ import io.sparkzorder.table.OrderingColumn
  * @param samples the sample of each folder; empty for a compaction
  * @param fileOf the number of the new file of each of `files`, for a compaction
  * @param millis that planning took, with sampling and cutting
+ * @param pass the part of a layout in two passes that this batch is
  */
 private[sparkzorder] final case class BatchPlan(
     columns: Seq[OrderingColumn],
@@ -38,7 +39,8 @@ private[sparkzorder] final case class BatchPlan(
     grid: Option[Grid] = None,
     samples: IndexedSeq[FolderSample] = IndexedSeq.empty,
     fileOf: IndexedSeq[Int] = IndexedSeq.empty,
-    millis: Long = 0L) {
+    millis: Long = 0L,
+    pass: Option[PlannedPass] = None) {
 
   def bytes: Long = files.map(_.bytes).sum
 
@@ -74,4 +76,46 @@ private[sparkzorder] final case class BatchPlan(
     grid.toSeq.flatMap(_.folders.zip(samples)).collect {
       case (Some(f), s) if s.rows > 0 => (f, s.ranked(column))
     }
+}
+
+/**
+ * One batch of a layout in two passes.
+ *
+ * @param plan id of the plan
+ * @param regions for a batch of the first pass the region of each new file, by the file's number, as in
+ *   [[DealtTo]]. Empty for a batch of the second pass
+ */
+private[sparkzorder] final case class PlannedPass(
+    plan: String,
+    regions: IndexedSeq[Int] = IndexedSeq.empty) {
+  def isFirst: Boolean = regions.nonEmpty
+}
+
+/**
+ * The regions of a folder that is laid out in two passes.
+ *
+ * @param id a UUID
+ * @param grid its cells are the regions. A cell of 0 rows is one of a single key, which has more rows than
+ *   a batch
+ * @param sample by which they were cut
+ * @param rows that are laid out
+ * @param files that they become
+ */
+private[sparkzorder] final case class RegionPlan(
+    id: String,
+    folder: FormatFolder,
+    grid: FolderGrid,
+    sample: FolderSample,
+    rows: Long,
+    files: Int)
+
+/** Where the plans of a table are kept. */
+private[sparkzorder] trait RegionPlans {
+
+  /** The regions of a plan; None if the plan is gone, damaged, or one by other columns. */
+  def read(id: String): Option[FolderGrid]
+
+  def write(plan: RegionPlan): Unit
+
+  def remove(id: String): Unit
 }

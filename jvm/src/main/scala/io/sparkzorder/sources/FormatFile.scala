@@ -23,6 +23,9 @@ private[sparkzorder] trait FormatFile {
   def folder: FormatFolder
   def bytes: Long
 
+  /** Modification time in milliseconds; 0 if it is not known. */
+  def modifiedMs: Long = 0L
+
   /** Number of rows in the file by the format's own count, which may include deleted rows. */
   def records: Long
 
@@ -41,9 +44,22 @@ private[sparkzorder] trait FormatFile {
   /** The layout that this commit made; None for files of other writers. */
   def layout: Option[LayoutTag]
 
+  /** The region that the first of two passes has put the file into. */
+  def dealt: Option[DealtTo] = None
+
+  /** The plan in two passes whose second pass has made the file. */
+  def finishedPlan: Option[String] = None
+
   /** True if the table's history no longer tells what this commit was. */
   def isForgotten: Boolean = false
 }
+
+/**
+ * A region of a plan.
+ *
+ * @param region from 1; 0 if all rows of the region have one key, so that there is nothing left to lay out
+ */
+private[sparkzorder] final case class DealtTo(plan: String, region: Int)
 
 /**
  * @param range of the values

@@ -58,6 +58,9 @@ private[sparkzorder] trait TableSnapshot {
     Nil
   }
 
+  /** Where plans in two passes are kept; None if each folder must be rewritten by one shuffle. */
+  def plans: Option[RegionPlans] = None
+
   /** What a run of these batches would cost; for a DRY RUN. */
   def effort(plans: Seq[BatchPlan]): Effort
 }
@@ -88,13 +91,18 @@ private[sparkzorder] trait FormatRows extends InputRows with AutoCloseable {
       guard: IndexedSeq[FormatFile] => Unit): Rewritten
 }
 
-/** What has taken the place of the files of a batch. */
+/**
+ * What has taken the place of the files of a batch.
+ *
+ * @param dealt the region of each of `files`, for a batch of the first of two passes
+ */
 private[sparkzorder] final case class Rewritten(
     files: IndexedSeq[FormatFile],
     shuffleBytes: Long,
     publishMs: Long = 0L,
     retainedBytes: Long = 0L,
-    retainedUntilMs: Option[Long] = None)
+    retainedUntilMs: Option[Long] = None,
+    dealt: IndexedSeq[DealtTo] = IndexedSeq.empty)
 
 /** @param shuffleBytes that the shuffles of a run will write */
 private[sparkzorder] final case class Effort(shuffleBytes: Long, text: Option[String])

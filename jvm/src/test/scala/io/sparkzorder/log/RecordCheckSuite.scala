@@ -61,6 +61,21 @@ class RecordCheckSuite extends StateTestBase {
         s"retained $n" -> replaced(out.copy(retained = n)))
     } ++
     Seq(
+      "plan up" -> good.copy(plan = "../x", level = Record.Final),
+      "plan without a level" -> good.copy(plan = id("plan")),
+      "level without a plan" -> good.copy(level = Record.Dealt),
+      "level" -> good.copy(plan = id("plan"), level = "x"),
+      "plan of an abort" -> good.copy(
+        kind = Record.Abort,
+        plan = id("plan"),
+        level = Record.Final),
+      "region without a plan" -> added(in.copy(region = 1)),
+      "region below 0" -> added(in.copy(region = -1)).copy(
+        plan = id("plan"),
+        level = Record.Dealt),
+      "region of a final file" -> added(in.copy(region = 1)).copy(
+        plan = id("plan"),
+        level = Record.Final),
       "hidden" -> added(in.copy(name = "_n")),
       "length" -> added(in.copy(length = -1L)),
       "rows" -> added(in.copy(rows = -1L)),
@@ -78,7 +93,15 @@ class RecordCheckSuite extends StateTestBase {
         folder = "p=a%2Fb/q=日本 :x",
         replaced = Seq(out.copy(retained = "_old_u0")),
         added = Seq(Added("_old_0", "_hidden:old", 1L, 1L)))))
-    for (r <- Seq(good, undo, good.copy(kind = Record.Abort, changes = Nil, columns = Nil))) {
+    val dealt =
+      added(in.copy(region = 2)).copy(plan = id("plan"), level = Record.Dealt)
+    val last = good.copy(plan = id("plan"), level = Record.Final)
+    for (r <- Seq(
+        good,
+        undo,
+        dealt,
+        last,
+        good.copy(kind = Record.Abort, changes = Nil, columns = Nil))) {
       assert(Record.fromJson(Record.toJson(r)) === r)
     }
   }

@@ -50,6 +50,16 @@ class RecordSuite extends StateTestBase {
     assert(read.undone === None && read.changes.head.added.head.modified <= 0)
   }
 
+  test("a record of an older release says nothing of a plan") {
+    val json = new String(Record.toJson(record), UTF_8)
+    val fields = Seq("\"plan\":\"\"", "\"level\":\"\"", "\"region\":0")
+    fields.foreach(f => assert(json.contains(f)))
+    val older = fields.foldLeft(json)((text, f) => text.replace(s",$f", ""))
+    assert(!older.contains("plan") && !older.contains("level") && !older.contains("region"))
+    val read = Record.fromJson(older.getBytes(UTF_8))
+    assert(read.planId === None && read.changes.last.added.head.region === 0)
+  }
+
   test("a field that a later version adds is passed over; a newer format is refused") {
     val json = new String(Record.toJson(record), UTF_8)
     assert(Record.fromJson(json.replaceFirst("\\{", "{\"later\":{\"x\":[1]},").getBytes(UTF_8)) ===

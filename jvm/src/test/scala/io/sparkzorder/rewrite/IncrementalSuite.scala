@@ -169,6 +169,26 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
     }
   }
 
+  test("appends in the order of time are cut by the other column, and stay where they are", Slow) {
+    withTableDir { dir =>
+      val (rows, appends) = (320, 18)
+      var written = 0L
+      var size = 0L
+      for (i <- 0 until appends) {
+        write(part(i, rows), dir)
+        if (i == 0) size = dataFiles(dir).map(_.length).sum / 16
+        val result =
+          sql(s"OPTIMIZE '$dir' ZORDER BY (id, b) OPTIONS ('targetFileSize' '$size')").head()
+        written += metric(result, "numRows")
+      }
+      assert(written === appends.toLong * rows)
+      val ofId = filesPerPoint(dir, "id", 0L until appends.toLong * rows by 37)
+      val mean = (ofId + filesPerPoint(dir, "b", 0L until 1000L by 37)) / 2
+      assert(mean / math.sqrt(dataFiles(dir).size.toDouble) <= 1.6)
+      assert(read(dir).count() === appends.toLong * rows)
+    }
+  }
+
   test("DRY RUN states the effort, and by the measure of a former run its seconds") {
     withTableDir { dir =>
       write(shuffled(20000, 8), dir)

@@ -147,3 +147,68 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
 private[sparkzorder] object GridStore {
   val Name = "_grid"
 }
+
+/**
+ * The plans of folders that are laid out in two passes: `_zorder/_grid/_plan_<id>`. A plan is the grid whose
+ * cells are the regions of a folder. It is written once and never changed. It only advises where rows
+ * are placed, so a plan that is missing or damaged is no error: another one is made.
+ *
+ * @param root directory of the table
+ */
+private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) extends Logging {
+  private lazy val state = new StateDirectory(root, conf)
+
+  private def file(id: String): Path =
+    new Path(new Path(state.home, GridStore.Name), s"${PlanStore.Prefix}$id")
+
+  /**
+   * @param id of the plan, a UUID
+   * @return None where there is no sound plan by these columns
+   */
+  def read(id: String, columns: Seq[String], types: Seq[String]): Option[FolderGrid] =
+    try {
+      state.requireNoLinks()
+      val status = state.fs.getFileStatus(file(id))
+      if (status.getLen > GridCodec.MaxBytes) None
+      else {
+        val in = state.fs.open(file(id))
+        val grid =
+          try GridCodec.read(org.apache.commons.io.IOUtils.toByteArray(in))
+          finally in.close()
+        if (grid.columns == columns && grid.types == types) Some(grid.pooled) else None
+      }
+    } catch {
+      case _: FileNotFoundException => None
+      case NonFatal(e) =>
+        logWarning(s"the plan ${file(id)} is not used: ${e.getMessage}")
+        None
+    }
+
+  def write(id: String, columns: Seq[String], types: Seq[String], regions: FolderGrid): Unit =
+    try {
+      state.create()
+      state.fs.mkdirs(file(id).getParent)
+      val thin = ThinGrid.of(regions, PlanStore.Bounds)
+      val grid = StoredGrid(columns, types, Map.empty, thin, StoredGrid.UnknownRatio)
+      GridCodec.write(grid).foreach(ExclusiveFile.create(state.fs, file(id), id, _, conf))
+    } catch {
+      case NonFatal(e) => logWarning(s"the plan ${file(id)} was not written: ${e.getMessage}")
+    }
+
+  /** Forgets a plan that nothing is left to do by. */
+  def remove(id: String): Unit =
+    try {
+      state.requireNoLinks()
+      state.fs.delete(file(id), false)
+      ()
+    } catch {
+      case NonFatal(e) => logWarning(s"the plan ${file(id)} is left: ${e.getMessage}")
+    }
+}
+
+private object PlanStore {
+  val Prefix = "_plan_"
+
+  // only the cuts count
+  val Bounds = 16
+}

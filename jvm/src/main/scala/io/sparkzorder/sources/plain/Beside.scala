@@ -14,7 +14,7 @@ import io.sparkzorder.commands.{Phases, TableState}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Record, Replaced, RunCost, StateDirectory, TableLog}
 import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
-import io.sparkzorder.sources.LayoutTag
+import io.sparkzorder.sources.{BatchPlan, LayoutTag}
 import io.sparkzorder.table.{DataFile, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{Etags, ManyFiles, ObjectStore, Paths}
@@ -35,6 +35,9 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
 
   // files of earlier shadows are inputs like visible ones
   override def listing: ShadowUse = ShadowUse.of(state)
+
+  // the files of a shadow would stay until the old files go: three copies of the folder
+  override def canPlan: Boolean = false
 
   override def remarks: Seq[String] = Seq(
     "the new files lie beside the old ones, which other engines go on to read; UNDO LAYOUT drops them")
@@ -70,11 +73,12 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
 
   override protected def recordOf(
       rows: PlainRows,
+      plan: BatchPlan,
       output: BatchOutput,
       runId: String,
       layout: LayoutTag,
       cost: RunCost): Record = {
-    val record = super.recordOf(rows, output, runId, layout, cost)
+    val record = super.recordOf(rows, plan, output, runId, layout, cost)
     writtenMs = output.footers.map(_.file.modified).foldLeft(0L)(_ max _)
     val shadows = TableLog.read(state).shadows
     val inputs = rows.listed.files.groupBy(f => Paths.relative(table.root, f.folder.path))

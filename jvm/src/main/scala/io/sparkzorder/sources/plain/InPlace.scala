@@ -18,7 +18,7 @@ import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log._
 import io.sparkzorder.log.publish.{Committer, DeadRuns, Publisher}
 import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
-import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Rewritten}
+import io.sparkzorder.sources.{BatchPlan, DealtTo, FormatFile, LayoutTag, Rewritten}
 import io.sparkzorder.table.{DataFile, FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{ObjectStore, Paths}
@@ -38,6 +38,8 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   private var stale = false
 
   override def path: String = table.root.toString
+
+  override def canPlan: Boolean = true
 
   override def check(): Unit = table.checkInPlace()
 
@@ -93,7 +95,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
       plan.bytes,
       output.shuffleBytes,
       plan.millis + (System.nanoTime() - begun) / 1000000L)
-    val record = withSince(recordOf(rows, output, runId, layout, cost))
+    val record = withSince(recordOf(rows, plan, output, runId, layout, cost))
     hidden.complete(output.footers, record)
     isCommitting = true
     val number = phases("commit") {
@@ -113,14 +115,17 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     hidden.sweep(record)
     phases("index") {
       index()
-      if (plan.columns.nonEmpty) storeGrid(rows, plan, output)
+      // the grid of a plan was stored with the plan
+      if (plan.columns.nonEmpty && plan.pass.isEmpty) storeGrid(rows, plan, output)
     }
     Rewritten(
       rows.added(output.footers.map(_.only(rows.inputs.kept))),
       output.shuffleBytes,
       publishMs,
       plan.bytes,
-      retainedUntil(record))
+      retainedUntil(record),
+      plan.pass.filter(_.isFirst).fold(IndexedSeq.empty[DealtTo])(p =>
+        output.files.map(f => DealtTo(p.plan, p.regions(f.written.file)))))
   }
 
   /**
@@ -182,6 +187,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
 
   protected def recordOf(
       rows: PlainRows,
+      plan: BatchPlan,
       output: BatchOutput,
       runId: String,
       layout: LayoutTag,
@@ -201,7 +207,8 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
           f"part-${w.file}%05d-$runId${w.extension}",
           footer.file.length,
           footer.rows,
-          footer.file.modified)
+          footer.file.modified,
+          plan.pass.filter(_.isFirst).fold(0)(_.regions(w.file)))
       })
     Record(
       Record.Version,
@@ -215,7 +222,9 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
       targetFileSize = layout.targetFileSize,
       cost = Some(cost),
       suffix = s".${table.target.format.name}",
-      weights = layout.weights.map(Double.box))
+      weights = layout.weights.map(Double.box),
+      plan = plan.pass.fold("")(_.plan),
+      level = plan.pass.fold("")(p => if (p.isFirst) Record.Dealt else Record.Final))
   }
 
   /** A run without columns leaves the layout as it is. */

@@ -21,6 +21,9 @@ private[plain] trait PlainCommitter {
   /** How the files are listed that the run may replace. */
   def listing: ShadowUse = ShadowUse.Off
 
+  /** True if a run may leave a folder half laid out, for a later run to go on with. */
+  def canPlan: Boolean = false
+
   /** What else the result row says; parts of a sentence. */
   def remarks: Seq[String] = Nil
 

@@ -180,6 +180,9 @@ private[plain] final class PlainSnapshot(
 
   override def isPartitioned: Boolean = listed.partitionSchema.nonEmpty
 
+  override def plans: Option[RegionPlans] =
+    if (committer.canPlan) Some(new PlansOfTable(table, inputs)) else None
+
   override def leftOut: Seq[String] = listed.outside.map(o =>
     s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
 
@@ -219,7 +222,7 @@ private[plain] final class PlainSnapshot(
     }
   }.toIndexedSeq
 
-  private[plain] def runOf(file: DataFile): Option[(Long, Record)] = history.runOf(file)
+  private[plain] def runOf(file: DataFile): Option[MadeFile] = history.runOf(file)
 
   /**
    * Refuses ordering columns that have no min/max in the written files: columns that stay INT96 in
@@ -264,15 +267,27 @@ private[plain] final class PlainFile(
     extends FormatFile {
   override def path: String = scanned.file.path.toString
   override def bytes: Long = scanned.file.length
+  override def modifiedMs: Long = scanned.file.modified
   override def records: Long = scanned.rows
   override lazy val columns: IndexedSeq[FileColumnInfo] = snapshot.infos(scanned)
 
   private lazy val run = snapshot.runOf(scanned.file)
 
   override def commit: Option[Long] =
-    run.map(_._1).orElse(PlainFile.jobOf(scanned.file.path.getName))
+    run.map(_.number).orElse(PlainFile.jobOf(scanned.file.path.getName))
 
-  override def layout: Option[LayoutTag] = run.map { case (_, r) =>
+  override def dealt: Option[DealtTo] =
+    for {
+      made <- run
+      if made.record.level == Record.Dealt
+      plan <- made.record.planId
+    } yield DealtTo(plan, made.region)
+
+  override def finishedPlan: Option[String] =
+    run.filter(_.record.level == Record.Final).flatMap(_.record.planId)
+
+  override def layout: Option[LayoutTag] = run.map { made =>
+    val r = made.record
     LayoutTag(
       r.columns.mkString(", "),
       PlainFile.keyOf(r.columns),
@@ -305,6 +320,14 @@ private[plain] object PlainFile {
 }
 
 /**
+ * A file that a run of OPTIMIZE has made.
+ *
+ * @param number of the record of the run
+ * @param region of the record's plan; 0 without one
+ */
+private[plain] final case class MadeFile(number: Long, record: Record, length: Long, region: Int)
+
+/**
  * The runs of OPTIMIZE that have made the files of a listing. A file counts only if it has the name and
  * length that its run recorded; the name contains the run's id.
  *
@@ -317,19 +340,20 @@ private final class RunsOfFiles(
   private val folderNames: Map[Folder, String] =
     listed.folders.map(f => f -> Paths.relative(listed.root, f.path)).toMap
 
-  private val made: Map[(String, String), (Long, Record, Long)] =
+  private val made: Map[(String, String), MadeFile] =
     (for {
       (number, record) <- records
       if record.kind == Record.Optimize
       change <- record.changes
       file <- change.added
-    } yield (change.folder, file.name) -> ((number, record, file.length))).toMap
+    } yield (change.folder, file.name) -> MadeFile(
+      number,
+      record,
+      file.length,
+      file.region)).toMap
 
-  /** The number and the record of the run. */
-  def runOf(file: DataFile): Option[(Long, Record)] = {
+  def runOf(file: DataFile): Option[MadeFile] = {
     val folder = folderNames(file.folder)
-    made.get((folder, shadows.nameOf(folder, file.path))).collect {
-      case (number, record, length) if length == file.length => (number, record)
-    }
+    made.get((folder, shadows.nameOf(folder, file.path))).filter(_.length == file.length)
   }
 }

@@ -1,0 +1,262 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.rewrite
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.commons.io.FileUtils.byteCountToDisplaySize
+
+import io.sparkzorder.cluster.FolderGrid
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.sources._
+
+/** What a batch is for the files of its folders. */
+private[rewrite] sealed trait Pass
+
+/** The files get their final layout. */
+private[rewrite] case object OnePass extends Pass
+
+/**
+ * The first of two passes: the rows are dealt to the regions of a plan, and no new file has rows of two
+ * regions.
+ */
+private[rewrite] final case class Deal(plan: String, regions: FolderGrid) extends Pass
+
+/** The second pass: the files of one region get their final layout. */
+private[rewrite] final case class Gather(plan: String) extends Pass
+
+/** Files that are rewritten and committed together. */
+private[rewrite] final case class Batch(files: IndexedSeq[FormatFile], pass: Pass = OnePass) {
+
+  /** For the log. */
+  def describe: String = {
+    val folders = files.map(_.folder).distinct.size
+    val what = pass match {
+      case OnePass => ""
+      case Deal(plan, regions) =>
+        s", dealt to ${regions.cells.size} regions (pass 1 of 2, plan $plan)"
+      case Gather(plan) =>
+        s", region ${files.head.dealt.fold(0)(_.region)} (pass 2 of 2, plan $plan)"
+    }
+    s"${files.size} files in $folders folders$what"
+  }
+}
+
+/**
+ * @param reasons what is to be told of folders that take two passes
+ * @param predicted how many more batches a real run has, for a DRY RUN
+ * @param plans that are new, and are kept before the first batch
+ * @param isDeferred true if some files wait although no batch deals rows
+ */
+private[rewrite] final case class PlannedBatches(
+    batches: Seq[Batch],
+    reasons: Seq[String] = Nil,
+    predicted: Int = 0,
+    plans: Seq[RegionPlan] = Nil,
+    isDeferred: Boolean = false) {
+
+  /** True if there is more to do when all batches are done. */
+  def goesOn: Boolean = isDeferred || batches.exists(_.pass match {
+    case _: Deal => true
+    case _ => false
+  })
+
+  def +(more: PlannedBatches): PlannedBatches = PlannedBatches(
+    batches ++ more.batches,
+    reasons ++ more.reasons,
+    predicted + more.predicted,
+    plans ++ more.plans,
+    isDeferred || more.isDeferred)
+}
+
+/**
+ * Puts files into batches of up to `batchSize` bytes. Each batch is rewritten and committed by itself, and
+ * one job writes folders of one group.
+ *
+ * A folder above that size takes two passes, as a sort takes that has more rows than memory. A sample of the
+ * whole folder gives the regions, which are the first cells of the tree that one shuffle would use. The
+ * first pass deals batches of inputs to the regions, and the second one lays out region by region.
+ * Whatever is committed says which pass and region it belongs to, so a later statement goes on where an
+ * earlier one has ended.
+ */
+private[rewrite] final class Batches(
+    format: TableFormat,
+    statement: Statement,
+    snapshot: TableSnapshot,
+    layout: LayoutTag,
+    planner: BatchPlanner) {
+  import statement.clauses
+
+  private val limit = statement.settings(Settings.BatchSize)
+  private val isLimited = !format.isCopy
+  private val isNamed = clauses.options.keys.exists(_.equalsIgnoreCase(Settings.BatchSize.key))
+  private val plans = if (snapshot.columns.isEmpty) None else snapshot.plans
+  private val target = layout.targetFileSize
+
+  /**
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_TOO_LARGE for a folder above
+   *   `batchSize` for which two passes do not suffice, unless OPTIONS have a batch size
+   */
+  def of(files: IndexedSeq[FormatFile]): PlannedBatches = {
+    val byFolder = files.groupBy(_.folder)
+    val folders = files.map(_.folder).distinct
+    val (whole, large) = folders.partition(f => isWhole(byFolder(f)))
+    val batches = whole.groupBy(_.group).toSeq.sortBy(_._1).flatMap { case (_, own) =>
+      filled(own)(byFolder(_).map(_.bytes).sum).map(_.flatMap(byFolder))
+    }
+    large.map(f => ofFolder(f, byFolder(f)))
+      .foldLeft(PlannedBatches(batches.map(Batch(_))))(_ + _)
+  }
+
+  private def unfinished(files: IndexedSeq[FormatFile]): IndexedSeq[FormatFile] =
+    if (plans.isEmpty) IndexedSeq.empty else Unfinished.of(files, layout)
+
+  private def isWhole(files: IndexedSeq[FormatFile]): Boolean =
+    !isLimited || (bytesOf(files) <= limit && unfinished(files).isEmpty)
+
+  private def ofFolder(folder: FormatFolder, files: IndexedSeq[FormatFile]): PlannedBatches = {
+    val dealt = unfinished(files)
+    if (dealt.isEmpty) fresh(folder, files)
+    else {
+      // the newest first; there are several if one was lost, or if a region was divided again
+      val ids = dealt.groupBy(_.dealt.get.plan).toSeq.sortBy(-_._2.flatMap(_.commit).max).map(_._1)
+      def isOf(plan: String)(f: FormatFile) = f.dealt.exists(d => d.plan == plan && d.region > 0)
+      val hasBegun = snapshot.files.exists(f =>
+        f.folder == folder && f.finishedPlan.contains(ids.head))
+      if (hasBegun || files.forall(isOf(ids.head))) {
+        val waiting = dealt.toSet
+        gathers(dealt) + fresh(folder, files.filterNot(waiting))
+      } else {
+        ids.view.flatMap(id => plans.get.read(id).map(id -> _)).headOption match {
+          case Some((_, regions)) if clauses.dryRun => predicted(files, regions.cells.size)
+          case Some((plan, regions)) =>
+            val rest = files.filterNot(isOf(plan))
+            if (rest.isEmpty) gathers(files) else PlannedBatches(deals(rest, plan, regions))
+          // without its regions, the pass that has begun cannot be ended
+          case None => fresh(folder, files)
+        }
+      }
+    }
+  }
+
+  private def fresh(folder: FormatFolder, files: IndexedSeq[FormatFile]): PlannedBatches =
+    if (files.isEmpty) PlannedBatches(Nil)
+    else if (bytesOf(files) <= limit) PlannedBatches(Seq(Batch(files)))
+    else {
+      planner.parts(files, limit).map(parts => PlannedBatches(parts.map(Batch(_))))
+        .orElse(inTwoPasses(files))
+        .getOrElse {
+          if (!isNamed) {
+            val needed =
+              if (plans.isEmpty) bytesOf(files) else Batches.least(bytesOf(files), target)
+            throw ZOrderErrors.partitionTooLarge(
+              format.name,
+              folder.toString,
+              bytesOf(files),
+              limit,
+              needed)
+          }
+          PlannedBatches(Seq(Batch(files)))
+        }
+    }
+
+  private def inTwoPasses(files: IndexedSeq[FormatFile]): Option[PlannedBatches] =
+    if (plans.isEmpty || limit < Batches.least(bytesOf(files), target)) None
+    else if (clauses.dryRun) Some(predicted(files, Batches.regions(bytesOf(files), limit)))
+    else {
+      val rows = snapshot.rows(statement.session, files)
+      val plan =
+        try planner.regions(rows, limit)
+        finally rows.close()
+      Some(PlannedBatches(deals(files, plan.id, plan.grid), plans = Seq(plan)))
+    }
+
+  /** The effort and the result of two passes are those of one shuffle, but for the bytes of the first pass. */
+  private def predicted(files: IndexedSeq[FormatFile], regions: Int): PlannedBatches = {
+    val first = inOrder(files.filter(_.dealt.isEmpty)).size
+    PlannedBatches(
+      Seq(Batch(files)),
+      Seq(s"${byteCountToDisplaySize(bytesOf(files))} of ${files.head.folder} are laid out in two passes, " +
+        s"$first batches and about $regions, which write and shuffle each byte twice"),
+      first + regions - 1)
+  }
+
+  private def deals(
+      files: IndexedSeq[FormatFile],
+      plan: String,
+      regions: FolderGrid): Seq[Batch] =
+    inOrder(files).map(Batch(_, Deal(plan, regions)))
+
+  /** By their times: files of one time often have neighbouring values, so that a batch meets few regions. */
+  private def inOrder(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] = {
+    val sorted = files.sortBy(f => (f.modifiedMs, f.path))
+    val batches = ArrayBuffer(ArrayBuffer.empty[FormatFile])
+    var sum = 0L
+    sorted.foreach { f =>
+      if (batches.last.nonEmpty && sum + f.bytes > limit) {
+        batches += ArrayBuffer.empty
+        sum = 0L
+      }
+      batches.last += f
+      sum += f.bytes
+    }
+    batches.map(_.toIndexedSeq).filter(_.nonEmpty).toSeq
+  }
+
+  private def gathers(dealt: IndexedSeq[FormatFile]): PlannedBatches = {
+    val byRegion = dealt.groupBy(_.dealt.get).toSeq.sortBy(r => (r._1.plan, r._1.region)).map(_._2)
+    // regions that have become too large, such as by a smaller batchSize, are divided again
+    val (good, large) = byRegion.partition(bytesOf(_) <= Batches.MostOfLimit * limit)
+    def gather(files: IndexedSeq[FormatFile]) = Batch(files, Gather(files.head.dealt.get.plan))
+    // at last and together, so that whoever goes on after a crash finds one plan
+    if (good.nonEmpty || large.isEmpty)
+      PlannedBatches(good.map(gather), isDeferred = large.nonEmpty)
+    else inTwoPasses(large.flatten.toIndexedSeq).getOrElse(PlannedBatches(large.map(gather)))
+  }
+
+  private def filled(folders: IndexedSeq[FormatFolder])(
+      bytes: FormatFolder => Long): Seq[IndexedSeq[FormatFolder]] = {
+    val groups = ArrayBuffer(ArrayBuffer.empty[FormatFolder])
+    var sum = 0L
+    folders.foreach { folder =>
+      val size = bytes(folder)
+      if (groups.last.nonEmpty && sum + size > limit) {
+        groups += ArrayBuffer.empty
+        sum = 0L
+      }
+      groups.last += folder
+      sum += size
+    }
+    groups.toSeq.filter(_.nonEmpty).map(_.toIndexedSeq)
+  }
+
+  private def bytesOf(files: Seq[FormatFile]): Long = files.map(_.bytes).sum
+}
+
+private[rewrite] object Batches {
+
+  /** How much larger than a batch a region may be, which is cut by a sample. */
+  val MostOfLimit = 1.3
+
+  // as a share of the target size
+  private val LeastFile = 0.25
+
+  /** Regions are halves of halves: up to twice as many as batches. */
+  def regions(bytes: Long, limit: Long): Int = {
+    val batches = math.max(1.0, bytes.toDouble / limit)
+    math.pow(2, math.ceil(math.log(batches) / math.log(2))).toInt
+  }
+
+  /**
+   * The least batch size by which two passes lay a folder out. With B batches and up to 2 B regions, the
+   * mean file between the passes has bytes / (2 B^2).
+   *
+   * @param target size of a file
+   */
+  def least(bytes: Long, target: Long): Long = {
+    val files = math.sqrt(2.0 * LeastFile * bytes * target)
+    math.min(bytes, math.max(2 * target, math.ceil(files).toLong))
+  }
+}

@@ -1,0 +1,370 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.rewrite
+
+import java.io.File
+import java.nio.file.Files
+
+import scala.util.Try
+
+import org.scalatest.tagobjects.Slow
+
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.sparkzorder.SparkLine
+
+import io.sparkzorder.{FaultyFileSystem, RandomInputs}
+import io.sparkzorder.commands.{FaultyTables, TableState}
+import io.sparkzorder.log.{Record, TableLog}
+import io.sparkzorder.table.{ParquetFiles, PathTarget}
+
+/** A folder above `batchSize`: its rows are dealt to regions, then each region is laid out. */
+class TwoPassesSuite extends FaultyTables with RandomInputs {
+  private val batches = 6
+  private val filesOfBatch = 8
+
+  /** Rows by two columns; most of their bytes are others, as in tables with files that are not tiny. */
+  private def rows(kind: String, from: Int = 0, n: Int = 9000, files: Int = 24): DataFrame = {
+    val uniform = "pmod(hash(id), 100003)"
+    val (a, b) = kind match {
+      case "uniform" => (uniform, "pmod(hash(id, 7), 100003)")
+      case "correlated" => (uniform, s"$uniform + pmod(hash(id, 7), 5000)")
+      case "zipf" =>
+        ("int(pow(1e5, pmod(hash(id), 100003) / 100003D)) % 1000", "pmod(hash(id, 7), 100003)")
+      case "time" => ("id", "pmod(hash(id, 7), 100003)")
+    }
+    spark.range(from, from + n.toLong, 1, files)
+      .selectExpr("id", s"bigint($a) a", s"bigint($b) b", "unhex(sha2(string(id), 512)) s")
+  }
+
+  /** @param batch bytes of a batch */
+  private case class Sizes(target: Long, batch: Long) {
+    def options: String = s"OPTIONS ('targetFileSize' '$target', 'batchSize' '$batch')"
+    def inOne: String = s"OPTIONS ('targetFileSize' '$target')"
+  }
+
+  private def sizesOf(dir: File): Sizes = {
+    val bytes = dataFiles(dir).map(_.length).sum
+    Sizes(bytes / (batches * filesOfBatch), bytes / batches + 1)
+  }
+
+  private def records(dir: File): Seq[Record] = {
+    val state =
+      new TableState(SparkLine.session(spark), PathTarget(dir.getPath, ParquetFiles)).state
+    TableLog.read(state).records.map(_._2)
+  }
+
+  private def excess(dir: File): Double = {
+    val ideal = math.sqrt(dataFiles(dir).size.toDouble)
+    Seq("a", "b").map { c =>
+      val values =
+        read(dir).where("hash(id) % 30 = 0").selectExpr(c).collect().map(_.getLong(0)).toSeq
+      filesPerPoint(dir, c, values)
+    }.sum / 2 / ideal
+  }
+
+  private def plansOf(dir: File): Seq[String] =
+    Option(new File(dir, "_zorder/_grid").list()).toSeq.flatten.filter(_.startsWith("_plan_"))
+
+  private def ofPlan(dir: File, level: String): Seq[Record] =
+    records(dir).filter(_.level == level)
+
+  private def run(dir: File, sizes: Sizes, clauses: String = "ZORDER BY (a, b)"): Row =
+    sql(s"OPTIMIZE ${faulty(dir)} $clauses ${sizes.options}").head()
+
+  /** Kills the statement when so many batches are committed and published. */
+  private def killedAfter(dir: File, commits: Int)(statement: => Any): Unit = {
+    val done = new File(dir, s"_zorder/_commits/_${commits}_done")
+    var killed = false
+    val result = FaultyFileSystem.withHook { (operation, path) =>
+      if (operation != "list" && operation != "open" && done.exists()) {
+        killed = true
+        throw new FaultyFileSystem.Injected(s"$operation $path")
+      }
+    }(Try(statement))
+    assert(killed && result.isFailure)
+  }
+
+  /** A kill leaves files of tasks, which VACUUM removes. */
+  private def checkClean(dir: File, expected: Map[Any, Int]): Unit = {
+    sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+    assert(bag(read(dir)) === expected)
+    checkState(dir)
+  }
+
+  /** What must hold when all is done, whatever came between. */
+  private def checkDone(dir: File, sizes: Sizes, expected: Map[Any, Int]): Unit = {
+    val all = records(dir)
+    checkClean(dir, expected)
+    // a file is dealt once
+    val removed =
+      all.filter(_.level == Record.Dealt).flatMap(_.changes.flatMap(_.replaced.map(_.name)))
+    val dealt = all.filter(_.level == Record.Dealt)
+      .flatMap(r => r.changes.flatMap(_.added).filter(_.region > 0).map(_.name -> r.plan)).toMap
+    assert(removed.distinct === removed)
+    assert(removed.forall(n => !dealt.contains(n)), "a dealt file was dealt again")
+    all.filter(_.plan.nonEmpty).foreach { r =>
+      assert(
+        r.cost.get.inputBytes <= 1.3 * sizes.batch,
+        s"a batch of ${r.cost.get.inputBytes} bytes")
+    }
+    // nothing waits any more
+    assert(metric(run(dir, sizes), "numBatches") === 0)
+    assert(plansOf(dir) === Nil)
+  }
+
+  for (kind <- Seq("uniform", "correlated", "zipf", "time")) {
+    test(s"$kind rows: the result of two passes is that of one shuffle, in bounded batches") {
+      withTableDir { dir =>
+        write(rows(kind), dir)
+        val copy = new File(dir.getParentFile, "one")
+        write(rows(kind), copy)
+        val sizes = sizesOf(dir)
+        val expected = bag(read(dir))
+        sql(s"OPTIMIZE '$copy' ZORDER BY (a, b) ${sizes.inOne}").collect()
+        val before = dataFiles(dir)
+        val dry = sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b) ${sizes.options} DRY RUN").head()
+        assert(plansOf(dir) === Nil)
+        val row = run(dir, sizes)
+        val after = dataFiles(dir)
+        assert(metric(row, "numFilesRemoved") === before.size)
+        assert(metric(row, "numFilesAdded") === after.size)
+        assert(metric(row, "numRows") === 9000)
+        assert(row.getAs[String]("reason").contains("larger than batchSize"))
+        val (first, second) = (ofPlan(dir, Record.Dealt), ofPlan(dir, Record.Final))
+        info(s"${first.size} batches dealt to ${second.size} regions, " +
+          s"${first.flatMap(_.changes.flatMap(_.added)).size} files between them")
+        assert(first.size >= batches && second.size >= batches && second.size <= 2 * batches + 4)
+        assert(metric(row, "numBatches") === first.size + second.size)
+        assert(dry.getAs[String]("reason").contains("in two passes"))
+        assert(math.abs(metric(dry, "numFilesAdded") - after.size) <= 0.2 * after.size)
+        checkDone(dir, sizes, expected)
+        val (two, one) = (excess(dir), excess(copy))
+        info(f"excess $two%.3f, of one shuffle $one%.3f: ${two / one}%.3f")
+        assert(two <= 1.02 * one)
+        for (g <- gains(row)) {
+          assert(g.getAs[Double]("filesPerPointQueryAfter") <= 1.3 * g.getAs[Double]("ideal"))
+        }
+      }
+    }
+  }
+
+  test("killed between any two batches, the next OPTIMIZE goes on; new files join or wait") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val sizes = sizesOf(dir)
+      // within the first pass
+      killedAfter(dir, 2)(run(dir, sizes))
+      val half = ofPlan(dir, Record.Dealt)
+      assert(half.size === 2)
+      write(rows("uniform", 9000, 200, 1), dir)
+      val expected = bag(read(dir))
+      // at the end of the first pass, and within the second one
+      val first = batches + 1
+      killedAfter(dir, first)(run(dir, sizes))
+      assert(bag(read(dir)) === expected)
+      killedAfter(dir, first + 2)(run(dir, sizes, "FULL ZORDER BY (a, b)"))
+      assert(bag(read(dir)) === expected)
+      write(rows("uniform", 9200, 100, 1), dir)
+      val all = bag(read(dir))
+      val row = run(dir, sizes)
+      assert(row.getAs[String]("reason").contains("goes on"))
+      assert(records(dir).map(_.plan).filter(_.nonEmpty).distinct.size === 1)
+      checkDone(dir, sizes, all)
+      assert(excess(dir) <= 1.3)
+    }
+  }
+
+  test("killed at any operations, one statement after the other, it comes to its end", Slow) {
+    withRandom { random =>
+      withTableDir { dir =>
+        write(rows("time"), dir)
+        val sizes = sizesOf(dir)
+        var expected = bag(read(dir))
+        for (i <- 0 until 8) {
+          // a batch changes about 100 names
+          killedAt(random.nextInt(500))((o, _) => o != "list" && o != "open")(run(dir, sizes))
+          assert(bag(spark.read.parquet(s"faulty://$dir")) === expected)
+          if (i == 2 || i == 5) {
+            sql(s"RECOVER LAYOUT '$dir'").collect()
+            write(rows("time", 9000 + 300 * i, 100, 1), dir)
+            expected = bag(read(dir))
+          }
+        }
+        run(dir, sizes)
+        checkClean(dir, expected)
+        assert(metric(run(dir, sizes), "numBatches") === 0)
+        assert(excess(dir) <= 1.6, told(dir))
+      }
+    }
+  }
+
+  test(
+    "a plan that is deleted or damaged: in the first pass another one, in the second none is needed") {
+    for (damage <- Seq[File => Unit](
+        f => Files.delete(f.toPath),
+        f => Files.write(f.toPath, Array[Byte](1)))) {
+      withTableDir { dir =>
+        write(rows("uniform"), dir)
+        val sizes = sizesOf(dir)
+        val expected = bag(read(dir))
+        def plan() = new File(dir, s"_zorder/_grid/${plansOf(dir).last}")
+        killedAfter(dir, 2)(run(dir, sizes))
+        damage(plan())
+        killedAfter(dir, 4)(run(dir, sizes))
+        val ids = records(dir).map(_.plan).distinct
+        assert(ids.size === 2)
+        val last = records(dir).last.plan
+        while (ofPlan(dir, Record.Final).isEmpty) {
+          killedAfter(dir, records(dir).size + 1)(run(dir, sizes))
+        }
+        plansOf(dir).foreach(n => damage(new File(dir, s"_zorder/_grid/$n")))
+        run(dir, sizes)
+        assert(bag(read(dir)) === expected)
+        assert(ofPlan(dir, Record.Final).forall(_.plan == last))
+        assert(metric(run(dir, sizes), "numBatches") === 0)
+        assert(excess(dir) <= 1.3, told(dir))
+      }
+    }
+  }
+
+  /** For the message of a test that fails. */
+  private def told(dir: File): String = {
+    val names = dataFiles(dir).map(_.name).toSet
+    records(dir).map { r =>
+      val added = r.changes.flatMap(_.added)
+      s"${r.plan.take(4)} ${r.level}: ${r.changes.flatMap(_.replaced).size} to ${added.size}, " +
+        s"${added.count(a => names(a.name))} left, regions ${added.map(_.region).distinct.size}"
+    }.mkString(s"${names.size} files\n", "\n", "")
+  }
+
+  test("batchSize, size of files or columns change between the passes") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val sizes = sizesOf(dir)
+      val expected = bag(read(dir))
+      killedAfter(dir, batches + 1)(run(dir, sizes))
+      // the regions are too large now
+      val smaller = sizes.copy(batch = (sizes.batch * 0.6).toLong, target = sizes.target)
+      killedAfter(dir, batches + 3)(run(dir, smaller))
+      run(dir, sizes.copy(batch = 2 * sizes.batch))
+      assert(bag(read(dir)) === expected)
+      assert(excess(dir) <= 1.3)
+      killedAfter(dir, records(dir).size + 2)(run(dir, sizes, "FULL ZORDER BY (a, b)"))
+      val row = run(dir, sizes, "ZORDER BY (b, s)")
+      assert(bag(read(dir)) === expected)
+      assert(row.getAs[String]("reason").contains("layout was by"))
+      assert(metric(run(dir, sizes, "ZORDER BY (b, s)"), "numBatches") === 0)
+      checkClean(dir, expected)
+    }
+  }
+
+  test("a changed input ends one batch; the others are done, and the next OPTIMIZE does the rest") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val sizes = sizesOf(dir)
+      killedAfter(dir, batches + 1)(run(dir, sizes))
+      val done = ofPlan(dir, Record.Dealt).size
+      val dealt = ofPlan(dir, Record.Dealt).flatMap(_.changes.flatMap(_.added))
+      val victim = dealt.find(_.region == 3).get
+      @volatile var gone = false
+      def ofThird = new File(dir, s"_zorder/_commits/_${done + 2}_done").exists()
+      meanwhile((o, path) => o == "create" && path.getName == "_waiting" && ofThird) {
+        gone = new File(dir, victim.name).delete()
+      } {
+        fails("ZORDER_CONFLICT", victim.name)(run(dir, sizes))
+      }
+      assert(gone)
+      val regions = dealt.map(_.region).distinct.size
+      assert(ofPlan(dir, Record.Final).size === regions - 1)
+      val left = bag(read(dir))
+      assert(left.values.sum === 9000 - victim.rows)
+      run(dir, sizes)
+      assert(bag(read(dir)) === left)
+      assert(metric(run(dir, sizes), "numBatches") === 0)
+    }
+  }
+
+  test("UNDO takes batches back one by one, and OPTIMIZE does them again") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val sizes = sizesOf(dir)
+      val expected = bag(read(dir))
+      run(dir, sizes)
+      val all = records(dir).size
+      for (_ <- 0 until 3) {
+        sql(s"UNDO LAYOUT '$dir'").collect()
+        assert(bag(read(dir)) === expected)
+      }
+      run(dir, sizes)
+      assert(bag(read(dir)) === expected)
+      assert(records(dir).size === all + 6)
+      // back to the middle of the first pass, whose plan is forgotten
+      val runs = records(dir).count(_.level.nonEmpty)
+      assert(runs > batches)
+      for (_ <- 0 until all - 2) sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(bag(read(dir)) === expected)
+      run(dir, sizes)
+      assert(bag(read(dir)) === expected)
+      assert(metric(run(dir, sizes), "numBatches") === 0)
+      assert(excess(dir) <= 1.3)
+    }
+  }
+
+  test("rows of one key that are more than a batch; NULLs; a partition beside") {
+    withTableDir { dir =>
+      val skewed = rows("uniform").selectExpr(
+        "id",
+        "if(id % 5 < 3, 7, a) a",
+        "if(id % 5 < 3, 8, if(id % 7 = 0, NULL, b)) b",
+        "s",
+        "0 p")
+      write(skewed, dir, "p")
+      write(skewed.where("id < 300").selectExpr("id", "a", "b", "s", "1 p"), dir, "p")
+      val sizes = sizesOf(dir)
+      val expected = bag(read(dir))
+      val row = run(dir, sizes)
+      assert(metric(row, "partitionsOptimized") === 2)
+      assert(bag(read(dir)) === expected)
+      assert(metric(run(dir, sizes), "numBatches") === 0)
+      checkState(dir)
+      records(dir).filter(_.plan.nonEmpty).foreach { r =>
+        assert(r.cost.get.inputBytes <= 1.3 * sizes.batch)
+      }
+    }
+  }
+
+  test("where two passes do not suffice, the error names the batchSize that does") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val sizes = sizesOf(dir)
+      val before = snapshot(dir)
+      withSQLConf("spark.zorder.batchSize" -> sizes.target.toString) {
+        val statement =
+          s"OPTIMIZE '$dir' ZORDER BY (a, b) OPTIONS ('targetFileSize' '${sizes.target}'"
+        val e = fails("ZORDER_PARTITION_TOO_LARGE", "batchSize")(sql(s"$statement)"))
+        assert(snapshot(dir) === before)
+        val needed = ".*'batchSize' '(\\d+)'.*".r
+          .findFirstMatchIn(e.getMessage.replace('\n', ' ')).get.group(1)
+        val row = sql(s"$statement, 'batchSize' '$needed')").head()
+        assert(row.getAs[String]("reason").contains("larger than batchSize"))
+      }
+    }
+  }
+
+  test("a compaction of a large folder takes several batches, one pass") {
+    withTableDir { dir =>
+      write(rows("uniform", files = 60), dir)
+      val bytes = dataFiles(dir).map(_.length).sum
+      val expected = bag(read(dir))
+      withSQLConf("spark.zorder.batchSize" -> (bytes / 4).toString) {
+        val row = sql(s"OPTIMIZE '$dir' OPTIONS ('targetFileSize' '${bytes / 20}')").head()
+        assert(metric(row, "numBatches") >= 4)
+        assert(metric(row, "partitionsOptimized") === 1)
+      }
+      assert(bag(read(dir)) === expected)
+      assert(records(dir).forall(_.plan == ""))
+      assert(dataFiles(dir).size < 30)
+    }
+  }
+}
