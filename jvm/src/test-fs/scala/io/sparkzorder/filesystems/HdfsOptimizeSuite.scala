@@ -47,7 +47,8 @@ class HdfsOptimizeSuite extends HdfsTestBase {
     }
   }
 
-  test("beside the files: append, overwrite, UNDO, PUBLISH; no file of the user changes before PUBLISH") {
+  test(
+    "beside the files: append, overwrite, UNDO, PUBLISH; no file of the user changes before PUBLISH") {
     withHdfsTable { dir =>
       writePartitioned(dir)
       val before = contents(dir)

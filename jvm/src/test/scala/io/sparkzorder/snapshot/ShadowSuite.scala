@@ -14,7 +14,7 @@ import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.commands.{OptimizeTestBase, TableState}
-import io.sparkzorder.log.TableLog
+import io.sparkzorder.log.{RunFolder, TableLog}
 import io.sparkzorder.sources.plain.PublishedShadow
 import io.sparkzorder.table.{ParquetFiles, PathTarget}
 
@@ -114,9 +114,12 @@ class ShadowSuite extends OptimizeTestBase {
       val table = new TableState(SparkLine.session(spark), PathTarget(dir.getPath, ParquetFiles))
       // as if another driver had committed after the look for unfinished runs
       val (number, shadow) = TableLog.read(table.state).inForce.head
-      assert(table.state.createRecord(
-        number + 1,
-        shadow.copy(run = UUID.randomUUID().toString, mode = "")))
+      val changes = shadow.changes.map(c =>
+        c.copy(replaced = c.replaced.zipWithIndex.map { case (r, i) =>
+          r.copy(retained = RunFolder.retainedName(i))
+        }))
+      val other = shadow.copy(run = UUID.randomUUID().toString, mode = "", changes = changes)
+      assert(table.state.createRecord(number + 1, other))
       assert(TableLog.read(table.state).unfinished.nonEmpty)
       fails("ZORDER_CONFLICT", "publishing")(new PublishedShadow(table, None).run())
     }

@@ -169,7 +169,8 @@ private final class OverlaidListing(
       folder,
       Option(directories.get(folder)) match {
         // of a folder that is read, and one of its files besides, the readings differ
-        case Some(all) if covered.isBelowRoot(folder) && all.forall(namesOf(_) == namesOf(all.head)) =>
+        case Some(all)
+            if covered.isBelowRoot(folder) && all.forall(namesOf(_) == namesOf(all.head)) =>
           Some(all.head.files.map(f => f.getPath.getName -> f.fileStatus).toMap)
         case None if covered.covers(folder) => Some(Map.empty)
         case _ => None
@@ -181,8 +182,7 @@ private final class OverlaidListing(
     val directory =
       if (partitioned) {
         Option(directories.get(folder)).filter(_ => covered.isBelowRoot(folder)).map(_.head)
-      }
-      else if (covered.isAllOf(folder) && listed.size == 1) listed.headOption
+      } else if (covered.isAllOf(folder) && listed.size == 1) listed.headOption
       else None
     directory.map(_.files.iterator.map(_.fileStatus))
   }

@@ -168,7 +168,8 @@ private[values] object Repeatable extends Piece {
       case (b: Between, child) =>
         val some = if (b.isPoint) Seq(b.low) else few(b)
         // 0.0 stands for -0.0, too, which another function may tell from it
-        Piece.require(child.isInstanceOf[Literal] || some.forall(_ != 0.0) || !Piece.isReal(some.head))
+        Piece.require(
+          child.isInstanceOf[Literal] || some.forall(_ != 0.0) || !Piece.isReal(some.head))
         if (b.mayBeNull) some :+ null else some
       case _ => Piece.unknown
     }

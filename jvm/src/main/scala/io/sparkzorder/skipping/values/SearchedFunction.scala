@@ -47,8 +47,9 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
       val isBeyond = !known.exists(_.isOfAllFiles)
       val below = if (isBeyond && least > all._1) Seq((all._1, least - 1)) else Nil
       val above = if (isBeyond && greatest < all._2) Seq((greatest + 1, all._2)) else Nil
-      val beyond = (below ++ above).flatMap(inCalendar(variable.dataType)).filter { case (low, high) =>
-        judge(tree(between(low, high))) != Out
+      val beyond = (below ++ above).flatMap(inCalendar(variable.dataType)).filter {
+        case (low, high) =>
+          judge(tree(between(low, high))) != Out
       }
       val found = search(judge, least, greatest) ++ beyond
       val nan = if (hasNaN && judge(tree(Extent.point(ofLong(ComparisonDomain.NaN)))) != Out) {

@@ -80,7 +80,8 @@ class DynamicTrapsSuite extends StarTestBase {
         everyWay {
           for (join <- joins; key <- Seq("a", "b") if !join.contains("SEMI") || key == "b") {
             same(s"SELECT * FROM $join JOIN keys ON $key <=> keys.k")
-            same(s"SELECT * FROM $join JOIN (SELECT * FROM keys WHERE k IS NOT NULL) c ON $key <=> c.k")
+            same(
+              s"SELECT * FROM $join JOIN (SELECT * FROM keys WHERE k IS NOT NULL) c ON $key <=> c.k")
           }
         }
       }
@@ -91,7 +92,10 @@ class DynamicTrapsSuite extends StarTestBase {
     withTableDir { dir =>
       withTempView("few", "many", "keys", "flags") {
         indexed(dir, "many", thousands("k", 0, 100000, 200000): _*)
-        view(dir, "few", "SELECT 7 k, true flag UNION ALL SELECT 9, false UNION ALL SELECT null, true")
+        view(
+          dir,
+          "few",
+          "SELECT 7 k, true flag UNION ALL SELECT 9, false UNION ALL SELECT null, true")
         view(dir, "keys", "SELECT 100005 k")
         view(dir, "flags", "SELECT true b")
         everyWay(same(

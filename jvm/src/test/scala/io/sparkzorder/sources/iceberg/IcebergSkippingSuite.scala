@@ -31,7 +31,8 @@ class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
       case s: BatchScanExec if s.table.name.endsWith(s".$table") => paths(s)
     }.sorted
 
-  test("imported files with times in milliseconds, of which Iceberg takes the bounds for microseconds") {
+  test(
+    "imported files with times in milliseconds, of which Iceberg takes the bounds for microseconds") {
     withTable("src") {
       withStar {
         inConf("spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MILLIS") {
