@@ -12,6 +12,7 @@ import org.apache.spark.internal.Logging
 import io.sparkzorder.cluster.Sampler
 import io.sparkzorder.commands.SampledCuts
 import io.sparkzorder.commands.auto.{AutoTable, JudgedFile, LayoutInForce, Sampled, SampledFolder}
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.workload.{LaterNotes, Workload, WorkloadStore}
@@ -58,7 +59,8 @@ private[sparkzorder] final class SampledTable(
     // all rows may be deleted
     if (folders.exists(_.sample.rows > 0)) {
       val bytes = snapshot.files.map(_.bytes).sum
-      Some(Sampled.of(columns, folders, workload, bytes, snapshot.isPartitioned))
+      val isWhole = !snapshot.isPartitioned && bytes <= settings(Settings.BatchSize)
+      Some(Sampled.of(columns, folders, workload, bytes, isWhole))
     } else None
   }
 

@@ -5,6 +5,8 @@ package io.sparkzorder.filesystems
 
 import java.io.{File, PrintWriter}
 
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 /**
@@ -57,11 +59,15 @@ private final class StoreBenchmark(rows: Int, files: Int, rounds: Int, say: Stri
     say("|---|---|---|---|")
     queries("Spark alone", table, alone)
     val optimizing = session(ours)
-    val layout = s"ZORDER BY (a, b)"
-    line("OPTIMIZE, beside the files")(optimizing.sql(s"OPTIMIZE '$table' $layout").collect())
-    line("OPTIMIZE again, nothing to do")(optimizing.sql(s"OPTIMIZE '$table' $layout").collect())
-    line("OPTIMIZE INTO another directory")(
-      optimizing.sql(s"OPTIMIZE '$table' $layout INTO '$copy'").collect())
+    val path = new Path(table)
+    val bytes = path.getFileSystem(optimizing.sparkContext.hadoopConfiguration)
+      .listStatus(path).map(_.getLen).sum
+    // as many files as before
+    def optimize(into: String = "") = optimizing.sql(s"OPTIMIZE '$table' ZORDER BY (a, b) $into " +
+      s"OPTIONS ('targetFileSize' '${bytes / files}b')").collect()
+    line("OPTIMIZE, beside the files")(optimize())
+    line("OPTIMIZE again, nothing to do")(optimize())
+    line("OPTIMIZE INTO another directory")(optimize(s"INTO '$copy'"))
     optimizing.stop()
     queries("with the extension, beside", table, ours)
     queries("with the extension, INTO", copy, ours)

@@ -40,19 +40,19 @@ private[sparkzorder] object Sampled {
   /**
    * @param folders at least one
    * @param bytes of all files
-   * @param isPartitioned true if a folder has another part of the values than the table
+   * @param isWhole true if one batch lays out the whole table: only then do cuts follow the recorded queries
    */
   def of(
       columns: IndexedSeq[OrderingColumn],
       folders: IndexedSeq[SampledFolder],
       workload: Workload,
       bytes: Long,
-      isPartitioned: Boolean): Sampled = {
+      isWhole: Boolean): Sampled = {
     val files = filesOf(folders.map(_.rows), folders.map(_.targetRows))
     val queries =
       new RecordedQueries(workload, columns.map(_.parts.head), folders.map(_.files.size).sum)
     // as OPTIMIZE does for the whole table
-    val cutByQueries = !isPartitioned && Sampler.rowsFor(files) <= CutGoal.MaxRowsForQueries
+    val cutByQueries = isWhole && Sampler.rowsFor(files) <= CutGoal.MaxRowsForQueries
     new Sampled(
       columns,
       columns.indices.map(c => folders.map(_.ranked(c).sorted.weights.length).max),

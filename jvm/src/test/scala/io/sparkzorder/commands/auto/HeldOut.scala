@@ -84,7 +84,7 @@ final class HeldOut(
       IndexedSeq(folder),
       recorded,
       TableBytes.toLong,
-      isPartitioned = !cutsByQueries)
+      isWhole = cutsByQueries)
   }
 
   /** The decision of AUTO. */
