@@ -66,6 +66,16 @@ private[sparkzorder] final case class HeaderValues(
   def of(column: String): Seq[HeaderValuesPart] = parts.filter(_.isOf(column))
 }
 
+private[sparkzorder] object HeaderValues {
+
+  /** Columns without repeats: the index knows no case. None if there is no column. */
+  def ofColumns(names: Seq[String]): Option[HeaderValues] = {
+    val columns = names.foldLeft(Seq.empty[String])((found, name) =>
+      if (found.exists(LeafColumns.lower(_) == LeafColumns.lower(name))) found else found :+ name)
+    Some(HeaderValues(columns)).filter(_.columns.nonEmpty)
+  }
+}
+
 /**
  * The header of an index: JSON in the key-values of its footer.
  *

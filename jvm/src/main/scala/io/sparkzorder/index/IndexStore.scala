@@ -196,7 +196,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     val old = System.currentTimeMillis() - IndexStore.AbandonedMs
     list().filter { s =>
       val name = s.getPath.getName
-      name.startsWith(ValuesPart.Prefix) && !used(name) &&
+      // a directory is made before the job that fills it
+      name.startsWith(ValuesPart.Prefix) && !used(name) && s.getModificationTime < old &&
       fs.listStatus(s.getPath).forall(_.getModificationTime < old)
     }.foreach(s => fs.delete(s.getPath, true))
   }

@@ -101,7 +101,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
       val entries = footers.flatMap { f =>
         Relative.below(state.root, f.file.path).map(making.of(f, _))
       }
-      val values = columns.map(HeaderValues(_))
+      val values = columns.flatMap(HeaderValues.ofColumns)
       IndexChange(IndexContent.of(entries), Set.empty, keepsOthers = false, chosen, values)
     }
     addValues(session, state.root, format)
@@ -131,7 +131,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
           case Some(b) => b.header.values
           case None =>
             val declared = declaredValues(session, target.properties).filter(_.size == 1)
-            Some(HeaderValues(declared.map(_.head))).filter(_.columns.nonEmpty)
+            HeaderValues.ofColumns(declared.map(_.head))
         }
         val always = ordering ++ values.toSeq.flatMap(_.columns).map(Seq(_))
         val content = added(ColumnChoice(chosen, always))

@@ -8,6 +8,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.CharType
@@ -43,7 +44,8 @@ import io.sparkzorder.table.{CatalogTables, TableFiles, TableLister, Target, Tar
  *
  * @param statement the statement's name, for the descriptions of its Spark jobs
  */
-private[sparkzorder] final class IndexExecutor(session: Session, named: Target, statement: String) {
+private[sparkzorder] final class IndexExecutor(session: Session, named: Target, statement: String)
+    extends Logging {
   private type Columns = Seq[Seq[String]]
 
   private val conf = session.sessionState.newHadoopConf()
@@ -139,9 +141,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       // else the footers of most files were not read now
       if (usable.isEmpty) values.foreach(checkValues(_, built.content, listed))
       makeState(hadState, listed)
-      val headed =
-        if (values.isEmpty) None
-        else Some(HeaderValues(values.map(_.head).distinct))
+      val headed = HeaderValues.ofColumns(values.map(_.head))
       IndexChange(built.content, gone, usable.isDefined, chosen, headed)
     }
     val written = store.change(make, int96)
@@ -151,9 +151,20 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
         "the index is of a newer version")
     }
     val begun = System.nanoTime()
-    phases("values")(new ValuesUpdate(session, root, target.format).run(mayRebuild = true))
+    // the index of bounds is there already
+    val withoutValues =
+      try {
+        phases("values")(new ValuesUpdate(session, root, target.format).run(mayRebuild = true))
+        None
+      } catch {
+        case NonFatal(e) =>
+          logWarning(s"the index of ${target.name} does not have the values of all files", e)
+          Some(
+            s"values of some files are not in the index, and REFRESH tries again: ${e.getMessage}")
+      }
     val millis = (System.nanoTime() - begun) / 1000000L
-    result(store.generations().headOption.getOrElse(generation), read, reasonOf(unreadable), millis)
+    val reason = Some((reasonOf(unreadable) ++ withoutValues).mkString("; ")).filter(_.nonEmpty)
+    result(store.generations().headOption.getOrElse(generation), read, reason, millis)
   }
 
   /**

@@ -72,7 +72,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
       val plain = index.derived(usable.head._2, key.toString)(domainsOf(usable, lacking))
       val known =
         // files of another type may hold values that are read as others
-        if (column.path.size > 1 || usable.size < stored.size) None
+        if (column.path.size > 1 || usable.size < stored.size || hasOtherSpelling(column)) None
         else for {
           d <- domain
           of <- ValueDomain.of(column.dataType)
@@ -81,6 +81,11 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
       Right(known.fold(plain)(plain.withValues))
     }
   }
+
+  /** The index of values knows no case. To this session, a file with another spelling lacks the column. */
+  private def hasOtherSpelling(column: DataColumn): Boolean =
+    caseSensitive && index.indexed.exists(c =>
+      c.path != column.path && c.path.map(LeafColumns.lower) == column.path.map(LeafColumns.lower))
 
   private def domainsOf(
       stored: Seq[(IndexedColumn, Int, Conversion)],
