@@ -21,7 +21,9 @@ class WeightedCutsSuite extends AnyFunSuite with RandomInputs {
     new KdCuts(columns, RowSizes.even.of(columns), files, goal).build()
 
   private def plain(cuts: KdCuts.Cuts) =
-    (cuts.nodes, cuts.leaves.map(l => (l.rows, l.size, l.files, l.box.lowest.mkString(","))))
+    (
+      cuts.nodes.map(n => s"Node(${n.column},${n.rank},${n.left},${n.right})"),
+      cuts.leaves.map(l => (l.rows, l.size, l.files, l.box.lowest.mkString(","))))
 
   /** The mean number of files that a point query on each column reads. */
   private def files(columns: IndexedSeq[RankedColumn], cuts: KdCuts.Cuts): IndexedSeq[Double] =

@@ -14,7 +14,7 @@ import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.commands.{OptimizeTestBase, TableState}
-import io.sparkzorder.log.{RunFolder, TableLog}
+import io.sparkzorder.log.{Record, RunFolder, TableLog}
 import io.sparkzorder.sources.plain.PublishedShadow
 import io.sparkzorder.table.{ParquetFiles, PathTarget}
 
@@ -118,7 +118,11 @@ class ShadowSuite extends OptimizeTestBase {
         c.copy(replaced = c.replaced.zipWithIndex.map { case (r, i) =>
           r.copy(retained = RunFolder.retainedName(i))
         }))
-      val other = shadow.copy(run = UUID.randomUUID().toString, mode = "", changes = changes)
+      val other = shadow.copy(
+        version = Record.Version,
+        run = UUID.randomUUID().toString,
+        mode = "",
+        changes = changes)
       assert(table.state.createRecord(number + 1, other))
       assert(TableLog.read(table.state).unfinished.nonEmpty)
       fails("ZORDER_CONFLICT", "publishing")(new PublishedShadow(table, None).run())
