@@ -5,7 +5,10 @@ package io.sparkzorder.filesystems
 
 import java.io.File
 import java.nio.file.Files
+import java.util.UUID
 import java.util.concurrent.atomic.AtomicInteger
+
+import scala.util.Try
 
 import org.apache.hadoop.fs.{FileSystem, Path}
 
@@ -15,25 +18,43 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.util.ObjectStore
 
-/** Object stores, by Hadoop's own S3 client: files beside the old ones, and INTO; nothing is renamed. */
+/**
+ * Object stores, by Hadoop's own S3 client: files beside the old ones, and INTO; nothing is renamed. The store is a
+ * server in this process. `ZORDER_TEST_STORE=s3a://bucket/prefix` in the environment takes a real one, with the
+ * settings `key=value,..` of `ZORDER_TEST_STORE_CONF` for its client.
+ */
 class S3aSuite extends OptimizeTestBase {
-  private val bucket = "tables"
+  private val real = sys.env.get("ZORDER_TEST_STORE").filter(_.nonEmpty)
+  private val home = real.fold("s3a://tables")(store => s"$store/${UUID.randomUUID()}")
   private var tables = 0
 
+  private def settings: Map[String, String] =
+    if (real.isEmpty) S3Server.settings
+    else {
+      sys.env.get("ZORDER_TEST_STORE_CONF").toSeq.flatMap(_.split(',')).map(_.split("=", 2))
+        .collect { case Array(key, value) => s"spark.hadoop.$key" -> value }.toMap
+    }
+
   override protected def sparkConf: SparkConf =
-    S3Server.settings.foldLeft(super.sparkConf) { case (conf, (k, v)) => conf.set(k, v) }
+    (settings + StoreRequests.setting).foldLeft(super.sparkConf) { case (conf, (k, v)) =>
+      conf.set(k, v)
+    }
 
   override protected def beforeAll(): Unit = {
     super.beforeAll()
-    S3Server.makeBucket(bucket)
+    if (real.isEmpty) S3Server.makeBucket("tables")
   }
 
+  override protected def afterAll(): Unit =
+    try if (real.nonEmpty) fileSystem.delete(new Path(home), true)
+    finally super.afterAll()
+
   private def fileSystem: FileSystem =
-    new Path(s"s3a://$bucket/").getFileSystem(spark.sessionState.newHadoopConf())
+    new Path(home).getFileSystem(spark.sessionState.newHadoopConf())
 
   private def newPath(): Path = {
     tables += 1
-    new Path(s"s3a://$bucket/t$tables/table")
+    new Path(s"$home/t$tables/table")
   }
 
   /** Keys below a path with length and time. */
@@ -128,7 +149,32 @@ class S3aSuite extends OptimizeTestBase {
     }
   }
 
+  for ((status, name) <- Seq(500 -> "are lost", 409 -> "say conflict")) {
+    test(s"answers to puts that $name although the object is there") {
+      withTableDir { dir =>
+        write(shuffled(1000, 3), dir)
+        val path = onS3(dir)
+        val expected = bag(read(dir))
+        def statement(text: String): Unit = {
+          val (result, spoiled) = StoreRequests.spoiling(status)(Try(sql(text).collect()))
+          assert(spoiled > 0, text)
+          // an error says what to do, and the next statement goes on from what is there
+          if (result.isFailure) { val _ = Try(sql(text).collect()) }
+          assert(rows(path) === expected && visible(path) === expected, text)
+        }
+        statement(s"OPTIMIZE '$path' ZORDER BY (a, b) OPTIONS ('targetFileSize' '4k')")
+        assert(isShadowed(path))
+        statement(s"UNDO LAYOUT '$path'")
+        statement(s"OPTIMIZE '$path' ZORDER BY (b) OPTIONS ('targetFileSize' '4k')")
+        assert(isShadowed(path))
+        statement(s"VACUUM LAYOUT '$path' RETAIN 0 HOURS")
+        assert(isShadowed(path))
+      }
+    }
+  }
+
   test("the example of the page on object stores") {
+    assume(real.isEmpty, "its tables are in a bucket of the server")
     S3Server.makeBucket("lake")
     withTable("orders") {
       val steps = StoreExample.steps()

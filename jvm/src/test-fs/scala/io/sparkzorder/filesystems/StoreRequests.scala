@@ -14,9 +14,22 @@ import software.amazon.awssdk.core.interceptor.{
   ExecutionInterceptor,
   SdkExecutionAttribute
 }
+import software.amazon.awssdk.http.SdkHttpResponse
 
-/** Counts the requests of Hadoop's S3 client by the names of the protocol, and delays each by a fixed time. */
+/**
+ * Counts the requests of Hadoop's S3 client by the names of the protocol, delays each by a fixed time, and spoils
+ * some answers.
+ */
 class StoreRequests extends ExecutionInterceptor {
+
+  /** The store has done what was asked, and the client hears something else. */
+  override def modifyHttpResponse(
+      context: Context.ModifyHttpResponse,
+      attributes: ExecutionAttributes): SdkHttpResponse = {
+    val operation = attributes.getAttribute(SdkExecutionAttribute.OPERATION_NAME)
+    StoreRequests.spoiled(operation, context.httpResponse.statusCode).fold(context.httpResponse)(
+      status => context.httpResponse.toBuilder.statusCode(status).build())
+  }
 
   override def beforeTransmission(
       context: Context.BeforeTransmission,
@@ -32,6 +45,23 @@ object StoreRequests {
 
   /** So many milliseconds pass before each request. */
   @volatile var delayMs: Long = 0
+
+  /** The status that every second answer to a put has instead of success. */
+  @volatile private var spoil = Option.empty[Int]
+  private val puts = new AtomicLong
+
+  /** Runs `body` while answers to puts are spoiled; the number of these answers, and what `body` returns. */
+  def spoiling[T](status: Int)(body: => T): (T, Long) = {
+    puts.set(0)
+    spoil = Some(status)
+    try {
+      val result = body
+      (result, (puts.get + 1) / 2)
+    } finally spoil = None
+  }
+
+  private def spoiled(operation: String, status: Int): Option[Int] =
+    spoil.filter(_ => operation == "PutObject" && status < 300 && puts.getAndIncrement() % 2 == 0)
 
   /** The setting of a session whose requests are counted. */
   val setting: (String, String) =
