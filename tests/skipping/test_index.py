@@ -68,6 +68,7 @@ def test_create_refresh_and_drop(spark: SparkSession, table: Path) -> None:
         "indexBytes": newest(table).stat().st_size,
         "filesRead": 3,
         "reason": None,
+        "values": [],
     }
     assert created.path.endswith(str(table))
     data_files(table)[0].unlink()
