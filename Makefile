@@ -116,7 +116,7 @@ demo: setup ## lay out TPC-DS data three ways and measure (about 2 GB of memory)
 
 .PHONY: demo-store
 demo-store: $(environment) ## the example of docs/object-stores.md on a local S3 server (2 minutes)
-	build/sbt --error 'fsTest/Test/runMain io.sparkzorder.filesystems.StoreDemo'
+	build/sbt 'fsTest/Test/runMain io.sparkzorder.filesystems.StoreDemo'
 
 .PHONY: bench
 bench: setup ## speed beside other layouts and table formats (SCALE=1 ROUNDS=5 BENCH='--cases sales-2')
