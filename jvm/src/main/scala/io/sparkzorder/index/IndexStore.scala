@@ -190,7 +190,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
 
   /**
    * Removes parts of the index of values that no generation names any more, or that a job left behind.
-   * One that is being made is named soon, so only old ones go.
+   * Only old parts go, because a part that a job is making now will have its name in a generation soon.
    */
   private def removeValues(used: Set[String]): Unit = Try {
     val old = System.currentTimeMillis() - IndexStore.AbandonedMs

@@ -104,7 +104,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
       val values = columns.flatMap(HeaderValues.ofColumns)
       IndexChange(IndexContent.of(entries), Set.empty, keepsOthers = false, chosen, values)
     }
-    addValues(session, state.root, format)
+    new ValuesUpdate(session, state.root, format).attempt(mayRebuild = false)
   }
 
   /** The columns of the property `zorder.index.values`, by their name parts. */
@@ -137,14 +137,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
         val content = added(ColumnChoice(chosen, always))
         IndexChange(content, gone, keepsOthers = true, chosen, values)
       }
-      addValues(session, state.root, target.format)
-    }
-
-  private def addValues(session: Session, root: Path, format: DataFormat): Unit =
-    try new ValuesUpdate(session, root, format).run(mayRebuild = false)
-    catch {
-      case NonFatal(e) =>
-        logWarning(s"the index of $root does not have the values of all new files", e)
+      new ValuesUpdate(session, state.root, target.format).attempt(mayRebuild = false)
     }
 
   private def guarded(root: Path)(body: => Any): Unit =

@@ -120,7 +120,7 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
         val guessed = guess < table.size && table.isLive(guess) &&
           slots.isPath(guess, path, prefix.length, length)
         val i = if (guessed) guess else slots.find(path, prefix.length, length)
-        if (i >= 0 && isFresh(i, status)) i else -1
+        if (i >= 0 && isFresh(i, status.getLen, status.getModificationTime)) i else -1
       }
     }
   }
@@ -128,16 +128,14 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
   /** @return the position of a file by its path below the root, in the state of a length and a time; else -1 */
   private[index] def entryOf(path: Array[Byte], length: Long, modified: Long): Int = {
     val i = slots.find(path, 0, path.length)
-    val isSame = i >= 0 && table.isLive(i) && table.lengths(i) == length &&
-      table.modified(i) == modified && modified != 0
-    if (isSame) i else -1
+    if (i >= 0 && table.isLive(i) && isFresh(i, length, modified)) i else -1
   }
 
-  private def isFresh(i: Int, status: FileStatus): Boolean =
-    table.lengths(i) == status.getLen && table.modified(i) == status.getModificationTime &&
+  private def isFresh(i: Int, length: Long, modified: Long): Boolean =
+    table.lengths(i) == length && table.modified(i) == modified &&
       // without modification times, a changed file could look unchanged, so such a file is never
       // found
-      status.getModificationTime != 0
+      modified != 0
 }
 
 /** Paths of data files relative to their table, as the directory lists them: nothing is escaped. */

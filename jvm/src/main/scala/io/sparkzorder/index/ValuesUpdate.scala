@@ -6,10 +6,12 @@ package io.sparkzorder.index
 import java.io.FileNotFoundException
 
 import scala.util.Try
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
@@ -33,7 +35,7 @@ private[sparkzorder] object TypeToRead {
   def of(leaves: Seq[LeafType], format: DataFormat): Either[String, DataType] = {
     val widens = format.readsWidened
     def several = s"files store it as ${leaves.map(_.text).sorted.mkString(" and ")}"
-    val found = leaves.distinct match {
+    leaves.distinct match {
       case Seq(IntegerLeaf(bits)) => Right(integer(bits))
       case Seq(FloatLeaf) => Right(FloatType)
       case Seq(DoubleLeaf) => Right(DoubleType)
@@ -54,7 +56,6 @@ private[sparkzorder] object TypeToRead {
         else Right(DecimalType(decimals.map(_.precision).max, decimals.head.scale))
       case _ => Left(several)
     }
-    found
   }
 
   private def integer(bits: Int): DataType = bits match {
@@ -83,11 +84,23 @@ private[sparkzorder] final case class ValuesSummary(
  *
  * @param root the table's directory, qualified
  */
-private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, format: DataFormat) {
+private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, format: DataFormat)
+    extends Logging {
   import ValuesUpdate._
 
   private val conf: Configuration = session.sessionState.newHadoopConf()
   private val store = new IndexStore(root, conf)
+
+  /** Like [[run]], but an error is a warning: the index of bounds serves without values, too. */
+  def attempt(mayRebuild: Boolean): Option[Throwable] =
+    try {
+      run(mayRebuild)
+      None
+    } catch {
+      case NonFatal(e) =>
+        logWarning(s"the index of $root does not have the values of all files", e)
+        Some(e)
+    }
 
   /**
    * Reads the values of all files that lack them, in jobs of Spark, and names the new parts in a new

@@ -233,15 +233,8 @@ private[rewrite] final class CompactPlanner(targetBytes: Long, copyAll: Boolean)
 
   override def parts(
       files: IndexedSeq[FormatFile],
-      limit: Long): Option[Seq[IndexedSeq[FormatFile]]] = {
-    val batches = ArrayBuffer(ArrayBuffer.empty[FormatFile])
-    groups(files).foreach { group =>
-      val bytes = (batches.last ++ group).map(_.bytes).sum
-      if (batches.last.nonEmpty && bytes > limit) batches += ArrayBuffer.empty
-      batches.last ++= group
-    }
-    Some(batches.map(_.toIndexedSeq).toSeq)
-  }
+      limit: Long): Option[Seq[IndexedSeq[FormatFile]]] =
+    Some(Batches.filled(groups(files), limit)(_.map(_.bytes).sum).map(_.flatten))
 
   override def regions(rows: FormatRows, limit: Long): RegionPlan =
     throw new UnsupportedOperationException("a compaction has no regions")

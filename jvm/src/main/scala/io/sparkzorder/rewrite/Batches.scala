@@ -104,7 +104,7 @@ private[rewrite] final class Batches(
     val folders = files.map(_.folder).distinct
     val (whole, large) = folders.partition(f => isWhole(byFolder(f)))
     val batches = whole.groupBy(_.group).toSeq.sortBy(_._1).flatMap { case (_, own) =>
-      filled(own)(byFolder(_).map(_.bytes).sum).map(_.flatMap(byFolder))
+      Batches.filled(own, limit)(f => bytesOf(byFolder(f))).map(_.flatMap(byFolder))
     }
     large.map(f => ofFolder(f, byFolder(f)))
       .foldLeft(PlannedBatches(batches.map(Batch(_))))(_ + _)
@@ -190,20 +190,8 @@ private[rewrite] final class Batches(
     inOrder(files).map(Batch(_, Deal(plan, regions)))
 
   /** By their times: files of one time often have neighbouring values, so that a batch meets few regions. */
-  private def inOrder(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] = {
-    val sorted = files.sortBy(f => (f.modifiedMs, f.path))
-    val batches = ArrayBuffer(ArrayBuffer.empty[FormatFile])
-    var sum = 0L
-    sorted.foreach { f =>
-      if (batches.last.nonEmpty && sum + f.bytes > limit) {
-        batches += ArrayBuffer.empty
-        sum = 0L
-      }
-      batches.last += f
-      sum += f.bytes
-    }
-    batches.map(_.toIndexedSeq).filter(_.nonEmpty).toSeq
-  }
+  private def inOrder(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] =
+    Batches.filled(files.sortBy(f => (f.modifiedMs, f.path)), limit)(_.bytes)
 
   private def gathers(dealt: IndexedSeq[FormatFile]): PlannedBatches = {
     val byRegion = dealt.groupBy(_.dealt.get).toSeq.sortBy(r => (r._1.plan, r._1.region)).map(_._2)
@@ -216,22 +204,6 @@ private[rewrite] final class Batches(
     else inTwoPasses(large.flatten.toIndexedSeq).getOrElse(PlannedBatches(large.map(gather)))
   }
 
-  private def filled(folders: IndexedSeq[FormatFolder])(
-      bytes: FormatFolder => Long): Seq[IndexedSeq[FormatFolder]] = {
-    val groups = ArrayBuffer(ArrayBuffer.empty[FormatFolder])
-    var sum = 0L
-    folders.foreach { folder =>
-      val size = bytes(folder)
-      if (groups.last.nonEmpty && sum + size > limit) {
-        groups += ArrayBuffer.empty
-        sum = 0L
-      }
-      groups.last += folder
-      sum += size
-    }
-    groups.toSeq.filter(_.nonEmpty).map(_.toIndexedSeq)
-  }
-
   private def bytesOf(files: Seq[FormatFile]): Long = files.map(_.bytes).sum
 }
 
@@ -242,6 +214,22 @@ private[rewrite] object Batches {
 
   // as a share of the target size
   private val LeastFile = 0.25
+
+  /** Neighbours together, up to a limit; a part above the limit is alone. */
+  def filled[T](parts: Seq[T], limit: Long)(bytes: T => Long): Seq[IndexedSeq[T]] = {
+    val groups = ArrayBuffer(ArrayBuffer.empty[T])
+    var sum = 0L
+    parts.foreach { part =>
+      val size = bytes(part)
+      if (groups.last.nonEmpty && sum + size > limit) {
+        groups += ArrayBuffer.empty
+        sum = 0L
+      }
+      groups.last += part
+      sum += size
+    }
+    groups.filter(_.nonEmpty).map(_.toIndexedSeq).toSeq
+  }
 
   /** Regions are halves of halves: up to twice as many as batches. */
   def regions(bytes: Long, limit: Long): Int = {

@@ -103,6 +103,11 @@ class ShadowSuite extends OptimizeTestBase {
         assert(filesRead(spark.table("t")).exists(_.contains("/_zorder_")))
         assert(bag(folder) === twice)
         assert(bag(some) === mixed)
+        // the same in place
+        sql(s"OPTIMIZE t FULL ZORDER BY (b) OPTIONS ('publish' 'rename', 'targetFileSize' '4k')").collect()
+        sql("REFRESH TABLE t")
+        assert(queries.map(q => bag(sql(q))) === before)
+        assert(bag(folder) === twice)
       }
     }
   }

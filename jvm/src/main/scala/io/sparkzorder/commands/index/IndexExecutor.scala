@@ -8,7 +8,6 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.CharType
@@ -44,8 +43,7 @@ import io.sparkzorder.table.{CatalogTables, TableFiles, TableLister, Target, Tar
  *
  * @param statement the statement's name, for the descriptions of its Spark jobs
  */
-private[sparkzorder] final class IndexExecutor(session: Session, named: Target, statement: String)
-    extends Logging {
+private[sparkzorder] final class IndexExecutor(session: Session, named: Target, statement: String) {
   private type Columns = Seq[Seq[String]]
 
   private val conf = session.sessionState.newHadoopConf()
@@ -151,17 +149,10 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
         "the index is of a newer version")
     }
     val begun = System.nanoTime()
-    // the index of bounds is there already
     val withoutValues =
-      try {
-        phases("values")(new ValuesUpdate(session, root, target.format).run(mayRebuild = true))
-        None
-      } catch {
-        case NonFatal(e) =>
-          logWarning(s"the index of ${target.name} does not have the values of all files", e)
-          Some(
-            s"values of some files are not in the index, and REFRESH tries again: ${e.getMessage}")
-      }
+      phases("values")(new ValuesUpdate(session, root, target.format).attempt(mayRebuild = true))
+        .map(e =>
+          s"values of some files are not in the index, and REFRESH tries again: ${e.getMessage}")
     val millis = (System.nanoTime() - begun) / 1000000L
     val reason = Some((reasonOf(unreadable) ++ withoutValues).mkString("; ")).filter(_.nonEmpty)
     result(store.generations().headOption.getOrElse(generation), read, reason, millis)

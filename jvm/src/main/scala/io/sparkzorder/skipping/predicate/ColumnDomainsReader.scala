@@ -85,7 +85,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
   /** The index of values knows no case. To this session, a file with another spelling lacks the column. */
   private def hasOtherSpelling(column: DataColumn): Boolean =
     caseSensitive && index.indexed.exists(c =>
-      c.path != column.path && c.path.map(LeafColumns.lower) == column.path.map(LeafColumns.lower))
+      c.path != column.path && isSpelled(c.path, column.path))
 
   private def domainsOf(
       stored: Seq[(IndexedColumn, Int, Conversion)],
@@ -104,7 +104,11 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
 
   private def isNamed(stored: Seq[String], wanted: Seq[String]): Boolean =
     if (caseSensitive) stored == wanted
-    else stored.map(LeafColumns.lower) == wanted.map(LeafColumns.lower)
+    else isSpelled(stored, wanted)
+
+  /** True for one name in whatever case. */
+  private def isSpelled(stored: Seq[String], wanted: Seq[String]): Boolean =
+    stored.map(LeafColumns.lower) == wanted.map(LeafColumns.lower)
 
   /** What is known of each file. */
   private def infoOf(v: ColumnValues, floating: Boolean): Array[Byte] = {
