@@ -61,7 +61,13 @@ environment_docs := .venv-docs/.installed
 jmh := -f 1 -wi 3 -w 1s -i 5 -r 1s
 kernel_results := target/kernel-benchmarks.json
 index_results := target/index-benchmark.json
-tpc_results := target/bench-tpcds.json
+# `make bench-tpcds FORMATS='delta iceberg'` keeps its results and its picture apart
+tpc_name := tpc$(if $(FORMATS),-formats)
+tpc_results := target/bench-$(tpc_name).json
+tpc_picture := docs/images/$(tpc_name).png
+comma := ,
+empty :=
+space := $(empty) $(empty)
 
 # what `make bench` measures
 SCALE := 1
@@ -147,12 +153,12 @@ bench-needles: setup ## one row by a UUID, in 100,000 files that nothing orders 
 	$(python) -m benchmarks.needles $(NEEDLES)
 
 .PHONY: bench-tpcds
-bench-tpcds: setup ## all queries of TPC-DS and TPC-H beside date partitions (SCALE=1 FILES=64 ROUNDS=5; 2 hours)
+bench-tpcds: setup ## all queries of TPC-DS and TPC-H beside date partitions (SCALE=1 FILES=64 ROUNDS=5 FORMATS='delta iceberg'; 2 hours)
 	build/sbt 'set LocalProject("spark41") / Test / javaOptions --= Seq("-XX:TieredStopAtLevel=1", "-Xmx3g")' \
 	  'set LocalProject("spark41") / Test / javaOptions += "-Xmx6g"' 'set LocalProject("spark41") / Test / envVars ~= (_ - "SPARK_TESTING")' \
 	  "spark41/Test/runMain io.sparkzorder.tpc.TpcBenchmark results=$(tpc_results) \
-	    data=benchmarks/data scale=$(SCALE) files=$(FILES) rounds=$(ROUNDS) $(TPC)"
-	$(python) -m benchmarks.tpc $(tpc_results) --picture docs/images/tpc.png
+	    data=benchmarks/data scale=$(SCALE) files=$(FILES) rounds=$(ROUNDS) $(TPC) $(if $(FORMATS),formats=$(subst $(space),$(comma),$(strip $(FORMATS))))"
+	$(python) -m benchmarks.tpc $(tpc_results) --picture $(tpc_picture)
 
 .PHONY: bench-auto
 bench-auto: setup ## ZORDER BY AUTO without partitions (SCALE=1 FILES=64 TRAIN=1,2 TEST=11 TPC='workload=tpch rivals='; 1 hour)

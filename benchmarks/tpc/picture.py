@@ -11,13 +11,26 @@ from matplotlib import pyplot
 
 from benchmarks.shared import png
 from benchmarks.tpc.report import TITLES
-from benchmarks.tpc.results import AUTO, BY_HAND, GENERATED, OURS, PARTITIONED, PLAIN, Results
+from benchmarks.tpc.results import (
+    ALONE,
+    AUTO,
+    BY_HAND,
+    GENERATED,
+    OURS,
+    PARTITIONED,
+    PLAIN,
+    Results,
+)
 
 STYLES = {
     AUTO: ("#ea580c", "OPTIMIZE ... ZORDER BY AUTO, no partitions"),
     OURS: ("#ea580c", "OPTIMIZE ... ZORDER BY and the skipping index"),
     BY_HAND: ("#fdba74", "OPTIMIZE ... ZORDER BY (date, item), no partitions"),
     GENERATED: ("#93c5fd", "order of the generator and the skipping index"),
+    "delta": ("#ea580c", "Delta with spark-zorder"),
+    ALONE["delta"]: ("#fdba74", "Delta alone, the same files"),
+    "iceberg": ("#2563eb", "Iceberg with spark-zorder"),
+    ALONE["iceberg"]: ("#93c5fd", "Iceberg alone, the same files"),
     PARTITIONED: ("#4b5563", "partitioned by date, Spark's dynamic partition pruning"),
 }
 

@@ -9,7 +9,16 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.shared.gates import Gate, gates
 from benchmarks.shared.markdown import table
-from benchmarks.tpc.results import OURS, PARTITIONED, PLAIN, Measured, Query, Results
+from benchmarks.tpc.results import (
+    ALONE,
+    FORMATS,
+    OURS,
+    PARTITIONED,
+    PLAIN,
+    Measured,
+    Query,
+    Results,
+)
 
 TITLES = {"tpcds": "TPC-DS", "tpch": "TPC-H"}
 
@@ -47,10 +56,12 @@ def sums(measured: Measured) -> str:
                 f"{sum(r.scanned_bytes for r in runs) / 1e6:,.0f}",
                 f"{measured.seconds(name):.1f}",
                 f"{measured.cpu_seconds(name):.1f}",
+                f"{1000 * measured.plan_seconds(name):.0f}",
             ]
         )
     head = ["", "files read", "share", "MB of them", "share", "geometric mean"]
-    return table([*head, "queries that skip files", "MB scanned", "seconds", "processor s"], rows)
+    head += ["queries that skip files", "MB scanned", "seconds", "processor s", "ms of planning"]
+    return table(head, rows)
 
 
 def queries(measured: Measured, chosen: Sequence[Query]) -> str:
@@ -83,6 +94,7 @@ def judged(results: Results) -> Iterator[Gate]:
     for name in results.workloads():
         measured = results.of(name)
         title = TITLES[name]
+        yield from _formats(title, measured)
         if not {PLAIN, OURS} <= set(measured.contenders()):
             continue
         different = sum(r.difference is not None for q in measured.queries for r in q.runs.values())
@@ -99,6 +111,21 @@ def judged(results: Results) -> Iterator[Gate]:
         # one round says nothing of seconds
         if all(len(run.rounds) > 1 for run in measured.runs(OURS)):
             yield from _seconds(title, measured)
+
+
+def _formats(title: str, measured: Measured) -> Iterator[Gate]:
+    for name in FORMATS:
+        alone = ALONE[name]
+        if not {name, alone} <= set(measured.contenders()):
+            continue
+        of = f"{title}, {name}"
+        different = sum(q.runs[name].difference is not None for q in measured.queries)
+        yield Gate(f"{of}: results with other rows", different, 0)
+        yield Gate(f"{of}: share of the bytes read", measured.byte_share(name), 0.5)
+        yield Gate(f"{of}: queries that read more files", len(measured.more_files(name, alone)), 0)
+        if all(len(run.rounds) > 1 for run in measured.runs(name)):
+            ratio = measured.seconds(name) / measured.seconds(alone)
+            yield Gate(f"{of}: seconds with us / alone", ratio, 1)
 
 
 def _seconds(title: str, measured: Measured) -> Iterator[Gate]:

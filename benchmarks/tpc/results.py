@@ -17,6 +17,9 @@ PLAIN, OURS = "without index", "with index"
 GENERATED, PARTITIONED = "generated order", "partitioned by date"
 # of `make bench-auto`
 AUTO, BY_HAND = "AUTO", "date and item"
+# of a run with table formats: each format by itself, and with us
+FORMATS = ("delta", "iceberg")
+ALONE = {name: f"{name} alone" for name in FORMATS}
 
 # a query that reads nothing counts as this share in geometric means
 LEAST_SHARE = 0.001
@@ -38,6 +41,12 @@ class Run:
     exchanges: int
     subqueries: int
     cpu_rounds: Sequence[float] = ()
+    plan_rounds: Sequence[float] = ()
+
+    @property
+    def plan_seconds(self) -> float:
+        """Return the median of the rounds, until the plan was there that the run began with."""
+        return median(self.plan_rounds) if self.plan_rounds else 0.0
 
     @property
     def cpu_seconds(self) -> float:
@@ -66,7 +75,8 @@ class Query:
 
     def whole(self, contender: str) -> Run:
         """Return the run whose tables are 100 %: a scan that did not run counts as skipped."""
-        return self.runs[PLAIN if contender == OURS and PLAIN in self.runs else contender]
+        base = PLAIN if contender == OURS else ALONE.get(contender, contender)
+        return self.runs[base if base in self.runs else contender]
 
     def share(self, contender: str) -> float:
         """Return the share of the bytes of the scanned fact tables that were in files read."""
@@ -140,19 +150,24 @@ class Measured:
         """Return the sum of the queries' medians of processor time."""
         return sum(r.cpu_seconds for r in self.runs(contender))
 
+    def plan_seconds(self, contender: str) -> float:
+        """Return the mean over the queries of their medians of seconds of planning."""
+        runs = self.runs(contender)
+        return sum(r.plan_seconds for r in runs) / len(runs)
+
     def pruned(self, contender: str) -> int:
         """Return how many queries did not read all files."""
         wholes = self.wholes(contender)
         both = zip(self.runs(contender), wholes, strict=True)
         return sum(run.files < whole.all_files for run, whole in both)
 
-    def more_files(self) -> Sequence[Query]:
-        """Return the queries that read more files with the index than without."""
-        return [q for q in self.queries if q.runs[OURS].files > q.runs[PLAIN].files]
+    def more_files(self, ours: str = OURS, plain: str = PLAIN) -> Sequence[Query]:
+        """Return the queries that read more files with us than without."""
+        return [q for q in self.queries if q.runs[ours].files > q.runs[plain].files]
 
-    def slower(self) -> Sequence[Query]:
-        """Return the queries whose fastest round with the index is slower than all without."""
-        return [q for q in self.queries if min(q.runs[OURS].rounds) > max(q.runs[PLAIN].rounds)]
+    def slower(self, ours: str = OURS, plain: str = PLAIN) -> Sequence[Query]:
+        """Return the queries whose fastest round with us is slower than all without."""
+        return [q for q in self.queries if min(q.runs[ours].rounds) > max(q.runs[plain].rounds)]
 
 
 def load(sources: Sequence[Path]) -> Results:
@@ -195,4 +210,5 @@ def _run(read: dict[str, Any]) -> Run:
         read["plan"]["subqueries"],
         # earlier runs did not measure it
         read.get("cpuSeconds", ()),
+        read.get("planSeconds", ()),
     )

@@ -54,10 +54,10 @@ object AutoBenchmark {
       new AutoRivals(run, workload, data, files, say).report(queries, seeds("train"), seeds("test"))
     }
     val contenders = Seq(
-      Contender("AUTO", Map.empty, (_, _, fact) => run.folder(fact)),
-      Contender.Partitioned,
-      Contender("date and item", Map.empty, _.optimized(_, _)),
-      Contender.GeneratedOrder).filter(c => list("contenders").forall(_(c.name)))
+      Contender("AUTO", Map.empty, new PlainFacts(data, (_, _, fact) => run.folder(fact))),
+      Contender.partitioned(data),
+      Contender("date and item", Map.empty, new PlainFacts(data, _.optimized(_, _))),
+      Contender.generatedOrder(data)).filter(c => list("contenders").forall(_(c.name)))
     if (contenders.nonEmpty) {
       run.record(train)
       if (contenders.exists(_.name == "AUTO") && !options.contains("keep")) {
@@ -109,7 +109,7 @@ final class AutoRun(
       copyTables()
       WorkloadCapture.clear()
       val on = Map("spark.zorder.workload.enabled" -> "true")
-      val recorded = Contender("recorded", on, (_, _, fact) => folder(fact))
+      val recorded = Contender("recorded", on, new PlainFacts(data, (_, _, fact) => folder(fact)))
       val open = Contender.open(recorded, workload, data, spark)
       missing.foreach { case (q, seed) =>
         if (Try(PlannedFiles.of(open, q.text)).isFailure) say(s"${q.name}.$seed: no plan")

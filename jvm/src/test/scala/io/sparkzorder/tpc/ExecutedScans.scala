@@ -23,8 +23,8 @@ import org.apache.spark.sql.sparkzorder.TestAccess
  */
 private final class ExecutedScans(sizes: Map[String, (Int, Long)]) extends SparkListener {
 
-  /** @param files and `bytes`: ids of the accumulators */
-  private case class Scan(table: String, files: Long, bytes: Long)
+  /** @param metrics ids of the accumulators by name */
+  private case class Scan(table: String, metrics: Map[String, Long])
 
   private val scans = mutable.LinkedHashSet.empty[Scan]
   private val values = mutable.HashMap.empty[Long, Long]
@@ -39,28 +39,43 @@ private final class ExecutedScans(sizes: Map[String, (Int, Long)]) extends Spark
   }
 
   private def note(plan: SparkPlanInfo): Unit = {
-    plan.metadata.get("Location").foreach { location =>
-      // as in `InMemoryFileIndex(1 paths)[file:/folder/table]`
-      val table = location.stripSuffix("]").split('/').last
-      val ids = plan.metrics.map(m => m.name -> m.accumulatorId).toMap
-      for {
-        files <- ids.get("number of files read")
-        bytes <- ids.get("size of files read") if sizes.contains(table)
-      } scans += Scan(table, files, bytes)
+    tableOf(plan).filter(sizes.contains).foreach { table =>
+      scans += Scan(table, plan.metrics.map(m => m.name -> m.accumulatorId).toMap)
     }
     plan.children.foreach(note)
   }
 
+  private def tableOf(plan: SparkPlanInfo): Option[String] =
+    // as in `InMemoryFileIndex(1 paths)[file:/folder/table]` and in `BatchScan ice.database.table`
+    plan.metadata.get("Location").map(_.stripSuffix("]").split('/').last).orElse {
+      if (plan.nodeName.startsWith("BatchScan ")) Some(plan.nodeName.split('.').last) else None
+    }
+
   /** A scan that ran has told how many bytes its files have. */
   def counts: Seq[ScanCounts] = synchronized {
-    scans.toSeq.filter(s => values.contains(s.bytes)).map { s =>
-      val (allFiles, allBytes) = sizes(s.table)
-      ScanCounts(s.table, values(s.files), values(s.bytes), allFiles, allBytes)
+    for {
+      scan <- scans.toSeq
+      // what we have pruned stands before what Iceberg has planned
+      (files, bytes) <- ExecutedScans.metrics.flatMap { case (files, bytes) =>
+        for {
+          f <- scan.metrics.get(files).flatMap(values.get)
+          b <- scan.metrics.get(bytes).flatMap(values.get)
+        } yield (f, b)
+      }.headOption
+    } yield {
+      val (allFiles, allBytes) = sizes(scan.table)
+      ScanCounts(scan.table, files, bytes, allFiles, allBytes)
     }
   }
 }
 
 private[tpc] object ExecutedScans {
+
+  /** Names of the metrics of files and of their bytes. */
+  private val metrics = Seq(
+    "number of files kept" -> "size of files kept",
+    "number of files read" -> "size of files read",
+    "number of result data files" -> "total data file size (bytes)")
 
   /** Runs the body, which executes one query, and returns the scans that ran. */
   def during[T](session: SparkSession, sizes: Map[String, (Int, Long)])(

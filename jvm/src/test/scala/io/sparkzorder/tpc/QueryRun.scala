@@ -16,27 +16,32 @@ import org.apache.spark.sql.SparkSession
  * One run of a query.
  *
  * @param cpuSeconds processor time of the whole process, which other programs change less than `seconds`
+ * @param planSeconds until the plan is there that the run begins with
  * @param scannedBytes bytes that were read of all files, dimensions included
  */
 final case class QueryRun(
     rows: Seq[String],
     seconds: Double,
     cpuSeconds: Double,
+    planSeconds: Double,
     scannedBytes: Long,
     plan: PlanCounts)
 
 object QueryRun {
   def of(open: OpenContender, query: String): QueryRun = {
     val before = bytesRead()
-    val ((df, rows, seconds, cpu), scans) = ExecutedScans.during(open.session, open.sizes) {
-      val (start, cpuStart) = (System.nanoTime(), cpuNanos)
-      val df = open.session.sql(query)
-      val rows = df.collect()
-      (df, rows, (System.nanoTime() - start) / 1e9, (cpuNanos - cpuStart) / 1e9)
-    }
+    val ((df, rows, seconds, cpu, planned), scans) =
+      ExecutedScans.during(open.session, open.sizes) {
+        val (start, cpuStart) = (System.nanoTime(), cpuNanos)
+        val df = open.session.sql(query)
+        df.queryExecution.executedPlan
+        val planned = (System.nanoTime() - start) / 1e9
+        val rows = df.collect()
+        (df, rows, (System.nanoTime() - start) / 1e9, (cpuNanos - cpuStart) / 1e9, planned)
+      }
     val bytes = bytesRead() - before
     val plan = PlanCounts.of(df.queryExecution.executedPlan, scans)
-    QueryRun(ResultRows.normalized(rows.toSeq), seconds, cpu, bytes, plan)
+    QueryRun(ResultRows.normalized(rows.toSeq), seconds, cpu, planned, bytes, plan)
   }
 
   private def cpuNanos: Long = ManagementFactory.getOperatingSystemMXBean match {

@@ -15,13 +15,14 @@ import org.apache.spark.sql.SparkSession
 
 import io.sparkzorder.ZOrderExtensions
 
-/** What one contender did in one query; `seconds` and `cpuSeconds` have the rounds. */
+/** What one contender did in one query; `seconds`, `cpuSeconds` and `planSeconds` have the rounds. */
 final case class Measured(
     contender: String,
     rows: Int,
     difference: Option[String],
     seconds: Seq[Double],
     cpuSeconds: Seq[Double],
+    planSeconds: Seq[Double],
     scannedBytes: Long,
     plan: PlanCounts)
 
@@ -37,7 +38,8 @@ final case class Results(facts: Map[String, String], queries: Seq[MeasuredQuery]
 /**
  * `make bench-tpcds`: all queries of TPC-DS and TPC-H on several layouts of the fact tables.
  * Arguments are `name=value`: `results`, `data`, `scale`, `files`, `rounds`, and if wanted
- * `workloads`, `contenders` and `queries`, separated by commas. With `planned=` no query is
+ * `workloads`, `contenders`, `queries` and `formats`, separated by commas. With `formats`, the fact
+ * tables are Delta or Iceberg tables, read by the format alone and with us. With `planned=` no query is
  * run, and only files and bytes are counted. With `joins=` nothing is measured: the joins above each
  * scan of a fact table are printed.
  */
@@ -49,7 +51,8 @@ object TpcBenchmark {
     val scale = options("scale")
     val rounds = options.getOrElse("rounds", "3").toInt
     val target = new File(options("results")).getAbsoluteFile
-    val spark = start()
+    val formats = FormatContenders.Names.filter(f => list("formats").exists(_(f)))
+    val spark = start(if (formats.isEmpty) Map.empty else FormatContenders.sessionSettings)
     val facts = Map(
       "scale" -> scale,
       "rounds" -> rounds.toString,
@@ -62,7 +65,10 @@ object TpcBenchmark {
     for (workload <- Workload.all if list("workloads").forall(_(workload.name))) {
       val base = new File(options("data"), s"${workload.name}-$scale")
       val data = new TpcData(workload, scale, base, options("files").toInt)
-      val open = Contender.all.filter(c => list("contenders").forall(_(c.name))).map { contender =>
+      val contenders =
+        if (formats.isEmpty) Contender.all(data)
+        else formats.flatMap(FormatContenders.of(_, data))
+      val open = contenders.filter(c => list("contenders").forall(_(c.name))).map { contender =>
         println(s"${workload.name}: opening the tables, ${contender.name}")
         Contender.open(contender, workload, data, spark)
       }
@@ -86,8 +92,8 @@ object TpcBenchmark {
     System.exit(0)
   }
 
-  private[tpc] def start(): SparkSession = {
-    val spark = SparkSession.builder().master("local[2]").appName("TPC")
+  private[tpc] def start(settings: Map[String, String] = Map.empty): SparkSession = {
+    val builder = SparkSession.builder().master("local[2]").appName("TPC")
       .config("spark.sql.extensions", classOf[ZOrderExtensions].getName)
       .config("spark.sql.shuffle.partitions", "8")
       .config("spark.sql.session.timeZone", "UTC")
@@ -100,7 +106,8 @@ object TpcBenchmark {
       .config("spark.sql.warehouse.dir", new File("target/spark-warehouse").getAbsolutePath)
       // bytes of vectored reads of local files are not counted
       .config("spark.hadoop.parquet.hadoop.vectored.io.enabled", "false")
-      .getOrCreate()
+    settings.foreach { case (key, value) => builder.config(key, value) }
+    val spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     spark
   }
@@ -130,6 +137,7 @@ object TpcBenchmark {
         difference,
         timed.map(_.seconds),
         timed.map(_.cpuSeconds),
+        timed.map(_.planSeconds),
         run.scannedBytes,
         run.plan)
     }
@@ -140,7 +148,7 @@ object TpcBenchmark {
 
   /** Of a query that was not run. */
   private[tpc] def counted(open: OpenContender, plan: PlanCounts): Measured =
-    Measured(open.contender.name, 0, None, Seq(0), Seq(0), 0, plan)
+    Measured(open.contender.name, 0, None, Seq(0), Seq(0), Seq(0), 0, plan)
 
   private def line(q: MeasuredQuery): String = {
     val cells = q.measured.map { m =>

@@ -16,7 +16,7 @@ import org.apache.spark.sql.functions.col
  * @param base the folder of all data of this workload and scale
  * @param files how many files each fact table has, unless it is partitioned
  */
-final class TpcData(workload: Workload, val scale: String, base: File, files: Int) {
+final class TpcData(workload: Workload, val scale: String, val base: File, val files: Int) {
 
   /** One file for each table, as tpcgen-cli writes it. */
   lazy val generated: File = made("generated") { folder =>
@@ -71,7 +71,7 @@ final class TpcData(workload: Workload, val scale: String, base: File, files: In
     }
 
   // a folder without this mark is of a run that was interrupted
-  private def made(name: String)(make: File => Unit): File = {
+  private[tpc] def made(name: String)(make: File => Unit): File = {
     val folder = new File(base, name).getAbsoluteFile
     val mark = new File(folder.getParentFile, s"${folder.getName}.done")
     if (!mark.exists()) {

@@ -37,8 +37,8 @@ class TpcRowsSuite extends ZOrderSessionSuite with ValidatedPlans {
       withTempDir { dir =>
         val data = new TpcData(workload, scale, dir, files)
         val compared = new Compared(
-          Contender.open(Contender.WithoutIndex, workload, data, spark),
-          Contender.open(Contender.WithIndex, workload, data, spark))
+          Contender.open(Contender.withoutIndex(data), workload, data, spark),
+          Contender.open(Contender.withIndex(data), workload, data, spark))
         val today = LocalDate.now(ZoneOffset.UTC).toEpochDay
         val queries = workload.queries.zipWithIndex.collect {
           case (q, i) if chosen.forall(_(q.name)) && (i + today) % every == 0 => q

@@ -129,6 +129,7 @@ private[sparkzorder] final case class FormatScanExec(
       sparkContext,
       "number of files before skipping"),
     RuntimePruningScan.Kept -> SQLMetrics.createMetric(sparkContext, "number of files kept"),
+    KeptBytes -> SQLMetrics.createSizeMetric(sparkContext, "size of files kept"),
     RuntimePruningScan.PrunedAtRunTime ->
       SQLMetrics.createMetric(sparkContext, "number of files pruned by joins and subqueries"))
 
@@ -163,6 +164,7 @@ private[sparkzorder] final case class FormatScanExec(
   private def send(pruned: PrunedPartitions): Unit = {
     fileMetrics(RuntimePruningScan.Total).set(pruned.total)
     fileMetrics(RuntimePruningScan.Kept).set(pruned.kept)
+    fileMetrics(KeptBytes).set(pruned.keptBytes)
     fileMetrics(RuntimePruningScan.PrunedAtRunTime).set(pruned.total - pruned.kept)
     val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, fileMetrics.values.toSeq)
@@ -189,6 +191,7 @@ private[sparkzorder] final case class FormatScanExec(
 }
 
 private[sparkzorder] object FormatScanExec {
+  private val KeptBytes = "filesKeptSize"
 
   /**
    * A format's scan, with the partitions that are kept.

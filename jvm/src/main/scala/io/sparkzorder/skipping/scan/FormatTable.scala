@@ -62,11 +62,13 @@ private[sparkzorder] trait FormatFileTable extends FormatTable {
 /**
  * @param total files that the format's own scan reads
  * @param kept those that are read
+ * @param keptBytes their bytes
  */
 private[sparkzorder] final case class PrunedPartitions(
     partitions: Array[InputPartition],
     total: Long,
-    kept: Long)
+    kept: Long,
+    keptBytes: Long)
 
 private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
 

@@ -72,15 +72,16 @@ private[iceberg] final class IcebergSkipping(
   }
 
   override def files(partitions: Array[InputPartition]): Long =
-    partitions.iterator.flatMap(new Tasks(_).paths).toSet.size
+    partitions.iterator.flatMap(new Tasks(_).sizes.map(_._1)).toSet.size
 
   override def pruned(
       partitions: Array[InputPartition],
       filters: Seq[Expression],
       columns: TableColumns): PrunedPartitions = {
     val parts = partitions.map(new Tasks(_))
-    val total = parts.iterator.flatMap(_.paths).toSet.size
-    def all = PrunedPartitions(partitions, total, total)
+    // a file may be in several tasks
+    val sizes = parts.iterator.flatMap(_.sizes).toMap
+    def all = PrunedPartitions(partitions, sizes.size, sizes.size, sizes.values.sum)
     parts.headOption.fold(all) { first =>
       val fields = fieldsOf(filters, first.schema)
       val bounds = boundsOf(fields)
@@ -91,8 +92,12 @@ private[iceberg] final class IcebergSkipping(
           val at = bounds.position(path)
           at < 0 || test.kept.get(at)
         }
-        val left = parts.flatMap(_.kept(isKept))
-        PrunedPartitions(left, total, parts.iterator.flatMap(_.paths).filter(isKept).toSet.size)
+        val kept = sizes.filter { case (path, _) => isKept(path) }
+        PrunedPartitions(
+          parts.flatMap(_.kept(isKept)),
+          sizes.size,
+          kept.size,
+          kept.values.sum)
       }
     }
   }
@@ -197,7 +202,9 @@ private[iceberg] object IcebergSkipping {
         case None => throw new NoSuchMethodException("the schema of a partition")
       }
 
-    def paths: Seq[String] = tasks.collect { case f: FileScanTask => f.file.location }
+    /** Path and bytes of the file of each task. */
+    def sizes: Seq[(String, Long)] =
+      tasks.collect { case f: FileScanTask => f.file.location -> f.file.fileSizeInBytes }
 
     /** None if no task is left. */
     def kept(isKept: String => Boolean): Option[InputPartition] = {

@@ -21,7 +21,7 @@ class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
   }
 
   private def paths(scan: BatchScanExec): Long =
-    scan.inputPartitions.flatMap(new IcebergSkipping.Tasks(_).paths).distinct.size
+    scan.inputPartitions.flatMap(new IcebergSkipping.Tasks(_).sizes).distinct.size
 
   override protected def filesRead(df: DataFrame, table: String): Seq[Long] =
     collectWithSubqueries(df.queryExecution.executedPlan) {
