@@ -3,11 +3,16 @@
 
 package io.sparkzorder.plans
 
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.{ScalarSubquery => _, _}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
@@ -45,8 +50,16 @@ private[sparkzorder] object Repeatability {
 
   // Names, because Spark's versions have different classes. A logical operator and its physical one have
   // similar names.
-  private val OfManyRows =
-    Seq("MapPartitions", "MapIn", "MapGroups", "FlatMap", "CoGroup", "ScriptTransformation")
+  private val OfManyRows = Seq(
+    "MapPartitions",
+    "MapIn",
+    "MapGroups",
+    "FlatMap",
+    "CoGroup",
+    "ScriptTransformation",
+    "TransformWithState",
+    // row numbers of pandas-on-Spark
+    "AttachDistributedSequence")
 
   /** Why the rows may differ when Spark makes a part of them again. */
   def obstacle(query: LogicalPlan): Option[String] = in(query, at)
@@ -59,7 +72,36 @@ private[sparkzorder] object Repeatability {
     (plan +: plan.subqueriesAll).forall(p => !p.exists(isElsewhere) && in(p, made).isEmpty)
 
   /** True if a value is the same each time that it is computed of one row. */
-  def isSameValue(e: Expression): Boolean = e.deterministic
+  def isSameValue(e: Expression): Boolean = e.deterministic && !e.exists {
+    case call: StaticInvoke => isRandomlyEncrypted(call)
+    case _ => false
+  }
+
+  /**
+   * True for `aes_encrypt` that draws its own initialization vector, which Spark takes for deterministic.
+   * Arguments: input, key, mode, padding, initialization vector.
+   */
+  private def isRandomlyEncrypted(call: StaticInvoke): Boolean =
+    call.functionName == "aesEncrypt" && (call.arguments match {
+      case Seq(_, _, mode, _, vector, _*) =>
+        val isEcb = Try(String.valueOf(mode.eval()).equalsIgnoreCase("ECB")).getOrElse(false)
+        val hasVector = vector match {
+          case Literal(bytes: Array[Byte], _) => bytes.nonEmpty
+          case _ => false
+        }
+        !isEcb && !hasVector
+      case _ => true
+    })
+
+  /** True for a function of Python that gets its rows in batches, which it may tell apart. */
+  def seesBatches(e: Expression): Boolean = e.exists {
+    case udf: PythonUDF => !RowByRow(udf.evalType)
+    case _ => false
+  }
+
+  // functions of single rows, whose rows go to Python as pickles (SQL_BATCHED_UDF of Spark's private
+  // PythonEvalType) or by Arrow (SQL_ARROW_BATCHED_UDF)
+  private val RowByRow = Set(100, 101)
 
   private def in(plan: QueryPlan[_], at: QueryPlan[_] => Option[String]): Option[String] = {
     val inner = plan match {
@@ -91,6 +133,8 @@ private[sparkzorder] object Repeatability {
   }
 
   private def at(node: QueryPlan[_]): Option[String] = made(node).orElse(node match {
+    case _ if node.expressions.exists(seesBatches) =>
+      Some("a function of Python gets batches of rows and may depend on their order")
     case leaf if leaf.children.isEmpty && !isStored(leaf) =>
       Some(s"${leaf.nodeName} may return other rows when it is read again")
     case _ => None
@@ -106,9 +150,31 @@ private[sparkzorder] object Repeatability {
     case _ if OfManyRows.exists(node.nodeName.contains) =>
       Some(s"the operator ${node.nodeName} may depend on the order of its rows")
     case _ if node.expressions.exists(!isSameValue(_)) => Some("the query is not deterministic")
+    case _ if node.expressions.exists(_.exists(_.getClass.getSimpleName == "HiveGenericUDTF")) =>
+      Some("a table function of Hive may depend on the order of its rows")
+    case leaf if leaf.children.isEmpty && mayLeaveFilesOut(leaf) =>
+      Some("files that cannot be read are left out")
     case _ if groupingKeys(node).exists(k => hasEqualTexts(k.dataType)) =>
       Some("of texts that its collation takes for equal, a group keeps the first")
     case _ => first(node.expressions.iterator.map(ordered))
+  }
+
+  /** A file that is there for one reading may be gone, and left out, for the next one. */
+  private def mayLeaveFilesOut(leaf: QueryPlan[_]): Boolean = {
+    def mayBy(options: Map[String, String]): Boolean = {
+      val of = new FileSourceOptions(CaseInsensitiveMap(options))
+      of.ignoreMissingFiles || of.ignoreCorruptFiles
+    }
+    leaf match {
+      case relation: LogicalRelation => relation.relation match {
+          case files: HadoopFsRelation => mayBy(files.options)
+          case _ => false
+        }
+      case scan: FileSourceScanLike => mayBy(scan.relation.options)
+      case _: HiveTableRelation | _: DataSourceV2ScanRelation | _: DataSourceV2Relation |
+          _: BatchScanExec => mayBy(Map.empty)
+      case _ => false
+    }
   }
 
   /** Leaves that give the same rows when they are read again: files, and rows of the plan itself. */
@@ -119,12 +185,20 @@ private[sparkzorder] object Repeatability {
       relation.table.isInstanceOf[FileTable] || isOfIceberg(relation.table)
     case _: InMemoryRelation | _: InMemoryTableScanExec | _: AdaptiveSparkPlanExec => true
     case scan: BatchScanExec => isOfFiles(scan.scan)
-    case _: HiveTableRelation | _: LocalRelation | _: Range | _: OneRowRelation => true
+    case hive: HiveTableRelation => !isOfHandler(hive)
+    case _: LocalRelation | _: Range | _: OneRowRelation => true
     case _: CTERelationRef => true
     case _: FileSourceScanLike | _: LocalTableScanExec | _: RangeExec => true
     // the shuffle that is used again is elsewhere in the plan
     case _: ReusedExchangeExec => true
     case other => other.output.isEmpty || Stored(other.getClass.getSimpleName)
+  }
+
+  /** A table of Hive whose rows come from another system, such as a database. */
+  private def isOfHandler(table: HiveTableRelation): Boolean = {
+    val meta = table.tableMeta
+    (meta.properties ++ meta.storage.properties).contains("storage_handler") ||
+    meta.storage.inputFormat.isEmpty
   }
 
   private def isOfFiles(scan: Scan): Boolean = scan.isInstanceOf[FileScan] || isOfIceberg(scan)
@@ -153,8 +227,18 @@ private[sparkzorder] object Repeatability {
     case text: StringType => !TypeBridge.isTextInBinaryOrder(text)
     case s: StructType => s.exists(f => hasEqualTexts(f.dataType))
     case a: ArrayType => hasEqualTexts(a.elementType)
+    case m: MapType => hasEqualTexts(m.keyType) || hasEqualTexts(m.valueType)
     case _ => false
   }
+
+  /** Values that differ in bytes and are equal: such texts, and zeros. Spark makes one zero of grouping keys. */
+  private def hasEqualValues(dataType: DataType): Boolean =
+    hasEqualTexts(dataType) || (dataType match {
+      case FloatType | DoubleType => true
+      case s: StructType => s.exists(f => hasEqualValues(f.dataType))
+      case a: ArrayType => hasEqualValues(a.elementType)
+      case _ => false
+    })
 
   private def ordered(e: Expression): Option[String] =
     e.collectFirst {
@@ -182,7 +266,8 @@ private[sparkzorder] object Repeatability {
 
   private def isFreeOfOrder(function: AggregateFunction): Boolean = function match {
     case _: Count | _: HyperLogLogPlusPlus => true
-    case _: Min | _: Max => !hasEqualTexts(function.dataType)
+    // of -0.0 and 0.0 the first one stays
+    case _: Min | _: Max => !hasEqualValues(function.dataType)
     case _: BitAndAgg | _: BitOrAgg | _: BitXorAgg => true
     case s: Sum => isExact(s)
     // an average of whole numbers is a sum of DOUBLEs, which are exact up to 2^53: 4 million INTs may

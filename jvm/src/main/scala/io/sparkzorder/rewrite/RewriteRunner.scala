@@ -169,8 +169,18 @@ private[sparkzorder] class RewriteRunner(
       files: IndexedSeq[FormatFile]): Map[FormatFolder, Long] = {
     val input = snapshot.rows(session, files)
     try {
-      input.frame.groupBy(col(input.folderColumn)).agg(rowCount(lit(1))).collect()
+      val counted = input.frame.groupBy(col(input.folderColumn)).agg(rowCount(lit(1))).collect()
         .map(r => input.folders(r.getInt(0)) -> r.getLong(1)).toMap
+      // The same reader counts and writes. A reader that leaves rows out must not agree with itself.
+      files.groupBy(_.folder).foreach { case (folder, own) =>
+        val (found, least) = (counted.getOrElse(folder, 0L), own.map(_.leastRecords).sum)
+        if (found < least || found > own.map(_.records).sum) {
+          throw ZOrderErrors.verificationFailed(
+            name,
+            s"$found rows were read of the partition '$folder', whose files have $least at least")
+        }
+      }
+      counted
     } finally input.close()
   }
 

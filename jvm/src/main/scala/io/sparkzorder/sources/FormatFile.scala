@@ -35,6 +35,9 @@ private[sparkzorder] trait FormatFile {
   /** True if a reader may see another number of rows, so that a pass over the file must count them. */
   def isUncounted: Boolean = false
 
+  /** What a pass that counts the rows cannot fall short of, unless it leaves rows out. */
+  def leastRecords: Long = 0L
+
   /** What is known of each ordering column. */
   def columns: IndexedSeq[FileColumnInfo]
 

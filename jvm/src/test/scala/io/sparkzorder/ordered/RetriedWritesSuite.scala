@@ -13,8 +13,13 @@ import org.scalatest.tagobjects.Slow
 import org.apache.spark.TaskContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerStageSubmitted, SparkListenerTaskEnd}
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeReference, PythonUDF}
+import org.apache.spark.sql.catalyst.plans.logical.{AttachDistributedSequence, Project}
 import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.sparkzorder.{RetriedTasks, TestAccess}
+import org.apache.spark.sql.types.LongType
+
+import io.sparkzorder.plans.Repeatability
 
 /** Tasks and stages of ordered writes that run again: each row is there once, and in order. */
 class RetriedWritesSuite extends DealtTables with RetriedTasks {
@@ -111,8 +116,41 @@ class RetriedWritesSuite extends DealtTables with RetriedTasks {
     }
   }
 
+  test("nodes that number rows, functions of batches, and files that may be left out") {
+    val rows = points(100, 1).queryExecution.analyzed
+    assert(Repeatability.obstacle(rows).isEmpty)
+    val numbered = AttachDistributedSequence(AttributeReference("n", LongType)(), rows)
+    assert(Repeatability.obstacle(numbered).exists(_.contains("AttachDistributedSequence")))
+    def function(kind: Int) = PythonUDF("f", null, LongType, rows.output.take(1), kind, true)
+    def calls(kind: Int) = Project(Seq(Alias(function(kind), "x")()), rows)
+    // Python's own, by pickles and by Arrow; pandas' and its form with an iterator
+    Seq(100, 101).foreach(kind => assert(Repeatability.obstacle(calls(kind)).isEmpty))
+    Seq(200, 204).foreach { kind =>
+      assert(Repeatability.obstacle(calls(kind)).exists(_.contains("batches of rows")))
+    }
+    withTempDir { dir =>
+      points(10, 1).write.parquet(s"$dir/files")
+      val files = spark.read.parquet(s"$dir/files").queryExecution.analyzed
+      assert(Repeatability.obstacle(files).isEmpty)
+      inConf("spark.sql.files.ignoreMissingFiles" -> "true") {
+        assert(Repeatability.obstacle(files).exists(_.contains("left out")))
+      }
+      val tolerant = spark.read.option("ignoreCorruptFiles", "true").parquet(s"$dir/files")
+      assert(
+        Repeatability.obstacle(tolerant.queryExecution.analyzed).exists(_.contains("left out")))
+    }
+  }
+
   private val changing = Seq(
     "SELECT a, b, v, uuid() FROM src" -> "the query is not deterministic",
+    // without a vector of its own, each call draws another one
+    "SELECT a, b, v, base64(aes_encrypt(p, '0000111122223333')) FROM src" ->
+      "the query is not deterministic",
+    "SELECT a, b, v, base64(aes_encrypt(p, '0000111122223333', 'CBC')) FROM src" ->
+      "the query is not deterministic",
+    // of 0.0 and -0.0 the first one stays
+    "SELECT a, cast(max(cast(b AS double)) AS bigint), v, p FROM src GROUP BY a, v, p" ->
+      "max may depend on the order",
     "SELECT * FROM src LIMIT 10" -> "the query has a limit",
     "SELECT * FROM src TABLESAMPLE (50 PERCENT)" -> "the query draws a sample",
     "SELECT first(a), b, v, p FROM src GROUP BY b, v, p" -> "first may depend on the order",
@@ -140,6 +178,8 @@ class RetriedWritesSuite extends DealtTables with RetriedTasks {
 
   private val repeated = Seq(
     "SELECT * FROM repeated",
+    "SELECT a, b, v, base64(aes_encrypt(p, '0000111122223333', 'ECB')) FROM src",
+    "SELECT a, b, v, max(p) FROM src GROUP BY a, b, v",
     "SELECT * FROM src WHERE v IN (SELECT v FROM keys WHERE a > 3)",
     "SELECT * FROM src WHERE v > (SELECT min(v) FROM keys)",
     "SELECT * FROM t WHERE a > 3",

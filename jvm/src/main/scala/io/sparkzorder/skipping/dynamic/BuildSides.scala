@@ -135,6 +135,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    */
   private def runsAlike(side: LogicalPlan): Boolean =
     !(side +: side.subqueriesAll).exists(_.exists {
+      case node if node.expressions.exists(Repeatability.seesBatches) => true
       case r: LogicalRelation => r.relation match {
           // an index of the catalog asks for its partitions at each listing
           case fs: HadoopFsRelation if ScanStrategy.canIndex(r) =>

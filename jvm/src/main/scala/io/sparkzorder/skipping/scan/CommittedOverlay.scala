@@ -38,21 +38,28 @@ private final class CommittedOverlay(
   private def isBucketed: Boolean =
     relation.bucketSpec.isDefined && session.sessionState.conf.bucketingEnabled
 
-  /** @param partitionFilters filters without subqueries, like `dataFilters` */
-  def listing(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): ScanListing =
+  /**
+   * @param partitionFilters filters without subqueries, like `dataFilters`
+   * @param heldBy what an index of Spark has listed
+   */
+  def listing(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression],
+      heldBy: InMemoryFileIndex => HeldListing = HeldListing.of): ScanListing =
     delegate match {
       // CatalogFileIndex.listFiles does the same, but does not show the index of the chosen
       // partitions
       case catalog: CatalogFileIndex =>
-        overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters)
-      case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters)
+        overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters, HeldListing.of)
+      case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters, heldBy)
       case other => ScanListing.of(other.listFiles(partitionFilters, dataFilters))
     }
 
   private def overlaid(
       index: InMemoryFileIndex,
       partitionFilters: Seq[Expression],
-      dataFilters: Seq[Expression]): ScanListing = {
+      dataFilters: Seq[Expression],
+      heldBy: InMemoryFileIndex => HeldListing): ScanListing = {
     // Filters on _metadata would remove files from the listing, but the overlay needs all files.
     // Spark applies these filters again after the scan.
     val onFiles = dataFilters.exists(_.references.exists {
@@ -60,7 +67,7 @@ private final class CommittedOverlay(
       case _ => false
     })
     // the files must be listed before the state is read: see Overlay
-    val held = HeldListing.of(index)
+    val held = heldBy(index)
     val listed =
       ScanListing.of(held, held.chosen(index.partitionSpec().partitionColumns, partitionFilters))
     val unexplained = roots.states(index).filterNot(ExplainedListing.isKnown(held, _))
@@ -78,7 +85,7 @@ private final class CommittedOverlay(
     if ((changed ne listed) && isBucketed) {
       throw ZOrderErrors.bucketsUnknown(delegate.rootPaths.mkString(", "))
     }
-    if ((changed eq listed) && onFiles) {
+    if ((changed eq listed) && onFiles && held.isListedBy(index)) {
       ScanListing.of(index.listFiles(partitionFilters, dataFilters))
     } else changed
   }

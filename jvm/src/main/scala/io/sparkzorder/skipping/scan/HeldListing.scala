@@ -75,6 +75,9 @@ private[skipping] final class HeldListing private (
   /** True after the first query. */
   def isUsedAgain: Boolean = usedAgain
 
+  /** True if the index has not been refreshed since. */
+  def isListedBy(index: InMemoryFileIndex): Boolean = isOf(HeldListing.now(index))
+
   private def isOf(now: (AnyRef, AnyRef)): Boolean = (spark._1 eq now._1) && (spark._2 eq now._2)
 
   /** The positions of the directories whose partition values pass Spark's partition filters. */
@@ -123,9 +126,12 @@ private[skipping] object HeldListing {
   def forTest(directories: IndexedSeq[ListedDirectory]): HeldListing =
     new HeldListing((directories, directories), directories)
 
+  private def now(index: InMemoryFileIndex): (AnyRef, AnyRef) =
+    (LeafFiles.of(index), index.partitionSpec())
+
   /** The unfiltered listing of an index. */
   def of(index: InMemoryFileIndex): HeldListing = {
-    val now = (LeafFiles.of(index), index.partitionSpec())
+    val now = this.now(index)
     val known = listings.get(index).filter(_.isOf(now))
     known.foreach(_.usedAgain = true)
     known.getOrElse {

@@ -11,18 +11,26 @@ import scala.util.Try
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{
+  FileIndex,
+  HadoopFsRelation,
+  InMemoryFileIndex,
+  LogicalRelation
+}
 
 import io.sparkzorder.util.WeakIdentityMap
 
 /**
- * The pruned listings of one execution of a query on one relation. The plans of the query hold
- * them; here they are held weakly.
+ * The listings of one execution of a query on one relation. All scans of the execution read the files that
+ * the first one was told of, whatever other filters they have: a side of a join that runs a second time for its
+ * keys must give the rows that the join gets. The pruned listings are held by the plans of the query; here
+ * they are held weakly.
  */
 private[scan] final class ListingsOfExecution(
     val execution: String,
     query: WeakReference[QueryExecution]) {
   private val listings = new ConcurrentHashMap[AnyRef, WeakReference[PrunedListing]]
+  private var first: Option[HeldListing] = None
 
   /** The query that is executed; None when it has ended. */
   def ofQuery: Option[QueryExecution] = Option(query.get)
@@ -33,10 +41,19 @@ private[scan] final class ListingsOfExecution(
   def put(key: AnyRef, listing: PrunedListing): Unit = {
     val _ = listings.put(key, new WeakReference(listing))
   }
+
+  /** What the index listed when the execution first asked. An INSERT refreshes the index in place. */
+  def held(index: InMemoryFileIndex): HeldListing = synchronized {
+    val listing = first.filterNot(_.isListedBy(index)).getOrElse(HeldListing.of(index))
+    first = Some(listing)
+    listing
+  }
 }
 
 private[scan] object ListingsOfExecution {
-  private val last = new WeakIdentityMap[FileIndex, ListingsOfExecution]
+  // by the ids of executions: several queries read a table of the catalog at once by one index
+  private type ById = ConcurrentHashMap[String, ListingsOfExecution]
+  private val running = new WeakIdentityMap[FileIndex, ById]
 
   /**
    * Those of the execution that the thread works for. None if this is no execution of a query that reads
@@ -48,18 +65,27 @@ private[scan] object ListingsOfExecution {
   def current(delegate: FileIndex, context: SparkContext): Option[ListingsOfExecution] =
     for {
       id <- Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
-      query <- Try(id.toLong).toOption.flatMap(n => Option(SQLExecution.getQueryExecution(n)))
-      listings <- last.get(delegate).filter(_.execution == id).orElse(
+      query <- queryOf(id)
+      listings <- running.get(delegate).flatMap(byId => Option(byId.get(id))).orElse(
         if (reads(query.optimizedPlan, delegate)) Some(of(delegate, id, query)) else None)
     } yield listings
+
+  private def queryOf(execution: String): Option[QueryExecution] =
+    Try(execution.toLong).toOption.flatMap(n => Option(SQLExecution.getQueryExecution(n)))
 
   private def of(
       delegate: FileIndex,
       execution: String,
-      query: QueryExecution): ListingsOfExecution = {
-    val made = new ListingsOfExecution(execution, new WeakReference(query))
-    last.put(delegate, made)
-    made
+      query: QueryExecution): ListingsOfExecution = synchronized {
+    val byId = running.get(delegate).getOrElse {
+      val made = new ById
+      running.put(delegate, made)
+      made
+    }
+    byId.keySet.removeIf(queryOf(_).isEmpty)
+    byId.computeIfAbsent(
+      execution,
+      _ => new ListingsOfExecution(execution, new WeakReference(query)))
   }
 
   private def reads(plan: LogicalPlan, delegate: FileIndex): Boolean =

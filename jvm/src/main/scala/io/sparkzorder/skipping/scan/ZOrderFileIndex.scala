@@ -6,7 +6,6 @@ package io.sparkzorder.skipping.scan
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
-import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
@@ -72,18 +71,18 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     last.filter(a => a._1 == asked && (isKept || (now.isDefined && a._2 == now))).map(_._3)
       .getOrElse {
         val key = (asked, relation.options, relation.dataSchema, atListing.map(_.identity))
-        val made = shared.flatMap(_.get(key)).getOrElse(listed(asked, shared.flatMap(_.ofQuery)))
+        val made = shared.flatMap(_.get(key)).getOrElse(listed(asked, shared))
         shared.foreach(_.put(key, made))
         last = Some((asked, now, made))
         made
       }
   }
 
-  private def listed(asked: Asked, execution: Option[QueryExecution]): PrunedListing = {
-    val planned = PrunedListing.of(
-      overlaid(asked.partitionFilters, asked.dataFilters),
-      pruning(asked.dataFilters))
-    (atListing, execution) match {
+  private def listed(asked: Asked, shared: Option[ListingsOfExecution]): PrunedListing = {
+    val files = shared.fold(overlaid(asked.partitionFilters, asked.dataFilters))(execution =>
+      overlay.listing(asked.partitionFilters, asked.dataFilters, execution.held))
+    val planned = PrunedListing.of(files, pruning(asked.dataFilters))
+    (atListing, shared.flatMap(_.ofQuery)) match {
       case (Some(later), Some(query)) =>
         // a listing that is kept must hold for every run of the plan, and keys are those of one run
         val known = if (isKept || !RuntimeFilters.isOn) Nil else later.resolved(query, rangeOf)

@@ -74,7 +74,7 @@ private[values] object Piece {
   }
 
   /** False for NULL and NaN. */
-  private def isUsual(value: Any): Boolean = value match {
+  def isUsual(value: Any): Boolean = value match {
     case null => false
     case d: Double => !d.isNaN
     case f: Float => !f.isNaN
@@ -138,6 +138,8 @@ private[values] final case class Ordered(
           case other => other
         }
       } else {
+        // floor(NaN) is 0: the result of the greatest value need not be an end of the results
+        Piece.require(some.forall(b => Piece.isUsual(b.low) && Piece.isUsual(b.high)))
         val ends =
           try around.tupled(Piece.spanned(call, samples(some)))
           catch {

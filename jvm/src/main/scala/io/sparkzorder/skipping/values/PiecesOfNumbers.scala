@@ -36,7 +36,8 @@ private[values] object PiecesOfNumbers {
       Some(Ordered())
     case _: Sqrt | _: Cbrt | _: Exp | _: Expm1 | _: Log | _: Log10 | _: Log2 | _: Log1p |
         _: ToDegrees | _: ToRadians | _: Atan | _: Asin | _: Sinh | _: Tanh => Some(mathematical)
-    case Logarithm(_: Literal, _) => Some(mathematical)
+    // to the base 1 the logarithm of 1 alone is NaN, and all others are infinite
+    case Logarithm(Literal(base: Double, _), _) if base != 1.0 => Some(mathematical)
     case Pow(_, Literal(power: Double, _)) if power > 0 =>
       Some(mathematical.copy(samples = { c =>
         require(double(c.head.low) >= 0)

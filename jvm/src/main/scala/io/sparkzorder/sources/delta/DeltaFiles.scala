@@ -12,6 +12,7 @@ import org.apache.spark.sql.delta.{DeltaColumnMapping, DeltaLog, Snapshot}
 import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.{StructField, TimestampType}
 
 import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
@@ -26,8 +27,18 @@ private[delta] final class DeltaSnapshot(
     override val columns: Seq[OrderingColumn],
     val where: Option[Expression],
     val listing: DeltaFiles,
-    override val files: IndexedSeq[DeltaFile])
+    listed: IndexedSeq[DeltaFile])
     extends FormatSnapshot(format) {
+  private val (withZone, zoneless) = listed.partition(f => !f.isZoneless)
+
+  // a job writes the times of partitions in one form
+  override def files: IndexedSeq[DeltaFile] = if (withZone.isEmpty) zoneless else withZone
+
+  override def leftOut: Seq[String] =
+    if (withZone.isEmpty || zoneless.isEmpty) Nil
+    else Seq(
+      s"${zoneless.size} files of partitions by a timestamp without a zone are left as they are")
+
   override def layoutKey: String = DeltaLayouts.key(columns, state.schema)
 
   override def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows =
@@ -42,8 +53,16 @@ private[delta] final class DeltaFile(
     override val path: String,
     val add: AddFile,
     override val folder: FormatFolder,
-    override val columns: IndexedSeq[FileColumnInfo])
+    override val columns: IndexedSeq[FileColumnInfo],
+    times: Seq[String])
     extends FormatFile {
+
+  /** The texts of its partition values that are timestamps. */
+  val partitionTimes: Seq[String] = times
+
+  /** True if the time of a partition is one of the zone of whoever reads. Newer versions write UTC. */
+  def isZoneless: Boolean = times.exists(!_.endsWith("Z"))
+
   override def bytes: Long = add.size
   override def storedRecords: Long = add.numPhysicalRecords.getOrElse(records)
   override def records: Long = add.numLogicalRecords.getOrElse(0L)
@@ -85,19 +104,25 @@ private[delta] final class DeltaFiles(
         SparkPath.fromPath(add.absolutePath(log)).urlEncoded,
         add,
         folder(add),
-        infos.getOrElse(add.path, statistics.unknown))
+        infos.getOrElse(add.path, statistics.unknown),
+        times(add))
     }.toIndexedSeq.sortBy(_.path)
   }
 
   def isKnown(folder: FormatFolder): Boolean = folders.valuesIterator.contains(folder)
 
+  private def times(add: AddFile): Seq[String] =
+    partitions.filter(_.dataType == TimestampType).flatMap(text(add, _))
+
+  private def text(add: AddFile, f: StructField): Option[String] =
+    // the protocol writes NULL as an empty text, too
+    add.partitionValues.get(DeltaColumnMapping.getPhysicalName(f)).filter(t => t != null && t != "")
+
   /** The same value can be written in more than one way, so that values are compared. */
   private def folder(add: AddFile): FormatFolder = synchronized {
-    val texts = partitions.map(f =>
-      add.partitionValues.getOrElse(DeltaColumnMapping.getPhysicalName(f), null))
+    val texts = partitions.map(text(add, _).orNull)
     val zone = session.sessionState.conf.sessionLocalTimeZone
-    // the protocol writes NULL as an empty text, too
-    val values = partitions.zip(texts.map(t => if (t == "") null else t)).map { case (f, text) =>
+    val values = partitions.zip(texts).map { case (f, text) =>
       DeltaFiles.comparable(Cast(Literal(text), f.dataType, Some(zone), ansiEnabled = false).eval())
     }
     folders.getOrElseUpdate(

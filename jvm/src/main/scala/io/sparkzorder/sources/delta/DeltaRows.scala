@@ -72,6 +72,8 @@ private[delta] final class DeltaRows(
 
   override protected def write(laidOut: Frame): DeltaStaged = {
     session.listenerManager.register(shuffled)
+    // a time without a zone would be written as the instant that it is in the zone of this session
+    session.conf.set(DeltaRows.UtcPartitions, (!files.exists(_.isZoneless)).toString)
     val actions = transaction.writeFiles(laidOut, None, true, Nil)
     val written = actions.collect { case a: AddFile => a }
     try {
@@ -93,6 +95,13 @@ private[delta] final class DeltaRows(
         log.dataPath.toString,
         s"${f.path} has the partition ${f.folder}, which no input has")
     }
+    val times = this.files.map(_.partitionTimes).toSet
+    files.find(f => !times(f.partitionTimes)).foreach { f =>
+      throw ZOrderErrors.verificationFailed(
+        log.dataPath.toString,
+        s"${f.path} has the partition ${f.partitionTimes.mkString(", ")} by a timestamp, which its " +
+          "inputs write otherwise")
+    }
     new DeltaStaged(files, shuffled)
   }
 
@@ -102,6 +111,10 @@ private[delta] final class DeltaRows(
   override protected def abort(staged: DeltaStaged): Unit = commits.delete(staged)
 
   override def close(): Unit = session.listenerManager.unregister(shuffled)
+}
+
+private object DeltaRows {
+  val UtcPartitions = "spark.databricks.delta.write.utcTimestampPartitionValues"
 }
 
 /** The bytes that the shuffle of Delta's write job wrote. Delta does not hand the job's plan out. */

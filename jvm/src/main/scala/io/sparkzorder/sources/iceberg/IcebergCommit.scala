@@ -20,6 +20,8 @@ private[iceberg] final class IcebergCommit(table: BaseTable, name: String) {
 
   def commit(rows: IcebergRows, staged: IcebergStaged, layout: LayoutTag): Unit = {
     val start = rows.snapshot.current.get
+    val layouts = new IcebergLayouts(table)
+    val before = layouts.snapshotsOf(layout.run)
     try {
       // The new files do not get the sequence number of the start. Equality deletes that came since then
       // would apply to them, but Iceberg may drop such deletes in the same commit: it looks for the least
@@ -32,11 +34,12 @@ private[iceberg] final class IcebergCommit(table: BaseTable, name: String) {
           .foreach(rewrite.deleteFile(_))
       }
       staged.files.foreach(f => rewrite.addFile(f.file))
-      new IcebergLayouts(table).summary(layout).foreach { case (k, v) => rewrite.set(k, v) }
+      layouts.summary(layout).foreach { case (k, v) => rewrite.set(k, v) }
       rewrite.commit()
     } catch {
       // other failures may have come after the commit, which then needs the files
-      case e: Exception if e.isInstanceOf[CleanableFailure] =>
+      case e: Exception
+          if e.isInstanceOf[CleanableFailure] && isMissing(layouts, layout, before) =>
         delete(staged)
         e match {
           case _: ValidationException | _: CommitFailedException =>
@@ -48,6 +51,16 @@ private[iceberg] final class IcebergCommit(table: BaseTable, name: String) {
         throw e
     }
   }
+
+  /**
+   * True if it is sure that the table has no snapshot of this commit. A commit whose answer was lost is
+   * repeated by Iceberg, or on the way to the catalog, and the second one then fails by the first.
+   */
+  private def isMissing(layouts: IcebergLayouts, layout: LayoutTag, before: Set[Long]): Boolean =
+    try {
+      table.refresh()
+      layouts.snapshotsOf(layout.run).subsetOf(before)
+    } catch { case NonFatal(_) => false }
 
   def delete(staged: IcebergStaged): Unit =
     IcebergCommit.delete(table.io, staged.files.map(_.path))

@@ -5,7 +5,7 @@ package io.sparkzorder.sources.iceberg
 
 import scala.collection.JavaConverters._
 
-import org.apache.iceberg.{BaseTable, DataFile, FileScanTask, Snapshot}
+import org.apache.iceberg.{BaseTable, DataFile, FileContent, FileFormat, FileScanTask, Snapshot}
 import org.apache.iceberg.expressions.{Expression => IcebergExpression}
 import org.apache.iceberg.types.Type
 import org.apache.iceberg.util.PartitionMap
@@ -55,10 +55,23 @@ private[iceberg] final class IcebergFile(
     override val layout: Option[LayoutTag],
     override val isForgotten: Boolean)
     extends FormatFile {
+  private val deletes = if (task == null) Nil else task.deletes.asScala.toSeq
+  private val deleted = deletes.filter(_.content == FileContent.POSITION_DELETES)
+    .map(_.recordCount).sum
+
   override def path: String = file.location
   override def bytes: Long = file.fileSizeInBytes
-  override def records: Long = file.recordCount
-  override def isUncounted: Boolean = task != null && !task.deletes.isEmpty
+  override def storedRecords: Long = file.recordCount
+
+  // a deletion vector is of one file and deletes each of its positions once
+  override def records: Long =
+    if (deletes.nonEmpty && !isUncounted) file.recordCount - deleted else file.recordCount
+  override def isUncounted: Boolean = deletes.exists(_.format != FileFormat.PUFFIN)
+
+  // a file of positions may be of more data files, and name a position twice
+  override def leastRecords: Long =
+    if (deletes.exists(_.content != FileContent.POSITION_DELETES)) 0L
+    else math.max(0L, file.recordCount - deleted)
 
   // in format version 1 all sequence numbers are 0
   override def commit: Option[Long] =
@@ -74,7 +87,9 @@ private[iceberg] final class IcebergFiles(table: BaseTable, columns: Seq[Iceberg
   /** The files of the current snapshot that may hold rows that match the filter. */
   def planned(filter: Option[IcebergExpression]): IndexedSeq[IcebergFile] = {
     val folders = PartitionMap.create[FormatFolder](table.specs)
-    val all = table.newScan().ignoreResiduals()
+    // Not by the scan of the table's own class: a catalog that plans scans itself may return tasks that read
+    // only those rows of a file that match the filter, and the whole file is replaced.
+    val all = new BaseTable(table.operations, table.name).newScan().ignoreResiduals()
       .includeColumnStats(columns.map(_.path).asJava)
     val tasks = filter.fold(all)(all.filter).planFiles()
     try {

@@ -122,6 +122,16 @@ private[iceberg] final class IcebergFormat(
       files: IndexedSeq[IcebergFile]): IcebergRows = {
     // the table may have been altered since the run began
     check(files)
+    files.find(_.task.residual != Expressions.alwaysTrue).foreach { f =>
+      throw ZOrderErrors.verificationFailed(
+        name,
+        s"a reader of ${f.path} would leave out rows by ${f.task.residual}")
+    }
+    snapshot.fields.foreach { f =>
+      if (fieldId(f.column) != f.id || typeOf(f.column) != f.dataType) {
+        throw ZOrderErrors.conflict(name, s"the column ${f.column.name} became another one")
+      }
+    }
     val staging = new Staging(table, snapshot.fields, files)
     try new IcebergRows(table, name, snapshot, session, files, staging)
     catch {

@@ -72,6 +72,10 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
     } yield (before.snapshotId, tags.take(first).count(!_.exists(_.run == run)))
   }
 
+  /** Ids of the snapshots that a run has committed. */
+  def snapshotsOf(run: String): Set[Long] =
+    table.snapshots.asScala.filter(read(_).exists(_.run == run)).map(_.snapshotId).toSet
+
   /** The summary of a commit. */
   def summary(tag: LayoutTag): Map[String, String] = {
     val runs = bySequence.collect { case (n, t) if t.isSame(tag) => n }

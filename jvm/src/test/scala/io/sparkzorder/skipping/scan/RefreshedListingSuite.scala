@@ -3,7 +3,8 @@
 
 package io.sparkzorder.skipping.scan
 
-import org.apache.spark.sql.execution.{ExplainMode, SQLExecution}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.{ExplainMode, FileSourceScanExec, SQLExecution}
 
 /**
  * INSERT refreshes the listing of a table in place, also that of data frames that were made before. They
@@ -37,6 +38,32 @@ class RefreshedListingSuite extends ScanTestBase {
         assert(base.where("a = 1").rdd.count() === 2)
         assert(first.rdd.count() === 1)
       } finally context.setLocalProperty(SQLExecution.EXECUTION_ID_KEY, null)
+    }
+  }
+
+  test(
+    "all scans of one execution read the files of the first one, though the table changes meanwhile") {
+    withTable("t") {
+      sql("CREATE TABLE t (a INT, b INT) USING parquet")
+      sql("INSERT INTO t VALUES (1, 1), (1, 2)")
+      val first = spark.table("t").where("a = 1")
+      val second = spark.table("t").where("a = 1 AND b > 0")
+      val query = first.union(second).queryExecution
+      def files(of: DataFrame): Seq[String] =
+        of.queryExecution.sparkPlan.collect { case scan: FileSourceScanExec =>
+          scan.relation.location.listFiles(Nil, scan.dataFilters)
+            .flatMap(_.files.map(_.getPath.getName))
+        }.flatten
+      val before = SQLExecution.withNewExecutionId(query) {
+        val before = files(first)
+        // another query of the same session and the same table begins and ends
+        assert(spark.table("t").count() === 2)
+        sql("INSERT OVERWRITE t VALUES (1, 3)")
+        assert(spark.table("t").count() === 1)
+        assert(files(second) === before)
+        before
+      }
+      assert(files(second) !== before)
     }
   }
 }

@@ -195,5 +195,4 @@ class DeltaFeaturesSuite extends DeltaTestBase {
       assert(version("t") === before + 1)
     }
   }
-
 }

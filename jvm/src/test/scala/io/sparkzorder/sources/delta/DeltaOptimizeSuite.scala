@@ -189,4 +189,34 @@ class DeltaOptimizeSuite extends DeltaTestBase {
       assert(layouts("t") === commits + 1)
     }
   }
+
+  test("partitions by a timestamp whose text has no zone keep their text") {
+    withTables {
+      val utc = "spark.databricks.delta.write.utcTimestampPartitionValues"
+      def insert(from: Int) = sql(
+        s"INSERT INTO t SELECT id, int(id % 30) a, int(id % 7) b, " +
+          s"timestamp'2024-01-01 00:00:00' + make_interval(0, 0, 0, int(id % 2)) AS p " +
+          s"FROM range($from, ${from + 400}, 1, 4)")
+      inConf("spark.sql.session.timeZone" -> "Asia/Tokyo", utc -> "false") {
+        sql("CREATE TABLE t (id BIGINT, a INT, b INT, p TIMESTAMP) USING delta PARTITIONED BY (p)")
+        insert(0)
+        val before = bag(spark.table("t"))
+        inConf("spark.sql.session.timeZone" -> "America/New_York", utc -> "true") {
+          sql("OPTIMIZE TABLE t ZORDER BY (a, b)")
+        }
+        assert(files("t").map(_.partitionValues.values.head).toSet ===
+          Set("2024-01-01 00:00:00", "2024-01-02 00:00:00"))
+        assert(layouts("t") === 1)
+        assert(bag(spark.table("t")) === before)
+        // files of newer versions are laid out, and those without a zone stay as they are
+        inConf(utc -> "true")(insert(400))
+        val all = bag(spark.table("t"))
+        inConf("spark.sql.session.timeZone" -> "America/New_York") {
+          val row = sql("OPTIMIZE TABLE t FULL ZORDER BY (a, b)").head()
+          assert(row.getAs[String]("reason").contains("a timestamp without a zone"), row)
+        }
+        assert(bag(spark.table("t")) === all)
+      }
+    }
+  }
 }

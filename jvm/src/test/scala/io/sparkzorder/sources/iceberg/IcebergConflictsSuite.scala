@@ -3,11 +3,21 @@
 
 package io.sparkzorder.sources.iceberg
 
-import org.apache.iceberg.{BaseTable, TableMetadata, TableOperations}
-import org.apache.iceberg.exceptions.{CommitFailedException, CommitStateUnknownException}
+import java.io.File
+import java.lang.reflect.{InvocationHandler, Proxy}
 
+import org.apache.iceberg.{BaseTable, TableMetadata, TableOperations, TableScan}
+import org.apache.iceberg.exceptions.{
+  CommitFailedException,
+  CommitStateUnknownException,
+  ValidationException
+}
+
+import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.IntegerType
 
+import io.sparkzorder.rewrite.RewriteRunner
+import io.sparkzorder.sources.OptimizeClauses
 import io.sparkzorder.table.OrderingColumn
 
 /** What other writers do while OPTIMIZE has written its files and not yet committed them. */
@@ -149,6 +159,52 @@ class IcebergConflictsSuite extends IcebergTestBase {
         optimizeWith("t", failing(new IllegalStateException("broken"), after = true))(())
       }
       assert(bag(spark.table("ice.db.t")) === bag(numbers(0, 1000, 1)))
+      // the commit took place, and its repetition on the way to the catalog failed by it
+      val before = filesBelow(new File(warehouse, "db/t/data"), ".parquet")
+      intercept[ValidationException] {
+        optimizeWith("t", failing(new ValidationException("missing files"), after = true))(())
+      }
+      assert(snapshots("t").size === 4)
+      // Iceberg has deleted its list of manifests, but the rows are there
+      assert(filesBelow(new File(warehouse, "db/t/data"), ".parquet").size > before.size)
+    }
+  }
+
+  test("a scan that the catalog plans, and that reads only the rows of the filter, is not used") {
+    withTables {
+      create(
+        "t",
+        "TBLPROPERTIES ('format-version' = '2', 'write.delete.mode' = 'merge-on-read', " +
+          "'write.parquet.row-group-size-bytes' = '2048', " +
+          "'write.parquet.row-group-check-min-record-count' = '50')")
+      sql("DELETE FROM ice.db.t WHERE id % 100 = 7")
+      val before = bag(spark.table("ice.db.t"))
+      val real = table("t")
+      val served = new BaseTable(real.operations, real.name) {
+        override def newScan(): TableScan = ServedScan.of(super.newScan())
+      }
+      val format = new IcebergFormat(served, "ice.db.t", isNamed = true)
+      val clauses = OptimizeClauses(
+        full = true,
+        columns = Seq(Seq("a"), Seq("b")),
+        options = Map("targetFileSize" -> "4k"))
+      val where = Some(spark.sessionState.sqlParser.parseExpression("id > 4700"))
+      new RewriteRunner(SparkLine.session(spark), format, where, clauses).run()
+      assert(bag(spark.table("ice.db.t")) === before)
+    }
+  }
+
+  test("a column that another writer renames or widens between batches is a conflict") {
+    withTables {
+      create("t")
+      val on = table("t")
+      val format = new IcebergFormat(on, "ice.db.t", isNamed = true)
+      val column = OrderingColumn(Seq("a"), IntegerType)
+      val state = format.snapshot(Seq(column), None)
+      sql("ALTER TABLE ice.db.t RENAME COLUMN a TO old")
+      sql("ALTER TABLE ice.db.t RENAME COLUMN b TO a")
+      on.refresh()
+      fails("ZORDER_CONFLICT")(state.rows(SparkLine.session(spark), state.files.take(1)))
     }
   }
 }
@@ -169,4 +225,22 @@ private final class FailingOperations(
   override def metadataFileLocation(name: String): String = real.metadataFileLocation(name)
   override def locationProvider(): org.apache.iceberg.io.LocationProvider = real.locationProvider()
   override def newSnapshotId(): Long = real.newSnapshotId()
+}
+
+/** A scan like those of catalogs that plan scans: a task reads only the rows that match the filter. */
+private object ServedScan {
+
+  def of(scan: TableScan): TableScan =
+    Proxy.newProxyInstance(getClass.getClassLoader, Array(classOf[TableScan]), handler(scan))
+      .asInstanceOf[TableScan]
+
+  private def handler(scan: TableScan): InvocationHandler = (_, method, arguments) =>
+    if (method.getName == "ignoreResiduals") of(scan)
+    else {
+      val passed = if (arguments == null) Array.empty[AnyRef] else arguments
+      method.invoke(scan, passed: _*) match {
+        case next: TableScan => of(next)
+        case other => other
+      }
+    }
 }
