@@ -176,6 +176,10 @@ bench-auto-heldout: $(environment) ## ZORDER BY AUTO beside the best layout in h
 bench-publish: $(environment) ## what publishing up to 100,000 files in 10,000 folders takes (15 minutes)
 	build/sbt 'spark41/Test/runMain io.sparkzorder.log.publish.PublishBenchmark $(CURDIR)/target/publish.md'
 
+.PHONY: bench-bounds
+bench-bounds: $(environment) ## what the bounds of Delta's and Iceberg's files cost the first query (5 minutes)
+	build/sbt 'spark41/Test/runMain io.sparkzorder.sources.BoundsBenchmark $(CURDIR)/target/bounds.md'
+
 .PHONY: bench-store
 bench-store: $(environment) ## requests and seconds on a local S3 server that answers slowly (STORE='rows files delay rounds'; 5 minutes)
 	build/sbt 'fsTest/Test/runMain io.sparkzorder.filesystems.StoreBenchmark $(CURDIR)/target/store.md $(STORE)'

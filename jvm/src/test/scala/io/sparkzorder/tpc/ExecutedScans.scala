@@ -69,7 +69,7 @@ private final class ExecutedScans(sizes: Map[String, (Int, Long)]) extends Spark
   }
 }
 
-private[tpc] object ExecutedScans {
+private[sparkzorder] object ExecutedScans {
 
   /** Names of the metrics of files and of their bytes. */
   private val metrics = Seq(

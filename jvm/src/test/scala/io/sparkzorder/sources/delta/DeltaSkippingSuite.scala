@@ -6,9 +6,11 @@ package io.sparkzorder.sources.delta
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.ZOrderExtensions
 import io.sparkzorder.sources.FormatStarTests
+import io.sparkzorder.tpc.ExecutedScans
 
 /** Files of Delta tables pruned by joins, subqueries and lists. */
 class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
@@ -102,6 +104,23 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
       withSQLConf("spark.sql.session.timeZone" -> "Asia/Shanghai") {
         assert(sql("SELECT * FROM dated WHERE year(ts) = 2022").count() === 1)
       }
+    }
+  }
+
+  test("MERGE reads the whole target, or what literals in its condition leave") {
+    withStar {
+      sql("CREATE TABLE changes USING delta AS SELECT id, day, -1L amount FROM fact " +
+        "WHERE day BETWEEN 310 AND 315")
+      def filesOfMerge(condition: String): Seq[Long] =
+        ExecutedScans.during(SparkLine.session(spark), Map("fact" -> ((Files, 0L)))) {
+          sql(s"MERGE INTO fact t USING changes s ON $condition " +
+            "WHEN MATCHED THEN UPDATE SET amount = s.amount")
+        }._2.map(_.files)
+      assert(filesOfMerge("t.id = s.id AND t.day = s.day").max === Files)
+      assert(
+        filesOfMerge("t.id = s.id AND t.day = s.day AND t.day BETWEEN 310 AND 315").max === 1)
+      assert(sql("SELECT count(*) FROM fact WHERE amount = -1").head().getLong(0) === 6)
+      assert(sql("SELECT count(*) FROM fact").head().getLong(0) === 1600)
     }
   }
 
