@@ -24,12 +24,14 @@ import io.sparkzorder.table.{DataFormat, TableFiles}
  *
  * @param schema data columns to read
  * @param format of the files
+ * @param options of Spark's reader
  */
 private[sparkzorder] final class InputFrame(
     session: Session,
     files: TableFiles,
     schema: StructType,
-    format: DataFormat)
+    format: DataFormat,
+    options: Map[String, String] = Map.empty)
     extends InputRows {
 
   override val folderColumn: String = InputFrame.unused("_zorder_folder", schema, session)
@@ -44,7 +46,7 @@ private[sparkzorder] final class InputFrame(
       schema,
       None,
       format.reader,
-      Map.empty)(session))
+      options)(session))
 
   private def places: StructType =
     new StructType().add(folderColumn, IntegerType, false).add(fileColumn, IntegerType, false)

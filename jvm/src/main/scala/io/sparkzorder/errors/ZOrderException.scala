@@ -26,6 +26,9 @@ private[sparkzorder] class ZOrderException(
       parameters,
       Array.empty[QueryContext]) {
 
+  /** True if an index is there that should not be. */
+  def isIndexExists: Boolean = condition == "ZORDER_INDEX_EXISTS"
+
   /** True if another program has changed what a run was about to replace. */
   def isConflict: Boolean = condition == "ZORDER_CONFLICT"
 

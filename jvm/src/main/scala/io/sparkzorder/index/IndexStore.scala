@@ -98,8 +98,12 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
         val change = make(before)
         val was = before.map(_.header)
         val int96 = readsInt96.getOrElse(was.exists(_.readsInt96))
-        if (was.exists(IndexStore.isSame(_, change, int96))) last
-        else {
+        if (was.exists(IndexStore.isSame(_, change, int96))) {
+          // readers of the generation before have ended
+          val isOld = last.exists(IndexStore.isBefore(_, now - IndexStore.AbandonedMs))
+          if (isOld) removeBefore(last, before.toSeq.flatMap(_.partNames), valuesOf(was.toSeq))
+          last
+        } else {
           val whole = IndexParts.toWrite(before, change)
           val part = whole.copy(content = SeparatingBounds.of(whole.content))
           val hadValues = was.flatMap(_.values)
@@ -108,8 +112,10 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
           val written = write(part.content, header, next)
           // a slow writer can find the number of a generation that came and went meanwhile
           if (written && newestNumber == IndexStore.number(next.getName)) {
-            removeBefore(last, before.toSeq.flatMap(_.partNames) ++ part.parts.map(_.name))
-            removeValues((values ++ hadValues).flatMap(_.parts.map(_.name)).toSet)
+            removeBefore(
+              last,
+              before.toSeq.flatMap(_.partNames) ++ part.parts.map(_.name),
+              valuesOf(was.toSeq :+ header))
             Some(fs.getFileStatus(next))
           } else if (left > 0) attempt(left - 1)
           else throw new java.io.IOException(s"others kept writing the index in $directory")
@@ -174,33 +180,82 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
    *
    * @param last the generation before the new one
    * @param parts names of the files that the two generations stand on
+   * @param values names of the parts of the index of values that they name
    */
-  private def removeBefore(last: Option[FileStatus], parts: Seq[String]): Unit = {
+  private def removeBefore(
+      last: Option[FileStatus],
+      parts: Seq[String],
+      values: Set[String]): Unit = {
     val keepFrom = last.flatMap(IndexStore.number).getOrElse(0L)
     val used = parts.toSet
-    generations()
-      .filter(s => IndexStore.number(s).exists(_ < keepFrom) && !used(s.getPath.getName))
-      .foreach(s => Try(fs.delete(s.getPath, false)))
+    val there = list()
+    val hasValues = there.exists(isValuesPart)
+    generationsIn(there).filter(s => IndexStore.number(s).exists(_ < keepFrom)).foreach { s =>
+      // first the parts that it names, because nothing else tells them from parts that are being made
+      if (hasValues) valuesIn(s).filterNot(values).foreach(removeValuesPart)
+      if (!used(s.getPath.getName)) Try(fs.delete(s.getPath, false))
+    }
+    val old = now - IndexStore.AbandonedMs
     // temporary files of writers that were killed
-    val old = System.currentTimeMillis() - IndexStore.AbandonedMs
-    Try(fs.listStatus(directory).filter(s =>
-      s.getPath.getName.startsWith("_tmp_") && s.getModificationTime < old).foreach(s =>
-      fs.delete(s.getPath, false)))
+    there.filter(s => s.getPath.getName.startsWith("_tmp_") && IndexStore.isBefore(s, old))
+      .foreach(s => Try(fs.delete(s.getPath, false)))
+    there.filter(s => isValuesPart(s) && !values(s.getPath.getName) && isAbandoned(s, old))
+      .foreach(s => Try(fs.delete(s.getPath, true)))
   }
 
   /**
-   * Removes parts of the index of values that no generation names any more, or that a job left behind.
-   * Only old parts go, because a part that a job is making now will have its name in a generation soon.
+   * What an index has that its newest generation does not need: earlier generations and parts of the index of
+   * values that only these name, and parts that a job left behind.
+   *
+   * @param graceMs for so long after the newest generation appeared, queries may read the ones before it
    */
-  private def removeValues(used: Set[String]): Unit = Try {
-    val old = System.currentTimeMillis() - IndexStore.AbandonedMs
-    list().filter { s =>
-      val name = s.getPath.getName
-      // a directory is made before the job that fills it
-      name.startsWith(ValuesPart.Prefix) && !used(name) && s.getModificationTime < old &&
-      fs.listStatus(s.getPath).forall(_.getModificationTime < old)
-    }.foreach(s => fs.delete(s.getPath, true))
+  def superseded(graceMs: Long): Seq[FileStatus] = {
+    val there = list()
+    generationsIn(there).headOption.flatMap(f => Try(new IndexReader(f, conf) -> f).toOption).map {
+      case (reader, newest) =>
+        val used = reader.partNames.toSet ++ valuesOf(Seq(reader.header)) + newest.getPath.getName
+        val isOver = IndexStore.isBefore(newest, now - graceMs)
+        val others = generationsIn(there).tail
+        val named = others.flatMap(valuesIn).toSet
+        there.filter { s =>
+          val name = s.getPath.getName
+          !used(name) &&
+          (if (named(name) || others.contains(s)) isOver
+           else isValuesPart(s) && isAbandoned(s, now - IndexStore.AbandonedMs))
+        }
+    }.getOrElse(Nil)
   }
+
+  /** Removes a generation, or a part of the index of values, that nobody reads any more. */
+  def remove(superseded: FileStatus): Boolean = fs.delete(superseded.getPath, true)
+
+  /** The files of a part of the index of values. */
+  def filesOf(part: FileStatus): Seq[FileStatus] =
+    Directories.list(fs, part.getPath).getOrElse(Nil)
+
+  private[index] def removeValuesPart(name: String): Unit = {
+    val _ = Try(fs.delete(new Path(directory, name), true))
+  }
+
+  private def valuesOf(headers: Seq[IndexHeader]): Set[String] =
+    headers.flatMap(_.values).flatMap(_.parts).map(_.name).toSet
+
+  /** Names of the parts of the index of values that a generation names; none if it cannot be read. */
+  private def valuesIn(generation: FileStatus): Set[String] =
+    Try(valuesOf(Seq(new PartReader(generation, conf).header))).getOrElse(Set.empty)
+
+  private def isValuesPart(s: FileStatus): Boolean =
+    s.isDirectory && s.getPath.getName.startsWith(ValuesPart.Prefix)
+
+  /**
+   * True for a part that no job is making now. Its directory is made before the job that fills it, so the age
+   * of its files counts as well.
+   */
+  private def isAbandoned(part: FileStatus, old: Long): Boolean =
+    IndexStore.isBefore(part, old) &&
+      Try(fs.listStatus(part.getPath).forall(IndexStore.isBefore(_, old))).getOrElse(false)
+
+  private def now: Long = System.currentTimeMillis()
 
   /** Where the index lies. */
   private[index] def home: Path = directory
@@ -215,7 +270,11 @@ private[sparkzorder] object IndexStore {
   val Name = "_index"
   private val Identity = "_id_"
   private val Attempts = 20
-  private val AbandonedMs = 24L * 3600 * 1000
+
+  /** A query, or a job that makes a part of the index of values, takes less. */
+  val AbandonedMs: Long = 24L * 3600 * 1000
+
+  private def isBefore(s: FileStatus, time: Long): Boolean = s.getModificationTime < time
 
   /** The number of a generation, by the name of its file. */
   private[index] def number(file: FileStatus): Option[Long] = number(file.getPath.getName)

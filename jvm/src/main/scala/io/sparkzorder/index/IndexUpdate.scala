@@ -107,13 +107,25 @@ private[sparkzorder] object IndexUpdate extends Logging {
     new ValuesUpdate(session, state.root, format).attempt(mayRebuild = false)
   }
 
-  /** The columns of the property `zorder.index.values`, by their name parts. */
-  def declaredValues(session: Session, properties: Map[String, String]): Seq[Seq[String]] =
-    properties.get(Settings.IndexValues.propertyKey).map(namesIn(session, _)).getOrElse(Nil)
+  /**
+   * The columns of the property `zorder.index.values`, by their name parts. Left says why it cannot be read;
+   * the table has no index of values then.
+   */
+  def declaredValues(
+      session: Session,
+      properties: Map[String, String]): Either[String, Seq[Seq[String]]] =
+    properties.get(Settings.IndexValues.propertyKey).fold[Either[String, Seq[Seq[String]]]](
+      Right(Nil)) { text =>
+      namesIn(session, text).left.map(why => s"${Settings.IndexValues.propertyKey} = $text: $why")
+    }
 
-  /** Columns that are separated by commas and quoted as in SQL, by their name parts. */
-  def namesIn(session: Session, text: String): Seq[Seq[String]] =
-    NameList.split(text).map(session.sessionState.sqlParser.parseMultipartIdentifier)
+  /** Columns that are separated by commas and quoted as in SQL, by their name parts. Left says what is wrong. */
+  def namesIn(session: Session, text: String): Either[String, Seq[Seq[String]]] =
+    try Right(NameList.split(text).map(session.sessionState.sqlParser.parseMultipartIdentifier))
+    catch {
+      case NonFatal(_) =>
+        Left("this is no list of columns, which are separated by commas and quoted by backticks")
+    }
 
   /** @param gone relative paths whose entries are removed */
   private def update(
@@ -130,8 +142,10 @@ private[sparkzorder] object IndexUpdate extends Logging {
         val values = before match {
           case Some(b) => b.header.values
           case None =>
-            val declared = declaredValues(session, target.properties).filter(_.size == 1)
-            HeaderValues.ofColumns(declared.map(_.head))
+            val declared = declaredValues(session, target.properties)
+            declared.left.foreach(why => logWarning(s"no index of values of ${target.name}: $why"))
+            HeaderValues.ofColumns(
+              declared.getOrElse(Nil).filter(_.size == 1).map(_.head))
         }
         val always = ordering ++ values.toSeq.flatMap(_.columns).map(Seq(_))
         val content = added(ColumnChoice(chosen, always))

@@ -83,13 +83,8 @@ private[index] final class LoadedValues(
 
 private[index] object LoadedValues {
 
-  /** @param files finds the entries of the index */
-  def read(
-      directory: Path,
-      named: HeaderValuesPart,
-      files: PathLookup,
-      conf: Configuration,
-      cacheSize: Long): LoadedValues = {
+  /** @throws java.io.IOException also if the head of a part is not that of the part that an index names */
+  def head(directory: Path, named: HeaderValuesPart, conf: Configuration): ValuesPart = {
     val head = PostingsReader.read(
       new Path(directory, ValuesPart.Head),
       named.headBytes.toLong,
@@ -101,6 +96,17 @@ private[index] object LoadedValues {
       !named.isOf(part.column)) {
       throw new IOException(s"$directory is not the part that the index names")
     }
+    part
+  }
+
+  /** @param files finds the entries of the index */
+  def read(
+      directory: Path,
+      named: HeaderValuesPart,
+      files: PathLookup,
+      conf: Configuration,
+      cacheSize: Long): LoadedValues = {
+    val part = head(directory, named, conf)
     val of = part.files
     val entries = Array.tabulate(of.size) { i =>
       if (of.covered(i)) files.entryOf(of.paths(i), of.lengths(i), of.modified(i)) else -1

@@ -4,6 +4,7 @@
 package io.sparkzorder.index
 
 import java.io.FileNotFoundException
+import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.util.Try
 import scala.util.control.NonFatal
@@ -18,6 +19,7 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.index.values.{
   ColumnToRead,
+  CoveredFiles,
   FileToCover,
   PostingsFormat,
   ValueDomain,
@@ -58,6 +60,25 @@ private[sparkzorder] object TypeToRead {
     }
   }
 
+  /**
+   * The type as which the values of most files are read unchanged.
+   *
+   * @param files the number of files that store the column as each type, at least one type
+   * @return the type, and the types of these files; Left says why there is none
+   */
+  def ofMost(
+      files: Map[LeafType, Long],
+      format: DataFormat): Either[String, (DataType, Set[LeafType])] = {
+    val ordered = files.toSeq.sortBy { case (leaf, n) => (-n, leaf.text) }.map(_._1)
+    ordered.find(leaf => of(Seq(leaf), format).isRight) match {
+      case None => of(ordered.take(1), format).map(_ -> Set.empty)
+      case Some(first) =>
+        val together = ordered.foldLeft(Seq(first))((some, leaf) =>
+          if (of(some :+ leaf, format).isRight) some :+ leaf else some)
+        of(together, format).map(_ -> together.toSet)
+    }
+  }
+
   private def integer(bits: Int): DataType = bits match {
     case 8 => ByteType
     case 16 => ShortType
@@ -91,16 +112,26 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   private val conf: Configuration = session.sessionState.newHadoopConf()
   private val store = new IndexStore(root, conf)
 
-  /** Like [[run]], but an error is a warning: the index of bounds serves without values, too. */
-  def attempt(mayRebuild: Boolean): Option[Throwable] =
-    try {
-      run(mayRebuild)
-      None
-    } catch {
-      case NonFatal(e) =>
-        logWarning(s"the index of $root does not have the values of all files", e)
-        Some(e)
-    }
+  /**
+   * Like [[run]], but an error is a warning: the index of bounds serves without values, too.
+   *
+   * @return why values are missing; None if none are
+   */
+  def attempt(mayRebuild: Boolean): Option[String] = {
+    val missing =
+      try {
+        val missed = run(mayRebuild)
+        missed.headOption.map(f =>
+          s"values of ${missed.size} files could not be read and are not in the index, such as $f")
+      } catch {
+        case NonFatal(e) =>
+          logWarning(s"the index of $root does not have the values of all files", e)
+          Some("values of some files are not in the index, and REFRESH tries again: " +
+            e.getMessage)
+      }
+    missing.foreach(why => logWarning(s"the index of $root: $why"))
+    missing
+  }
 
   /**
    * Reads the values of all files that lack them, in jobs of Spark, and names the new parts in a new
@@ -108,28 +139,41 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
    *
    * @param mayRebuild true to replace all parts of a column where there are many, or most of their files
    *   are gone; else such a column stays as it is
+   * @return the files whose values could not be read, or that changed meanwhile
    */
-  def run(mayRebuild: Boolean): Unit =
-    for {
+  def run(mayRebuild: Boolean): Seq[String] =
+    (for {
       generation <- store.newest
       index = new LoadedIndex(root, generation, conf, CacheBytes)
       header = new IndexReader(generation.file, conf).header
       values <- header.values if values.columns.nonEmpty
-    } complete(index, values, mayRebuild)
+    } yield complete(index, values, mayRebuild)).getOrElse(Nil)
 
-  private def complete(index: LoadedIndex, values: HeaderValues, mayRebuild: Boolean): Unit = {
+  private def complete(
+      index: LoadedIndex,
+      values: HeaderValues,
+      mayRebuild: Boolean): Seq[String] = {
     val columns = values.columns.flatMap(c => Column.of(c, index, values, format, mayRebuild))
-    if (columns.nonEmpty) {
-      val table = index.table
-      val wanted =
-        (0 until table.size).filter(i => table.isLive(i) && columns.exists(_.isWanted(i)))
-      val there = listed(wanted.map(table.path))
-      val read = wanted.filter(i => there.get(table.path(i)).exists(isSame(_, table, i)))
-      val written = read.grouped(PostingsFormat.MaxFiles).flatMap { some =>
-        job(index, columns, some, some.map(i => there(table.path(i))))
-      }.toSeq
-      if (written.nonEmpty) name(written, columns.filter(_.isRebuilt).map(_.name))
+    val table = index.table
+    val wanted =
+      (0 until table.size).filter(i => table.isLive(i) && columns.exists(_.isWanted(i)))
+    val there =
+      if (wanted.isEmpty) Map.empty[String, FileStatus] else listed(wanted.map(table.path))
+    val read = wanted.filter(i => there.get(table.path(i)).exists(isSame(_, table, i)))
+    val written = read.grouped(PostingsFormat.MaxFiles).flatMap { some =>
+      val of = columns.filter(c => some.exists(c.isWanted))
+      job(index, of, some, some.map(i => there(table.path(i))))
+    }.toSeq
+    val (useful, empty) = written.partition(_.part.files.count > 0)
+    empty.foreach(p => store.removeValuesPart(ValuesPart.nameOf(p.part.id)))
+    if (useful.nonEmpty) {
+      // parts stay where fewer files could be read now
+      val rebuilt = columns.filter(_.isRebuilt).filter { c =>
+        useful.filter(_.part.column == c.name).map(_.part.files.count.toLong).sum >= c.files
+      }
+      name(useful, rebuilt.map(_.name), values.parts)
     }
+    written.flatMap(_.missed).distinct
   }
 
   private def isSame(f: FileStatus, table: FileTable, i: Int): Boolean =
@@ -151,7 +195,8 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
       files.map(f => DataFile(folders(f.getPath.getParent), f)),
       Nil)
     val toCover = entries.map { i =>
-      FileToCover(table.path(i), table.rows(i), columns.map(_.nulls(i)).toIndexedSeq)
+      val nulls = columns.map(c => if (c.isWanted(i)) c.nulls(i) else None)
+      FileToCover(table.path(i), table.rows(i), nulls.toIndexedSeq)
     }
     new ValuesJob(session, store.home, format, columns.map(_.toRead).toIndexedSeq)
       .run(
@@ -163,33 +208,58 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
         })
   }
 
-  /** @param rebuilt the columns whose other parts are no longer needed */
-  private def name(written: Seq[WrittenPart], rebuilt: Seq[String]): Unit = {
-    val added = written.filter(_.part.files.count > 0).map { case WrittenPart(part, head) =>
-      HeaderValuesPart(
-        ValuesPart.nameOf(part.id),
-        part.column,
-        part.domain,
-        part.files.count,
-        head,
-        part.shardBytes + head,
-        part.pairs,
-        part.distinct)
-    }
+  /**
+   * @param rebuilt the columns whose earlier parts are no longer needed
+   * @param known the parts that the index had before the values were read. Another session may have added
+   *   others meanwhile, and these stay
+   */
+  private def name(
+      written: Seq[WrittenPart],
+      rebuilt: Seq[String],
+      known: Seq[HeaderValuesPart]): Unit = {
+    val names = known.map(_.name).toSet
+    var unused = Seq.empty[WrittenPart]
     val _ = store.change { before =>
       val header = before.map(_.header)
         .filter(_.values.isDefined)
         .getOrElse(throw new FileNotFoundException(s"the index of $root was dropped meanwhile"))
       val was = header.values.get
-      val kept = was.parts.filterNot(p => rebuilt.exists(p.isOf))
-      val mine = added.filter(p => was.columns.exists(p.isOf))
+      val kept = was.parts.filterNot(p => names(p.name) && rebuilt.exists(p.isOf))
+      val others = kept.filterNot(p => names(p.name))
+      val (used, useless) =
+        written.partition(w => was.columns.exists(named(w).isOf) && !hasAll(others, w.part))
+      unused = useless
       IndexChange(
         IndexContent.empty,
         Set.empty,
         keepsOthers = true,
         header.chosen,
-        Some(was.copy(parts = kept ++ mine)))
+        Some(was.copy(parts = kept ++ used.map(named))))
     }
+    unused.foreach(p => store.removeValuesPart(ValuesPart.nameOf(p.part.id)))
+  }
+
+  private def named(written: WrittenPart): HeaderValuesPart = {
+    val WrittenPart(part, head) = written
+    HeaderValuesPart(
+      ValuesPart.nameOf(part.id),
+      part.column,
+      part.domain,
+      part.files.count,
+      head,
+      part.shardBytes + head,
+      part.pairs,
+      part.distinct)
+  }
+
+  /** True if another session, which read the same files at the same time, has the values of a part. */
+  private def hasAll(others: Seq[HeaderValuesPart], part: ValuesPart): Boolean = {
+    def states(f: CoveredFiles) = (0 until f.size).filter(f.covered(_))
+      .map(i => (new String(f.paths(i), UTF_8), f.lengths(i), f.modified(i))).toSet
+    val same = others.filter(p => p.isOf(part.column) && p.domain == part.domain)
+    same.nonEmpty && Try(same.flatMap { p =>
+      states(LoadedValues.head(new Path(store.home, p.name), p, conf).files)
+    }.toSet).toOption.exists(has => states(part.files).subsetOf(has))
   }
 
   /** Those of some files that are there, by their paths below the root. */
@@ -241,6 +311,7 @@ private[sparkzorder] object ValuesUpdate {
    *
    * @param nulls how many values the column lacks in a file of the index, if its values can be covered
    * @param isKnown true for the files whose values the index has
+   * @param files the number of these files, also if all values are read again
    * @param isRebuilt true if all values are read again
    */
   private final case class Column(
@@ -248,6 +319,7 @@ private[sparkzorder] object ValuesUpdate {
       toRead: ColumnToRead,
       nulls: Int => Option[Long],
       isKnown: Int => Boolean,
+      files: Long,
       isRebuilt: Boolean,
       isFull: Boolean) {
     def isWanted(i: Int): Boolean = !isFull && nulls(i).isDefined && !isKnown(i)
@@ -262,11 +334,16 @@ private[sparkzorder] object ValuesUpdate {
         format: DataFormat,
         mayRebuild: Boolean): Option[Column] = {
       val stored = positions(name, index)
-      val dataType =
-        if (stored.isEmpty) None
-        else TypeToRead.of(stored.map(index.indexed(_).leafType), format).toOption
-      for (t <- dataType; domain <- ValueDomain.of(t)) yield {
-        val nulls = stored.map(index.column(_).nulls)
+      val nulls = stored.map(index.column(_).nulls)
+      val table = index.table
+      val counts = stored.zip(nulls).map { case (s, of) =>
+        index.indexed(s).leafType ->
+          (0 until table.size).count(i => table.isLive(i) && of(i) >= 0).toLong
+      }
+      val types = counts.groupBy(_._1).map { case (leaf, same) => leaf -> same.map(_._2).sum }
+      val most = if (types.isEmpty) None else TypeToRead.ofMost(types, format).toOption
+      for ((t, leaves) <- most; domain <- ValueDomain.of(t)) yield {
+        val isRead = stored.map(s => leaves(index.indexed(s).leafType))
         val parts = values.of(name)
         val known = Try(
           index.values(
@@ -281,11 +358,12 @@ private[sparkzorder] object ValuesUpdate {
           name,
           ColumnToRead(name, t, domain),
           { i =>
-            // a file with one column of this name, of a type that is known
-            val counts = nulls.map(_(i)).filter(_ >= 0)
-            if (counts.size == 1) counts.headOption else None
+            // a file with one column of this name, of a type that is read unchanged
+            val has = nulls.indices.filter(nulls(_)(i) >= 0)
+            if (has.size == 1 && isRead(has.head)) Some(nulls(has.head)(i)) else None
           },
           i => !rebuilt && (words(i >> 6) >>> i & 1L) != 0,
+          files,
           rebuilt,
           isFull = !rebuilt && (parts.size >= MostParts || known.isFailure))
       }

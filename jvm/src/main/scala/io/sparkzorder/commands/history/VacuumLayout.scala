@@ -14,6 +14,7 @@ import org.apache.spark.sql.types._
 
 import io.sparkzorder.commands.{TableState, WorkloadAction}
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.index.IndexStore
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.log.publish.{Cleanup, Leftover, Leftovers}
 import io.sparkzorder.sources.plain.TrustedStores
@@ -55,7 +56,18 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
       val removed =
         if (dryRun) !l.kind.stays else cleanup.remove(l)
       Row(l.path.toString, l.kind.name, l.files, l.bytes, new Timestamp(l.sinceMs), removed)
-    } ++ runOnWorkload(table.state, table.conf)
+    } ++ ofIndex(table) ++ runOnWorkload(table.state, table.conf)
+  }
+
+  /** What the newest generation of the index does not need. */
+  private def ofIndex(table: TableState): Seq[Row] = {
+    val store = new IndexStore(table.state.root, table.conf)
+    store.superseded(hours.fold(IndexStore.AbandonedMs)(TimeUnit.HOURS.toMillis)).map { f =>
+      val inside = if (f.isDirectory) store.filesOf(f) else Seq(f)
+      val removed = dryRun || store.remove(f)
+      val since = new Timestamp(f.getModificationTime)
+      Row(f.getPath.toString, "index", inside.size.toLong, inside.map(_.getLen).sum, since, removed)
+    }
   }
 
   /** Old files of the recorded workload. RETAIN 0 HOURS takes all of them. */

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.CharType
 
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.{
   ColumnChoice,
   HeaderValues,
@@ -68,13 +68,20 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       case Some(there) if ifNotExists => result(there, 0L, Some("the index exists already"))
       case Some(_) => throw ZOrderErrors.indexExists(target.name)
       case None =>
-        val named = values.map(IndexUpdate.namesIn(session, _))
-          .getOrElse(IndexUpdate.declaredValues(session, target.properties))
-        build(
-          if (columns.isEmpty) None else Some(columns),
-          fromScratch = true,
-          Some(readsInt96),
-          named)
+        val named = values.map(text =>
+          IndexUpdate.namesIn(session, text).fold(
+            why => throw ZOrderErrors.indexColumnInvalid(text, target.name, why),
+            Right(_)))
+        try build(
+            if (columns.isEmpty) None else Some(columns),
+            isNew = true,
+            fromScratch = true,
+            Some(readsInt96),
+            named.getOrElse(IndexUpdate.declaredValues(session, target.properties)))
+        catch {
+          case e: ZOrderException if ifNotExists && e.isIndexExists =>
+            result(store.generations().head, 0L, Some("the index exists already"))
+        }
     }
   }
 
@@ -84,6 +91,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     if (!store.exists) throw ZOrderErrors.indexNotFound(target.name)
     build(
       if (columns.isEmpty) None else Some(columns),
+      isNew = false,
       fromScratch = columns.nonEmpty,
       declared = IndexUpdate.declaredValues(session, target.properties))
   }
@@ -107,22 +115,29 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
    * Writes a new version (a generation) of the index, for the files that are in the table now.
    *
    * @param named the columns that the statement names; None if it names none
+   * @param isNew true if there must be no index. Another statement may have made one since this was checked
    * @param fromScratch true to read every footer again
    * @param int96 whether the values of INT96 columns are read; None to do as before
-   * @param declared the columns whose values are indexed, unless the index has such columns
+   * @param declared the columns whose values are indexed, unless the index has such columns; Left says why they
+   *   are not known
    */
   private def build(
       named: Option[Columns],
+      isNew: Boolean,
       fromScratch: Boolean,
       int96: Option[Boolean] = None,
-      declared: Columns): IndexResult = {
+      declared: Either[String, Columns]): IndexResult = {
     val hadState = state.fs.exists(state.home)
     var (read, unreadable) = (0L, Seq.empty[String])
+    var withoutNames = Option.empty[String]
     def make(before: Option[IndexBefore]) = {
+      // its columns would be lost among those of this statement
+      if (isNew && before.isDefined) throw ZOrderErrors.indexExists(target.name)
       // after the index, or the files that another statement has just added to both would count as gone
       val listed = phases("list")(visibleFiles())
       val had = before.flatMap(_.header.values).toSeq.flatMap(_.columns)
-      val values = if (had.isEmpty) declared else Nil
+      val values = if (had.isEmpty) declared.getOrElse(Nil) else Nil
+      withoutNames = if (had.isEmpty) declared.left.toOption else None
       (named.toSeq.flatten ++ values).foreach(checkNoPartitionColumn(_, listed))
       val readsInt96 = int96.getOrElse(before.exists(_.header.readsInt96))
       val chosen = named.orElse(before.flatMap(_.header.chosen))
@@ -151,10 +166,9 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     val begun = System.nanoTime()
     val withoutValues =
       phases("values")(new ValuesUpdate(session, root, target.format).attempt(mayRebuild = true))
-        .map(e =>
-          s"values of some files are not in the index, and REFRESH tries again: ${e.getMessage}")
     val millis = (System.nanoTime() - begun) / 1000000L
-    val reason = Some((reasonOf(unreadable) ++ withoutValues).mkString("; ")).filter(_.nonEmpty)
+    val reasons = reasonOf(unreadable) ++ withoutNames ++ withoutValues
+    val reason = Some(reasons.mkString("; ")).filter(_.nonEmpty)
     result(store.generations().headOption.getOrElse(generation), read, reason, millis)
   }
 
@@ -267,7 +281,9 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     val leaves = ValuesUpdate.positions(column.head, content).map(content.indexed(_).leafType)
     val isThere = content.shapes.exists(_.leaves.exists(l => l.map(LeafColumns.lower) == Seq(name)))
     if (leaves.isEmpty && isThere) refuse("values of its type are not indexed")
-    else if (leaves.nonEmpty) TypeToRead.of(leaves, target.format).left.foreach(refuse)
+    else if (leaves.nonEmpty) {
+      TypeToRead.ofMost(leaves.map(_ -> 1L).toMap, target.format).left.foreach(refuse)
+    }
   }
 
   private def result(

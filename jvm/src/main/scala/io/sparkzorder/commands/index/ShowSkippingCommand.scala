@@ -141,7 +141,7 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
         u.filter.toSeq.flatMap { f =>
           val dropped = f.dropped.toMap
           f.conjuncts.map { c =>
-            val reason = c.reason.orElse(f.noteOfValues(c))
+            val reason = c.reason.orElse(f.adviceOn(c)).orElse(f.noteOfValues(c))
               .orElse(if (dropped.get(c).contains(0)) f.reasonOfNone(c) else None)
             row(files, kept, c.copy(reason = reason), dropped.get(c).map(_.toLong))
           }

@@ -15,6 +15,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.{Partitioner, TaskContext}
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.functions.col
@@ -75,22 +77,35 @@ private[sparkzorder] final class ValuesJob(
       listed: TableFiles,
       files: IndexedSeq[FileToCover],
       unchanged: () => Int => Boolean): Seq[WrittenPart] = {
-    val postings = PostingsFormat.of(files.size, files.map(_.rows).sum)
     val random = new SecureRandom
-    val drafts = columns.map(c => Draft(UUID.randomUUID(), random.nextLong(), c.domain, c.dataType))
+    val wanted = columns.indices.map(c => files.indices.filter(files(_).nulls(c).isDefined))
+    val formats = wanted.map(of => PostingsFormat.of(of.size, of.map(files(_).rows).sum))
+    val firsts = formats.scanLeft(0)(_ + _.shards)
+    val drafts = columns.indices.map { c =>
+      val numbers = Array.fill(files.size)(-1)
+      wanted(c).zipWithIndex.foreach { case (file, number) => numbers(file) = number }
+      val (of, format) = (columns(c), formats(c))
+      Draft(
+        UUID.randomUUID(),
+        random.nextLong(),
+        of.domain,
+        of.dataType,
+        format,
+        firsts(c),
+        numbers)
+    }
     val paths = drafts.map(d => new Path(directory, ValuesPart.nameOf(d.id)))
     try {
       // the directory of a table that was overwritten meanwhile is not made again
       if (!fs.exists(directory.getParent))
         throw new FileNotFoundException(s"${directory.getParent}")
       paths.foreach(fs.mkdirs(_))
-      val results = runJob(listed, files.size, drafts, postings)
+      val results = runJob(listed, files, drafts)
       val counts = results.flatMap(_.counts).head
+      val shards = results.flatMap(_.shard).toMap
       val stays = unchanged()
       columns.indices.map { c =>
-        val shards = results.flatMap(_.shard).filter(_._1 / postings.shards == c)
-          .map { case (number, file) => number % postings.shards -> file }.toMap
-        val covered = files.indices.map { i =>
+        val covered = wanted(c).map { i =>
           val f = files(i)
           f.nulls(c).contains(f.rows - counts.values(c)(i)) &&
           counts.rows(i) == f.rows && stays(i)
@@ -100,12 +115,12 @@ private[sparkzorder] final class ValuesJob(
           columns(c).name,
           columns(c).domain.text,
           drafts(c).seed,
-          postings,
-          (0 until postings.shards).map(shards),
+          formats(c),
+          (0 until formats(c).shards).map(i => shards(firsts(c) + i)),
           CoveredFiles(
-            files.map(_.path.getBytes(UTF_8)),
-            listed.files.map(_.length).toArray,
-            listed.files.map(_.modified).toArray,
+            wanted(c).map(files(_).path.getBytes(UTF_8)),
+            wanted(c).map(listed.files(_).length).toArray,
+            wanted(c).map(listed.files(_).modified).toArray,
             covered.toArray))
         written(paths(c), part)
       }
@@ -118,35 +133,49 @@ private[sparkzorder] final class ValuesJob(
 
   private def runJob(
       listed: TableFiles,
-      files: Int,
-      drafts: IndexedSeq[Draft],
-      postings: PostingsFormat): Array[TaskResult] = {
+      files: IndexedSeq[FileToCover],
+      drafts: IndexedSeq[Draft]): Array[TaskResult] = {
     val session = PinnedSession.of(user)
-    val schema = StructType(columns.map(c => StructField(c.name, c.dataType)))
     // names of columns are found in files whatever their case is
     session.conf.set(SQLConf.CASE_SENSITIVE.key, "false")
-    val tasks = math.max(
-      3L * session.sparkContext.defaultParallelism,
-      math.max(files / FilesOfTask, listed.files.map(_.length).sum / BytesOfTask))
-    session.conf.set(SQLConf.FILES_MAX_PARTITION_NUM.key, tasks)
-    val input = new InputFrame(session, listed, schema, format)
-    val names = columns.map(_.name) :+ input.fileColumn
-    val rows = input.frame.select(names.map(n => col(quoteIdentifier(n))): _*)
-      .queryExecution.toRdd
     val sc = session.sparkContext
-    val settings = sc.broadcast(new SerializableConfiguration(conf))
-    val (home, numbers) = (directory.toString, drafts.size * postings.shards)
+    val (home, count) = (directory.toString, files.size)
+    val shared = sc.broadcast((new SerializableConfiguration(conf), drafts))
     try {
-      rows
-        .mapPartitions(new HashedRows(_, drafts, postings, files))
-        .partitionBy(new ByNumber(numbers + 1))
+      // each file is read once, for the columns of which its values are wanted
+      val hashed = files.indices.groupBy(i => files(i).nulls.map(_.isDefined)).toSeq.collect {
+        case (which, members) if which.contains(true) =>
+          val read = columns.indices.filter(which).toArray
+          val numbers = members.toArray
+          hashedRows(
+            rowsOf(session, listed.copy(files = members.map(listed.files)), read),
+            read,
+            numbers,
+            shared)
+      }
+      val shards = drafts.map(_.format.shards).sum
+      sc.union(hashed)
+        .partitionBy(new ByNumber(shards + 1))
         .mapPartitionsWithIndex { (number, chunks) =>
+          val (settings, all) = shared.value
           Iterator.single(
-            if (number == numbers) Counted.of(chunks.map(_._2), drafts.size, files)
-            else shardOf(number, chunks.map(_._2), home, drafts, postings, files, settings.value))
+            if (number == shards) Counted.of(chunks.map(_._2), all.size, count)
+            else shardOf(number, chunks.map(_._2), home, all, settings))
         }
         .collect()
-    } finally settings.destroy()
+    } finally shared.destroy()
+  }
+
+  /** The values of some columns, and the position of their file in the listing. */
+  private def rowsOf(session: Session, listed: TableFiles, read: Array[Int]): RDD[InternalRow] = {
+    val schema = StructType(read.map(columns(_)).map(c => StructField(c.name, c.dataType)))
+    val tasks = math.max(
+      3L * session.sparkContext.defaultParallelism,
+      math.max(listed.files.size / FilesOfTask, listed.files.map(_.length).sum / BytesOfTask))
+    session.conf.set(SQLConf.FILES_MAX_PARTITION_NUM.key, tasks)
+    val input = new InputFrame(session, listed, schema, format, PassOver)
+    val names = schema.fieldNames.toSeq :+ input.fileColumn
+    input.frame.select(names.map(n => col(quoteIdentifier(n))): _*).queryExecution.toRdd
   }
 
   private def written(path: Path, part: ValuesPart): WrittenPart = {
@@ -161,18 +190,46 @@ private[sparkzorder] final class ValuesJob(
 }
 
 /** @param headBytes the length of its head */
-private[sparkzorder] final case class WrittenPart(part: ValuesPart, headBytes: Int)
+private[sparkzorder] final case class WrittenPart(part: ValuesPart, headBytes: Int) {
+
+  /** Paths of the files that were read and are not covered. */
+  def missed: Seq[String] = part.files.paths.indices.filterNot(part.files.covered(_))
+    .map(i => new String(part.files.paths(i), UTF_8))
+}
 
 private[sparkzorder] object ValuesJob {
+
+  /** A file that cannot be read is not covered, because fewer rows are read than its footer counts. */
+  private val PassOver = Map("ignoreCorruptFiles" -> "true", "ignoreMissingFiles" -> "true")
+
   private val FilesOfTask = 1024
   private val BytesOfTask = 256L << 20
 
-  /** A part that is being made. */
+  /**
+   * A part that is being made.
+   *
+   * @param firstShard the number of its first shard among those of all parts
+   * @param numbers of the files of the job in the part; -1 for a file that the part does not have
+   */
   private[values] final case class Draft(
       id: UUID,
       seed: Long,
       domain: ValueDomain,
-      dataType: DataType)
+      dataType: DataType,
+      format: PostingsFormat,
+      firstShard: Int,
+      numbers: Array[Int]) {
+    def files: Int = numbers.count(_ >= 0)
+  }
+
+  // no closure of it holds the job itself, which tasks cannot have
+  private def hashedRows(
+      rows: RDD[InternalRow],
+      read: Array[Int],
+      files: Array[Int],
+      shared: Broadcast[(SerializableConfiguration, IndexedSeq[Draft])])
+      : RDD[(Int, Array[Long])] =
+    rows.mapPartitions(new HashedRows(_, read, files, shared.value._2))
 
   /** Sends each chunk where its number says. */
   private final class ByNumber(override val numPartitions: Int) extends Partitioner {
@@ -207,14 +264,13 @@ private[sparkzorder] object ValuesJob {
       chunks: Iterator[Array[Long]],
       home: String,
       drafts: IndexedSeq[Draft],
-      postings: PostingsFormat,
-      files: Int,
       settings: SerializableConfiguration): TaskResult = {
     val all = new LongBuffer
     chunks.foreach(all.add)
-    val (draft, shard) = (drafts(number / postings.shards), number % postings.shards)
+    val draft = drafts(drafts.lastIndexWhere(_.firstShard <= number))
+    val shard = number - draft.firstShard
     val (bytes, file) =
-      PostingsWriter.shard(draft.id, shard, postings, all.array, all.size, files)
+      PostingsWriter.shard(draft.id, shard, draft.format, all.array, all.size, draft.files)
     val named =
       if (bytes.isEmpty) file
       else {
@@ -244,17 +300,24 @@ private[sparkzorder] object ValuesJob {
   /**
    * The values of a task's rows with their files, in chunks that each go to one shard. The last chunk
    * counts rows; its number follows those of all shards.
+   *
+   * @param read the columns of the rows, by their positions among all drafts
+   * @param files the files of the rows, by their positions among all files of the job
    */
   private final class HashedRows(
       rows: Iterator[InternalRow],
-      drafts: IndexedSeq[Draft],
-      postings: PostingsFormat,
-      files: Int)
+      read: Array[Int],
+      files: Array[Int],
+      drafts: IndexedSeq[Draft])
       extends Iterator[(Int, Array[Long])] {
-    private val width = drafts.size
+    private val width = read.length
+    private val of = read.map(drafts)
+    private val formats = of.map(_.format)
+    private val firsts = of.map(_.firstShard)
     private val hashers =
-      drafts.zipWithIndex.map { case (d, i) => d.domain.hasher(i, d.dataType, d.seed) }.toArray
-    private val chunks = Array.fill(width * postings.shards)(new mutable.ArrayBuilder.ofLong)
+      of.zipWithIndex.map { case (d, i) => d.domain.hasher(i, d.dataType, d.seed) }
+    private val chunks =
+      Array.fill(drafts.map(_.format.shards).sum)(new mutable.ArrayBuilder.ofLong)
     private val counts = mutable.HashMap.empty[Int, Array[Long]]
     private var out: Iterator[(Int, Array[Long])] = Iterator.empty
     private var isOver = false
@@ -273,24 +336,26 @@ private[sparkzorder] object ValuesJob {
     private def fill(): Unit = {
       var buffered = 0
       var (file, count) = (-1, null: Array[Long])
+      val numbers = new Array[Int](width)
       while (buffered < Buffered && rows.hasNext) {
         val row = rows.next()
-        val of = row.getInt(width)
-        if (of != file) {
-          file = of
-          count = counts.getOrElseUpdate(of, new Array[Long](width + 1))
+        val position = row.getInt(width)
+        if (position != file) {
+          file = position
+          count = counts.getOrElseUpdate(files(file), new Array[Long](drafts.size + 1))
+          (0 until width).foreach(c => numbers(c) = of(c).numbers(files(file)))
         }
         count(0) += 1
         var c = 0
         while (c < width) {
           if (!row.isNullAt(c)) {
-            count(c + 1) += 1
+            count(read(c) + 1) += 1
             val hash = hashers(c)(row)
             val slot = (hash & (Recent - 1)).toInt
-            if (recentHash(c)(slot) != hash || recentFile(c)(slot) != of) {
+            if (recentHash(c)(slot) != hash || recentFile(c)(slot) != file) {
               recentHash(c)(slot) = hash
-              recentFile(c)(slot) = of
-              chunks(c * postings.shards + postings.shardOf(hash)) += postings.packed(hash, of)
+              recentFile(c)(slot) = file
+              chunks(firsts(c) + formats(c).shardOf(hash)) += formats(c).packed(hash, numbers(c))
               buffered += 1
             }
           }

@@ -19,6 +19,7 @@ import io.sparkzorder.index.{
   LeafColumns,
   LongStats,
   NoStats,
+  Sized,
   StatValues
 }
 import io.sparkzorder.index.values.ValueDomain
@@ -71,21 +72,32 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
       val key = (usable.map { case (_, i, conversion) => (i, conversion) }, lacking.toSeq)
       val plain = index.derived(usable.head._2, key.toString)(domainsOf(usable, lacking))
       val known =
-        // files of another type may hold values that are read as others
-        if (column.path.size > 1 || usable.size < stored.size || hasOtherSpelling(column)) None
+        if (column.path.size > 1) None
         else for {
           d <- domain
           of <- ValueDomain.of(column.dataType)
           values <- index.values(column.path.head, of)
-        } yield new KnownValues(column.name, values, d, index.table)
+        } yield new KnownValues(
+          column.name,
+          values,
+          d,
+          index.table,
+          filesOfOthers(column, usable.map(_._2).toSet))
       Right(known.fold(plain)(plain.withValues))
     }
   }
 
-  /** The index of values knows no case. To this session, a file with another spelling lacks the column. */
-  private def hasOtherSpelling(column: DataColumn): Boolean =
-    caseSensitive && index.indexed.exists(c =>
-      c.path != column.path && isSpelled(c.path, column.path))
+  /**
+   * The files that store the column in another way: as a type whose values are read as others, or by a name
+   * that is another one to this session. The index of values may have other values of them.
+   *
+   * @param usable the columns of the index that are read unchanged
+   */
+  private def filesOfOthers(column: DataColumn, usable: Set[Int]): Seq[Array[Long]] =
+    index.indexed.indices.filter(i =>
+      !usable(i) && isSpelled(index.indexed(i).path, column.path)).map { i =>
+      index.derived(i, "files")(new FilesOfColumn(index.column(i))).words
+    }
 
   private def domainsOf(
       stored: Seq[(IndexedColumn, Int, Conversion)],
@@ -196,4 +208,14 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
       if (s >= 0 && s < lacking.length && lacking(s)) info(i) = NoValues.toByte
     }
   }
+}
+
+/** The files of which an index has statistics of a column, as a bitmap. */
+private final class FilesOfColumn(column: ColumnValues) extends Sized {
+  val words: Array[Long] = {
+    val set = new java.util.BitSet(column.nulls.length)
+    column.nulls.indices.foreach(i => if (column.nulls(i) >= 0) set.set(i))
+    java.util.Arrays.copyOf(set.toLongArray, (column.nulls.length + 63) / 64)
+  }
+  override def bytes: Long = 8L * words.length
 }

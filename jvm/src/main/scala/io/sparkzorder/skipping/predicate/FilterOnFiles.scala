@@ -39,13 +39,15 @@ import io.sparkzorder.table.stats.ScannedFile
  * @param used whether it can keep files from being read
  * @param reason why it cannot; None when it is used
  * @param ofParts true if it asks for fields or elements of the columns
+ * @param advice what to write instead of a comparison of a text with numbers
  */
 private[sparkzorder] final case class ConjunctUse(
     predicate: String,
     columns: Seq[String],
     used: Boolean,
     reason: Option[String],
-    ofParts: Boolean = false)
+    ofParts: Boolean = false,
+    advice: Option[String] = None)
 
 /** The files that some filters of a query keep, by one index. */
 private[sparkzorder] final class FilterOnFiles private (
@@ -104,6 +106,10 @@ private[sparkzorder] final class FilterOnFiles private (
   def noteOfValues(conjunct: ConjunctUse): Option[String] =
     testsOf(conjunct).collect { case t: IntervalTest => t }
       .flatMap(t => t.noteOfValues).headOption
+
+  /** What to write instead, for a conjunct that looks no value up because it compares a text with numbers. */
+  def adviceOn(conjunct: ConjunctUse): Option[String] =
+    conjunct.advice.filter(_ => testsOf(conjunct).forall(_.column.values.isDefined))
 
   /** The tests of single columns of a conjunct. */
   private def testsOf(conjunct: ConjunctUse): Seq[ColumnTest] = {
@@ -174,7 +180,14 @@ private[sparkzorder] object FilterOnFiles extends PredicateHelper {
     }
     val text = textOf(e)
     val ofParts = e.exists(_.isInstanceOf[ExtractValue])
-    ConjunctUse(text, columnsOf(e), reason.isEmpty, reason, ofParts)
+    val advice = TextAsNumber.advice(e)
+    ConjunctUse(
+      text,
+      columnsOf(e),
+      reason.isEmpty,
+      if (reason.isEmpty) None else advice.orElse(reason),
+      ofParts,
+      advice)
   }
 }
 

@@ -26,13 +26,16 @@ private[predicate] final case class AskedValues(mayHave: Option[Array[Long]], no
  * @param column the column's name
  * @param domain in which the filters compare
  * @param files the entries of the index of the table
+ * @param others bitmaps of files that may have other values than those of the index
  */
 private[sparkzorder] final class KnownValues(
     column: String,
     values: IndexedValues,
     domain: ComparisonDomain,
-    files: => FileTable)
+    files: => FileTable,
+    others: => Seq[Array[Long]])
     extends Logging {
+  private lazy val mayDiffer = others
 
   /** The share of the files that one value keeps, on average. */
   def share: Double = {
@@ -59,14 +62,16 @@ private[sparkzorder] final class KnownValues(
       case Some(single) =>
         try {
           val found = values.lookUp(single.hashes)
-          val open =
-            java.util.BitSet.valueOf(left.indices.map(w => left(w) & ~found.covered(w)).toArray)
-          val unknown = Iterator.iterate(open.nextSetBit(0))(i => open.nextSetBit(i + 1))
+          def orOthers(w: Int, words: Long) = mayDiffer.foldLeft(words)((all, o) => all | o(w))
+          val unknown = left.indices.map(w => left(w) & orOthers(w, ~found.covered(w)))
+          val open = java.util.BitSet.valueOf(unknown.toArray)
+          val count = Iterator.iterate(open.nextSetBit(0))(i => open.nextSetBit(i + 1))
             .takeWhile(_ >= 0).count(files.isLive)
           val note =
-            if (unknown == 0) None
-            else Some(s"values of $unknown files are not in the index")
-          AskedValues(Some(found.mayHave), note)
+            if (count == 0) None
+            else Some(s"values of $count files are not in the index")
+          val mayHave = found.mayHave.indices.map(w => orOthers(w, found.mayHave(w)))
+          AskedValues(Some(mayHave.toArray), note)
         } catch {
           case e @ (_: OutOfMemoryError | _: LinkageError) => failed(e)
           case NonFatal(e) => failed(e)
