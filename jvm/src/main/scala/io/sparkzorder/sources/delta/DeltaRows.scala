@@ -70,14 +70,14 @@ private[delta] final class DeltaRows(
   private val commits = new DeltaCommit(log, name)
   private val shuffled = new ShuffledBytes
 
-  override protected def write(laidOut: Frame): DeltaStaged = {
+  override protected def write(laidOut: Frame, pass: Option[PlannedPass]): DeltaStaged = {
     session.listenerManager.register(shuffled)
     val actions = transaction.writeFiles(laidOut, None, true, Nil)
     val written = actions.collect { case a: AddFile => a }
     try {
       actions.filterNot(_.isInstanceOf[AddFile]).foreach(other =>
         throw new IllegalStateException(s"Delta wrote ${other.getClass}"))
-      staged(written)
+      staged(written.map(a => pass.fold(a)(DeltaLayouts.withPass(a, _))))
     } catch {
       case e: Throwable =>
         commits.delete(written)

@@ -60,6 +60,11 @@ private[iceberg] final class IcebergFile(
   override def records: Long = file.recordCount
   override def isUncounted: Boolean = task != null && !task.deletes.isEmpty
 
+  override def dealt: Option[DealtTo] = NamesOfPasses.dealt(path)
+  override def finishedPlan: Option[String] = NamesOfPasses.finishedPlan(path)
+
+  override def writtenAt: Long = Option(file.fileSequenceNumber).fold(0L)(_.longValue)
+
   // in format version 1 all sequence numbers are 0
   override def commit: Option[Long] =
     Option(file.fileSequenceNumber).map(_.longValue).filter(_ > 0)
