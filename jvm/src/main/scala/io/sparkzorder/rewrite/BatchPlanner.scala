@@ -92,7 +92,9 @@ private[rewrite] final class ClusterPlanner(
   override def nothingToDo: String = "there are no rows"
 
   override def regions(rows: FormatRows, limit: Long): RegionPlan = {
-    val count = rows.files.map(_.records).sum
+    val isUnknown = rows.files.exists(f => f.isUncounted && f.records == 0)
+    val count =
+      if (isUnknown) phases("count")(rows.frame.count()) else rows.files.map(_.records).sum
     val bytes = rows.files.map(_.bytes).sum
     val files = Grid.filesFor(count, SampledCuts.targetRows(settings, count, bytes))
     val wanted = settings.get(Settings.SampleRows)

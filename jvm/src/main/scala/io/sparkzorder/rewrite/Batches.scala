@@ -13,7 +13,11 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
 
 /** What a batch is for the files of its folders. */
-private[rewrite] sealed trait Pass
+private[rewrite] sealed trait Pass {
+
+  /** The plan of a layout in two passes. */
+  def planId: Option[String] = None
+}
 
 /** The files get their final layout. */
 private[rewrite] case object OnePass extends Pass
@@ -22,10 +26,14 @@ private[rewrite] case object OnePass extends Pass
  * The first of two passes: the rows are dealt to the regions of a plan, and no new file has rows of two
  * regions.
  */
-private[rewrite] final case class Deal(plan: String, regions: FolderGrid) extends Pass
+private[rewrite] final case class Deal(plan: String, regions: FolderGrid) extends Pass {
+  override def planId: Option[String] = Some(plan)
+}
 
 /** The second pass: the files of one region get their final layout. */
-private[rewrite] final case class Gather(plan: String) extends Pass
+private[rewrite] final case class Gather(plan: String) extends Pass {
+  override def planId: Option[String] = Some(plan)
+}
 
 /** Files that are rewritten and committed together. */
 private[rewrite] final case class Batch(files: IndexedSeq[FormatFile], pass: Pass = OnePass) {
@@ -121,7 +129,7 @@ private[rewrite] final class Batches(
     if (dealt.isEmpty) fresh(folder, files)
     else {
       // the newest first; there are several if one was lost, or if a region was divided again
-      val ids = dealt.groupBy(_.dealt.get.plan).toSeq.sortBy(-_._2.flatMap(_.commit).max).map(_._1)
+      val ids = dealt.groupBy(_.dealt.get.plan).toSeq.sortBy(-_._2.map(_.writtenAt).max).map(_._1)
       def isOf(plan: String)(f: FormatFile) = f.dealt.exists(d => d.plan == plan && d.region > 0)
       val hasBegun = snapshot.files.exists(f =>
         f.folder == folder && f.finishedPlan.contains(ids.head))
@@ -191,7 +199,7 @@ private[rewrite] final class Batches(
 
   /** By their times: files of one time often have neighbouring values, so that a batch meets few regions. */
   private def inOrder(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] =
-    Batches.filled(files.sortBy(f => (f.modifiedMs, f.path)), limit)(_.bytes)
+    Batches.filled(files.sortBy(f => (f.writtenAt, f.path)), limit)(_.bytes)
 
   private def gathers(dealt: IndexedSeq[FormatFile]): PlannedBatches = {
     val byRegion = dealt.groupBy(_.dealt.get).toSeq.sortBy(r => (r._1.plan, r._1.region)).map(_._2)

@@ -30,7 +30,12 @@ private[rewrite] final case class RewritePlan(
     reasons: RewriteReasons,
     predicted: Int = 0,
     newPlans: Seq[RegionPlan] = Nil,
-    goesOn: Boolean = false)
+    goesOn: Boolean = false) {
+
+  /** Plans in two passes that the files were dealt by, or are. */
+  def plans: Set[String] =
+    (selected.flatMap(_.dealt).map(_.plan) ++ batches.flatMap(_.pass.planId)).toSet
+}
 
 /** Why files are rewritten or stay: parts of a sentence. */
 private[rewrite] final case class RewriteReasons(
@@ -91,18 +96,18 @@ private[rewrite] final class RewritePlanner(
     val columns = before.snapshot.columns
     // the runs of this statement are no longer those of others
     phases("list")(format.recover())
-    val snapshot =
-      phases("list")(format.list(statement)).snapshot(columns.map(_.parts), settingsFor)
+    val snapshot = phases("list")(format.list(format.ofSecondPass(statement)))
+      .snapshot(columns.map(_.parts), settingsFor)
     val planner = new ClusterPlanner(
       snapshot,
       before.layout,
       IndexedSeq.empty,
       settingsFor(columns),
       phases)
-    val files = snapshot.files.groupBy(_.folder).values.toSeq
-      .flatMap(Unfinished.of(_, before.layout))
-    val waiting = files.toSet
-    val selected = snapshot.files.filter(waiting)
+    // not those of another statement, which may not have dealt all of its inputs yet
+    val own = before.plans
+    val selected =
+      Unfinished.of(snapshot.files, before.layout).filter(_.dealt.exists(d => own(d.plan)))
     val batches = inBatches(snapshot, before.layout, planner, selected)
     before.copy(
       snapshot = snapshot,

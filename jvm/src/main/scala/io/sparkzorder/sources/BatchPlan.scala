@@ -89,6 +89,9 @@ private[sparkzorder] final case class PlannedPass(
     plan: String,
     regions: IndexedSeq[Int] = IndexedSeq.empty) {
   def isFirst: Boolean = regions.nonEmpty
+
+  /** The region of a new file by the file's number; None in the second pass, and for a number without a file. */
+  def regionOf(file: Option[Int]): Option[Int] = file.flatMap(regions.lift(_))
 }
 
 /**

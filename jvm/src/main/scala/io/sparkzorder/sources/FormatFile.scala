@@ -23,8 +23,8 @@ private[sparkzorder] trait FormatFile {
   def folder: FormatFolder
   def bytes: Long
 
-  /** Modification time in milliseconds; 0 if it is not known. */
-  def modifiedMs: Long = 0L
+  /** Grows with the time at which the file was written; 0 if that is not known. */
+  def writtenAt: Long = 0L
 
   /** Number of rows in the file by the format's own count, which may include deleted rows. */
   def records: Long

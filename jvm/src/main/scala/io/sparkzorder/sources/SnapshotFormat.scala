@@ -96,6 +96,9 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
     statement.where.foreach(WhereClause.checkForFormat(_, name))
   }
 
+  // WHERE on data columns would leave dealt files out
+  override def ofSecondPass(statement: Statement): Statement = statement.copy(where = None)
+
   override def list(statement: Statement): TableListing = new TableListing {
     private val columns =
       new OrderingColumns(name, statement.session.sessionState.conf.resolver)
@@ -135,6 +138,9 @@ private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extend
 
   override def check(batches: Seq[IndexedSeq[FormatFile]]): Unit = ()
 
+  override def plans: Option[RegionPlans] =
+    if (columns.isEmpty) None else Some(new PlansOfFormat(table.location, columns))
+
   override def finish(done: Seq[Rewritten], statement: Statement): Unit =
     if (done.nonEmpty && table.isNamed) {
       statement.phases("refresh")(table.refresh(statement.user))
@@ -155,8 +161,12 @@ private[sources] trait StagedRows extends FormatRows {
 
   protected def session: Session
 
-  /** Writes a frame: one file for each partition that has rows. The table does not change. */
-  protected def write(frame: Frame): Staged
+  /**
+   * Writes a frame: one file for each partition that has rows. The table does not change.
+   *
+   * @param pass that the new files are to tell of, so that a later statement can go on
+   */
+  protected def write(frame: Frame, pass: Option[PlannedPass]): Staged
 
   /** The commit of [[replace]]. */
   protected def commit(staged: Staged, layout: LayoutTag): Unit
@@ -166,7 +176,7 @@ private[sources] trait StagedRows extends FormatRows {
 
   final override def replace(plan: BatchPlan, layout: LayoutTag, phases: Phases)(
       guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
-    val staged = phases("write")(write(plan.byGrid(session, this, schema)))
+    val staged = phases("write")(write(plan.byGrid(session, this, schema), plan.pass))
     phases("commit") {
       try guard(staged.files)
       catch {
@@ -176,7 +186,11 @@ private[sources] trait StagedRows extends FormatRows {
       }
       commit(staged, layout)
     }
-    Rewritten(staged.files, staged.shuffleBytes)
+    Rewritten(
+      staged.files,
+      staged.shuffleBytes,
+      dealt = plan.pass.filter(_.isFirst).fold(IndexedSeq.empty[DealtTo])(p =>
+        staged.files.map(_.dealt.getOrElse(DealtTo(p.plan, 0)))))
   }
 }
 

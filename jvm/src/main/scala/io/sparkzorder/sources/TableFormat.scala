@@ -69,6 +69,9 @@ private[sparkzorder] trait TableFormat {
   /** The table as it is now. */
   def list(statement: Statement): TableListing
 
+  /** The statement by which the second of two passes lists files: it finds whatever the first pass has dealt. */
+  def ofSecondPass(statement: Statement): Statement = statement
+
   /** Cleans up after a statement that has failed; what fails here is added to `cause`. */
   def abandon(cause: Throwable): Unit = { val _ = cause }
 }

@@ -180,7 +180,7 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
     } catch {
       case _: FileNotFoundException => None
       case NonFatal(e) =>
-        logWarning(s"the plan ${file(id)} is not used: ${e.getMessage}")
+        logWarning(s"the plan $id of $root is not used: ${e.getMessage}")
         None
     }
 
@@ -192,7 +192,7 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
       val grid = StoredGrid(columns, types, Map.empty, thin, StoredGrid.UnknownRatio)
       GridCodec.write(grid).foreach(ExclusiveFile.create(state.fs, file(id), id, _, conf))
     } catch {
-      case NonFatal(e) => logWarning(s"the plan ${file(id)} was not written: ${e.getMessage}")
+      case NonFatal(e) => logWarning(s"the plan $id of $root was not written: ${e.getMessage}")
     }
 
   /** Forgets a plan that nothing is left to do by. */
@@ -202,7 +202,7 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
       state.fs.delete(file(id), false)
       ()
     } catch {
-      case NonFatal(e) => logWarning(s"the plan ${file(id)} is left: ${e.getMessage}")
+      case NonFatal(e) => logWarning(s"the plan $id of $root is left: ${e.getMessage}")
     }
 }
 

@@ -26,7 +26,7 @@ private[delta] final class DeltaCommit(log: DeltaLog, name: String) extends Logg
     val state = rows.snapshot.state
     val columns = rows.snapshot.columns.map(_.name).toList
     val strategy = ZOrderStrategy(session, columns)
-    val tags = DeltaLayouts.tags(layout, state)
+    val tags = DeltaLayouts.tags(layout, state, rows.snapshot.firstVersion(layout.run))
     val added = staged.files.map { f =>
       // Delta's own marks `dataChange = false`: the constructor differs between versions
       val add = strategy.tagAddFile(f.add, DummyBinInfo())

@@ -39,6 +39,9 @@ private[delta] final class DeltaSnapshot(
     else Seq(
       s"${zoneless.size} files of partitions by a timestamp without a zone are left as they are")
 
+  /** The first version that the statement of a run has read; the second of two passes reads a later one. */
+  def firstVersion(run: String): Long = format.firstVersion(run, state.version)
+
   override def layoutKey: String = DeltaLayouts.key(columns, state.schema)
 
   override def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows =
@@ -70,9 +73,17 @@ private[delta] final class DeltaFile(
   // what a deletion vector deletes is known by number
   override def isUncounted: Boolean = add.numLogicalRecords.isEmpty
 
-  /** A file of which much is deleted counts as new, by the same limit as in Delta's OPTIMIZE. */
+  /**
+   * A file of which much is deleted counts as new, by the same limit as in Delta's OPTIMIZE. One that waits
+   * for the second of two passes will be rewritten anyway.
+   */
   private val isWorn: Boolean =
-    add.deletedToPhysicalRecordsRatio.exists(_ > DeltaFile.MaxDeleted)
+    !DeltaLayouts.dealt(add).exists(_.region > 0) &&
+      add.deletedToPhysicalRecordsRatio.exists(_ > DeltaFile.MaxDeleted)
+
+  override def writtenAt: Long = add.modificationTime
+  override val dealt: Option[DealtTo] = if (isWorn) None else DeltaLayouts.dealt(add)
+  override val finishedPlan: Option[String] = if (isWorn) None else DeltaLayouts.finishedPlan(add)
 
   override val layout: Option[LayoutTag] = if (isWorn) None else DeltaLayouts.of(add)
 

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.sources.delta
 
+import java.util.concurrent.ConcurrentHashMap
+
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.delta.{DeltaLog, Snapshot}
@@ -28,6 +30,11 @@ private[delta] final class DeltaFormat(
     override val isNamed: Boolean)
     extends SnapshotFormat {
 
+  private val firstVersions = new ConcurrentHashMap[String, Long]
+
+  private[delta] def firstVersion(run: String, version: Long): Long =
+    firstVersions.computeIfAbsent(run, _ => version)
+
   def current: Snapshot = log.update(catalogTableOpt = catalogTable)
 
   override def format: String = "delta"
@@ -47,11 +54,12 @@ private[delta] final class DeltaFormat(
 
   override def rollback: Option[String] = {
     val now = current
-    DeltaLayouts.versionBeforeLastRun(now).map { before =>
-      // the commits of one run have read the same version
+    DeltaLayouts.versionsOfLastRun(now).map { versions =>
+      val before = versions.min
+      // the commits of one run have read the same version, and another one in the second of two passes
       val since = log.history.getHistory(Some((now.version - before).toInt))
       val others =
-        since.count(c => !(c.operation == "OPTIMIZE" && c.readVersion.contains(before)))
+        since.count(c => !(c.operation == "OPTIMIZE" && c.readVersion.exists(versions(_))))
       s"RESTORE TABLE $name TO VERSION AS OF $before" +
         (if (others == 0) ""
          else s", which takes back $others later commits of other writers as well")

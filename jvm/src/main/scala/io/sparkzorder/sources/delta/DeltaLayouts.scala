@@ -17,7 +17,7 @@ import org.apache.spark.sql.functions.{col, desc, lit}
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.{StructField, StructType}
 
-import io.sparkzorder.sources.{LastLayout, LayoutKeys, LayoutTag}
+import io.sparkzorder.sources.{DealtTo, LastLayout, LayoutKeys, LayoutTag, PlannedPass}
 import io.sparkzorder.table.OrderingColumn
 
 /**
@@ -34,6 +34,12 @@ private[delta] object DeltaLayouts {
     "zorder.since")
   private val ReadVersion = "zorder.readVersion"
   private val Table = "zorder.table"
+  private val BatchVersion = "zorder.batchVersion"
+  private val Plan = "zorder.plan"
+  private val Region = "zorder.region"
+
+  // Delta's writer numbers its files by the tasks that write them
+  private val NumberedName = "(?:.*/)?part-(\\d{1,9})-[^/]*".r
 
   /** How many commits are searched for an OPTIMIZE: each is a file to read. */
   private val RecentCommits = 100
@@ -67,10 +73,42 @@ private[delta] object DeltaLayouts {
       }
     }.toSeq.headOption
 
-  /** @param read the version that the run has read */
-  def tags(layout: LayoutTag, read: Snapshot): Map[String, String] =
-    keys.write(layout) ++
-      Map(ReadVersion -> read.version.toString, Table -> read.metadata.id)
+  /**
+   * @param read the version that the batch has read
+   * @param first the version that the statement has read at first
+   */
+  def tags(layout: LayoutTag, read: Snapshot, first: Long): Map[String, String] =
+    keys.write(layout) ++ Map(
+      ReadVersion -> first.toString,
+      BatchVersion -> read.version.toString,
+      Table -> read.metadata.id)
+
+  /** A new file that says which of two passes has made it. */
+  def withPass(add: AddFile, pass: PlannedPass): AddFile = {
+    val number = add.path match {
+      case NumberedName(n) => Some(n.toInt)
+      case _ => None
+    }
+    val region = pass.regionOf(number).map(r => Region -> r.toString)
+    // without its region, a file of the first pass is like any new file
+    if (pass.isFirst && region.isEmpty) add
+    else add.copyWithTags(add.tagsOrEmpty ++ region + (Plan -> pass.plan))
+  }
+
+  /** The region into which the first of two passes has put a file. */
+  def dealt(add: AddFile): Option[DealtTo] =
+    for {
+      plan <- planOf(add)
+      text <- add.tagsOrEmpty.get(Region)
+      region <- Try(text.toInt).toOption if region >= 0
+    } yield DealtTo(plan, region)
+
+  /** The plan whose second pass has made a file. */
+  def finishedPlan(add: AddFile): Option[String] =
+    planOf(add).filter(_ => !add.tagsOrEmpty.contains(Region))
+
+  private def planOf(add: AddFile): Option[String] =
+    add.tagsOrEmpty.get(Plan).filter(p => Try(UUID.fromString(p)).isSuccess)
 
   def of(add: AddFile): Option[LayoutTag] = of(add.tagsOrEmpty)
 
@@ -82,12 +120,14 @@ private[delta] object DeltaLayouts {
     layout.fold(0L)(l => UUID.fromString(l.run).getMostSignificantBits)
 
   /**
-   * The version that the last run read. CLONE copies the tags of the source, whose versions are
-   * others.
+   * The versions that the last run read, the first one and the last one. CLONE copies the tags of the source,
+   * whose versions are others.
    */
-  def versionBeforeLastRun(snapshot: Snapshot): Option[Long] =
-    newest(snapshot, col("tags").getItem(Table) === snapshot.metadata.id)
-      .flatMap(_.get(ReadVersion)).flatMap(v => Try(v.toLong).toOption)
+  def versionsOfLastRun(snapshot: Snapshot): Option[Set[Long]] =
+    newest(snapshot, col("tags").getItem(Table) === snapshot.metadata.id).flatMap { tags =>
+      def version(key: String) = tags.get(key).flatMap(v => Try(v.toLong).toOption)
+      version(ReadVersion).map(first => Set(first) ++ version(BatchVersion))
+    }
 
   /** The tags of the newest file of a run. */
   private def newest(snapshot: Snapshot, where: Column): Option[Map[String, String]] =

@@ -70,7 +70,7 @@ private[delta] final class DeltaRows(
   private val commits = new DeltaCommit(log, name)
   private val shuffled = new ShuffledBytes
 
-  override protected def write(laidOut: Frame): DeltaStaged = {
+  override protected def write(laidOut: Frame, pass: Option[PlannedPass]): DeltaStaged = {
     session.listenerManager.register(shuffled)
     // a time without a zone would be written as the instant that it is in the zone of this session
     session.conf.set(DeltaRows.UtcPartitions, (!files.exists(_.isZoneless)).toString)
@@ -79,7 +79,7 @@ private[delta] final class DeltaRows(
     try {
       actions.filterNot(_.isInstanceOf[AddFile]).foreach(other =>
         throw new IllegalStateException(s"Delta wrote ${other.getClass}"))
-      staged(written)
+      staged(written.map(a => pass.fold(a)(DeltaLayouts.withPass(a, _))))
     } catch {
       case e: Throwable =>
         commits.delete(written)

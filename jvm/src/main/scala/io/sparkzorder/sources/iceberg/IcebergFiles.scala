@@ -73,6 +73,11 @@ private[iceberg] final class IcebergFile(
     if (deletes.exists(_.content != FileContent.POSITION_DELETES)) 0L
     else math.max(0L, file.recordCount - deleted)
 
+  override def dealt: Option[DealtTo] = NamesOfPasses.dealt(path)
+  override def finishedPlan: Option[String] = NamesOfPasses.finishedPlan(path)
+
+  override def writtenAt: Long = Option(file.fileSequenceNumber).fold(0L)(_.longValue)
+
   // in format version 1 all sequence numbers are 0
   override def commit: Option[Long] =
     Option(file.fileSequenceNumber).map(_.longValue).filter(_ > 0)

@@ -9,6 +9,7 @@ import scala.collection.JavaConverters._
 import scala.util.Try
 
 import org.apache.iceberg.{BaseTable, DataFile, TableProperties}
+import org.apache.iceberg.io.LocationProvider
 import org.apache.iceberg.spark.{
   FileRewriteCoordinator,
   ScanTaskSetManager,
@@ -30,7 +31,14 @@ import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.sources.{FormatFolder, LayoutTag, PlacedRows, StagedFiles, StagedRows}
+import io.sparkzorder.sources.{
+  FormatFolder,
+  LayoutTag,
+  PlacedRows,
+  PlannedPass,
+  StagedFiles,
+  StagedRows
+}
 
 /** New files of an Iceberg table, which no snapshot has yet. */
 private[iceberg] final class IcebergStaged(
@@ -58,6 +66,9 @@ private[iceberg] final class Staging(
       close()
       throw e
   }
+
+  /** Gives the files that are written from now on names that tell of the pass. */
+  def name(pass: Option[PlannedPass]): Unit = staged.pass = pass
 
   def newFiles: IndexedSeq[DataFile] =
     FileRewriteCoordinator.get.fetchNewFiles(staged, id).asScala.toIndexedSeq
@@ -104,7 +115,8 @@ private[iceberg] final class IcebergRows(
   override def folderColumn: String = placed.folderColumn
   override def rowHash: Column = placed.rowHash
 
-  override protected def write(laidOut: Frame): IcebergStaged = {
+  override protected def write(laidOut: Frame, pass: Option[PlannedPass]): IcebergStaged = {
+    staging.name(pass)
     // Spark does not mix options of the relation with those of the write
     val target = relation.copy(options = CaseInsensitiveStringMap.empty)
     val plan = AppendData.byName(target, laidOut.queryExecution.analyzed, options)
@@ -171,9 +183,15 @@ private object IcebergRows {
       new MetadataBuilder().withMetadata(a.metadata).remove(METADATA_COL_ATTR_KEY).build())
 }
 
-/** The table with properties that hold for this write alone: bounds for all ordering columns. */
+/** The table as it is for this write alone: with bounds for all ordering columns, and with names of its files. */
 private[iceberg] final class RewrittenTable(table: BaseTable, columns: Seq[IcebergColumn])
     extends BaseTable(table.operations, table.name) {
+
+  /** The pass of two that the new files are of. */
+  @volatile var pass: Option[PlannedPass] = None
+
+  override def locationProvider: LocationProvider =
+    pass.fold(super.locationProvider)(new LocationsOfPass(super.locationProvider, _))
 
   override def properties: java.util.Map[String, String] = {
     val own = super.properties.asScala

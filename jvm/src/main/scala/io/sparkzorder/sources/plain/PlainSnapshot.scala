@@ -267,7 +267,7 @@ private[plain] final class PlainFile(
     extends FormatFile {
   override def path: String = scanned.file.path.toString
   override def bytes: Long = scanned.file.length
-  override def modifiedMs: Long = scanned.file.modified
+  override def writtenAt: Long = scanned.file.modified
   override def records: Long = scanned.rows
   override lazy val columns: IndexedSeq[FileColumnInfo] = snapshot.infos(scanned)
 
