@@ -83,7 +83,8 @@ private object FooterEntries {
 
   def leaf(column: IndexedColumn, stats: ColumnStats, footer: ScannedFile): LeafEntry = {
     val t = column.leafType
-    val bounds = stats.bounds.filter(_ => t.hasBounds)
+    val bounds = stats.bounds
+      .filter(_ => t.hasBounds && (!t.isFloating || stats.noNaN || hasBoundsBesideNaN(footer)))
       .flatMap { case (min, max) => IndexValue.bounds(min, max, t) }
     val kept = bounds.filter { case (min, _) => sameInEveryCalendar(min, t, footer) }
       .map(inEveryZone(_, t, footer))
@@ -128,6 +129,31 @@ private object FooterEntries {
                   else RebaseDateTime.lastSwitchJulianTs)
       case _ => true
     }
+
+  /**
+   * False for writers whose bounds of FLOAT and DOUBLE may lack values. In parquet-mr before 1.10, a page that
+   * begins with NaN has NaN as its bounds, and adds nothing to those of its column: all other values of the
+   * page are missing. Impala before 3.0 and parquet-cpp before 1.4 did alike. Of other writers nothing of the
+   * kind is known, and the newer ones leave NaN out.
+   */
+  private def hasBoundsBesideNaN(footer: ScannedFile): Boolean =
+    footer.orc.isDefined || (Try {
+      val parsed = VersionParser.parse(footer.createdBy)
+      val version = SemanticVersion.parse(parsed.version)
+      def isFrom(major: Int, minor: Int): Boolean =
+        version.major > major || version.major == major && version.minor >= minor
+      parsed.application.toLowerCase(Locale.ROOT) match {
+        case "parquet-mr" => isFrom(1, 10)
+        case "impala" => isFrom(3, 0)
+        case "parquet-cpp" => isFrom(1, 4)
+        case _ => true
+      }
+      // a writer that does not tell its version may be an old one
+    }.getOrElse(KnownWriters.exists(w =>
+      String.valueOf(footer.createdBy).toLowerCase(Locale.ROOT).startsWith(w))))
+
+  /** Writers whose names for themselves parquet-mr cannot parse. */
+  private val KnownWriters = Seq("duckdb", "polars", "parquet-mr-trino", "trino", "clickhouse")
 
   /**
    * True for parquet-mr 1.10 to 1.17. These writers drop the bounds of a chunk with NaN, so bounds

@@ -133,9 +133,22 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
 
   private def isFresh(i: Int, length: Long, modified: Long): Boolean =
     table.lengths(i) == length && table.modified(i) == modified &&
-      // without modification times, a changed file could look unchanged, so such a file is never
-      // found
-      modified != 0
+      PathLookup.tellsChanges(modified)
+}
+
+private[index] object PathLookup {
+
+  /**
+   * False for a time that no writer has set: without modification times, or with those of an archive or an
+   * image that has one time for all files, a changed file could look unchanged. Such a file is never found.
+   */
+  def tellsChanges(modified: Long): Boolean =
+    modified != 0L && modified != OneSecond && math.abs(modified - FirstOfZip) > Day
+
+  // images of Nix have the first second of 1970, and archives of ZIP begin in 1980, in any time zone
+  private val OneSecond = 1000L
+  private val FirstOfZip = 315532800000L
+  private val Day = 24L * 3600 * 1000
 }
 
 /** Paths of data files relative to their table, as the directory lists them: nothing is escaped. */

@@ -64,6 +64,11 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
     a <- c.added
   } yield (c.folder, k.record.run, a.staged) -> a).toMap
 
+  /** True for a hidden file that stands for the visible ones of a folder. */
+  def holds(folder: String, path: Path): Boolean =
+    RunFolder.runOf(path.getParent.getName)
+      .exists(run => hidden.contains((folder, run, path.getName)))
+
   /**
    * The name by which records know a file of a folder: that of a hidden file of a shadow, else the name of the
    * file.

@@ -10,6 +10,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -42,7 +43,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if other.clauses.isDefined =>
       s.copy(delegated = other.on(fullName(r)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
-      SparkPrivate.catalogTable(r.table) match {
+      catalogTable(r) match {
         case Some(table) => command(s, PlainTable(CatalogTarget(table)))
         case None =>
           val known = format(r.table)
@@ -55,7 +56,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
       val target = PathTarget(path, format)
       onWorkload(action, openedPath(target)).getOrElse(action.command(target))
     case TargetStatement(r: ResolvedTable, action) =>
-      SparkPrivate.catalogTable(r.table) match {
+      catalogTable(r) match {
         case Some(table) => action.command(CatalogTarget(table))
         case None =>
           val known = format(r.table)
@@ -68,6 +69,21 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
           }
       }
   }
+
+  /**
+   * The catalog table behind a resolved table. Other catalogs may return such tables, too, but statements would
+   * look them up in the session's catalog, which may have another table of the name.
+   */
+  private def catalogTable(r: ResolvedTable): Option[CatalogTable] =
+    SparkPrivate.catalogTable(r.table).map { table =>
+      if (!SparkPrivate.isSessionCatalog(r.catalog)) {
+        throw ZOrderErrors.unsupportedTable(
+          fullName(r),
+          s"a table of the catalog ${r.catalog.name}, which is not Spark's session catalog",
+          "Name the directory of the table, as in parquet.`/path`.")
+      }
+      table
+    }
 
   /** Our command, if we know the table's format and nothing tells to leave the table to it. */
   private def ownLayout(

@@ -49,6 +49,32 @@ class FooterEntriesSuite extends AnyFunSuite {
         assert(!isTrusted(s"$name version $v $build"), v)
   }
 
+  test(
+    "bounds of FLOAT and DOUBLE of old writers may lack the values of a page that begins with NaN") {
+    def isBounded(createdBy: String) = entry(createdBy).leaves.head.stats.known
+    for (by <- Seq(
+        s"parquet-mr version 1.8.1 $build",
+        s"parquet-mr version 1.9.0 $build",
+        "impala version 2.12.0-RELEASE (build 1)",
+        "parquet-cpp version 1.3.2-SNAPSHOT",
+        "parquet-mr",
+        "")) {
+      assert(!isBounded(by), by)
+    }
+    for (by <- Seq(
+        s"parquet-mr version 1.10.1 $build",
+        s"parquet-java version 1.18.0 $build",
+        "parquet-cpp-arrow version 14.0.1",
+        "parquet-cpp version 1.5.1-SNAPSHOT",
+        "impala version 4.0.0-RELEASE (build 1)",
+        "parquet-mr-trino version 400 (build n/a)",
+        "DuckDB version v1.1.3 (build 19864453f7)",
+        "DuckDB",
+        "Polars")) {
+      assert(isBounded(by), by)
+    }
+  }
+
   test("other writers, and texts that tell no version") {
     for (by <- Seq(
         "parquet-cpp-arrow version 14.0.1",

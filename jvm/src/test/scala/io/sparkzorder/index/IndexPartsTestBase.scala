@@ -50,7 +50,7 @@ abstract class IndexPartsTestBase extends AnyFunSuite with RandomInputs {
       LeafEntry(IndexedColumn(Seq(name), t), ColumnStats(random.nextInt(3).toLong, min, max, known))
     }
     val shape = LeafColumns(there.map(c => Seq(c._1)))
-    FileEntry(path, random.nextInt(1000).toLong, 1L + random.nextInt(1000), 9L, shape, leaves)
+    FileEntry(path, random.nextInt(1000).toLong, 1L + random.nextInt(900), 9L, shape, leaves)
   }
 
   protected def entries(random: Random, from: Int, n: Int): Seq[FileEntry] =

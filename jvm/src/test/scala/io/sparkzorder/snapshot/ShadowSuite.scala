@@ -370,6 +370,18 @@ class ShadowSuite extends OptimizeTestBase {
         assert(bag(spark.table("t")) === rows)
         val files = sql("SHOW SKIPPING FOR SELECT * FROM t WHERE a = 17").head()
         assert(files.getAs[Long]("filesKept") <= 6, files)
+        // hidden files stay in the index, and a new index has them
+        for (statement <- Seq(
+            "REFRESH ZORDER INDEX ON t",
+            "REFRESH ZORDER INDEX ON t (a, s)",
+            "DROP ZORDER INDEX ON t",
+            "CREATE ZORDER INDEX ON t (a, s)")) {
+          sql(statement).collect()
+          if (!statement.startsWith("DROP")) {
+            val row = sql("SHOW SKIPPING FOR SELECT * FROM t WHERE a = 17").head()
+            assert(row.getAs[Long]("filesKept") <= 6, s"$statement: $row")
+          }
+        }
         sql("REFRESH ZORDER INDEX ON t (s)").collect()
         assert(bag(spark.table("t").where("a = 17")) ===
           withoutExtension(bag(spark.table("t").where("a = 17"))))

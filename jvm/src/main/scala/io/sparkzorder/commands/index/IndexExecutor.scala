@@ -36,7 +36,8 @@ import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.snapshot.Snapshot
-import io.sparkzorder.table.{CatalogTables, TableFiles, TableLister, Target, TargetChecks}
+import io.sparkzorder.table.{CatalogTables, DataFile, TableFiles, TableLister, Target, TargetChecks}
+import io.sparkzorder.util.Paths
 
 /**
  * Runs CREATE, REFRESH and DROP of a table's index. Data files are read and never changed.
@@ -134,7 +135,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       // its columns would be lost among those of this statement
       if (isNew && before.isDefined) throw ZOrderErrors.indexExists(target.name)
       // after the index, or the files that another statement has just added to both would count as gone
-      val listed = phases("list")(visibleFiles())
+      val listed = phases("list")(readFiles())
       val had = before.flatMap(_.header.values).toSeq.flatMap(_.columns)
       val values = if (had.isEmpty) declared.getOrElse(Nil) else Nil
       withoutNames = if (had.isEmpty) declared.left.toOption else None
@@ -147,6 +148,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       val (known, gone) =
         usable.map(paths(_, listed, readsInt96)).getOrElse((Set.empty[String], Set.empty[String]))
       val missing = listed.files.filterNot(f => known(Relative.path(root, f.path)))
+      awaitLaterTimes(listed, missing)
       val built = phases("footers")(indexBuild(choice, readsInt96).of(missing))
       read = missing.size.toLong
       unreadable = built.unreadable
@@ -183,10 +185,28 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     if (!had && listed.files.isEmpty || isThere) state.create()
   }
 
-  /** The files that count, but for those that a run has not made visible yet; it adds them to the index. */
-  private def visibleFiles(): TableFiles = {
+  /**
+   * The files that readers with the extension read: visible ones, and hidden ones of shadows. A run adds the
+   * files to the index that it has not made visible yet.
+   */
+  private def readFiles(): TableFiles = {
     val files = Snapshot.of(state, new TableLister(session, target).list(), whole = true)
-    files.copy(files = files.files.filter(f => f.path.getParent == f.folder.path))
+    val shadows = TableLog.read(state).shadows
+    files.copy(files = files.files.filter { f =>
+      f.path.getParent == f.folder.path ||
+      shadows.holds(Paths.relative(root, f.folder.path), f.path)
+    })
+  }
+
+  /**
+   * Waits until a file that is written from now on has a later time than those that were listed. Where times are
+   * whole seconds, another version of a file could else have the length and the time of its entry.
+   */
+  private def awaitLaterTimes(listed: TableFiles, missing: Seq[DataFile]): Unit = {
+    val recent = System.currentTimeMillis() - IndexBuild.TickMs
+    if (IndexBuild.isCoarse(listed.files) && missing.exists(_.modified >= recent)) {
+      Thread.sleep(IndexBuild.TickMs)
+    }
   }
 
   private def indexBuild(choice: ColumnChoice, readsInt96: Boolean) =

@@ -7,7 +7,7 @@ import scala.util.Try
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
-import org.apache.spark.sql.connector.catalog.{Table, V1Table}
+import org.apache.spark.sql.connector.catalog.{CatalogPlugin, CatalogV2Util, Table, V1Table}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.QueryExecutionListener
@@ -44,6 +44,9 @@ object SparkPrivate {
     case t: V1Table => Some(t.v1Table)
     case _ => None
   }
+
+  /** True for the catalog that the session's own catalog of tables stands behind. */
+  def isSessionCatalog(catalog: CatalogPlugin): Boolean = CatalogV2Util.isSessionCatalog(catalog)
 
   /**
    * Applies `f` to all items in parallel and keeps their order. If calls of `f` fail, throws the

@@ -1,0 +1,56 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.index
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.sql.sparkzorder.SparkLine
+
+import io.sparkzorder.ZOrderSessionSuite
+import io.sparkzorder.table.{DataFile, ParquetFiles}
+
+/** Files whose name, length and time do not tell one content from another are never found in an index. */
+class TellsChangesSuite extends ZOrderSessionSuite {
+
+  test("times that archives and images give to all files") {
+    for (time <- Seq(0L, 1000L, 315532800000L, 315532800000L + 8 * 3600000L)) {
+      assert(!PathLookup.tellsChanges(time), time)
+    }
+    for (time <- Seq(1L, 946684800000L, System.currentTimeMillis())) {
+      assert(PathLookup.tellsChanges(time), time)
+    }
+  }
+
+  test(
+    "equal names, lengths and whole seconds in two partitions: a renamed partition could go unseen") {
+    withTempDir { dir =>
+      val fs = new Path(dir.toURI).getFileSystem(spark.sessionState.newHadoopConf())
+      def written(partition: String, from: Int, milliseconds: Int): DataFile = {
+        val folder = new Path(s"$dir/$partition")
+        spark.range(from, from + 10, 1, 1).write.option("compression", "none").parquet(s"$folder")
+        val made = fs.listStatus(folder).find(_.getPath.getName.endsWith(".parquet")).get
+        val to = new Path(folder, "part-0.parquet")
+        assert(fs.rename(made.getPath, to))
+        DataFile.alone(
+          new FileStatus(made.getLen, false, 1, 1L, 1700000000000L + milliseconds, to))
+      }
+      def times(files: DataFile*): Seq[Long] = {
+        val build = new IndexBuild(
+          SparkLine.session(spark),
+          new Path(dir.toURI),
+          ColumnChoice(),
+          format = ParquetFiles)
+        val table = build.of(files).content.files
+        (0 until table.size).map(table.modified(_))
+      }
+      val (a, b) = (written("p=1", 0, 0), written("p=2", 100, 0))
+      assert(a.length === b.length)
+      assert(times(a, b) === Seq(0L, 0L))
+      assert(times(a) === Seq(1700000000000L))
+      // times of milliseconds tell the two apart well enough
+      val (c, d) = (written("p=3", 200, 7), written("p=4", 300, 7))
+      assert(times(c, d) === Seq(1700000000007L, 1700000000007L))
+    }
+  }
+}
