@@ -23,6 +23,7 @@ import io.sparkzorder.skipping.values.{
   NotSearched,
   OrderedValue,
   Reals,
+  SearchedDecimals,
   SearchedFunction,
   TextFunctions,
   WholeNumbers,
@@ -167,17 +168,26 @@ private[sparkzorder] object Operand {
     if (e.semanticEquals(variable)) Right(Nil)
     else if (OrderedValue.range(variable.dataType).isDefined) {
       Right(List(AppliedFunction(new SearchedFunction(e, variable), e, variable)))
-    } else {
-      // what is applied to a text or a wide DECIMAL first may make a date or a number of it
-      onlyCallOf(variable, e).flatMap { first =>
-        // a list of parts of a text says something only with the call that takes one of them
-        val calls = first +: onlyCallOf(first, e).toOption.toSeq
-        calls.flatMap(call => functionOf(call, variable).map(call -> _)).headOption
-          .toRight(TableColumns.kind(first)).flatMap { case (call, function) =>
-            functions(e, call).map(_ :+ AppliedFunction(function, call, variable))
-          }
-      }
+    } else variable.dataType match {
+      case t: DecimalType =>
+        byCalls(e, variable).left.flatMap { _ =>
+          Right(List(AppliedFunction(new SearchedDecimals(e, variable, t), e, variable)))
+        }
+      case _ => byCalls(e, variable)
     }
+
+  private def byCalls(e: Expression, variable: Expression)
+      : Either[String, List[AppliedFunction]] = {
+    // what is applied to a text or a wide DECIMAL first may make a date or a number of it
+    onlyCallOf(variable, e).flatMap { first =>
+      // a list of parts of a text says something only with the call that takes one of them
+      val calls = first +: onlyCallOf(first, e).toOption.toSeq
+      calls.flatMap(call => functionOf(call, variable).map(call -> _)).headOption
+        .toRight(TableColumns.kind(first)).flatMap { case (call, function) =>
+          functions(e, call).map(_ :+ AppliedFunction(function, call, variable))
+        }
+    }
+  }
 
   private def functionOf(call: Expression, variable: Expression): Option[ColumnFunction] =
     TextFunctions.of(call, variable).orElse(WideCall.unapply(call).collect {

@@ -237,7 +237,9 @@ private[sparkzorder] final class PredicateCompiler(
 
   private def nullTest(e: Expression): FileTest = e match {
     case Literal(value, _) => if (value == null) Unknown("always NULL") else Never
-    case _: And | _: Or => FileTest.or(sidesOf(e).map(mayBeNull))
+    case _: And | _: Or =>
+      val sides = sidesOf(e)
+      FileTest.or(sides.filterNot(isDecidedAtNull(_, sides, e.isInstanceOf[And])).map(mayBeNull))
     case Not(inner) => mayBeNull(inner)
     case r: RuntimeReplaceable => mayBeNull(r.replacement)
     case _ if nullability.isNeverNull(e) => Never
@@ -250,6 +252,23 @@ private[sparkzorder] final class PredicateCompiler(
         case None => nulls(e, isNull = true)
       }
   }
+
+  /**
+   * True for a side of an AND or OR that is NULL only where a column is, while another side tests the column for
+   * NULL and decides the whole there: `c IS NULL OR c < 5` is never NULL.
+   */
+  private def isDecidedAtNull(
+      side: Expression,
+      sides: Seq[Expression],
+      isAnd: Boolean): Boolean =
+    nullability.columnsOf(side).exists { columns =>
+      columns.nonEmpty && columns.forall(c =>
+        sides.exists {
+          case IsNull(tested) => !isAnd && tested.semanticEquals(c)
+          case IsNotNull(tested) => isAnd && tested.semanticEquals(c)
+          case _ => false
+        })
+    }
 
   private def mayHaveValue(e: Expression): FileTest = e match {
     case Literal(value, _) => if (value == null) Never else Unknown("always true")

@@ -25,12 +25,29 @@ private[values] final class ParsedText(pattern: TimePattern, zone: ZoneId, micro
   import ParsedText._
 
   override protected def texts(results: LongIntervals): Intervals = {
-    val ranges = results.lows.zip(results.highs).toSeq.map { case (low, high) =>
-      (from(low), until(high))
+    val ranges = results.lows.zip(results.highs).toSeq.flatMap { case (low, high) =>
+      spellings(from(low)).zip(spellings(until(high)))
     }
     // years of more than four digits have a sign, and so may others
     Intervals.union(Intervals.ofByteRanges(ranges) +: Signs.map(s => Intervals.ofPrefix(Array(s))))
   }
+
+  // letters of the pattern, such as the T between date and time, are parsed in either case
+  private val letters = {
+    val bytes = pattern.template.end('0').getBytes
+    bytes.indices.filter(i => Character.isLetter(bytes(i).toInt))
+  }
+
+  /** A text with each spelling of its letters, in one order for all texts. */
+  private def spellings(end: ByteEnd): Seq[ByteEnd] =
+    letters.foldLeft(Seq(end)) { (some, at) =>
+      some.flatMap { e =>
+        if (e.isEndless) Seq(e, e)
+        else Seq(Character.toUpperCase(_: Int), Character.toLowerCase(_: Int)).map { as =>
+          ByteEnd(e.value.updated(at, as(e.value(at).toInt).toByte), e.inclusive)
+        }
+      }
+    }
 
   private val (least, greatest) = (Clocks.Micros._1 / micros, Clocks.Micros._2 / micros)
 
@@ -86,7 +103,9 @@ private[values] object ParsedText {
     }
   }
 
-  /** Letters are parsed in either case, and parts of a second with fewer digits. */
+  private val MaxLetters = 3
+
+  /** Parts of a second are parsed with fewer digits, too. */
   private def isPlain(p: TimePattern): Boolean =
-    p.fields.head.at == 0 && !p.template.hasLetters && p.fields.size <= 6
+    p.fields.head.at == 0 && p.template.letters <= MaxLetters && p.fields.size <= 6
 }

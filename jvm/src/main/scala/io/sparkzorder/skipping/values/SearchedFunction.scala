@@ -131,8 +131,8 @@ private[sparkzorder] object SearchedFunction {
     (range._1 +: starts).zip(starts.map(_ - 1) :+ range._2)
   }
 
-  private val Out = 0
-  private val In = 1
+  private[values] val Out = 0
+  private[values] val In = 1
   private val Unsure = 2
 
   /** More intervals of results than these are joined to fewer. */
@@ -146,7 +146,7 @@ private[sparkzorder] object SearchedFunction {
     }
 
   /** What some results mean for the values that lead to them. */
-  private final class Judge(wanted: Intervals, ofNulls: Boolean, domain: ComparisonDomain) {
+  private[values] final class Judge(wanted: Intervals, ofNulls: Boolean, domain: ComparisonDomain) {
     private val others = wanted.complement
 
     def apply(results: Extent): Int = results match {

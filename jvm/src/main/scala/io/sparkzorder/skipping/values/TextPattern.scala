@@ -58,16 +58,13 @@ private[sparkzorder] object RegexPattern {
   private val special = "\\^$.|?*+()[]{}".toSet
   private val repetitions = "?*{".toSet
 
-  private val anyOf = {
-    val text = "[\\p{L}\\p{N} _-]+"
-    s"\\^\\((?:\\?:)?($text(?:\\|$text)*)\\)(?:\\$$|\\.\\*\\$$?)?".r
-  }
-
-  /** The texts of which a match begins with one, for an expression such as `^(a|b)$`. */
-  def alternatives(pattern: String): Option[Seq[String]] = pattern match {
-    case anyOf(texts) => Some(texts.split('|').toSeq)
-    case _ => None
-  }
+  /**
+   * The beginnings of which every text has one in which an expression such as `^(a|b)[cd]` is found; None if there
+   * is a text that need not have any, or if there are too many.
+   */
+  def alternatives(pattern: String): Option[Seq[String]] =
+    if (pattern.contains('\uFFFD')) None
+    else RegexBeginnings.of(pattern).filter(_.forall(_.nonEmpty))
 
   /** None unless every such text begins with letters that the expression names after `^`. */
   def of(pattern: String): Option[LikePattern] =
@@ -92,4 +89,146 @@ private[sparkzorder] object RegexPattern {
       val extent = if (i == pattern.length) LikePattern.Beginning else LikePattern.Part
       if (text.isEmpty) None else Some(LikePattern(text.toString, extent))
     }
+}
+
+/**
+ * Reads a regular expression as far as its first part that is neither a letter, a choice of letters nor a group of
+ * such parts. All of its alternatives must begin at the beginning of the text.
+ */
+private object RegexBeginnings {
+  private val MaxBeginnings = 64
+
+  /** What the texts of a part begin with, and whether the part is read to its end. */
+  private final case class Read(texts: Seq[String], isWhole: Boolean) {
+    def ++(next: Read): Read =
+      if (!isWhole) this
+      else Read(for (t <- texts; n <- next.texts) yield t + n, next.isWhole)
+  }
+  private val Nothing = Read(Seq(""), isWhole = true)
+  private val Open = Read(Seq(""), isWhole = false)
+
+  /** An expression that this reader does not know. */
+  private object Unknown extends Exception {
+    override def fillInStackTrace(): Throwable = this
+  }
+
+  def of(pattern: String): Option[Seq[String]] =
+    try {
+      val reader = new Reader(pattern)
+      val found = reader.alternatives(isTop = true)
+      if (reader.isAtEnd) Some(found.texts.distinct) else None
+    } catch { case Unknown => None }
+
+  private final class Reader(pattern: String) {
+    private var i = 0
+    def isAtEnd: Boolean = i == pattern.length
+    private def peek(c: Char): Boolean = i < pattern.length && pattern(i) == c
+    private def skip(text: String): Boolean = {
+      val isThere = pattern.startsWith(text, i)
+      if (isThere) i += text.length
+      isThere
+    }
+
+    /** @param isTop each alternative begins with an anchor */
+    def alternatives(isTop: Boolean): Read = {
+      val all = Seq.newBuilder[Read]
+      do {
+        if (isTop && !skip("^") && !skip("\\A")) throw Unknown
+        all += sequence()
+      } while (skip("|"))
+      val found = all.result()
+      val texts = found.flatMap(_.texts)
+      if (texts.size > MaxBeginnings) throw Unknown
+      Read(texts, found.forall(_.isWhole))
+    }
+
+    private def sequence(): Read = {
+      var read = Nothing
+      while (i < pattern.length && !peek('|') && !peek(')')) {
+        val part = repeated(atom())
+        if (read.texts.size * part.texts.size > MaxBeginnings) read = read ++ Open
+        else read = read ++ part
+      }
+      read
+    }
+
+    /** What a repetition behind a part leaves of the part. */
+    private def repeated(part: Read): Read = {
+      val after =
+        if (skip("+")) part.copy(isWhole = false)
+        else if (skip("?") || skip("*")) Open
+        else if (peek('{')) {
+          val end = pattern.indexOf('}', i)
+          if (end < 0) throw Unknown
+          i = end + 1
+          Open
+        } else part
+      // lazy and possessive forms
+      if (after ne part) { val _ = skip("?") || skip("+") }
+      after
+    }
+
+    private def atom(): Read = pattern(i) match {
+      case '(' =>
+        i += 1
+        if (peek('?') && !skip("?:")) throw Unknown
+        val inside = alternatives(isTop = false)
+        if (!skip(")")) throw Unknown
+        inside
+      case '[' => choice()
+      case '.' | '$' =>
+        i += 1
+        Open
+      case '^' | '*' | '+' | '?' | '{' | '}' | ']' => throw Unknown
+      case '\\' => escaped().fold(Open)(c => Read(Seq(c), isWhole = true))
+      case _ => Read(Seq(character()), isWhole = true)
+    }
+
+    private def character(): String = {
+      val c = pattern.codePointAt(i)
+      i += Character.charCount(c)
+      new String(Character.toChars(c))
+    }
+
+    /** The character that an escape means; None for a class or a place such as `\\d` and `\\b`. */
+    private def escaped(): Option[String] = {
+      i += 1
+      if (i >= pattern.length) throw Unknown
+      val c = pattern(i)
+      if (c < 128 && !c.isLetterOrDigit) {
+        i += 1
+        Some(c.toString)
+      } else if ("dDsSwWbBhHvVrntfe".indexOf(c.toInt) >= 0) {
+        i += 1
+        None
+      } else throw Unknown
+    }
+
+    private def choice(): Read = {
+      i += 1
+      if (peek('^') || peek(']')) throw Unknown
+      val all = Seq.newBuilder[String]
+      var isKnown = true
+      while (!peek(']')) {
+        if (i >= pattern.length || peek('[') || peek('&')) throw Unknown
+        val one =
+          if (peek('\\')) escaped()
+          else Some(character())
+        if (peek('-') && i + 1 < pattern.length && pattern(i + 1) != ']') {
+          i += 1
+          val last = if (peek('\\')) escaped() else Some(character())
+          (one, last) match {
+            case (Some(a), Some(b))
+                if a.length == 1 && b.length == 1 && a(0) <= b(0) && b(0) < 128 =>
+              all ++= (a(0) to b(0)).map(_.toString)
+            case _ => isKnown = false
+          }
+        } else one.fold { isKnown = false }(all += _)
+      }
+      i += 1
+      val texts = all.result().distinct
+      if (isKnown && texts.nonEmpty && texts.size <= MaxBeginnings) Read(texts, isWhole = true)
+      else Open
+    }
+  }
 }

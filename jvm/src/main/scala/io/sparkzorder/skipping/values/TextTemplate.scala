@@ -17,7 +17,8 @@ private[values] final class TextTemplate(private val places: Array[Byte]) {
 
   def length: Int = places.length
   def isDigits: Boolean = places.forall(isDigitAt)
-  def hasLetters: Boolean = places.exists(b => Character.isLetter(b.toInt))
+  def letters: Int = places.count(b => Character.isLetter(b.toInt))
+  def hasLetters: Boolean = letters > 0
 
   private def isDigitAt(b: Byte): Boolean = b == Digit || (b >= '0' && b <= '9')
 

@@ -1,0 +1,89 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.values
+
+import java.math.{BigDecimal, BigInteger}
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.types.{Decimal, DecimalType}
+
+import io.sparkzorder.index.IndexValue
+import io.sparkzorder.skipping.values.Extent.Between
+
+/**
+ * [[SearchedFunction]] for a column of DECIMALs of more than 18 digits, whose values are no longs. All values
+ * of the type are searched, so that nothing need be known of those of the files.
+ */
+private[sparkzorder] final class SearchedDecimals(
+    e: Expression,
+    variable: Expression,
+    t: DecimalType)
+    extends ColumnFunction {
+  import SearchedDecimals._
+  import SearchedFunction.{In, Judge, Out}
+
+  private val tree = ExtentTree.of(e, variable)
+  private val domain = ComparisonDomain.of(e.dataType).orNull
+  private val most = BigInteger.TEN.pow(t.precision).subtract(BigInteger.ONE)
+
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[KnownRange]): Intervals =
+    if (results.isEmpty && !ofNulls) Intervals.none
+    else {
+      val judge = new Judge(SearchedFunction.coarser(results), ofNulls, domain)
+      val taken = Seq.newBuilder[(BigInteger, BigInteger)]
+      val open = mutable.Queue((most.negate, most))
+      var (steps, isOut) = (0, false)
+      while (open.nonEmpty && steps < MaxSteps && (isOut || steps < MaxStepsInVain)) {
+        val (low, high) = open.dequeue()
+        steps += 1
+        judge(tree(between(low, high))) match {
+          case Out => isOut = true
+          case In => taken += ((low, high))
+          case _ if low == high => taken += ((low, high))
+          case _ =>
+            val cut = cutOf(low, high)
+            open += ((low, cut.subtract(BigInteger.ONE)))
+            open += ((cut, high))
+        }
+      }
+      if (!isOut && (open.nonEmpty || tree.unknown.isDefined)) {
+        throw new NotSearched(
+          s"the expression ${SearchedFunction.textOf(tree.unknown.getOrElse(e))}")
+      }
+      Intervals.ofByteRanges((taken.result() ++ open).map { case (low, high) =>
+        (end(low), end(high))
+      })
+    }
+
+  private def between(low: BigInteger, high: BigInteger): Extent =
+    if (low == high) Extent.point(value(low))
+    else Between(value(low), value(high), isPoint = false)
+
+  private def value(unscaled: BigInteger): Decimal =
+    Decimal(new BigDecimal(unscaled, t.scale), t.precision, t.scale)
+
+  private def end(unscaled: BigInteger): ByteEnd =
+    ByteEnd(IndexValue.wide(unscaled).get, inclusive = true)
+}
+
+private object SearchedDecimals {
+  private val MaxSteps = 8192
+  private val MaxStepsInVain = 1024
+
+  /** The first value of the upper part: near the middle, and where the number of digits changes. */
+  private def cutOf(low: BigInteger, high: BigInteger): BigInteger = {
+    val middle = low.add(high).shiftRight(1).max(low.add(BigInteger.ONE))
+    Powers.iterator.map { power =>
+      val floor = middle.subtract(middle.mod(power))
+      if (floor.compareTo(low) > 0) floor else floor.add(power)
+    }.find(c => c.compareTo(low) > 0 && c.compareTo(high) <= 0).getOrElse(middle)
+  }
+
+  private val Powers = (DecimalType.MAX_PRECISION to 0 by -1).map(BigInteger.TEN.pow)
+}
