@@ -9,7 +9,12 @@ import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.{
+  FileFormat,
+  FileIndex,
+  HadoopFsRelation,
+  PartitionDirectory
+}
 import org.apache.spark.sql.functions.{col, monotonically_increasing_id, shiftleft, xxhash64}
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.{IntegerType, StructType}
@@ -24,13 +29,15 @@ import io.sparkzorder.table.{DataFormat, TableFiles}
  *
  * @param schema data columns to read
  * @param format of the files
- * @param options of Spark's reader
+ * @param reader of the files; None for Spark's own
+ * @param options of the reader
  */
 private[sparkzorder] final class InputFrame(
     session: Session,
     files: TableFiles,
     schema: StructType,
     format: DataFormat,
+    reader: Option[FileFormat] = None,
     options: Map[String, String] = Map.empty)
     extends InputRows {
 
@@ -45,7 +52,7 @@ private[sparkzorder] final class InputFrame(
       places,
       schema,
       None,
-      format.reader,
+      reader.getOrElse(format.reader),
       options)(session))
 
   private def places: StructType =

@@ -204,29 +204,28 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   }
 
   /**
-   * What an index has that its newest generation does not need: earlier generations and parts of the index of
-   * values that only these name, and parts that a job left behind.
+   * Parts of the index of values that the newest generation does not need: those that only earlier generations
+   * name, and those that a job left behind.
    *
    * @param graceMs for so long after the newest generation appeared, queries may read the ones before it
    */
   def superseded(graceMs: Long): Seq[FileStatus] = {
     val there = list()
-    generationsIn(there).headOption.flatMap(f => Try(new IndexReader(f, conf) -> f).toOption).map {
-      case (reader, newest) =>
-        val used = reader.partNames.toSet ++ valuesOf(Seq(reader.header)) + newest.getPath.getName
-        val isOver = IndexStore.isBefore(newest, now - graceMs)
-        val others = generationsIn(there).tail
-        val named = others.flatMap(valuesIn).toSet
-        there.filter { s =>
+    val parts = there.filter(isValuesPart)
+    val newest = if (parts.isEmpty) None else generationsIn(there).headOption
+    newest.flatMap(f => Try(new PartReader(f, conf).header).toOption.map(_ -> f)).toSeq.flatMap {
+      case (header, generation) =>
+        val used = valuesOf(Seq(header))
+        val isOver = IndexStore.isBefore(generation, now - graceMs)
+        val named = generationsIn(there).tail.flatMap(valuesIn).toSet
+        parts.filter { s =>
           val name = s.getPath.getName
-          !used(name) &&
-          (if (named(name) || others.contains(s)) isOver
-           else isValuesPart(s) && isAbandoned(s, now - IndexStore.AbandonedMs))
+          !used(name) && (if (named(name)) isOver else isAbandoned(s, now - IndexStore.AbandonedMs))
         }
-    }.getOrElse(Nil)
+    }
   }
 
-  /** Removes a generation, or a part of the index of values, that nobody reads any more. */
+  /** Removes a part of the index of values that nobody reads any more. */
   def remove(superseded: FileStatus): Boolean = fs.delete(superseded.getPath, true)
 
   /** The files of a part of the index of values. */

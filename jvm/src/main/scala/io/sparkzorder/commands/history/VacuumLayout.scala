@@ -59,11 +59,11 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     } ++ ofIndex(table) ++ runOnWorkload(table.state, table.conf)
   }
 
-  /** What the newest generation of the index does not need. */
+  /** Parts of the index of values that the newest generation of the index does not need. */
   private def ofIndex(table: TableState): Seq[Row] = {
     val store = new IndexStore(table.state.root, table.conf)
     store.superseded(hours.fold(IndexStore.AbandonedMs)(TimeUnit.HOURS.toMillis)).map { f =>
-      val inside = if (f.isDirectory) store.filesOf(f) else Seq(f)
+      val inside = store.filesOf(f)
       val removed = dryRun || store.remove(f)
       val since = new Timestamp(f.getModificationTime)
       Row(f.getPath.toString, "index", inside.size.toLong, inside.map(_.getLen).sum, since, removed)

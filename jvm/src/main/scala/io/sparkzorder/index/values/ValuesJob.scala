@@ -151,6 +151,7 @@ private[sparkzorder] final class ValuesJob(
             rowsOf(session, listed.copy(files = members.map(listed.files)), read),
             read,
             numbers,
+            home,
             shared)
       }
       val shards = drafts.map(_.format.shards).sum
@@ -173,7 +174,8 @@ private[sparkzorder] final class ValuesJob(
       3L * session.sparkContext.defaultParallelism,
       math.max(listed.files.size / FilesOfTask, listed.files.map(_.length).sum / BytesOfTask))
     session.conf.set(SQLConf.FILES_MAX_PARTITION_NUM.key, tasks)
-    val input = new InputFrame(session, listed, schema, format, PassOver)
+    val reader = Some(FewSettings.reader(format))
+    val input = new InputFrame(session, listed, schema, format, reader, PassOver)
     val names = schema.fieldNames.toSeq :+ input.fileColumn
     input.frame.select(names.map(n => col(quoteIdentifier(n))): _*).queryExecution.toRdd
   }
@@ -227,9 +229,15 @@ private[sparkzorder] object ValuesJob {
       rows: RDD[InternalRow],
       read: Array[Int],
       files: Array[Int],
+      home: String,
       shared: Broadcast[(SerializableConfiguration, IndexedSeq[Draft])])
       : RDD[(Int, Array[Long])] =
-    rows.mapPartitions(new HashedRows(_, read, files, shared.value._2))
+    rows.mapPartitions { rows =>
+      val (settings, drafts) = shared.value
+      // the file system that the readers find in Hadoop's cache has all settings
+      val _ = new Path(home).getFileSystem(settings.value)
+      new HashedRows(rows, read, files, drafts)
+    }
 
   /** Sends each chunk where its number says. */
   private final class ByNumber(override val numPartitions: Int) extends Partitioner {

@@ -1,0 +1,28 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.index.values
+
+import io.sparkzorder.ZOrderSessionSuite
+
+/** The settings with which the values of files are read. */
+class FewSettingsSuite extends ZOrderSessionSuite {
+
+  test("Hadoop's defaults are left out, and what a user has set stays") {
+    val conf = spark.sessionState.newHadoopConf()
+    conf.set("fs.s3a.endpoint", "here")
+    conf.set("my.directory", "${io.bytes.per.checksum}/x")
+    // a value of the user under the name of a default
+    conf.set("io.seqfile.compress.blocksize", "77")
+    val few = FewSettings.of(conf)
+    assert(conf.size > 500 && few.size < conf.size / 2)
+    assert(few.get("fs.s3a.endpoint") === "here" && few.get("my.directory") === "512/x")
+    assert(few.get("io.seqfile.compress.blocksize") === "77")
+    assert(few.get("hadoop.tmp.dir") === conf.get("hadoop.tmp.dir"))
+    assert(few.get("spark.sql.session.timeZone") === conf.get("spark.sql.session.timeZone"))
+    assert(few.get("io.serializations") === null)
+    // a file system that is made for each file must have all settings
+    conf.set("fs.s3a.impl.disable.cache", "true")
+    assert(FewSettings.of(conf) eq conf)
+  }
+}
