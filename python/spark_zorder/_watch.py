@@ -9,6 +9,7 @@ while a statement runs. They count tasks and name no stages.
 """
 
 import logging
+import re
 import threading
 import uuid
 from abc import ABC, abstractmethod
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 EVERY_SECONDS = 0.5
 
 _log = logging.getLogger(__name__)
+
+# The end of what stands before the phase of a batch in two passes.
+_BATCH = re.compile(r", (pass [12] of 2, batch \d+ of \d+)$")
 
 # For the last phase that had a job: the phases after it that run on the driver, without jobs.
 _THEN = {
@@ -126,14 +130,18 @@ def _stages(tracker: "StatusTracker", job: int) -> "list[SparkStageInfo]":
 def step_of(stages: "Sequence[SparkStageInfo]") -> Step:
     """Return the current step. `stages` are the stages of the newest job, in their order."""
     # "OPTIMIZE `sales`: write"
-    phase = stages[-1].name.rpartition(": ")[2] if stages else ""
+    head, _, phase = stages[-1].name.rpartition(": ") if stages else ("", "", "")
+    # "OPTIMIZE `sales`, pass 1 of 2, batch 3 of 40: write"
+    batch = _BATCH.search(head)
+    shown = f"{batch.group(1)}: {phase}" if batch else phase
     for stage in stages:
         if stage.numCompletedTasks < stage.numTasks:
             # each task of the last stage writes one file
             writes = phase == "write" and stage is stages[-1]
             unit = "file" if writes else "task"
-            return Step(phase, stage.numCompletedTasks, stage.numTasks, unit)
-    return Step(_THEN.get(phase, phase))
+            return Step(shown, stage.numCompletedTasks, stage.numTasks, unit)
+    then = _THEN.get(phase, phase)
+    return Step(f"{batch.group(1)}: {then}" if batch else then)
 
 
 class _MessageWatch(Watch):

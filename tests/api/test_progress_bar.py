@@ -50,6 +50,16 @@ def test_the_step_is_that_of_the_first_stage_with_work_left(
     assert step_of(stages) == step
 
 
+def test_the_step_names_the_batch_of_two_passes() -> None:
+    name = "OPTIMIZE t, pass 1 of 2, batch 3 of 40: write"
+    assert step_of([SparkStageInfo(1, 0, name, 5, 1, 2, 0)]) == Step(
+        "pass 1 of 2, batch 3 of 40: write", 2, 5, "file"
+    )
+    assert step_of([SparkStageInfo(1, 0, name, 5, 0, 5, 0)]) == Step(
+        "pass 1 of 2, batch 3 of 40: verify, commit, publish"
+    )
+
+
 def test_a_bar_shows_one_step_after_the_other(output: Output) -> None:
     steps = [Step("sample", 1, 4), Step("write", 2, 5, "file"), Step("verify, commit, publish")]
     with redirect_stderr(output):

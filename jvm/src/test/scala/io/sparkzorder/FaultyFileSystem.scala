@@ -17,6 +17,7 @@ import org.apache.hadoop.fs.{
   FileStatus,
   FSDataInputStream,
   FSDataOutputStream,
+  FsStatus,
   Path,
   RawLocalFileSystem
 }
@@ -130,6 +131,9 @@ class FaultyFileSystem extends RawLocalFileSystem {
       case _: NoSuchFileException => status
     }
 
+  override def getStatus(path: Path): FsStatus =
+    FaultyFileSystem.free.fold(super.getStatus(path))(new FsStatus(Long.MaxValue, 0L, _))
+
   override def setPermission(path: Path, permission: FsPermission): Unit = {
     val bits =
       PosixFilePermissions.fromString(permission.toString.replace('t', 'x').replace('T', '-'))
@@ -169,6 +173,16 @@ object FaultyFileSystem {
     "spark.hadoop.fs.AbstractFileSystem.faulty.impl" -> classOf[FaultyAbstractFileSystem].getName)
 
   class Injected(what: String) extends java.io.IOException(s"injected: $what")
+
+  // bytes that are free, if a test says so
+  @volatile private var free = Option.empty[Long]
+
+  /** Runs `body` as if so many bytes were free. */
+  def withFree[T](bytes: Long)(body: => T): T = {
+    free = Some(bytes)
+    try body
+    finally free = None
+  }
 
   @volatile private var hook: (String, Path) => Unit = (_, _) => ()
 

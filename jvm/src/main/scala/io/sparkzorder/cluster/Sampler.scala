@@ -75,6 +75,14 @@ private[sparkzorder] final case class FolderSample(
   def rows: Int = columns.headOption.map(_.rows).getOrElse(0)
 
   lazy val ranked: IndexedSeq[RankedColumn] = columns.map(_.ranked)
+
+  /** At even steps, at most so many of the rows. */
+  def thinned(most: Int): FolderSample =
+    if (rows <= most) this
+    else {
+      val kept = 0 until rows by (rows + most - 1) / most
+      copy(columns = ranked.map(c => KeyColumn.pooled(Seq(c -> kept))))
+    }
 }
 
 /**

@@ -17,12 +17,13 @@ import org.apache.spark.internal.Logging
 private[sparkzorder] final class Phases(sc: SparkContext, statement: String) extends Logging {
   // Spark names a stage by the short form of its call site
   private val keys = Seq("spark.job.description", "callSite.short")
+  private var ofStatement = statement
   private val spent = mutable.LinkedHashMap.empty[String, Long]
 
   /** Runs one phase; the times of equally named phases add up. */
   def apply[T](name: String)(body: => T): T = {
     val before = keys.map(sc.getLocalProperty)
-    keys.foreach(sc.setLocalProperty(_, s"$statement: $name"))
+    keys.foreach(sc.setLocalProperty(_, s"$ofStatement: $name"))
     val start = System.nanoTime()
     try body
     finally {
@@ -31,6 +32,13 @@ private[sparkzorder] final class Phases(sc: SparkContext, statement: String) ext
       keys.zip(before).foreach { case (key, value) => sc.setLocalProperty(key, value) }
       logInfo(s"$statement: $name took $ms ms")
     }
+  }
+
+  /** Names the part of the statement that the phases of `body` are of, such as a batch of two passes. */
+  def part[T](name: Option[String])(body: => T): T = {
+    ofStatement = (statement +: name.toSeq).mkString(", ")
+    try body
+    finally ofStatement = statement
   }
 
   /** Milliseconds of each phase, in the order in which they began. */

@@ -17,6 +17,9 @@ private[rewrite] sealed trait Pass {
 
   /** The plan of a layout in two passes. */
   def planId: Option[String] = None
+
+  /** 1 or 2, for a layout in two passes. */
+  def number: Option[Int] = None
 }
 
 /** The files get their final layout. */
@@ -28,11 +31,13 @@ private[rewrite] case object OnePass extends Pass
  */
 private[rewrite] final case class Deal(plan: String, regions: FolderGrid) extends Pass {
   override def planId: Option[String] = Some(plan)
+  override def number: Option[Int] = Some(1)
 }
 
 /** The second pass: the files of one region get their final layout. */
 private[rewrite] final case class Gather(plan: String) extends Pass {
   override def planId: Option[String] = Some(plan)
+  override def number: Option[Int] = Some(2)
 }
 
 /** Files that are rewritten and committed together. */

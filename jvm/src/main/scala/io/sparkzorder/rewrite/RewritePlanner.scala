@@ -124,8 +124,17 @@ private[rewrite] final class RewritePlanner(
       planner: BatchPlanner,
       files: IndexedSeq[FormatFile]): PlannedBatches = {
     val batches = new Batches(format, statement, snapshot, layout, planner).of(files)
-    phases("check")(snapshot.check(batches.batches.map(_.files)))
+    phases("check")(snapshot.check(batches.batches.map(_.files), room(batches.batches)))
     batches
+  }
+
+  /** Without retention, replaced files of two passes go after each batch. */
+  private def room(batches: Seq[Batch]): Long = {
+    val (once, twice) = batches.partition(_.pass == OnePass)
+    val ofPasses = twice.map(_.files.map(_.bytes).sum)
+    val isFreed = statement.settings(Settings.Retention) == 0L
+    once.map(_.files.map(_.bytes).sum).sum +
+      (if (isFreed) ofPasses.foldLeft(0L)(_ max _) else ofPasses.sum)
   }
 
   /** The columns of ZORDER BY, else the last layout, else the declared order. */

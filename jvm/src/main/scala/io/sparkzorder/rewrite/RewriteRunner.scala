@@ -4,6 +4,7 @@
 package io.sparkzorder.rewrite
 
 import scala.collection.mutable.ArrayBuffer
+import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -12,6 +13,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.cluster.DealingTasks
 import io.sparkzorder.commands.Phases
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.sources._
 
@@ -67,6 +69,7 @@ private[sparkzorder] class RewriteRunner(
       val next = planner.next(rounds.last.plan)
       rounds += Round(next, batches(next, statement, dealing))
     }
+    if (!clauses.dryRun && where.isEmpty) forgetOldPlans(rounds.last.plan, statement)
     report(rounds.toSeq)
   }
 
@@ -77,9 +80,19 @@ private[sparkzorder] class RewriteRunner(
     plan.newPlans.foreach(p => plan.snapshot.plans.foreach(_.write(p)))
     val conflicts = ArrayBuffer.empty[ZOrderException]
     val done = plan.batches.zipWithIndex.flatMap { case (batch, i) =>
-      logInfo(s"OPTIMIZE $name: batch ${i + 1} of ${plan.batches.size}, ${batch.describe}")
-      try rewrite(plan, batch, statement.session, dealing)
-      catch {
+      val number = s"batch ${i + 1} of ${plan.batches.size}"
+      logInfo(s"OPTIMIZE $name: $number, ${batch.describe}")
+      try {
+        val made = phases.part(batch.pass.number.map(n => s"pass $n of 2, $number")) {
+          rewrite(plan, batch, statement.session, dealing)
+        }
+        if (batch.pass == OnePass || clauses.dryRun) made
+        else {
+          // nobody waits for replaced files that are kept for no time
+          if (statement.settings(Settings.Retention) == 0L) plan.snapshot.free()
+          made.map(b => b.copy(plan = b.plan.thinned))
+        }
+      } catch {
         // the other batches of two passes do not depend on this one
         case e: ZOrderException if e.isConflict && batch.pass != OnePass =>
           logWarning(s"OPTIMIZE $name: batch ${i + 1} has changed nothing: ${e.getMessage}")
@@ -106,6 +119,21 @@ private[sparkzorder] class RewriteRunner(
     plan.snapshot.plans.foreach(plans => ended.foreach(plans.remove))
   }
 
+  /** Plans that no file of the table refers to. */
+  private def forgetOldPlans(last: RewritePlan, statement: Statement): Unit = {
+    val used = last.plans ++ last.snapshot.files.flatMap(_.dealt).map(_.plan)
+    last.snapshot.plans.foreach(_.removeUnused(used, statement.settings(Settings.Retention)))
+  }
+
+  /** Planning reads files. If one of them has changed since it was listed, then only its batch is over. */
+  private def reading[T](plan: RewritePlan, batch: Batch)(body: => T): T =
+    try body
+    catch {
+      case NonFatal(e) if batch.pass != OnePass && !e.isInstanceOf[ZOrderException] =>
+        throw plan.snapshot.changed(batch.files).fold(e)(f =>
+          ZOrderErrors.conflict(name, s"$f was removed or overwritten", Some(e)))
+    }
+
   /** None if there is nothing to write. */
   private def rewrite(
       plan: RewritePlan,
@@ -113,15 +141,16 @@ private[sparkzorder] class RewriteRunner(
       session: Session,
       dealing: DealingTasks): Option[BatchDone] = {
     val begun = System.nanoTime()
-    val counted = count(plan.snapshot, session, chosen.files)
+    val counted = reading(plan, chosen)(count(plan.snapshot, session, chosen.files))
     // a folder without any row is left as it is: there is nothing to write in its place
     val files = plan.planner.rewritable(chosen.files.filter(f => counted(f.folder) > 0))
     if (files.isEmpty) None
     else {
       val rows = plan.snapshot.rows(session, files)
       try {
-        val batch = plan.planner.plan(rows, rows.folders.map(counted), chosen.pass)
-          .copy(millis = (System.nanoTime() - begun) / 1000000L)
+        val batch = reading(plan, chosen) {
+          plan.planner.plan(rows, rows.folders.map(counted), chosen.pass)
+        }.copy(millis = (System.nanoTime() - begun) / 1000000L)
         val replaced =
           if (clauses.dryRun) None
           else {

@@ -29,6 +29,7 @@ import io.sparkzorder.table.OrderingColumn
  * @param fileOf the number of the new file of each of `files`, for a compaction
  * @param millis that planning took, with sampling and cutting
  * @param pass the part of a layout in two passes that this batch is
+ * @param sampled number of sampled rows, where `samples` are a part of them
  */
 private[sparkzorder] final case class BatchPlan(
     columns: Seq[OrderingColumn],
@@ -40,11 +41,18 @@ private[sparkzorder] final case class BatchPlan(
     samples: IndexedSeq[FolderSample] = IndexedSeq.empty,
     fileOf: IndexedSeq[Int] = IndexedSeq.empty,
     millis: Long = 0L,
-    pass: Option[PlannedPass] = None) {
+    pass: Option[PlannedPass] = None,
+    sampled: Option[Long] = None) {
 
   def bytes: Long = files.map(_.bytes).sum
 
-  def sampledRows: Long = samples.map(_.rows.toLong).sum
+  def sampledRows: Long = sampled.getOrElse(samples.map(_.rows.toLong).sum)
+
+  /** What a report needs of a batch that is done, so that the driver does not keep the rest of thousands of batches. */
+  def thinned: BatchPlan = copy(
+    grid = None,
+    samples = samples.map(_.thinned(BatchPlan.RowsForReport)),
+    sampled = Some(sampledRows))
 
   /** The rows as the grid places them: partition `i` holds the rows of file `i`. */
   def byGrid(session: Session, input: InputRows, schema: StructType): Frame =
@@ -76,6 +84,12 @@ private[sparkzorder] final case class BatchPlan(
     grid.toSeq.flatMap(_.folders.zip(samples)).collect {
       case (Some(f), s) if s.rows > 0 => (f, s.ranked(column))
     }
+}
+
+private[sparkzorder] object BatchPlan {
+
+  /** Sampled rows of a folder that tell which values queries ask for. */
+  val RowsForReport = 1000
 }
 
 /**
@@ -121,4 +135,12 @@ private[sparkzorder] trait RegionPlans {
   def write(plan: RegionPlan): Unit
 
   def remove(id: String): Unit
+
+  /**
+   * Removes plans that were left behind: by a kill after the last batch, or because another plan took their place.
+   *
+   * @param used plans that files of the table refer to
+   * @param retainMs younger plans stay: another statement may be about to deal by them
+   */
+  def removeUnused(used: Set[String], retainMs: Long): Unit
 }

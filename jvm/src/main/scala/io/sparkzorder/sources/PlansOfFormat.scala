@@ -27,4 +27,7 @@ private[sources] final class PlansOfFormat(location: String, columns: Seq[Orderi
   override def read(id: String): Option[FolderGrid] = store.read(id, names, types)
   override def write(plan: RegionPlan): Unit = store.write(plan.id, names, types, plan.grid)
   override def remove(id: String): Unit = store.remove(id)
+
+  override def removeUnused(used: Set[String], retainMs: Long): Unit =
+    store.removeUnused(used, retainMs)
 }

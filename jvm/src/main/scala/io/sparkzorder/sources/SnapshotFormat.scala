@@ -136,7 +136,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
 private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extends TableSnapshot {
   override def leftOut: Seq[String] = Nil
 
-  override def check(batches: Seq[IndexedSeq[FormatFile]]): Unit = ()
+  override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit = ()
 
   override def plans: Option[RegionPlans] =
     if (columns.isEmpty) None else Some(new PlansOfFormat(table.location, columns))

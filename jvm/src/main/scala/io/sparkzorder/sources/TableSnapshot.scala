@@ -34,8 +34,16 @@ private[sparkzorder] trait TableSnapshot {
   /**
    * Refuses files that must not be rewritten. The caller asks before the first batch, so that no batch
    * is committed by a statement that is refused.
+   *
+   * @param room bytes that are needed at once for new files
    */
-  def check(batches: Seq[IndexedSeq[FormatFile]]): Unit
+  def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit
+
+  /** One of some files that is not there any more as it was listed; None also if nobody can tell. */
+  def changed(files: Seq[FormatFile]): Option[String] = {
+    val _ = files
+    None
+  }
 
   /**
    * The rows of some files of one group, with the format's deletes applied. The caller closes them.
@@ -43,6 +51,9 @@ private[sparkzorder] trait TableSnapshot {
    * @param session the session that reads and writes
    */
   def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows
+
+  /** Makes room between two batches. */
+  def free(): Unit = ()
 
   /** Ends a statement that has replaced the files of all batches. */
   def finish(done: Seq[Rewritten], statement: Statement): Unit

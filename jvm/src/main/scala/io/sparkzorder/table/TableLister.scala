@@ -3,6 +3,7 @@
 
 package io.sparkzorder.table
 
+import java.io.FileNotFoundException
 import java.util.Locale
 
 import scala.collection.mutable
@@ -51,6 +52,15 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
       val there = Directories.list(folder.path.getFileSystem(conf), folder.path)
       there.toSeq.flatten.filter(_.isFile).map(DataFile(folder, _))
     }.flatten
+
+  /** Of some files those that are there now, by the paths that they were listed with. */
+  def lookAgain(files: Seq[DataFile]): Map[Path, DataFile] =
+    ManyFiles.map(files) { f =>
+      try {
+        val now = f.path.getFileSystem(conf).getFileStatus(f.path)
+        if (now.isFile) Some(f.path -> DataFile(f.folder, now)) else None
+      } catch { case _: FileNotFoundException => None }
+    }.flatten.toMap
 
   private def listRoot(table: Option[CatalogTable]): TableFiles = {
     val index =

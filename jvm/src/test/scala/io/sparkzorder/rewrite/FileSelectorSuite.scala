@@ -41,7 +41,7 @@ class FileSelectorSuite extends AnyFunSuite {
       override def layoutKey = layout.key
       override def files = all.toIndexedSeq
       override def leftOut = Nil
-      override def check(batches: Seq[IndexedSeq[FormatFile]]) = ()
+      override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long) = ()
       override def rows(session: Session, files: IndexedSeq[FormatFile]) = fail()
       override def finish(done: Seq[Rewritten], statement: Statement) = ()
       override def effort(plans: Seq[BatchPlan]) = fail()

@@ -8,14 +8,17 @@ import java.nio.file.Files
 
 import scala.util.Try
 
+import org.apache.hadoop.fs.Path
 import org.scalatest.tagobjects.Slow
 
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.{DataFrame, Row}
-import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.{SparkLine, TestAccess}
 
 import io.sparkzorder.{FaultyFileSystem, RandomInputs}
 import io.sparkzorder.commands.{FaultyTables, TableState}
 import io.sparkzorder.log.{Record, TableLog}
+import io.sparkzorder.ordered.grid.PlanStore
 import io.sparkzorder.table.{ParquetFiles, PathTarget}
 
 /** A folder above `batchSize`: its rows are dealt to regions, then each region is laid out. */
@@ -282,6 +285,234 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
       run(dir, sizes)
       assert(bag(read(dir)) === left)
       assert(metric(run(dir, sizes), "numBatches") === 0)
+    }
+  }
+
+  for ((kind, isAt) <- Seq[(String, (String, Path) => Boolean)](
+      "planned" -> ((_, _) => true),
+      "written" -> ((o, path) => o == "create" && path.toString.contains("/_runs/"))))
+    test(s"an input that is removed before its batch is $kind ends that batch alone") {
+      withTableDir { dir =>
+        write(rows("uniform"), dir)
+        val sizes = sizesOf(dir)
+        killedAfter(dir, batches + 1)(run(dir, sizes))
+        val done = ofPlan(dir, Record.Dealt).size
+        val dealt = ofPlan(dir, Record.Dealt).flatMap(_.changes.flatMap(_.added))
+        val victim = dealt.find(_.region == 3).get
+        val left = bag(read(dir).where(s"input_file_name() NOT LIKE '%${victim.name}'"))
+        // when the second region is done
+        def isNext = new File(dir, s"_zorder/_commits/_${done + 2}_done").exists()
+        val seen = new java.util.concurrent.ConcurrentLinkedQueue[String]
+        val e = meanwhile((o, path) => o != "list" && o != "open" && isNext && isAt(o, path)) {
+          assert(new File(dir, victim.name).delete())
+        } {
+          watched(seen)(fails("ZORDER_CONFLICT", victim.name)(run(dir, sizes)))
+        }
+        assert(e.getCause != null, "the failure to read is the cause")
+        assert(ofPlan(dir, Record.Final).size === dealt.map(_.region).distinct.size - 1)
+        assert(seen.toArray.exists(_.toString.contains("pass 2 of 2, batch 1 of ")))
+        assert(left.values.sum === 9000 - victim.rows)
+        run(dir, sizes)
+        assert(bag(read(dir)) === left)
+        assert(metric(run(dir, sizes), "numBatches") === 0)
+      }
+    }
+
+  /** Collects the descriptions of jobs. */
+  private def watched[T](seen: java.util.Collection[String])(body: => T): T = {
+    val listener = new SparkListener {
+      override def onJobStart(start: SparkListenerJobStart): Unit = {
+        val _ = seen.add(String.valueOf(start.properties.getProperty("spark.job.description")))
+      }
+    }
+    spark.sparkContext.addSparkListener(listener)
+    try {
+      val result = body
+      TestAccess.drainListeners(spark.sparkContext)
+      result
+    } finally spark.sparkContext.removeSparkListener(listener)
+  }
+
+  test("few inputs of a large folder are looked at one by one, and a change is a conflict") {
+    withTableDir { dir =>
+      write(rows("time", n = 3000, files = 150), dir)
+      val statement = s"OPTIMIZE ${faulty(dir)} WHERE id < 20 ZORDER BY (a, b)"
+      val input = spark.read.parquet(dir.toString).where("id = 0").inputFiles
+      val path = read(dir).where("id = 0").selectExpr("input_file_name()").head().getString(0)
+      assert(input.length === 150)
+      val file = new File(new java.net.URI(path).getPath)
+      val expected = bag(read(dir))
+      def isLate(o: String, p: Path) = o == "create" && p.getName == "_waiting"
+      val content = Files.readAllBytes(file.toPath)
+      meanwhile(isLate) {
+        Files.write(file.toPath, content)
+        assert(file.setLastModified(file.lastModified + 5000))
+      }(fails("ZORDER_CONFLICT", "overwritten")(sql(statement)))
+      // when the records are read, just before the inputs are looked at
+      def isLast(o: String, p: Path) = o == "list" && p.getName == "_commits" &&
+        hidden(dir, "_waiting").nonEmpty && hidden(dir, "_change_").nonEmpty
+      meanwhile(isLast)(assert(file.delete()))(
+        fails("ZORDER_CONFLICT", "removed")(sql(statement)))
+      Files.write(file.toPath, content)
+      val lists = new java.util.concurrent.atomic.AtomicInteger
+      FaultyFileSystem.withHook((o, p) =>
+        if (relisting(dir)(o, p) && records(dir).isEmpty) lists.incrementAndGet()) {
+        assert(metric(sql(statement).head(), "numFilesRemoved") === 1)
+      }
+      assert(lists.get === 0)
+      assert(bag(read(dir)) === expected)
+    }
+  }
+
+  test("plans that were left behind go after a day, unless files refer to them") {
+    withTableDir { dir =>
+      write(rows("uniform", n = 500), dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)")
+      def plan(id: String, days: Int): File = {
+        val file = new File(dir, s"_zorder/_grid/_plan_$id")
+        Files.write(file.toPath, Array[Byte](1))
+        assert(file.setLastModified(System.currentTimeMillis() - days * 86400000L - 1000L))
+        file
+      }
+      val (old, young) = (plan("00000000-0000-0000-0000-000000000001", 1), plan("x", 0))
+      val store = new PlanStore(new Path(dir.toString), spark.sessionState.newHadoopConf())
+      store.removeUnused(Set(old.getName.stripPrefix("_plan_")), 0L)
+      store.removeUnused(Set.empty, 2 * 86400000L)
+      assert(old.exists() && young.exists())
+      sql(s"OPTIMIZE '$dir' WHERE id < 3 DRY RUN").collect()
+      assert(old.exists())
+      sql(s"OPTIMIZE '$dir'")
+      assert(!old.exists() && young.exists())
+      assert(new File(dir, "_zorder/_grid/_cells").exists())
+    }
+  }
+
+  test("without retention, replaced files go after each batch, and room is needed for one batch") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val sizes = sizesOf(dir)
+      val expected = bag(read(dir))
+      @volatile var most = 0L
+      withSQLConf("spark.zorder.retention" -> "0h") {
+        val row = FaultyFileSystem.withHook { (o, path) =>
+          if (o == "create" && path.getName == "_waiting") {
+            most = math.max(most, hidden(dir, "_old_").map(_.length).sum)
+          }
+        }(run(dir, sizes))
+        assert(most === 0L)
+        // of all batches, although the report keeps a part of each sample
+        assert(metric(row, "sampledRows") >= 2 * 9000)
+      }
+      assert(hidden(dir, "_old_") === Nil)
+      assert(bag(read(dir)) === expected)
+      checkState(dir)
+      FaultyFileSystem.withFree(dataFiles(dir).map(_.length).sum / 2) {
+        val again = "FULL ZORDER BY (b, a)"
+        fails("ZORDER_NOT_ENOUGH_SPACE")(run(dir, sizes, again))
+        withSQLConf("spark.zorder.retention" -> "0h")(run(dir, sizes, again))
+      }
+      assert(bag(read(dir)) === expected)
+    }
+  }
+
+  /** As a session without the extension reads the table. */
+  private def visible(dir: File): Map[Any, Int] = withoutExtension(bag(read(dir)))
+
+  for (kind <- Seq("uniform", "time")) {
+    test(s"beside the files, $kind rows: what everybody sees stays, a kill is gone on from, PUBLISH LAYOUT exchanges") {
+      withTableDir { dir =>
+        write(rows(kind), dir)
+        val sizes = sizesOf(dir)
+        val (expected, before) = (bag(read(dir)), userFiles(dir))
+        withSQLConf("spark.zorder.publish" -> "shadow") {
+          for (commits <- Seq(2, batches + 1, batches + 3)) {
+            killedAfter(dir, commits)(run(dir, sizes))
+            assert(bag(read(dir)) === expected)
+          }
+          assert(ofPlan(dir, Record.Dealt).nonEmpty && ofPlan(dir, Record.Final).nonEmpty)
+          val row = run(dir, sizes)
+          assert(row.getAs[String]("reason").contains("goes on"))
+          assert(userFiles(dir) === before)
+          assert(bag(read(dir)) === expected && visible(dir) === expected)
+          assert(metric(run(dir, sizes), "numBatches") === 0)
+          val all = records(dir)
+          assert(all.filter(_.plan.nonEmpty).forall(_.cost.get.inputBytes <= 1.3 * sizes.batch))
+          assert(all.map(_.plan).filter(_.nonEmpty).distinct.size === 1)
+          val (files, hiddenBytes) =
+            (hidden(dir, "_new_").size, hidden(dir, "_new_").map(_.length).sum)
+          sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+          val left = hidden(dir, "_new_")
+          info(
+            s"$files hidden files of $hiddenBytes bytes, after VACUUM ${left.size} of ${left.map(_.length).sum}")
+          assert(left.map(_.length).sum <= 1.3 * dataFiles(dir).map(_.length).sum)
+          assert(bag(read(dir)) === expected && visible(dir) === expected)
+          val point = read(dir).where("a = 17").selectExpr("input_file_name()").distinct().count()
+          assert(point <= 2 * math.sqrt(left.size))
+        }
+        sql(s"PUBLISH LAYOUT '$dir'").collect()
+        assert(visible(dir) === expected && bag(read(dir)) === expected)
+        assert(excess(dir) <= 1.3)
+        withSQLConf("spark.zorder.publish" -> "rename") {
+          assert(metric(run(dir, sizes), "numBatches") === 0)
+        }
+      }
+    }
+  }
+
+  test("beside the files: PUBLISH LAYOUT and VACUUM LAYOUT between the passes, and the next OPTIMIZE goes on") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val sizes = sizesOf(dir)
+      val expected = bag(read(dir))
+      withSQLConf("spark.zorder.publish" -> "shadow") {
+        killedAfter(dir, batches + 3)(run(dir, sizes))
+        sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+        assert(bag(read(dir)) === expected)
+      }
+      sql(s"PUBLISH LAYOUT '$dir'").collect()
+      assert(visible(dir) === expected && bag(read(dir)) === expected)
+      val published = records(dir).last
+      assert(published.level === Record.Dealt)
+      assert(published.changes.flatMap(_.added).map(_.region).distinct.size > 2)
+      withSQLConf("spark.zorder.publish" -> "rename") {
+        val row = run(dir, sizes)
+        assert(row.getAs[String]("reason").contains("goes on"))
+        assert(visible(dir) === expected && bag(read(dir)) === expected)
+        assert(metric(run(dir, sizes), "numBatches") === 0)
+      }
+      assert(excess(dir) <= 1.3)
+    }
+  }
+
+  test("beside the files: an input is overwritten, removed or added between the passes; UNDO; a new layout") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val sizes = sizesOf(dir)
+      withSQLConf("spark.zorder.publish" -> "shadow") {
+        killedAfter(dir, batches + 3)(run(dir, sizes))
+        write(rows("uniform", 9000, 200, 1), dir)
+        val first = dataFiles(dir).minBy(_.name)
+        assert(new File(dir, first.name).delete())
+        // the rows that everybody sees, whatever the shadows stood for
+        assert(bag(read(dir)) === visible(dir))
+        killedAfter(dir, records(dir).size + 2)(run(dir, sizes))
+        assert(bag(read(dir)) === visible(dir))
+        run(dir, sizes)
+        assert(bag(read(dir)) === visible(dir))
+        sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+        assert(bag(read(dir)) === visible(dir))
+        val second = dataFiles(dir).minBy(_.name)
+        assert(new File(dir, second.name).delete())
+        assert(bag(read(dir)) === visible(dir))
+        run(dir, sizes)
+        run(dir, sizes)
+        assert(bag(read(dir)) === visible(dir))
+        sql(s"UNDO LAYOUT '$dir'").collect()
+        assert(bag(read(dir)) === visible(dir))
+        run(dir, sizes, "ZORDER BY (b, a)")
+        assert(bag(read(dir)) === visible(dir))
+        assert(metric(run(dir, sizes, "ZORDER BY (b, a)"), "numBatches") === 0)
+      }
     }
   }
 

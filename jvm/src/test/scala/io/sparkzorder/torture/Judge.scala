@@ -22,8 +22,7 @@ import io.sparkzorder.log.publish.Publisher
  */
 private[torture] final class Judge(
     session: SparkSession,
-    val expected: TortureTable.Bag,
-    targetBytes: Long) {
+    val expected: TortureTable.Bag) {
   private val conf = session.sessionState.newHadoopConf()
 
   /** All that must hold after a kill. */
@@ -31,6 +30,7 @@ private[torture] final class Judge(
       table: File,
       before: Set[String],
       random: Random,
+      next: String => String,
       isOptimize: Boolean,
       onFailedRecovery: () => Unit): Unit = {
     val files = TortureTable.rows(table, conf)
@@ -50,12 +50,12 @@ private[torture] final class Judge(
       check(committed == now.intersect(before).isEmpty, "neither the old files nor the new ones")
       check(committed || now == before, "files of a run that is not committed")
     }
-    goOn(table, if (isOptimize) Some(if (committed) 2 else 1) else None)
+    goOn(table, next, if (isOptimize) Some(if (committed) 2 else 1) else None)
   }
 
   /** What a user does next. */
-  private def goOn(table: File, records: Option[Int]): Unit = {
-    session.sql(TortureSession.statement(table, "b, a", targetBytes)).collect()
+  private def goOn(table: File, next: String => String, records: Option[Int]): Unit = {
+    session.sql(next(TortureSession.path(table))).collect()
     val now = TortureTable.commits(table).filter(_.matches("_\\d+"))
     check(records.forall(_ == now.size), s"records after the next OPTIMIZE: $now")
     check(TortureTable.unfinished(table).isEmpty, "the next OPTIMIZE is not done")

@@ -17,11 +17,13 @@ import io.sparkzorder.FaultyFileSystem
  * @param name as the table of kills shows the scene
  * @param text the statement on a table, which SQL names so
  * @param states the states that the table may be in
+ * @param next what a user does after the kill
  */
 private[torture] final case class Scene(
     name: String,
     text: String => String,
-    states: Seq[Scene.State])
+    states: Seq[Scene.State],
+    next: String => String)
 
 private[torture] object Scene {
 
@@ -39,12 +41,23 @@ private[torture] object Scene {
 
   private val halves = (0 until 20 by 2).map(Half)
 
-  def all(bytes: Long): Seq[Scene] = Seq(
-    Scene("OPTIMIZE", TortureSession.optimize(_, "a, b", bytes), Seq(Fresh)),
-    Scene("RECOVER", t => s"RECOVER LAYOUT $t", halves),
-    Scene("RECOVER ABANDON", t => s"RECOVER LAYOUT $t ABANDON", halves),
-    Scene("UNDO", t => s"UNDO LAYOUT $t", Seq(Optimized)),
-    Scene("VACUUM", t => s"VACUUM LAYOUT $t RETAIN 0 HOURS", Seq.fill(10)(Optimized) ++ halves))
+  def all(bytes: Long): Seq[Scene] = {
+    val other: String => String = TortureSession.optimize(_, "b, a", bytes)
+    // a folder has about three files of the target size
+    val twoPasses: String => String =
+      TortureSession.optimize(_, "a, b", bytes, bytes * 22 / 10)
+    Seq(
+      Scene("OPTIMIZE", TortureSession.optimize(_, "a, b", bytes), Seq(Fresh), other),
+      Scene("OPTIMIZE in two passes", twoPasses, Seq(Fresh), twoPasses),
+      Scene("RECOVER", t => s"RECOVER LAYOUT $t", halves, other),
+      Scene("RECOVER ABANDON", t => s"RECOVER LAYOUT $t ABANDON", halves, other),
+      Scene("UNDO", t => s"UNDO LAYOUT $t", Seq(Optimized), other),
+      Scene(
+        "VACUUM",
+        t => s"VACUUM LAYOUT $t RETAIN 0 HOURS",
+        Seq.fill(10)(Optimized) ++ halves,
+        other))
+  }
 
   /** Brings a fresh table to a state. */
   def prepare(session: SparkSession, table: File, bytes: Long, state: State): Unit = state match {

@@ -56,7 +56,7 @@ private[torture] final class Torture(
       TortureTable.visible(template).toSeq.map(n => new File(template, n).length).sum
     bytes / (folders * 3)
   }
-  private val judge = new Judge(session, TortureTable.rows(template, conf), targetBytes)
+  private val judge = new Judge(session, TortureTable.rows(template, conf))
   private val prepared = new ConcurrentHashMap[(Boolean, Scene.State), File]
   private var made = 0
   // with whether it has Hive's catalog
@@ -122,7 +122,8 @@ private[torture] final class Torture(
         else if (!isOptimize) "under way"
         else StepLog.read(o.log).lastOption.map(_.phase).getOrElse("check")
       var failed = 0
-      val judged = Try(judge(o.table, before(i), random, isOptimize, () => failed += 1))
+      val judged =
+        Try(judge(o.table, before(i), random, target.scene.next, isOptimize, () => failed += 1))
       val asked = askers(i).map(_.end())
       val failure = victim.failure(i).orElse(judged.failed.toOption.map(_.toString))
         .orElse(asked.flatMap(_.left.toOption))

@@ -45,9 +45,13 @@ private[torture] object TortureSession {
   def path(table: File): String = s"'faulty://${table.getAbsolutePath}'"
 
   /** @param table as SQL names it */
-  def optimize(table: String, columns: String, targetBytes: Long): String =
-    s"OPTIMIZE $table ZORDER BY ($columns) " +
-      s"OPTIONS ('targetFileSize' '$targetBytes', 'retention' '1h')"
+  def optimize(
+      table: String,
+      columns: String,
+      targetBytes: Long,
+      batchBytes: Long = 1L << 36): String =
+    s"OPTIMIZE $table ZORDER BY ($columns) OPTIONS ('targetFileSize' '$targetBytes', " +
+      s"'batchSize' '$batchBytes', 'retention' '1h')"
 
   def statement(table: File, columns: String, targetBytes: Long): String =
     optimize(path(table), columns, targetBytes)

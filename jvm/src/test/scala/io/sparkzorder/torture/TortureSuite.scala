@@ -21,7 +21,8 @@ class TortureSuite extends AnyFunSuite {
       val torture = new Torture(base, session, new ChildClasses(base), folders = 2, files = 3)
       val random = new Random(seed)
       val scene = torture.scenes.head
-      val steps = torture.measure(hive = false)(scene.name)
+      val measured = torture.measure(hive = false)
+      val steps = measured(scene.name)
       val phases = steps.groupBy(_.phase)
       def target(change: Int) = Target(scene, hive = false, Scene.Fresh, change)
       def pick(phase: String): Target = {
@@ -31,8 +32,15 @@ class TortureSuite extends AnyFunSuite {
       val stops =
         Seq(pick("write"), pick("commit"), pick("publish"), target(steps.last.change))
       val running = Seq.fill(2)(target(Moment.random(steps, random)))
+      // within and between the batches of two passes
+      val inTwo = torture.scenes(1)
+      val stepsInTwo = measured(inTwo.name)
+      assert(stepsInTwo.size > 2 * steps.size, "the folders have two passes")
+      val between = Seq.fill(6)(
+        Target(inTwo, hive = false, Scene.Fresh, Moment.random(stepsInTwo, random)))
       val kills = torture.kill(Batch(stops, stops = true), random, None) ++
-        torture.kill(Batch(running, stops = false), random, None)
+        torture.kill(Batch(running, stops = false), random, None) ++
+        torture.kill(Batch(between, stops = true), random, None)
       torture.end()
       info(s"seed $seed\n${Kill.table(kills)}")
       assert(kills.flatMap(k => k.failure.map(f => s"$k: $f")) === Nil, s"seed $seed")

@@ -72,7 +72,9 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
           version = Record.ShadowVersion,
           changes = unused.map { u =>
             val names = u.files.map(_.getPath.getName).toSet
-            u.change.copy(replaced = Nil, added = u.change.added.filter(a => names(a.staged)))
+            // the note is of no pass, so that its files have no regions
+            val gone = u.change.added.filter(a => names(a.staged)).map(_.copy(region = 0))
+            u.change.copy(replaced = Nil, added = gone)
           }.filter(_.added.nonEmpty))
       // files that no record names are of attempts that failed
       val isNews = note.kind == Record.Abandon || note.changes.nonEmpty

@@ -4,6 +4,7 @@
 package io.sparkzorder.ordered.grid
 
 import java.io.FileNotFoundException
+import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
 
@@ -204,6 +205,21 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
     } catch {
       case NonFatal(e) => logWarning(s"the plan $id of $root is left: ${e.getMessage}")
     }
+
+  /** Forgets plans but for the used ones and those that are younger. */
+  def removeUnused(used: Set[String], retainMs: Long): Unit =
+    try {
+      state.requireNoLinks()
+      val before = System.currentTimeMillis() - math.max(retainMs, PlanStore.LeastAgeMs)
+      for {
+        file <- state.readableFiles(new Path(state.home, GridStore.Name))
+        name = file.getPath.getName
+        if file.isFile && name.startsWith(PlanStore.Prefix)
+        if file.getModificationTime < before && !used(name.stripPrefix(PlanStore.Prefix))
+      } state.fs.delete(file.getPath, false)
+    } catch {
+      case NonFatal(e) => logWarning(s"old plans of $root are left: ${e.getMessage}")
+    }
 }
 
 private object PlanStore {
@@ -211,4 +227,7 @@ private object PlanStore {
 
   // only the cuts count
   val Bounds = 16
+
+  /** A statement may deal its first batch for hours. */
+  val LeastAgeMs: Long = TimeUnit.DAYS.toMillis(1)
 }

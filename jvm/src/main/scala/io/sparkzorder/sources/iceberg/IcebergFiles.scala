@@ -39,7 +39,7 @@ private[iceberg] final class IcebergSnapshot(
   override def columns: Seq[OrderingColumn] = fields.map(_.column)
   override def layoutKey: String = fields.map(_.id).mkString(",")
 
-  override def check(batches: Seq[IndexedSeq[FormatFile]]): Unit =
+  override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit =
     format.check(batches.flatten.map(_.asInstanceOf[IcebergFile]))
 
   override def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows =

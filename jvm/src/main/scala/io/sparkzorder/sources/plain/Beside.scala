@@ -36,9 +36,6 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   // files of earlier shadows are inputs like visible ones
   override def listing: ShadowUse = ShadowUse.of(state)
 
-  // the files of a shadow would stay until the old files go: three copies of the folder
-  override def canPlan: Boolean = false
-
   override def remarks: Seq[String] = Seq(
     "the new files lie beside the old ones, which other engines go on to read; UNDO LAYOUT drops them")
 
@@ -61,12 +58,15 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
     }
   }
 
-  override def checkRoom(files: Seq[ScannedFile]): Unit = {
+  /** Files of a shadow stay until VACUUM LAYOUT, whatever the retention. */
+  override def checkRoom(files: Seq[ScannedFile], bytes: Long): Unit = {
     val check = new DestinationCheck(name, state.fs, table.root)
     if (!isStore) check.written(files.map(_.file))
     check.space(files.map(_.file.length).sum)
     TrustedStores.require(name, state)
   }
+
+  override def free(phases: Phases): Unit = ()
 
   override protected def hiddenFor(inputs: TableFiles): HiddenFiles =
     new HiddenFiles(table, inputs)
@@ -109,12 +109,16 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   override protected def retainedUntil(record: Record): Option[Long] = None
 
   /** The files that the rows would be read from now. */
-  override protected def inputsNow(listed: TableFiles, folders: Seq[Folder]): Seq[DataFile] = {
+  override protected def inputsNow(
+      listed: TableFiles,
+      folders: Seq[Folder],
+      isFew: Boolean): Map[Path, DataFile] = {
     awaitLaterTimes(listed)
-    val visible =
-      super.inputsNow(listed, folders).filter(f => TableLister.isData(f.status))
+    // a shadow counts by what else is in its folder
+    val visible = super.inputsNow(listed, folders, isFew = false).values.toSeq
+      .filter(f => TableLister.isData(f.status))
     val now = listed.copy(folders = folders.toIndexedSeq, files = visible.toIndexedSeq)
-    Snapshot.of(state, now, whole = false, listing).files
+    Snapshot.of(state, now, whole = false, listing).files.map(f => f.path -> f).toMap
   }
 
   /** After this look at the inputs, nobody can write one of them again with the time that it has. */

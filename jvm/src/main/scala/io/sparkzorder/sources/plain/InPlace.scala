@@ -16,7 +16,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log._
-import io.sparkzorder.log.publish.{Committer, DeadRuns, Publisher}
+import io.sparkzorder.log.publish.{Committer, DeadRuns, Publisher, Retention}
 import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.sources.{BatchPlan, DealtTo, FormatFile, LayoutTag, Rewritten}
 import io.sparkzorder.table.{DataFile, FileChecks, Folder, TableFiles, TableLister}
@@ -47,10 +47,10 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
 
   override def checkListed(files: TableFiles): Unit = FileChecks.checkLinks(table.target, files)
 
-  override def checkRoom(files: Seq[ScannedFile]): Unit = {
+  override def checkRoom(files: Seq[ScannedFile], bytes: Long): Unit = {
     val check = new DestinationCheck(name, state.fs, table.root)
     check.replaced(files.map(_.file))
-    check.space(files.map(_.file.length).sum)
+    check.space(bytes)
   }
 
   override def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
@@ -68,8 +68,12 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
         hidden.discard()
         throw (t match {
           case e: ZOrderException => e
-          case e => lost.fold(e)(f =>
-              ZOrderErrors.conflict(name, s"$f was dropped, overwritten or moved", Some(e)))
+          case e =>
+            // the other batches of two passes do not need this one's inputs
+            val input = if (plan.pass.isDefined && NonFatal(e)) rows.changedInput else None
+            lost.map(f => s"$f was dropped, overwritten or moved")
+              .orElse(input.map(f => s"${f.path} was removed or overwritten"))
+              .fold(e)(ZOrderErrors.conflict(name, _, Some(e)))
         })
     }
   }
@@ -99,7 +103,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     hidden.complete(output.footers, record)
     isCommitting = true
     val number = phases("commit") {
-      new Committer(state, name).commit(record, () => recheck(rows.listed), recovery.lastPublished)
+      new Committer(state, name).commit(record, () => recheck(rows), recovery.lastPublished)
     }
     isCommitting = false
     logInfo(s"run $runId on $name committed as record $number")
@@ -175,6 +179,9 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
       case NonFatal(e) => logWarning(s"no grid was stored for writes to $name", e)
     }
 
+  override def free(phases: Phases): Unit =
+    phases("clean")(new Retention(state).removeExpired(System.currentTimeMillis()))
+
   override def finish(inputs: PlainInputs, added: Seq[ScannedFile], phases: Phases): Unit = {
     if (stale) phases("refresh")(table.refresh())
     stale = false
@@ -239,9 +246,15 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
    * Fails if an input was removed or overwritten since it was listed. Files that were added since
    * do not matter.
    */
-  protected def recheck(listed: TableFiles): Unit = {
+  protected def recheck(rows: PlainRows): Unit = {
+    val listed = rows.listed
     val folders = listed.files.map(_.folder).distinct
-    val now = inputsNow(listed, folders).map(f => f.path -> f).toMap
+    val own = folders.toSet
+    // a listing of all files for each batch of a large folder would take longer than the batch
+    val isFew =
+      listed.files.size.toLong * InPlace.ListedForALook <= rows.inputs.listed.files.count(f =>
+        own(f.folder))
+    val now = inputsNow(listed, folders, isFew)
     listed.files.foreach { f =>
       now.get(f.path) match {
         case None => throw ZOrderErrors.conflict(name, s"${f.path} was removed")
@@ -252,9 +265,14 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     }
   }
 
-  protected def inputsNow(listed: TableFiles, folders: Seq[Folder]): Seq[DataFile] = {
-    val _ = listed
-    new TableLister(table.user, table.target).listAgain(folders)
+  /** @param isFew true if a look at each input costs less than a listing of the folders */
+  protected def inputsNow(
+      listed: TableFiles,
+      folders: Seq[Folder],
+      isFew: Boolean): Map[Path, DataFile] = {
+    val lister = new TableLister(table.user, table.target)
+    if (isFew) lister.lookAgain(listed.files)
+    else lister.listAgain(folders).map(f => f.path -> f).toMap
   }
 
   protected def isSame(listed: DataFile, now: DataFile): Boolean =
@@ -269,4 +287,7 @@ private object InPlace {
 
   /** Bytes of files that tell how much smaller rows are in files than in a shuffle. */
   val RatioFromBytes = 65536L
+
+  /** Files that a listing shows in the time of a look at one file: 1,000 a call, and 16 looks at once. */
+  val ListedForALook = 64L
 }

@@ -64,10 +64,10 @@ private[plain] final class Into(
     FileChecks.checkNames(table.target, files, zone)
   }
 
-  override def checkRoom(files: Seq[ScannedFile]): Unit = {
+  override def checkRoom(files: Seq[ScannedFile], bytes: Long): Unit = {
     val check = new DestinationCheck(table.target.name, directory.fs, directory.root)
     check.directory()
-    check.space(files.map(_.file.length).sum)
+    check.space(bytes)
   }
 
   override def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(

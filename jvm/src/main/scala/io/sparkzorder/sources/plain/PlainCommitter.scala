@@ -36,12 +36,19 @@ private[plain] trait PlainCommitter {
   /** Refuses files that must not be touched. */
   def checkListed(files: TableFiles): Unit
 
-  /** Refuses to begin where the result cannot be written or has no room. */
-  def checkRoom(files: Seq[ScannedFile]): Unit
+  /**
+   * Refuses to begin where the result cannot be written or has no room.
+   *
+   * @param bytes that the run needs at once, beside what is there
+   */
+  def checkRoom(files: Seq[ScannedFile], bytes: Long): Unit
 
   /** Writes and commits one batch, see [[io.sparkzorder.sources.FormatRows.replace]]. */
   def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
       guard: IndexedSeq[FormatFile] => Unit): Rewritten
+
+  /** Removes replaced files whose time is over, between two batches. */
+  def free(phases: Phases): Unit = { val _ = phases }
 
   /**
    * Ends the statement after all batches.

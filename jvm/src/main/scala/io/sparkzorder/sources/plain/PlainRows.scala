@@ -3,8 +3,6 @@
 
 package io.sparkzorder.sources.plain
 
-import java.io.FileNotFoundException
-
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
@@ -116,15 +114,12 @@ private[plain] final class PlainRows(
     } catch {
       case e: ZOrderException =>
         // if an input has changed since it was listed, the files differ because of that: report a conflict instead
-        throw listed.files.find(f => !isSame(f)).fold[Throwable](e)(f =>
+        throw changedInput.fold[Throwable](e)(f =>
           ZOrderErrors.conflict(inputs.target.name, s"${f.path} was removed or overwritten"))
     }
 
-  private def isSame(file: DataFile): Boolean =
-    try {
-      val now = file.path.getFileSystem(conf).getFileStatus(file.path)
-      now.getLen == file.length && now.getModificationTime == file.modified
-    } catch { case _: FileNotFoundException => false }
+  /** An input that is not there any more as it was listed; None also if nobody can tell. */
+  def changedInput: Option[DataFile] = snapshot.changedOf(listed.files)
 
   private def read(plan: BatchPlan, files: Seq[WrittenFile]): IndexedSeq[OutputFile] = {
     val sorted = files.sortBy(_.file)

@@ -26,6 +26,7 @@ import io.sparkzorder.table.{
   ParquetFiles,
   PathTarget,
   TableFiles,
+  TableLister,
   Target
 }
 import io.sparkzorder.table.schema.{DefaultsOfCatalog, FieldIds, TableSchema}
@@ -186,14 +187,16 @@ private[plain] final class PlainSnapshot(
   override def leftOut: Seq[String] = listed.outside.map(o =>
     s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")
 
-  override def check(batches: Seq[IndexedSeq[FormatFile]]): Unit = {
+  override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit = {
     val files = batches.flatten.map(PlainFile.of(_).scanned)
     output.foreach(new Codecs(inputs, files).check(_, conf))
-    if (!statement.clauses.dryRun) committer.checkRoom(files)
+    if (!statement.clauses.dryRun) committer.checkRoom(files, room)
   }
 
   override def rows(session: Session, files: IndexedSeq[FormatFile]): PlainRows =
     new PlainRows(this, session, files.map(PlainFile.of), committer)
+
+  override def free(): Unit = committer.free(statement.phases)
 
   override def finish(done: Seq[Rewritten], statement: Statement): Unit = {
     val added = done.flatMap(_.files).map(PlainFile.of(_).scanned)
@@ -210,6 +213,16 @@ private[plain] final class PlainSnapshot(
 
   override def effort(plans: Seq[BatchPlan]): Effort =
     new PredictedEffort(inputs, plans, records.map(_._2)).result
+
+  override def changed(files: Seq[FormatFile]): Option[String] =
+    changedOf(files.map(PlainFile.of(_).scanned.file)).map(_.path.toString)
+
+  private[plain] def changedOf(files: Seq[DataFile]): Option[DataFile] =
+    Try {
+      val now = new TableLister(table.user, target).lookAgain(files)
+      files.find(f =>
+        !now.get(f.path).exists(n => n.length == f.length && n.modified == f.modified))
+    }.toOption.flatten
 
   /** Bounds, bytes and values of the ordering columns of a file. */
   private[plain] def infos(file: ScannedFile): IndexedSeq[FileColumnInfo] = columns.map { c =>

@@ -30,6 +30,9 @@ private[plain] final class PlansOfTable(table: TableState, inputs: PlainInputs)
 
   override def remove(id: String): Unit = store.remove(id)
 
+  override def removeUnused(used: Set[String], retainMs: Long): Unit =
+    store.removeUnused(used, retainMs)
+
   /** A batch of the plan knows its region only, or the rows of a day. */
   private def storeGrid(plan: RegionPlan): Unit =
     try {

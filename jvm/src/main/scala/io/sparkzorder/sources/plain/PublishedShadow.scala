@@ -126,6 +126,11 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
     val layout = before.inForce.map(_._2).filter(r => runs(r.run))
     val newest = layout.find(_.columns.nonEmpty).getOrElse(layout.head)
     val byFolder = moves.groupBy(_.folder.folder)
+    // files between two passes go on to wait for the second one
+    val plan = moves.filter(_.added.region > 0).flatMap(_.shadow.planId).distinct match {
+      case Seq(one) => Some(one)
+      case _ => None
+    }
     Record(
       Record.Version,
       Record.Optimize,
@@ -140,12 +145,15 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
           f.replaced.zipWithIndex.map { case (d, i) =>
             Replaced(d.path.getName, d.length, d.modified, RunFolder.retainedName(i))
           },
-          byFolder(f.folder).map(m => m.added.copy(staged = m.staged)))),
+          byFolder(f.folder).map(m =>
+            m.added.copy(staged = m.staged, region = if (plan.isEmpty) 0 else m.added.region)))),
       targetFileSize = newest.targetFileSize,
       suffix = newest.suffix,
       weights = newest.weights,
       layoutSinceMs = newest.layoutSinceMs,
-      published = runs.toSeq.sorted)
+      published = runs.toSeq.sorted,
+      plan = plan.getOrElse(""),
+      level = plan.fold("")(_ => Record.Dealt))
   }
 
   /** Reads the footers, which shows that the files can be read. */
