@@ -131,29 +131,30 @@ private object FooterEntries {
     }
 
   /**
-   * False for writers whose bounds of FLOAT and DOUBLE may lack values. In parquet-mr before 1.10, a page that
-   * begins with NaN has NaN as its bounds, and adds nothing to those of its column: all other values of the
-   * page are missing. Impala before 3.0 and parquet-cpp before 1.4 did alike. Of other writers nothing of the
-   * kind is known, and the newer ones leave NaN out.
+   * True for writers that are known to leave NaN out of the bounds of FLOAT and DOUBLE, and nothing else. In parquet-mr
+   * before 1.10, a page that begins with NaN has NaN as its bounds, and adds nothing to those of its column: all
+   * other values of the page are missing. Impala before 3.0, parquet-cpp before 1.4 and parquet-rs before 5.0 did
+   * alike.
    */
-  private def hasBoundsBesideNaN(footer: ScannedFile): Boolean =
-    footer.orc.isDefined || (Try {
-      val parsed = VersionParser.parse(footer.createdBy)
+  private def hasBoundsBesideNaN(footer: ScannedFile): Boolean = footer.orc.isDefined || {
+    val by = String.valueOf(footer.createdBy)
+    Try {
+      val parsed = VersionParser.parse(by)
       val version = SemanticVersion.parse(parsed.version)
       def isFrom(major: Int, minor: Int): Boolean =
         version.major > major || version.major == major && version.minor >= minor
       parsed.application.toLowerCase(Locale.ROOT) match {
-        case "parquet-mr" => isFrom(1, 10)
+        case "parquet-mr" | "parquet-java" => isFrom(1, 10)
         case "impala" => isFrom(3, 0)
         case "parquet-cpp" => isFrom(1, 4)
-        case _ => true
+        case "parquet-rs" => isFrom(5, 0)
+        case other => KnownWriters.exists(other.startsWith)
       }
-      // a writer that does not tell its version may be an old one
-    }.getOrElse(KnownWriters.exists(w =>
-      String.valueOf(footer.createdBy).toLowerCase(Locale.ROOT).startsWith(w))))
+      // some writers tell no version of three numbers
+    }.getOrElse(KnownWriters.exists(by.toLowerCase(Locale.ROOT).startsWith))
+  }
 
-  /** Writers whose names for themselves parquet-mr cannot parse. */
-  private val KnownWriters = Seq("duckdb", "polars", "parquet-mr-trino", "trino", "clickhouse")
+  private val KnownWriters = Seq("parquet-cpp-arrow", "parquet-mr-trino", "duckdb")
 
   /**
    * True for parquet-mr 1.10 to 1.17. These writers drop the bounds of a chunk with NaN, so bounds

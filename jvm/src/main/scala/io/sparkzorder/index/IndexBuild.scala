@@ -47,13 +47,11 @@ private[sparkzorder] final class IndexBuild(
    * The index of the files. The index omits a file that cannot be read: a query reads that file and
    * reports the error.
    */
-  def of(listed: Seq[DataFile]): BuiltIndex = {
-    val files = IndexBuild.withoutTwins(listed)
+  def of(files: Seq[DataFile]): BuiltIndex =
     if (files.size < jobFrom && !readsInt96) {
       IndexBuild.read(files, root.toString, choice, conf, format, readsInt96)
     } else if (files.isEmpty) BuiltIndex(IndexContent.empty, Nil)
     else byJob(files.map(f => FileToRead(f.path.toString, f.length, f.modified)))
-  }
 
   private def byJob(files: Seq[FileToRead]): BuiltIndex = {
     val sc = session.sparkContext
@@ -87,25 +85,25 @@ private[sparkzorder] object IndexBuild {
   /** So long after a file was written, another version of the file has another time, where times are seconds. */
   val TickMs = 2000L
 
-  /** True where times are whole seconds. */
-  def isCoarse(files: Seq[DataFile]): Boolean = files.forall(_.modified % 1000 == 0)
+  /** True for a time in whole seconds, as many file systems and archives have them. */
+  def isCoarse(file: DataFile): Boolean = file.modified % 1000 == 0
 
   /**
    * One task of Spark gives files of several partitions one name. Where times are whole seconds, such files may
    * have one length and one time, too, and if partitions are renamed, one file takes the place of another without
    * a sign. These files get no time, by which they are never found in the index.
+   *
+   * @param files all files of a table
    */
-  private def withoutTwins(files: Seq[DataFile]): Seq[DataFile] =
-    if (!isCoarse(files)) files
-    else {
-      def state(f: DataFile) = (f.path.getName, f.length, f.modified)
-      val twins = files.groupBy(state).filter(_._2.size > 1).keySet
-      if (twins.isEmpty) files
-      else files.map { f =>
-        if (!twins(state(f))) f
-        else f.copy(status = new FileStatus(f.length, false, 0, 0L, 0L, f.path))
-      }
+  def withoutTwins(files: IndexedSeq[DataFile]): IndexedSeq[DataFile] = {
+    def state(f: DataFile) = (f.path.getName, f.length, f.modified)
+    val twins = files.filter(isCoarse).groupBy(state).filter(_._2.size > 1).keySet
+    if (twins.isEmpty) files
+    else files.map { f =>
+      if (!twins(state(f))) f
+      else f.copy(status = new FileStatus(f.length, false, 0, 0L, 0L, f.path))
     }
+  }
 
   private[index] def read(
       files: Seq[DataFile],

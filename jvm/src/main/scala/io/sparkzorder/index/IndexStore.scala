@@ -117,8 +117,11 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
               before.toSeq.flatMap(_.partNames) ++ part.parts.map(_.name),
               valuesOf(was.toSeq :+ header))
             Some(fs.getFileStatus(next))
-          } else if (left > 0) attempt(left - 1)
-          else throw new java.io.IOException(s"others kept writing the index in $directory")
+          } else if (left > 0) {
+            // it would name parts as those of an old generation, with which they go
+            if (written) Try(fs.delete(next, false))
+            attempt(left - 1)
+          } else throw new java.io.IOException(s"others kept writing the index in $directory")
         }
       }
 

@@ -177,7 +177,9 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   }
 
   private def isSame(f: FileStatus, table: FileTable, i: Int): Boolean =
-    f.getLen == table.lengths(i) && f.getModificationTime == table.modified(i)
+    f.getLen == table.lengths(i) && f.getModificationTime == table.modified(i) &&
+      // else no query finds the file in the index
+      PathLookup.tellsChanges(table.modified(i))
 
   private def job(
       index: LoadedIndex,

@@ -58,6 +58,9 @@ class FooterEntriesSuite extends AnyFunSuite {
         "impala version 2.12.0-RELEASE (build 1)",
         "parquet-cpp version 1.3.2-SNAPSHOT",
         "parquet-mr",
+        "parquet-rs version 4.4.0",
+        "github.com/parquet-go/parquet-go version 0.20.0(build 1)",
+        "Polars",
         "")) {
       assert(!isBounded(by), by)
     }
@@ -69,8 +72,8 @@ class FooterEntriesSuite extends AnyFunSuite {
         "impala version 4.0.0-RELEASE (build 1)",
         "parquet-mr-trino version 400 (build n/a)",
         "DuckDB version v1.1.3 (build 19864453f7)",
-        "DuckDB",
-        "Polars")) {
+        "parquet-rs version 50.0.0",
+        "DuckDB")) {
       assert(isBounded(by), by)
     }
   }

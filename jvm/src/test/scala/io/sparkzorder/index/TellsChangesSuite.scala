@@ -5,10 +5,8 @@ package io.sparkzorder.index
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import org.apache.spark.sql.sparkzorder.SparkLine
-
 import io.sparkzorder.ZOrderSessionSuite
-import io.sparkzorder.table.{DataFile, ParquetFiles}
+import io.sparkzorder.table.DataFile
 
 /** Files whose name, length and time do not tell one content from another are never found in an index. */
 class TellsChangesSuite extends ZOrderSessionSuite {
@@ -35,22 +33,15 @@ class TellsChangesSuite extends ZOrderSessionSuite {
         DataFile.alone(
           new FileStatus(made.getLen, false, 1, 1L, 1700000000000L + milliseconds, to))
       }
-      def times(files: DataFile*): Seq[Long] = {
-        val build = new IndexBuild(
-          SparkLine.session(spark),
-          new Path(dir.toURI),
-          ColumnChoice(),
-          format = ParquetFiles)
-        val table = build.of(files).content.files
-        (0 until table.size).map(table.modified(_))
-      }
+      def times(files: DataFile*): Seq[Long] =
+        IndexBuild.withoutTwins(files.toIndexedSeq).map(_.modified)
       val (a, b) = (written("p=1", 0, 0), written("p=2", 100, 0))
       assert(a.length === b.length)
-      assert(times(a, b) === Seq(0L, 0L))
-      assert(times(a) === Seq(1700000000000L))
-      // times of milliseconds tell the two apart well enough
       val (c, d) = (written("p=3", 200, 7), written("p=4", 300, 7))
-      assert(times(c, d) === Seq(1700000000007L, 1700000000007L))
+      // also beside files whose times have milliseconds, which tell two files apart well enough
+      val later = 1700000000007L
+      assert(times(a, b, c, d) === Seq(0L, 0L, later, later))
+      assert(times(a, c) === Seq(1700000000000L, later))
     }
   }
 }

@@ -148,7 +148,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       val (known, gone) =
         usable.map(paths(_, listed, readsInt96)).getOrElse((Set.empty[String], Set.empty[String]))
       val missing = listed.files.filterNot(f => known(Relative.path(root, f.path)))
-      awaitLaterTimes(listed, missing)
+      awaitLaterTimes(missing)
       val built = phases("footers")(indexBuild(choice, readsInt96).of(missing))
       read = missing.size.toLong
       unreadable = built.unreadable
@@ -192,19 +192,20 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   private def readFiles(): TableFiles = {
     val files = Snapshot.of(state, new TableLister(session, target).list(), whole = true)
     val shadows = TableLog.read(state).shadows
-    files.copy(files = files.files.filter { f =>
+    val read = files.files.filter { f =>
       f.path.getParent == f.folder.path ||
       shadows.holds(Paths.relative(root, f.folder.path), f.path)
-    })
+    }
+    files.copy(files = IndexBuild.withoutTwins(read))
   }
 
   /**
    * Waits until a file that is written from now on has a later time than those that were listed. Where times are
    * whole seconds, another version of a file could else have the length and the time of its entry.
    */
-  private def awaitLaterTimes(listed: TableFiles, missing: Seq[DataFile]): Unit = {
+  private def awaitLaterTimes(missing: Seq[DataFile]): Unit = {
     val recent = System.currentTimeMillis() - IndexBuild.TickMs
-    if (IndexBuild.isCoarse(listed.files) && missing.exists(_.modified >= recent)) {
+    if (missing.exists(f => IndexBuild.isCoarse(f) && f.modified >= recent)) {
       Thread.sleep(IndexBuild.TickMs)
     }
   }

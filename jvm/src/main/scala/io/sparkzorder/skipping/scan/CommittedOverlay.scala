@@ -69,15 +69,18 @@ private final class CommittedOverlay(
     // the files must be listed before the state is read: see Overlay
     val held = heldBy(index)
     val listed =
-      ScanListing.of(held, held.chosen(index.partitionSpec().partitionColumns, partitionFilters))
+      ScanListing.of(held, held.chosen(held.partitions.partitionColumns, partitionFilters))
     val unexplained = roots.states(index).filterNot(ExplainedListing.isKnown(held, _))
     val changed = unexplained.foldLeft(listed) { (files, state) =>
-      overlaid(index, files, partitionFilters, onFiles).over(state) match {
+      overlaid(held, index, files, partitionFilters, onFiles).over(state) match {
         case Some(other) => ScanListing.of(other)
         case None =>
           // not for a listing that is made for one query
           if (held.isUsedAgain) {
-            ExplainedListing.mark(held, state, overlaid(index, held.all, Nil, onFiles = false))
+            ExplainedListing.mark(
+              held,
+              state,
+              overlaid(held, index, held.all, Nil, onFiles = false))
           }
           files
       }
@@ -91,13 +94,14 @@ private final class CommittedOverlay(
   }
 
   private def overlaid(
+      held: HeldListing,
       index: InMemoryFileIndex,
       files: ScanListing,
       partitionFilters: Seq[Expression],
       onFiles: Boolean): OverlaidListing = new OverlaidListing(
-    index,
+    held.partitions,
     files.directories,
-    covered(index, partitionFilters, files.directories),
+    covered(held.partitions, index, partitionFilters, files.directories),
     accepts,
     shadowsOf(_, onFiles))
 
@@ -115,11 +119,12 @@ private final class CommittedOverlay(
     .fold(session.sessionState.conf.ignoreMissingFiles)(_.toBoolean)
 
   private def covered(
+      partitions: PartitionSpec,
       index: InMemoryFileIndex,
       filters: Seq[Expression],
       listed: Seq[PartitionDirectory]) = new CoveredFolders(
     index.rootPaths.map(qualified).toSet,
-    index.partitionSpec(),
+    partitions,
     options.get("basePath").map(b => qualified(new Path(b))),
     options.get("recursiveFileLookup").exists(_.toBoolean),
     getZoneId(options.getOrElse("timeZone", session.sessionState.conf.sessionLocalTimeZone)),
@@ -135,14 +140,14 @@ private final class CommittedOverlay(
 
 /** Spark's listing, grouped by folder. */
 private final class OverlaidListing(
-    index: InMemoryFileIndex,
+    partitions: PartitionSpec,
     listed: Seq[PartitionDirectory],
     covered: CoveredFolders,
     accepts: FileStatus => Boolean,
     shadows: StateDirectory => ShadowUse)
     extends FolderListing {
 
-  private val partitioned = index.partitionSpec().partitionColumns.nonEmpty
+  private val partitioned = partitions.partitionColumns.nonEmpty
 
   // The listing has one PartitionDirectory for each partition. Without partitions, one
   // PartitionDirectory has the files of all folders.

@@ -15,7 +15,11 @@ import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   Predicate
 }
-import org.apache.spark.sql.execution.datasources.{InMemoryFileIndex, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.{
+  InMemoryFileIndex,
+  PartitionDirectory,
+  PartitionSpec
+}
 import org.apache.spark.sql.sparkzorder.LeafFiles
 import org.apache.spark.sql.types.StructType
 
@@ -64,8 +68,11 @@ private[skipping] object ListedDirectory {
  *   after the other
  */
 private[skipping] final class HeldListing private (
-    spark: (AnyRef, AnyRef),
+    spark: (AnyRef, PartitionSpec),
     val directories: IndexedSeq[ListedDirectory]) {
+
+  /** The partitions of the listing. */
+  def partitions: PartitionSpec = spark._2
 
   /** All files. */
   def all: ScanListing = ScanListing.of(this, directories.indices.toArray)
@@ -78,7 +85,8 @@ private[skipping] final class HeldListing private (
   /** True if the index has not been refreshed since. */
   def isListedBy(index: InMemoryFileIndex): Boolean = isOf(HeldListing.now(index))
 
-  private def isOf(now: (AnyRef, AnyRef)): Boolean = (spark._1 eq now._1) && (spark._2 eq now._2)
+  private def isOf(now: (AnyRef, PartitionSpec)): Boolean =
+    (spark._1 eq now._1) && (spark._2 eq now._2)
 
   /** The positions of the directories whose partition values pass Spark's partition filters. */
   def chosen(columns: StructType, filters: Seq[Expression]): Array[Int] = {
@@ -124,9 +132,9 @@ private[skipping] object HeldListing {
 
   /** A listing that belongs to no index. */
   def forTest(directories: IndexedSeq[ListedDirectory]): HeldListing =
-    new HeldListing((directories, directories), directories)
+    new HeldListing((directories, PartitionSpec.emptySpec), directories)
 
-  private def now(index: InMemoryFileIndex): (AnyRef, AnyRef) =
+  private def now(index: InMemoryFileIndex): (AnyRef, PartitionSpec) =
     (LeafFiles.of(index), index.partitionSpec())
 
   /** The unfiltered listing of an index. */

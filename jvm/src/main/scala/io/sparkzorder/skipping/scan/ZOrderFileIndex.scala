@@ -79,7 +79,9 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
   }
 
   private def listed(asked: Asked, shared: Option[ListingsOfExecution]): PrunedListing = {
-    val files = shared.fold(overlaid(asked.partitionFilters, asked.dataFilters))(execution =>
+    // a listing that is kept for later executions is not that of one execution
+    val execution = if (isKept) None else shared
+    val files = execution.fold(overlaid(asked.partitionFilters, asked.dataFilters))(execution =>
       overlay.listing(asked.partitionFilters, asked.dataFilters, execution.held))
     val planned = PrunedListing.of(files, pruning(asked.dataFilters))
     (atListing, shared.flatMap(_.ofQuery)) match {

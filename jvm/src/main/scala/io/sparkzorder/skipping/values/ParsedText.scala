@@ -103,9 +103,14 @@ private[values] object ParsedText {
     }
   }
 
+  // other letters have more than two spellings, as K has the sign of Kelvin
+  private val Letters = "TtZz".getBytes(US_ASCII).toSet
   private val MaxLetters = 3
 
   /** Parts of a second are parsed with fewer digits, too. */
-  private def isPlain(p: TimePattern): Boolean =
-    p.fields.head.at == 0 && p.template.letters <= MaxLetters && p.fields.size <= 6
+  private def isPlain(p: TimePattern): Boolean = {
+    val letters = p.template.end('0').getBytes.filter(b => Character.isLetter(b.toInt))
+    p.fields.head.at == 0 && p.fields.size <= 6 &&
+    letters.length <= MaxLetters && letters.forall(Letters)
+  }
 }

@@ -69,6 +69,8 @@ private[sparkzorder] object RegexPattern {
   /** None unless every such text begins with letters that the expression names after `^`. */
   def of(pattern: String): Option[LikePattern] =
     if (!pattern.startsWith("^") || pattern.contains('|') || pattern.contains('\uFFFD')) None
+    // Java takes such marks out before it looks at repetitions
+    else if (pattern.contains("\\Q")) None
     else {
       val text = new StringBuilder
       var i = 1

@@ -17,8 +17,7 @@ private[values] final class TextTemplate(private val places: Array[Byte]) {
 
   def length: Int = places.length
   def isDigits: Boolean = places.forall(isDigitAt)
-  def letters: Int = places.count(b => Character.isLetter(b.toInt))
-  def hasLetters: Boolean = letters > 0
+  def hasLetters: Boolean = places.exists(b => Character.isLetter(b.toInt))
 
   private def isDigitAt(b: Byte): Boolean = b == Digit || (b >= '0' && b <= '9')
 

@@ -74,7 +74,9 @@ private[iceberg] final class IcebergFile(
     else math.max(0L, file.recordCount - deleted)
 
   override def dealt: Option[DealtTo] = NamesOfPasses.dealt(path)
-  override def finishedPlan: Option[String] = NamesOfPasses.finishedPlan(path)
+  // files that were taken over bring names along
+  override def finishedPlan: Option[String] =
+    NamesOfPasses.finishedPlan(path).filter(_ => layout.isDefined)
 
   override def writtenAt: Long = Option(file.fileSequenceNumber).fold(0L)(_.longValue)
 
