@@ -86,9 +86,7 @@ def main() -> None:
             **measured,
             "peak of bytes on disk, inputs included": peak.bytes,
             "excess of a point query": {
-                s.column: round(s.excess(len(COLUMNS)), 3)
-                for s in found
-                if s.level == "files"
+                s.column: round(s.excess(len(COLUMNS)), 3) for s in found if s.level == "files"
             },
             "load": os.getloadavg()[0],
         }

@@ -244,8 +244,13 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
       val old = nameOf("old")
       sql(s"CREATE TABLE $old USING $starFormat AS SELECT timestamp'2003-05-05 00:00:00' ts, " +
         "date'2003-05-05' d")
-      for (year <- Seq(1850, 2150)) {
-        sql(s"INSERT INTO $old VALUES (timestamp'$year-05-05 00:00:00', date'$year-05-05')")
+      // Spark 3.5 asks which calendar is meant
+      inConf(
+        "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
+        "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED") {
+        for (year <- Seq(1850, 2150)) {
+          sql(s"INSERT INTO $old VALUES (timestamp'$year-05-05 00:00:00', date'$year-05-05')")
+        }
       }
       for {
         column <- Seq("ts", "d")

@@ -84,7 +84,10 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
   test(
     "old times in zones whose offsets have seconds, and partitions that are generated from times") {
     withTables {
-      withSQLConf("spark.sql.session.timeZone" -> "Asia/Shanghai") {
+      withSQLConf(
+        "spark.sql.session.timeZone" -> "Asia/Shanghai",
+        "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
+        "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED") {
         sql("CREATE TABLE olds USING delta AS SELECT TIMESTAMP'1900-01-01 00:00:00' ts, 1 n")
         sql("INSERT INTO olds SELECT TIMESTAMP'2020-01-01 00:00:00', 2")
         sql("CREATE TABLE times USING delta AS SELECT ts k, n FROM olds")

@@ -33,6 +33,8 @@ class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
 
   test(
     "imported files with times in milliseconds, of which Iceberg takes the bounds for microseconds") {
+    // Spark 3.5 reads CALL by Iceberg's extension, which this session does not have
+    assume(spark.version >= "4.0")
     withTable("src") {
       withStar {
         inConf("spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MILLIS") {
