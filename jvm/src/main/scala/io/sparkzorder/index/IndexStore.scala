@@ -118,8 +118,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
               valuesOf(was.toSeq :+ header))
             Some(fs.getFileStatus(next))
           } else if (left > 0) {
-            // it would name parts as those of an old generation, with which they go
-            if (written) Try(fs.delete(next, false))
+            if (written) removeStale(next)
             attempt(left - 1)
           } else throw new java.io.IOException(s"others kept writing the index in $directory")
         }
@@ -204,6 +203,21 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
       .foreach(s => Try(fs.delete(s.getPath, false)))
     there.filter(s => isValuesPart(s) && !values(s.getPath.getName) && isAbandoned(s, old))
       .foreach(s => Try(fs.delete(s.getPath, true)))
+  }
+
+  /**
+   * Removes a generation that was written under a number that had come and gone: it would name parts of the index
+   * of values as those of an old generation, with which they go. If it was the newest one for a moment, later
+   * generations may stand on it, and it stays.
+   */
+  private def removeStale(written: Path): Unit = {
+    val _ = Try {
+      val later = generations().take(2)
+      val isOld = later.size == 2 && later.forall(s =>
+        IndexStore.number(s).exists(n => IndexStore.number(written.getName).exists(n > _)))
+      val used = later.flatMap(s => new IndexReader(s, conf).partNames)
+      if (isOld && !used.contains(written.getName)) fs.delete(written, false)
+    }
   }
 
   /**
