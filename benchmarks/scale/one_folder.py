@@ -16,7 +16,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import defaultdict
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -29,6 +28,7 @@ from benchmarks.shared.folders import link, make_once
 from benchmarks.shared.heap import most_in_old_generation
 from benchmarks.speed.quality import sampled_values, shares
 from benchmarks.speed.tables import bytes_in
+from benchmarks.speed.work import Meter
 from spark_zorder import configure
 from tests.support import data_files
 
@@ -132,19 +132,12 @@ def _statement(table: Path, options: argparse.Namespace) -> dict[str, Any]:
         f"('targetFileSize' '{options.target_file_size}', 'batchSize' '{options.batch_size}')"
     ).collect()[0]
     seconds = time.perf_counter() - begun
-    context: Any = spark.sparkContext
-    none = context._gateway.new_array(context._gateway.jvm.double, 0)
-    empty = context._gateway.jvm.java.util.ArrayList()
-    listed = context._jsc.sc().statusStore().stageList(None, False, False, none, empty)
-    stages = [listed.apply(i) for i in range(listed.length())]
+    stages = Meter(spark).stages()
     shuffles = [s.shuffleWriteBytes() for s in stages]
-    levels = _levels(table)
     measured = {
         "seconds": round(seconds, 1),
         "seconds by phase": {name: millis / 1000 for name, millis in dict(row.phases).items()},
         "batches": row.metrics.numBatches,
-        "by pass": levels,
-        "bytes written by tasks": sum(s.outputBytes() for s in stages),
         "bytes shuffled": sum(shuffles),
         "the largest shuffle": max(shuffles, default=0),
         "bytes spilled": sum(s.diskBytesSpilled() for s in stages),
@@ -153,19 +146,6 @@ def _statement(table: Path, options: argparse.Namespace) -> dict[str, Any]:
     spark.stop()
     shutil.rmtree(local, ignore_errors=True)
     return measured
-
-
-def _levels(table: Path) -> dict[str, dict[str, float]]:
-    """Batches, files and bytes of each pass, by the records."""
-    found: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for file in sorted((table / "_zorder").rglob("*.json")):
-        record = json.loads(file.read_text())
-        if not isinstance(record, dict) or "added" not in record:
-            continue
-        of = found[record.get("level") or "one"]
-        of["batches"] += 1
-        of["files"] += len(record["added"])
-    return {level: dict(numbers) for level, numbers in found.items()}
 
 
 class Peak:

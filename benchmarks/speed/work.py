@@ -42,13 +42,13 @@ class Meter:
 
     def reset(self) -> None:
         """Start counting."""
-        self._seen = {_key(stage) for stage in self._stages()}
+        self._seen = {_key(stage) for stage in self.stages()}
         self._start = self._cpu_seconds()
 
     def read(self) -> Work:
         """Return the work since the last reset."""
         cpu = self._cpu_seconds() - self._start
-        new = [stage for stage in self._stages() if _key(stage) not in self._seen]
+        new = [stage for stage in self.stages() if _key(stage) not in self._seen]
         return Work(
             cpu,
             sum(stage.executorCpuTime() for stage in new) / 1e9,
@@ -60,7 +60,8 @@ class Meter:
     def _cpu_seconds(self) -> float:
         return float(self._nanos.getValue()) / 1e9
 
-    def _stages(self) -> list[Any]:
+    def stages(self) -> list[Any]:
+        """Return all stages that have run, as Spark's status store has them."""
         # metrics arrive on a queue of their own
         self._context.listenerBus().waitUntilEmpty()
         none = self._gateway.new_array(self._gateway.jvm.double, 0)

@@ -50,26 +50,10 @@ private[sparkzorder] object FewSettings {
     }
   }
 
-  private final class OfParquet extends ParquetFileFormat {
-    override def buildReaderWithPartitionValues(
-        session: SparkSession,
-        dataSchema: StructType,
-        partitionSchema: StructType,
-        requiredSchema: StructType,
-        filters: Seq[Filter],
-        options: Map[String, String],
-        conf: Configuration): PartitionedFile => Iterator[InternalRow] =
-      super.buildReaderWithPartitionValues(
-        session,
-        dataSchema,
-        partitionSchema,
-        requiredSchema,
-        filters,
-        options,
-        of(conf))
-  }
+  private final class OfParquet extends ParquetFileFormat with FewSettings
+  private final class OfOrc extends OrcFileFormat with FewSettings
 
-  private final class OfOrc extends OrcFileFormat {
+  private trait FewSettings extends FileFormat {
     override def buildReaderWithPartitionValues(
         session: SparkSession,
         dataSchema: StructType,
