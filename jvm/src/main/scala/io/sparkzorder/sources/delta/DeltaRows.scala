@@ -3,9 +3,12 @@
 
 package io.sparkzorder.sources.delta
 
+import java.util.TimeZone
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.util.Try
+
+import org.apache.hadoop.util.VersionUtil
 
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.delta.{DeltaLog, OptimisticTransaction, RowTracking}
@@ -13,6 +16,7 @@ import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.functions.monotonically_increasing_id
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.QueryExecutionListener
@@ -72,9 +76,7 @@ private[delta] final class DeltaRows(
 
   override protected def write(laidOut: Frame, pass: Option[PlannedPass]): DeltaStaged = {
     session.listenerManager.register(shuffled)
-    // a time without a zone would be written as the instant that it is in the zone of this session
-    session.conf.set(DeltaRows.UtcPartitions, (!files.exists(_.isZoneless)).toString)
-    val actions = transaction.writeFiles(laidOut, None, true, Nil)
+    val actions = withTimesAsRead(transaction.writeFiles(laidOut, None, true, Nil))
     val written = actions.collect { case a: AddFile => a }
     try {
       actions.filterNot(_.isInstanceOf[AddFile]).foreach(other =>
@@ -85,6 +87,17 @@ private[delta] final class DeltaRows(
         commits.delete(written)
         throw e
     }
+  }
+
+  /** Has Delta write the times of partitions as the instants, or the texts without a zone, that they are. */
+  private def withTimesAsRead[A](body: => A): A = {
+    val isZoneless = files.exists(_.isZoneless)
+    val zone = session.sessionState.conf.sessionLocalTimeZone
+    session.conf.set(DeltaRows.UtcPartitions, (!isZoneless).toString)
+    if (!isZoneless && files.exists(_.partitionTimes.nonEmpty) && DeltaRows.readsFoldersInZoneOfJvm)
+      session.conf.set(SQLConf.SESSION_LOCAL_TIMEZONE.key, TimeZone.getDefault.getID)
+    try body
+    finally session.conf.set(SQLConf.SESSION_LOCAL_TIMEZONE.key, zone)
   }
 
   private def staged(written: Seq[AddFile]): DeltaStaged = {
@@ -115,6 +128,12 @@ private[delta] final class DeltaRows(
 
 private object DeltaRows {
   val UtcPartitions = "spark.databricks.delta.write.utcTimestampPartitionValues"
+
+  /**
+   * Spark names the folder of a time in the zone of the session. Before 4.1 Delta reads the name in the zone
+   * of the JVM, so that the value of the partition is another time where the zones differ.
+   */
+  def readsFoldersInZoneOfJvm: Boolean = VersionUtil.compareVersions(io.delta.VERSION, "4.1.0") < 0
 }
 
 /** The bytes that the shuffle of Delta's write job wrote. Delta does not hand the job's plan out. */
