@@ -33,11 +33,15 @@ import io.sparkzorder.table.TokenFile
  *
  * @param listed files of the folder by name, as they were listed
  * @param now where an added file is at present, if anywhere; asked only where the listing does not say
+ * @param upTo number of the newest record that may bring rows that were not listed. A later change was committed
+ *   after the listing, and applies only if the set holds all of R: A may have rows of a file that came
+ *   meanwhile
  */
 private[snapshot] final class FolderOverlay(
     steps: IndexedSeq[Step],
     listed: Map[String, FileStatus],
-    now: (Step, Added) => Option[FileStatus]) {
+    now: (Step, Added) => Option[FileStatus],
+    upTo: Option[Long] = None) {
 
   private sealed trait Slot
   private case class Listed(status: FileStatus) extends Slot
@@ -53,7 +57,7 @@ private[snapshot] final class FolderOverlay(
     listed.foreach { case (name, status) =>
       if (!TokenFile.isOne(name)) files(name) = Listed(status)
     }
-    steps.indices.foreach(apply)
+    steps.indices.foreach(i => if (!bringsMore(steps(i))) apply(i))
     val located = files.toSeq.flatMap {
       case (name, Listed(status)) => Some(name -> status)
       case (name, Due(step, added)) => locate(step, added).map(name -> _)
@@ -61,6 +65,9 @@ private[snapshot] final class FolderOverlay(
     if (located.size < files.size) None
     else Some(located).filter(_.values.map(_.getPath).toSet != listed.values.map(_.getPath).toSet)
   }
+
+  private def bringsMore(step: Step): Boolean =
+    upTo.exists(step.known.number > _) && !step.change.replaced.forall(holds)
 
   private def apply(i: Int): Unit = {
     val step = steps(i)

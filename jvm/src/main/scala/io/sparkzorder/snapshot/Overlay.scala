@@ -24,7 +24,11 @@ import io.sparkzorder.util.ManyFiles
  * later, at several moments. If the records have changed by the end, all is done again. [[FolderOverlay]]
  * has the argument for one folder.
  */
-private[snapshot] final class Overlay(state: StateDirectory, shadows: ShadowUse) extends Logging {
+private[snapshot] final class Overlay(
+    state: StateDirectory,
+    shadows: ShadowUse,
+    upTo: Option[Long] = None)
+    extends Logging {
   private val reader = new CommitLogReader(state)
 
   /**
@@ -235,7 +239,7 @@ private[snapshot] final class Overlay(state: StateDirectory, shadows: ShadowUse)
             there
         }
       }
-    val files = new FolderOverlay(steps, listed, now).result()
+    val files = new FolderOverlay(steps, listed, now, upTo).result()
     files.foreach(f =>
       logInfo(s"reading ${f.size} files of $folder instead of ${listed.size} listed ones"))
     files

@@ -40,14 +40,17 @@ private[sparkzorder] object Snapshot {
    * files, as a file that is still hidden lies elsewhere. The listing may be of any age. It is made
    * before the records are read, and they are read here.
    *
+   * @param upTo number of the newest record whose run may bring rows that were not listed: a later run
+   *   counts only if all files that it replaced are there. None for all runs
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
    *   not published, and its record cannot be read: what the table holds is not known then
    */
   def of(
       state: StateDirectory,
       listing: FolderListing,
-      shadows: ShadowUse): FolderListing.Files =
-    new Overlay(state, shadows).over(listing)
+      shadows: ShadowUse,
+      upTo: Option[Long] = None): FolderListing.Files =
+    new Overlay(state, shadows, upTo).over(listing)
 
   /**
    * A listing of a table as the records have it: replaced files out, new ones in, wherever they are.

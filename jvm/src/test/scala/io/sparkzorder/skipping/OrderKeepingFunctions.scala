@@ -32,6 +32,9 @@ object OrderKeepingFunctions {
         "least(x, 3)",
         "round(x, -1)",
         "shiftright(x, 2)",
+        "format_string('n%06d', x)",
+        "format_string('%02d-%03d', 3, try_cast(x as tinyint))",
+        "timestamp'2000-01-01 00:00:00' + x * interval '1' hour",
         "sqrt(abs(x))",
         "coalesce(x, 0)",
         "case when x < 0 then 'n' when x < 10 then 'd' else 'm' end")
@@ -88,6 +91,11 @@ object OrderKeepingFunctions {
         "cast(replace(cast(x as string), '-', '') as int)",
         "concat(year(x), '-', lpad(month(x), 2, '0'))",
         "months_between(x, date'2000-01-15')",
+        "months_between(x, date'2000-02-29')",
+        "format_string('%04d-%02d', year(x), month(x))",
+        "date_format(x, 'MMMM d, yyyy')",
+        "date_format(x, 'yy-MM')",
+        "date_format(x, 'EEE')",
         "weekofyear(x)",
         "greatest(x, date'2000-01-01')")
     case TimestampType | TimestampNTZType => Seq(
@@ -113,11 +121,16 @@ object OrderKeepingFunctions {
         "year(x) * 12 + month(x)",
         "dateadd(DAY, 7, x)",
         "timestampdiff(DAY, timestamp'2000-01-01 00:00:00', x)",
-        "months_between(x, timestamp'2000-01-15 00:00:00')")
+        "months_between(x, timestamp'2000-01-15 00:00:00')",
+        "months_between(timestamp'2000-01-31 12:00:00', x)",
+        "date_format(x, 'EEE dd MMM yyyy')",
+        "convert_timezone('America/New_York', 'Asia/Kolkata', cast(x as timestamp_ntz))",
+        "convert_timezone('Europe/London', 'America/New_York', cast(x as timestamp_ntz))")
     case StringType => Seq(
         "substring(x, 1, 3)",
         "left(x, 12)",
         "substring(x, 0, 1)",
+        "left(x, instr(x, '0') - 1)",
         "to_date(x, 'yyyyMMdd')",
         "coalesce(left(x, 2), 'a')")
     case _ => Nil

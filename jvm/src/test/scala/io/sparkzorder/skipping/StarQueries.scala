@@ -74,7 +74,7 @@ trait StarQueries { this: OptimizeTestBase =>
     val (dim, f) = (s"dim$i", filter(random))
     val agg = pick(random, "max", "min")
     val between = s"d$i.k <= f.k$i AND f.k$i <= d$i.k AND d$i.a < f.v"
-    random.nextInt(18) match {
+    random.nextInt(21) match {
       case 0 | 1 => (s"JOIN $dim d$i ON f.k$i = d$i.k", prefixed(f, s"d$i"))
       case 2 => (s"JOIN (SELECT DISTINCT k FROM $dim WHERE $f) d$i ON d$i.k = f.k$i", "true")
       case 3 => (s"LEFT SEMI JOIN (SELECT * FROM $dim WHERE $f) d$i ON f.k$i = d$i.k", "true")
@@ -107,6 +107,19 @@ trait StarQueries { this: OptimizeTestBase =>
             s"ON x$i.kk = f.k$i JOIN (SELECT * FROM $dim WHERE $f) d$i ON d$i.k = x$i.kk",
           s"x$i.r <= 2")
       case 16 =>
+        // the dimension of a dimension
+        val join = pick(random, "JOIN", "JOIN", "LEFT JOIN", "LEFT SEMI JOIN")
+        val first = pick(random, "JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
+        (
+          s"$first $dim d$i ON f.k$i = d$i.k $join (SELECT DISTINCT g, a % 3 h FROM dim0 WHERE $f) s$i " +
+            s"ON d$i.g = s$i.g AND d$i.a % 3 = s$i.h",
+          "true")
+      case 17 =>
+        val values = pick(random, s"IN (d$i.k, d$i.k)", s"IN (d$i.k, f.k$i)", s"IN (d$i.k)")
+        (s"JOIN (SELECT * FROM $dim WHERE $f) d$i ON f.k$i $values", "true")
+      case 18 =>
+        (s"JOIN $dim d$i ON array_contains(array(d$i.k), f.k$i)", prefixed(f, s"d$i"))
+      case 19 =>
         ("", s"(f.k$i IN (SELECT k FROM $dim WHERE $f) OR f.v IN (SELECT a FROM $dim WHERE $f))")
       case _ =>
         val not = pick(random, "", "NOT ")

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
 
-import io.sparkzorder.skipping.scan.SideOfKeys
+import io.sparkzorder.skipping.scan.{RuntimeFilters, SideOfKeys}
 
 /**
  * A bound that each row of a side sets to a key of the other side.
@@ -36,7 +36,7 @@ private[dynamic] final class BoundsOfKeys(val build: LogicalPlan, bounds: Seq[Ke
   override def forRows: BoundsOfKeys = fresh
 
   // Spark uses the shuffle of such an aggregate again
-  override protected def isFree: Boolean = BoundsOfKeys.isOneRow(build)
+  override def isFree: Boolean = BoundsOfKeys.isOneRow(build)
 
   override lazy val form: Any =
     (SideOfKeys.of(build, bounds.map(_.value), Nil), bounds.map(b => (b.isLower, b.isInclusive)))
@@ -58,7 +58,8 @@ private[dynamic] object BoundsOfKeys {
     val row = CreateNamedStruct(extremes.zipWithIndex.flatMap { case (e, i) =>
       Seq(Literal(s"bound$i"), e)
     })
-    val subquery = ScalarSubquery(Aggregate(Nil, Seq(Alias(row, Name)()), build))
+    val subquery =
+      ScalarSubquery(Aggregate(Nil, Seq(Alias(row, RuntimeFilters.OfBounds)()), build))
     bounds.zipWithIndex.map { case (b, i) =>
       val extreme = GetStructField(subquery, i)
       (b.isLower, b.isInclusive) match {
@@ -72,7 +73,7 @@ private[dynamic] object BoundsOfKeys {
 
   /** True for a filter that [[test]] has made. */
   def isIn(filter: Expression): Boolean = filter.exists {
-    case s: ScalarSubquery => s.plan.output.headOption.exists(_.name == Name)
+    case s: ScalarSubquery => s.plan.output.headOption.exists(_.name == RuntimeFilters.OfBounds)
     case _ => false
   }
 
@@ -82,6 +83,4 @@ private[dynamic] object BoundsOfKeys {
     case f: Filter => isOneRow(f.child)
     case _ => false
   }
-
-  private val Name = "zorder_bounds_of_keys"
 }

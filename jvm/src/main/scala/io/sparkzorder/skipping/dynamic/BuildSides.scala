@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.optimizer.{
 import org.apache.spark.sql.catalyst.plans.{Cross, ExistenceJoin, JoinType, LeftAnti}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.execution.datasources.{
   HadoopFsRelation,
   InMemoryFileIndex,
@@ -62,9 +63,16 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
     case other => canPruneRight(other)
   }
 
-  /** @param onlyInBroadcast false if Spark may run the side once more for its keys */
-  def givesKeys(side: LogicalPlan, onlyInBroadcast: Boolean, conf: SQLConf): Boolean =
-    isSelective(side) && fitsDriver(side) && Repeatability.makesSameRows(side) &&
+  /**
+   * @param keys what the side tells; none if it tells bounds
+   * @param onlyInBroadcast false if Spark may run the side once more for its keys
+   */
+  def givesKeys(
+      side: LogicalPlan,
+      keys: Seq[Expression],
+      onlyInBroadcast: Boolean,
+      conf: SQLConf): Boolean =
+    isSelective(side) && fitsDriver(side, keys) && Repeatability.makesSameRows(side) &&
       fitsPlan(side, onlyInBroadcast) && isPlannedAlike(side, conf) &&
       (onlyInBroadcast || runsAlike(side))
 
@@ -85,12 +93,17 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
 
   /** A side without any condition has the keys of most rows of the other side. */
   private def isSelective(side: LogicalPlan): Boolean =
-    side.stats.sizeInBytes <= TinySide || side.exists {
-      case Filter(condition, _) => isLikelySelective(condition) ||
-        // a condition that Python evaluates is a column by then
-        splitConjunctivePredicates(condition).exists(_.isInstanceOf[Attribute])
-      case _ => false
-    }
+    side.stats.sizeInBytes <= TinySide || isFiltered(side)
+
+  /** True if a condition of the query's own likely leaves few rows of the side. */
+  def isFiltered(side: LogicalPlan): Boolean = side.exists {
+    // Spark has evaluated the conditions on these
+    case _: LocalRelation => true
+    case Filter(condition, _) => isLikelySelective(condition) ||
+      // a condition that Python evaluates is a column by then
+      splitConjunctivePredicates(condition).exists(_.isInstanceOf[Attribute])
+    case _ => false
+  }
 
   /**
    * True if adaptive execution plans a copy of the side as it plans the side itself, so that each part
@@ -110,13 +123,23 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
   }
 
   /** Keys of a larger side would need too much memory of the driver. */
-  private def fitsDriver(side: LogicalPlan): Boolean = {
-    val stats = side.stats
+  private def fitsDriver(side: LogicalPlan, keys: Seq[Expression]): Boolean = {
+    val leaves = side.collectLeaves().map(_.outputSet)
+    def isOfOneTable(key: Expression) = leaves.exists(key.references.subsetOf(_))
+    // keys of several tables can be as many as there are pairs of rows
+    val size = if (keys.forall(isOfOneTable)) sizeOf(side) else side.stats.sizeInBytes
     // a row of few columns is small, and a great number of them fits into MaxSide
-    val rows = stats.rowCount.getOrElse(
-      stats.sizeInBytes / EstimationUtils.getSizePerRow(side.output))
-    stats.sizeInBytes <= MaxSide && rows <= MaxRows
+    val rows = side.stats.rowCount.getOrElse(size / EstimationUtils.getSizePerRow(side.output))
+    size <= MaxSide && rows <= MaxRows
   }
+
+  /**
+   * The bytes of a plan, as far as different keys are concerned: a join has no more of these than its tables.
+   * Spark takes a join to have as many rows as there are pairs.
+   */
+  def sizeOf(plan: LogicalPlan): BigInt =
+    if (!plan.exists(_.isInstanceOf[Join])) plan.stats.sizeInBytes
+    else plan.stats.sizeInBytes.min(plan.collectLeaves().map(_.stats.sizeInBytes).sum)
 
   /**
    * Each filter holds a copy of the side, and Spark plans each copy. A second run costs an execution of
@@ -150,8 +173,19 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       case _: Project | _: Filter | _: Join | _: Aggregate | _: Union | _: Sort | _: Expand => false
       // functions of single rows
       case _: BaseEvalPython => false
+      case g: Generate => !isOfFewConstants(g)
       case _ => true
     })
+
+  /** True for rows made of a constant, such as the days of a calendar. */
+  private def isOfFewConstants(rows: Generate): Boolean = rows.generator match {
+    case e: ExplodeBase => e.child match {
+        case Literal(values: ArrayData, _) => values.numElements() <= MaxRows.toInt &&
+          rows.child.collectLeaves().forall(_.isInstanceOf[OneRowRelation])
+        case _ => false
+      }
+    case _ => false
+  }
 
   private def hasDynamicPruning(side: LogicalPlan): Boolean =
     side.exists(_.expressions.exists(_.exists(_.isInstanceOf[DynamicPruning])))

@@ -8,10 +8,10 @@ import java.util.IdentityHashMap
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.ExistenceJoin
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
-import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
@@ -34,7 +34,11 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
   /** A side of a join is asked for without filters at each join that it is below. */
   private val unfiltered = new IdentityHashMap[LogicalPlan, LogicalPlan]
 
+  /** Listings of one path by two data frames, which may differ: Spark takes them for equal. */
+  private var twins: Seq[FileIndex] = Nil
+
   def apply(whole: LogicalPlan): LogicalPlan = {
+    twins = twinsIn(whole)
     val plan = if (isReplaced) new ScalarFilters(columns)(whole) else whole
     reuse.protect(plan)
     var result = wholly(plan)
@@ -46,6 +50,23 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
     }
     if (rounds < JoinFilterInsertion.MaxRounds) result else plan
   }
+
+  private def listingsOf(plan: LogicalPlan): Seq[FileIndex] =
+    (plan +: plan.subqueriesAll).flatMap(_.collect { case l: LogicalRelation => l.relation })
+      .collect { case fs: HadoopFsRelation => fs.location }
+
+  private def twinsIn(plan: LogicalPlan): Seq[FileIndex] = {
+    val all = listingsOf(plan)
+    all.filter(a => all.exists(b => (a ne b) && a == b))
+  }
+
+  /** As [[BuildSides.givesKeys]], for a side of this query. */
+  private def givesKeys(
+      side: LogicalPlan,
+      keys: Seq[Expression],
+      onlyInBroadcast: Boolean): Boolean =
+    BuildSides.givesKeys(side, keys, onlyInBroadcast, conf) &&
+      (onlyInBroadcast || twins.isEmpty || !listingsOf(side).exists(twins.contains))
 
   /** A query or subquery, with its own subqueries. Equal plans get equal filters. */
   private def wholly(plan: LogicalPlan): LogicalPlan = {
@@ -138,9 +159,9 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       isPlain,
       isTotal)
     val (newLeft, newRight) = BuildSides.broadcastSide(join, conf) match {
-      case Some(BuildRight) => broadcast(left, right, join.condition)
-      case Some(BuildLeft) => broadcast(right, left, join.condition).swap
-      case None => shuffled(left, right, join.condition)
+      case Some(BuildRight) => broadcast(left, right, join)
+      case Some(BuildLeft) => broadcast(right, left, join).swap
+      case None => shuffled(left, right, join)
     }
     withChildren(join, Seq(newLeft, newRight))
   }
@@ -165,11 +186,12 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
   private def broadcast(
       stream: Side,
       build: Side,
-      condition: Option[Expression]): (LogicalPlan, LogicalPlan) = {
+      join: Join): (LogicalPlan, LogicalPlan) = {
     val whole = rewrite(build.plan, Nil)
     val own = equalKeys(stream, build, whole, onlyInBroadcast = !isReplaced)
-    val told = conditions(stream, build, whole, condition)
-    val newStream = rewrite(stream.plan, stream.filters ++ own ++ told)
+    val told = narrowed(stream, build, whole, own, join) ++
+      conditions(stream, build, whole, join.condition)
+    val newStream = rewrite(stream.plan, stream.filters ++ told ++ own)
     val newBuild =
       if (build.filters.isEmpty || (own.exists(_.isUsed) && !isReplaced)) whole
       else reusable(build.plan, build.filters)
@@ -180,13 +202,14 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
   private def shuffled(
       left: Side,
       right: Side,
-      condition: Option[Expression]): (LogicalPlan, LogicalPlan) = {
-    val isRightSmaller = right.plan.stats.sizeInBytes <= left.plan.stats.sizeInBytes
+      join: Join): (LogicalPlan, LogicalPlan) = {
+    val isRightSmaller = BuildSides.sizeOf(right.plan) <= BuildSides.sizeOf(left.plan)
     val (stream, build) = if (isRightSmaller) (left, right) else (right, left)
     val whole = rewrite(build.plan, Nil)
-    val own = equalKeys(stream, build, whole, onlyInBroadcast = false) ++
-      conditions(stream, build, whole, condition)
-    val newStream = reusable(stream.plan, stream.filters ++ own)
+    val own = equalKeys(stream, build, whole, onlyInBroadcast = false)
+    val told = narrowed(stream, build, whole, own, join) ++
+      conditions(stream, build, whole, join.condition)
+    val newStream = reusable(stream.plan, stream.filters ++ told ++ own)
     val newBuild = reusable(build.plan, build.filters)
     if (isRightSmaller) (newStream, newBuild) else (newBuild, newStream)
   }
@@ -197,9 +220,9 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       rewritten: LogicalPlan,
       onlyInBroadcast: Boolean): Seq[KeyFilter] =
     if (!stream.isPrunable || build.keys.isEmpty ||
-      !BuildSides.givesKeys(build.plan, onlyInBroadcast, conf)) Nil
+      !givesKeys(build.plan, build.keys, onlyInBroadcast)) Nil
     else {
-      lazy val runsAgain = BuildSides.givesKeys(build.plan, onlyInBroadcast = false, conf)
+      lazy val runsAgain = givesKeys(build.plan, build.keys, onlyInBroadcast = false)
       // keys that only the record wants must not cost the broadcast side the filters from above
       val forRecord = onlyInBroadcast && build.filters.isEmpty
       def source(i: Int) =
@@ -219,6 +242,36 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
         }
       }
     }
+
+  /**
+   * The keys of those rows of a side that have a partner in the joins above: those of the customers of one
+   * segment, where the segments are a table of their own. A second run of the side and of its partners tells
+   * them.
+   */
+  private def narrowed(
+      stream: Side,
+      build: Side,
+      whole: LogicalPlan,
+      own: Seq[KeyFilter],
+      join: Join): Seq[KeyFilter] = {
+    val (plan, used) = build.filters
+      // the other side gets these by itself
+      .filterNot(f => build.keys.exists(_.semanticEquals(f.key)))
+      .foldLeft((whole, Seq.empty[KeyFilter])) { case ((plan, used), f) =>
+        f.semiJoined(plan).fold((plan, used))((_, used :+ f))
+      }
+    // an outer join keeps the row of which the partner is unwanted, without the partner
+    if (used.isEmpty || !join.joinType.isInstanceOf[InnerLike]) Nil
+    else {
+      val side = build.copy(plan = plan, filters = Nil)
+      equalKeys(stream, side, plan, onlyInBroadcast = false).map { f =>
+        f.copy(
+          isAbovePlain = f.isAbovePlain && used.forall(_.isAbovePlain),
+          isAboveTotal = f.isAboveTotal && used.forall(_.isAboveTotal),
+          narrows = own.find(_.key.semanticEquals(f.key)).flatMap(_.sources.headOption))
+      }
+    }
+  }
 
   private def isTestable(key: Expression, ofBuild: Expression): Boolean =
     key.deterministic && key.references.nonEmpty && ofBuild.references.nonEmpty &&
@@ -266,9 +319,9 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       case ExtractEquiJoinKeys(_, keys, ofBuild, _, _, _, right, _) =>
         val onlyInBroadcast =
           !isReplaced && BuildSides.broadcastSide(join, conf).contains(BuildRight)
-        if (!BuildSides.givesKeys(right, onlyInBroadcast, conf)) None
+        if (!givesKeys(right, ofBuild, onlyInBroadcast)) None
         else {
-          val runsAgain = BuildSides.givesKeys(right, onlyInBroadcast = false, conf)
+          val runsAgain = givesKeys(right, ofBuild, onlyInBroadcast = false)
           keys.indices.find(i =>
             isTestable(keys(i), ofBuild(i)) && keys(i).references.subsetOf(above.outputSet)).map {
             i =>
@@ -297,7 +350,8 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
     val said =
       if (!stream.isPrunable) Nil
       else condition.toSeq.flatMap(new KeyConditions(stream.plan, build.plan).in)
-    if (said.isEmpty || !BuildSides.givesKeys(build.plan, onlyInBroadcast = false, conf)) Nil
+    def told = said.flatMap(_.ways.collect { case (_, KeyConditions.Equal(value)) => value })
+    if (said.isEmpty || !givesKeys(build.plan, told, onlyInBroadcast = false)) Nil
     else {
       said.map { oneOf =>
         val sources = oneOf.ways.map {
@@ -327,7 +381,8 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       case l: LogicalRelation => others.filter(f => f.isForRecord && columns.isNoted(f.keys, l))
       case _ => Nil
     }
-    val useful = (worth ++ noted).take(JoinFilterInsertion.MaxFilters)
+    val useful = (worth ++ noted).filterNot(f => worth.exists(_.isNarrower(f)))
+      .take(JoinFilterInsertion.MaxFilters)
     useful.foreach(_.markUsed())
     useful.map(_.onFiles).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))
   }

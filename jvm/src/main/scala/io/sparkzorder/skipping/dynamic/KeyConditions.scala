@@ -19,7 +19,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
 
   /** What the parts of a condition say. Each is true for every row that has a partner. */
   def in(condition: Expression): Seq[OneOf] = {
-    val parts = splitConjunctivePredicates(condition)
+    val parts = splitConjunctivePredicates(condition).map(asAlternatives)
     val bounds = together(
       parts.flatMap(compared).collect { case (k, b: Bounds) => (k, b) } ++
         KeyDistances.in(parts).flatMap(of))
@@ -27,6 +27,19 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
     bounds.map(b => OneOf(Seq(b), own)) ++
       parts.collect { case o: Or => o }.flatMap(oneOf(_, own))
   }
+
+  /** A membership in values of one row, such as `k IN (a, a + 1)`, as the alternatives that it stands for. */
+  private def asAlternatives(condition: Expression): Expression = condition match {
+    case In(value, values) if values.size <= MaxWays => anyOf(value, values)
+    case ArrayContains(CreateArray(values, _), value) if values.size <= MaxWays =>
+      anyOf(value, values)
+    case other => other
+  }
+
+  private def anyOf(value: Expression, values: Seq[Expression]): Expression =
+    // a single one as an OR, too, since it is no equality that Spark joins by
+    (values ++ values.take(if (values.size == 1) 1 else 0)).map(EqualTo(value, _))
+      .reduceOption[Expression](Or).getOrElse(Literal.FalseLiteral)
 
   /** Conditions on rows of the side that tells. */
   private def ofBuild(parts: Seq[Expression]): Seq[Expression] =
@@ -89,6 +102,9 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
 }
 
 private[dynamic] object KeyConditions {
+
+  /** Each alternative of a membership may take a second run of the other side. */
+  private val MaxWays = 8
 
   /**
    * Keys, of which one is as a row of the other side says.

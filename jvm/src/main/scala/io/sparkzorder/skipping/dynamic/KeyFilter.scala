@@ -4,7 +4,14 @@
 package io.sparkzorder.skipping.dynamic
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, OneRowRelation}
+import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  Join,
+  JoinHint,
+  LogicalPlan,
+  OneRowRelation
+}
 
 import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
 
@@ -20,13 +27,15 @@ import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
  *   a row that the join drops
  * @param isAboveTotal true if nothing between the join of the keys and this place of the plan can fail,
  *   whatever the values are
+ * @param narrows the source of which this filter has a part of the keys
  */
 private[dynamic] final case class KeyFilter(
     key: Expression,
     sources: Seq[KeySource],
     isOneOf: Boolean = false,
     isAbovePlain: Boolean = true,
-    isAboveTotal: Boolean = true) {
+    isAboveTotal: Boolean = true,
+    narrows: Option[KeySource] = None) {
 
   /** The expressions of which one has a partner. */
   def keys: Seq[Expression] = key match {
@@ -54,10 +63,26 @@ private[dynamic] final case class KeyFilter(
     else Some(copy(sources = sources.map(_.forRows)))
 
   def isWorth(share: Double, relation: LogicalPlan): Boolean =
-    sources.forall(_.isWorth(share, relation))
+    if (isOneOf) {
+      val again = sources.filterNot(_.isFree).map(_.build)
+      again.isEmpty || BuildSides.isCheaper(again, share, relation)
+    } else sources.forall(_.isWorth(share, relation))
 
   /** True if the keys may be used for the record of the workload alone: they cost nothing. */
   def isForRecord: Boolean = sources.forall(_.isForRecord)
+
+  /**
+   * A plan with those of its rows alone that this filter wants. None if the keys are not those of one join, are
+   * those of most rows, or could be others when Spark runs their side once more.
+   */
+  def semiJoined(plan: LogicalPlan): Option[LogicalPlan] = sources match {
+    case Seq(keys: EqualKeys) if !isOneOf => keys.semiJoined(plan, key)
+    case _ => None
+  }
+
+  /** True if this filter wants rows of those alone that another one wants, by the same join. */
+  def isNarrower(other: KeyFilter): Boolean =
+    narrows.exists(n => other.sources.exists(_ eq n)) && key.semanticEquals(other.key)
 
   /** True once the filter has reached a relation. */
   def isUsed: Boolean = sources.exists(_.isUsed)
@@ -84,7 +109,7 @@ private[dynamic] trait KeySource {
   def isForRecord: Boolean
 
   /** True if Spark does not run `build` once more for the keys. */
-  protected def isFree: Boolean
+  def isFree: Boolean
 
   /** True if another run of `build` surely gives the same rows. */
   def canRunAgain: Boolean
@@ -137,8 +162,19 @@ private[dynamic] final class EqualKeys(
     InSubquery(Seq(key), ListQuery(all, numCols = 1))
   }
 
+  /** The rows of another plan whose value of `key` is among the keys. */
+  def semiJoined(plan: LogicalPlan, key: Expression): Option[LogicalPlan] =
+    // a filter that stands for one of rows lets files go only where that one stands, too
+    if (!canRunAgain || runsForRows || !BuildSides.isFiltered(build) ||
+      plan.outputSet.intersect(build.outputSet).nonEmpty) None
+    else {
+      // the join above may see fewer rows of the plan
+      val condition = EqualTo(TotalExpressions.orNull(key), keys(position))
+      Some(Join(plan, build, LeftSemi, Some(condition), JoinHint.NONE))
+    }
+
   override def isOnRows: Boolean = false
-  override protected def isFree: Boolean = onlyInBroadcast && !runsForRows
+  override def isFree: Boolean = onlyInBroadcast && !runsForRows
   override def fresh: EqualKeys = copied(runsForRows)
   override def forRows: EqualKeys = copied(rows = true)
 
@@ -164,7 +200,7 @@ private[dynamic] final class KnownCondition extends KeySource {
   override def onRows(key: Expression): Expression = key
   override def isOnRows: Boolean = false
   override def isForRecord: Boolean = false
-  override protected def isFree: Boolean = true
+  override def isFree: Boolean = true
   override def canRunAgain: Boolean = true
   override def fresh: KnownCondition = new KnownCondition
   override def forRows: KnownCondition = fresh

@@ -195,12 +195,20 @@ private[sparkzorder] object Operand {
     })
 
   /** The part of an expression that is applied to another part; Left if there are several. */
-  private def onlyCallOf(part: Expression, e: Expression): Either[String, Expression] =
-    e.collect { case f if f.children.exists(_.semanticEquals(part)) => f } match {
+  private def onlyCallOf(part: Expression, e: Expression): Either[String, Expression] = {
+    val calls = e.collect { case f if f.children.exists(_.semanticEquals(part)) => f }
+    calls.find(TextFunctions.isBeginning(_, part)).filter(isAllOf(part, e, _)).map(Seq(_))
+      .getOrElse(calls) match {
       case Seq() => Left(TableColumns.kind(e))
       case some if some.forall(_.semanticEquals(some.last)) => Right(some.last)
       case some => Left(TableColumns.kind(some.last))
     }
+  }
+
+  /** True if a part of an expression is nowhere but in one call. */
+  private def isAllOf(part: Expression, e: Expression, call: Expression): Boolean =
+    !e.transformDown { case c if c.semanticEquals(call) => Literal(null, call.dataType) }
+      .exists(_.semanticEquals(part))
 
   /** A cast of a column that gives each value a value of its own. The domain is the column's. */
   private def exactCast(e: Expression, columns: TableColumns): Option[Operand] = e match {

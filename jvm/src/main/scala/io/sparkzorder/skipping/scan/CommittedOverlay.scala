@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.datasources._
 
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{FolderListing, StateDirectory}
+import io.sparkzorder.log.{FolderListing, StateDirectory, TableLog}
 import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
 
 /**
@@ -40,18 +40,18 @@ private final class CommittedOverlay(
 
   /**
    * @param partitionFilters filters without subqueries, like `dataFilters`
-   * @param heldBy what an index of Spark has listed
+   * @param execution whose scans all read one listing
    */
   def listing(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression],
-      heldBy: InMemoryFileIndex => HeldListing = HeldListing.of): ScanListing =
+      execution: Option[ListingsOfExecution] = None): ScanListing =
     delegate match {
       // CatalogFileIndex.listFiles does the same, but does not show the index of the chosen
       // partitions
       case catalog: CatalogFileIndex =>
-        overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters, HeldListing.of)
-      case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters, heldBy)
+        overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters, None)
+      case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters, execution)
       case other => ScanListing.of(other.listFiles(partitionFilters, dataFilters))
     }
 
@@ -59,7 +59,7 @@ private final class CommittedOverlay(
       index: InMemoryFileIndex,
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression],
-      heldBy: InMemoryFileIndex => HeldListing): ScanListing = {
+      execution: Option[ListingsOfExecution]): ScanListing = {
     // Filters on _metadata would remove files from the listing, but the overlay needs all files.
     // Spark applies these filters again after the scan.
     val onFiles = dataFilters.exists(_.references.exists {
@@ -67,12 +67,14 @@ private final class CommittedOverlay(
       case _ => false
     })
     // the files must be listed before the state is read: see Overlay
-    val held = heldBy(index)
+    val held = execution.fold(HeldListing.of(index))(_.held(index))
     val listed =
       ScanListing.of(held, held.chosen(held.partitions.partitionColumns, partitionFilters))
-    val unexplained = roots.states(index).filterNot(ExplainedListing.isKnown(held, _))
-    val changed = unexplained.foldLeft(listed) { (files, state) =>
-      overlaid(held, index, files, partitionFilters, onFiles).over(state) match {
+    val changed = roots.states(index).foldLeft(listed) { (files, state) =>
+      val log = TableLog.read(state)
+      val upTo = execution.map(_.newestOf(state.root, log.last))
+      if (ExplainedListing.isKnown(held, state, log)) files
+      else overlaid(held, index, files, partitionFilters, onFiles).over(state, upTo) match {
         case Some(other) => ScanListing.of(other)
         case None =>
           // not for a listing that is made for one query
@@ -85,6 +87,7 @@ private final class CommittedOverlay(
           files
       }
     }
+    execution.foreach(_.recordsAreRead())
     if ((changed ne listed) && isBucketed) {
       throw ZOrderErrors.bucketsUnknown(delegate.rootPaths.mkString(", "))
     }
@@ -199,9 +202,13 @@ private final class OverlaidListing(
     directory.map(_.files.iterator.map(_.fileStatus))
   }
 
-  /** The listing with the runs of one table applied; None if the runs change nothing. */
-  def over(state: StateDirectory): Option[Seq[PartitionDirectory]] = {
-    val changed = Snapshot.of(state, this, shadows(state))
+  /**
+   * The listing with the runs of one table applied; None if the runs change nothing.
+   *
+   * @param upTo number of the newest record whose run may bring rows that were not listed; None for all runs
+   */
+  def over(state: StateDirectory, upTo: Option[Long]): Option[Seq[PartitionDirectory]] = {
+    val changed = Snapshot.of(state, this, shadows(state), upTo)
     if (changed.isEmpty) None
     else {
       val kept = if (partitioned) {

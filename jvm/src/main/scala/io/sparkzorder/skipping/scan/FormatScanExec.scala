@@ -147,6 +147,8 @@ private[sparkzorder] final case class FormatScanExec(
       val filters =
         if (!RuntimeFilters.isOn) Nil
         else keys.filter(RuntimeFilters.isRuntime)
+          // the listings of other tables are pinned in a plan of the execution's own
+          .filter(f => !RuntimeFilters.isOfSecondRun(f) || isPinned)
           .flatMap(RuntimeFilters.resolve(_, rangeOf)).map(_.onFiles)
       if (filters.isEmpty) partitions
       else {
@@ -160,6 +162,8 @@ private[sparkzorder] final case class FormatScanExec(
         IndexPruning.failed(table.name, e)
         partitions
     }
+
+  private lazy val isPinned = ListingsOfExecution.isOf(inner.scan, sparkContext)
 
   private def send(pruned: PrunedPartitions): Unit = {
     fileMetrics(RuntimePruningScan.Total).set(pruned.total)

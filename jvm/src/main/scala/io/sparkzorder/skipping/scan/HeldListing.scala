@@ -160,10 +160,8 @@ private[skipping] object HeldListing {
 private[scan] object ExplainedListing {
 
   /** True if no run changes the listing. */
-  def isKnown(held: HeldListing, state: StateDirectory): Boolean = {
-    val log = TableLog.read(state)
+  def isKnown(held: HeldListing, state: StateDirectory, log: TableLog): Boolean =
     log.isEmpty || (log.isSettled && held.isExplained(state.root, log.ids))
-  }
 
   /**
    * Remembers the listing if the records explain every file of it, without a look at the disk.

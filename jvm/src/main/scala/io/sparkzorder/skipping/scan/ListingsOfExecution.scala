@@ -8,8 +8,11 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.Try
 
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.execution.datasources.{
   FileIndex,
@@ -17,6 +20,7 @@ import org.apache.spark.sql.execution.datasources.{
   InMemoryFileIndex,
   LogicalRelation
 }
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import io.sparkzorder.util.WeakIdentityMap
 
@@ -31,6 +35,8 @@ private[scan] final class ListingsOfExecution(
     query: WeakReference[QueryExecution]) {
   private val listings = new ConcurrentHashMap[AnyRef, WeakReference[PrunedListing]]
   private var first: Option[HeldListing] = None
+  @volatile private var haveRecordsBeenRead = false
+  private val newest = new ConcurrentHashMap[Path, java.lang.Long]
 
   /** The query that is executed; None when it has ended. */
   def ofQuery: Option[QueryExecution] = Option(query.get)
@@ -38,16 +44,32 @@ private[scan] final class ListingsOfExecution(
   def get(key: AnyRef): Option[PrunedListing] =
     Option(listings.get(key)).flatMap(r => Option(r.get))
 
-  def put(key: AnyRef, listing: PrunedListing): Unit = {
-    val _ = listings.put(key, new WeakReference(listing))
-  }
+  /** Keeps a listing, and returns the one that all scans read: another thread may have been first. */
+  def kept(key: AnyRef, listing: PrunedListing): PrunedListing =
+    Option(listings.compute(
+      key,
+      (_, known) =>
+        if (known != null && known.get != null) known else new WeakReference(listing)).get)
+      .getOrElse(listing)
 
   /** What the index listed when the execution first asked. An INSERT refreshes the index in place. */
   def held(index: InMemoryFileIndex): HeldListing = synchronized {
-    val listing = first.filterNot(_.isListedBy(index)).getOrElse(HeldListing.of(index))
+    val listing = first.getOrElse(HeldListing.of(index))
     first = Some(listing)
     listing
   }
+
+  /**
+   * The number of the newest record of a table when the execution first read them; 0 if there was none. A later run
+   * must not bring rows that the listing lacks into one of several scans.
+   *
+   * @param now the newest one at present
+   */
+  def newestOf(table: Path, now: Long): Long =
+    newest.computeIfAbsent(table, _ => if (haveRecordsBeenRead) 0L else now)
+
+  /** From now on, a table without records is one whose first run is a later one. */
+  def recordsAreRead(): Unit = haveRecordsBeenRead = true
 }
 
 private[scan] object ListingsOfExecution {
@@ -69,6 +91,15 @@ private[scan] object ListingsOfExecution {
       listings <- running.get(delegate).flatMap(byId => Option(byId.get(id))).orElse(
         if (reads(query.optimizedPlan, delegate)) Some(of(delegate, id, query)) else None)
     } yield listings
+
+  /** True if the thread works for an execution of a query that has a scan. */
+  def isOf(scan: Scan, context: SparkContext): Boolean =
+    Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).flatMap(queryOf).exists { q =>
+      (q.optimizedPlan +: q.optimizedPlan.subqueriesAll).exists(_.exists {
+        case r: DataSourceV2ScanRelation => r.scan eq scan
+        case _ => false
+      })
+    }
 
   private def queryOf(execution: String): Option[QueryExecution] =
     Try(execution.toLong).toOption.flatMap(n => Option(SQLExecution.getQueryExecution(n)))

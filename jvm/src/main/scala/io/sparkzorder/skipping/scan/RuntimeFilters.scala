@@ -8,7 +8,13 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.expressions
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.{InSubqueryExec, ScalarSubquery, SparkPlan}
+import org.apache.spark.sql.execution.{
+  InSubqueryExec,
+  ReusedSubqueryExec,
+  ScalarSubquery,
+  SparkPlan,
+  SubqueryBroadcastExec
+}
 import org.apache.spark.sql.types.BooleanType
 
 import io.sparkzorder.conf.Settings
@@ -40,6 +46,22 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   def isRuntime(filter: Expression): Boolean =
     !isUnused(filter) && (filter.isInstanceOf[DynamicPruning] ||
       filter.exists(_.isInstanceOf[PlanExpression[_]]))
+
+  /** True if a filter has what a side of a join gives when Spark runs the side once more. */
+  def isOfSecondRun(filter: Expression): Boolean = filter.exists {
+    case in: InSubqueryExec => !isOfBroadcast(in.plan)
+    case s: ScalarSubquery => s.plan.output.exists(_.name == OfBounds)
+    case _ => false
+  }
+
+  private def isOfBroadcast(plan: SparkPlan): Boolean = plan match {
+    case _: SubqueryBroadcastExec => true
+    case reused: ReusedSubqueryExec => isOfBroadcast(reused.child)
+    case _ => false
+  }
+
+  /** The name of the column of subqueries that tell the bounds of a side. */
+  val OfBounds = "zorder_bounds_of_keys"
 
   /** Columns that the filters restrict at run time, as EXPLAIN shows them. */
   def columns(filters: Seq[Expression]): Seq[String] =

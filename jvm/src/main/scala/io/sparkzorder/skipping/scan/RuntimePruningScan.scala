@@ -110,7 +110,10 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
       ours =>
         try {
           val (atRunTime, planned) = dataFilters.partition(RuntimeFilters.isRuntime)
-          val filters = atRunTime.flatMap(RuntimeFilters.resolve(_, ours.rangeOf))
+          // a plan that is no execution's own, as that of a data frame in the cache, lists when it likes
+          lazy val isPinned = ours.isOfExecution
+          val filters = atRunTime.filter(f => !RuntimeFilters.isOfSecondRun(f) || isPinned)
+            .flatMap(RuntimeFilters.resolve(_, ours.rangeOf))
           if (filters.isEmpty) None
           else {
             RuntimeFilters.remember(this, filters.map(_.onFiles))

@@ -71,8 +71,10 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     last.filter(a => a._1 == asked && (isKept || (now.isDefined && a._2 == now))).map(_._3)
       .getOrElse {
         val key = (asked, relation.options, relation.dataSchema, atListing.map(_.identity))
-        val made = shared.flatMap(_.get(key)).getOrElse(listed(asked, shared))
-        shared.foreach(_.put(key, made))
+        val made = shared.flatMap(_.get(key)).getOrElse {
+          val own = listed(asked, shared)
+          shared.fold(own)(_.kept(key, own))
+        }
         last = Some((asked, now, made))
         made
       }
@@ -81,8 +83,7 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
   private def listed(asked: Asked, shared: Option[ListingsOfExecution]): PrunedListing = {
     // a listing that is kept for later executions is not that of one execution
     val execution = if (isKept) None else shared
-    val files = execution.fold(overlaid(asked.partitionFilters, asked.dataFilters))(execution =>
-      overlay.listing(asked.partitionFilters, asked.dataFilters, execution.held))
+    val files = overlay.listing(asked.partitionFilters, asked.dataFilters, execution)
     val planned = PrunedListing.of(files, pruning(asked.dataFilters))
     (atListing, shared.flatMap(_.ofQuery)) match {
       case (Some(later), Some(query)) =>
@@ -109,6 +110,10 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
   }
 
   private[scan] def dataSchema: StructType = relation.dataSchema
+
+  /** True if all listings that a thread asks for are those of one execution. */
+  private[scan] def isOfExecution: Boolean =
+    ListingsOfExecution.current(delegate, session.sparkContext).isDefined
 
   /** The same index for the execution that the thread works for, if the newest listing is older. */
   private[scan] def ofExecution: Option[ZOrderFileIndex] =

@@ -41,8 +41,47 @@ private[values] object PiecesOfText {
           search.getBytes.head.toInt) =>
       TextTemplate.of(by).map(replaced(search.getBytes.head, _))
     case _: Upper | _: Lower if isText(e.dataType) => Some(sameLetters)
+    case f: FormatString => formatted(f)
     case _ => None
   }
+
+  /** A text of numbers with leading zeros, such as `format_string('%04d-%02d', year(t), month(t))`. */
+  private def formatted(call: FormatString): Option[Piece] = call.children match {
+    case Literal(format: UTF8String, _) +: numbers
+        if isText(call.dataType) && numbers.forall(n => PiecesOfNumbers.isIntegral(n.dataType)) =>
+      val parts = NumberOrText.findAllMatchIn(format.toString).toSeq
+      val widths = parts.flatMap(p => Option(p.group(1))).map(_.toInt)
+      val templates = parts.map { p =>
+        Option(p.group(1)).fold(TextTemplate.of(UTF8String.fromString(p.matched)))(w =>
+          Some(TextTemplate.digits(w.toInt)))
+      }
+      if (parts.map(_.matched).mkString != format.toString || widths.size != numbers.size) None
+      else {
+        all(templates).map { template =>
+          val ofNumbers = Ordered(
+            { c =>
+              c.tail.zip(widths).foreach { case (b, width) =>
+                require(long(b.low) >= 0 && b.high.toString.length <= width)
+              }
+              ends(c)
+            },
+            template = _ => Some(template))
+          new Piece {
+            // the text of NULL is `null`
+            override def apply(call: Call, children: Seq[Extent]): Extent = {
+              val isNumber = children.forall {
+                case b: Between => !b.mayBeNull
+                case _ => false
+              }
+              (if (isNumber) ofNumbers else Repeatable) (call, children)
+            }
+          }
+        }
+      }
+    case _ => None
+  }
+
+  private val NumberOrText = "%0([1-9][0-9]?)d|[^%]+".r
 
   // ---- numbers
 

@@ -83,17 +83,16 @@ private[values] object PiecesOfTime {
           Some(toInstants(zone(t), after = i.microseconds)(samples))
         case Literal(micros: Long, _: DayTimeIntervalType) =>
           Some(toInstants(zone(t), after = micros % MICROS_PER_DAY)(samples))
+        case interval
+            if t.left.foldable && interval.dataType.isInstanceOf[DayTimeIntervalType] =>
+          Some(Ordered(ends, aroundChanges(zone(t))))
         case _ => None
       }
-    case c: ConvertTimezone if c.targetTz.isInstanceOf[Literal] =>
-      for (from <- literalZone(c.sourceTz) if from.getRules.isFixedOffset;
-        to <- literalZone(c.targetTz))
-        yield Ordered { some =>
-          val shift = new Clocks(from).local(0L)
-          inYears(some.last.low, some.last.high)
-          val ends = new Clocks(to).ends(long(some.last.low) - shift, long(some.last.high) - shift)
-          some.init.map(b => Seq(b.low)) :+ ends.map(_ + shift)
-        }
+    case c: ConvertTimezone =>
+      for (from <- literalZone(c.sourceTz); to <- literalZone(c.targetTz))
+        yield
+          if (from.getRules.isFixedOffset) fromFixed(from, to)
+          else Ordered(ends, aroundChanges(from, to))
     case t: TimestampAdd if !t.timestamp.foldable =>
       t.quantity match {
         case IntLiteral(_) | Literal(_: Long, _) =>
@@ -104,6 +103,7 @@ private[values] object PiecesOfTime {
     case t: TimestampDiff => Some(difference(t, zone(t)))
     case s: SubtractTimestamps if s.dataType.isInstanceOf[DayTimeIntervalType] =>
       Some(difference(s, zone(s)))
+    case _: MultiplyDTInterval | _: MakeDTInterval => Some(Ordered())
     case m: MonthsBetween => monthsBetween(m)
     case _ => None
   }
@@ -200,6 +200,25 @@ private[values] object PiecesOfTime {
         (Math.floorDiv(least + after, micros), Math.floorDiv(most + after, micros))
       })
 
+  private def fromFixed(from: ZoneId, to: ZoneId): Piece = Ordered { some =>
+    val shift = new Clocks(from).local(0L)
+    inYears(some.last.low, some.last.high)
+    val ends = new Clocks(to).ends(long(some.last.low) - shift, long(some.last.high) - shift)
+    some.init.map(b => Seq(b.low)) :+ ends.map(_ + shift)
+  }
+
+  /**
+   * Results between which a clock may be set are wider by what the change can add. A zone is at most 18 hours
+   * from UTC, so that a result is at most 36 hours from the sum of what it is made of.
+   */
+  private def aroundChanges(zones: ZoneId*)(low: Any, high: Any): (Any, Any) = {
+    val (l, h) = (long(low), long(high))
+    inYears(l, h)
+    val far = 3 * MICROS_PER_DAY
+    val isSteady = zones.forall(new Clocks(_).isSteady(l - far, h + far))
+    if (isSteady) (l, h) else (l - far, h + far)
+  }
+
   // ---- what begins anew
 
   private def yearOf(day: Long): Long = LocalDate.ofEpochDay(day).getYear.toLong
@@ -275,7 +294,26 @@ private[values] object PiecesOfTime {
       time: Expression,
       format: Expression,
       zone: ZoneId,
-      micros: Long): Option[Piece] = pattern(format).map { p =>
+      micros: Long): Option[Piece] = {
+    val known = pattern(format)
+    if (known.exists(_.isSorted) || !isOfDays(format)) known.map(formatted(time, _, zone, micros))
+    else {
+      val day = periodic(time.dataType, zone, micros)(Math.floorDiv(_, MICROS_PER_DAY))
+      Some(Ordered(onlyFirst(day)))
+    }
+  }
+
+  /** True for a pattern whose text is the same all day, such as one with names of days. */
+  def isOfDays(format: Expression): Boolean = format match {
+    case Literal(text: UTF8String, _) if !isLegacy =>
+      val fields = text.toString.replaceAll("'[^']*'", "").filter(_.isLetter)
+      fields.nonEmpty && fields.forall(FieldsOfDays.contains(_))
+    case _ => false
+  }
+
+  private val FieldsOfDays = "GyuYQqMLwWdDFEec"
+
+  private def formatted(time: Expression, p: TimePattern, zone: ZoneId, micros: Long): Piece = {
     val t = time.dataType
     val samples: (Any, Any) => Seq[Any] =
       if (!p.isSorted) (_, _) => unknown
@@ -379,7 +417,7 @@ private[values] object PiecesOfTime {
   // ---- differences
 
   /** It grows with one of the times and falls with the other, where the clock does not change. */
-  private def difference(e: Expression, zone: => ZoneId): Piece = Ordered { c =>
+  private def difference(e: Expression, zone: => ZoneId): Ordered = Ordered { c =>
     c.zip(e.children).map {
       case (b, _) if b.isPoint => Seq(b.low)
       case (b, child) => child.dataType match {
@@ -390,7 +428,10 @@ private[values] object PiecesOfTime {
     }
   }
 
-  /** Only one side may change, and the other must not be the last day of a month. */
+  /**
+   * Only one side may change. If the other can be the last day of a month, a result is up to 3 of 31 days, and
+   * the time of one day, beside the order. So is the time of a day on which a clock is set.
+   */
   private def monthsBetween(m: MonthsBetween): Option[Piece] = {
     def usual(time: Expression) = time match {
       case Literal(micros: Long, TimestampType) =>
@@ -399,7 +440,21 @@ private[values] object PiecesOfTime {
         date.getDayOfMonth < 28
       case _ => false
     }
-    if (usual(m.date1) || usual(m.date2)) Some(difference(m, zone(m))) else None
+    val isUsual = usual(m.date1) || usual(m.date2)
+    if (!isUsual && !m.date1.foldable && !m.date2.foldable) None
+    else Some(new Piece {
+      override def apply(call: Call, children: Seq[Extent]): Extent = {
+        val isSteady = children.forall {
+          case b: Between if !b.isPoint =>
+            new Clocks(zone(m))
+              .isSteady(long(b.low) - MICROS_PER_DAY, long(b.high) + MICROS_PER_DAY)
+          case _ => true
+        }
+        val beside = if (isUsual && isSteady) 0.0 else 2 * 4 / 31.0
+        difference(m, zone(m)).copy(around =
+          (low, high) => (double(low) - beside, double(high) + beside)).apply(call, children)
+      }
+    })
   }
 }
 

@@ -60,12 +60,13 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
 
   private def search(judge: Judge, least: Long, greatest: Long): Seq[(Long, Long)] = {
     val taken = Seq.newBuilder[(Long, Long)]
+    val inVain = if (cuts.mayReachAll(least, greatest)) MaxSteps else MaxStepsInVain
     val open = mutable.Queue((least, greatest))
     // where nothing is known, as of dates that no calendar has, the values near zero come first
     val vague = mutable.PriorityQueue.empty[(Long, Long)](Ordering.by(r => -farFromZero(r)))
     var (steps, guesses, isOut) = (0, 0, false)
     while ((open.nonEmpty || vague.nonEmpty && guesses < MaxGuesses) && steps < MaxSteps &&
-      (isOut || steps < MaxStepsInVain)) {
+      (isOut || steps < inVain)) {
       if (open.isEmpty) guesses += 1
       val (low, high) = if (open.nonEmpty) open.dequeue() else vague.dequeue()
       steps += 1
@@ -77,7 +78,8 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
         case _ =>
           val cut = cuts(low, high)
           val halves = Seq((low, cut - 1), (cut, high))
-          if (results == Anything && tree.unknown.isEmpty) vague ++= halves else open ++= halves
+          if (results == Anything && tree.unknown.isEmpty && !cuts.areOfDays) vague ++= halves
+          else open ++= halves
       }
     }
     open ++= vague
@@ -103,12 +105,12 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
 private[sparkzorder] object SearchedFunction {
 
   /** The search ends after so many intervals, and takes what is left. */
-  private val MaxSteps = 16384
+  private[values] val MaxSteps = 16384
 
   /** So many intervals of which nothing is known are cut, if every function is known. */
   private val MaxGuesses = 1024
 
-  /** Where so many intervals left nothing out, no further one will. */
+  /** Where so many intervals left nothing out, no further one will, unless all days can be tried. */
   private val MaxStepsInVain = 2048
 
   /** The values that are searched where the range of the files is not known. */
@@ -195,8 +197,17 @@ private[sparkzorder] object SearchedFunction {
  * @param units descending; a multiple of the greatest possible one becomes the cut
  * @param clocks of the zone in which days begin; null where values are no times
  * @param micros of one unit of the values
+ * @param areOfDays true if all values of one day have the same result, in no order of the days
  */
-private final class Cuts(units: Seq[Long], clocks: Clocks, micros: Long) {
+private final class Cuts(
+    units: Seq[Long],
+    clocks: Clocks,
+    micros: Long,
+    val areOfDays: Boolean = false) {
+
+  /** True if an interval has so few different results that each of them can be looked at. */
+  def mayReachAll(low: Long, high: Long): Boolean = areOfDays && high - low >= 0 &&
+    (high - low) / (MICROS_PER_DAY / micros) < SearchedFunction.MaxSteps / 2
 
   /** The first value of the upper part. */
   def apply(low: Long, high: Long): Long = {
@@ -227,7 +238,13 @@ private object Cuts {
       Seq(MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, 1000L)
         .map(_ / micros).filter(_ > 1),
       new Clocks(DateTimeUtils.getZoneId(zone)),
-      micros)
+      micros,
+      isOfDays)
+    def isOfDays = e.exists {
+      case d: DateFormatClass => PiecesOfTime.isOfDays(d.right)
+      case f: FromUnixTime => PiecesOfTime.isOfDays(f.format)
+      case _ => false
+    }
     def isOfSeconds = e.exists {
       case c: Cast => c.dataType == TimestampType && PiecesOfNumbers.isIntegral(c.child.dataType)
       case _: SecondsToTimestamp | _: FromUnixTime => true

@@ -48,6 +48,7 @@ private[sparkzorder] object TextFunctions {
       case StringInstr(TheText(), ConstantText(part)) => Some(new PlaceOfPart(part))
       case StringLocate(ConstantText(part), TheText(), Literal(1, _)) =>
         Some(new PlaceOfPart(part))
+      case beginning if isBeginning(beginning, text) => Some(Beginning)
       case SubstringIndex(TheText(), ConstantText(_), Literal(n: Int, _)) if n > 0 =>
         Some(Beginning)
       case ElementAt(StringSplitSQL(TheText(), ConstantText(_)), Literal(1, _), _, _) =>
@@ -55,6 +56,31 @@ private[sparkzorder] object TextFunctions {
       case GetArrayItem(StringSplit(TheText(), ConstantText(_), _), Literal(0, _), _) =>
         Some(Beginning)
       case _ => None
+    }
+  }
+
+  /** True for a beginning of a text whose length is that of a part of the text, as up to the first space. */
+  def isBeginning(call: Expression, text: Expression): Boolean = call match {
+    case Substring(some, Literal(0 | 1, _), length) =>
+      some.semanticEquals(text) && !length.foldable && isPlace(length, text)
+    case _ => false
+  }
+
+  /** True for a number that is NULL only where the text is. */
+  private def isPlace(e: Expression, text: Expression): Boolean = e match {
+    case Literal(value, _) => value != null
+    case same if same.semanticEquals(text) => true
+    case Add(place, Few(), _) => isPlace(place, text)
+    case Subtract(place, Few(), _) => isPlace(place, text)
+    case _: StringInstr | _: StringLocate | _: Length => e.children.forall(isPlace(_, text))
+    case _ => false
+  }
+
+  /** A number that makes no place of a text too large, which `try_add` takes for NULL. */
+  private object Few {
+    def unapply(e: Expression): Boolean = e match {
+      case Literal(n: Int, _) => math.abs(n.toLong) <= 1024
+      case _ => false
     }
   }
 

@@ -19,6 +19,7 @@ class JoinShapesSuite extends StarTestBase {
    * fact    16 files of 100 rows, too large for a broadcast. day goes up with the files and k2 goes down; nk is
    *         day, and in one row of each of the last eight files NULL
    * days    one row for each day, a month is a file of fact
+   * seasons two months each
    * promos  two ranges of days: one lies in file 3, one in file 9
    * }}}
    */
@@ -34,7 +35,7 @@ class JoinShapesSuite extends StarTestBase {
       if (index) createIndex(path)
       spark.read.parquet(path.getPath).createOrReplaceTempView(name)
     }
-    withTempView("fact", "days", "promos", "nulls") {
+    withTempView("fact", "days", "seasons", "promos", "nulls") {
       save(
         "fact",
         "SELECT id, int(id) day, int(1599 - id) k2, IF(id > 800 AND id % 100 = 50, NULL, int(id)) nk, " +
@@ -48,6 +49,10 @@ class JoinShapesSuite extends StarTestBase {
         "SELECT /*+ COALESCE(1) */ int(id) day, int(id / 100) month, int(1599 - id) back, " +
           "date_add(date'2020-01-01', int(id)) dt, " +
           "timestamp_seconds(id * 86400) t FROM range(1600)")
+      save(
+        "seasons",
+        "SELECT /*+ COALESCE(1) */ int(id) month, concat('s', int(id / 2)) name, int(id / 8) half " +
+          "FROM range(16)")
       save(
         "promos",
         "SELECT /*+ COALESCE(1) */ * FROM VALUES (310, 320, 'x'), (905, 915, 'y'), (NULL, 2000, 'z') " +
@@ -143,6 +148,30 @@ class JoinShapesSuite extends StarTestBase {
     s"SELECT * FROM fact f JOIN $March ON datediff(d.t, f.t) = -1" -> 2,
     s"SELECT * FROM fact f JOIN $March ON datediff(d.dt, f.dt) IN (1)" -> 2,
     s"SELECT * FROM fact f JOIN $March ON f.day - d.day <= 5" -> 16,
+    // the dimension of a dimension
+    "SELECT * FROM fact f JOIN days d ON f.day = d.day JOIN seasons s ON d.month = s.month " +
+      "WHERE s.name = 's2'" -> 2,
+    "SELECT * FROM seasons s JOIN days d ON d.month = s.month LEFT JOIN fact f ON f.day = d.day " +
+      "WHERE s.name = 's2'" -> 2,
+    "SELECT f.id FROM fact f JOIN days d ON f.day = d.day " +
+      "WHERE d.month IN (SELECT month FROM seasons WHERE name = 's2')" -> 2,
+    "SELECT * FROM fact f LEFT JOIN days d ON f.day = d.day JOIN seasons s ON d.month = s.month " +
+      "WHERE s.name = 's2'" -> 2,
+    "SELECT s.name, count(f.id) FROM fact f RIGHT JOIN days d ON f.day = d.day " +
+      "JOIN seasons s ON d.month = s.month WHERE s.name = 's2' GROUP BY s.name" -> 16,
+    "SELECT * FROM fact f JOIN days d ON f.day = d.day LEFT JOIN seasons s " +
+      "ON d.month = s.month AND s.name = 's2'" -> 16,
+    "SELECT * FROM fact f JOIN days d ON f.day = d.day JOIN seasons s ON d.month = s.month" -> 16,
+    // days that no table has
+    "SELECT c.dt, count(f.id) FROM (SELECT explode(sequence(date'2020-11-01', date'2020-11-07')) dt) c " +
+      "LEFT JOIN fact f ON f.dt = c.dt GROUP BY c.dt" -> 1,
+    "SELECT c.dt, sum(f.amount) FROM (SELECT explode(array(date'1970-11-05', date'1970-11-06')) dt) c " +
+      "JOIN fact f ON to_date(f.t) = c.dt GROUP BY c.dt" -> 1,
+    // one of several values of a row
+    s"SELECT * FROM fact f JOIN $March ON f.day IN (d.day, d.day + 1)" -> 2,
+    s"SELECT * FROM fact f JOIN $March ON array_contains(array(d.day), f.day)" -> 1,
+    s"SELECT * FROM fact f JOIN $March ON f.day IN (d.day, f.item)" -> 16,
+    s"SELECT * FROM fact f JOIN $March ON f.day NOT IN (d.day, d.day + 1)" -> 16,
     // functions of keys
     "SELECT * FROM fact f JOIN (SELECT double(day) x FROM days WHERE month = 3) d ON double(f.day) = d.x" ->
       1,
@@ -234,6 +263,35 @@ class JoinShapesSuite extends StarTestBase {
               Seq(s"$difference BETWEEN -5 AND 5", s"$difference <= 5", s"abs($difference) <= 5")
           } checkRows(sql("SELECT string(f.v) v, n FROM f JOIN (SELECT * FROM p " +
             s"WHERE n = ${values(i) + 1} - 1) p ON $on"))
+        }
+      }
+    }
+  }
+
+  test("groups between the joins of a dimension of a dimension are whole, or dropped") {
+    withTableDir { dir =>
+      withTempView("f", "c", "s") {
+        // segment a has customer 1; b has 2 and 150, whose amounts add up to 0 without the second file
+        sql("SELECT 1 ck, 10 amount UNION ALL SELECT 2, 0").coalesce(1).write.parquet(s"$dir/f")
+        sql("SELECT 150 ck, 5 amount").coalesce(1).write.mode("append").parquet(s"$dir/f")
+        sql("SELECT int(id + 1000) ck, 1 amount FROM range(0, 40000, 1, 8)").write.mode("append")
+          .parquet(s"$dir/f")
+        createIndex(new File(dir, "f"))
+        sql("SELECT * FROM VALUES (1, 'a'), (2, 'b'), (150, 'b') AS (ck, seg)").coalesce(1).write
+          .parquet(s"$dir/c")
+        sql("SELECT * FROM VALUES ('a', 'x'), ('b', 'y') AS (seg, name)").coalesce(1).write
+          .parquet(s"$dir/s")
+        Seq("f", "c", "s").foreach(n => spark.read.parquet(s"$dir/$n").createOrReplaceTempView(n))
+        inConf("spark.sql.ansi.enabled" -> "true") {
+          for ((groups, files) <- Seq(
+              "SELECT c.seg, sum(amount) r FROM f JOIN c ON f.ck = c.ck GROUP BY c.seg" -> 1,
+              "SELECT c.seg, 100 / sum(amount) r FROM f JOIN c ON f.ck = c.ck GROUP BY c.seg" -> 2,
+              "SELECT c.seg, 100 / sum(amount) OVER (PARTITION BY c.seg) r FROM f JOIN c " +
+                "ON f.ck = c.ck" -> 2)) {
+            val query = s"SELECT name, r FROM ($groups) g JOIN s ON g.seg = s.seg WHERE name = 'x'"
+            val read = filesRead(checkRows(sql(query)), "f").sum
+            assert(read === files, query)
+          }
         }
       }
     }

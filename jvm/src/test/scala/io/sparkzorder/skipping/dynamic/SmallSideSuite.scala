@@ -74,4 +74,39 @@ class SmallSideSuite extends StarTestBase {
       }
     }
   }
+
+  test("a plan that is no execution's own gets no keys by a second run") {
+    withWideStar { _ =>
+      bothWays {
+        def query = sql("SELECT f.id FROM fact f JOIN days10 d ON f.day = d.day WHERE d.month = 3")
+        val df = query
+        // no execution has begun, so that nothing holds the listing of days10
+        assert(df.queryExecution.toRdd.count() === 100)
+        assert(filesRead(df, "fact") === Seq(Files))
+        inConf("spark.sql.autoBroadcastJoinThreshold" -> "10m") {
+          val df = query
+          assert(df.queryExecution.toRdd.count() === 100)
+          assert(filesRead(df, "fact") === Seq(1))
+        }
+        assert(query.collect().length === 100)
+      }
+    }
+  }
+
+  test("two data frames of one path, of which Spark may read one in place of the other") {
+    withWideStar { fact =>
+      withTempView("before", "after") {
+        val days = s"${fact}Days"
+        spark.read.parquet(days).createOrReplaceTempView("before")
+        sql("SELECT 15000 day, 3 month, 1 dom").coalesce(1).write.mode("append").parquet(days)
+        spark.read.parquet(days).createOrReplaceTempView("after")
+        bothWays {
+          def joined(days: String) =
+            s"SELECT f.id FROM fact f JOIN $days d ON f.day = d.day WHERE d.month = 3"
+          reads(joined("after"), 2)
+          reads(s"${joined("before")} UNION ALL SELECT day FROM after WHERE month = 3", Files)
+        }
+      }
+    }
+  }
 }
