@@ -133,6 +133,7 @@ bench-insert: setup ## what an INSERT costs in a declared order, and what querie
 	$(python) -m benchmarks.insert --scale $(SCALE) --rounds $(ROUNDS)
 	$(python) -m benchmarks.insert.many
 	$(python) -m benchmarks.insert.ten
+	$(python) -m benchmarks.insert.appends
 
 .PHONY: bench-memory
 bench-memory: setup ## OPTIMIZE in 1 GB of heap: 100,000 files, and a file larger than memory (after bench)

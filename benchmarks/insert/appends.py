@@ -94,7 +94,7 @@ def run(spark: SparkSession, kind: str, d: int, seed: int, folder: Path) -> Outc
             size = round(mean(f.stat().st_size for f in folder.glob("*.parquet")))
         row = spark.sql(
             f"OPTIMIZE TABLE parquet.`{folder}` ZORDER BY ({columns}) "
-            f"OPTIONS ('targetFileSize' '{size}', 'retention' '0 hours')"
+            f"OPTIONS ('targetFileSize' '{size}', 'retention' '0h')"
         ).collect()[0]
         written += row.metrics.numRows
         excess.append(excess_of(folder, rows[: (i + 1) * len(appended)]))

@@ -90,8 +90,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
       make: Option[IndexBefore] => IndexChange,
       readsInt96: Option[Boolean] = None): Option[FileStatus] = {
     def attempt(left: Int): Option[FileStatus] = {
-      val there = generations()
-      val last = there.headOption
+      val listed = list()
+      val last = generationsIn(listed).headOption
       val next = new Path(directory, s"_${last.flatMap(IndexStore.number).getOrElse(0L) + 1}")
 
       def from(before: Option[IndexBefore]): Option[FileStatus] = {
@@ -110,15 +110,20 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
           val values = change.values.orElse(hadValues)
           val header = IndexFormat.header(part.content, change.chosen, int96, part.parts, values)
           val written = write(part.content, header, next)
+          // what a dropped index had is gone, and an index that was made since is another one
+          val known = identities(listed).toSet
+          val isOther = last.isDefined && known.nonEmpty && identities(list()).toSet != known
           // a slow writer can find the number of a generation that came and went meanwhile
-          if (written && newestNumber == IndexStore.number(next.getName)) {
+          if (written && !isOther && newestNumber == IndexStore.number(next.getName)) {
             removeBefore(
               last,
               before.toSeq.flatMap(_.partNames) ++ part.parts.map(_.name),
               valuesOf(was.toSeq :+ header))
             Some(fs.getFileStatus(next))
           } else if (left > 0) {
-            if (written) removeStale(next)
+            if (written && isOther) {
+              val _ = fs.delete(next, false)
+            } else if (written) removeStale(next)
             attempt(left - 1)
           } else throw new java.io.IOException(s"others kept writing the index in $directory")
         }

@@ -165,6 +165,31 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
+  test("a slow writer of an index that was dropped and made again leaves the new one alone") {
+    withRoot { (_, store) =>
+      (1 to 5).foreach(i => write(store, IndexContent.of(entries(new Random(i), i))))
+      val (before, after, more) = {
+        val all = entries(new Random(6), 6)
+        (all.take(2), all.slice(2, 4), all.drop(4))
+      }
+      var calls = 0
+      val file = store.update { found =>
+        calls += 1
+        if (calls == 1) {
+          store.drop()
+          write(store, IndexContent.of(after))
+        }
+        val others = if (calls == 1) Seq(IndexContent.of(before)) else found.map(_._2).toSeq
+        (IndexContent.concat(others :+ IndexContent.of(more)), None)
+      }.get
+      assert(calls === 2)
+      assert(file.getPath.getName === "_2")
+      assert(plain(read(file)) === plain(IndexContent.concat(
+        Seq(after, more).map(IndexContent.of))))
+      assert(store.generations().map(_.getPath.getName) === Seq("_2", "_1"))
+    }
+  }
+
   test("many writers at once: everybody's files are there in the end") {
     withRoot { (_, store) =>
       val all = entries(new Random(3), 8)
