@@ -186,12 +186,17 @@ private[sparkzorder] final class StateDirectory(
   private[sparkzorder] def byName(directory: Path): Map[String, FileStatus] =
     files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
 
-  /** The root and all directories below it that may hold data files, each with what lies in it. */
+  /**
+   * The root and all directories below it that may hold data files, each with what lies in it. A table of its own
+   * that lies below, with all that is in it, is left out.
+   */
   private[sparkzorder] def walk(): Seq[(Path, Seq[FileStatus])] = {
     def below(level: Seq[Path]): Seq[(Path, Seq[FileStatus])] =
       if (level.isEmpty) Nil
       else {
-        val seen = ManyFiles.map(level)(d => d -> files(d))
+        val seen = ManyFiles.map(level)(d => d -> files(d)).filterNot { case (d, there) =>
+          d != root && there.exists(s => s.isDirectory && s.getPath.getName == StateDirectory.Name)
+        }
         seen ++ below(seen.flatMap(_._2.filter(isFolder).map(_.getPath)))
       }
     below(Seq(root))

@@ -63,10 +63,11 @@ private[dynamic] final case class KeyFilter(
     else Some(copy(sources = sources.map(_.forRows)))
 
   def isWorth(share: Double, relation: LogicalPlan): Boolean =
-    if (isOneOf) {
+    sources.forall(_.isWorth(share, relation)) && {
+      // many runs that are cheap one by one can cost more than they save
       val again = sources.filterNot(_.isFree).map(_.build)
-      again.isEmpty || BuildSides.isCheaper(again, share, relation)
-    } else sources.forall(_.isWorth(share, relation))
+      !isOneOf || again.size <= 2 || BuildSides.isCheaper(again, share, relation)
+    }
 
   /** True if the keys may be used for the record of the workload alone: they cost nothing. */
   def isForRecord: Boolean = sources.forall(_.isForRecord)

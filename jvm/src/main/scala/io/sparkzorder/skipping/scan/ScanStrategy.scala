@@ -3,13 +3,18 @@
 
 package io.sparkzorder.skipping.scan
 
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.planning.ScanOperation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources._
 
 import io.sparkzorder.conf.{RelationConf, Settings}
+import io.sparkzorder.log.TableLog
 import io.sparkzorder.table.DataFormat
 
 /**
@@ -59,7 +64,23 @@ private[sparkzorder] object ScanStrategy extends SparkStrategy {
     val roots = new TableRoots(scan.catalogTable, settings)
     val pruning = new IndexPruning(r, scan.output, settings, roots)
     val index = new ZOrderFileIndex(r.location, r, roots, settings, pruning, keys, atListing)
-    scan.copy(relation = r.copy(location = index)(r.sparkSession))
+    scan.copy(relation =
+      r.copy(location = index, options = withoutMissing(r, roots))(r.sparkSession))
+  }
+
+  /**
+   * Runs rename the files that they replace. A file that a query does not find any more is then no file
+   * without rows: Spark must not pass over it, whatever the option or the setting says.
+   */
+  private def withoutMissing(r: HadoopFsRelation, roots: TableRoots): Map[String, String] = {
+    val option = FileSourceOptions.IGNORE_MISSING_FILES
+    def isAsked = CaseInsensitiveMap(r.options).get(option)
+      .fold(r.sparkSession.sessionState.conf.ignoreMissingFiles)(_.toBoolean)
+    def hasRuns = roots.states(r.location)
+      .exists(s => Try(TableLog.read(s).all.exists(_._2.exchangesFiles)).getOrElse(true))
+    if (isAsked && hasRuns) {
+      r.options.filterNot(_._1.equalsIgnoreCase(option)) + (option -> "false")
+    } else r.options
   }
 
   private def withMetrics(plan: SparkPlan, onFiles: Seq[Expression]): SparkPlan =

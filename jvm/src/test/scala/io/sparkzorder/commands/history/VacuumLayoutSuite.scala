@@ -109,6 +109,18 @@ class VacuumLayoutSuite extends FaultyTables {
     }
   }
 
+  test("a table below the path is a table of its own") {
+    withTableDir { lake =>
+      val below = new File(lake, "b")
+      write(shuffled(300, 2), below)
+      sql(s"OPTIMIZE '$below' ZORDER BY a OPTIONS ('publish' 'shadow')").collect()
+      val before = snapshot(below)
+      assert(vacuum(lake, "RETAIN 0 HOURS") === Nil)
+      assert(snapshot(below) === before)
+      assert(!new File(lake, "_zorder").exists())
+    }
+  }
+
   test("staged files of a dead run, and temporary records, by the table's retention") {
     withOptimized { dir =>
       val staged = dead(dir, 1, 100)
