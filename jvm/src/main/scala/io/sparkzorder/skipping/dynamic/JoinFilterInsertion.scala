@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, InMemoryFileIndex, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
@@ -35,7 +35,7 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
   private val unfiltered = new IdentityHashMap[LogicalPlan, LogicalPlan]
 
   /** Listings of one path by two data frames, which may differ: Spark takes them for equal. */
-  private var twins: Seq[FileIndex] = Nil
+  private var twins: Seq[InMemoryFileIndex] = Nil
 
   def apply(whole: LogicalPlan): LogicalPlan = {
     twins = twinsIn(whole)
@@ -51,11 +51,13 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
     if (rounds < JoinFilterInsertion.MaxRounds) result else plan
   }
 
-  private def listingsOf(plan: LogicalPlan): Seq[FileIndex] =
+  private def listingsOf(plan: LogicalPlan): Seq[InMemoryFileIndex] =
     (plan +: plan.subqueriesAll).flatMap(_.collect { case l: LogicalRelation => l.relation })
       .collect { case fs: HadoopFsRelation => fs.location }
+      // those of a format are of one version of the table
+      .collect { case listed: InMemoryFileIndex => listed }
 
-  private def twinsIn(plan: LogicalPlan): Seq[FileIndex] = {
+  private def twinsIn(plan: LogicalPlan): Seq[InMemoryFileIndex] = {
     val all = listingsOf(plan)
     all.filter(a => all.exists(b => (a ne b) && a == b))
   }
