@@ -66,14 +66,16 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
   /**
    * @param keys what the side tells; none if it tells bounds
    * @param onlyInBroadcast false if Spark may run the side once more for its keys
+   * @param isCopy false if the query has no part that is equal to the side
    */
   def givesKeys(
       side: LogicalPlan,
       keys: Seq[Expression],
       onlyInBroadcast: Boolean,
+      isCopy: Boolean,
       conf: SQLConf): Boolean =
     isSelective(side) && fitsDriver(side, keys) && Repeatability.makesSameRows(side) &&
-      fitsPlan(side, onlyInBroadcast) && isPlannedAlike(side, conf) &&
+      fitsPlan(side, onlyInBroadcast) && (!isCopy || isPlannedAlike(side, conf)) &&
       (onlyInBroadcast || runsAlike(side))
 
   /**

