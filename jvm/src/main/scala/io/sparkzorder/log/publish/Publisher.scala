@@ -121,7 +121,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
           case Some(other) => atPlace(other, left - 1)(work)
           case None =>
             result.map {
-              case Away(problem) => ended(files, problem, restore = false, isHiding = false)
+              case Away(problem) => ended(files, problem, restore = false)
               case other => other
             }
         }
@@ -196,15 +196,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         } else conflict(files, "it was overwritten or dropped")
     }
 
-    private def conflict(files: RunFolder, problem: String): Option[Problem] =
-      conflict(files, problem, isHiding = files.folderState != FolderState.Committed)
-
-    /** @param isHiding true if replaced files may have been hidden already */
     @tailrec
-    private def conflict(
-        files: RunFolder,
-        problem: String,
-        isHiding: Boolean): Option[Problem] = {
+    private def conflict(files: RunFolder, problem: String): Option[Problem] = {
       files.decideConflict()
       // a publisher that comes late may hide the files until the token says that they come back
       if (files.isUntouched) files.putConflict()
@@ -212,22 +205,18 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       val isInDoubt = now == FolderState.Overwritten && files.isInDoubt
       // ABANDON may have made a token meanwhile
       if (now == FolderState.Overwritten && !isInDoubt && files.folderState != FolderState.Overwritten)
-        conflict(files, problem, isHiding)
+        conflict(files, problem)
       // another publisher may have finished meanwhile, and later runs gone on from there
       else if (now == FolderState.Published || state.isDone(number)) None
       else if (isInDoubt) Some(InDoubt(files.doubt))
       else if (now == FolderState.Overwritten && !files.isThere) Some(Away(problem))
-      else Some(ended(files, problem, restore = now == FolderState.Conflict, isHiding))
+      else Some(ended(files, problem, restore = now == FolderState.Conflict))
     }
 
-    private def ended(
-        files: RunFolder,
-        problem: String,
-        restore: Boolean,
-        isHiding: Boolean): Problem = {
+    private def ended(files: RunFolder, problem: String, restore: Boolean): Problem = {
       requireState()
       state.markConflict(number)
-      val outcome = files.resolve(restore, isHiding)
+      val outcome = files.resolve(restore)
       Ended(ZOrderErrors.publishConflict(files.folder.toString, record.run, problem, outcome))
     }
   }
