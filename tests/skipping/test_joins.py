@@ -11,6 +11,14 @@ from pyspark.sql import SparkSession
 
 QUERIES = {
     "join": "SELECT f.id FROM fact f JOIN days d ON f.day = d.day WHERE d.month = 0",
+    "dimension of a dimension": (
+        "SELECT f.id FROM fact f JOIN days d ON f.day = d.day "
+        "JOIN months m ON d.month = m.month WHERE m.name = 'first'"
+    ),
+    "membership": (
+        "SELECT f.id FROM fact f JOIN days d ON array_contains(array(d.day), f.day) "
+        "WHERE d.month = 0"
+    ),
     "in": "SELECT id FROM fact WHERE day IN (SELECT day FROM days WHERE month = 0)",
     "scalar": "SELECT id FROM fact WHERE day < (SELECT min(day) FROM days WHERE month = 1)",
 }
@@ -24,6 +32,9 @@ def star(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     spark.range(800).selectExpr("int(id) day", "int(id / 100) month").coalesce(1).write.parquet(
         str(path / "days")
     )
+    spark.range(8).selectExpr("int(id) month", "if(id = 0, 'first', 'other') name").coalesce(
+        1
+    ).write.parquet(str(path / "months"))
     spark.sql(f"CREATE ZORDER INDEX ON '{path / 'fact'}'").collect()
     for file in sorted((path / "fact").glob("*.parquet"))[1:]:
         status = file.stat()
@@ -31,7 +42,8 @@ def star(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
     schema = "id BIGINT, day INT"
     spark.read.schema(schema).parquet(str(path / "fact")).createOrReplaceTempView("fact")
-    spark.read.parquet(str(path / "days")).createOrReplaceTempView("days")
+    for name in ("days", "months"):
+        spark.read.parquet(str(path / name)).createOrReplaceTempView(name)
     return path
 
 

@@ -5,12 +5,14 @@ package io.sparkzorder.conf
 
 import org.apache.hadoop.conf.Configuration
 
+import org.apache.spark.sql.catalyst.FileSourceOptions
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 /**
- * Hadoop's settings for a relation. They are built lazily and once, because building them takes
+ * The settings for a relation. Those of Hadoop are built lazily and once, because building them takes
  * most of the planning time of a small query.
  */
 private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
@@ -18,4 +20,9 @@ private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
 
   lazy val hadoop: Configuration =
     session.sessionState.newHadoopConfWithOptions(relation.options)
+
+  /** True if Spark passes over a file that it does not find any more. */
+  def ignoresMissingFiles: Boolean =
+    CaseInsensitiveMap(relation.options).get(FileSourceOptions.IGNORE_MISSING_FILES)
+      .fold(session.sessionState.conf.ignoreMissingFiles)(_.toBoolean)
 }

@@ -110,11 +110,13 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
           val values = change.values.orElse(hadValues)
           val header = IndexFormat.header(part.content, change.chosen, int96, part.parts, values)
           val written = write(part.content, header, next)
+          val after = list()
           // what a dropped index had is gone, and an index that was made since is another one
           val known = identities(listed).toSet
-          val isOther = last.isDefined && known.nonEmpty && identities(list()).toSet != known
+          val isOther = last.isDefined && known.nonEmpty && identities(after).toSet != known
           // a slow writer can find the number of a generation that came and went meanwhile
-          if (written && !isOther && newestNumber == IndexStore.number(next.getName)) {
+          def isNewest = generationsIn(after).headOption.exists(_.getPath.getName == next.getName)
+          if (written && !isOther && isNewest) {
             removeBefore(
               last,
               before.toSeq.flatMap(_.partNames) ++ part.parts.map(_.name),
@@ -147,8 +149,6 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     }
     attempt(IndexStore.Attempts)
   }
-
-  private def newestNumber: Option[Long] = generations().headOption.flatMap(IndexStore.number)
 
   /** The newest generation; an error when its header cannot be read. */
   private def opened(last: Option[FileStatus]): Either[Throwable, Option[IndexBefore]] =

@@ -66,6 +66,7 @@ private[snapshot] final class FolderOverlay(
     else Some(located).filter(_.values.map(_.getPath).toSet != listed.values.map(_.getPath).toSet)
   }
 
+  /** True for a change after the listing that may have replaced a file that the listing lacks. */
   private def bringsMore(step: Step): Boolean =
     upTo.exists(step.known.number > _) && !step.change.replaced.forall(holds)
 

@@ -88,6 +88,13 @@ abstract class AcceleratorTests extends StarTestBase with KilledRuns with Neighb
           2)
         reads("SELECT * FROM fact JOIN days USING (day) WHERE month > 100", 0)
         reads(
+          "SELECT id FROM fact JOIN days USING (day) JOIN (VALUES (3, 'x'), (5, 'y')) m (month, name) " +
+            "USING (month) WHERE name = 'x'",
+          1)
+        reads(
+          "SELECT id FROM fact f JOIN days d ON f.day IN (d.day, d.day + 1) WHERE month = 3 AND dom < 50",
+          1)
+        reads(
           "SELECT day, n FROM (SELECT day, count(*) n FROM fact GROUP BY day) JOIN days USING (day) " +
             "WHERE month = 3",
           1)

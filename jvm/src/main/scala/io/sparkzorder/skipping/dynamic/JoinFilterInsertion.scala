@@ -30,7 +30,10 @@ import org.apache.spark.sql.internal.SQLConf
  * @param isReplaced true if an accelerator may replace the scans. No scan can take the keys from a broadcast
  *   then, so all keys come from a second run of the side.
  */
-private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Boolean)
+private[dynamic] final class JoinFilterInsertion(
+    whole: LogicalPlan,
+    conf: SQLConf,
+    isReplaced: Boolean)
     extends PredicateHelper {
   private val columns = new PrunableColumns(isReplaced)
   private val reuse = new ReuseGuard
@@ -39,20 +42,23 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
   private val unfiltered = new IdentityHashMap[LogicalPlan, LogicalPlan]
 
   /** Listings of one path by two data frames, which may differ: Spark takes them for equal. */
-  private var twins: Seq[InMemoryFileIndex] = Nil
+  private lazy val twins: Seq[InMemoryFileIndex] = {
+    val all = listingsOf(whole)
+    all.filter(a => all.exists(b => (a ne b) && a == b))
+  }
 
-  def apply(whole: LogicalPlan): LogicalPlan = {
-    twins = twinsIn(whole)
+  /** The plan with filters. */
+  def result: LogicalPlan = {
     val plan = if (isReplaced) new ScalarFilters(columns)(whole) else whole
     reuse.protect(plan)
-    var result = wholly(plan)
+    var changed = wholly(plan)
     var rounds = 0
-    while (reuse.closesMore(plan, result) && rounds < JoinFilterInsertion.MaxRounds) {
+    while (reuse.closesMore(plan, changed) && rounds < JoinFilterInsertion.MaxRounds) {
       unfiltered.clear()
-      result = wholly(plan)
+      changed = wholly(plan)
       rounds += 1
     }
-    if (rounds < JoinFilterInsertion.MaxRounds) result else plan
+    if (rounds < JoinFilterInsertion.MaxRounds) changed else plan
   }
 
   private def listingsOf(plan: LogicalPlan): Seq[InMemoryFileIndex] =
@@ -61,11 +67,6 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       // those of a format are of one version of the table
       .collect { case listed: InMemoryFileIndex => listed }
 
-  private def twinsIn(plan: LogicalPlan): Seq[InMemoryFileIndex] = {
-    val all = listingsOf(plan)
-    all.filter(a => all.exists(b => (a ne b) && a == b))
-  }
-
   /** As [[BuildSides.givesKeys]], for a side of this query. */
   private def givesKeys(
       side: LogicalPlan,
@@ -73,7 +74,7 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
       onlyInBroadcast: Boolean,
       isCopy: Boolean = true): Boolean =
     BuildSides.givesKeys(side, keys, onlyInBroadcast, isCopy, conf) &&
-      (onlyInBroadcast || twins.isEmpty || !listingsOf(side).exists(twins.contains))
+      (onlyInBroadcast || !listingsOf(side).exists(twins.contains))
 
   /** A query or subquery, with its own subqueries. Equal plans get equal filters. */
   private def wholly(plan: LogicalPlan): LogicalPlan = {
@@ -198,7 +199,7 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
     val own = equalKeys(stream, build, whole, onlyInBroadcast = !isReplaced)
     val told = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
-    val newStream = rewrite(stream.plan, stream.filters ++ told ++ own)
+    val newStream = rewrite(stream.plan, stream.filters ++ own ++ told)
     val newBuild =
       if (build.filters.isEmpty || (own.exists(_.isUsed) && !isReplaced)) whole
       else reusable(build.plan, build.filters)
@@ -216,7 +217,7 @@ private[dynamic] final class JoinFilterInsertion(conf: SQLConf, isReplaced: Bool
     val own = equalKeys(stream, build, whole, onlyInBroadcast = false)
     val told = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
-    val newStream = reusable(stream.plan, stream.filters ++ told ++ own)
+    val newStream = reusable(stream.plan, stream.filters ++ own ++ told)
     val newBuild = reusable(build.plan, build.filters)
     if (isRightSmaller) (newStream, newBuild) else (newBuild, newStream)
   }

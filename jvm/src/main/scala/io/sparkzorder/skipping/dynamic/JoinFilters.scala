@@ -36,7 +36,7 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
     case _: Subquery => plan
     case _ if !isOn || plan.isStreaming || isDone(plan) => plan
     case _ =>
-      try new JoinFilterInsertion(conf, Accelerators.areHere).apply(plan)
+      try new JoinFilterInsertion(plan, conf, Accelerators.areHere).result
       catch {
         // the bounds of a table's files may be read by a job
         case PruningFailure(e) if !QueriesOfExecution.isCancelled(e) =>

@@ -19,35 +19,32 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
 
   /** What the parts of a condition say. Each is true for every row that has a partner. */
   def in(condition: Expression): Seq[OneOf] = {
-    val parts = splitConjunctivePredicates(condition).map(asAlternatives)
+    val parts = splitConjunctivePredicates(condition)
     val bounds = together(
       parts.flatMap(compared).collect { case (k, b: Bounds) => (k, b) } ++
         KeyDistances.in(parts).flatMap(of))
     val own = ofBuild(parts)
     bounds.map(b => OneOf(Seq(b), own)) ++
-      parts.collect { case o: Or => o }.flatMap(oneOf(_, own))
+      parts.map(ways).filter(_.nonEmpty).flatMap(oneOf(_, own))
   }
 
-  /** A membership in values of one row, such as `k IN (a, a + 1)`, as the alternatives that it stands for. */
-  private def asAlternatives(condition: Expression): Expression = condition match {
-    case In(value, values) if values.size <= MaxWays => anyOf(value, values)
+  /** The conditions of which one must hold; none if the condition is no choice. */
+  private def ways(condition: Expression): Seq[Expression] = condition match {
+    case o: Or => splitDisjunctivePredicates(o)
+    // a membership in values of one row, such as `k IN (a, a + 1)`
+    case In(value, values) if values.size <= MaxWays => values.map(EqualTo(value, _))
     case ArrayContains(CreateArray(values, _), value) if values.size <= MaxWays =>
-      anyOf(value, values)
-    case other => other
+      values.map(EqualTo(value, _))
+    case _ => Nil
   }
-
-  private def anyOf(value: Expression, values: Seq[Expression]): Expression =
-    // a single one as an OR, too, since it is no equality that Spark joins by
-    (values ++ values.take(if (values.size == 1) 1 else 0)).map(EqualTo(value, _))
-      .reduceOption[Expression](Or).getOrElse(Literal.FalseLiteral)
 
   /** Conditions on rows of the side that tells. */
   private def ofBuild(parts: Seq[Expression]): Seq[Expression] =
     parts.filter(p => isOf(p, build) && TotalExpressions.isTotal(p))
 
-  /** Of an OR, each part must say something. */
-  private def oneOf(condition: Or, own: Seq[Expression]): Option[OneOf] = {
-    val ways = splitDisjunctivePredicates(condition).map { way =>
+  /** Each way must say something. */
+  private def oneOf(conditions: Seq[Expression], own: Seq[Expression]): Option[OneOf] = {
+    val ways = conditions.map { way =>
       val found = splitConjunctivePredicates(way).flatMap(compared)
       found.collectFirst { case (k, e: Equal) => (k, e: Said) }
         .orElse(together(found.collect { case (k, b: Bounds) => (k, b) }).headOption)

@@ -9,7 +9,6 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId
@@ -115,11 +114,8 @@ private final class CommittedOverlay(
   private def shadowsOf(state: StateDirectory, onFiles: Boolean): ShadowUse =
     if (onFiles || isBucketed || filters.nonEmpty) ShadowUse.Off
     // Spark would pass over a hidden file that somebody has deleted
-    else if (ignoresMissing) ShadowUse.Checked
+    else if (settings.ignoresMissingFiles) ShadowUse.Checked
     else ShadowUse.of(state)
-
-  private def ignoresMissing: Boolean = options.get(FileSourceOptions.IGNORE_MISSING_FILES)
-    .fold(session.sessionState.conf.ignoreMissingFiles)(_.toBoolean)
 
   private def covered(
       partitions: PartitionSpec,

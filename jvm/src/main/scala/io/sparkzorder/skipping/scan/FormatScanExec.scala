@@ -146,9 +146,7 @@ private[sparkzorder] final case class FormatScanExec(
       def rangeOf(column: Expression) = table.known(Seq(IsNotNull(column)), columns).rangeOf(column)
       val filters =
         if (!RuntimeFilters.isOn) Nil
-        else keys.filter(RuntimeFilters.isRuntime)
-          // the listings of other tables are pinned in a plan of the execution's own
-          .filter(f => !RuntimeFilters.isOfSecondRun(f) || isPinned)
+        else RuntimeFilters.usable(keys.filter(RuntimeFilters.isRuntime), isPinned)
           .flatMap(RuntimeFilters.resolve(_, rangeOf)).map(_.onFiles)
       if (filters.isEmpty) partitions
       else {
@@ -163,7 +161,7 @@ private[sparkzorder] final case class FormatScanExec(
         partitions
     }
 
-  private lazy val isPinned = ListingsOfExecution.isOf(inner.scan, sparkContext)
+  private def isPinned: Boolean = ListingsOfExecution.isOf(inner.scan, sparkContext)
 
   private def send(pruned: PrunedPartitions): Unit = {
     fileMetrics(RuntimePruningScan.Total).set(pruned.total)

@@ -86,7 +86,7 @@ private[scan] object ListingsOfExecution {
    */
   def current(delegate: FileIndex, context: SparkContext): Option[ListingsOfExecution] =
     for {
-      id <- Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+      id <- executionOf(context)
       query <- queryOf(id)
       listings <- running.get(delegate).flatMap(byId => Option(byId.get(id))).orElse(
         if (reads(query.optimizedPlan, delegate)) Some(of(delegate, id, query)) else None)
@@ -94,12 +94,14 @@ private[scan] object ListingsOfExecution {
 
   /** True if the thread works for an execution of a query that has a scan. */
   def isOf(scan: Scan, context: SparkContext): Boolean =
-    Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).flatMap(queryOf).exists { q =>
-      (q.optimizedPlan +: q.optimizedPlan.subqueriesAll).exists(_.exists {
+    executionOf(context).flatMap(queryOf).exists(q =>
+      hasNode(q.optimizedPlan) {
         case r: DataSourceV2ScanRelation => r.scan eq scan
         case _ => false
       })
-    }
+
+  private def executionOf(context: SparkContext): Option[String] =
+    Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
 
   private def queryOf(execution: String): Option[QueryExecution] =
     Try(execution.toLong).toOption.flatMap(n => Option(SQLExecution.getQueryExecution(n)))
@@ -119,12 +121,14 @@ private[scan] object ListingsOfExecution {
       _ => new ListingsOfExecution(execution, new WeakReference(query)))
   }
 
-  private def reads(plan: LogicalPlan, delegate: FileIndex): Boolean =
-    (plan +: plan.subqueriesAll).exists(_.exists {
-      case r: LogicalRelation => r.relation match {
-          case fs: HadoopFsRelation => fs.location eq delegate
-          case _ => false
-        }
-      case _ => false
-    })
+  private def reads(plan: LogicalPlan, delegate: FileIndex): Boolean = hasNode(plan) {
+    case r: LogicalRelation => r.relation match {
+        case fs: HadoopFsRelation => fs.location eq delegate
+        case _ => false
+      }
+    case _ => false
+  }
+
+  private def hasNode(plan: LogicalPlan)(isWanted: LogicalPlan => Boolean): Boolean =
+    (plan +: plan.subqueriesAll).exists(_.exists(isWanted))
 }

@@ -47,8 +47,17 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     !isUnused(filter) && (filter.isInstanceOf[DynamicPruning] ||
       filter.exists(_.isInstanceOf[PlanExpression[_]]))
 
+  /**
+   * The filters that say the truth in a run of a plan. A plan that is no execution's own, as that of a data frame in
+   * the cache, lists when it likes: a side that runs once more for its keys may have other rows then.
+   *
+   * @param isPinned true if all listings of the plan are those of one execution
+   */
+  def usable(filters: Seq[Expression], isPinned: => Boolean): Seq[Expression] =
+    filters.filter(f => !isOfSecondRun(f) || isPinned)
+
   /** True if a filter has what a side of a join gives when Spark runs the side once more. */
-  def isOfSecondRun(filter: Expression): Boolean = filter.exists {
+  private def isOfSecondRun(filter: Expression): Boolean = filter.exists {
     case in: InSubqueryExec => !isOfBroadcast(in.plan)
     case s: ScalarSubquery => s.plan.output.exists(_.name == OfBounds)
     case _ => false

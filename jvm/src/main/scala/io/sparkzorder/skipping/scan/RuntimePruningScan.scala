@@ -110,9 +110,7 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
       ours =>
         try {
           val (atRunTime, planned) = dataFilters.partition(RuntimeFilters.isRuntime)
-          // a plan that is no execution's own, as that of a data frame in the cache, lists when it likes
-          lazy val isPinned = ours.isOfExecution
-          val filters = atRunTime.filter(f => !RuntimeFilters.isOfSecondRun(f) || isPinned)
+          val filters = RuntimeFilters.usable(atRunTime, ours.isOfExecution)
             .flatMap(RuntimeFilters.resolve(_, ours.rangeOf))
           if (filters.isEmpty) None
           else {

@@ -9,7 +9,6 @@ import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.planning.ScanOperation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources._
 
@@ -64,21 +63,22 @@ private[sparkzorder] object ScanStrategy extends SparkStrategy {
     val roots = new TableRoots(scan.catalogTable, settings)
     val pruning = new IndexPruning(r, scan.output, settings, roots)
     val index = new ZOrderFileIndex(r.location, r, roots, settings, pruning, keys, atListing)
-    scan.copy(relation =
-      r.copy(location = index, options = withoutMissing(r, roots))(r.sparkSession))
+    val options = optionsOf(r, roots, settings)
+    scan.copy(relation = r.copy(location = index, options = options)(r.sparkSession))
   }
 
   /**
-   * Runs rename the files that they replace. A file that a query does not find any more is then no file
-   * without rows: Spark must not pass over it, whatever the option or the setting says.
+   * The options of a scan. Runs rename the files that they replace, so a file that a query does not find any more
+   * is no file without rows: Spark must not pass over the file, whatever the option or the setting says.
    */
-  private def withoutMissing(r: HadoopFsRelation, roots: TableRoots): Map[String, String] = {
+  private[scan] def optionsOf(
+      r: HadoopFsRelation,
+      roots: TableRoots,
+      settings: RelationConf): Map[String, String] = {
     val option = FileSourceOptions.IGNORE_MISSING_FILES
-    def isAsked = CaseInsensitiveMap(r.options).get(option)
-      .fold(r.sparkSession.sessionState.conf.ignoreMissingFiles)(_.toBoolean)
     def hasRuns = roots.states(r.location)
       .exists(s => Try(TableLog.read(s).all.exists(_._2.exchangesFiles)).getOrElse(true))
-    if (isAsked && hasRuns) {
+    if (settings.ignoresMissingFiles && hasRuns) {
       r.options.filterNot(_._1.equalsIgnoreCase(option)) + (option -> "false")
     } else r.options
   }

@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.datasources.v2.{
 import org.apache.spark.sql.execution.datasources.v2.orc.OrcScan
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.table.DataFormat
@@ -52,7 +53,7 @@ private[sparkzorder] object V2ScanStrategy extends SparkStrategy {
           if scan.fileIndex.getClass == classOf[InMemoryFileIndex] =>
         for {
           relation <- relationOf(scan, table, r)
-          copy <- withFiles(scan, filesOf(scan, relation, r))
+          copy <- withFiles(scan, relation, r)
         } yield (r.copy(scan = copy), copy.fileIndex.asInstanceOf[OverlaidV2Files])
       case _ => None
     }
@@ -75,21 +76,24 @@ private[sparkzorder] object V2ScanStrategy extends SparkStrategy {
     }
   }
 
-  private def filesOf(
+  private def withFiles(
       scan: FileScan,
       relation: HadoopFsRelation,
-      r: DataSourceV2ScanRelation): OverlaidV2Files = {
+      r: DataSourceV2ScanRelation): Option[FileScan] = {
     val settings = new RelationConf(relation)
     val roots = new TableRoots(None, settings)
     val pruning = new IndexPruning(relation, r.relation.output, settings, roots)
     val ours = new ZOrderFileIndex(scan.fileIndex, relation, roots, settings, pruning)
-    new OverlaidV2Files(scan.fileIndex, ours, pruning, settings.session)
-  }
-
-  private def withFiles(scan: FileScan, files: OverlaidV2Files): Option[FileScan] = scan match {
-    case s: ParquetScan if s.getClass == classOf[ParquetScan] => Some(s.copy(fileIndex = files))
-    case s: OrcScan if s.getClass == classOf[OrcScan] => Some(s.copy(fileIndex = files))
-    case _ => None
+    val files = new OverlaidV2Files(scan.fileIndex, ours, pruning, settings.session)
+    val options =
+      new CaseInsensitiveStringMap(ScanStrategy.optionsOf(relation, roots, settings).asJava)
+    scan match {
+      case s: ParquetScan if s.getClass == classOf[ParquetScan] =>
+        Some(s.copy(fileIndex = files, options = options))
+      case s: OrcScan if s.getClass == classOf[OrcScan] =>
+        Some(s.copy(fileIndex = files, options = options))
+      case _ => None
+    }
   }
 }
 

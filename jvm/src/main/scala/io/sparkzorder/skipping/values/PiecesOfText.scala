@@ -57,28 +57,29 @@ private[values] object PiecesOfText {
       }
       if (parts.map(_.matched).mkString != format.toString || widths.size != numbers.size) None
       else {
-        all(templates).map { template =>
-          val ofNumbers = Ordered(
-            { c =>
-              c.tail.zip(widths).foreach { case (b, width) =>
-                require(long(b.low) >= 0 && b.high.toString.length <= width)
-              }
-              ends(c)
-            },
-            template = _ => Some(template))
-          new Piece {
-            // the text of NULL is `null`
-            override def apply(call: Call, children: Seq[Extent]): Extent = {
-              val isNumber = children.forall {
-                case b: Between => !b.mayBeNull
-                case _ => false
-              }
-              (if (isNumber) ofNumbers else Repeatable) (call, children)
-            }
-          }
-        }
+        all(templates).map(new NumbersInText(widths, _))
       }
     case _ => None
+  }
+
+  /** Numbers of fixed widths between constant texts. The text of NULL is `null`. */
+  private final class NumbersInText(widths: Seq[Int], template: TextTemplate) extends Piece {
+    private val withoutNulls = Ordered(
+      { c =>
+        c.tail.zip(widths).foreach { case (b, width) =>
+          require(long(b.low) >= 0 && b.high.toString.length <= width)
+        }
+        ends(c)
+      },
+      template = _ => Some(template))
+
+    override def apply(call: Call, children: Seq[Extent]): Extent = {
+      val hasNulls = children.exists {
+        case b: Between => b.mayBeNull
+        case _ => true
+      }
+      if (hasNulls) Repeatable(call, children) else withoutNulls(call, children)
+    }
   }
 
   private val NumberOrText = "%0([1-9][0-9]?)d|[^%]+".r

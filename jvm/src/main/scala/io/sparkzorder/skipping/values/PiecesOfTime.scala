@@ -294,18 +294,15 @@ private[values] object PiecesOfTime {
       time: Expression,
       format: Expression,
       zone: ZoneId,
-      micros: Long): Option[Piece] = {
-    val known = pattern(format)
-    if (known.exists(_.isSorted) || !isOfDays(format)) known.map(formatted(time, _, zone, micros))
-    else {
+      micros: Long): Option[Piece] =
+    if (isOfDays(format)) {
       val day = periodic(time.dataType, zone, micros)(Math.floorDiv(_, MICROS_PER_DAY))
       Some(Ordered(onlyFirst(day)))
-    }
-  }
+    } else pattern(format).map(formatted(time, _, zone, micros))
 
-  /** True for a pattern whose text is the same all day, such as one with names of days. */
+  /** True for a pattern whose text is the same all day, in no order of the days, as with names of days. */
   def isOfDays(format: Expression): Boolean = format match {
-    case Literal(text: UTF8String, _) if !isLegacy =>
+    case Literal(text: UTF8String, _) if !isLegacy && !pattern(format).exists(_.isSorted) =>
       val fields = text.toString.replaceAll("'[^']*'", "").filter(_.isLetter)
       fields.nonEmpty && fields.forall(FieldsOfDays.contains(_))
     case _ => false

@@ -60,7 +60,8 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
 
   private def search(judge: Judge, least: Long, greatest: Long): Seq[(Long, Long)] = {
     val taken = Seq.newBuilder[(Long, Long)]
-    val inVain = if (cuts.mayReachAll(least, greatest)) MaxSteps else MaxStepsInVain
+    val triesAll = cuts.mayReachAll(least, greatest)
+    val inVain = if (triesAll) MaxSteps else MaxStepsInVain
     val open = mutable.Queue((least, greatest))
     // where nothing is known, as of dates that no calendar has, the values near zero come first
     val vague = mutable.PriorityQueue.empty[(Long, Long)](Ordering.by(r => -farFromZero(r)))
@@ -78,7 +79,7 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
         case _ =>
           val cut = cuts(low, high)
           val halves = Seq((low, cut - 1), (cut, high))
-          if (results == Anything && tree.unknown.isEmpty && !cuts.areOfDays) vague ++= halves
+          if (results == Anything && tree.unknown.isEmpty && !triesAll) vague ++= halves
           else open ++= halves
       }
     }
@@ -203,9 +204,9 @@ private final class Cuts(
     units: Seq[Long],
     clocks: Clocks,
     micros: Long,
-    val areOfDays: Boolean = false) {
+    areOfDays: Boolean = false) {
 
-  /** True if an interval has so few different results that each of them can be looked at. */
+  /** True if an interval has so few days that the result of each of them can be looked at. */
   def mayReachAll(low: Long, high: Long): Boolean = areOfDays && high - low >= 0 &&
     (high - low) / (MICROS_PER_DAY / micros) < SearchedFunction.MaxSteps / 2
 

@@ -89,13 +89,18 @@ private[delta] final class DeltaRows(
     }
   }
 
-  /** Has Delta write the times of partitions as the instants, or the texts without a zone, that they are. */
+  /**
+   * Runs a write of Delta that keeps the values of partitions by a TIMESTAMP: an instant stays this instant, and a text
+   * without a zone stays this text.
+   */
   private def withTimesAsRead[A](body: => A): A = {
     val isZoneless = files.exists(_.isZoneless)
     val zone = session.sessionState.conf.sessionLocalTimeZone
     session.conf.set(DeltaRows.UtcPartitions, (!isZoneless).toString)
-    if (!isZoneless && files.exists(_.partitionTimes.nonEmpty) && DeltaRows.readsFoldersInZoneOfJvm)
+    val hasInstants = !isZoneless && files.exists(_.partitionTimes.nonEmpty)
+    if (hasInstants && DeltaRows.readsFoldersInZoneOfJvm) {
       session.conf.set(SQLConf.SESSION_LOCAL_TIMEZONE.key, TimeZone.getDefault.getID)
+    }
     try body
     finally session.conf.set(SQLConf.SESSION_LOCAL_TIMEZONE.key, zone)
   }

@@ -62,6 +62,12 @@ private[plain] final class Into(
     }
     val zone = DateTimeUtils.getZoneId(table.user.sessionState.conf.sessionLocalTimeZone)
     FileChecks.checkNames(table.target, files, zone)
+    // the records of a table below say which of its files count, and a copy does not follow them
+    TargetChecks.checkNested(
+      table.target.name,
+      table.root.getFileSystem(table.conf),
+      table.root,
+      files.files.map(_.folder.path).distinct)
   }
 
   override def checkRoom(files: Seq[ScannedFile], bytes: Long): Unit = {

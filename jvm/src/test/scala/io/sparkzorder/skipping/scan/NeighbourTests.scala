@@ -3,6 +3,8 @@
 
 package io.sparkzorder.skipping.scan
 
+import java.io.File
+
 import org.scalatest.tags.Slow
 
 import org.apache.spark.sql.DataFrame
@@ -53,6 +55,10 @@ abstract class NeighbourTests extends StarTestBase with KilledRuns with Neighbou
         } === 0)
         reads("SELECT * FROM fact WHERE day IN (SELECT day FROM days WHERE month > 13)", 2)
         reads("SELECT * FROM fact WHERE day = (SELECT max(day) FROM days WHERE month = 5)", 1)
+        reads(
+          "SELECT id FROM fact JOIN days USING (day) JOIN (VALUES (3, 'x'), (5, 'y')) m (month, name) " +
+            "USING (month) WHERE name = 'x'",
+          1)
       }
     }
   }
@@ -77,6 +83,26 @@ abstract class NeighbourTests extends StarTestBase with KilledRuns with Neighbou
         check(read(dir))
         sql("DROP TABLE t")
         sql("DROP TABLE copy")
+      }
+    }
+  }
+
+  test(
+    "a file that is missing from a table with runs is no file without rows, for V1 and V2 readers") {
+    withTableDir { dir =>
+      write(shuffled(200, 4), dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      val rows = bag(read(dir))
+      for (v1 <- Seq("parquet", "")) inConf(
+        "spark.sql.sources.useV1SourceList" -> v1,
+        "spark.sql.files.ignoreMissingFiles" -> "true") {
+        val held = read(dir)
+        val file = dataFiles(dir).map(f => new File(new File(dir, f.folder), f.name)).head
+        val away = new File(dir, s"_${file.getName}")
+        assert(file.renameTo(away))
+        intercept[Exception](held.where("a IS NOT NULL").collect())
+        assert(away.renameTo(file))
+        assert(bag(read(dir)) === rows)
       }
     }
   }

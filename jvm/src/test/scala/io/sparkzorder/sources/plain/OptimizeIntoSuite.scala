@@ -51,6 +51,26 @@ class OptimizeIntoSuite extends OptimizeTestBase {
     }
   }
 
+  test("INTO refuses a table that has another one in a partition: its records are not followed") {
+    withTableDir { dir =>
+      write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      withTable("inner") {
+        sql("CREATE TABLE inner (id LONG, a INT, b LONG, s STRING) USING parquet " +
+          s"LOCATION '$dir/p=1'")
+        sql("OPTIMIZE TABLE inner ZORDER BY a").collect()
+      }
+      withTempDir { out =>
+        val copy = new File(out, "copy")
+        val error = fails("ZORDER_UNSUPPORTED_TABLE")(
+          sql(s"OPTIMIZE '$dir' ZORDER BY a INTO '$copy'"))
+        assert(error.getMessage.contains("another table in it"))
+        assert(!copy.exists())
+        sql(s"OPTIMIZE '$dir' WHERE p = 0 ZORDER BY a INTO '$copy'").collect()
+        assert(bag(read(copy).drop("p")) === bag(read(dir).where("p = 0").drop("p")))
+      }
+    }
+  }
+
   test("INTO refuses partitions whose directories do not tell their values") {
     def add(folders: String*)(body: File => Unit): Unit = withTempDir { out =>
       withTable("t") {
