@@ -27,7 +27,7 @@ import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
  *   a row that the join drops
  * @param isAboveTotal true if nothing between the join of the keys and this place of the plan can fail,
  *   whatever the values are
- * @param narrows the source of which this filter has a part of the keys
+ * @param narrows the source whose keys include all keys of this filter
  */
 private[dynamic] final case class KeyFilter(
     key: Expression,
@@ -81,7 +81,7 @@ private[dynamic] final case class KeyFilter(
     case _ => None
   }
 
-  /** True if this filter wants rows of those alone that another one wants, by the same join. */
+  /** True if the other filter wants each row that this filter wants, and comes from the same join. */
   def isNarrower(other: KeyFilter): Boolean =
     narrows.exists(n => other.sources.exists(_ eq n)) && key.semanticEquals(other.key)
 
@@ -165,7 +165,7 @@ private[dynamic] final class EqualKeys(
 
   /** The rows of another plan whose value of `key` is among the keys. */
   def semiJoined(plan: LogicalPlan, key: Expression): Option[LogicalPlan] =
-    // a filter that stands for one of rows lets files go only where that one stands, too
+    // the filter of rows that belongs to this one would be missing
     if (!canRunAgain || runsForRows || !BuildSides.isFiltered(build) ||
       plan.outputSet.intersect(build.outputSet).nonEmpty) None
     else {

@@ -60,15 +60,15 @@ private[scan] final class ListingsOfExecution(
   }
 
   /**
-   * The number of the newest record of a table when the execution first read them; 0 if there was none. A later run
-   * must not bring rows that the listing lacks into one of several scans.
+   * The number of the newest record of a table when the execution first read the records; 0 if there was none. A run
+   * that commits later may bring rows that the listing lacks, and only the scans after this run would have them.
    *
    * @param now the newest one at present
    */
   def newestOf(table: Path, now: Long): Long =
     newest.computeIfAbsent(table, _ => if (haveRecordsBeenRead) 0L else now)
 
-  /** From now on, a table without records is one whose first run is a later one. */
+  /** Notes that the execution has read the records. A table that had none gets its first run later. */
   def recordsAreRead(): Unit = haveRecordsBeenRead = true
 }
 

@@ -48,8 +48,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
       filter.exists(_.isInstanceOf[PlanExpression[_]]))
 
   /**
-   * The filters that say the truth in a run of a plan. A plan that is no execution's own, as that of a data frame in
-   * the cache, lists when it likes: a side that runs once more for its keys may have other rows then.
+   * The filters that a run of a plan may use. Where the listings of the plan are not held, as in the plan of a
+   * data frame in the cache, a side that Spark runs once more for its keys may have other rows the second time.
    *
    * @param isPinned true if all listings of the plan are those of one execution
    */

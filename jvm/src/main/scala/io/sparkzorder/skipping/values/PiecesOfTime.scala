@@ -208,8 +208,9 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * Results between which a clock may be set are wider by what the change can add. A zone is at most 18 hours
-   * from UTC, so that a result is at most 36 hours from the sum of what it is made of.
+   * An interval of results. It is made wider where a clock is set near it, because the results may break the order
+   * there. A zone is at most 18 hours from UTC, so each of two results is at most 36 hours from where clocks that are
+   * never set would show it, and three days are enough.
    */
   private def aroundChanges(zones: ZoneId*)(low: Any, high: Any): (Any, Any) = {
     val (l, h) = (long(low), long(high))
@@ -426,8 +427,9 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * Only one side may change. If the other can be the last day of a month, a result is up to 3 of 31 days, and
-   * the time of one day, beside the order. So is the time of a day on which a clock is set.
+   * One side is a constant. The results keep the order apart from two cases. Where the constant can be the last day
+   * of a month, a result is out of order by up to 3 of 31 days and the time of a day. On a day on which a clock is set,
+   * a result is out of order by the hours of the change.
    */
   private def monthsBetween(m: MonthsBetween): Option[Piece] = {
     def usual(time: Expression) = time match {
