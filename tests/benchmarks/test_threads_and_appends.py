@@ -38,7 +38,7 @@ def test_the_excess_of_a_grid_of_full_files(tmp_path: Path) -> None:
             part = rows[(rows[:, 0] // 200 == i) & (rows[:, 1] // 200 == j)]
             columns = dict(zip(names(2), part.T, strict=True))
             pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / f"{i}{j}.parquet")
-    # 400 rows are 4 full files, of which a point query reads 2; the bounds of a file hold 190 values
+    # 400 rows are 4 full files, of which a point query reads 2; bounds of a file hold 190 values
     assert excess_of(tmp_path, rows) == pytest.approx(4 * 190 / 400 / 2)
 
 
