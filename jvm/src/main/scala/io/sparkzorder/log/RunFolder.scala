@@ -200,9 +200,11 @@ private[sparkzorder] final class RunFolder(
    * and nothing can be renamed in one that is removed. Only then is anything given back.
    *
    * @param restore whether the replaced files get their names again: the folder was not overwritten
+   * @param isHiding whether a replaced file that is nowhere may have been hidden when it was removed. Then the
+   *   new files are perhaps the last to have its rows, and stay
    * @return what became of the replaced files, as a sentence
    */
-  def resolve(restore: Boolean): String = {
+  def resolve(restore: Boolean, isHiding: Boolean): String = {
     Directories.drain(fs, own, closed, state.conf)
     ManyFiles.map(change.added) { a =>
       if (status(visible(a)).exists(isOurs(_, a))) move(visible(a), new Path(closed, a.staged))
@@ -212,8 +214,16 @@ private[sparkzorder] final class RunFolder(
         if (!exists(original(r))) move(new Path(closed, r.retained), original(r))
       }
     }
+    val nowhere =
+      if (!restore || !isHiding) Nil
+      else {
+        // a program that has written over a name has replaced these rows
+        change.replaced.filterNot(r => exists(original(r)) || exists(new Path(closed, r.retained)))
+      }
     // what an undo was to bring back stays
-    if (!bringsBack) ManyFiles.map(change.added)(a => delete(new Path(closed, a.staged)))
+    if (!bringsBack && nowhere.isEmpty) {
+      ManyFiles.map(change.added)(a => delete(new Path(closed, a.staged)))
+    }
     // of a folder whose overwriter has failed half way: it took our directory, and not this
     delete(token)
     val left = state.byName(closed)
@@ -222,7 +232,12 @@ private[sparkzorder] final class RunFolder(
       left.keys.toSeq.sortBy(_ == RunFolder.Conflict).foreach(n => delete(new Path(closed, n)))
       Directories.removeEmpty(fs, closed)
     }
-    outcome(change.replaced.filter(r => left.contains(r.retained)))
+    outcome(change.replaced.filter(r => left.contains(r.retained))) +
+      (if (bringsBack || nowhere.isEmpty) ""
+       else {
+         s" ${nowhere.size} of the files that the run replaced are nowhere: " +
+           s"${ZOrderErrors.some(nowhere.map(_.name))}. The new files have their rows, and are kept in $closed."
+       })
   }
 
   private def outcome(kept: Seq[Replaced]): String =

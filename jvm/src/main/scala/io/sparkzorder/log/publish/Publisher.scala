@@ -121,7 +121,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
           case Some(other) => atPlace(other, left - 1)(work)
           case None =>
             result.map {
-              case Away(problem) => ended(files, problem, restore = false)
+              case Away(problem) => ended(files, problem, restore = false, isHiding = false)
               case other => other
             }
         }
@@ -133,7 +133,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         case FolderState.Conflict => conflict(files, "it was changed before")
         case FolderState.Overwritten => conflict(files, "it was overwritten")
         case FolderState.Publishing if files.isRevealing => forward(files)
-        case _ => exchange(files)
+        case now => exchange(files, isResumed = now == FolderState.Publishing)
       }
 
     private def abandonIn(files: RunFolder): Option[Problem] = {
@@ -168,13 +168,17 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     private def requireSame(): Unit =
       if (state.identity(number) != identity) throw ZOrderErrors.stateLost(state.root.toString)
 
-    private def exchange(files: RunFolder): Option[Problem] =
+    /**
+     * @param isResumed true if another process may have hidden replaced files. A file that is nowhere was perhaps
+     *   removed while it was hidden. Where this process hides all of them, it was visible when it was removed.
+     */
+    private def exchange(files: RunFolder, isResumed: Boolean): Option[Problem] =
       files.changedInput.orElse(files.takenName).orElse(files.missingNew) match {
-        case Some(p) => conflict(files, p)
+        case Some(p) => conflict(files, p, isResumed)
         case None =>
           files.showToken()
           files.retain().orElse(files.missingNew) match {
-            case Some(p) => conflict(files, p)
+            case Some(p) => conflict(files, p, isResumed)
             case None =>
               // after a power failure no new file may be visible beside a replaced one
               files.sync()
@@ -196,8 +200,15 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         } else conflict(files, "it was overwritten or dropped")
     }
 
+    private def conflict(files: RunFolder, problem: String): Option[Problem] =
+      conflict(files, problem, isHiding = files.folderState != FolderState.Committed)
+
+    /** @param isHiding true if a replaced file that is nowhere may have been hidden when it was removed */
     @tailrec
-    private def conflict(files: RunFolder, problem: String): Option[Problem] = {
+    private def conflict(
+        files: RunFolder,
+        problem: String,
+        isHiding: Boolean): Option[Problem] = {
       files.decideConflict()
       // a publisher that comes late may hide the files until the token says that they come back
       if (files.isUntouched) files.putConflict()
@@ -205,18 +216,22 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       val isInDoubt = now == FolderState.Overwritten && files.isInDoubt
       // ABANDON may have made a token meanwhile
       if (now == FolderState.Overwritten && !isInDoubt && files.folderState != FolderState.Overwritten)
-        conflict(files, problem)
+        conflict(files, problem, isHiding)
       // another publisher may have finished meanwhile, and later runs gone on from there
       else if (now == FolderState.Published || state.isDone(number)) None
       else if (isInDoubt) Some(InDoubt(files.doubt))
       else if (now == FolderState.Overwritten && !files.isThere) Some(Away(problem))
-      else Some(ended(files, problem, restore = now == FolderState.Conflict))
+      else Some(ended(files, problem, restore = now == FolderState.Conflict, isHiding))
     }
 
-    private def ended(files: RunFolder, problem: String, restore: Boolean): Problem = {
+    private def ended(
+        files: RunFolder,
+        problem: String,
+        restore: Boolean,
+        isHiding: Boolean): Problem = {
       requireState()
       state.markConflict(number)
-      val outcome = files.resolve(restore)
+      val outcome = files.resolve(restore, isHiding)
       Ended(ZOrderErrors.publishConflict(files.folder.toString, record.run, problem, outcome))
     }
   }

@@ -9,6 +9,7 @@ import java.util.concurrent.{Callable, CountDownLatch, Executors}
 import scala.util.Try
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.errors.ZOrderException
 import io.sparkzorder.log.Record
 import io.sparkzorder.util.Paths
 
@@ -107,6 +108,24 @@ class PublisherSuite extends PublisherTestBase {
       assert(visible(dir, "p=1") === Set("a", "c"), s"step $n")
       assert(text(dir, "p=1/c") === "old p=1/c")
       new Publisher(stateOf(dir)).rollForward()
+    }
+  }
+
+  test("files that were hidden and then removed: the new files, which have their rows, are kept") {
+    for (removed <- Seq(Seq("_old_0"), Seq("_old_0", "_old_1"))) withTable { (dir, state) =>
+      val _ = committed(dir, state)
+      // killed after the replaced files were hidden, before a new one was visible
+      steps.take(3).foreach { case (from, to) => rename(dir, from, to) }
+      val news = Seq("_new_3", "_new_4").map(n => text(dir, s"$own/$n"))
+      removed.foreach(n => assert(new File(dir, s"$own/$n").delete()))
+      val error = intercept[ZOrderException](new Publisher(stateOf(dir)).rollForward())
+      assert(error.getMessage.contains("are nowhere"), error)
+      assert(state.hasConflict(1))
+      val closed = new File(state.closed("", run).toUri.getPath)
+      assert(Seq("_new_3", "_new_4").map(n => text(closed, n)) === news)
+      assert(visible(dir) === Set("a", "b").drop(removed.size))
+      new Publisher(stateOf(dir)).rollForward()
+      assert(Seq("_new_3", "_new_4").map(n => text(closed, n)) === news)
     }
   }
 
