@@ -3,6 +3,7 @@
 
 package io.sparkzorder.sources.plain
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
 import scala.collection.mutable
@@ -79,6 +80,7 @@ private[plain] final class Into(
   override def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
       guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
     val runId = UUID.randomUUID().toString
+    if (runIds.isEmpty) directory.claim(runId)
     runIds += runId
     val folders = rows.outputs(plan).map(f => Paths.relative(table.root, f.path)).toArray
     val places = IntoPlaces(directory.root.toString, folders, runId)
@@ -98,6 +100,7 @@ private[plain] final class Into(
     if (rows != copied) {
       throw ZOrderErrors.verificationFailed(table.target.name, s"$copied of $rows rows were copied")
     }
+    directory.release()
     directory.markSuccess()
     if (added.nonEmpty) {
       phases("index")(IndexUpdate.ofCopy(
@@ -126,13 +129,35 @@ private[plain] final class Into(
 
   override def abandon(cause: Throwable): Unit =
     if (runIds.nonEmpty) {
-      Try(directory.clearOwn(runIds.toSet)).failed.foreach(cause.addSuppressed)
+      Try {
+        directory.clearOwn(runIds.toSet)
+        directory.release()
+      }.failed.foreach(cause.addSuppressed)
     }
 }
 
 /** The empty directory of an INTO clause. */
 private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
   val fs: FileSystem = RawFiles.of(root, conf)
+
+  private val claimed = new Path(root, IntoDirectory.Claim)
+
+  /**
+   * Takes the directory for one statement: two that wrote at once would show every row twice until the first
+   * ends. The file of a statement that died stays, as its other files do.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TARGET_NOT_EMPTY when another statement has it
+   */
+  def claim(runId: String): Unit = {
+    fs.mkdirs(root)
+    if (!ExclusiveFile.create(fs, claimed, runId, runId.getBytes(UTF_8), conf)) {
+      throw ZOrderErrors.targetNotEmpty(root.toString, claimed.getName)
+    }
+  }
+
+  def release(): Unit = {
+    val _ = fs.delete(claimed, false)
+  }
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_TARGET_NOT_EMPTY */
   def requireEmpty(): Unit =
@@ -173,7 +198,8 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
     }
   }
 
-  private def isEmpty: Boolean = !fs.exists(root) || fs.listStatus(root).isEmpty
+  private def isEmpty: Boolean =
+    !fs.exists(root) || fs.listStatus(root).forall(_.getPath.getName == IntoDirectory.Claim)
 
   /** Removes folders that hold no file, so that the user can run the statement again. */
   private def prune(folder: Path): Unit = {
@@ -183,7 +209,7 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
 
   /** The name of a file that another writer put into the directory during the statement. */
   def foreign(runIds: Set[String]): Option[String] =
-    files().find(!isOwn(_, runIds)).map(_.getName)
+    files().find(f => !isOwn(f, runIds) && f.getName != IntoDirectory.Claim).map(_.getName)
 
   private def isOwn(path: Path, runIds: Set[String]): Boolean =
     runIds.exists(id => path.getName.contains(s"-$id-"))
@@ -201,6 +227,10 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
 }
 
 private object IntoDirectory {
+
+  /** The file that says that a statement writes into the directory. */
+  val Claim = "_zorder_into"
+
   val Rounds = 30
   val QuietRounds = 5
   val PauseMs = 100L

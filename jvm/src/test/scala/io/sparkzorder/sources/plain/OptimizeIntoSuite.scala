@@ -4,6 +4,11 @@
 package io.sparkzorder.sources.plain
 
 import java.io.File
+import java.util.concurrent.{Callable, CountDownLatch, Executors}
+
+import scala.util.Try
+
+import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.Row
 
@@ -68,6 +73,41 @@ class OptimizeIntoSuite extends OptimizeTestBase {
         sql(s"OPTIMIZE '$dir' WHERE p = 0 ZORDER BY a INTO '$copy'").collect()
         assert(bag(read(copy).drop("p")) === bag(read(dir).where("p = 0").drop("p")))
       }
+    }
+  }
+
+  test("of two INTOs that found one directory empty, one writes and the other one says why not") {
+    withTempDir { base =>
+      val out = new Path(new File(base, "copy").toURI)
+      val conf = spark.sessionState.newHadoopConf()
+      val (first, second) = (new IntoDirectory(out, conf), new IntoDirectory(out, conf))
+      first.requireEmpty()
+      second.requireEmpty()
+      first.claim("1")
+      fails("ZORDER_TARGET_NOT_EMPTY", "_zorder_into")(second.claim("2"))
+      fails("ZORDER_TARGET_NOT_EMPTY", "_zorder_into")(second.requireEmpty())
+      assert(first.foreign(Set("1")).isEmpty)
+      first.release()
+      second.requireEmpty()
+
+      val dir = new File(base, "table")
+      write(shuffled(500, 3), dir)
+      val go = new CountDownLatch(1)
+      val pool = Executors.newFixedThreadPool(2)
+      try {
+        val ends = (1 to 2).map(_ =>
+          pool.submit(new Callable[Try[Array[Row]]] {
+            override def call(): Try[Array[Row]] = {
+              go.await()
+              Try(sql(s"OPTIMIZE '$dir' ZORDER BY a INTO '${out.toUri}'").collect())
+            }
+          }))
+        go.countDown()
+        val failed = ends.map(_.get()).flatMap(_.failed.toOption)
+        assert(failed.size === 1)
+        assert(failed.head.getMessage.contains("ZORDER_TARGET_NOT_EMPTY"), failed.head)
+        assert(bag(read(new File(base, "copy"))) === bag(read(dir)))
+      } finally pool.shutdown()
     }
   }
 
