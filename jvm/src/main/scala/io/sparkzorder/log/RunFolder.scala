@@ -162,12 +162,14 @@ private[sparkzorder] final class RunFolder(
   }
 
   /**
-   * True when another program removed a new file that was visible, or was about to be. The others stay:
+   * A new file that another program removed when it was visible, or was about to be. The others stay:
    * old files that came back would double what that program wrote instead.
    */
-  def lacksNew: Boolean = {
+  def lostNew: Option[String] = {
     val here = state.byName(folder)
-    change.added.exists(a => !here.contains(a.name) && !exists(visible(a)))
+    first(change.added)(a =>
+      if (here.contains(a.name) || exists(visible(a))) None
+      else Some(s"the new file ${a.name} was removed while it was being published"))
   }
 
   /** Ends the folder as published. False when the token is not beside the data any more. */
@@ -232,12 +234,14 @@ private[sparkzorder] final class RunFolder(
       left.keys.toSeq.sortBy(_ == RunFolder.Conflict).foreach(n => delete(new Path(closed, n)))
       Directories.removeEmpty(fs, closed)
     }
-    outcome(change.replaced.filter(r => left.contains(r.retained))) +
-      (if (bringsBack || nowhere.isEmpty) ""
-       else {
-         s" ${nowhere.size} of the files that the run replaced are nowhere: " +
-           s"${ZOrderErrors.some(nowhere.map(_.name))}. The new files have their rows, and are kept in $closed."
-       })
+    val fate =
+      if (bringsBack) ""
+      else if (nowhere.isEmpty) "The new files of the run for that directory were discarded. "
+      else {
+        s"${nowhere.size} of the files that the run replaced are nowhere: " +
+          s"${ZOrderErrors.some(nowhere.map(_.name))}. The new files have their rows, and are kept in $closed. "
+      }
+    fate + outcome(change.replaced.filter(r => left.contains(r.retained)))
   }
 
   private def outcome(kept: Seq[Replaced]): String =

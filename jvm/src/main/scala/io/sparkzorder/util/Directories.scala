@@ -29,6 +29,9 @@ import org.apache.hadoop.fs.permission.FsPermission
 private[sparkzorder] object Directories {
   private val Looks = 3
 
+  // files that come one after another while a directory is emptied
+  private val VainRounds = 100
+
   /** Makes a directory, unless it exists. Its parent is not made. */
   def make(fs: FileSystem, directory: Path, conf: Configuration): Unit =
     try {
@@ -55,6 +58,8 @@ private[sparkzorder] object Directories {
   /**
    * Moves whatever is in a directory into another one and removes it. Others may put files into it
    * until it is removed, and none after that, not even one whose rename has found it already.
+   *
+   * @throws java.io.IOException when a file cannot be moved, as where its name is taken
    */
   def drain(fs: FileSystem, from: Path, to: Path, conf: Configuration): Unit = {
     var left = list(fs, from)
@@ -63,9 +68,19 @@ private[sparkzorder] object Directories {
       make(fs, to, conf)
       list(fs, to).foreach(_ => copyBits(fs, from, to))
     }
+    var vain = 0
     while (left.isDefined) {
-      ManyFiles.map(left.get)(s => FileMove.rename(fs, s.getPath, new Path(to, s.getPath.getName)))
-      if (removeEmpty(fs, from) || !fs.exists(to)) left = None else left = list(fs, from)
+      val moved = ManyFiles.map(left.get)(s =>
+        FileMove.rename(fs, s.getPath, new Path(to, s.getPath.getName)))
+      if (removeEmpty(fs, from) || !fs.exists(to)) left = None
+      else {
+        // another process may empty the directory at the same time
+        vain = if (moved.contains(true)) 0 else vain + 1
+        left = list(fs, from)
+        if (vain > VainRounds) left.flatMap(_.headOption).foreach { s =>
+          throw new IOException(s"cannot move ${s.getPath} to $to")
+        }
+      }
     }
   }
 

@@ -7,6 +7,7 @@ import java.io.IOException
 
 import org.apache.hadoop.fs.{FileStatus, Path, RawLocalFileSystem}
 
+import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.log.StateTestBase
 
 class DirectoriesSuite extends StateTestBase {
@@ -54,6 +55,25 @@ class DirectoriesSuite extends StateTestBase {
       }
       assert(intercept[IOException](Directories.list(broken, state.home)).getMessage === "no disk")
       assert(dir.exists())
+    }
+  }
+
+  test("a directory whose files cannot be moved: an error says so, and the loop ends") {
+    withScheme("faulty") { (_, state) =>
+      state.create()
+      val (from, to) = (new Path(state.home, "_from"), new Path(state.home, "_to"))
+      state.fs.mkdirs(from)
+      state.write(new Path(from, "_old_0"), Array[Byte](1))
+      // as HDFS does where the name is taken
+      val stuck = new FaultyFileSystem {
+        override def rename(from: Path, to: Path): Boolean = false
+      }
+      stuck.initialize(state.fs.getUri, conf)
+      val error = intercept[IOException](Directories.drain(stuck, from, to, conf))
+      assert(error.getMessage.contains("_old_0"), error)
+      assert(state.byName(from).keySet === Set("_old_0"))
+      Directories.drain(state.fs, from, to, conf)
+      assert(!state.fs.exists(from) && state.byName(to).keySet === Set("_old_0"))
     }
   }
 }

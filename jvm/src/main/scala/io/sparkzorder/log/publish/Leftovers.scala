@@ -101,14 +101,13 @@ private[sparkzorder] final class Leftovers(
 
   private def strayOf(run: String, folder: String, path: Path): Option[Leftover] = {
     val number = log.commitOf(run)
-    def hasOld = state.byName(path).keys.exists(_.startsWith(RunFolder.Retained))
     val kind =
       if (number.exists(state.hasConflict)) Leftover.Conflict
       else if (number.exists(n => log.records.exists(r => r._1 == n && r._2.makesShadow)))
         Leftover.Shadow
       else if (copyIn(path, run).exists(r =>
           evidence.holds(folder, r.changes.head, number.getOrElse(0L)))) Leftover.Retained
-      else if (number.isEmpty && !hasOld) Leftover.Staged
+      else if (number.isEmpty && !hasOld(path)) Leftover.Staged
       else Leftover.Unproven
     directory(kind, path, run)
   }
@@ -121,8 +120,12 @@ private[sparkzorder] final class Leftovers(
       // two folders may have been exchanged
       if (isItsOwn) record.changes.find(_.folder == folder)
       else copyIn(path, record.run).map(_.changes.head)
-    change.forall(evidence.holds(folder, _, number))
+    // of a change that nothing tells any more, nothing is proven
+    change.fold(!hasOld(path))(evidence.holds(folder, _, number))
   }
+
+  private def hasOld(directory: Path): Boolean =
+    state.byName(directory).keys.exists(_.startsWith(RunFolder.Retained))
 
   private def copyIn(path: Path, run: String): Option[Record] =
     ChangeCopy.of(run, state.byName(path).keys).headOption

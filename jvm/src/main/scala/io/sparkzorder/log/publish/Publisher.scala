@@ -34,6 +34,14 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   def publish(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
     run.end(ManyFiles.map(run.places)(run.publish).flatten)
+    // another session may have ended the run while this process slept
+    if (TableLog.read(state).isAbandoned(record.run)) {
+      throw ZOrderErrors.publishConflict(
+        state.root.toString,
+        record.run,
+        "RECOVER LAYOUT .. ABANDON has ended the run",
+        "Directories that were not published yet have the files that the run was to replace.")
+    }
   }
 
   /** Puts every folder that is not published back to its inputs. */
@@ -150,7 +158,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         state.folder(change.folder).toString,
         record.run,
         "it was overwritten or dropped, and another directory has its name",
-        ""))
+        "Nothing of the run is left there."))
     }
 
     def end(problems: Seq[Problem]): Unit = {
@@ -192,11 +200,19 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         if (files.isInDoubt) files.hideAgain()
         conflict(files, p)
       case None =>
-        // what it replaced never expires then; of a folder that was moved nothing is lacking
-        if (files.lacksNew && files.isThere) state.markConflict(number)
+        // of a folder that was moved nothing is lacking
+        val lost = files.lostNew.filter(_ => files.isThere)
+        // what the run replaced never expires then
+        if (lost.isDefined) state.markConflict(number)
         if (files.finish()) {
           files.sync()
-          None
+          lost.map(problem =>
+            Ended(ZOrderErrors.publishConflict(
+              files.folder.toString,
+              record.run,
+              problem,
+              "The other new files are in their places, and the files that the run replaced are kept in " +
+                s"${files.own}. They may have the only copy of rows.")))
         } else conflict(files, "it was overwritten or dropped")
     }
 

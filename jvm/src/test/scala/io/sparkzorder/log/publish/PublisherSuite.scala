@@ -129,6 +129,32 @@ class PublisherSuite extends PublisherTestBase {
     }
   }
 
+  test("a new file that is removed before its rename: the statement says so, and what it replaced stays") {
+    withScheme("faulty") { (dir, state) =>
+      val record = committed(dir, state)
+      val result = FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "rename" && path.getName == "n1" && path.getParent.getName != "p=1") {
+          val _ = new File(dir, s"$own/_new_3").delete()
+        }
+      }(Try(new Publisher(state).publish(1, record)))
+      fails("ZORDER_PUBLISH_CONFLICT", "the new file n1 was removed", own)(result.get)
+      assert(state.isDone(1) && state.hasConflict(1))
+      assert(visible(dir) === Set("n2"))
+      new Retention(state, _ => true).removeExpired(Long.MaxValue)
+      assert(text(dir, s"$own/_old_0") === "old a")
+    }
+  }
+
+  test("a run that was abandoned while its publisher slept is no success") {
+    withTable { (dir, state) =>
+      val record = committed(dir, state)
+      val slow = new Publisher(stateOf(dir))
+      new Publisher(state).abandonAll("somebody")
+      fails("ZORDER_PUBLISH_CONFLICT", "ABANDON")(slow.publish(1, record))
+      assert(visible(dir) === Set("a", "b"))
+    }
+  }
+
   test("several publishers at once") {
     val threads = 4
     val pool = Executors.newFixedThreadPool(threads)

@@ -118,7 +118,7 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
    * True when somebody has removed a new file that was visible, or is about to be. The others stay: old
    * files that come back would double what that somebody wrote instead.
    */
-  val lacksNew: Program[Boolean] = any(change.added)(a => exists(visible(a)).map(!_))
+  val lostNew: Program[Boolean] = any(change.added)(a => exists(visible(a)).map(!_))
 
   /** The end of a folder that was published. */
   def finish: Program[Boolean] =

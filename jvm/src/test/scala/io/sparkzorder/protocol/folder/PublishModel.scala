@@ -125,7 +125,7 @@ final class PublishModel(log: LogModel, fault: Fault.Value, exclusive: Boolean) 
           result <- problem(p)
         } yield result)
       case None => stage("finish")(for {
-          lacks <- steps.lacksNew.flatMap(if (_) steps.isThere else Finished(false))
+          lacks <- steps.lostNew.flatMap(if (_) steps.isThere else Finished(false))
           // kept files of a conflict never expire
           _ <- if (lacks) log.markConflict(n) else unit
           finished <- steps.finish
