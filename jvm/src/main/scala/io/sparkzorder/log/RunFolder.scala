@@ -283,8 +283,10 @@ private[sparkzorder] final class RunFolder(
   private def first[A](files: Seq[A])(problem: A => Option[String]): Option[String] =
     ManyFiles.firstProblem(files)(problem)
 
+  /** A new name holds the id of the run. A copy of the table may have other times, and no other program the name. */
   private def isOurs(s: FileStatus, a: Added): Boolean =
-    s.getLen == a.length && (a.modified <= 0 || s.getModificationTime == a.modified)
+    s.getLen == a.length &&
+      (!bringsBack || a.modified <= 0 || s.getModificationTime == a.modified)
 
   private def exists(path: Path): Boolean = status(path).isDefined
 

@@ -155,6 +155,19 @@ class PublisherSuite extends PublisherTestBase {
     }
   }
 
+  test("ABANDON of a half-published copy without times: old files or new ones, never both") {
+    withTable { (dir, state) =>
+      val _ = committed(dir, state)
+      // the replaced files are hidden, and one new file is visible
+      steps.take(4).foreach { case (from, to) => rename(dir, from, to) }
+      assert(new File(dir, "n1").setLastModified(1000))
+      for (i <- 0 to 1) assert(new File(dir, s"$own/_old_$i").setLastModified(1000))
+      new Publisher(state).abandonAll("somebody")
+      assert(visible(dir) === Set("a", "b"))
+      assert(text(dir, "a") === "old a" && text(dir, "b") === "old b")
+    }
+  }
+
   test("several publishers at once") {
     val threads = 4
     val pool = Executors.newFixedThreadPool(threads)
