@@ -32,7 +32,7 @@ import io.sparkzorder.expressions.sampling.SampledCurve
 @ExpressionDescription(
   usage =
     """
-    _FUNC_(col1, col2, ...) - Returns the Hilbert index of a row, a BIGINT of at least 0. The index is computed from the ranks of the columns' values among the rows of the query. Rows with similar values in every column get similar indices. Two rows that follow each other in the order of the index have similar values in every column.
+    _FUNC_(col1, col2, ...) - Returns the Hilbert index of a row, a BIGINT of at least 0. The index is computed from the ranks of the columns' values among the rows of the query. Rows with close indices have similar ranks in every column.
   """,
   arguments = """
     Arguments:

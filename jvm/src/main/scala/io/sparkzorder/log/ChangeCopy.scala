@@ -12,9 +12,9 @@ import org.apache.hadoop.fs.Path
 import io.sparkzorder.errors.ZOrderErrors
 
 /**
- * The copy of a change in the hidden directory that the run has in the folder. It holds the record with
- * this one change. By its copy a folder tells what lies in it, also when the folder was renamed, moved or
- * exchanged with another one since, and the record names a folder that is not there.
+ * A copy of the record, reduced to the change of one folder, in the run's hidden directory of that folder. The
+ * copy identifies the folder after another program has renamed, moved or exchanged it, when the path in the record
+ * no longer leads there.
  *
  * The name holds the run and a hash of the folder's name, so a listing of the directory tells whether the
  * directory is where it was made.
@@ -32,7 +32,7 @@ private[sparkzorder] object ChangeCopy {
   def of(run: String, names: Iterable[String]): Iterable[String] =
     names.filter(_.startsWith(s"$Prefix${run}_"))
 
-  /** Writes the copy of each change, before the record is committed. */
+  /** Writes the copy of one change. Must be called before the record is committed. */
   def write(state: StateDirectory, record: Record, change: FolderChange): Unit =
     state.write(
       new Path(state.own(change.folder, record.run), name(record.run, change.folder)),
@@ -50,7 +50,8 @@ private[sparkzorder] object ChangeCopy {
         if (record.changes.size != 1 || path.getName != name(
             record.run,
             record.changes.head.folder))
-          throw new IOException("it is of another folder or run")
+          throw new IOException(
+            "its name is not that of its run and folder, or it has several changes")
         record
       } catch {
         case e: IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)

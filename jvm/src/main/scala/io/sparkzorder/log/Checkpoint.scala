@@ -13,7 +13,7 @@ import io.sparkzorder.util.Json
 /** A file that a run replaced, as it was listed. */
 private[sparkzorder] final case class PastFile(name: String, length: Long, modified: Long)
 
-/** Files of a folder that were replaced by runs before, as far as the rows are in files of one run now. */
+/** Files of one folder that earlier runs replaced and whose rows are now in the files of a single run. */
 private[sparkzorder] final case class PastFolder(folder: String, files: Seq[PastFile])
 
 /**
@@ -22,9 +22,8 @@ private[sparkzorder] final case class PastFolder(folder: String, files: Seq[Past
  * @param whole true while something needs all of the record; its file is still there. False when only
  *   the files are left that the run added and no later one replaced; its file is not needed
  * @param conflict true when the run met a conflict; it stays whole then
- * @param past what the run replaced, if the record is not whole, and what the runs before had replaced by the
- *   files that this one replaced. By these files a backup is recognized that was restored beside the
- *   newer files
+ * @param past the files that this run replaced (only if the record is not whole), and their predecessors, which
+ *   earlier runs replaced. They identify old files that were restored from a backup beside the newer files
  */
 private[sparkzorder] final case class CheckpointEntry(
     number: Long,
@@ -42,8 +41,8 @@ private[sparkzorder] final case class CheckpointEntry(
  *
  * @param version format of the checkpoint; a newer one is not read
  * @param upTo number of the last record that it covers
- * @param next the run of record upTo + 1. A checkpoint counts only beside that record: one that was
- *   written by a process that slept while the table was overwritten is of another table
+ * @param next the run of record upTo + 1. A checkpoint is valid only beside that record: otherwise a delayed
+ *   process has written it for a table that was overwritten since
  * @param checked how many added files there were when the folders were last looked at
  * @param records ascending by number
  */
@@ -82,7 +81,7 @@ private[sparkzorder] object Checkpoint {
     val tree = Json.mapper.readTree(json)
     val version = if (tree == null) -1 else tree.path("version").asInt(-1)
     if (version < 1 || version > Version) {
-      wrong(s"its format version is $version, known is 1 to $Version")
+      wrong(s"its format version is $version, known is $Version")
     }
     val read = Json.mapper.treeToValue(tree, classOf[Checkpoint])
     if (read.upTo != upTo) wrong(s"it says that it ends with record ${read.upTo}")

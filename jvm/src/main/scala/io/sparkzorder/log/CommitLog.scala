@@ -138,7 +138,7 @@ private[sparkzorder] final case class CommitLog(
   def last: Long = open.lastOption.fold(upTo)(_.known.number)
 
   /** True when a run has a mark and yet is not done. */
-  def hasVainMark: Boolean = {
+  def hasIncompleteMark: Boolean = {
     val marked = ids.records.collect { case (id, true) => id.number }.toSet
     open.exists(o => !o.isDone && marked(o.known.number))
   }

@@ -12,11 +12,12 @@ import org.apache.hadoop.fs.FileStatus
 
 import org.apache.spark.internal.Logging
 
+import io.sparkzorder.errors.ZOrderException
 import io.sparkzorder.util.{Etags, ManyFiles, RawFiles}
 
 /**
- * Reads the records of a table. Lists `_commits` each time, since no clock may decide what is true, and
- * reads only the newest checkpoint and the records after it, unless it has met them before.
+ * Reads the records of a table. Lists `_commits` at each read, because a cache that expires by time could return
+ * a stale state. Reads only the newest checkpoint and later records, and of these only what is not cached.
  */
 private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends Logging {
 
@@ -37,8 +38,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
 
   /**
    * True when the directory holds the same names, and its last record is the same file. Local disks
-   * give names much faster than lengths and times, and records are made anew only all at once, with
-   * the table.
+   * give names much faster than lengths and times. Records never change, and their files do only when the whole
+   * table is created anew, so a comparison of the last one is enough.
    */
   private def isUnchanged(known: CommitLog): Boolean =
     RawFiles.isLocal(state.fs) && !known.ids.isEmpty && {
@@ -81,15 +82,22 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
         }
     }
     val log = attempt(now.checkpoints.reverse.toList)
-    // a mark is empty for a moment while it is written: that run is done at the next look
-    log.filterNot(_.hasVainMark).foreach(History.remember(state.root.toString, _))
+    // a mark that is just being written is empty, and the run not done: the next read must see the whole mark
+    log.filterNot(_.hasIncompleteMark).foreach(History.remember(state.root.toString, _))
     log
   }
 
+  /**
+   * False for the checkpoint of a table that was overwritten. A record that is there and cannot be read tells
+   * nothing against the checkpoint, without which all records before would be missing.
+   */
   private def isOfThisTable(c: KnownCheckpoint, now: LogFiles, seen: SeenRecords): Boolean =
     now.records.find(_._1.number == c.id.number + 1).exists { case (id, _) =>
-      Try(seen.record(id).fold(state.read(id.number))(_.record)).toOption
-        .exists(r => r != null && r.run == c.content.next)
+      Try(seen.record(id).fold(state.read(id.number))(_.record)) match {
+        case Success(record) => record == null || record.run == c.content.next
+        case Failure(_: ZOrderException) => state.status(state.record(id.number)).isDefined
+        case Failure(e) => throw e
+      }
     }
 
   private def build(
@@ -125,8 +133,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
   }
 
   private def status(known: KnownRecord, marked: Boolean): OpenRecord = {
-    // a mark can be that of another run which had the number before the table was overwritten
-    // a shadow has nothing to be published
+    // A shadow is never published, so its run is done at once. Of other runs the content of the mark is looked
+    // at: it may be left from a run that had the number before the table was overwritten.
     val isDone = known.shadow.nonEmpty ||
       marked && (known.record == null || state.isDone(known.number))
     OpenRecord(known, isDone, isDone && !KnownRecord.mayComeBack(known, state.hasConflict))

@@ -10,13 +10,14 @@ import io.sparkzorder.errors.ZOrderErrors
 /**
  * Files of a folder that another program has put there under names which a run has replaced, while the
  * files of later runs hold the rows.
- *
- * @param names of the files, ascending
- * @param run the last run that replaced one of them
  */
 private[sparkzorder] sealed trait Disagreement {
   def folder: Path
+
+  /** Names of the files, ascending. */
   def names: Seq[String]
+
+  /** The newest run that replaced one of them. */
   def run: String
 
   /** What SHOW LAYOUT and the log of a query say. */

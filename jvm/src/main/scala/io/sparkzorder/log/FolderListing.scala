@@ -12,8 +12,7 @@ private[sparkzorder] trait FolderListing {
   def files(folder: Path): Option[Map[String, FileStatus]]
 
   /**
-   * The same files in the order of the listing, where that takes no look at their names; None where it
-   * does, or where `files` gives none.
+   * The files of a folder in the order of the listing, if they are at hand without a grouping by name; else None.
    */
   def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
     val _ = folder

@@ -20,8 +20,8 @@ private[sparkzorder] object FolderState {
   case object Conflict extends FolderState
 
   /**
-   * There is no token. A program that spares hidden names has overwritten the folder, or the folder was
-   * dropped: what the run has hidden does not come back.
+   * There is no token. As a rule the folder was dropped, or overwritten by a program that leaves hidden names
+   * alone. If replaced files of the run are still hidden there, the folder is in doubt: see `RunFolder.isInDoubt`.
    */
   case object Overwritten extends FolderState
 }

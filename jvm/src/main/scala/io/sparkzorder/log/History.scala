@@ -15,8 +15,8 @@ import io.sparkzorder.util.{Paths, WeightedCache}
 /**
  * One change of a folder by a committed run.
  *
- * @param underWay true while the run is not published in this folder and will be: the new files count, wherever
- *   the listing says that the old ones are
+ * @param underWay true if the run is committed and not yet published in this folder: the new files count, even
+ *   if a listing still shows the old ones
  */
 private[sparkzorder] final case class Step(
     known: KnownRecord,
@@ -27,9 +27,13 @@ private[sparkzorder] final case class Step(
  * A name of a folder that runs have replaced.
  *
  * @param identities length and modification time of each file that had the name
- * @param run that replaced the last of them
+ * @param run the run that replaced the last of them
+ * @param number of the record of that run
  */
-private[sparkzorder] final case class ReplacedName(identities: Set[(Long, Long)], run: String) {
+private[sparkzorder] final case class ReplacedName(
+    identities: Set[(Long, Long)],
+    run: String,
+    number: Long) {
   def is(s: FileStatus): Boolean = identities(s.getLen -> s.getModificationTime)
 }
 
@@ -56,8 +60,8 @@ private[sparkzorder] final class FolderHistory(
     }
 
   /**
-   * Listed files that have names which a run replaced. None where no file of the runs is there: another
-   * program has overwritten the folder since, or the listing is an old one.
+   * Listed files whose names a run has replaced. Empty if the listing has no file that the runs added: then
+   * another program has overwritten the folder, or the listing is older than the runs.
    *
    * @param hidden names of files that a run under way has hidden
    */
@@ -73,7 +77,8 @@ private[sparkzorder] final class FolderHistory(
       Seq(
         (returned, Returned(path, _: Seq[String], _: String)),
         (others.filterNot(names), Reused(path, _: Seq[String], _: String))).collect {
-        case (found, make) if found.nonEmpty => make(found, replaced(found.last).run)
+        case (found, make) if found.nonEmpty =>
+          make(found, found.map(replaced).maxBy(_.number).run)
       }
     }
   }
@@ -82,13 +87,15 @@ private[sparkzorder] final class FolderHistory(
     listed.get(a.name).exists(_.getLen == a.length)
 
   // a query is planned several times with one listing, and each time would say the same
-  @volatile private var warned = new WeakReference[FileStatus](null)
+  @volatile private var warned = Seq.empty[WeakReference[FileStatus]]
 
-  /** True when a disagreement is met for the first time in a listing. */
+  /** True when a disagreement is met for the first time in a listing, which may have one of each kind. */
   def isNews(found: Disagreement, listed: Map[String, FileStatus]): Boolean = {
     val file = listed(found.names.head)
-    val isNew = warned.get ne file
-    warned = new WeakReference(file)
+    val isNew = !warned.exists(_.get eq file)
+    if (isNew) {
+      warned = (new WeakReference(file) +: warned).take(History.Kinds)
+    }
     isNew
   }
 
@@ -123,8 +130,11 @@ private[sparkzorder] object History {
   /** Memory that a file name in a log takes, about. */
   private val BytesOfName = 300L
 
-  /** Shares of the driver's memory, for the logs of all tables. */
-  private val Share = 8L
+  /** The logs of all tables together may take one part in this many of the driver's memory. */
+  private val MemoryDivisor = 8L
+
+  /** Kinds of disagreements that one listing may have. */
+  private[log] val Kinds = 2
 
   private val cache = new WeightedCache[String, CommitLog](weigh)
 
@@ -135,7 +145,7 @@ private[sparkzorder] object History {
    * however large it is: without it each query would read it again.
    */
   def remember(root: String, log: CommitLog): Unit =
-    cache.put(root, log, math.max(Runtime.getRuntime.maxMemory / Share, weigh(log)))
+    cache.put(root, log, math.max(Runtime.getRuntime.maxMemory / MemoryDivisor, weigh(log)))
 
   /** As in a process that has not seen the table. */
   private[sparkzorder] def forget(root: String): Unit = cache.forget(root)
@@ -154,7 +164,8 @@ private[sparkzorder] object History {
       step.change.replaced.foreach { r =>
         live.remove(r.name)
         val before = replaced.get(r.name).fold(Set.empty[(Long, Long)])(_.identities)
-        replaced(r.name) = ReplacedName(before + (r.length -> r.modified), step.known.record.run)
+        replaced(r.name) =
+          ReplacedName(before + (r.length -> r.modified), step.known.record.run, step.known.number)
       }
       step.change.added.foreach(a => live(a.name) = a -> step)
     }
@@ -168,8 +179,8 @@ private[sparkzorder] object History {
 }
 
 /**
- * The files of a listing, to be known again: from a listing that it holds, Spark hands out the same
- * objects to every query. They belong to Spark and are held weakly.
+ * Remembers the files of a listing so that the same listing can be recognised later. Spark hands the same
+ * objects of a cached listing to every query. They belong to Spark, so they are held weakly.
  */
 private[sparkzorder] final class SeenListing(files: Iterator[FileStatus]) {
   private val seen = files.map(new WeakReference(_)).toArray

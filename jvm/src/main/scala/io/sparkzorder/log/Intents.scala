@@ -12,8 +12,8 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.{ExclusiveFile, ManyFiles}
 
 /**
- * What a run is about to do: noted before it makes anything in a folder of the table, and for as long as
- * it keeps something there. A clean-up looks nowhere else.
+ * The folders in which a run makes its hidden directories. The intent is written before the first of them is
+ * made, and stays until the run keeps nothing there. Clean-up looks only into folders that an intent names.
  *
  * @param folders relative names of the folders in which the run makes a directory
  * @param undone the run whose files an undo takes
@@ -23,19 +23,19 @@ private[sparkzorder] final case class Intent(
     folders: Seq[String],
     undone: Option[String] = None)
 
-/** The notes of runs that are under way, died, or keep replaced files: `_zorder/_runs/_<run>`. */
+/** The intents of runs that are under way, died, or keep replaced files: `_zorder/_runs/_<run>`. */
 private[sparkzorder] final class Intents(state: StateDirectory) {
 
   private def path(run: String): Path = state.intent(run)
 
-  /** The note appears with all its content: other processes read the notes meanwhile. */
+  /** The file of an intent appears with all its content, because other processes read intents meanwhile. */
   def write(intent: Intent): Unit = {
     state.create()
     val (file, id) = (path(intent.run), UUID.randomUUID().toString)
     val _ = ExclusiveFile.create(state.fs, file, id, Record.toBytes(intent), state.conf)
   }
 
-  /** Runs that have a note. */
+  /** Runs that have an intent. */
   def runs(): Set[String] = files().map(_.getPath.getName.stripPrefix("_")).toSet
 
   /** True until the run has been cleaned up. */
@@ -45,7 +45,7 @@ private[sparkzorder] final class Intents(state: StateDirectory) {
     val _ = state.fs.delete(path(run), false)
   }
 
-  /** The notes, with their files; notes that are removed meanwhile are left out. */
+  /** The intents, with their files; intents that are removed meanwhile are left out. */
   def all(): Seq[(FileStatus, Intent)] =
     ManyFiles.map(files()) { s =>
       state.content(s.getPath).map(bytes => s -> parse(s.getPath, bytes))

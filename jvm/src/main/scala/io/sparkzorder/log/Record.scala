@@ -23,7 +23,7 @@ private[sparkzorder] final case class Replaced(
 
   /** True for the file as it was listed, under whatever name. */
   def is(s: FileStatus): Boolean =
-    s.getLen == length && s.getModificationTime == modified && Etags.mayBe(etag, s)
+    s.getLen == length && s.getModificationTime == modified && Etags.mayHave(etag, s)
 }
 
 /**
@@ -33,8 +33,8 @@ private[sparkzorder] final case class Replaced(
  * @param name final name
  * @param modified modification time in milliseconds of the file as written, which renames keep; 0 or
  *   less in a record that does not say
- * @param region of its plan that it lies in, from 1, if the second pass of the plan has not come to it
- *   yet; 0 for all other files
+ * @param region for a file of a first pass: the number, from 1, of the region of the plan that holds its rows,
+ *   until the second pass has rewritten the region; 0 for any other file
  */
 private[sparkzorder] final case class Added(
     staged: String,
@@ -64,9 +64,9 @@ private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Lo
  * commit of a run, or the end of a dead run that was cleaned up.
  *
  * @param version format of the record; another one is not touched
- * @param kind `optimize`, `undo`, `abort`: run `run` must not commit any more, `abandon`: run `run`
- *   is put back to its inputs where it is not published, and its shadow is in force nowhere, or
- *   `expired`: the files of the shadow of run `run` that stand as added here are about to be deleted
+ * @param kind one of five. `optimize` and `undo` commit run `run`. `abort` forbids run `run` to commit. `abandon`
+ *   restores the inputs of run `run` in every folder that is not published, and ends its shadow. `expired`
+ *   announces that the files of the shadow of run `run` are about to be deleted that `changes` lists as added
  * @param retainMs how long the replaced files are kept after the run was published
  * @param undone the run that an `undo` undoes
  * @param targetFileSize bytes of a file that the run aimed at; 0 in a record that does not say
@@ -124,7 +124,7 @@ private[sparkzorder] object Record {
   /** The format of records that older releases understand, too. */
   val Version = 2
 
-  /** The format of records that say something of a shadow. */
+  /** The format of records that make a shadow, or let files of one expire. Older releases refuse them. */
   val ShadowVersion = 3
   val Versions: Set[Int] = Set(Version, ShadowVersion)
 
@@ -141,8 +141,8 @@ private[sparkzorder] object Record {
 
   def toJson(record: Record): Array[Byte] = Json.mapper.writeValueAsBytes(record)
 
-  /** A record that says something of run `run` and exchanges no files. */
-  def note(kind: String, run: String, user: String): Record = Record(
+  /** A record that says something of run `run` and changes no files. */
+  def marker(kind: String, run: String, user: String): Record = Record(
     Version,
     kind,
     run,

@@ -315,7 +315,7 @@ private[sparkzorder] object RunFolder {
   def isToken(name: String): Boolean = name == Waiting || name == Finished || name == Conflict
 
   /** True for what lies in a run's directory and is no data file of the table. */
-  def isNote(name: String): Boolean = isToken(name) || ChangeCopy.isOne(name)
+  def isMetadata(name: String): Boolean = isToken(name) || ChangeCopy.isOne(name)
 
   val Retained = "_old_"
 

@@ -7,13 +7,13 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.util.ManyFiles
 
-/** Where the hidden directory of a run is that was made in a folder. */
+/** Result of looking for the hidden directory of a run in the folder that the record names. */
 private sealed trait Place
 
 /** In the folder. */
 private case object Here extends Place
 
-/** The folder has the directory of another folder. */
+/** The folder holds the run's directory of another folder: directories were renamed or exchanged. */
 private case object Elsewhere extends Place
 
 /** The folder has no directory of the run. */
@@ -46,8 +46,8 @@ private[sparkzorder] final class RunPlaces(
     }
 
   /**
-   * Each change of the record with the same change by the folder where it is now; without one where nothing is
-   * left of it: its folder is gone, and another one has the name.
+   * Each change of the record with a copy that names the present path of the folder. The copy is None if the
+   * folder is gone and another directory has taken its name.
    */
   lazy val all: Seq[(FolderChange, Option[FolderChange])] = places.map { case (c, place) =>
     val folder =

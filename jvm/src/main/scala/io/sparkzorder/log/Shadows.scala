@@ -12,10 +12,11 @@ import org.apache.hadoop.fs.Path
  * @param records ascending by number
  */
 private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
-  private def told = records.filter(_.record != null)
+  // of a damaged record nothing is known
+  private val readable = records.filter(_.record != null)
 
   private val abandoned: Map[String, KnownRecord] =
-    told.filter(_.record.kind == Record.Abandon).map(k => k.record.run -> k).toMap
+    readable.filter(_.record.kind == Record.Abandon).map(k => k.record.run -> k).toMap
 
   /** The steps of the shadows that no record abandons, by folder, ascending by number. */
   val folders: Map[String, IndexedSeq[Step]] =
@@ -29,25 +30,25 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
   /** The records of all shadows, abandoned or not. */
   def all: Seq[KnownRecord] = records.filter(_.shadow.nonEmpty)
 
-  /** The record that abandons a run. */
-  def abandonedBy(run: String): Option[KnownRecord] = abandoned.get(run)
+  /** The record that abandons the shadow of a run, if there is one. */
+  def abandonOf(run: String): Option[KnownRecord] = abandoned.get(run)
 
   private val expired: Set[(String, String, String)] = (for {
-    k <- told if k.record.kind == Record.Expired
+    k <- readable if k.record.kind == Record.Expired
     c <- k.record.changes
     a <- c.added
   } yield (k.record.run, c.folder, a.name)).toSet
 
-  /** True for a file that may be deleted already. */
+  /** True for a file whose deletion a record announces: the file may be gone already. */
   def isExpired(run: String, folder: String, name: String): Boolean =
     expired.contains((run, folder, name))
 
-  /** The records that tell of files of a run that are gone. */
-  def notesOn(run: String): Seq[Record] =
-    told.map(_.record).filter(r => r.kind == Record.Expired && r.run == run)
+  /** The records that announce the deletion of files of the shadow of a run. */
+  def expiredOf(run: String): Seq[Record] =
+    readable.map(_.record).filter(r => r.kind == Record.Expired && r.run == run)
 
   private lazy val published: Set[(String, String)] = {
-    val runs = new Runs(told.map(k => k.number -> k.record))
+    val runs = new Runs(readable.map(k => k.number -> k.record))
     for {
       (_, r) <- runs.inForce.toSet[(Long, Record)]
       run <- r.publishedRuns

@@ -110,7 +110,7 @@ private[sparkzorder] final class StateDirectory(
    *   optimized anew, must not mark another run that has taken the number
    */
   def markDone(number: Long, run: String): Unit =
-    // the mark of another publisher must not be empty for a moment
+    // a mark that exists is not written again, and a new one appears at once: no reader may see it empty
     if (!isDone(number)) {
       ExclusiveFile.replace(fs, links.require(done(number)), run.getBytes(UTF_8), conf)
     }
@@ -147,7 +147,8 @@ private[sparkzorder] final class StateDirectory(
   def createRecord(number: Long, record: Record): Boolean = {
     create(number, Record.toJson(record), StateDirectory.Attempts) && {
       Durable.directories(fs, Seq(commits))
-      // who slept since the number was seen free can find it free again: it counts for nothing then
+      // A process that paused after it saw the number free may find it free again, because a checkpoint has
+      // removed the record. Its own record is void then.
       val isUsed =
         files(commits).exists(s => Checkpoint.numberOf(s.getPath.getName).exists(_ >= number)) &&
           new CommitLogReader(this).read().upTo >= number
@@ -158,7 +159,7 @@ private[sparkzorder] final class StateDirectory(
 
   @tailrec
   private def create(number: Long, content: Array[Byte], left: Int): Boolean =
-    // several may announce the same about one run: each has a temporary file of its own
+    // several processes may write a record of the same kind about one run, each by a temporary file of its own
     Try(
       ExclusiveFile.create(fs, record(number), UUID.randomUUID().toString, content, conf)) match {
       case Success(isFirst) => isFirst
@@ -176,7 +177,8 @@ private[sparkzorder] final class StateDirectory(
   private[sparkzorder] def status(path: Path): Option[FileStatus] =
     try {
       val seen = fs.getFileStatus(path)
-      // the local file system looks three times, and a file that is renamed meanwhile has no time
+      // Hadoop's local file system reads existence, length and time one by one: a file that is renamed
+      // meanwhile appears with modification time 0
       if (seen.getModificationTime > 0 || !RawFiles.isLocal(fs)) Some(seen)
       else if (fs.exists(path)) Some(fs.getFileStatus(path))
       else None
@@ -187,8 +189,8 @@ private[sparkzorder] final class StateDirectory(
     files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
 
   /**
-   * The root and all directories below it that may hold data files, each with what lies in it. A table of its own
-   * that lies below, with all that is in it, is left out.
+   * The root and all directories below it that may hold data files, each with what lies in it. Directories that
+   * are tables with a `_zorder` of their own are left out, with everything below them.
    */
   private[sparkzorder] def walk(): Seq[(Path, Seq[FileStatus])] = {
     def below(level: Seq[Path]): Seq[(Path, Seq[FileStatus])] =
@@ -220,7 +222,7 @@ private[sparkzorder] final class StateDirectory(
   def files(directory: Path): Seq[FileStatus] =
     Directories.list(fs, directory).getOrElse(Nil)
 
-  /** The same for a look that only tells: nothing where this user may not look. */
+  /** Like [[files]], for reports: nothing if the directory cannot be listed. */
   def readableFiles(directory: Path): Seq[FileStatus] =
     try files(directory)
     catch { case _: java.io.IOException => Nil }
@@ -236,7 +238,7 @@ private[sparkzorder] final class StateDirectory(
   private def content(path: Path, left: Int): Option[Array[Byte]] =
     Try(bytes(path)) match {
       case Success(bytes) => Some(bytes)
-      // on local disk a file that must not be read is said not to be found
+      // Hadoop's local file system throws the same for a file that this user may not read
       case Failure(e: FileNotFoundException) =>
         if (!fs.exists(path)) None
         else if (left > 0) content(path, left - 1)
@@ -271,7 +273,7 @@ private[sparkzorder] object StateDirectory {
       |The table itself is ordinary Parquet or ORC and needs nothing of this. To remove everything, run
       |VACUUM LAYOUT <table> RETAIN 0 HOURS, with DRY RUN first, which says what it removes. Delete this
       |directory and the directories _zorder_<run> only when no OPTIMIZE is running, every _commits/_<n>
-      |has a _commits/_<n>_done beside it, and there is no directory _zorder_<run>_closed: such a one,
-      |and any _zorder_<run> of a run with a _commits/_<n>_conflict, may hold the only copy of a row.
+      |has a _commits/_<n>_done beside it, and there is no directory _zorder_<run>_closed. That
+      |directory, and the _zorder_<run> of a run with a _commits/_<n>_conflict, may hold the only copy of a row.
       |""".stripMargin
 }

@@ -17,8 +17,8 @@ import io.sparkzorder.util.{ManyFiles, RawFiles}
 private[sparkzorder] object StateSearch {
 
   /**
-   * The state of every directory that holds one of `directories`, or is one: a read of a partition
-   * directory finds its table's. Looks each time, since a first OPTIMIZE may have made it just now.
+   * The `_zorder` directory of each given directory and of all directories above it, so that a read of one
+   * partition finds the state of its table. Not cached: a first OPTIMIZE may have made it a moment ago.
    */
   def above(directories: Seq[Path], conf: Configuration): Seq[StateDirectory] = {
     val seen = mutable.HashSet.empty[Path]
@@ -38,7 +38,7 @@ private[sparkzorder] object StateSearch {
   private def exists(fs: FileSystem, path: Path): Boolean =
     try fs.getFileStatus(path).isDirectory
     catch {
-      // what may not be read is none of ours; a file that was named as if it were a directory
+      // not found, no permission, or the given path is a file, which has nothing below it
       case _: FileNotFoundException | _: AccessControlException | _: ParentNotDirectoryException =>
         false
     }

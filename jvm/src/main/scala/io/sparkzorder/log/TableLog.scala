@@ -27,7 +27,10 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   /** The records whose files are there, with their numbers, ascending. */
   lazy val records: Seq[(Long, Record)] = numbered(whole) ++ seen.open.map(recordOf)
 
-  /** With what older ones still tell: added files that no later run has replaced. */
+  /**
+   * [[records]], and the reduced records of a checkpoint, which list only added files that no later run has
+   * replaced. Ascending by number.
+   */
   lazy val all: Seq[(Long, Record)] =
     if (reduced.isEmpty) records else (records ++ numbered(reduced)).sortBy(_._1)
 
@@ -50,8 +53,8 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   /** Columns of the layout in force: that of the last OPTIMIZE with columns that was not undone. */
   def columns: Option[Seq[String]] = Runs.columns(inForce)
 
-  /** The same after an undo of the last run. */
-  def columnsBelow: Option[Seq[String]] = Runs.columns(inForce.drop(1))
+  /** The columns of the layout that would be in force if the last run were undone. */
+  def columnsAfterUndo: Option[Seq[String]] = Runs.columns(inForce.drop(1))
 
   /** The runs that are committed and not published everywhere. */
   lazy val unfinished: Seq[(Long, Record)] =
@@ -72,8 +75,8 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   // --- files ---
 
   /**
-   * What the runs did that are published without a conflict: the number of each record, and a change. A
-   * checkpoint tells of old runs which files were replaced on the way to those that are there now.
+   * The changes by runs that are published without a conflict, each with the number of its record. For runs in a
+   * checkpoint, the changes also list files that earlier runs replaced on the way to the present ones.
    */
   private[sparkzorder] def settledChanges: Seq[(Long, FolderChange)] =
     seen.history.folders.values.toSeq.flatMap(_.steps.map(s => s.known.number -> s.change))
@@ -82,7 +85,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   private[sparkzorder] def isEmpty: Boolean =
     isSettled && seen.history.folders.isEmpty && shadows.isEmpty
 
-  /** The runs that left the files of the table as they were. */
+  /** The runs whose new files are hidden beside the files that they stand for. */
   def shadows: Shadows = seen.shadows
 
   /** True when every run is published, without a conflict. */
@@ -118,7 +121,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
       seen.history.folders.values.forall(f => files.files(f.path).forall(f.explains))
     }
 
-  /** By these a log is known again: two with equal ones say the same. */
+  /** The identities of the files from which this log was read. Two logs with equal ids have the same content. */
   private[sparkzorder] def ids: LogFiles = seen.ids
 }
 

@@ -38,11 +38,11 @@ private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
       case c: CreateDataSourceTableCommand => check(c.table, c.table.schema)
       case c: CreateTableCommand => check(c.table, c.table.schema)
       case c: CreateTableLikeCommand => like(c).foreach(t => check(t, t.schema))
-      // an append is a write to the table as it is, and a write never fails
+      // an append leaves the declared order of an existing table as it is
       case c: CreateDataSourceTableAsSelectCommand if c.mode != SaveMode.Append =>
         check(c.table, schema(c.query, c.outputColumnNames))
-      case _: V1WriteCommand =>
-      case hive: V2CreateTablePlan => other(hive)
+      case _: V1WriteCommand => // a write to a table that exists
+      case v2: V2CreateTablePlan => refuseOtherCatalog(v2)
       // CREATE TABLE AS SELECT of a table in Hive's format; its class is in the module spark-hive
       case hive
           if hive.nodeName.endsWith("HiveTableAsSelectCommand") &&
@@ -69,26 +69,27 @@ private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
     else DeclaredOrder.of(table)
 
   /**
-   * The table that CREATE TABLE LIKE makes: what decides on its declared order. None if there is
-   * no source, of which Spark complains.
+   * The metadata of the table that CREATE TABLE LIKE will create, as far as the check needs it. None if the
+   * source table does not exist: Spark reports that error itself.
    */
   private def like(create: CreateTableLikeCommand): Option[CatalogTable] =
     Try(SparkLine.session(SparkSession.active).sessionState.catalog
       .getTempViewOrPermanentTableMetadata(create.sourceTable)).toOption.map { source =>
       val provider = create.provider
-        .orElse(create.fileFormat.serde.map(_ => DDLUtils.HIVE_PROVIDER))
+        .orElse(create.fileFormat.inputFormat.map(_ => DDLUtils.HIVE_PROVIDER))
         .orElse(source.provider.filter(_ => source.tableType != CatalogTableType.VIEW))
         .orElse(Some(SQLConf.get.defaultDataSourceName))
       source.copy(
         identifier = create.targetTable,
         tableType = CatalogTableType.MANAGED,
         provider = provider,
-        storage = if (create.fileFormat.serde.isDefined) create.fileFormat else source.storage,
+        storage =
+          if (create.fileFormat.inputFormat.isDefined) create.fileFormat else source.storage,
         properties = create.properties)
     }
 
-  /** A table of another catalog, such as Iceberg's. */
-  private def other(create: V2CreateTablePlan): Unit =
+  /** A table of another catalog, such as Iceberg's, has no declared order. */
+  private def refuseOtherCatalog(create: V2CreateTablePlan): Unit =
     create match {
       case c: CreateTable => refuse(c, c.tableSpec)
       case c: CreateTableAsSelect => refuse(c, c.tableSpec)
@@ -107,7 +108,7 @@ private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
     if (properties.contains(Settings.Order.propertyKey)) {
       SortByCheck.refuseFormat(
         create.tableName.toString,
-        provider.orElse(ofCatalog(create)).getOrElse("of another catalog"))
+        provider.orElse(ofCatalog(create)).getOrElse("that another catalog chooses"))
     }
   }
 

@@ -43,7 +43,7 @@ private[sql] final class CreateSortBy(
         Try(next(original)) match {
           case Success(plan) => plan
           case Failure(_) =>
-            others.foreach(o => throw ZOrderParser.syntaxError(o, "SORT BY is there twice"))
+            others.foreach(o => throw ZOrderParser.syntaxError(o, "duplicate clause SORT BY"))
             declared(first, next)
         }
     }
@@ -58,7 +58,9 @@ private[sql] final class CreateSortBy(
       catch { case e: ParseException => throw e.withCommand(text) }
     order.fold(plan)(o =>
       withProperties(plan, o.properties).getOrElse {
-        throw ZOrderParser.syntaxError(first, "only a new table has SORT BY")
+        throw ZOrderParser.syntaxError(
+          first,
+          "SORT BY is supported only in statements that create a table")
       })
   }
 

@@ -41,7 +41,8 @@ private[sparkzorder] final case class OptimizeTable(
  *
  * @param text the statement in Delta's grammar: without TABLE, and with a directory as delta.`path`
  * @param plan the plan that the next parser made of `text`, if that parser accepts it
- * @param clauses what follows the target, if the target is `IDENTIFIER(..)`
+ * @param clauses what follows the target, if the target is known only after the statement is parsed: it is
+ *   `IDENTIFIER(..)`, or either a directory or a table of a database parquet
  */
 private[sparkzorder] final case class DelegatedStatement(
     text: String,

@@ -85,7 +85,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
       table
     }
 
-  /** Our command, if we know the table's format and nothing tells to leave the table to it. */
+  /** Our command for a table of a known format, unless a setting or property leaves OPTIMIZE to that format. */
   private def ownLayout(
       s: OptimizeTable,
       r: ResolvedTable,
@@ -123,7 +123,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
     }
   }
 
-  /** The same for a directory that is an Iceberg table. */
+  /** Our command for a directory that is an Iceberg table; None if such tables are left to Iceberg, or it is none. */
   private def icebergPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
     val conf = SparkLine.session(session).sessionState.newHadoopConf()
     val found =
@@ -154,7 +154,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
     else None
   }
 
-  /** The same for a directory that is a Delta table. */
+  /** Our command for a directory that is a Delta table; None if such tables are left to Delta. */
   private def deltaPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
     // the properties of a directory are in its log, which is not read if the session tells enough
     if (isDelegated("delta", Map.empty)) None

@@ -109,7 +109,7 @@ private[sql] final class ZOrderAstBuilder(
   override def visitPublishLayout(ctx: PublishLayoutContext): LogicalPlan = {
     val where = Option(ctx.predicate).map(predicates.read)
     for (full <- where.flatMap(_.full)) {
-      throw ZOrderParser.syntaxError(full, "PUBLISH LAYOUT takes no FULL")
+      throw ZOrderParser.syntaxError(full, "PUBLISH LAYOUT does not support FULL")
     }
     onTarget(ctx.target(), PublishLayout(where.map(w => WherePredicate(w.condition))))
   }
@@ -119,7 +119,7 @@ private[sql] final class ZOrderAstBuilder(
 
   private def hours(number: Token): Long =
     Try(number.getText.toLong).toOption
-      .filter(h => h >= 0 && h <= VacuumLayout.MaxHours)
+      .filter(_ <= VacuumLayout.MaxHours)
       .getOrElse(throw ZOrderParser.syntaxError(
         number,
         s"RETAIN takes a whole number of hours, 0 to ${VacuumLayout.MaxHours}"))
@@ -127,7 +127,7 @@ private[sql] final class ZOrderAstBuilder(
   private def optimize(ctx: OptimizeContext): LogicalPlan = {
     val where = Option(ctx.predicate).map(predicates.read)
     for (full <- where.flatMap(_.full) if ctx.FULL() != null) {
-      throw ZOrderParser.syntaxError(full, "FULL is there twice")
+      throw ZOrderParser.syntaxError(full, "duplicate clause FULL")
     }
     OptimizeTable(
       target(ctx.target(), "OPTIMIZE"),
@@ -150,9 +150,9 @@ private[sql] final class ZOrderAstBuilder(
           if (option.key.STRING() != null) stringLiteral(option.key.STRING().getSymbol)
           else read(option.key)(names.parseMultipartIdentifier).mkString(".")
         if (before.keys.exists(_.equalsIgnoreCase(key))) {
-          throw ZOrderParser.syntaxError(option.getStart, s"$key is there twice in OPTIONS")
+          throw ZOrderParser.syntaxError(option.getStart, s"duplicate key $key in OPTIONS")
         }
-        // a number, a boolean or a word may stand without quotes
+        // a value of letters, digits, `_` and `$` needs no quotes
         val value = Option(option.value.STRING())
           .fold(option.value.getText)(quoted => stringLiteral(quoted.getSymbol))
         before + (key -> value)
@@ -180,18 +180,21 @@ private[sql] final class ZOrderAstBuilder(
    * @param full the clause FULL if it follows WHERE
    */
   private def forOthers(ctx: OptimizeContext, full: Option[Token]): DelegatedStatement = {
-    val name = target(ctx.target(), "OPTIMIZE") match {
+    val found = target(ctx.target(), "OPTIMIZE")
+    val name = found match {
       case PathTable(path, _) => deltaPath(path)
       case PathOrTable(parts) => deltaPath(parts.last)
       case _ => textOf(ctx.target())
     }
+    // whether the name is that of a directory or of a table is known later
+    val isOpen = isClause(ctx.target()) || found.isInstanceOf[PathOrTable]
     val (from, to) = (ctx.target().stop.getStopIndex, ctx.stop.getStopIndex)
     val clauses = full.fold(textBetween(ctx, from, to + 1)) { f =>
       val before = textBetween(ctx, from, f.getStartIndex)
       s" FULL$before${textBetween(ctx, f.getStopIndex, to + 1)}"
     }
     val text = s"OPTIMIZE $name$clauses"
-    if (isClause(ctx.target())) DelegatedStatement(text, None, Some(clauses))
+    if (isOpen) DelegatedStatement(text, None, Some(clauses))
     else DelegatedStatement(text, nextParser(text))
   }
 

@@ -30,7 +30,7 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
    * Lists some folders of the table. Where the catalog knows the partitions, only these folders are
    * listed; elsewhere Spark finds the partitions by listing them all.
    *
-   * @param choose reduces a table whose files may not be listed yet to some of its folders
+   * @param choose returns the table with only the wanted folders; called before or after the files are listed
    * @param correct turns the listed files into the files that count; its second argument is true
    *   if the whole table was listed
    */
@@ -46,14 +46,14 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
     }
   }
 
-  /** The files that are in some folders now. */
+  /** All files that are now in the given folders, those with hidden names included. */
   def listAgain(folders: Seq[Folder]): Seq[DataFile] =
     ManyFiles.map(folders) { folder =>
       val there = Directories.list(folder.path.getFileSystem(conf), folder.path)
       there.toSeq.flatten.filter(_.isFile).map(DataFile(folder, _))
     }.flatten
 
-  /** Of some files those that are there now, by the paths that they were listed with. */
+  /** Those of the given files that still exist, by the paths that they were listed with. */
   def lookAgain(files: Seq[DataFile]): Map[Path, DataFile] =
     ManyFiles.map(files) { f =>
       try {
@@ -64,7 +64,7 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
 
   private def listRoot(table: Option[CatalogTable]): TableFiles = {
     val index =
-      new LeafFiles(session, Seq(root), table.map(_.partitionSchema).filter(_.nonEmpty))
+      new AllLeafFiles(session, Seq(root), table.map(_.partitionSchema).filter(_.nonEmpty))
     val spec = partitionSpec(index)
     // a directory such as `p=1/extra` is an error: Spark reads it as p=1, but other engines do not
     if (spec.partitions.exists(p => !isPartition(p.path))) refuseOutside(index)
@@ -91,7 +91,7 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
     }
     val chosen = choose(build(table.partitionSchema, Some(table), folders, Nil, beside))
     val paths = chosen.folders.map(_.path)
-    val files = if (paths.isEmpty) Nil else new LeafFiles(session, paths, None).all
+    val files = if (paths.isEmpty) Nil else new AllLeafFiles(session, paths, None).all
     build(table.partitionSchema, Some(table), chosen.folders, files, chosen.outside)
   }
 
@@ -119,7 +119,7 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
    * Partitions as Spark reads them from directory names. If Spark fails because a data file lies
    * outside partition directories, the error is ZORDER_FILES_OUTSIDE_PARTITIONS.
    */
-  private def partitionSpec(index: LeafFiles): PartitionSpec =
+  private def partitionSpec(index: AllLeafFiles): PartitionSpec =
     try index.partitionSpec()
     catch {
       case e: Throwable if !e.isInstanceOf[VirtualMachineError] =>
@@ -127,7 +127,7 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
         throw e
     }
 
-  private def refuseOutside(index: LeafFiles): Unit =
+  private def refuseOutside(index: AllLeafFiles): Unit =
     index.all.filter(TableLister.isData).map(_.getPath).find(f =>
       !isPartition(f.getParent)).foreach { f =>
       throw ZOrderErrors.filesOutsidePartitions(target.name, f.toString)
@@ -152,7 +152,10 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
 
 private[sparkzorder] object TableLister {
 
-  /** True for a file that Spark reads, by the same rule as in Spark's PartitioningAwareFileIndex. */
+  /**
+   * True for a data file of the table: by the rule for hidden names of Spark's PartitioningAwareFileIndex, and no
+   * token of ours, which Spark reads as an empty file.
+   */
   def isData(f: FileStatus): Boolean = {
     val name = f.getPath.getName
     !(name.startsWith("_") && !name.contains("=")) && !name.startsWith(".") &&
@@ -161,11 +164,11 @@ private[sparkzorder] object TableLister {
 }
 
 /**
- * Spark's own listing, which also shows the leaf files that Spark would silently leave out. Only the empty
- * markers are left out, by which old clients of S3 (EMR's still) keep a directory: they hold no rows for
- * any reader, and lie beside the directory, where they would look like data outside of the partitions.
+ * Spark's own listing, which also shows the leaf files that Spark would silently leave out. Only empty markers
+ * are left out, by which old clients of S3 (EMR's still does) represent a directory. A marker holds no rows, and
+ * lies beside its directory, where it would look like a data file outside of the partitions.
  */
-private final class LeafFiles(session: Session, paths: Seq[Path], schema: Option[StructType])
+private final class AllLeafFiles(session: Session, paths: Seq[Path], schema: Option[StructType])
     extends InMemoryFileIndex(session, paths, Map.empty, schema) {
   def all: Seq[FileStatus] = leafFiles.values.toSeq
 

@@ -17,7 +17,7 @@ private[sparkzorder] object Etags {
     case _ => ""
   }
 
-  /** False for a file that has another ETag. */
-  def mayBe(etag: String, status: FileStatus): Boolean =
+  /** False only if both ETags are known and differ. */
+  def mayHave(etag: String, status: FileStatus): Boolean =
     etag == null || etag.isEmpty || Seq("", etag).contains(of(status))
 }

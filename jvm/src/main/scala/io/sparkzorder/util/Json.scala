@@ -8,15 +8,15 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
 
-/** How case classes are written as JSON. A member that only a newer version knows is left out. */
+/** How case classes are written as JSON. A field that this version does not know is ignored when it is read. */
 private[sparkzorder] object Json {
   val mapper: ObjectMapper = new ObjectMapper()
     .registerModule(DefaultScalaModule)
     .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
 
   /**
-   * Lets Jackson read the class files of some classes. It does so once for each class, to find the names of
-   * parameters.
+   * Makes Jackson look up the names of the constructors' parameters now. It reads the class files for that, which
+   * fails once the session that brought our jar has closed the jar.
    */
   def readClassFiles(classes: Class[_]*): Unit =
     classes.foreach(c => Try(mapper.readValue("{}", c)))

@@ -3,9 +3,10 @@
 
 package io.sparkzorder.util
 
-/** Names in a setting: separated by commas, quoted as in SQL. */
+/** Splits a setting at its commas, except inside back quotes. The parts keep their quotes. */
 private[sparkzorder] object NameList {
-  private val item = "(?:`(?:[^`]|``)*`|[^`,])+".r
+  // a back quote that nothing closes stays, so that whoever parses the name refuses the name
+  private val item = "(?:`(?:[^`]|``)*`|[^,])+".r
 
   def split(text: String): Seq[String] =
     item.findAllIn(text).map(_.trim).filter(_.nonEmpty).toSeq

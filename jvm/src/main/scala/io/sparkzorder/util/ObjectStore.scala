@@ -36,7 +36,7 @@ private[sparkzorder] object ObjectStore {
   def isFlatAzure(fs: FileSystem): Boolean = Azure(fs.getUri.getScheme) &&
     !fs.hasPathCapability(new Path(fs.getUri.toString + "/"), CommonPathCapabilities.FS_ACLS)
 
-  /** Attempts to create an object while the store says that others are creating it. */
+  /** How often a create is repeated after an IOException. S3 answers 409 while another writer creates the object. */
   private val Attempts = 10
   private val PauseMs = 200L
 
@@ -94,11 +94,12 @@ private[sparkzorder] object ObjectStore {
     write(fs.create(path, true), content)
 
   /**
-   * Whether a store refuses to create an object twice. Two writers begin before either ends, so that no look of
-   * a client decides. Clients only say that they send the condition; a store may ignore it.
+   * Tests whether the store itself refuses to create an object twice. Two writers are opened before either is
+   * closed, so that a client which only looks first does not pass. Clients only say that they send the condition;
+   * a store may ignore it.
    *
    * @param directory where the trial is made; nothing is left there
-   * @return None if it does, else what happened
+   * @return None if the store refuses, else what happened
    */
   def whyUnsafe(fs: FileSystem, directory: Path): Option[String] = {
     val path = new Path(directory, s"_tmp_${UUID.randomUUID()}")

@@ -31,21 +31,21 @@ private[sparkzorder] final case class FirstStrategies(
 
 private[sparkzorder] object FirstStrategies {
 
-  /** Puts strategies there. Does nothing if they are there. */
+  /** Puts our strategies first in `extraStrategies`, unless they are first already. */
   def ensure(session: SparkSession, ours: Seq[SparkStrategy]): Unit = {
     val methods = session.experimental
     val first = FirstStrategies(session, ours)
     methods.synchronized {
       val now = methods.extraStrategies
       if (now.headOption != Some(first)) {
-        // a session that was cloned has those of the other session
+        // a cloned session has inherited the strategies of the session that it was cloned from
         methods.extraStrategies = first +: now.filterNot(_.isInstanceOf[FirstStrategies])
       }
     }
   }
 }
 
-/** Plans nothing. */
+/** What `injectPlannerStrategy` must return, although [[FirstStrategies]] is registered in another way. */
 private[sparkzorder] object NoStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = Nil
 }
@@ -53,7 +53,7 @@ private[sparkzorder] object NoStrategy extends SparkStrategy {
 /** Rules at the end of a session's optimizer, where an extension of Spark cannot put any. */
 private[sparkzorder] object LastRules {
 
-  /** Puts a rule there. Does nothing if it is there. */
+  /** Appends a rule to `extraOptimizations`, unless it is there already. */
   def ensure(methods: ExperimentalMethods, rule: Rule[LogicalPlan]): Unit = methods.synchronized {
     if (!methods.extraOptimizations.contains(rule)) {
       methods.extraOptimizations = methods.extraOptimizations :+ rule

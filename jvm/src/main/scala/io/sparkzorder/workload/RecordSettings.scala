@@ -32,7 +32,8 @@ private[sparkzorder] object RecordSettings {
     properties.get(Settings.WorkloadExclude.propertyKey) match {
       case None => _ => false
       case Some(text) =>
-        val names = NameList.split(text).map(_.stripPrefix("`").stripSuffix("`"))
+        val names =
+          NameList.split(text).map(_.stripPrefix("`").stripSuffix("`").replace("``", "`"))
         column => names.exists(sameName(_, column))
     }
 

@@ -5,6 +5,7 @@ package io.sparkzorder.log
 
 import java.io.File
 
+import org.apache.hadoop.fs.{FileStatus, Path}
 import org.scalatest.tagobjects.Slow
 
 /** Checkpoints: what they keep, what they cost, and what of a checkpoint counts for nothing. */
@@ -131,6 +132,45 @@ class CheckpointSuite extends CheckpointTestBase {
       runs(dir, (1L to 30L).map(n => n).filter(_ != 21))
       published(dir, Seq(21L -> optimize(77)))
       assert(read(state).records.map(_._1) === (1L to 30L))
+    }
+  }
+
+  test("a damaged record after a checkpoint takes nothing of the checkpoint away") {
+    withTable { (dir, state) =>
+      runs(dir, 1L to 30L)
+      checkpoints(state)
+      val before = new CommitLogReader(state).read().history.folders("").steps
+      History.forget(state.root.toString)
+      put(commits(dir), "_21", "damaged")
+      val now = new CommitLogReader(state).read()
+      assert(now.upTo === 20 && now.history.folders("").steps.size === before.size - 1)
+    }
+  }
+
+  test("a disagreement names the newest run that replaced one of the files, once for each kind") {
+    withTable { (dir, state) =>
+      val change = FolderChange("", Seq("b", "a").map(n => Replaced(n, 1L, 1L, s"_old_$n")), Nil)
+      def run(n: Long, replaced: Seq[Replaced], added: String) = n -> optimize(n).copy(changes =
+        Seq(change.copy(replaced = replaced, added = Seq(Added("_new_0", added, 1L, 1L, 1L)))))
+      published(
+        dir,
+        Seq(run(1L, change.replaced.take(1), "x"), run(2L, change.replaced.drop(1), "y")))
+      def status(name: String, length: Long) =
+        new FileStatus(length, false, 1, 1L, 1L, new Path(state.root, name))
+      val listed = Map(
+        "a" -> status("a", 1L),
+        "b" -> status("b", 2L),
+        "x" -> status("x", 1L),
+        "y" -> status("y", 1L))
+      val history = new CommitLogReader(state).read().history.folders("")
+      val found = history.disagreements(listed)
+      assert(found.map(d => d.names -> d.run) ===
+        Seq(Seq("a") -> id("run 2"), Seq("b") -> id("run 1")))
+      assert(found.map(history.isNews(_, listed)) === Seq(true, true))
+      assert(found.map(history.isNews(_, listed)) === Seq(false, false))
+      val both = listed.updated("b", status("b", 1L))
+      assert(history.disagreements(both).map(d => d.names -> d.run) ===
+        Seq(Seq("a", "b") -> id("run 2")))
     }
   }
 

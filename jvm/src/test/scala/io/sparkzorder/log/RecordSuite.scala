@@ -124,7 +124,7 @@ class RecordSuite extends StateTestBase {
   test("the record that ends a dead run is marked by the next who asks") {
     withTable { (_, state) =>
       state.create()
-      assert(state.createRecord(1, Record.note(Record.Abort, record.run, "me")))
+      assert(state.createRecord(1, Record.marker(Record.Abort, record.run, "me")))
       assert(!state.isDone(1))
       assert(new DeadRuns(state, "me").abort(record.run))
       assert(state.isDone(1) && state.numbers() === Seq(1L))

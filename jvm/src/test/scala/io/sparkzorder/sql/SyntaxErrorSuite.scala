@@ -43,6 +43,8 @@ class SyntaxErrorSuite extends ParserTestBase {
         ("CREATE IF NOT EXISTS ZORDER INDEX IF NOT EXISTS ON t", 1, 34),
         ("DROP ZORDER INDEX IF NOT EXISTS ON t", 1, 21),
         ("DROP IF EXISTS ZORDER INDEX IF EXISTS ON t", 1, 28),
+        ("ALTER TABLE c.d.t SORT BY (", 1, 27),
+        ("ALTER TABLE c.d.t SORT BY ZORDER (a", 1, 35),
         ("REFRESH ZORDER INDEX IF EXISTS ON t", 1, 21),
         ("OPTIMIZE t FULL WHERE p = 1 FULL", 1, 28),
         ("OPTIMIZE t WHERE p = 1 FULL FULL", 1, 23),

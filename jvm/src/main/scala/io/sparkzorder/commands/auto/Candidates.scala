@@ -24,7 +24,7 @@ private[auto] object Candidates {
    */
   def of(queries: RecordedQueries, values: IndexedSeq[Int], files: Int): Seq[Candidate] = {
     val model = new LayoutModel(queries.forModel, values.map(LayoutModel.bitsOf))
-    // finer than the files, so that weights tell more than powers of two
+    // as many bits as tell the files of the layout apart
     val bits = math.max(1, LayoutModel.bitsOf(files))
     val columns = values.indices.filter(values(_) > 1)
     val sets = (1 to math.min(MaxColumns, columns.size)).flatMap(columns.combinations(_))

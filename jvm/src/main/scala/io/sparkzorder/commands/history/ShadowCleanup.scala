@@ -67,8 +67,8 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     /** False if other statements have changed the records since the files were found to be unused. */
     private def tell(): Boolean = isOver(record) || unused.isEmpty || {
       val note =
-        if (isAll && replacing(record).isEmpty) Record.note(Record.Abandon, record.run, user)
-        else Record.note(Record.Expired, record.run, user).copy(
+        if (isAll && replacing(record).isEmpty) Record.marker(Record.Abandon, record.run, user)
+        else Record.marker(Record.Expired, record.run, user).copy(
           version = Record.ShadowVersion,
           changes = unused.map { u =>
             val names = u.files.map(_.getPath.getName).toSet
@@ -87,7 +87,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
 
   /** True for a shadow that is in force nowhere, whatever happens to the visible files. */
   private def isOver(record: Record): Boolean =
-    shadows.abandonedBy(record.run).isDefined ||
+    shadows.abandonOf(record.run).isDefined ||
       record.changes.forall(c => shadows.isPublished(record.run, c.folder))
 
   /** @param hours the retention, instead of that of each run */
@@ -96,7 +96,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     for {
       known <- shadows.all
       record = known.record
-      if noted(record.run) || shadows.abandonedBy(record.run).isEmpty
+      if noted(record.run) || shadows.abandonOf(record.run).isEmpty
       (isTold, sinceMs) = unusedSince(record)
       if nowMs - sinceMs > hours.fold(record.retainMs)(TimeUnit.HOURS.toMillis)
       own = ManyFiles.map(record.changes)(c => c -> state.own(c.folder, record.run))
@@ -114,7 +114,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
    * then the time of the run counts, and the files wait once more after readers were told.
    */
   private def unusedSince(record: Record): (Boolean, Long) = {
-    val told = shadows.abandonedBy(record.run).map(_.record) ++ shadows.notesOn(record.run)
+    val told = shadows.abandonOf(record.run).map(_.record) ++ shadows.expiredOf(record.run)
     val later = if (told.nonEmpty) told else replacing(record)
     if (later.isEmpty) (false, record.createdMs) else (true, later.map(_.createdMs).max)
   }
@@ -123,7 +123,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
   private def replacing(record: Record): Seq[Record] = {
     val names = record.changes.flatMap(c => c.added.map(a => c.folder -> a.name)).toSet
     shadows.all.map(_.record).filter(r =>
-      shadows.abandonedBy(r.run).isEmpty && r.changes.exists(c =>
+      shadows.abandonOf(r.run).isEmpty && r.changes.exists(c =>
         c.replaced.exists(f => names(c.folder -> f.name))))
   }
 }

@@ -96,7 +96,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   /** The files that the shadow stood for were there all the time, so nothing is moved. */
   private def abandon(shadow: Record, retainMs: Long): Row = {
     TrustedStores.require(target.name, state)
-    val note = Record.note(Record.Abandon, shadow.run, user)
+    val note = Record.marker(Record.Abandon, shadow.run, user)
     // a later run may build on the shadow
     def isVain(now: TableLog) = !now.inForce.headOption.exists(_._2.run == shadow.run)
     if (!Notes.commit(state, note)(isVain)) throw conflict(shadow)
@@ -220,7 +220,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       runId,
       System.currentTimeMillis(),
       user,
-      log.columnsBelow.getOrElse(Nil),
+      log.columnsAfterUndo.getOrElse(Nil),
       retainMs,
       undo.changes(rows),
       undone = Some(undone.run),

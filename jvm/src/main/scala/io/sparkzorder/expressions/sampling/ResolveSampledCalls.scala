@@ -41,8 +41,8 @@ private[sparkzorder] object ResolveSampledCalls extends Rule[LogicalPlan] {
   private def enabled: Boolean = Settings.ofSession(Settings.Enabled)
 
   private def rewrite(op: LogicalPlan): LogicalPlan = op match {
-    case aggregate: Aggregate if in(aggregate).exists(SampledAggregate.isOverGroups) =>
-      val overGroups = SampledAggregate.split(aggregate)
+    case aggregate: Aggregate if in(aggregate).exists(CallsOverGroups.isOverGroups) =>
+      val overGroups = CallsOverGroups.split(aggregate)
       sampled(overGroups.copy(child = sampled(overGroups.child)))
     case _ => sampled(op)
   }
@@ -93,8 +93,8 @@ private[sparkzorder] object ResolveSampledCalls extends Rule[LogicalPlan] {
   }
 }
 
-/** Calls over the results of an aggregate, as in `SELECT zorder(max(a), b) ... GROUP BY b`. */
-private[sampling] object SampledAggregate {
+/** Sampled calls whose arguments are results of an aggregate, as in `SELECT zorder(max(a), b) ... GROUP BY b`. */
+private[sampling] object CallsOverGroups {
 
   def isOverGroups(call: SampledCall): Boolean =
     call.children.exists(_.exists(_.isInstanceOf[AggregateExpression]))

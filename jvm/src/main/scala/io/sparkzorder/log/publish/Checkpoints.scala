@@ -23,7 +23,7 @@ import io.sparkzorder.log.{
   Runs,
   StateDirectory
 }
-import io.sparkzorder.util.{ExclusiveFile, FileMove, ManyFiles}
+import io.sparkzorder.util.{Directories, ExclusiveFile, FileMove, ManyFiles, ObjectStore}
 
 /**
  * Writes checkpoints, and removes the record files that nothing needs any more. A crash between any
@@ -46,15 +46,18 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
       removeDropped()
     } catch { case NonFatal(e) => logWarning(s"no checkpoint of ${state.commits}", e) }
 
-  /** Before the first run that is not published, and some records before the last. */
+  /**
+   * The last record that a new checkpoint may cover: before the first run that is not published, and before the
+   * newest `Kept` records.
+   */
   private def lastToCover(log: CommitLog): Long = {
     // a note may lack its mark, since its writer was killed
-    val open = log.open.filterNot(o => o.isDone || isNote(o)).map(_.known.number)
+    val open = log.open.filterNot(o => o.isDone || isMarker(o)).map(_.known.number)
     val unread = log.open.filter(_.known.record == null).map(_.known.number)
     (Seq(log.last - Checkpoints.Kept) ++ (open ++ unread).map(_ - 1)).min
   }
 
-  private def isNote(o: OpenRecord): Boolean =
+  private def isMarker(o: OpenRecord): Boolean =
     o.known.record != null && !o.known.record.commitsRun
 
   private def write(log: CommitLog, upTo: Long): Unit = {
@@ -64,7 +67,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
           o.known.number,
           whole = true,
           o.known.record,
-          conflict = !o.isSettled && !isNote(o))
+          conflict = !o.isSettled && !isMarker(o))
       }
     val next = log.open.map(_.known).find(_.number == upTo + 1)
     // a gap in the numbers: another program has removed records
@@ -91,8 +94,8 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
     log.open.map(_.known.number).takeWhile(_ <= upTo) == (log.upTo + 1 to upTo)
 
   /**
-   * True for a record of which something is left: files that the run keeps, a shadow, or a mark that the run
-   * died, which a run that sleeps must find. The newest layout stays whole for the sake of UNDO.
+   * Tests whether a record must stay whole: its run still keeps files or a shadow, or the record aborts a run
+   * whose process may still be at work and must find the record. The newest layout stays whole for UNDO.
    */
   private def needed(log: CommitLog): CheckpointEntry => Boolean = {
     val runs = new Intents(state).runs()
@@ -131,40 +134,47 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
   private def removeDropped(): Unit =
     if (dropped(new CommitLogReader(state).read()).nonEmpty && fs.exists(state.commits)) {
       val grave = new Path(state.commits, s"_tmp_dropped_${UUID.randomUUID()}")
-      fs.mkdirs(grave)
+      // the directory of a table that was dropped meanwhile is not made again
+      if (ObjectStore.isOne(fs)) fs.mkdirs(grave) else Directories.make(fs, grave, fs.getConf)
       val names = dropped(new CommitLogReader(state).read())
-      ManyFiles.map(names.grouped(Checkpoints.Few).toSeq)(_.foreach(n =>
+      // a record without its mark is a run to be published, so all marks go after all records
+      val (records, others) = names.partition(Checkpoints.isRecord)
+      Seq(records, others).foreach(ManyFiles.map(_)(n =>
         FileMove.rename(fs, new Path(state.commits, n), new Path(grave, n))))
       fs.delete(grave, true)
       logInfo(s"removed ${names.size} files of ${state.commits} that a checkpoint replaces")
     }
 
-  /** Names of files that nothing needs; a record comes before its marks. */
+  /** Names of files that nothing needs. */
   private def dropped(log: CommitLog): Seq[String] = log.checkpoint.toSeq.flatMap { c =>
     val whole = c.content.whole
     val older = log.ids.checkpoints.map(_.number).filter(_ < log.upTo).sorted.dropRight(1)
-    val gone = state.files(state.commits).map(_.getPath.getName).flatMap { name =>
-      Checkpoints.numberIn(name).filter(n => n <= log.upTo && !whole(n)).map(_ -> name)
-    }
-    gone.sortBy { case (n, name) => (n, name.length) }.map(_._2) ++ older.map(Checkpoint.name)
+    val gone = state.files(state.commits).map(_.getPath.getName)
+      .filter(Checkpoints.numberIn(_).exists(n => n <= log.upTo && !whole(n)))
+    gone ++ older.map(Checkpoint.name)
   }
 }
 
 private object Checkpoints {
 
-  /** So many records are covered by a new checkpoint. */
+  /** The least number of records that a new checkpoint covers. */
   val Interval = 10L
 
-  /** So many of the last records are never covered. */
+  /** How many of the newest records are never covered. */
   val Kept = 10L
 
-  /** So many added files are looked for in any case. */
+  /** The least number of added files for which the folders are listed. */
   val Few = 1000
 
-  /** How long a run that sleeps finds the record that declares it dead. */
+  /** How long abort records are kept, in milliseconds. */
   val AbortMs: Long = TimeUnit.HOURS.toMillis(24)
 
   private val Name = "_([1-9][0-9]{0,17})(_done|_conflict)?".r
+
+  def isRecord(name: String): Boolean = name match {
+    case Name(_, mark) => mark == null
+    case _ => false
+  }
 
   /** The number of the record that a file belongs to. */
   def numberIn(name: String): Option[Long] = name match {

@@ -124,7 +124,7 @@ private[sparkzorder] final class DeadRuns(state: StateDirectory, user: String) {
     }
     // a vanished `_zorder` is not made again
     else if (!ObjectStore.isOne(state.fs) && !state.fs.exists(state.commits)) true
-    else if (state.createRecord(next, Record.note(Record.Abort, run, user))) {
+    else if (state.createRecord(next, Record.marker(Record.Abort, run, user))) {
       state.markDone(next, run)
       true
     } else abort(run, by)

@@ -38,7 +38,10 @@ private[log] final class Evidence(
 
   /**
    * @param folder where the files of the change are now
-   * @param number of the record of the run; 0 when it is not known
+   * True if every file that the change added is readable, or was replaced by files that are proven in turn.
+   *
+   * @param number of the record of the run, as only later records count as replacements; 0 when it is not known,
+   *   and all records count
    */
   def holds(folder: String, change: FolderChange, number: Long): Boolean =
     change.added.forall(isProven(folder, change.folder, _, number))
@@ -48,7 +51,8 @@ private[log] final class Evidence(
     seen.getOrElseUpdate(
       (folder, a.name, number),
       isThere(folder, a) || {
-        // a checkpoint shares the rows of a replaced file out among all runs that have some of them now
+        // A checkpoint names a replaced file with every run whose files now have some of its rows, so the files
+        // of all these runs must be proven.
         val later = replacedBy.getOrElse(recorded -> a.name, Nil).filter(_._1 > number)
         later.nonEmpty && later.forall { case (n, change) =>
           change.added.forall(isProven(folder, recorded, _, n))
@@ -62,7 +66,7 @@ private[log] final class Evidence(
 
 private[log] object Evidence {
 
-  /** Reads the footer of a file, whose name tells its format. */
+  /** True if the footer of a file can be read. If the name does not tell the format, all formats are tried. */
   def hasFooter(state: StateDirectory)(file: FileStatus): Boolean = {
     val format = DataFormat.all.find(f => file.getPath.getName.endsWith("." + f.name))
     // a file that an undo has put back may have any name

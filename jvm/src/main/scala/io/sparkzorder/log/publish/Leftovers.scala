@@ -39,8 +39,8 @@ private[sparkzorder] final class Leftovers(
     } yield Keeper(n, record, note, intent, since)
 
   /**
-   * What published runs replaced and have kept for long enough: a leftover of what is proven, and another
-   * one of the rest.
+   * Replaced files whose retention is over. A run yields up to two leftovers: one with the proven files, and one
+   * with the unproven files.
    *
    * @param retainMs instead of each run's own retention, in milliseconds
    */
@@ -82,8 +82,8 @@ private[sparkzorder] final class Leftovers(
     }
 
   /**
-   * Directories of runs in folders where no note says that they are: a folder was renamed or moved, or a
-   * record was deleted. Lists every folder of the table.
+   * Directories of runs that no intent names, because their folder was renamed or moved, or the intent was
+   * deleted. Lists every folder of the table.
    */
   def strays: Seq[Leftover] = {
     val noted = notes.flatMap { case (_, i) => i.folders.map(i.run -> _) }.toSet
@@ -120,7 +120,7 @@ private[sparkzorder] final class Leftovers(
       // two folders may have been exchanged
       if (isItsOwn) record.changes.find(_.folder == folder)
       else copyIn(path, record.run).map(_.changes.head)
-    // of a change that nothing tells any more, nothing is proven
+    // neither a record nor a copy describes this change, so its replaced files cannot be proven
     change.fold(!hasOld(path))(evidence.holds(folder, _, number))
   }
 
@@ -166,7 +166,7 @@ private[sparkzorder] final class Leftovers(
       Seq(s.getPath))
   }
 
-  /** @param retainMs milliseconds from when it was replaced or written; the largest is for ever */
+  /** @param retainMs least age in milliseconds since the files were replaced or written; Long.MaxValue is for ever */
   def isOver(leftover: Leftover, retainMs: Long): Boolean = isOver(leftover.sinceMs, retainMs)
 
   private def isOver(sinceMs: Long, retainMs: Long): Boolean = nowMs - sinceMs > retainMs
@@ -177,7 +177,7 @@ private[sparkzorder] final class Leftovers(
       run: String): Option[Leftover] =
     try {
       val all = below(path)
-      val files = all.filter(s => s.isFile && !RunFolder.isNote(s.getPath.getName))
+      val files = all.filter(s => s.isFile && !RunFolder.isMetadata(s.getPath.getName))
       // a directory changes when a file comes or goes
       val newest = (state.fs.getFileStatus(path) +: all).map(_.getModificationTime).max
       Some(Leftover(
@@ -204,10 +204,10 @@ private final case class Keeper(
     sinceMs: Long)
 
 /**
- * Something in the table's directory that was meant to be there for a while only.
+ * Temporary or retained files in the table's directory.
  *
  * @param path a directory or file; the note of a run that has several directories
- * @param run whose it is; of a temporary file its name
+ * @param run id of the run that owns the files; for a temporary file its name
  * @param files data files in it, and itself when it is a file
  * @param sinceMs when the files were replaced, or when the newest was written, in milliseconds
  * @param directories what is to be removed
@@ -225,7 +225,7 @@ private[sparkzorder] final case class Leftover(
 
 private[sparkzorder] object Leftover {
 
-  /** @param stays true for what is never removed without a person who decides so */
+  /** @param stays true for files that are removed only by a person */
   sealed abstract class Kind(val name: String, val stays: Boolean)
 
   /** Files that a published run replaced. */
@@ -234,7 +234,7 @@ private[sparkzorder] object Leftover {
   /** The same where some file that took their place is missing or damaged: they may be the only copy. */
   case object Unproven extends Kind("unproven", stays = true)
 
-  /** Files that a run replaced which met a conflict: they may be the only copy, too. */
+  /** Files that were replaced by a run with a conflict: they, too, may be the only copy of their rows. */
   case object Conflict extends Kind("conflict", stays = true)
 
   /** Files of a shadow that no reader reads any more: the visible files have their rows, too. */

@@ -8,8 +8,8 @@ import scala.collection.mutable
 import io.sparkzorder.log.{CheckpointEntry, FolderChange, PastFile, PastFolder, Runs}
 
 /**
- * What published records still tell: the files that they added and that no later one replaced. It keeps
- * a listing right that was made during an exchange, and tells OPTIMIZE which files it made.
+ * What published records still tell: the files that they added and that no later record replaced. With these
+ * files a reader corrects a listing that was made during a publish, and OPTIMIZE recognises files of earlier runs.
  *
  * @param entries ascending by number, from an older checkpoint or from the record files
  */
@@ -36,8 +36,8 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
       .foreach(owner.remove)
 
   /**
-   * The files that each record replaced, and those that the records before it had replaced by these: by number
-   * and folder. No longer than [[LiveFacts.MaxPast]] in all, the newest first.
+   * The files that each record replaced, by its number and folder, followed by the files that earlier runs
+   * replaced on the way to those. [[withPast]] limits their number.
    */
   private lazy val past: Map[(Long, String), Vector[PastFile]] = {
     val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]

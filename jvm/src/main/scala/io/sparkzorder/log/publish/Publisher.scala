@@ -40,14 +40,20 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         state.root.toString,
         record.run,
         "RECOVER LAYOUT .. ABANDON has ended the run",
-        "Directories that were not published yet have the files that the run was to replace.")
+        "Directories that were not yet published still contain their original files.")
     }
   }
 
-  /** Puts every folder that is not published back to its inputs. */
+  /**
+   * Ends a committed run, and restores the replaced files in every folder in which the run is not published.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT when a program overwrites a folder
+   *   meanwhile; the run is not done then
+   */
   def abandon(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
-    ManyFiles.map(run.places)(run.abandon)
+    val inDoubt = ManyFiles.map(run.places)(run.abandon).flatten.collect { case d: InDoubt => d }
+    inDoubt.headOption.foreach(d => throw d.error)
     TableLog.read(state).records.foreach { case (n, r) =>
       if (r.kind == Record.Abandon && r.run == record.run) state.markDone(n, r.run)
     }
@@ -55,12 +61,12 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   }
 
   /**
-   * Abandons what is committed and not finished, and tells which runs these were. A record says so
-   * first: the process that recovers the table after a crash goes on with it.
+   * Abandons all committed runs that are not published, and returns their records. A record of the kind
+   * `abandon` is written first: after a crash, the next recovery abandons the run and does not publish it.
    */
   def abandonAll(user: String): Seq[Record] =
     TableLog.read(state).unfinished.map { case (number, record) =>
-      val note = Record.note(Record.Abandon, record.run, user)
+      val note = Record.marker(Record.Abandon, record.run, user)
       Notes.create(state, note)(_.isAbandoned(record.run))
       abandon(number, record)
       record
@@ -138,7 +144,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     private def publishIn(files: RunFolder): Option[Problem] =
       files.folderState match {
         case FolderState.Published => None
-        case FolderState.Conflict => conflict(files, "it was changed before")
+        case FolderState.Conflict => conflict(files, "another program had changed it before")
         case FolderState.Overwritten => conflict(files, "it was overwritten")
         case FolderState.Publishing if files.isRevealing => forward(files)
         case now => exchange(files, isResumed = now == FolderState.Publishing)
@@ -164,7 +170,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     def end(problems: Seq[Problem]): Unit = {
       requireSame()
       problems.collectFirst { case InDoubt(e) => throw e }
-      // what an undo has undone keeps nothing any more
+      // the run that an undo has undone keeps no files any more, so its intent goes
       record.undone.foreach(new Intents(state).remove)
       state.markDone(number, record.run)
       problems.collectFirst { case Ended(e) => throw e }
@@ -177,8 +183,9 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       if (state.identity(number) != identity) throw ZOrderErrors.stateLost(state.root.toString)
 
     /**
-     * @param isResumed true if another process may have hidden replaced files. A file that is nowhere was perhaps
-     *   removed while it was hidden. Where this process hides all of them, it was visible when it was removed.
+     * @param isResumed true if another process may already have hidden replaced files. A replaced file that cannot
+     *   be found may then have been removed while it was hidden, and only the new files have its rows. If false,
+     *   only this process hides files, so a file that is missing was removed while it was visible.
      */
     private def exchange(files: RunFolder, isResumed: Boolean): Option[Problem] =
       files.changedInput.orElse(files.takenName).orElse(files.missingNew) match {
@@ -196,13 +203,14 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
 
     private def forward(files: RunFolder): Option[Problem] = files.reveal() match {
       case Some(p) =>
-        // a file that was given its name after an overwriter had passed must not stay
+        // Another program overwrote the folder while files were being revealed. New files that became visible
+        // after that must be hidden again.
         if (files.isInDoubt) files.hideAgain()
         conflict(files, p)
       case None =>
-        // of a folder that was moved nothing is lacking
+        // a folder that was moved away has no missing files here
         val lost = files.lostNew.filter(_ => files.isThere)
-        // what the run replaced never expires then
+        // with this mark the replaced files never expire
         if (lost.isDefined) state.markConflict(number)
         if (files.finish()) {
           files.sync()
@@ -226,14 +234,14 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         problem: String,
         isHiding: Boolean): Option[Problem] = {
       files.decideConflict()
-      // a publisher that comes late may hide the files until the token says that they come back
+      // until the conflict token exists, a delayed publisher may still hide the replaced files
       if (files.isUntouched) files.putConflict()
       val now = files.folderState
       val isInDoubt = now == FolderState.Overwritten && files.isInDoubt
       // ABANDON may have made a token meanwhile
       if (now == FolderState.Overwritten && !isInDoubt && files.folderState != FolderState.Overwritten)
         conflict(files, problem, isHiding)
-      // another publisher may have finished meanwhile, and later runs gone on from there
+      // another publisher may have finished the run meanwhile, and later runs may have replaced its files
       else if (now == FolderState.Published || state.isDone(number)) None
       else if (isInDoubt) Some(InDoubt(files.doubt))
       else if (now == FolderState.Overwritten && !files.isThere) Some(Away(problem))
@@ -259,7 +267,7 @@ private sealed trait Problem
 /** Nothing of the run is in the folder: it was overwritten, or is elsewhere. */
 private final case class Away(problem: String) extends Problem
 
-/** The folder is ended: its old files count, or those of another program. */
+/** The run is over in this folder: the old files are valid again, or those of another program. */
 private final case class Ended(error: ZOrderException) extends Problem
 
 /** A user has to say what the folder holds. */

@@ -34,15 +34,16 @@ private[sparkzorder] object RetainedFiles {
     RetainedFiles(kept.map(_._1).sum, kept.map(_._2).reduceOption(_ max _).filter(_ < NeverExpires))
   }
 
-  /** Bytes of the files that a run replaced and that are kept, in its directories or those of `keeper`. */
+  /** Bytes of [[filesOf]]. */
   def bytesOf(state: StateDirectory, record: Record, keeper: String): Long =
-    KeptFiles.of(state, record, keeper).map(_.getLen).sum
-}
+    filesOf(state, record, keeper).map(_.getLen).sum
 
-private[sparkzorder] object KeptFiles {
-
-  /** The files that a run replaced and that are kept, in its directories or those of `keeper`. */
-  def of(state: StateDirectory, record: Record, keeper: String): Seq[FileStatus] =
+  /**
+   * The files that the run of a record replaced and that are still kept in the directories of another run.
+   *
+   * @param keeper that run: the same, or an undo that has claimed the files
+   */
+  def filesOf(state: StateDirectory, record: Record, keeper: String): Seq[FileStatus] =
     ManyFiles.map(record.changes) { c =>
       val names = c.replaced.map(_.retained).toSet
       Seq(state.own(c.folder, keeper), state.closed(c.folder, keeper))

@@ -11,11 +11,11 @@ import io.sparkzorder.log.{ChangeCopy, Intent, Intents, RunFolder, StateDirector
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
 
 /**
- * Takes the files that a run had replaced from its directories to those of its undo. From then on no
- * retention can delete some of them, and they are hidden files of a run like any other. The directories
- * of the undone run are gone, to which a publisher of that run, waking up late, would move the files
- * once more. They are never made again: what is given back goes to its closed directories, to which no
- * publisher moves anything.
+ * Moves the replaced files of a run from the directories of that run into the directories of its undo. After that,
+ * clean-up cannot delete a part of them when their retention ends, and they are hidden like all files of a run. The
+ * directories of the undone run are removed and never made again, so a delayed publisher of that run cannot move
+ * the files a second time. If the undo fails, the files go into the closed directories of the undone run, to which
+ * no publisher moves files.
  *
  * @param undone the run that is undone
  * @param run the undo
@@ -27,16 +27,18 @@ private[sparkzorder] final class UndoClaim(
     user: String) {
   private val intents = new Intents(state)
 
-  // An undo that was declared dead may take files later. Its note stays until this one has published.
+  // A process whose undo was aborted may still be at work and move files later. The intent of its undo is kept
+  // until this undo is published, so that such files are found.
   private var known = Set.empty[String]
 
   /**
-   * Claims the files, also from another undo that has not committed: that one cannot commit any more.
-   * Of several that do so at once, one is left: an aborted undo must not abort others.
+   * Claims the files. If another undo that has not committed holds them, that undo is aborted first. If several
+   * undos claim at once, exactly one survives, because an aborted undo may not abort others.
    *
    * @param isComplete whether all the kept files are there. An undo that was declared dead may still be
    *   taking some, or the token of a folder, and gives them back
-   * @return false when another undo was quicker
+   * @return false if another undo has won; else true, also if files are still missing after the last attempt, so
+   *   the caller must look again before it commits
    */
   def take(folders: Seq[String], isComplete: () => Boolean): Boolean = {
     intents.write(Intent(run, folders, Some(undone)))

@@ -12,8 +12,8 @@ import org.apache.spark.sql.catalyst.expressions._
 private[predicate] object Extremes {
 
   /**
-   * For a filter of this kind, and whether it is negated, a filter without the function. The other filter
-   * is true in each row in which the given one is true, or false if it is negated.
+   * A function from "negated" to a filter without GREATEST or LEAST. That filter is true in every row in which
+   * the original is true, or false if negated; it may be true in further rows.
    */
   def unapply(filter: Expression): Option[Boolean => Expression] = {
     def flipped(c: BinaryComparison): BinaryComparison = c match {

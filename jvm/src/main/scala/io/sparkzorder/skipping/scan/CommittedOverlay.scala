@@ -39,7 +39,7 @@ private final class CommittedOverlay(
 
   /**
    * @param partitionFilters filters without subqueries, like `dataFilters`
-   * @param execution whose scans all read one listing
+   * @param execution the query execution, all of whose scans read one listing
    */
   def listing(
       partitionFilters: Seq[Expression],
@@ -108,8 +108,8 @@ private final class CommittedOverlay(
     shadowsOf(_, onFiles))
 
   /**
-   * Other files stand for the listed ones only where nothing but their rows is asked for. An option or a
-   * filter that chooses files by name or time means those that are listed, and buckets are told by names.
+   * A shadow replaces listed files only if the query needs nothing but rows. Options and filters on the names or
+   * times of files mean the listed files, and Spark reads the number of a bucket from the name of its file.
    */
   private def shadowsOf(state: StateDirectory, onFiles: Boolean): ShadowUse =
     if (onFiles || isBucketed || filters.nonEmpty) ShadowUse.Off
@@ -179,7 +179,7 @@ private final class OverlaidListing(
     known.getOrElseUpdate(
       folder,
       Option(directories.get(folder)) match {
-        // of a folder that is read, and one of its files besides, the readings differ
+        // a read of a folder, and of one file of it by a second path, lists two sets of files for the folder
         case Some(all)
             if covered.isBelowRoot(folder) && all.forall(namesOf(_) == namesOf(all.head)) =>
           Some(all.head.files.map(f => f.getPath.getName -> f.fileStatus).toMap)

@@ -64,8 +64,8 @@ private[skipping] object ListedDirectory {
  * listing for a data frame or for a table of the catalog and hands it to every query. A query that
  * comes again then touches only the files that it reads.
  *
- * @param spark the objects in which Spark keeps the files and the partitions; a refresh makes others, one
- *   after the other
+ * @param spark the objects in which Spark keeps the files and the partitions. A refresh replaces both, but not
+ *   at once, so both are compared
  */
 private[skipping] final class HeldListing private (
     spark: (AnyRef, PartitionSpec),
@@ -153,9 +153,8 @@ private[skipping] object HeldListing {
 }
 
 /**
- * Remembers for a listing that Spark holds that it shows a table as the table's records leave it.
- * The records do not change while their ids stay the same, and no record is added without an id. So
- * a query need not compare the files with the records once more.
+ * Remembers that a listing which Spark holds agrees with the records of a table. The listing agrees as long as
+ * the ids of the record files are the same, so later queries need not compare the files again.
  */
 private[scan] object ExplainedListing {
 
@@ -164,7 +163,8 @@ private[scan] object ExplainedListing {
     log.isEmpty || (log.isSettled && held.isExplained(state.root, log.ids))
 
   /**
-   * Remembers the listing if the records explain every file of it, without a look at the disk.
+   * Remembers the listing if the records, which are read anew, account for every file of it. The data files
+   * are not looked at again.
    *
    * @param listing all files that `held` has
    */

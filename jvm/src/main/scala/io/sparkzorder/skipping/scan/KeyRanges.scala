@@ -75,8 +75,8 @@ private[scan] object KeyRanges {
   }
 
   /**
-   * Sorted ranges that hold all values. Between the ranges lie the widest gaps of the values. A gap is as
-   * wide as its part within the values of the files, since no file has anything to skip elsewhere. A
+   * Sorted ranges that hold all values. Between the ranges lie the widest gaps of the values. Only the part of a
+   * gap between the least and the greatest value of the files counts, because no file lies elsewhere. A
    * calendar of two hundred years, for example, has more gaps than a filter has ranges, and a table of
    * five of these years needs the gaps of its own years.
    *

@@ -14,8 +14,8 @@ import io.sparkzorder.index.IndexValue
 import io.sparkzorder.skipping.values.Extent.Between
 
 /**
- * [[SearchedFunction]] for a column of DECIMALs of more than 18 digits, whose values are no longs. All values
- * of the type are searched, so that nothing need be known of those of the files.
+ * Like [[SearchedFunction]], for a DECIMAL column of more than 18 digits, whose values do not fit into a long. The
+ * search covers all values of the type, whatever values the files have.
  */
 private[sparkzorder] final class SearchedDecimals(
     e: Expression,
@@ -76,7 +76,10 @@ private object SearchedDecimals {
   private val MaxSteps = 8192
   private val MaxStepsInVain = 1024
 
-  /** The first value of the upper part: near the middle, and where the number of digits changes. */
+  /**
+   * The first value of the upper part: the multiple of the greatest power of ten that lies in the interval, next to
+   * the middle. Results of rounding and of functions of texts often change there.
+   */
   private def cutOf(low: BigInteger, high: BigInteger): BigInteger = {
     val middle = low.add(high).shiftRight(1).max(low.add(BigInteger.ONE))
     Powers.iterator.map { power =>

@@ -126,7 +126,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
     if (isCoarse && inputs.files.exists(_.modified >= writtenMs)) Thread.sleep(Beside.TickMs)
 
   override protected def isSame(listed: DataFile, now: DataFile): Boolean =
-    super.isSame(listed, now) && Etags.mayBe(etagOf(listed), now.status)
+    super.isSame(listed, now) && Etags.mayHave(etagOf(listed), now.status)
 }
 
 private object Beside {

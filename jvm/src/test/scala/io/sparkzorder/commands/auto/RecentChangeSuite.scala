@@ -13,7 +13,7 @@ class RecentChangeSuite extends AutoTestBase {
   private val now = 1800000000000L
 
   private def run(daysAgo: Int, columns: String, input: Long = 0, weight: Double = 1.0): Record =
-    Record.note(Record.Optimize, s"run-$daysAgo", "somebody").copy(
+    Record.marker(Record.Optimize, s"run-$daysAgo", "somebody").copy(
       createdMs = now - daysAgo * day,
       columns = columns.map(_.toString),
       cost = Some(RunCost(input, 0L, 0L)),

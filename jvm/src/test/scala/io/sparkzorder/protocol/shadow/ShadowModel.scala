@@ -74,7 +74,7 @@ final class Rule(broken: Broken) {
       (if (needed.isEmpty) s.replaced else needed).toSeq.sorted
         .map { case (n, time) => Replaced(n, 1L, time.toLong, "") },
       s.added.keys.toSeq.sorted.map(n => Added(s"_$n", n, 1L, 1L, 0L)))
-    val record = Record.note(Record.Optimize, s.run, "").copy(
+    val record = Record.marker(Record.Optimize, s.run, "").copy(
       mode = Record.Shadow,
       createdMs = 0L,
       changes = Seq(change))

@@ -156,6 +156,21 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
+  test("a Delta table of a database parquet that is left to Delta: the table, not a directory") {
+    withTables {
+      sql("CREATE DATABASE parquet")
+      try {
+        create("parquet.t", files = 4, rows = 400)
+        val before = bag(spark.table("parquet.t"))
+        withSQLConf("spark.zorder.formats.delta" -> "delegate") {
+          sql("OPTIMIZE parquet.t ZORDER BY (a)").collect()
+        }
+        assert(sql("DESCRIBE HISTORY parquet.t").head().getAs[String]("operation") === "OPTIMIZE")
+        assert(bag(spark.table("parquet.t")) === before)
+      } finally sql("DROP DATABASE parquet CASCADE")
+    }
+  }
+
   test("rows are in order inside the files of each partition", Slow) {
     withTables {
       create("t", "PARTITIONED BY (p)", files = 2, rows = 4000)

@@ -45,7 +45,7 @@ object SparkPrivate {
     case _ => None
   }
 
-  /** True for the catalog that the session's own catalog of tables stands behind. */
+  /** True for `spark_catalog`, which is backed by the session's catalog of tables. */
   def isSessionCatalog(catalog: CatalogPlugin): Boolean = CatalogV2Util.isSessionCatalog(catalog)
 
   /**
