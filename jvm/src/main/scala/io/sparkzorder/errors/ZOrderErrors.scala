@@ -257,6 +257,9 @@ private[sparkzorder] object ZOrderErrors {
   def tooManyColumns(count: Int, target: String): ZOrderException =
     error("ZORDER_TOO_MANY_COLUMNS", "count" -> count.toString, "target" -> target)
 
+  def schemaNotReadable(file: String, problem: String): ZOrderException =
+    error("ZORDER_SCHEMA_NOT_READABLE", "file" -> file, "problem" -> problem)
+
   def typeNotReadable(column: String, storedType: String, file: String): ZOrderException =
     error(
       "ZORDER_TYPE_NOT_READABLE",

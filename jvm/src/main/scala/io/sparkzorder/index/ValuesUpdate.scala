@@ -12,6 +12,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.SparkException
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
@@ -28,7 +29,7 @@ import io.sparkzorder.index.values.{
   WrittenPart
 }
 import io.sparkzorder.table.{DataFile, DataFormat, Folder, ParquetFiles, TableFiles}
-import io.sparkzorder.util.{Directories, ManyFiles, Paths}
+import io.sparkzorder.util.{Directories, JobCancellation, ManyFiles, Paths}
 
 /** The type as which the values of a column are read unchanged from all files. */
 private[sparkzorder] object TypeToRead {
@@ -162,7 +163,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
     val read = wanted.filter(i => there.get(table.path(i)).exists(isSame(_, table, i)))
     val written = read.grouped(PostingsFormat.MaxFiles).flatMap { some =>
       val of = columns.filter(c => some.exists(c.isWanted))
-      job(index, of, some, some.map(i => there(table.path(i))))
+      jobs(index, of, some, some.map(i => there(table.path(i))))
     }.toSeq
     val (useful, empty) = written.partition(_.part.files.count > 0)
     empty.foreach(p => store.removeValuesPart(ValuesPart.nameOf(p.part.id)))
@@ -173,13 +174,38 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
       }
       name(useful, rebuilt.map(_.name), values.parts)
     }
-    written.flatMap(_.missed).distinct
+    (written.flatMap(_.missed) ++ unreadable).distinct
   }
 
   private def isSame(f: FileStatus, table: FileTable, i: Int): Boolean =
     f.getLen == table.lengths(i) && f.getModificationTime == table.modified(i) &&
       // else no query finds the file in the index
       PathLookup.tellsChanges(table.modified(i))
+
+  // the files that no job could read, by their paths in the index
+  private var unreadable = Vector.empty[String]
+
+  /** Halves the files of a job that fails, until the files that cannot be read are left alone. */
+  private def jobs(
+      index: LoadedIndex,
+      columns: Seq[Column],
+      entries: IndexedSeq[Int],
+      files: IndexedSeq[FileStatus]): Seq[WrittenPart] =
+    try job(index, columns, entries, files)
+    catch {
+      case e: SparkException
+          if !JobCancellation.isCauseOf(e) && !session.sparkContext.isStopped =>
+        val half = entries.size / 2
+        // an error that is none of a file would fail the jobs of all halves
+        if (half == 0 || unreadable.size >= MaxUnreadable) {
+          logWarning(s"values of ${entries.size} files cannot be read: ${files.head.getPath}", e)
+          unreadable ++= entries.map(index.table.path(_))
+          Nil
+        } else {
+          jobs(index, columns, entries.take(half), files.take(half)) ++
+            jobs(index, columns, entries.drop(half), files.drop(half))
+        }
+    }
 
   private def job(
       index: LoadedIndex,
@@ -277,6 +303,9 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
 }
 
 private[sparkzorder] object ValuesUpdate {
+
+  /** Files that are looked for one by one. */
+  private val MaxUnreadable = 16
 
   /** A column with so many parts gets no more of them, until REFRESH makes one of them all. */
   val MostParts = 20

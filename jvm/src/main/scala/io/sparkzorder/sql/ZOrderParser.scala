@@ -52,7 +52,9 @@ private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
       sqlText: String,
       condition: StatementPart => Expression,
       next: String => LogicalPlan): LogicalPlan =
-    if (!ZOrderParser.mayBeOurs(sqlText) || !ZOrderParser.enabled) next(sqlText)
+    // the keyword may be in a variable
+    if (!(ZOrderParser.mayBeOurs(sqlText) || sqlText.contains("${")) || !ZOrderParser.enabled ||
+      !ZOrderParser.mayBeOurs(ZOrderParser.substitute(sqlText))) next(sqlText)
     else {
       val substituted = ZOrderParser.substitute(sqlText)
       val tokens = ZOrderParser.tokens(substituted)

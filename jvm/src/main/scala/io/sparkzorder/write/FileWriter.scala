@@ -3,6 +3,7 @@
 
 package io.sparkzorder.write
 
+import java.io.IOException
 import java.lang.reflect.InvocationTargetException
 
 import scala.collection.mutable.ArrayBuffer
@@ -107,6 +108,12 @@ private[sparkzorder] final case class WrittenFile(file: Int, path: String, exten
 private[sparkzorder] trait FilePlaces extends Serializable {
   def path(file: Int, attempt: Int, extension: String): String
 
+  /** True when the statement has ended, so that an attempt that comes late must not begin a file. */
+  def isOver(conf: Configuration): Boolean = {
+    val _ = conf
+    false
+  }
+
   /** True when tasks make the directories of their files, because the place is a new one. */
   def makesFolders: Boolean
 }
@@ -135,12 +142,19 @@ private[sparkzorder] final case class HiddenPlaces(
  * before the statement has ended. It also works on file systems that cannot rename files.
  *
  * @param folders folder of each file, relative to `root`
+ * @param claim the file that is there while the statement is at work
  */
 private[sparkzorder] final case class IntoPlaces(
     root: String,
     folders: Array[String],
-    runId: String)
+    runId: String,
+    claim: String)
     extends FilePlaces {
+  override def isOver(conf: Configuration): Boolean = {
+    val path = new Path(claim)
+    !path.getFileSystem(conf).exists(path)
+  }
+
   override def makesFolders: Boolean = true
 
   override def path(file: Int, attempt: Int, extension: String): String = {
@@ -186,6 +200,9 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
       ext: String): String = {
     // one file per task: nothing may split a cell, neither dynamic partitions nor record limits
     require(dir.isEmpty && begun.isEmpty, s"task writes more than one file: $dir, $begun")
+    if (places.isOver(taskContext.getConfiguration)) {
+      throw new IOException("the statement has ended: this attempt comes too late")
+    }
     val id = taskContext.getTaskAttemptID
     val file = WrittenFile(
       id.getTaskID.getId,

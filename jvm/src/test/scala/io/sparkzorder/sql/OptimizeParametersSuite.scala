@@ -31,6 +31,14 @@ class OptimizeParametersSuite extends ParserTestBase {
     }
   }
 
+  test("a statement whose keyword comes from a variable") {
+    withPartitions { path =>
+      withSQLConf("my.statement" -> s"OPTIMIZE '$path' WHERE p = 1") {
+        assert(partitionsOf(sql("${my.statement} ZORDER BY (a)").collect()) === 2)
+      }
+    }
+  }
+
   test("bind parameters in WHERE, named and positional") {
     withPartitions { path =>
       val named = s"OPTIMIZE '$path' WHERE p = :p OR q = :q ZORDER BY (a)"

@@ -3,7 +3,7 @@
 
 package io.sparkzorder.write
 
-import java.io.File
+import java.io.{File, IOException}
 import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicReference
 
@@ -44,6 +44,20 @@ class StagedCommitProtocolSuite extends SharedSparkSession {
     }
   }
 
+  test("under INTO, an attempt that begins after the statement has ended makes no file") {
+    withTempDir { dir =>
+      val claim = new File(dir, "_claim")
+      assert(claim.createNewFile())
+      val protocol =
+        new StagedCommitProtocol(IntoPlaces(dir.toString, Array(""), "run", claim.toString))
+      begin(protocol, attempt = 0)
+      assert(claim.delete())
+      val late = intercept[IOException](begin(protocol, attempt = 1))
+      assert(late.getMessage.contains("too late"))
+      assert(names(dir) === Seq(nameOf(0)))
+    }
+  }
+
   private def names(dir: File): Seq[String] = dir.list().filter(_.startsWith("part-")).sorted.toSeq
 }
 
@@ -52,7 +66,8 @@ private object StagedCommitProtocolSuite {
   /** The context of a task whose job has ended. */
   val hung = new AtomicReference[TaskContext]
 
-  def protocolIn(root: String) = new StagedCommitProtocol(IntoPlaces(root, Array(""), "run"))
+  def protocolIn(root: String) =
+    new StagedCommitProtocol(IntoPlaces(root, Array(""), "run", claim = root))
 
   def nameOf(attempt: Int): String = s"part-00000-run-$attempt.parquet"
 

@@ -71,7 +71,7 @@ private[sparkzorder] final class ValuesJob(
    * @param listed the files to read, at most [[PostingsFormat.MaxFiles]], as they were just listed
    * @param files what is known of each of them
    * @param unchanged tells after the job which files are still as they were listed
-   * @return the parts, complete on disk; nothing names them yet
+   * @return the parts, complete on disk; nothing names them yet. Fails if a file cannot be read
    */
   def run(
       listed: TableFiles,
@@ -175,7 +175,7 @@ private[sparkzorder] final class ValuesJob(
       math.max(listed.files.size / FilesOfTask, listed.files.map(_.length).sum / BytesOfTask))
     session.conf.set(SQLConf.FILES_MAX_PARTITION_NUM.key, tasks)
     val reader = Some(FewSettings.reader(format))
-    val input = new InputFrame(session, listed, schema, format, reader, PassOver)
+    val input = new InputFrame(session, listed, schema, format, reader, Strictly)
     val names = schema.fieldNames.toSeq :+ input.fileColumn
     input.frame.select(names.map(n => col(quoteIdentifier(n))): _*).queryExecution.toRdd
   }
@@ -201,8 +201,11 @@ private[sparkzorder] final case class WrittenPart(part: ValuesPart, headBytes: I
 
 private[sparkzorder] object ValuesJob {
 
-  /** A file that cannot be read is not covered, because fewer rows are read than its footer counts. */
-  private val PassOver = Map("ignoreCorruptFiles" -> "true", "ignoreMissingFiles" -> "true")
+  /**
+   * A file that cannot be read fails the job. Were it passed over, an attempt of a task could count all of its rows,
+   * and another attempt, which Spark repeats for a lost shuffle file, could send fewer of its values.
+   */
+  private val Strictly = Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false")
 
   private val FilesOfTask = 1024
   private val BytesOfTask = 256L << 20

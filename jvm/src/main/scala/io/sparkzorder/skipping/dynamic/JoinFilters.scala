@@ -15,9 +15,9 @@ import io.sparkzorder.skipping.scan.{
   FormatTable,
   IndexPruning,
   PruningFailure,
-  QueriesOfExecution,
   ScanFilters
 }
+import io.sparkzorder.util.JobCancellation
 
 /**
  * Gives scans of relations with a skipping index the keys that the other side of a join has, as
@@ -39,7 +39,7 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
       try new JoinFilterInsertion(plan, conf, Accelerators.areHere).result
       catch {
         // the bounds of a table's files may be read by a job
-        case PruningFailure(e) if !QueriesOfExecution.isCancelled(e) =>
+        case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
           IndexPruning.failed("a table in a join", e)
           plan
       }

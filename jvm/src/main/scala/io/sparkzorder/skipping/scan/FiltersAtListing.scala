@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.util.WeakIdentityMap
+import io.sparkzorder.util.{JobCancellation, WeakIdentityMap}
 
 /**
  * The filters of a scan whose values the listing of its files finds out. Where an accelerator replaces the
@@ -40,12 +40,13 @@ private[sparkzorder] final class FiltersAtListing(
   /** What the filters say, for the index. Runs the queries that did not run in this execution yet. */
   private[scan] def resolved(
       execution: QueryExecution,
+      id: String,
       rangeOf: Expression => Option[(Long, Long)]): Seq[Expression] = {
-    val queries = new QueriesOfExecution(execution)
+    val queries = new QueriesOfExecution(execution, id)
     filters.filter(isOfExecution).flatMap { filter =>
       try Some(resolved(filter, queries, rangeOf))
       catch {
-        case PruningFailure(e) if !QueriesOfExecution.isCancelled(e) =>
+        case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
           IndexPruning.failed(s"a table by $filter", e)
           None
       }
@@ -102,8 +103,10 @@ private[scan] final class SameObject(private val of: AnyRef) {
 /**
  * The small queries of one execution. Each runs once, as a part of the execution: its scans get the
  * listings that the scans of the execution have ([[ListingsOfExecution]]).
+ *
+ * @param id of the execution: a query may be executed again after a failure, and then lists anew
  */
-private final class QueriesOfExecution(execution: QueryExecution) {
+private final class QueriesOfExecution(execution: QueryExecution, id: String) {
   private val results = QueriesOfExecution.of(execution)
 
   def keys(side: DynamicPruningSubquery): Seq[Any] = {
@@ -123,11 +126,11 @@ private final class QueriesOfExecution(execution: QueryExecution) {
 
   // a query may be a part of another one, so no lock is held while it runs
   private def rows(key: AnyRef, query: LogicalPlan): Array[InternalRow] =
-    Option(results.get(key)).getOrElse {
+    Option(results.get(id -> key)).getOrElse {
       val session = SparkLine.session(
         SparkSession.getActiveSession.getOrElse(execution.sparkSession))
       val found = QueryExecution.prepareExecutedPlan(session, query).executeCollect()
-      results.put(key, found)
+      results.put(id -> key, found)
       found
     }
 }
@@ -145,12 +148,6 @@ private[skipping] object QueriesOfExecution {
       }
     }
 
-  /** True if somebody has cancelled the job. The query must not go on then. */
-  def isCancelled(e: Throwable): Boolean =
-    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MaxCauses).exists(c =>
-      Option(c.getMessage).exists(_.contains("SPARK_JOB_CANCELLED")))
-
-  private val MaxCauses = 16
 }
 
 /**

@@ -13,7 +13,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.skipping.predicate.{FilePruner, TableColumns}
-import io.sparkzorder.util.FirstStrategies
+import io.sparkzorder.util.{FirstStrategies, JobCancellation}
 
 /**
  * Puts the keys of joins, values of subqueries and lists of values into scans of tables whose format lists the
@@ -98,7 +98,7 @@ private[sparkzorder] final class FormatPruning(
   override def apply(filters: Seq[Expression]): Option[FilePruner] =
     try table.pruner(filters, columns)
     catch {
-      case PruningFailure(e) if !QueriesOfExecution.isCancelled(e) =>
+      case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
         IndexPruning.failed(table.name, e)
         None
     }

@@ -30,6 +30,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.util.JobCancellation
 
 /**
  * Plans scans of tables whose format lists the files, where the keys of a join or the value of a subquery
@@ -133,11 +134,23 @@ private[sparkzorder] final case class FormatScanExec(
     RuntimePruningScan.PrunedAtRunTime ->
       SQLMetrics.createMetric(sparkContext, "number of files pruned by joins and subqueries"))
 
-  // what runs; its scan asks for the files when it runs
-  @transient private lazy val executed: BatchScanExec =
+  // its scan asks for the files when it runs
+  @transient private lazy val pruned: BatchScanExec =
     inner.copy(scan = new PrunedScan(inner, kept), runtimeFilters = ofSpark)
 
-  override lazy val metrics: Map[String, SQLMetric] = executed.metrics ++ fileMetrics
+  @transient private lazy val unpruned: BatchScanExec = inner.copy(runtimeFilters = ofSpark)
+
+  // the execution that has run this node first
+  @transient private lazy val firstExecution: Option[String] =
+    ListingsOfExecution.executionOf(sparkContext)
+
+  /** What runs. Its files are those of the first run, and keys of a second run are those of one execution. */
+  private def executed: BatchScanExec =
+    if (firstExecution != ListingsOfExecution.executionOf(sparkContext) &&
+      RuntimeFilters.areOfSecondRun(keys)) unpruned
+    else pruned
+
+  override lazy val metrics: Map[String, SQLMetric] = pruned.metrics ++ fileMetrics
 
   /** Spark has run the subqueries of this node when it runs the node. */
   private def kept(partitions: Array[InputPartition]): Array[InputPartition] =
@@ -146,7 +159,9 @@ private[sparkzorder] final case class FormatScanExec(
       def rangeOf(column: Expression) = table.known(Seq(IsNotNull(column)), columns).rangeOf(column)
       val filters =
         if (!RuntimeFilters.isOn) Nil
-        else RuntimeFilters.usable(keys.filter(RuntimeFilters.isRuntime), isPinned)
+        else RuntimeFilters.usable(
+          keys.filter(RuntimeFilters.isRuntime),
+          ListingsOfExecution.executionOf(sparkContext))
           .flatMap(RuntimeFilters.resolve(_, rangeOf)).map(_.onFiles)
       if (filters.isEmpty) partitions
       else {
@@ -156,12 +171,10 @@ private[sparkzorder] final case class FormatScanExec(
         pruned.partitions
       }
     } catch {
-      case PruningFailure(e) if !QueriesOfExecution.isCancelled(e) =>
+      case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
         IndexPruning.failed(table.name, e)
         partitions
     }
-
-  private def isPinned: Boolean = ListingsOfExecution.isOf(inner.scan, sparkContext)
 
   private def send(pruned: PrunedPartitions): Unit = {
     fileMetrics(RuntimePruningScan.Total).set(pruned.total)

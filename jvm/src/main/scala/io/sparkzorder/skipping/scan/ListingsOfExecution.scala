@@ -12,7 +12,6 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.execution.datasources.{
   FileIndex,
@@ -20,7 +19,6 @@ import org.apache.spark.sql.execution.datasources.{
   InMemoryFileIndex,
   LogicalRelation
 }
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import io.sparkzorder.util.WeakIdentityMap
 
@@ -92,15 +90,8 @@ private[scan] object ListingsOfExecution {
         if (reads(query.optimizedPlan, delegate)) Some(of(delegate, id, query)) else None)
     } yield listings
 
-  /** True if the thread works for an execution of a query that has a scan. */
-  def isOf(scan: Scan, context: SparkContext): Boolean =
-    executionOf(context).flatMap(queryOf).exists(q =>
-      hasNode(q.optimizedPlan) {
-        case r: DataSourceV2ScanRelation => r.scan eq scan
-        case _ => false
-      })
-
-  private def executionOf(context: SparkContext): Option[String] =
+  /** The id of the execution for which the thread works. */
+  def executionOf(context: SparkContext): Option[String] =
     Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
 
   private def queryOf(execution: String): Option[QueryExecution] =

@@ -9,12 +9,16 @@ import org.apache.spark.sql.catalyst.expressions
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{
+  FileSourceScanExec,
   InSubqueryExec,
   ReusedSubqueryExec,
   ScalarSubquery,
   SparkPlan,
   SubqueryBroadcastExec
 }
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.types.BooleanType
 
 import io.sparkzorder.conf.Settings
@@ -48,19 +52,44 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
       filter.exists(_.isInstanceOf[PlanExpression[_]]))
 
   /**
-   * The filters that a run of a plan may use. Where the listings of the plan are not held, as in the plan of a
-   * data frame in the cache, a side that Spark runs once more for its keys may have other rows the second time.
+   * The filters that a run of a plan may use. A side that Spark runs once more for its keys must read the listings
+   * that the join reads. So the second run must have been a part of the same execution, which holds its listings.
+   * That is not so in the plan of a data frame in the cache, nor where a plan whose run has failed runs again, as
+   * the results of its subqueries stay.
    *
-   * @param isPinned true if all listings of the plan are those of one execution
+   * @param execution the id of the execution for which the thread works
    */
-  def usable(filters: Seq[Expression], isPinned: => Boolean): Seq[Expression] =
-    filters.filter(f => !isOfSecondRun(f) || isPinned)
+  def usable(filters: Seq[Expression], execution: Option[String]): Seq[Expression] =
+    filters.filter(sidesOf(_).forall(side => execution.exists(wasReadIn(side, _))))
 
-  /** True if a filter has what a side of a join gives when Spark runs the side once more. */
-  private def isOfSecondRun(filter: Expression): Boolean = filter.exists {
-    case in: InSubqueryExec => !isOfBroadcast(in.plan)
-    case s: ScalarSubquery => s.plan.output.exists(_.name == OfBounds)
-    case _ => false
+  /** True if some filter has what a side of a join gives when Spark runs the side once more. */
+  def areOfSecondRun(filters: Seq[Expression]): Boolean = filters.exists(sidesOf(_).nonEmpty)
+
+  /** The plans of the sides of joins that Spark has run once more for a filter. */
+  private def sidesOf(filter: Expression): Seq[SparkPlan] = filter.collect {
+    case in: InSubqueryExec if !isOfBroadcast(in.plan) => in.plan
+    case s: ScalarSubquery if s.plan.output.exists(_.name == OfBounds) => s.plan
+  }
+
+  /** True if each scan of files in a plan that has run has the listing that an execution holds. */
+  private def wasReadIn(plan: SparkPlan, execution: String): Boolean =
+    (plan match {
+      case scan: FileSourceScanExec => scan.relation.location match {
+          case ours: ZOrderFileIndex => ours.hasListedFor(execution)
+          // a snapshot of a format stays as it is
+          case _: PartitioningAwareFileIndex | _: CatalogFileIndex => false
+          case _ => true
+        }
+      case _ => true
+    }) && inner(plan).forall(wasReadIn(_, execution)) &&
+      plan.subqueries.forall(wasReadIn(_, execution))
+
+  private def inner(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.executedPlan)
+    case stage: QueryStageExec => Seq(stage.plan)
+    case reused: ReusedExchangeExec => Seq(reused.child)
+    case reused: ReusedSubqueryExec => Seq(reused.child)
+    case other => other.children
   }
 
   private def isOfBroadcast(plan: SparkPlan): Boolean = plan match {

@@ -104,13 +104,26 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, known.map(_._1))
   }
 
-  // Spark has run the subqueries of this node when it runs the node. A plan may run more than once.
-  @transient private lazy val resolved: Option[ResolvedScan] =
+  // the execution that has run this node, and what it runs
+  @transient private var lastResolved: Option[(Option[String], Option[ResolvedScan])] = None
+
+  /** Spark has run the subqueries of this node when it runs the node. A plan may run more than once. */
+  private def resolved: Option[ResolvedScan] = synchronized {
+    val now = ListingsOfExecution.executionOf(sparkContext)
+    val known = Option(lastResolved).flatten.filter { case (before, _) =>
+      before == now || !RuntimeFilters.areOfSecondRun(dataFilters)
+    }
+    val scan = known.fold(resolvedIn(now))(_._2)
+    lastResolved = Some(now -> scan)
+    scan
+  }
+
+  private def resolvedIn(execution: Option[String]): Option[ResolvedScan] =
     index.filter(_ => dataFilters.exists(RuntimeFilters.isRuntime) && RuntimeFilters.isOn).flatMap {
       ours =>
         try {
           val (atRunTime, planned) = dataFilters.partition(RuntimeFilters.isRuntime)
-          val filters = RuntimeFilters.usable(atRunTime, ours.isOfExecution)
+          val filters = RuntimeFilters.usable(atRunTime, execution)
             .flatMap(RuntimeFilters.resolve(_, ours.rangeOf))
           if (filters.isEmpty) None
           else {

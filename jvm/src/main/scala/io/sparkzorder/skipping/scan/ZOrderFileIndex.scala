@@ -85,10 +85,11 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     val execution = if (isKept) None else shared
     val files = overlay.listing(asked.partitionFilters, asked.dataFilters, execution)
     val planned = PrunedListing.of(files, pruning(asked.dataFilters))
-    (atListing, shared.flatMap(_.ofQuery)) match {
-      case (Some(later), Some(query)) =>
+    (atListing, shared.flatMap(s => s.ofQuery.map(_ -> s.execution))) match {
+      case (Some(later), Some((query, id))) =>
         // a listing that is kept must hold for every run of the plan, and keys are those of one run
-        val known = if (isKept || !RuntimeFilters.isOn) Nil else later.resolved(query, rangeOf)
+        val known =
+          if (isKept || !RuntimeFilters.isOn) Nil else later.resolved(query, id, rangeOf)
         val listing =
           if (known.isEmpty) planned else PrunedListing.again(planned, pruning(known))
         note(later, Seq(asked.dataFilters) ++ Some(known).filter(_.nonEmpty), planned, listing)
@@ -111,9 +112,9 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
 
   private[scan] def dataSchema: StructType = relation.dataSchema
 
-  /** True if all listings that a thread asks for are those of one execution. */
-  private[scan] def isOfExecution: Boolean =
-    ListingsOfExecution.current(delegate, session.sparkContext).isDefined
+  /** True if the newest listing is one that an execution holds for all its scans. */
+  private[scan] def hasListedFor(execution: String): Boolean =
+    last.exists(_._2.contains(execution))
 
   /** The same index for the execution that the thread works for, if the newest listing is older. */
   private[scan] def ofExecution: Option[ZOrderFileIndex] =

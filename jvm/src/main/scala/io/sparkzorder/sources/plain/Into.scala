@@ -83,7 +83,8 @@ private[plain] final class Into(
     if (runIds.isEmpty) directory.claim(runId)
     runIds += runId
     val folders = rows.outputs(plan).map(f => Paths.relative(table.root, f.path)).toArray
-    val places = IntoPlaces(directory.root.toString, folders, runId)
+    val places =
+      IntoPlaces(directory.root.toString, folders, runId, directory.claimed.toString)
     val output = rows.write(plan, places, phases)(guard)
     Rewritten(rows.added(output.footers), output.shuffleBytes)
   }
@@ -100,7 +101,9 @@ private[plain] final class Into(
     if (rows != copied) {
       throw ZOrderErrors.verificationFailed(table.target.name, s"$copied of $rows rows were copied")
     }
+    // from now on no attempt of a task begins a file; one that had begun may have ended its file meanwhile
     directory.release()
+    directory.removeOwn(own, keep = added.map(_.file.path.getName).toSet)
     directory.markSuccess()
     if (added.nonEmpty) {
       phases("index")(IndexUpdate.ofCopy(
@@ -140,7 +143,8 @@ private[plain] final class Into(
 private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
   val fs: FileSystem = RawFiles.of(root, conf)
 
-  private val claimed = new Path(root, IntoDirectory.Claim)
+  /** The file of the statement that writes into the directory. */
+  val claimed: Path = new Path(root, IntoDirectory.Claim)
 
   /**
    * Takes the directory for one statement: two that wrote at once would show every row twice until the first

@@ -58,7 +58,7 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
       filters,
       codec(session.conf.parquetCompressionCodec),
       FileUnits.of(rowsOfFile, bytesPerRow, conf),
-      footers.exists(_.keyValues.contains(ParquetReadSupport.SPARK_METADATA_KEY)),
+      holding.exists(_.keyValues.contains(ParquetReadSupport.SPARK_METADATA_KEY)),
       inputs.columns.map(_.parts.mkString(".")).toSet)
   }
 

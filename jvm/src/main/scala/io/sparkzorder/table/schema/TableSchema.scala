@@ -4,7 +4,9 @@
 package io.sparkzorder.table.schema
 
 import scala.collection.mutable
+import scala.util.{Success, Try}
 
+import org.apache.spark.sql.catalyst.parser.LegacyTypeStringParser
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns.EXISTS_DEFAULT_COLUMN_METADATA_KEY
 import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetReadSupport,
@@ -35,24 +37,27 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
    */
   def union(catalog: Option[StructType], footers: Seq[ScannedFile]): StructType =
-    withDefaultsOf(catalog, merged(sources(catalog, footers)))
+    withDefaultsOf(catalog, merged(sources(catalog, footers, isToWrite = false)))
 
   /**
    * The same for files that are written anew: also refuses names that differ by case alone in different
    * files.
    */
   def unionToWrite(catalog: Option[StructType], footers: Seq[ScannedFile]): StructType = {
-    val all = sources(catalog, footers)
+    val all = sources(catalog, footers, isToWrite = true)
     val schema = merged(all)
     checkCase(schema, Nil, all)
     withDefaultsOf(catalog, schema)
   }
 
-  private def sources(catalog: Option[StructType], footers: Seq[ScannedFile]): Seq[Sourced] = {
+  private def sources(
+      catalog: Option[StructType],
+      footers: Seq[ScannedFile],
+      isToWrite: Boolean): Seq[Sourced] = {
     // files may hold NULL where the catalog says NOT NULL; reading them must not rely on it
     val start = catalog.map(s => Sourced(ParquetTypes.nullable(s), TableSchema.Catalog))
     val byFile = distinct(footers).map { f =>
-      Sourced(schemaOf(f), f.file.path.toString)
+      Sourced(schemaOf(f, isToWrite), f.file.path.toString)
     }
     start.toSeq ++ byFile
   }
@@ -77,20 +82,35 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
    * The schema of one file as Spark reads it: the Spark schema in the footer, else a schema made
    * from the types of the file.
    */
-  private def schemaOf(footer: ScannedFile): StructType = {
-    val schema = footer.orc.map(_.spark).getOrElse(ofParquet(footer))
+  private def schemaOf(footer: ScannedFile, isToWrite: Boolean): StructType = {
+    val schema = footer.orc.map(_.spark).getOrElse(ofParquet(footer, isToWrite))
     checkNames(schema, footer)
     ParquetTypes.nullable(schema)
   }
 
-  private def ofParquet(footer: ScannedFile): StructType = {
-    val noted = footer.keyValues
-      .get(ParquetReadSupport.SPARK_METADATA_KEY)
-      .flatMap(json => scala.util.Try(DataType.fromJson(json).asInstanceOf[StructType]).toOption)
+  private def ofParquet(footer: ScannedFile, isToWrite: Boolean): StructType = {
+    val noted = footer.keyValues.get(ParquetReadSupport.SPARK_METADATA_KEY)
+      .flatMap(notedIn(footer, _, isToWrite))
     ParquetTypes.checkReadable(footer, conf)
     val stored = converter.convert(footer.schema)
     noted.map(completed(_, stored).asInstanceOf[StructType]).getOrElse(stored)
   }
+
+  /**
+   * The Spark schema in a footer; None if it cannot be parsed, and nothing is to be written. New files would lose what
+   * only that schema says: defaults of columns that older files lack, types that Spark stores as others, comments.
+   */
+  private def notedIn(
+      footer: ScannedFile,
+      text: String,
+      isToWrite: Boolean): Option[StructType] =
+    Try(DataType.fromJson(text)).orElse(Try(LegacyTypeStringParser.parseString(text))) match {
+      case Success(schema: StructType) => Some(schema)
+      case _ if !isToWrite => None
+      case other =>
+        val problem = other.failed.toOption.fold(s"it is the type ${other.get.sql}")(_.getMessage)
+        throw ZOrderErrors.schemaNotReadable(footer.file.path.toString, problem)
+    }
 
   /**
    * The type from the Spark schema in the footer, plus the fields that only the file has. Other

@@ -480,6 +480,14 @@ class RefusalsChangeNothingSuite extends FaultyTables {
             s"REFRESH ZORDER INDEX ON '${p.dir}'"),
         put("table/_zorder/_commits/_2"),
         onWorn)),
+    "ZORDER_SCHEMA_NOT_READABLE" -> Seq(new Refused(
+      optimizing("ZORDER BY a"),
+      parquet(
+        "optional int64 id;",
+        "org.apache.spark.sql.parquet.row.metadata" -> (
+          """{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":""" +
+            """{"EXISTS_DEFAULT":"5"}},{"name":"v","type":"of another version","nullable":true,""" +
+            """"metadata":{}}]}""")))),
     "ZORDER_SYMBOLIC_LINK" -> Seq(new Refused(
       optimizing("ZORDER BY a")(_).take(2),
       { p =>

@@ -5,6 +5,9 @@ package io.sparkzorder.skipping.dynamic
 
 import java.io.File
 
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+
 import io.sparkzorder.JobCounter
 
 /** Joins without a broadcast: a small side gives its keys by a run of its own. */
@@ -89,6 +92,27 @@ class SmallSideSuite extends StarTestBase {
           assert(filesRead(df, "fact") === Seq(1))
         }
         assert(query.collect().length === 100)
+      }
+    }
+  }
+
+  test("a cached plan gets no keys by a second run from an execution that reads the same table") {
+    withWideStar { _ =>
+      inConf("spark.sql.adaptive.enabled" -> "false") {
+        val joined =
+          sql("SELECT f.id FROM fact f JOIN days10 d ON f.day = d.day WHERE d.month = 3").cache()
+        try {
+          // the execution holds the listing of fact, which it reads, and not that of days10
+          assert(
+            joined.union(spark.table("fact").select("id")).collect().length === 16000 / 10 + 100)
+          val cached = joined.queryExecution.withCachedData.collectFirst {
+            case r: InMemoryRelation => r.cacheBuilder.cachedPlan
+          }
+          val read = cached.get.collect {
+            case s: FileSourceScanExec if isOf("fact")(s) => s.metrics("numFiles").value
+          }
+          assert(read === Seq(Files))
+        } finally joined.unpersist()
       }
     }
   }
