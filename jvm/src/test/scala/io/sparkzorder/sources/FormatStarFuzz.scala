@@ -88,7 +88,7 @@ trait FormatStarFuzz extends FormatTestBase with RandomInputs with StarQueries {
     }
   }
 
-  test("queries of random stars have the rows that they have without us")(check(quick))
+  common("queries of random stars have the rows that they have without us")(check(quick))
 
   test("more queries of random stars", Slow)(check(more))
 }

@@ -116,7 +116,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("keys of each type, casts and functions of columns") {
+  common("keys of each type, casts and functions of columns") {
     withStar {
       allWays {
         reads(s"SELECT * FROM $fact f JOIN $days d USING (code) WHERE month = 3", 1)
@@ -133,7 +133,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("values of scalar subqueries, and of one of several subqueries") {
+  common("values of scalar subqueries, and of one of several subqueries") {
     withStar {
       allWays {
         reads(s"SELECT * FROM $fact WHERE day = (SELECT max(day) FROM $days WHERE month = 3)", 1)
@@ -330,7 +330,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("each shape of a filter reads about as many files as on a plain table with an index") {
+  common("each shape of a filter reads about as many files as on a plain table with an index") {
     withStar {
       val rows = "SELECT id, pmod(hash(id), 20000) k, " +
         "timestamp_seconds(1577836800 + pmod(hash(id, 7), 94608000)) ts, id * 3 v " +
