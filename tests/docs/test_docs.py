@@ -30,6 +30,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 # The blocks of these pages are examples, not steps: each statement meets tables that OPTIMIZE has
 # laid out and that no other example has changed.
 REFERENCES = {"sql.md", "skipping-index.md"}
+LONG = {"api.md", "sql.md", "skipping-index.md"}
 READS_ONLY = {"SELECT", "SHOW", "EXPLAIN", "DESCRIBE", "SET"}
 # test_install.py runs the shell commands and the Scala of these pages
 RUN_ELSEWHERE = {"install.md", "api.md"}
@@ -93,7 +94,15 @@ def assumed(spark: SparkSession, page: Path) -> Assumed:
     return Assumed(spark, [name for name in mentioned if f"CREATE TABLE {name}" not in text])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=names)
+@pytest.mark.parametrize(
+    "page",
+    [
+        # each change runs the doctests of the Python API and the other pages, README too
+        pytest.param(page, marks=pytest.mark.slow if page.name in LONG else ())
+        for page in PAGES
+    ],
+    ids=names,
+)
 def test_every_block_runs(
     spark: SparkSession, page: Path, assumed: Assumed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,7 @@
 
 """Ways to load the extension into a session.
 
-Each test starts a JVM of its own, so all but the main way are slow tests. Their cheaper
+Each test starts a JVM of its own, so these are slow tests. Their cheaper
 counterparts: `test_session.py` (the settings that `configure` makes), `test_check.py` and
 `test_cli.py` (what `check` prints), and the session that all tests share, which `configure` built.
 """
@@ -41,10 +41,13 @@ assert value == "5555555555555555", value
         pytest.param(
             [f"spark.jars={JAR}"],
             id="jar alone, found as a service",
-            marks=pytest.mark.skipif(
-                OURS is not None and OURS.spark == "3.5",
-                reason="Spark 3.5 looks for services only where Scala starts the session",
-            ),
+            marks=[
+                pytest.mark.slow,
+                pytest.mark.skipif(
+                    OURS is not None and OURS.spark == "3.5",
+                    reason="Spark 3.5 looks for services only where Scala starts the session",
+                ),
+            ],
         ),
         pytest.param(
             [f"spark.driver.extraClassPath={JAR}", f"spark.sql.extensions={EXTENSION},{EXTENSION}"],

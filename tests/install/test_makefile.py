@@ -113,7 +113,8 @@ def test_a_build_that_fails_leaves_no_jar(checkout: Path) -> None:
     make(checkout, "jars")
     change(checkout)
     (checkout / "build/sbt").write_text("#!/bin/sh\nexit 1\n")
-    done = run(["make", "setup"], cwd=checkout, MAKEFLAGS="", MAKELEVEL="")
+    # what `build/tell` waits between two lines
+    done = run(["make", "setup"], cwd=checkout, MAKEFLAGS="", MAKELEVEL="", TELL_SECONDS="1")
     assert done.returncode != 0
     assert list(checkout.rglob("*.jar")) == []
 

@@ -22,8 +22,11 @@ pytestmark = pytest.mark.classic_only
 OLD = [dt.date(1000, 1, 1), dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(2020, 5, 5)]
 
 
-@pytest.mark.parametrize("kind", ["TIMESTAMP_MICROS", "TIMESTAMP_MILLIS", "INT96"])
-@pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
+@pytest.mark.parametrize(
+    "kind",
+    ["TIMESTAMP_MICROS", pytest.param("TIMESTAMP_MILLIS", marks=pytest.mark.slow), "INT96"],
+)
+@pytest.mark.parametrize("mode", ["LEGACY", pytest.param("CORRECTED", marks=pytest.mark.slow)])
 def test_dates_before_1582(spark: SparkSession, tmp_path: Path, mode: str, kind: str) -> None:
     rows = [(i, d, f"{d} 01:02:03") for i, d in enumerate(OLD * 8)]
     frame = spark.createDataFrame(rows, "i INT, d DATE, t STRING")

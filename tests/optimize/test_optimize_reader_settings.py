@@ -49,6 +49,7 @@ ENCODINGS = {
     "DELTA_LENGTH_BYTE_ARRAY": ["text"],
     "RLE": ["yes"],
 }
+QUICK = {"BYTE_STREAM_SPLIT", "DELTA_BYTE_ARRAY"}
 
 
 def encoded(folder: Path, name: str) -> Path:
@@ -63,8 +64,15 @@ def encoded(folder: Path, name: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("vectorized", ["true", "false"])
-@pytest.mark.parametrize("name", list(ENCODINGS))
+@pytest.mark.parametrize(
+    ("name", "vectorized"),
+    [
+        # with the vectorized reader, each change tries one encoding of numbers and one of texts
+        pytest.param(name, way, marks=() if way == "false" or name in QUICK else pytest.mark.slow)
+        for name in ENCODINGS
+        for way in ("true", "false")
+    ],
+)
 def test_encodings(spark: SparkSession, tmp_path: Path, name: str, vectorized: str) -> None:
     table = encoded(tmp_path / "t", name)
     before = arrow_rows(table)

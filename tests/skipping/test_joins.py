@@ -65,7 +65,7 @@ def test_only_files_with_keys_are_opened(
         spark.conf.unset("spark.sql.adaptive.enabled")
 
 
-@pytest.mark.parametrize("threshold", ["10m", "-1"])
+@pytest.mark.parametrize("threshold", ["10m", pytest.param("-1", marks=pytest.mark.slow)])
 def test_a_python_function_may_choose_the_rows_of_the_small_side(
     spark: SparkSession, star: Path, threshold: str
 ) -> None:

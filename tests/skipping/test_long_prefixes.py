@@ -29,7 +29,9 @@ def lay_out(spark: SparkSession, path: Path, prefix: int, data_format: str = "pa
     ).collect()[0]
 
 
-@pytest.mark.parametrize("prefix", [60, 100, 1000])
+@pytest.mark.parametrize(
+    "prefix", [*(pytest.param(n, marks=pytest.mark.slow) for n in (60, 100)), 1000]
+)
 @pytest.mark.parametrize("data_format", ["parquet", "orc"])
 def test_a_long_common_beginning_does_not_hide_the_order(
     spark: SparkSession, tmp_path: Path, prefix: int, data_format: str

@@ -10,6 +10,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.hadoop.{ParquetFileReader, ParquetOutputFormat}
 import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, ParquetMetadata}
 import org.apache.parquet.hadoop.util.HadoopInputFile
@@ -102,7 +103,9 @@ private[write] object DictionaryFallback extends Logging {
   /** The footer of a complete file; None if it cannot be read, since nothing depends on it. */
   def footer(path: Path, conf: Configuration): Option[ParquetMetadata] =
     try {
-      val reader = ParquetFileReader.open(HadoopInputFile.fromPath(path, conf))
+      // without options, Parquet reads all of Hadoop's settings again
+      val options = HadoopReadOptions.builder(conf).build()
+      val reader = ParquetFileReader.open(HadoopInputFile.fromPath(path, conf), options)
       try Some(reader.getFooter)
       finally reader.close()
     } catch {

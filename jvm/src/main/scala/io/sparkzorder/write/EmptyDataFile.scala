@@ -12,6 +12,7 @@ import org.apache.commons.io.IOUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.orc.{OrcFile, Reader => OrcReader}
+import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.bytes.BytesUtils
 import org.apache.parquet.format.Util
 import org.apache.parquet.format.converter.ParquetMetadataConverter
@@ -43,7 +44,8 @@ private[sparkzorder] object EmptyDataFile {
 
   /** A footer between two magic words, as Parquet's own writer makes it without row groups. */
   private def parquet(like: Path, conf: Configuration): Array[Byte] = {
-    val reader = ParquetFileReader.open(HadoopInputFile.fromPath(like, conf))
+    val options = HadoopReadOptions.builder(conf).build()
+    val reader = ParquetFileReader.open(HadoopInputFile.fromPath(like, conf), options)
     val of =
       try reader.getFooter.getFileMetaData
       finally reader.close()

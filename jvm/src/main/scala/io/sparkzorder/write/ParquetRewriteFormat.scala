@@ -200,14 +200,20 @@ private final class RewriteSupport(
 private[sparkzorder] final class SerializedSchema private (bytes: Array[Byte])
     extends Serializable {
   def toMessageType: MessageType =
-    // without options Parquet 1.17 takes -1 for the greatest length of a footer, and refuses it
-    new ParquetMetadataConverter(ParquetReadOptions.builder().build())
+    new ParquetMetadataConverter(SerializedSchema.options)
       .readParquetMetadata(new ByteArrayInputStream(bytes), ParquetMetadataConverter.NO_FILTER)
       .getFileMetaData
       .getSchema
 }
 
 private[sparkzorder] object SerializedSchema {
+
+  /**
+   * Without options Parquet 1.17 takes -1 for the greatest length of a footer, and refuses it. To make
+   * them, Parquet reads all of Hadoop's settings, which takes longer than to write a small file.
+   */
+  private lazy val options = ParquetReadOptions.builder().build()
+
   def apply(schema: MessageType): SerializedSchema = {
     val meta = new FileMetaData(schema, Collections.emptyMap[String, String](), "spark-zorder")
     new SerializedSchema(EmptyDataFile.footer(meta))

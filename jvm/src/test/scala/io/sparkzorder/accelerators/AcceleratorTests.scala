@@ -5,6 +5,8 @@ package io.sparkzorder.accelerators
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
@@ -53,10 +55,16 @@ abstract class AcceleratorTests extends StarTestBase with KilledRuns with Neighb
     df
   }
 
+  /** Adaptive execution, and broadcasts. */
+  protected def ways: Seq[(Boolean, Boolean)] = AcceleratorTests.Each
+
   /** With adaptive execution and without, with broadcasts and without. */
-  private def allWays(body: => Unit): Unit = bothWays {
-    body
-    withClue("no broadcast: ")(withoutBroadcast(body))
+  private def allWays(body: => Unit): Unit = ways.foreach { case (adaptive, broadcast) =>
+    withClue(s"adaptive execution $adaptive, broadcasts $broadcast: ") {
+      inConf("spark.sql.adaptive.enabled" -> adaptive.toString) {
+        if (broadcast) body else withoutBroadcast(body)
+      }
+    }
   }
 
   test("literals skip files") {
@@ -264,7 +272,7 @@ abstract class AcceleratorTests extends StarTestBase with KilledRuns with Neighb
     }
   }
 
-  test("a run that is half published is whole") {
+  test("a run that is half published is whole", Slow) {
     for (k <- 0 to 6 by 2) withTableDir { dir =>
       write(shuffled(200, 4), dir)
       val stale = read(dir)
@@ -279,4 +287,13 @@ abstract class AcceleratorTests extends StarTestBase with KilledRuns with Neighb
       check(read(dir))
     }
   }
+}
+
+object AcceleratorTests {
+
+  /** Adaptive execution and broadcasts: each choice once. */
+  val Each: Seq[(Boolean, Boolean)] = Seq(true -> true, false -> false)
+
+  /** All pairs, of which a quick suite takes [[Each]]. */
+  val All: Seq[(Boolean, Boolean)] = Each ++ Seq(true -> false, false -> true)
 }

@@ -39,6 +39,7 @@ abstract class CometTests extends AcceleratorTests with Comet {
 class CometFirstSuite extends CometTests
 @Slow
 class CometLastSuite extends CometTests {
+  override protected def ways: Seq[(Boolean, Boolean)] = AcceleratorTests.All
   override protected def isFirst: Boolean = false
 }
 

@@ -78,7 +78,9 @@ abstract class StandInTests extends AcceleratorTests with StandIn {
 
 /** Each Spark line has the stand-in. */
 @Slow
-class StandInSuite extends StandInTests
+class StandInSuite extends StandInTests {
+  override protected def ways: Seq[(Boolean, Boolean)] = AcceleratorTests.All
+}
 
 /** A suite of one extension alone, which holds for two. */
 @Slow

@@ -7,6 +7,7 @@ import scala.util.Random
 
 import org.scalactic.Tolerance
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.types.{DataType, DoubleType, IntegerType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -121,13 +122,15 @@ class KeptRowsSuite extends AnyFunSuite with RandomInputs with Tolerance {
   }
 
   for {
-    (kind, d, rewritten, mean) <- Seq(
-      ("drift", 2, 0.1, 1.6),
-      ("drift", 3, 0.1, 1.6),
-      ("equal", 2, 2.4, 1.8),
-      ("equal", 3, 1.2, 1.8),
-      ("late", 2, 1.0, 1.8))
-  } test(s"$kind appends by $d columns: at most $rewritten rewritten, mean excess at most $mean") {
+    (kind, d, rewritten, mean, tags) <- Seq(
+      ("drift", 2, 0.1, 1.6, Seq(Slow)),
+      ("drift", 3, 0.1, 1.6, Nil),
+      ("equal", 2, 2.4, 1.8, Nil),
+      ("equal", 3, 1.2, 1.8, Seq(Slow)),
+      ("late", 2, 1.0, 1.8, Seq(Slow)))
+  } test(
+    s"$kind appends by $d columns: at most $rewritten rewritten, mean excess at most $mean",
+    tags: _*) {
     val all = rows(kind, d, new Random(7))
     val own = simulate(all, byTable = false)
     val table = simulate(all, byTable = true)

@@ -10,6 +10,7 @@ import java.security.MessageDigest
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 
@@ -99,10 +100,12 @@ abstract class OptimizeTestBase extends ZOrderSessionSuite {
   protected def rowsIn(file: File): Long = parquetFooter(file)._2
 
   protected def parquetFooter(file: File) = {
-    val conf = spark.sessionState.newHadoopConf()
+    val conf = spark.sparkContext.hadoopConfiguration
     val path = new Path(null, null, file.getAbsolutePath)
     val status = path.getFileSystem(conf).getFileStatus(path)
-    val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(status, conf))
+    // without options, Parquet reads all of Hadoop's settings for each file
+    val options = HadoopReadOptions.builder(conf).build()
+    val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(status, conf), options)
     try {
       val both = (reader.getFooter, reader.getRecordCount)
       both

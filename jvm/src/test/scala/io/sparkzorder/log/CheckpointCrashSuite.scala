@@ -3,31 +3,35 @@
 
 package io.sparkzorder.log
 
-import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.{FaultyFileSystem, Steps}
 import io.sparkzorder.log.publish.{Committer, LiveFacts}
 
 /** Checkpoints between two of their steps: what a crash leaves, and what others see or commit. */
-class CheckpointCrashSuite extends CheckpointTestBase {
+class CheckpointCrashSuite extends CheckpointTestBase with Steps {
 
-  test("killed before any change: the table reads the same, and the next one cleans up") {
-    var (k, more) = (0, true)
-    while (more) withScheme("faulty") { (dir, state) =>
-      published(dir, (1L to 35L).map(n => n -> optimize(n, s"p=${n % 3}")))
-      val expected = read(state).all.map { case (n, r) => n -> r.changes.map(_.added) }
-      val (_, failed) = FaultyFileSystem.failing(k)((o, _) => o != "list" && o != "open")(
-        checkpoints(state))
-      for (_ <- 1 to 2) {
-        History.forget(state.root.toString)
-        val now = read(state)
-        assert(now.all.map { case (n, r) => n -> r.changes.map(_.added) } === expected, s"step $k")
-        assert(now.last === 35 && now.unfinished.isEmpty && TableLog.read(state).unfinished.isEmpty)
-        checkpoints(state)
+  testSteps("killed before any change: the table reads the same, and the next one cleans up") {
+    step =>
+      var (k, more) = (0, true)
+      while (more) withScheme("faulty") { (dir, state) =>
+        published(dir, (1L to 35L).map(n => n -> optimize(n, s"p=${n % 3}")))
+        val expected = read(state).all.map { case (n, r) => n -> r.changes.map(_.added) }
+        val (_, failed) = FaultyFileSystem.failing(k)((o, _) => o != "list" && o != "open")(
+          checkpoints(state))
+        for (_ <- 1 to 2) {
+          History.forget(state.root.toString)
+          val now = read(state)
+          assert(
+            now.all.map { case (n, r) => n -> r.changes.map(_.added) } === expected,
+            s"killed at $k")
+          assert(
+            now.last === 35 && now.unfinished.isEmpty && TableLog.read(state).unfinished.isEmpty)
+          checkpoints(state)
+        }
+        assert(recordFiles(dir) === (26L to 35L), s"killed at $k")
+        more = failed
+        k += step
       }
-      assert(recordFiles(dir) === (26L to 35L), s"step $k")
-      more = failed
-      k += 1
-    }
-    assert(k > 25)
+      assert(k > 25)
   }
 
   test("at every step of a checkpoint a reader sees the same records") {

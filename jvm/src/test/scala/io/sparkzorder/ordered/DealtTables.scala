@@ -7,8 +7,8 @@ import java.io.File
 
 import scala.collection.JavaConverters._
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 
@@ -68,8 +68,9 @@ abstract class DealtTables extends DeclaredTables {
 
   /** Least and greatest value of a column of whole numbers, by the footer of the file. */
   private def range(file: File, column: String): (Long, Long) = {
-    val input = HadoopInputFile.fromPath(new Path(file.toURI), new Configuration())
-    val reader = ParquetFileReader.open(input)
+    val conf = spark.sparkContext.hadoopConfiguration
+    val input = HadoopInputFile.fromPath(new Path(file.toURI), conf)
+    val reader = ParquetFileReader.open(input, HadoopReadOptions.builder(conf).build())
     try {
       val statistics = for {
         group <- reader.getFooter.getBlocks.asScala.toSeq

@@ -94,9 +94,9 @@ class QualitySuite extends ZOrderSessionSuite {
     threshold(s"${data.name}: files of one size")(evenFiles(outcomes))
   }
 
-  threshold("pages of a file skip too") {
-    // a sixteenth of a file's rows, and more than that: pages are a sixteenth in both cases
-    for (limit <- Seq(500, 700)) {
+  // a sixteenth of a file's rows, and more than that: pages are a sixteenth in both cases
+  for ((limit, tags) <- Seq(500 -> Nil, 700 -> Seq(Slow))) {
+    test(s"pages of a file skip too, at most $limit rows in a page", tags: _*) {
       withSQLConf("parquet.page.row.count.limit" -> limit.toString) {
         val paged = Seq(2, 3).flatMap(d => lab.outcomes(QualityData.uniform(d, 128000), Seq(16)))
         report(paged)

@@ -9,6 +9,7 @@ import java.nio.file.Files
 import scala.util.Try
 
 import org.apache.hadoop.fs.Path
+import org.scalatest.Tag
 import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
@@ -23,11 +24,16 @@ import io.sparkzorder.table.{ParquetFiles, PathTarget}
 
 /** A folder above `batchSize`: its rows are dealt to regions, then each region is laid out. */
 class TwoPassesSuite extends FaultyTables with RandomInputs {
-  private val batches = 6
-  private val filesOfBatch = 8
+  protected def batches = 4
+  protected def filesOfBatch = 6
+  protected def rowsOfTable = 4000
 
   /** Rows by two columns; most of their bytes are others, as in tables with files that are not tiny. */
-  private def rows(kind: String, from: Int = 0, n: Int = 9000, files: Int = 24): DataFrame = {
+  private def rows(
+      kind: String,
+      from: Int = 0,
+      n: Int = rowsOfTable,
+      files: Int = 24): DataFrame = {
     val uniform = "pmod(hash(id), 100003)"
     val (a, b) = kind match {
       case "uniform" => (uniform, "pmod(hash(id, 7), 100003)")
@@ -116,8 +122,14 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
     assert(plansOf(dir) === Nil)
   }
 
-  for (kind <- Seq("uniform", "correlated", "zipf", "time")) {
-    test(s"$kind rows: the result of two passes is that of one shuffle, in bounded batches") {
+  for ((kind, tags) <- Seq(
+      "uniform" -> Nil,
+      "correlated" -> Seq(Slow),
+      "zipf" -> Seq(Slow),
+      "time" -> Nil)) {
+    test(
+      s"$kind rows: the result of two passes is that of one shuffle, in bounded batches",
+      tags: _*) {
       withTableDir { dir =>
         write(rows(kind), dir)
         val copy = new File(dir.getParentFile, "one")
@@ -132,7 +144,7 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
         val after = dataFiles(dir)
         assert(metric(row, "numFilesRemoved") === before.size)
         assert(metric(row, "numFilesAdded") === after.size)
-        assert(metric(row, "numRows") === 9000)
+        assert(metric(row, "numRows") === rowsOfTable)
         assert(row.getAs[String]("reason").contains("larger than batchSize"))
         val (first, second) = (ofPlan(dir, Record.Dealt), ofPlan(dir, Record.Final))
         info(s"${first.size} batches dealt to ${second.size} regions, " +
@@ -160,7 +172,7 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
       killedAfter(dir, 2)(run(dir, sizes))
       val half = ofPlan(dir, Record.Dealt)
       assert(half.size === 2)
-      write(rows("uniform", 9000, 200, 1), dir)
+      write(rows("uniform", rowsOfTable, 200, 1), dir)
       val expected = bag(read(dir))
       // at the end of the first pass, and within the second one
       val first = batches + 1
@@ -168,7 +180,7 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
       assert(bag(read(dir)) === expected)
       killedAfter(dir, first + 2)(run(dir, sizes, "FULL ZORDER BY (a, b)"))
       assert(bag(read(dir)) === expected)
-      write(rows("uniform", 9200, 100, 1), dir)
+      write(rows("uniform", rowsOfTable + 200, 100, 1), dir)
       val all = bag(read(dir))
       val row = run(dir, sizes)
       assert(row.getAs[String]("reason").contains("goes on"))
@@ -190,7 +202,7 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
           assert(bag(spark.read.parquet(s"faulty://$dir")) === expected)
           if (i == 2 || i == 5) {
             sql(s"RECOVER LAYOUT '$dir'").collect()
-            write(rows("time", 9000 + 300 * i, 100, 1), dir)
+            write(rows("time", rowsOfTable + 300 * i, 100, 1), dir)
             expected = bag(read(dir))
           }
         }
@@ -202,11 +214,12 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
     }
   }
 
-  test(
-    "a plan that is deleted or damaged: in the first pass another one, in the second none is needed") {
-    for (damage <- Seq[File => Unit](
-        f => Files.delete(f.toPath),
-        f => Files.write(f.toPath, Array[Byte](1)))) {
+  for ((what, tags, damage) <- Seq[(String, Seq[Tag], File => Any)](
+      ("deleted", Nil, f => Files.delete(f.toPath)),
+      ("damaged", Seq(Slow), f => Files.write(f.toPath, Array[Byte](1))))) {
+    test(
+      s"a plan that is $what: in the first pass another one, in the second none is needed",
+      tags: _*) {
       withTableDir { dir =>
         write(rows("uniform"), dir)
         val sizes = sizesOf(dir)
@@ -281,7 +294,7 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
       val regions = dealt.map(_.region).distinct.size
       assert(ofPlan(dir, Record.Final).size === regions - 1)
       val left = bag(read(dir))
-      assert(left.values.sum === 9000 - victim.rows)
+      assert(left.values.sum === rowsOfTable - victim.rows)
       run(dir, sizes)
       assert(bag(read(dir)) === left)
       assert(metric(run(dir, sizes), "numBatches") === 0)
@@ -311,7 +324,7 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
         assert(e.getCause != null, "the failure to read is the cause")
         assert(ofPlan(dir, Record.Final).size === dealt.map(_.region).distinct.size - 1)
         assert(seen.toArray.exists(_.toString.contains("pass 2 of 2, batch 1 of ")))
-        assert(left.values.sum === 9000 - victim.rows)
+        assert(left.values.sum === rowsOfTable - victim.rows)
         run(dir, sizes)
         assert(bag(read(dir)) === left)
         assert(metric(run(dir, sizes), "numBatches") === 0)
@@ -401,7 +414,7 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
         }(run(dir, sizes))
         assert(most === 0L)
         // of all batches, although the report keeps a part of each sample
-        assert(metric(row, "sampledRows") >= 2 * 9000)
+        assert(metric(row, "sampledRows") >= 2 * rowsOfTable)
       }
       assert(hidden(dir, "_old_") === Nil)
       assert(bag(read(dir)) === expected)
@@ -418,8 +431,10 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
   /** As a session without the extension reads the table. */
   private def visible(dir: File): Map[Any, Int] = withoutExtension(bag(read(dir)))
 
-  for (kind <- Seq("uniform", "time")) {
-    test(s"beside the files, $kind rows: what everybody sees stays, a kill is gone on from, PUBLISH LAYOUT exchanges") {
+  for ((kind, tags) <- Seq("uniform" -> Seq(Slow), "time" -> Nil)) {
+    test(
+      s"beside the files, $kind rows: what everybody sees stays, a kill is gone on from, PUBLISH LAYOUT exchanges",
+      tags: _*) {
       withTableDir { dir =>
         write(rows(kind), dir)
         val sizes = sizesOf(dir)
@@ -489,8 +504,8 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)
       withSQLConf("spark.zorder.publish" -> "shadow") {
-        killedAfter(dir, batches + 3)(run(dir, sizes))
-        write(rows("uniform", 9000, 200, 1), dir)
+        killedAfter(dir, batches + 2)(run(dir, sizes))
+        write(rows("uniform", rowsOfTable, 200, 1), dir)
         val first = dataFiles(dir).minBy(_.name)
         assert(new File(dir, first.name).delete())
         // the rows that everybody sees, whatever the shadows stood for
@@ -598,4 +613,12 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
       assert(dataFiles(dir).size < 30)
     }
   }
+}
+
+/** The same with more batches, of more files. */
+@org.scalatest.tags.Slow
+class LargerTwoPassesSuite extends TwoPassesSuite {
+  override protected def batches = 6
+  override protected def filesOfBatch = 8
+  override protected def rowsOfTable = 9000
 }

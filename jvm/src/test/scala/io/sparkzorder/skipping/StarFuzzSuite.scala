@@ -7,6 +7,8 @@ import java.io.File
 
 import scala.util.Random
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 
 import io.sparkzorder.RandomInputs
@@ -18,7 +20,8 @@ import io.sparkzorder.RandomInputs
  * The system property `sparkzorder.test.pairs` asks for more queries, as `make torture-skipping` does.
  */
 class StarFuzzSuite extends SkippingTestBase with RandomInputs with StarQueries {
-  private val queries = math.max(60, sys.props.get("sparkzorder.test.pairs").fold(0)(_.toInt / 50))
+  private val quick = 20
+  private val more = math.max(60, sys.props.get("sparkzorder.test.pairs").fold(0)(_.toInt / 50))
   private val perTable = 30
 
   private def write(frame: DataFrame, dir: File, name: String): Unit =
@@ -52,7 +55,8 @@ class StarFuzzSuite extends SkippingTestBase with RandomInputs with StarQueries 
 
   private var done = 0
 
-  test(s"queries of star schemas have the same rows with skipping: $queries queries") {
+  private def check(queries: Int): Unit = {
+    done = 0
     inConf(
       "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
       "spark.sql.shuffle.partitions" -> "3") {
@@ -66,4 +70,8 @@ class StarFuzzSuite extends SkippingTestBase with RandomInputs with StarQueries 
       }
     }
   }
+
+  test(s"queries of star schemas have the same rows with skipping: $quick queries")(check(quick))
+
+  test(s"queries of star schemas: $more queries", Slow)(check(more))
 }

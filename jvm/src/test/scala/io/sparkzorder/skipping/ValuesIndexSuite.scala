@@ -9,6 +9,7 @@ import java.nio.file.Files
 import scala.util.Random
 
 import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.FileSourceScanExec
@@ -121,15 +122,15 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
       val names = dataFiles(dir).map(_.name)
       overwrite(dir, names(0), by = names(1))
       Files.delete(new File(dir, names(2)).toPath)
-      filesOf(dir, "u").take(100).foreach { case (u, files) => keptOf(dir, "u", u, files) }
+      filesOf(dir, "u").take(30).foreach { case (u, files) => keptOf(dir, "u", u, files) }
       sql(s"REFRESH ZORDER INDEX ON '$dir'").collect()
-      filesOf(dir, "u").take(100).foreach { case (u, files) =>
+      filesOf(dir, "u").take(30).foreach { case (u, files) =>
         assert(keptOf(dir, "u", u, files) === files.size)
       }
     }
   }
 
-  test("each byte of a part that is flipped keeps the rows") {
+  test("each byte of a part that is flipped keeps the rows", Slow) {
     withTableDir { dir =>
       scattered(dir, 6, rows = 20)
       create(dir, "k")
@@ -180,7 +181,7 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
     }
   }
 
-  test("fingerprints that collide cost files, never rows") {
+  test("fingerprints that collide cost files, never rows", Slow) {
     PostingsFormat.withFingerprints(4) {
       withTableDir { dir =>
         scattered(dir, 20)
@@ -403,7 +404,7 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
     }
   }
 
-  test("many parts are made one by REFRESH") {
+  test("many parts are made one by REFRESH", Slow) {
     withTableDir { dir =>
       scattered(dir, 2)
       create(dir, "u")

@@ -16,14 +16,14 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.DataFrame
 
-import io.sparkzorder.{FaultyFileSystem, StoreFileSystem}
+import io.sparkzorder.{FaultyFileSystem, Steps, StoreFileSystem}
 import io.sparkzorder.commands.FaultyTables
 import io.sparkzorder.log.History
 import io.sparkzorder.sources.plain.TrustedStores
 import io.sparkzorder.util.ObjectStore
 
 /** Layouts beside the files of tables on an object store, where nothing can be renamed. */
-class StoreShadowSuite extends FaultyTables {
+class StoreShadowSuite extends FaultyTables with Steps {
 
   override protected def sparkConf: SparkConf =
     StoreFileSystem.settings.foldLeft(super.sparkConf) { case (conf, (k, v)) => conf.set(k, v) }
@@ -185,7 +185,9 @@ class StoreShadowSuite extends FaultyTables {
     }
   }
 
-  test("killed at each request that changes something: the rows stay, and the next run works") {
+  testSteps(
+    "killed at a request that changes something: the rows stay, and the next run works",
+    9) { step =>
     withTableDir { dir =>
       write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val rows = bag(read(dir))
@@ -206,9 +208,9 @@ class StoreShadowSuite extends FaultyTables {
             assert(bag(table(copy)) === rows)
           }
         }
-        k += 3
+        k += step
       }
-      info(s"killed at $k requests, every third")
+      info(s"killed at one of $step of $k requests")
     }
   }
 }

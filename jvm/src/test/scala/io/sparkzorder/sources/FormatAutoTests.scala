@@ -51,7 +51,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
 
   private def reason(row: Row): String = row.getAs[String]("reason")
 
-  test("scans are recorded by columns, kinds and ranks, and not while the record is off") {
+  common("scans are recorded by columns, kinds and ranks, and not while the record is off") {
     onTable() {
       run(t.where("a = 5"))
       assert(workload.isEmpty)
@@ -89,7 +89,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("keys of joins and values of subqueries count as filters") {
+  common("keys of joins and values of subqueries count as filters") {
     onTable() {
       // else no key lets a file go
       sql(s"OPTIMIZE TABLE $named ZORDER BY (a) $small").collect()
@@ -102,7 +102,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("a property of the table turns the record on and off, and leaves columns out") {
+  common("a property of the table turns the record on and off, and leaves columns out") {
     onTable() {
       def set(key: String, value: String): Unit = {
         sql(s"ALTER TABLE $named SET TBLPROPERTIES ('$key' = '$value')")
@@ -118,7 +118,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("nothing is recorded while spark-zorder is off, or leaves the table to its format") {
+  common("nothing is recorded while spark-zorder is off, or leaves the table to its format") {
     onTable() {
       for (setting <- Seq("enabled" -> "false", s"formats.$format" -> "delegate")) {
         withSQLConf(s"spark.zorder.${setting._1}" -> setting._2)(ask(t.where("a = 5")))
@@ -130,7 +130,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("each column that queries ask for is known, however many they are") {
+  common("each column that queries ask for is known, however many they are") {
     onTable() {
       ask(t +: Seq("a = 1", "b = 1", "s = 's1'", "p = 1", "id = 1").map(t.where): _*)
       val usable = workload.filter(_.getBoolean(1)).flatMap(columnsOf).map(_._1)
@@ -138,7 +138,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("ranks come from the bounds of the format") {
+  common("ranks come from the bounds of the format") {
     onTable() {
       // files of narrow ranges
       sql(s"OPTIMIZE TABLE $named ZORDER BY (a) $small").collect()
@@ -151,7 +151,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("AUTO chooses the columns, DRY RUN tells it before, a second run makes no commit") {
+  common("AUTO chooses the columns, DRY RUN tells it before, a second run makes no commit") {
     onTable() {
       record("a" -> 120, "b" -> 30)
       val before = commits
@@ -186,7 +186,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("AUTO leaves a table without a layout as it is, and says why") {
+  common("AUTO leaves a table without a layout as it is, and says why") {
     onTable() {
       val before = commits
       def nothing(why: String, clauses: String = ""): Unit = {
@@ -205,7 +205,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("AUTO of a partitioned table") {
+  common("AUTO of a partitioned table") {
     onTable("PARTITIONED BY (p)") {
       ask(t.where("p = 1 AND a = 5"), t.where("a = 5"))
       record("a" -> 200, "p" -> 50)
@@ -215,7 +215,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("weights by hand are kept by runs without ZORDER BY") {
+  common("weights by hand are kept by runs without ZORDER BY") {
     onTable() {
       val options = "OPTIONS (targetFileSize = '4k', weights = 'a:4')"
       sql(s"OPTIMIZE TABLE $named ZORDER BY (a, b) $options").collect()
@@ -224,7 +224,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("the size of files is kept by runs that name none") {
+  common("the size of files is kept by runs that name none") {
     onTable() {
       sql(s"OPTIMIZE TABLE $named ZORDER BY (a, b) $small").collect()
       for (by <- Seq("", "ZORDER BY (a, b)")) {

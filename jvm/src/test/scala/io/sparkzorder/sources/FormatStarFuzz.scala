@@ -5,6 +5,8 @@ package io.sparkzorder.sources
 
 import scala.util.Random
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.RandomInputs
 import io.sparkzorder.skipping.StarQueries
 
@@ -24,8 +26,8 @@ trait FormatStarFuzz extends FormatTestBase with RandomInputs with StarQueries {
   /** Runs `body`, and drops its tables. */
   protected def withTablesOfStar(body: => Any): Unit
 
-  private def queries: Int =
-    math.max(40, sys.props.get("sparkzorder.test.pairs").fold(0)(_.toInt / 50))
+  private val quick = 20
+  private val more = math.max(40, sys.props.get("sparkzorder.test.pairs").fold(0)(_.toInt / 50))
 
   override protected def ownFilter(random: Random): String = pick(
     random,
@@ -73,16 +75,20 @@ trait FormatStarFuzz extends FormatTestBase with RandomInputs with StarQueries {
   private var done = 0
   private var pruned = 0
 
-  test("queries of random stars have the rows that they have without us") {
-    inConf("spark.sql.shuffle.partitions" -> "3") {
-      withRandom { random =>
-        while (done < queries) {
-          val seed = random.nextLong()
-          withClue(s"seed $seed: ")(round(new Random(seed), math.min(20, queries - done)))
-        }
-        info(s"seed $randomSeed: $done queries, $pruned with keys of joins")
-        assert(pruned > 0)
+  private def check(queries: Int): Unit = {
+    done = 0
+    pruned = 0
+    withRandom { random =>
+      while (done < queries) {
+        val seed = random.nextLong()
+        withClue(s"seed $seed: ")(round(new Random(seed), math.min(20, queries - done)))
       }
+      info(s"seed $randomSeed: $done queries, $pruned with keys of joins")
+      assert(pruned > 0)
     }
   }
+
+  common("queries of random stars have the rows that they have without us")(check(quick))
+
+  test("more queries of random stars", Slow)(check(more))
 }

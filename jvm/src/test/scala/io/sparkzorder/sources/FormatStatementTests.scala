@@ -41,7 +41,7 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("WHERE that chooses nothing that a file could decide") {
+  common("WHERE that chooses nothing that a file could decide") {
     onTable("PARTITIONED BY (p)") {
       for (where <- Seq(
           "true",
@@ -63,7 +63,7 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("SHOW LAYOUT without a layout, and with a property that names no columns") {
+  common("SHOW LAYOUT without a layout, and with a property that names no columns") {
     onTable("PARTITIONED BY (p)") {
       // files of Iceberg hold their partition columns
       def columns = sql(s"SHOW LAYOUT $named").collect().map(_.getString(0)).toSeq
@@ -74,7 +74,7 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("a new table takes the columns of OPTIMIZE as a property, and no declared order") {
+  common("a new table takes the columns of OPTIMIZE as a property, and no declared order") {
     onTable() {
       sql(s"DROP TABLE $named")
       sql(s"""CREATE TABLE $named USING $format TBLPROPERTIES ('zorder.columns' = 'a, b') AS
@@ -92,7 +92,7 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("timestamps keep their microseconds, whatever the session writes") {
+  common("timestamps keep their microseconds, whatever the session writes") {
     onTable() {
       sql(s"DROP TABLE $named")
       sql(s"""CREATE TABLE $named USING $format AS

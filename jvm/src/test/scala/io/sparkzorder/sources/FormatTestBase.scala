@@ -8,6 +8,8 @@ import java.nio.file.Files
 
 import scala.collection.JavaConverters._
 
+import org.scalatest.Tag
+
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.sparkzorder.SparkLine
 
@@ -48,13 +50,20 @@ abstract class FormatTestBase extends OptimizeTestBase {
     sql(s"CREATE TABLE ${full(name)} USING $format $clauses AS SELECT * FROM numbers")
   }
 
+  /** Tags of tests that do the same whatever the format is. */
+  protected def commonTags: Seq[Tag] = Nil
+
+  protected def common(name: String)(body: => Any): Unit = test(name, commonTags: _*)(body)
+
   /** Runs `body`, and drops its tables. */
   protected def withTables(body: => Any): Unit =
     try { val _ = body }
-    finally {
-      sql(s"SHOW TABLES IN $database").collect().filterNot(_.getAs[Boolean]("isTemporary"))
-        .foreach(r => drop(r.getAs[String]("tableName")))
-    }
+    finally dropTables()
+
+  /** Drops all tables but those with these names. */
+  protected def dropTables(but: Set[String] = Set.empty): Unit =
+    sql(s"SHOW TABLES IN $database").collect().filterNot(_.getAs[Boolean]("isTemporary"))
+      .map(_.getAs[String]("tableName")).filterNot(but).foreach(drop)
 
   /** The names of the files in a directory tree that end so. */
   protected def filesBelow(directory: File, end: String): Set[String] = {

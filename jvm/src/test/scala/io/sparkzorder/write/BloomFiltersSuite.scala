@@ -9,6 +9,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.api.Binary
@@ -29,7 +30,9 @@ class BloomFiltersSuite extends OptimizeTestBase {
     val conf = spark.sessionState.newHadoopConf()
     dataFiles(dir).flatMap { f =>
       val path = new Path(null, null, s"$dir/${f.folder}/${f.name}")
-      val reader = ParquetFileReader.open(HadoopInputFile.fromPath(path, conf))
+      val reader = ParquetFileReader.open(
+        HadoopInputFile.fromPath(path, conf),
+        HadoopReadOptions.builder(conf).build())
       try reader.getFooter.getBlocks.asScala.toList.flatMap { block =>
           val answers = reader.getBloomFilterDataReader(block)
           block.getColumns.asScala.flatMap(c =>

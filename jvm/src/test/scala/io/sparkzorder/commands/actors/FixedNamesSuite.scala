@@ -6,6 +6,8 @@ package io.sparkzorder.commands.actors
 import java.io.File
 import java.nio.file.{Files, StandardCopyOption}
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.commands.FaultyTables
 
 /** Programs that write a name again which a run has replaced, and originals that come back. */
@@ -151,7 +153,7 @@ class FixedNamesSuite extends FaultyTables {
     }
   }
 
-  test("the same when a checkpoint has taken the place of the record") {
+  test("the same when a checkpoint has taken the place of the record", Slow) {
     returned(22)
   }
 }

@@ -11,16 +11,17 @@ import org.apache.commons.io.FileUtils
 
 import org.apache.spark.sql.DataFrame
 
+import io.sparkzorder.Steps
 import io.sparkzorder.commands.FaultyTables
 
 /** A program that removes empty files takes the token of a run that died half way. */
-class LostTokenSuite extends FaultyTables {
+class LostTokenSuite extends FaultyTables with Steps {
 
   private def token(dir: File): Option[File] = snapshot(dir).keys
     .find(_.contains("part-zorder-")).map(new File(dir, _))
 
   /** Kills a run at each rename, and removes its token wherever it is visible. */
-  private def atEachKill(body: (File, Map[Any, Int], Boolean) => Unit): Unit = {
+  private def atKills(step: Int)(body: (File, Map[Any, Int], Boolean) => Unit): Unit = {
     var (k, more, taken) = (0, true, 0)
     while (more) withTableDir { dir =>
       write(shuffled(100, 3), dir)
@@ -29,9 +30,9 @@ class LostTokenSuite extends FaultyTables {
       val lost = token(dir).exists(_.delete())
       if (lost) taken += 1
       body(dir, expected, lost)
-      k += 1
+      k += step
     }
-    assert(taken > 3)
+    assert(taken > 3 / step)
   }
 
   /** Spark cannot infer a schema where all files are hidden. */
@@ -49,35 +50,37 @@ class LostTokenSuite extends FaultyTables {
         false
     }
 
-  test("readers, RECOVER and OPTIMIZE name what is in doubt; ABANDON brings the old files back") {
-    var inDoubt = 0
-    atEachKill { (dir, expected, lost) =>
-      if (!wholeOrInDoubt(dir, expected)) {
-        assert(lost)
-        inDoubt += 1
-        val before = userFiles(dir)
-        for (statement <- Seq(
-            s"RECOVER LAYOUT '$dir'",
-            s"OPTIMIZE '$dir' ZORDER BY b",
-            s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
-            s"SHOW LAYOUT '$dir' FOR (a)")) {
-          fails("ZORDER_FOLDER_IN_DOUBT", "_zorder_", "ABANDON")(sql(statement).collect())
-          assert(userFiles(dir) === before, statement)
+  testSteps(
+    "readers, RECOVER and OPTIMIZE name what is in doubt; ABANDON brings the old files back") {
+    step =>
+      var inDoubt = 0
+      atKills(step) { (dir, expected, lost) =>
+        if (!wholeOrInDoubt(dir, expected)) {
+          assert(lost)
+          inDoubt += 1
+          val before = userFiles(dir)
+          for (statement <- Seq(
+              s"RECOVER LAYOUT '$dir'",
+              s"OPTIMIZE '$dir' ZORDER BY b",
+              s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
+              s"SHOW LAYOUT '$dir' FOR (a)")) {
+            fails("ZORDER_FOLDER_IN_DOUBT", "_zorder_", "ABANDON")(sql(statement).collect())
+            assert(userFiles(dir) === before, statement)
+          }
+          sql(s"RECOVER LAYOUT '$dir' ABANDON").collect()
         }
-        sql(s"RECOVER LAYOUT '$dir' ABANDON").collect()
+        assert(bag(known(dir)) === expected)
+        // no replaced file is hidden yet: the run ends in a conflict, and the table is as before
+        if (lost) Try(sql(s"RECOVER LAYOUT '$dir'").collect())
+        sql(s"OPTIMIZE '$dir' ZORDER BY b").collect()
+        assert(bag(read(dir)) === expected)
+        checkState(dir)
       }
-      assert(bag(known(dir)) === expected)
-      // no replaced file is hidden yet: the run ends in a conflict, and the table is as before
-      if (lost) Try(sql(s"RECOVER LAYOUT '$dir'").collect())
-      sql(s"OPTIMIZE '$dir' ZORDER BY b").collect()
-      assert(bag(read(dir)) === expected)
-      checkState(dir)
-    }
-    assert(inDoubt > 2)
+      assert(inDoubt > 2 / step)
   }
 
-  test("where the hidden directory is gone as well the folder was overwritten") {
-    atEachKill { (dir, expected, lost) =>
+  testSteps("where the hidden directory is gone as well the folder was overwritten") { step =>
+    atKills(step) { (dir, expected, lost) =>
       if (!wholeOrInDoubt(dir, expected)) {
         // somebody decides that the folder was overwritten: what is visible is the table
         runDirectories(dir).foreach(FileUtils.deleteDirectory)

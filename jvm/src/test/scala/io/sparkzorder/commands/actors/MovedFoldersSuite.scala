@@ -12,11 +12,11 @@ import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.DataFrame
 
-import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.{FaultyFileSystem, Steps}
 import io.sparkzorder.commands.FaultyTables
 
 /** Partition directories that are renamed, moved or exchanged while a run has files in them. */
-class MovedFoldersSuite extends FaultyTables {
+class MovedFoldersSuite extends FaultyTables with Steps {
 
   private def move(dir: File, from: String, to: String): Unit = {
     val _ = Files.move(new File(dir, from).toPath, new File(dir, to).toPath)
@@ -30,7 +30,7 @@ class MovedFoldersSuite extends FaultyTables {
       case other => other
     }
 
-  private def atEachKill(change: File => Unit, values: Map[Any, Any]): Unit = {
+  private def atKills(step: Int, change: File => Unit, values: Map[Any, Any]): Unit = {
     var (k, more) = (0, true)
     while (more) withTableDir { dir =>
       write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
@@ -48,18 +48,19 @@ class MovedFoldersSuite extends FaultyTables {
       assert(runDirectories(dir) === Nil, s"killed at $k")
       optimize(s"OPTIMIZE '$dir' ZORDER BY b", dir)(read(dir))
       assert(bag(read(dir)) === expected, s"optimized, killed at $k")
-      k += 1
+      k += step
     }
     assert(k > 5)
   }
 
   // a rename is one half of an exchange
   test("a partition that is renamed after a kill, whenever it was", Slow) {
-    atEachKill(move(_, "p=1", "p=7"), Map(1 -> 7))
+    atKills(1, move(_, "p=1", "p=7"), Map(1 -> 7))
   }
 
-  test("two partitions that are exchanged after a kill, whenever it was") {
-    atEachKill(
+  testSteps("two partitions that are exchanged after a kill, whenever it was") { step =>
+    atKills(
+      step,
       { dir =>
         move(dir, "p=1", "p=9")
         move(dir, "p=2", "p=1")
@@ -68,7 +69,7 @@ class MovedFoldersSuite extends FaultyTables {
       Map(1 -> 2, 2 -> 1))
   }
 
-  test("a partition that is renamed between any two steps of a publish that goes on") {
+  testSteps("a partition that is renamed between any two steps of a publish that goes on") { step =>
     var (k, more) = (0, true)
     while (more) withTableDir { dir =>
       write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
@@ -88,7 +89,7 @@ class MovedFoldersSuite extends FaultyTables {
       sql(s"OPTIMIZE '$dir' ZORDER BY b").collect()
       assert(bag(read(dir)) === expected, s"optimized, renamed at $k")
       checkState(dir)
-      k += 1
+      k += step
     }
     assert(k > 5)
   }

@@ -98,7 +98,7 @@ class AutoSuite extends AutoTestBase {
     }
   }
 
-  test("alternating workloads do not flip the layout; drift changes it") {
+  test("alternating workloads do not flip the layout; drift changes it", Slow) {
     withTableDir { dir =>
       val files = size(dir)
       record(dir, "a" -> 60, "b" -> 60)

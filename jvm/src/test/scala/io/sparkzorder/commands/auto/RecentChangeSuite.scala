@@ -4,6 +4,7 @@
 package io.sparkzorder.commands.auto
 
 import org.apache.hadoop.fs.Path
+import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.log.{Record, RunCost, StateDirectory, TableLog}
 
@@ -66,7 +67,8 @@ class RecentChangeSuite extends AutoTestBase {
   }
 
   test(
-    "runs carry in their records since when the layout is; an undone layout does not come again") {
+    "runs carry in their records since when the layout is; an undone layout does not come again",
+    Slow) {
     withTableDir { dir =>
       val files = size(dir)
       val state = new StateDirectory(new Path(dir.toURI), spark.sessionState.newHadoopConf())

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.commands.auto
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.commands.OptimizeTestBase
 
 /** OPTIONS ('weights' ..): the layout, the record of the run, later runs, SHOW LAYOUT. */
@@ -42,7 +44,7 @@ class WeightsSuite extends OptimizeTestBase {
     }
   }
 
-  test("new files: runs of a weighted layout are merged only when they must be") {
+  test("new files: runs of a weighted layout are merged only when they must be", Slow) {
     withTableDir { dir =>
       def some(seed: Int) =
         shuffled(8000, 2).selectExpr("id", s"hash(id, $seed) a", s"hash(id, $seed, 1) b")

@@ -11,51 +11,53 @@ import org.apache.commons.io.FileUtils
 
 import org.apache.spark.sql.DataFrame
 
-import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.{FaultyFileSystem, Steps}
 import io.sparkzorder.commands.FaultyTables
 
 /** RECOVER LAYOUT ... ABANDON puts a run back that is committed and not published. */
-class AbandonSuite extends FaultyTables {
+class AbandonSuite extends FaultyTables with Steps {
 
   private def optimizeOf(dir: File) = s"OPTIMIZE ${faulty(dir)} ZORDER BY a"
 
   private def statuses(dir: File): Seq[String] =
     sql(s"SHOW LAYOUT HISTORY '$dir'").collect().map(_.getAs[String]("status")).toSeq
 
-  test("killed at any rename, then abandoned, and that killed as well: all rows, nothing hidden") {
-    withTableDir { dir =>
-      write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
-      val expected = bag(read(dir))
-      val before = live(dir)
-      val steps = Iterator.from(0).map { k =>
-        withCopy(dir) { copy =>
-          val (_, killed) = killedAt(k)(isPublishing)(sql(optimizeOf(copy)).collect())
-          if (killed) {
-            killedAt(k)((o, _) => o != "list" && o != "open")(
-              sql(s"RECOVER LAYOUT ${faulty(copy)} ABANDON").collect())
-            val row = one(s"RECOVER LAYOUT '$copy' ABANDON")
-            assert(row.getAs[Long]("runsRecovered") <= 1)
-            sql(s"RECOVER LAYOUT '$copy'").collect()
-            assert(bag(read(copy)) === expected, s"killed at $k")
-            val now = live(copy)
-            for (p <- Seq("p=0", "p=1")) {
-              val (old, own) =
-                (before.filter(_._1.startsWith(p)), now.filter(_._1.startsWith(p)))
-              assert(own == old || own.keySet.intersect(old.keySet).isEmpty, s"killed at $k")
-              if (own == old) assert(runDirectories(new File(copy, p)) === Nil)
+  testSteps(
+    "killed at any rename, then abandoned, and that killed as well: all rows, nothing hidden") {
+    step =>
+      withTableDir { dir =>
+        write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
+        val expected = bag(read(dir))
+        val before = live(dir)
+        val steps = Iterator.from(0, step).map { k =>
+          withCopy(dir) { copy =>
+            val (_, killed) = killedAt(k)(isPublishing)(sql(optimizeOf(copy)).collect())
+            if (killed) {
+              killedAt(k)((o, _) => o != "list" && o != "open")(
+                sql(s"RECOVER LAYOUT ${faulty(copy)} ABANDON").collect())
+              val row = one(s"RECOVER LAYOUT '$copy' ABANDON")
+              assert(row.getAs[Long]("runsRecovered") <= 1)
+              sql(s"RECOVER LAYOUT '$copy'").collect()
+              assert(bag(read(copy)) === expected, s"killed at $k")
+              val now = live(copy)
+              for (p <- Seq("p=0", "p=1")) {
+                val (old, own) =
+                  (before.filter(_._1.startsWith(p)), now.filter(_._1.startsWith(p)))
+                assert(own == old || own.keySet.intersect(old.keySet).isEmpty, s"killed at $k")
+                if (own == old) assert(runDirectories(new File(copy, p)) === Nil)
+              }
+              if (now != live(dir) || statuses(copy).contains("abandoned")) {
+                assert(statuses(copy).takeRight(1) === Seq("abandoned"), s"killed at $k")
+                fails("ZORDER_NOTHING_TO_UNDO")(sql(s"UNDO LAYOUT '$copy'"))
+              }
+              checkState(copy)
+              optimize(s"OPTIMIZE '$copy' ZORDER BY a", copy)(read(copy))
             }
-            if (now != live(dir) || statuses(copy).contains("abandoned")) {
-              assert(statuses(copy).takeRight(1) === Seq("abandoned"), s"killed at $k")
-              fails("ZORDER_NOTHING_TO_UNDO")(sql(s"UNDO LAYOUT '$copy'"))
-            }
-            checkState(copy)
-            optimize(s"OPTIMIZE '$copy' ZORDER BY a", copy)(read(copy))
+            killed
           }
-          killed
-        }
-      }.takeWhile(identity).size
-      assert(steps > 5)
-    }
+        }.takeWhile(identity).size
+        assert(steps > 5 / step)
+      }
   }
 
   /** The renames that hide the inputs in `p=1` fail. */

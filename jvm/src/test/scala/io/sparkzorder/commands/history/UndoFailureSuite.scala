@@ -12,10 +12,10 @@ import scala.util.Try
 import org.apache.hadoop.fs.Path
 import org.scalatest.tagobjects.Slow
 
-import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.{FaultyFileSystem, Steps}
 
 /** UNDO LAYOUT that is killed, fails, or runs beside other statements. */
-class UndoFailureSuite extends UndoTestBase {
+class UndoFailureSuite extends UndoTestBase with Steps {
 
   test(
     "killed at any operation: the old files or the new, after RECOVER, and UNDO works again",
@@ -151,30 +151,31 @@ class UndoFailureSuite extends UndoTestBase {
     }
   }
 
-  test("a publisher of a run that sleeps at any step until the run is undone moves nothing") {
-    withTableDir { table =>
-      write(shuffled(200, 2).selectExpr("*", "id % 2 p"), table, "p")
-      val before = live(table)
-      val steps = Iterator.from(0).map { k =>
-        withCopy(table) { dir =>
-          val seen = new AtomicInteger
-          val commit = new File(dir, "_zorder/_commits/_1")
-          FaultyFileSystem.withHook { (operation, _) =>
-            if (operation != "open" && operation != "list" && commit.exists() &&
-              seen.getAndIncrement() == k) {
-              one(s"UNDO LAYOUT '$dir'")
-              assert(live(dir) === before)
-            }
-          }(Try(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect()))
-          if (seen.get > k) assert(live(dir) === before, s"asleep at $k")
-          sql(s"RECOVER LAYOUT '$dir'").collect()
-          if (seen.get > k) assert(live(dir) === before, s"asleep at $k")
-          seen.get > k
-        }
-      }.takeWhile(identity).size
-      info(s"$steps steps")
-      assert(steps > 8)
-    }
+  testSteps("a publisher of a run that sleeps at any step until the run is undone moves nothing") {
+    step =>
+      withTableDir { table =>
+        write(shuffled(200, 2).selectExpr("*", "id % 2 p"), table, "p")
+        val before = live(table)
+        val steps = Iterator.from(0, step).map { k =>
+          withCopy(table) { dir =>
+            val seen = new AtomicInteger
+            val commit = new File(dir, "_zorder/_commits/_1")
+            FaultyFileSystem.withHook { (operation, _) =>
+              if (operation != "open" && operation != "list" && commit.exists() &&
+                seen.getAndIncrement() == k) {
+                one(s"UNDO LAYOUT '$dir'")
+                assert(live(dir) === before)
+              }
+            }(Try(sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect()))
+            if (seen.get > k) assert(live(dir) === before, s"asleep at $k")
+            sql(s"RECOVER LAYOUT '$dir'").collect()
+            if (seen.get > k) assert(live(dir) === before, s"asleep at $k")
+            seen.get > k
+          }
+        }.takeWhile(identity).size
+        info(s"$steps steps")
+        assert(steps > 8 / step)
+      }
   }
 
   test(

@@ -186,35 +186,45 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
     } finally Locale.setDefault(before)
   }
 
-  // midnights that are no moments or two, and a day that was left out
-  private val quick = Set("America/Havana", "Pacific/Apia")
+  // midnights that are no moments or two
+  private val quick = Set("America/Havana")
 
-  test("functions that have a value where the function inside of them is NULL") {
-    withRandom { random =>
-      for (ansi <- Seq(true, false); (t, some) <- ColumnFunctionCases.aroundNull; f <- some) {
-        inConf("spark.sql.session.timeZone" -> "UTC", "spark.sql.ansi.enabled" -> ansi.toString)(
-          check(t, f, "UTC", ansi, random, literals = 6, isAround = true))
-      }
+  private def checkAroundNull(literals: Int): Unit = withRandom { random =>
+    for (ansi <- Seq(true, false); (t, some) <- ColumnFunctionCases.aroundNull; f <- some) {
+      inConf("spark.sql.session.timeZone" -> "UTC", "spark.sql.ansi.enabled" -> ansi.toString)(
+        check(t, f, "UTC", ansi, random, literals, isAround = true))
     }
   }
 
-  test("random towers of functions that make NULL of values, and values of NULL") {
-    withRandom { random =>
-      val towers = new RandomTower(random)
-      for (ansi <- Seq(true, false); t <- RandomTower.types; _ <- 1 to 10 * math.min(literals, 8)) {
-        inConf("spark.sql.session.timeZone" -> "UTC", "spark.sql.ansi.enabled" -> ansi.toString)(
-          check(t, towers.next(t), "UTC", ansi, random, literals = 2, isAround = true))
-      }
+  test("functions that have a value where the function inside of them is NULL")(
+    checkAroundNull(1))
+
+  test("functions that have a value where the function inside is NULL: more literals", Slow)(
+    checkAroundNull(6))
+
+  private def checkTowers(rounds: Int, literals: Int): Unit = withRandom { random =>
+    val towers = new RandomTower(random)
+    for (ansi <- Seq(true, false); t <- RandomTower.types; _ <- 1 to rounds) {
+      inConf("spark.sql.session.timeZone" -> "UTC", "spark.sql.ansi.enabled" -> ansi.toString)(
+        check(t, towers.next(t), "UTC", ansi, random, literals, isAround = true))
     }
   }
 
-  ColumnFunctionCases.zones.foreach { zone =>
-    val tags = if (quick(zone)) Nil else Seq(Slow)
-    test(s"every function keeps the files with a match, in $zone", tags: _*) {
+  test("random towers of functions that make NULL of values, and values of NULL")(
+    checkTowers(2, literals = 1))
+
+  test("random towers of functions: more of them", Slow)(
+    checkTowers(10 * math.min(literals, 8), literals = 2))
+
+  for ((zone, share, tags) <- ColumnFunctionCases.zones.map((_, 3, Seq(Slow))) ++
+      quick.map((_, 9, Nil))) {
+    test(
+      s"every function keeps the files with a match, in $zone, one function of $share",
+      tags: _*) {
       withRandom { random =>
         for (ansi <- Seq(true, false); (t, some) <- ColumnFunctionCases.functions
           if zone == "UTC" || isTime(t);
-          f <- some if literals > 1 || random.nextInt(3) == 0) {
+          f <- some if literals > 1 || random.nextInt(share) == 0) {
           inConf(
             "spark.sql.session.timeZone" -> zone,
             "spark.sql.ansi.enabled" -> ansi.toString)(check(t, f, zone, ansi, random))

@@ -23,12 +23,21 @@ class FunctionShapesSuite extends OrdersOfThePages {
     }
   }
 
-  for ((ansi, tags) <- Seq("true" -> Nil, "false" -> Seq(Slow)))
-    test(s"what the page lists as pruning prunes, ANSI $ansi", tags: _*) {
+  /** One of so many predicates, which lie beside each other by kinds. */
+  private val quick = 3
+
+  for ((ansi, every, tags) <- Seq(
+      ("true", quick, Nil),
+      ("true", 1, Seq(Slow)),
+      ("false", 1, Seq(Slow))))
+    test(
+      s"what the page lists as pruning prunes, ANSI $ansi, one predicate of $every",
+      tags: _*) {
       inConf("spark.sql.ansi.enabled" -> ansi, "spark.sql.session.timeZone" -> "UTC") {
         withOrders { dir =>
           val df = read(dir)
-          val found = shapes.map { case (p, now) => (p, now, Try(df.where(p)).map(keptFiles)) }
+          val some = shapes.zipWithIndex.collect { case (s, i) if i % every == 0 => s }
+          val found = some.map { case (p, now) => (p, now, Try(df.where(p)).map(keptFiles)) }
           found.foreach { case (p, now, kept) =>
             info(f"${kept.fold(_.getMessage.linesIterator.next(), _.toString)}%-4s $now%-4s $p")
           }

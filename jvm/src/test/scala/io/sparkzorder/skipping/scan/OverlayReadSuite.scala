@@ -14,13 +14,13 @@ class OverlayReadSuite extends OverlayTestBase {
 
   private def flat(rows: Int, files: Int) = shuffled(rows, files)
 
-  test("flat path: fresh and stale, at each step") {
+  testSteps("flat path: fresh and stale") { every =>
     withTableDir { dir =>
       write(flat(200, 4), dir)
       val stale = read(dir)
       val expected = bag(read(dir))
       val schema = stale.schema
-      val steps = atEachStep(dir) { step =>
+      val steps = atEachStep(dir, every = every) { step =>
         check(dir, expected, s"stale at $step")(unplanned(stale))
         // Spark infers the schema before any hook of ours: from the token, if all files are out
         check(dir, expected, s"fresh at $step")(read(dir))

@@ -9,13 +9,18 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.DataFrame
 
-import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.{FaultyFileSystem, Steps}
 
 /** Queries while OPTIMIZE stands still between any two of its steps. */
-abstract class OverlayTestBase extends KilledRuns {
+abstract class OverlayTestBase extends KilledRuns with Steps {
 
-  /** Runs OPTIMIZE and `look` before each of its steps from just before the commit to the end. */
-  def atEachStep(dir: File, more: String = "")(look: Int => Unit): Int = {
+  /**
+   * Runs OPTIMIZE and `look` before its steps from just before the commit to the end.
+   *
+   * @param every looks at one step of so many
+   * @return the number of steps
+   */
+  def atEachStep(dir: File, more: String = "", every: Int = 1)(look: Int => Unit): Int = {
     val runs = committed(dir)
     var steps = 0
     var looking = false
@@ -27,7 +32,7 @@ abstract class OverlayTestBase extends KilledRuns {
       if ((publishing || committing) && !looking) {
         looking = true
         steps += 1
-        try look(steps)
+        try if (steps % every == 0) look(steps)
         catch { case e: Throwable => failures += s"step $steps, $operation $name: $e" }
         looking = false
       }

@@ -65,14 +65,14 @@ class V2ScanSuite extends OverlayTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("each step of a publish shows whole tables") {
+  testSteps("each step of a publish shows whole tables") { every =>
     withTableDir { dir =>
       write(parted(200, 3), dir, "p")
       def fresh = spark.read.parquet(dir.getPath)
       assert(batches(fresh).size === 1)
       val stale = fresh
       val expected = bag(fresh)
-      val steps = atEachStep(dir) { step =>
+      val steps = atEachStep(dir, every = every) { step =>
         check(dir, expected, s"fresh at $step")(fresh)
         check(dir, expected, s"stale at $step")(unplanned(stale))
         check(dir, expected.filter(_._2 < 0), s"filtered at $step")(fresh.where("a < -1000000"))

@@ -5,6 +5,9 @@ package io.sparkzorder.sources.delta
 
 import java.io.File
 
+import org.scalatest.Tag
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.sparkzorder.TestAccess
@@ -12,7 +15,7 @@ import org.apache.spark.sql.sparkzorder.TestAccess
 import io.sparkzorder.ZOrderExtensions
 import io.sparkzorder.sources.{FormatAutoTests, FormatStatementTests}
 
-/** What is the same for each format, on Delta tables. */
+/** What is the same for each format, on Delta tables; each change runs most of it on Iceberg tables alone. */
 class DeltaCommonSuite
     extends DeltaTestBase
     with FormatAutoTests
@@ -22,6 +25,7 @@ class DeltaCommonSuite
     super.sparkConf.set(
       "spark.sql.extensions",
       s"io.delta.sql.DeltaSparkSessionExtension,${classOf[ZOrderExtensions].getName}")
+  override protected def commonTags: Seq[Tag] = Seq(Slow)
   override protected def directory: File = new File(log("t").dataPath.toUri.getPath)
   override protected def commits: Int = history("t").count(_.operation == "OPTIMIZE")
   override protected def allCommits: Int = version("t").toInt

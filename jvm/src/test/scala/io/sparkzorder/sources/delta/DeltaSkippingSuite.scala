@@ -3,13 +3,17 @@
 
 package io.sparkzorder.sources.delta
 
+import org.scalatest.Tag
+import org.scalatest.tagobjects.{Slow => SlowTest}
+import org.scalatest.tags.Slow
+
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.ZOrderExtensions
-import io.sparkzorder.sources.FormatStarTests
+import io.sparkzorder.sources.{FormatStarTests, OtherWays}
 import io.sparkzorder.tpc.ExecutedScans
 
 /** Files of Delta tables pruned by joins, subqueries and lists. */
@@ -17,10 +21,8 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
   override protected def starFormat: String = "delta"
   override protected def nameOf(table: String): String = table
 
-  override protected def withStar(body: => Any): Unit = withTables {
-    createStar()
-    body
-  }
+  // for each change on Iceberg tables alone
+  override protected def commonTags: Seq[Tag] = Seq(SlowTest)
 
   override protected def filesRead(df: DataFrame, table: String): Seq[Long] =
     collectWithSubqueries(df.queryExecution.executedPlan) {
@@ -49,7 +51,7 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
   }
 
   test("deletion vectors, column mapping, older versions") {
-    withStar {
+    withOwnStar {
       sql("ALTER TABLE fact SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', " +
         "'delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '3', " +
         "'delta.minWriterVersion' = '7')")
@@ -111,7 +113,7 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
   }
 
   test("MERGE reads the whole target, or what literals in its condition leave") {
-    withStar {
+    withOwnStar {
       sql("CREATE TABLE changes USING delta AS SELECT id, day, -1L amount FROM fact " +
         "WHERE day BETWEEN 310 AND 315")
       def filesOfMerge(condition: String): Seq[Long] =
@@ -141,8 +143,9 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
   }
 }
 
-/** The same where Delta's extension comes first. */
-class DeltaFirstSkippingSuite extends DeltaSkippingSuite {
+/** The same where Delta's extension comes first; the order of extensions is [[DeltaFirstSuite]]'s, too. */
+@Slow
+class DeltaFirstSkippingSuite extends DeltaSkippingSuite with OtherWays {
   override protected def codegen: Boolean = true
 
   override protected def sparkConf: SparkConf = super.sparkConf.set(

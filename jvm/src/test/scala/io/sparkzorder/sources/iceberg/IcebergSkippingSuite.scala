@@ -3,22 +3,19 @@
 
 package io.sparkzorder.sources.iceberg
 
+import org.scalatest.tags.Slow
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.sparkzorder.skipping.scan.{FormatScanExec, RuntimePruningScan}
-import io.sparkzorder.sources.FormatStarTests
+import io.sparkzorder.sources.{FormatStarTests, OtherWays}
 
 /** Files of Iceberg tables pruned by joins and subqueries. */
 class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
   override protected def codegen: Boolean = true
   override protected def starFormat: String = "iceberg"
   override protected def nameOf(table: String): String = s"ice.db.$table"
-
-  override protected def withStar(body: => Any): Unit = withTables {
-    createStar()
-    body
-  }
 
   private def paths(scan: BatchScanExec): Long =
     scan.inputPartitions.flatMap(new IcebergSkipping.Tasks(_).sizes).distinct.size
@@ -57,7 +54,7 @@ class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
   }
 
   test("delete files, columns that were renamed, dropped, widened and added, older states") {
-    withStar {
+    withOwnStar {
       sql(s"ALTER TABLE $fact SET TBLPROPERTIES ('format-version' = '2', " +
         "'write.delete.mode' = 'merge-on-read')")
       val old = table("fact").currentSnapshot.snapshotId
@@ -98,3 +95,6 @@ class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
     }
   }
 }
+
+@Slow
+class IcebergOtherWaysSuite extends IcebergSkippingSuite with OtherWays

@@ -17,6 +17,7 @@ trait IcebergLast extends IcebergFirst {
   override protected def isFirst: Boolean = false
 }
 
+@Slow
 class IcebergFirstSuite extends NeighbourTests with IcebergFirst
 @Slow
 class IcebergLastSuite extends NeighbourTests with IcebergLast
