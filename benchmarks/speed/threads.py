@@ -12,7 +12,7 @@ import argparse
 import os
 import re
 import time
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 PERIOD = 20
@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("process", type=int, help="id of the JVM")
     tasks = Path(f"/proc/{parser.parse_args().process}/task")
     last: dict[str, float] = {}
-    total: Counter[str] = Counter()
+    total: defaultdict[str, float] = defaultdict(float)
     begun, printed = time.monotonic(), 0.0
     while tasks.exists():
         # a thread that ends between two looks takes less than a second with it
@@ -37,7 +37,8 @@ def main() -> None:
             last[thread.name] = seconds
         if time.monotonic() - begun - printed >= PERIOD:
             printed = time.monotonic() - begun
-            kinds = ", ".join(f"{n} {s:.1f}" for n, s in total.most_common(8))
+            most = sorted(total.items(), key=lambda kind: -kind[1])[:8]
+            kinds = ", ".join(f"{name} {seconds:.1f}" for name, seconds in most)
             print(f"{printed:.0f} s: {sum(total.values()):.1f}; {kinds}", flush=True)
         time.sleep(1)
 
