@@ -164,7 +164,8 @@ object OrderKeepingFunctions {
       "concat(y, upper(x))",
       "elt(2, string(x), string(y))")
     (x, y) match {
-      case (a, b) if isNumber(a) && isNumber(b) => Seq(
+      case (a, b) if isNumber(a) && isNumber(b) =>
+        Seq(
           "x + y",
           "x - y",
           "x * y",
@@ -186,7 +187,8 @@ object OrderKeepingFunctions {
       case (DateType, DateType) =>
         Seq("datediff(x, y)", "greatest(x, y)", "year(x) - year(y)", "date_add(x, year(y))") ++
           Seq("concat(x, ' ', y)", "x > date_add(y, 3)")
-      case (a, b) if isTime(a) && isTime(b) => Seq(
+      case (a, b) if isTime(a) && isTime(b) =>
+        Seq(
           "timestampdiff(HOUR, x, y)",
           "timestampdiff(MONTH, x, y)",
           "datediff(x, y)",
@@ -197,7 +199,10 @@ object OrderKeepingFunctions {
         Seq("datediff(x, y)", "to_timestamp(string(x) || date_format(y, ' HH:mm:ss'))", "x < y")
       case (DateType, b) if isNumber(b) => Seq("date_add(x, try_cast(y as smallint))") ++ ofAny
       case (StringType, StringType) =>
-        Seq("x > lower(y)", "concat(split_part(x, '/', 1), y)", "replace(concat(x, y), '/', '')") ++ ofAny
+        Seq(
+          "x > lower(y)",
+          "concat(split_part(x, '/', 1), y)",
+          "replace(concat(x, y), '/', '')") ++ ofAny
       case (_: BinaryType, _) | (_, _: BinaryType) => Nil
       case _ => ofAny
     }

@@ -71,9 +71,15 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     val some = conditions.map(simplified).filterNot(_ == Literal.TrueLiteral)
       .filter(c => c.references.nonEmpty && c.references.subsetOf(child.outputSet))
       // a condition that can fail must see no row that the query keeps from it, as a join does
-      .filter(c => cannotFail(c) || isAll && isOfOneTable(child))
+      .filter(c => cannotFail(c) && isSafe(child) || isAll && isOfOneTable(child))
     if (some.isEmpty) None
     else some.filterNot(child.constraints.contains).reduceOption(And).map(Filter(_, child))
+  }
+
+  /** Spark pushes a condition on a column of a projection further down, as one on what the column is. */
+  private def isSafe(plan: LogicalPlan): Boolean = isOfOneTable(plan) || !plan.exists {
+    case p: Project => !p.projectList.forall(cannotFail)
+    case _ => false
   }
 
   private def isOfOneTable(plan: LogicalPlan): Boolean = plan match {
@@ -201,14 +207,8 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
             case e if functions.exists(_._2.semanticEquals(e)) =>
               functions.find(_._2.semanticEquals(e)).get._1
           }).filter(c => isPlain(c) && c.references.nonEmpty && c.references.subsetOf(keys))
-        // below, the filter is one on the functions themselves
-        val isSafe = ofKeys.size == conjuncts.size ||
-          functions.forall { case (key, e) => key.references.isEmpty || cannotFail(e) }
-        if (!isSafe && !isOfOneTable(p)) None
-        else {
-          filtered(p, ofKeys, isAll = ofKeys.size == conjuncts.size)
-            .map(c => node.withNewChildren(Seq(c)))
-        }
+        filtered(p, ofKeys, isAll = ofKeys.size == conjuncts.size)
+          .map(c => node.withNewChildren(Seq(c)))
       case _ => None
     }
   }
@@ -303,8 +303,9 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case other if other.references.isEmpty && other.foldable =>
       try Literal(other.eval(), other.dataType)
       catch { case NonFatal(_) => other }
-    case other if other.children.exists(isNull) && other.isInstanceOf[BinaryComparison] &&
-        !other.isInstanceOf[EqualNullSafe] => Literal.FalseLiteral
+    case other
+        if other.children.exists(isNull) && other.isInstanceOf[BinaryComparison] &&
+          !other.isInstanceOf[EqualNullSafe] => Literal.FalseLiteral
     case other => other
   }
 

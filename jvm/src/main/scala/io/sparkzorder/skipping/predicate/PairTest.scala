@@ -7,7 +7,6 @@ import java.lang.Long.numberOfTrailingZeros
 import java.util.BitSet
 
 import org.apache.spark.sql.catalyst.expressions._
-
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 import io.sparkzorder.index.{ByteStats, LongStats}

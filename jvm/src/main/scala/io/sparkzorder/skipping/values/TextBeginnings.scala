@@ -61,7 +61,8 @@ private[values] object TextStart {
   def of(extent: Extent): Option[TextStart] = extent match {
     case b @ Between(low: UTF8String, high: UTF8String, isPoint, _, _, _) =>
       if (isPoint) {
-        if (low.getBytes.forall(c => isPlain(c.toInt))) Some(TextStart(low.toString, true)) else None
+        if (low.getBytes.forall(c => isPlain(c.toInt))) Some(TextStart(low.toString, true))
+        else None
       } else if (b.beginning != null) Some(TextStart(new String(b.beginning, "US-ASCII"), false))
       else {
         // all texts between two begin with what the two have in common
@@ -82,7 +83,9 @@ private[values] object TextBeginnings {
 
   /** The parts of an expression that are texts, and what is known of the results by their beginnings. */
   def of(e: Expression): Option[(Seq[Expression], Piece)] =
-    Try(known(e)).toOption.flatten.filter { case (parts, _) => parts.forall(p => isText(p.dataType)) }
+    Try(known(e)).toOption.flatten.filter { case (parts, _) =>
+      parts.forall(p => isText(p.dataType))
+    }
 
   private def known(e: Expression): Option[(Seq[Expression], Piece)] = e match {
     case Substring(text, Literal(at: Int, _), Literal(n: Int, _)) if at >= 0 =>
@@ -91,9 +94,11 @@ private[values] object TextBeginnings {
       one(text)(upTo(_, mark, n))
     case ElementAt(StringSplitSQL(text, Text(mark)), Literal(k: Int, _), _, _)
         if k > 0 && mark.nonEmpty => one(text)(part(_, mark, k - 1))
-    case ElementAt(StringSplit(text, Text(Plain(mark)), All()), Literal(k: Int, _), _, _) if k > 0 =>
+    case ElementAt(StringSplit(text, Text(Plain(mark)), All()), Literal(k: Int, _), _, _)
+        if k > 0 =>
       one(text)(part(_, mark, k - 1))
-    case GetArrayItem(StringSplit(text, Text(Plain(mark)), All()), Literal(k: Int, _), _) if k >= 0 =>
+    case GetArrayItem(StringSplit(text, Text(Plain(mark)), All()), Literal(k: Int, _), _)
+        if k >= 0 =>
       one(text)(part(_, mark, k))
     case StringInstr(text, Text(mark)) if mark.nonEmpty =>
       Some(Seq(text) -> new OfStarts(starts => Extent.point(placeOf(starts.head, mark))))
@@ -346,7 +351,8 @@ private[values] object TextBeginnings {
       case Plain(search) => Some(replaced(_, search, by))
       case OneCharacter(isOne) if by.isEmpty || !pattern.endsWith("+") =>
         Some(s => s.copy(text = s.text.flatMap(c => if (isOne(c)) by else c.toString)))
-      case beginning if beginning.startsWith("^") => beginning.drop(1) match {
+      case beginning if beginning.startsWith("^") =>
+        beginning.drop(1) match {
           case Plain(search) => Some { s =>
               if (s.text.startsWith(search)) s.copy(text = by + s.text.drop(search.length))
               else {
@@ -418,7 +424,9 @@ private[skipping] final class SearchedTexts private (
     }
     val judge = new Judge(SearchedFunction.coarser(results), ofNulls, domain)
     val first =
-      new String(shared.takeWhile(b => TextStart.isPlain(b.toInt)), "US-ASCII").take(SearchedTexts.MaxShared)
+      new String(
+        shared.takeWhile(b => TextStart.isPlain(b.toInt)),
+        "US-ASCII").take(SearchedTexts.MaxShared)
     val taken = Seq.newBuilder[(ByteEnd, ByteEnd)]
     val open = mutable.Queue(first)
     var (steps, isOut) = (0, false)
@@ -432,7 +440,8 @@ private[skipping] final class SearchedTexts private (
         case _ =>
           val all = range(text)
           val whole = ByteEnd(text.getBytes("US-ASCII"), inclusive = true)
-          if (judge(tree(Extent.point(UTF8String.fromString(text)))) != Out) taken += ((whole, whole))
+          if (judge(tree(Extent.point(UTF8String.fromString(text)))) != Out)
+            taken += ((whole, whole))
           // with a character next that is none of the plain ones
           taken += ((whole.outside, next(text, 1).copy(inclusive = false)))
           taken += ((next(text, 127), all._2))

@@ -86,7 +86,8 @@ private[sparkzorder] object RegexPattern {
       }
     }.tail
     isKnown && pattern.startsWith("^") && (group match {
-      case 0 => !pattern.lift(1).exists("*+?{".contains(_)) && !pattern.indices.exists(i => pattern(i) == '|' && depths(i) == 0 && isSpecial(i))
+      case 0 => !pattern.lift(1).exists("*+?{".contains(_)) && !pattern.indices.exists(i =>
+          pattern(i) == '|' && depths(i) == 0 && isSpecial(i))
       case 1 =>
         val end = depths.indexOf(0, 1)
         pattern.startsWith("^(") && !pattern.startsWith("^(?") && end > 0 &&

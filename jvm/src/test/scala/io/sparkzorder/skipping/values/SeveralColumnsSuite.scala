@@ -40,8 +40,9 @@ class SeveralColumnsSuite extends SkippingTestBase {
       StringType,
       Seq("A", "C-0", "C-001", "C-0019", "C-003x", "a", "ab-c", "ab-d", "b", " ab", "z-1-2")
         .map(t => UTF8String.fromString(t): Any))
-    Seq("a + b", "a - b", "a * b", "a * 2 - b", "abs(a - b)", "a % 7 + b", "try_add(a, b)").flatMap(f =>
-      Seq(f -> Seq(ints, ints), f -> Seq(ints, longs), f -> Seq(decimals, decimals))) ++
+    Seq("a + b", "a - b", "a * b", "a * 2 - b", "abs(a - b)", "a % 7 + b", "try_add(a, b)").flatMap(
+      f =>
+        Seq(f -> Seq(ints, ints), f -> Seq(ints, longs), f -> Seq(decimals, decimals))) ++
       Seq(
         "a / b" -> Seq(ints, ints),
         "a div b" -> Seq(longs, longs),
