@@ -16,7 +16,7 @@ import io.sparkzorder.expressions.sampling.ResolveSampledCalls
 import io.sparkzorder.index.IndexHeader
 import io.sparkzorder.log.{Checkpoint, Intent, Record}
 import io.sparkzorder.ordered.{CoalesceWriteCells, OrderWrites, SetCellPartitionSize}
-import io.sparkzorder.skipping.dynamic.JoinFilters
+import io.sparkzorder.skipping.dynamic.{ImpliedFilters, JoinFilters}
 import io.sparkzorder.skipping.scan.{
   DerivedRanges,
   FormatFileStrategy,
@@ -69,6 +69,8 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
     // after predicates were pushed into joins and before join strategies are chosen
     extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
+    // after Spark has pushed filters down as far as it does, and before scans of other formats take them
+    extensions.injectPreCBORule(_ => ImpliedFilters)
     // tables whose format lists the files and knows their bounds
     FormatTable.findBy(TableFormats.skipping, TableFormats.takesRanges)
     // scans get the keys of joins as filters; Spark builds its optimizer anew for every query

@@ -34,7 +34,7 @@ object OrderKeepingFunctions {
         "shiftright(x, 2)",
         "format_string('n%06d', x)",
         "format_string('%02d-%03d', 3, try_cast(x as tinyint))",
-        "timestamp'2000-01-01 00:00:00' + x * interval '1' hour",
+        "timestamp'2000-01-01 00:00:00' + try_cast(x as smallint) * interval '1' hour",
         "sqrt(abs(x))",
         "coalesce(x, 0)",
         "case when x < 0 then 'n' when x < 10 then 'd' else 'm' end")
@@ -131,8 +131,80 @@ object OrderKeepingFunctions {
         "left(x, 12)",
         "substring(x, 0, 1)",
         "left(x, instr(x, '0') - 1)",
+        "replace(x, '/', '')",
+        "replace(x, 'tt', 'a')",
+        "translate(x, ':/', '_')",
+        "regexp_replace(x, '[^a-z]', '')",
+        "regexp_replace(x, '^http', '')",
+        "regexp_extract(x, '^([a-z]*)', 1)",
+        "split_part(x, '/', 3)",
+        "substring_index(x, '/', 3)",
+        "split(x, '/')[0]",
+        "rpad(x, 5, ' ')",
+        "overlay(x PLACING '-' FROM 2 FOR 1)",
+        "initcap(x)",
+        "trim(LEADING 'ht' FROM x)",
+        "upper(replace(x, '/', '-'))",
+        "concat(left(x, 2), x)",
+        "ascii(x)",
         "to_date(x, 'yyyyMMdd')",
         "coalesce(left(x, 2), 'a')")
     case _ => Nil
+  }
+
+  /** Functions of `x` and `y`. */
+  def ofTwo(x: DataType, y: DataType): Seq[String] = {
+    def isNumber(t: DataType) = t.isInstanceOf[NumericType]
+    def isTime(t: DataType) = t == TimestampType || t == TimestampNTZType
+    val ofAny = Seq(
+      "concat(x, '-', y)",
+      "concat_ws('|', x, y)",
+      "coalesce(string(x), string(y))",
+      "concat(left(x, 2), y)",
+      "concat(y, upper(x))",
+      "elt(2, string(x), string(y))")
+    (x, y) match {
+      case (a, b) if isNumber(a) && isNumber(b) =>
+        Seq(
+          "x + y",
+          "x - y",
+          "x * y",
+          "abs(x - y)",
+          "x * 2 - y",
+          "try_add(x, y)",
+          "try_subtract(x, y)",
+          "x / nullif(y, 0)",
+          "coalesce(x, y)",
+          "nullif(x, y)",
+          "greatest(x, y) - least(x, y)",
+          "array_min(array(x, y))",
+          "sort_array(array(x, y))[0]",
+          "array_max(array(x, y))",
+          "if(x > y, x, y)",
+          "power(x - y, 2)",
+          "x > y + 1",
+          "concat(x, '-', y)")
+      case (DateType, DateType) =>
+        Seq("datediff(x, y)", "greatest(x, y)", "year(x) - year(y)", "date_add(x, year(y))") ++
+          Seq("concat(x, ' ', y)", "x > date_add(y, 3)")
+      case (a, b) if isTime(a) && isTime(b) =>
+        Seq(
+          "timestampdiff(HOUR, x, y)",
+          "timestampdiff(MONTH, x, y)",
+          "datediff(x, y)",
+          "unix_timestamp(x) - unix_timestamp(y)",
+          "to_date(x) > to_date(y)",
+          "concat(to_date(x), ' ', hour(y))")
+      case (DateType, b) if isTime(b) =>
+        Seq("datediff(x, y)", "to_timestamp(string(x) || date_format(y, ' HH:mm:ss'))", "x < y")
+      case (DateType, b) if isNumber(b) => Seq("date_add(x, try_cast(y as smallint))") ++ ofAny
+      case (StringType, StringType) =>
+        Seq(
+          "x > lower(y)",
+          "concat(split_part(x, '/', 1), y)",
+          "replace(concat(x, y), '/', '')") ++ ofAny
+      case (_: BinaryType, _) | (_, _: BinaryType) => Nil
+      case _ => ofAny
+    }
   }
 }

@@ -47,7 +47,8 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn]) {
   private def leaf(): Expression = {
     val c = columns(random.nextInt(columns.size))
     val a = attribute(c)
-    random.nextInt(23) match {
+    random.nextInt(26) match {
+      case 23 | 24 | 25 => ofTwo(a, c)
       case 20 | 21 | 22 => new RandomMembership(random).next(a, c)
       case 14 | 15 | 16 | 17 => ordered(a, c)
       case 18 => cases(a, c)
@@ -123,6 +124,28 @@ final class RandomPredicate(random: Random, columns: IndexedSeq[RandomColumn]) {
         case 1 => EqualNullSafe(of(a), of(c.literal(random)))
         case 2 => if (random.nextBoolean()) IsNull(of(a)) else IsNotNull(of(a))
         case _ => compare(of(a), of(c.literal(random)))
+      }
+    }
+  }
+
+  /** A function of two columns, and of two values. */
+  private def ofTwo(a: Expression, c: RandomColumn): Expression = {
+    val other = columns(random.nextInt(columns.size))
+    val functions = OrderKeepingFunctions.ofTwo(c.dataType, other.dataType)
+    if (functions.isEmpty) special(a, c)
+    else {
+      val call = CatalystSqlParser.parseExpression(functions(random.nextInt(functions.size)))
+      def of(x: Expression, y: Expression) = call.transform {
+        case UnresolvedAttribute(Seq("x")) => x
+        case UnresolvedAttribute(Seq("y")) => y
+      }
+      def both = of(a, attribute(other))
+      def value = of(c.literal(random), other.literal(random))
+      random.nextInt(8) match {
+        case 0 => In(both, Seq.fill(random.nextInt(3) + 1)(value))
+        case 1 => EqualNullSafe(both, value)
+        case 2 => if (random.nextBoolean()) IsNull(both) else IsNotNull(both)
+        case _ => compare(both, value)
       }
     }
   }

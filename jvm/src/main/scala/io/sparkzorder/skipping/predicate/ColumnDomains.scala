@@ -21,7 +21,7 @@ import io.sparkzorder.index.{
   StringLeaf,
   TimestampLeaf
 }
-import io.sparkzorder.skipping.values.KnownRange
+import io.sparkzorder.skipping.values.{ByteEnd, Intervals, KnownRange}
 import io.sparkzorder.table.stats.FileRange
 
 /**
@@ -102,6 +102,25 @@ private[sparkzorder] final class ColumnDomains(
     case _ => Array.emptyByteArray
   }
 
+  /**
+   * The intervals in which all texts of the files lie: of the files, or of blocks of many files. None if a file may
+   * hold other texts.
+   */
+  lazy val texts: Option[Intervals] = (blocks, min, max) match {
+    case (b: ByteBlocks, ByteStats(least), ByteStats(greatest)) if isOfAllFiles =>
+      def range(low: Int, high: Int) =
+        (ByteEnd(least(low), inclusive = true), ByteEnd(greatest(high), inclusive = true))
+      val ranges =
+        if (count <= ColumnDomains.FewFiles) {
+          (0 until count).filter(i => (info(i) & ColumnDomains.NoValues) == 0).map(i => range(i, i))
+        } else {
+          b.leastMin.indices.filter(b.leastMin(_) >= 0)
+            .map(i => range(b.leastMin(i), b.greatestMax(i)))
+        }
+      Some(Intervals.ofByteRanges(ranges))
+    case _ => None
+  }
+
   /** True if texts are cut so short that all files have the same bounds. */
   def isCutAlike: Boolean = (min, max) match {
     case (ByteStats(least), ByteStats(greatest)) =>
@@ -122,6 +141,9 @@ private[sparkzorder] object ColumnDomains {
   val NoNulls = 2
   val NoValues = 4
   val NoNaN = 8
+
+  /** The bounds of more files than these are taken together. */
+  private val FewFiles = 4096
 
   /** A block has 512 files. */
   val BlockWords = 8

@@ -19,6 +19,7 @@ import io.sparkzorder.skipping.values.{
   LiteralPosition,
   LongPosition,
   Reals,
+  ResultsOfColumns,
   WholeNumbers,
   WideDecimals
 }
@@ -32,7 +33,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       case Right(column) => domains(column).map(new NullTest(_, isNull))
       case Left(_) =>
         for {
-          operand <- Operand.of(e, columns)
+          operand <- compared(e)
           results = if (isNull) Intervals.none else all(operand.domain)
           test <- test(operand, results, ofNulls = isNull)
         } yield test
@@ -104,8 +105,15 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
     } yield test
   }
 
-  /** A comparison of two columns. */
+  /** A comparison of two columns, or of functions of several. */
   def pair(c: BinaryComparison, negated: Boolean): FileTest = known {
+    pairOfColumns(c, negated).left.flatMap { reason =>
+      val wanted = Intervals.ofLongs(Seq(if (negated) 0L else 1L))
+      SeveralColumns.of(c, columns).flatMap(test(_, wanted)).left.map(_ => reason)
+    }
+  }
+
+  private def pairOfColumns(c: BinaryComparison, negated: Boolean): Either[String, FileTest] =
     for {
       left <- plain(c, c.left)
       right <- plain(c, c.right)
@@ -117,7 +125,6 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       a <- domains(left.column)
       b <- domains(right.column)
     } yield new PairTest(a, b, relation, hasNaN = left.domain == Reals)
-  }
 
   private def plain(c: Expression, e: Expression): Either[String, Operand] =
     Operand.of(e, columns).filterOrElse(
@@ -128,7 +135,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
   /** isnan, which is false for NULL. */
   def nan(e: Expression, negated: Boolean): FileTest = known {
     for {
-      operand <- Operand.of(e, columns)
+      operand <- compared(e)
       _ <- Either.cond(operand.domain == Reals, (), s"isnan of ${operand.compared.sql}")
       intervals = Intervals.between(ComparisonDomain.NaN, ComparisonDomain.NaN)
       test <- test(operand, if (negated) intervals.complement else intervals, ofNulls = negated)
@@ -158,9 +165,31 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
 
   /** @param ofNulls a row also matches where the operand is NULL */
   private def test(
+      compared: Compared,
+      results: Intervals,
+      ofNulls: Boolean = false): Either[String, FileTest] = compared match {
+    case operand: Operand => test(operand, results, ofNulls)
+    case several: SeveralColumns => test(several, results, ofNulls)
+  }
+
+  private def test(
+      several: SeveralColumns,
+      results: Intervals,
+      ofNulls: Boolean): Either[String, FileTest] = {
+    val found = several.columns.map { case (_, column) => domains(column) }
+    for {
+      _ <- found.collectFirst { case Left(reason) => reason }.toLeft(())
+      all = found.collect { case Right(column) => column }
+      _ <- Either.cond(all.exists(hasBounds), (), withoutBounds(several.columns.head._2))
+      inFiles = new ResultsOfColumns(several.e, several.columns.map(_._1), results, ofNulls)
+      _ <- inFiles.unknown.map(e => s"${TableColumns.kind(e)} of several columns").toLeft(())
+    } yield new SeveralTest(all.zip(several.columns.map(_._2.dataType)), inFiles)
+  }
+
+  private def test(
       operand: Operand,
       results: Intervals,
-      ofNulls: Boolean = false): Either[String, FileTest] =
+      ofNulls: Boolean): Either[String, FileTest] =
     for {
       column <- domains(operand.column)
       _ <- Either.cond(hasBounds(column), (), withoutBounds(operand.column))
@@ -181,8 +210,13 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
     case _ => s"the files have no min and max of ${column.name}"
   }
 
-  private def operandFor(e: Expression, literal: DataType): Either[String, Operand] =
-    Operand.of(e, columns).flatMap { o =>
+  private def compared(e: Expression): Either[String, Compared] =
+    Operand.of(e, columns).left.flatMap { reason =>
+      SeveralColumns.of(e, columns).left.map(_ => reason)
+    }
+
+  private def operandFor(e: Expression, literal: DataType): Either[String, Compared] =
+    compared(e).flatMap { o =>
       Either.cond(
         o.compared == literal,
         o,
@@ -191,12 +225,12 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
 
   private def allPositions(
       values: Seq[Any],
-      operand: Operand): Either[String, Seq[LiteralPosition]] = {
+      operand: Compared): Either[String, Seq[LiteralPosition]] = {
     val positions = values.flatMap(LiteralPosition.of(_, operand.domain))
     Either.cond(
       positions.size == values.size,
       positions,
-      s"a value outside the range of ${operand.column.name}")
+      s"a value outside the range of ${operand.name}")
   }
 
   private def known(test: Either[String, FileTest]): FileTest = test.fold(Unknown(_), identity)

@@ -15,6 +15,7 @@ import io.sparkzorder.skipping.values.{
   BytesPosition,
   ColumnFunction,
   ComparisonDomain,
+  Extent,
   Intervals,
   LaterCharacters,
   LiteralPosition,
@@ -25,16 +26,55 @@ import io.sparkzorder.skipping.values.{
   Reals,
   SearchedDecimals,
   SearchedFunction,
+  SearchedTexts,
   TextFunctions,
   WholeNumbers,
   WideCall
 }
 
+/** The side of a comparison that holds columns. */
+private[sparkzorder] sealed trait Compared {
+
+  /** The domain in which the other side is compared. */
+  def domain: ComparisonDomain
+
+  /** The type that the other side of the comparison must have. */
+  def compared: DataType
+  def name: String
+}
+
 /**
- * The side of a comparison that holds a column: the column itself, or an expression with the column.
+ * An expression with several columns.
  *
- * @param domain the domain in which the other side is compared
- * @param compared the type that the other side of the comparison must have
+ * @param columns as the expression has them
+ */
+private[sparkzorder] final case class SeveralColumns(
+    e: Expression,
+    columns: Seq[(Expression, DataColumn)],
+    domain: ComparisonDomain)
+    extends Compared {
+  override def compared: DataType = e.dataType
+  override def name: String = columns.map(_._2.name).mkString(", ")
+}
+
+private[sparkzorder] object SeveralColumns {
+
+  /** Left is the reason why an expression is not accepted. */
+  def of(e: Expression, columns: TableColumns): Either[String, SeveralColumns] = {
+    val found = Operand.columnsOf(e, columns).map(c => columns.find(c).map(c -> _))
+    val some = found.collect { case Right(column) if Extent.isKnown(column._2.dataType) => column }
+    if (some.size < 2 || some.size < found.size || some.size > MostColumns || !e.deterministic ||
+      SubqueryExpression.hasSubquery(e)) Left(TableColumns.kind(e))
+    else ComparisonDomain.of(e.dataType).map(SeveralColumns(e, some, _))
+      .toRight(s"the type ${e.dataType.sql}")
+  }
+
+  private val MostColumns = 8
+}
+
+/**
+ * The side of a comparison that holds one column: the column itself, or an expression with the column.
+ *
  * @param functions that are applied to the column, the last one first
  * @param isWantedAtNull whether the expression is one of some results where the column is NULL, or NULL and
  *   wanted, as for [[AppliedFunction]]
@@ -44,7 +84,9 @@ private[sparkzorder] final case class Operand(
     domain: ComparisonDomain,
     compared: DataType,
     functions: List[AppliedFunction] = Nil,
-    isWantedAtNull: (Intervals, Boolean) => Boolean = (_, ofNulls) => ofNulls) {
+    isWantedAtNull: (Intervals, Boolean) => Boolean = (_, ofNulls) => ofNulls)
+    extends Compared {
+  override def name: String = column.name
 
   /**
    * The values of the column for which the operand may be one of `results`. Left is the reason why
@@ -63,6 +105,8 @@ private[sparkzorder] final case class Operand(
           val values = applied.function match {
             case later: LaterCharacters if inner.isEmpty =>
               later.valuesFor(wanted, of.beginning, of.isOfAllFiles)
+            case texts: SearchedTexts if inner.isEmpty =>
+              texts.valuesFor(wanted, nulls, of.beginning, of.texts)
             case function =>
               // only the values of the column itself are in the index
               function.valuesFor(wanted, nulls, if (inner.isEmpty) of.range else None)
@@ -138,17 +182,35 @@ private[sparkzorder] object Operand {
       domain <- ComparisonDomain.of(e.dataType).toRight(s"the type ${e.dataType.sql}")
       _ <- ComparisonDomain.of(column.dataType).toRight(typeOf(column))
       functions <- functions(e, variable)
-    } yield Operand(column, domain, e.dataType, functions, isWantedAtNull(e, variable, _, _))
+    } yield Operand(
+      column,
+      domain,
+      e.dataType,
+      merged(functions, variable),
+      isWantedAtNull(e, variable, _, _))
+
+  /** Functions of texts that are searched, as one function: only the texts of the column are known. */
+  private def merged(
+      functions: List[AppliedFunction],
+      variable: Expression): List[AppliedFunction] = {
+    val from = functions.indexWhere { f =>
+      f.function match {
+        case searched: SearchedTexts => searched.isAlone
+        case _ => false
+      }
+    }
+    if (from < 0 || from == functions.size - 1) functions
+    else {
+      val call = functions(from).call
+      SearchedTexts.of(call, variable).fold(functions) { f =>
+        functions.take(from) :+ AppliedFunction(f, call, variable)
+      }
+    }
+  }
 
   /** The column of an expression that has no other column. */
   private def onlyColumn(e: Expression, columns: TableColumns): Either[String, Expression] = {
-    def columnsOf(e: Expression): Seq[Expression] = e match {
-      case a: Attribute => Seq(a)
-      case g: GetStructField if columns.find(g).isRight => Seq(g)
-      case other => other.children.flatMap(columnsOf)
-    }
-    val found = columnsOf(e).foldLeft(Seq.empty[Expression])((some, c) =>
-      if (some.exists(_.semanticEquals(c))) some else some :+ c)
+    val found = columnsOf(e, columns)
     found match {
       case _ if SubqueryExpression.hasSubquery(e) || !e.deterministic || found.isEmpty =>
         Left(TableColumns.kind(e))
@@ -157,6 +219,17 @@ private[sparkzorder] object Operand {
         found.map(columns.find).collectFirst { case Left(reason) => Left(reason) }
           .getOrElse(Left(s"${TableColumns.kind(severalIn(e))} of several columns"))
     }
+  }
+
+  /** The columns that an expression has, each of them once. */
+  private[predicate] def columnsOf(e: Expression, columns: TableColumns): Seq[Expression] = {
+    def all(e: Expression): Seq[Expression] = e match {
+      case a: Attribute => Seq(a)
+      case g: GetStructField if columns.find(g).isRight => Seq(g)
+      case other => other.children.flatMap(all)
+    }
+    all(e).foldLeft(Seq.empty[Expression])((some, c) =>
+      if (some.exists(_.semanticEquals(c))) some else some :+ c)
   }
 
   /** The smallest part with several columns. */
@@ -173,7 +246,11 @@ private[sparkzorder] object Operand {
         byCalls(e, variable).left.flatMap { _ =>
           Right(List(AppliedFunction(new SearchedDecimals(e, variable, t), e, variable)))
         }
-      case _ => byCalls(e, variable)
+      case _ =>
+        byCalls(e, variable).left.flatMap { reason =>
+          SearchedTexts.of(e, variable).map(f => List(AppliedFunction(f, e, variable)))
+            .toRight(reason)
+        }
     }
 
   private def byCalls(e: Expression, variable: Expression)
@@ -190,9 +267,14 @@ private[sparkzorder] object Operand {
   }
 
   private def functionOf(call: Expression, variable: Expression): Option[ColumnFunction] =
-    TextFunctions.of(call, variable).orElse(WideCall.unapply(call).collect {
-      case (child, function) if child.semanticEquals(variable) => function
-    })
+    TextFunctions.of(call, variable) match {
+      case Some(vague) if TextFunctions.isVague(vague) =>
+        SearchedTexts.of(call, variable, Some(vague)).orElse(Some(vague))
+      case None if SearchedTexts.isCall(call, variable) => SearchedTexts.of(call, variable)
+      case known => known.orElse(WideCall.unapply(call).collect {
+          case (child, function) if child.semanticEquals(variable) => function
+        })
+    }
 
   /** The part of an expression that is applied to another part; Left if there are several. */
   private def onlyCallOf(part: Expression, e: Expression): Either[String, Expression] = {

@@ -4,10 +4,13 @@
 package io.sparkzorder.skipping.predicate
 
 import java.lang.Long.numberOfTrailingZeros
+import java.util.BitSet
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 import io.sparkzorder.index.{ByteStats, LongStats}
+import io.sparkzorder.skipping.values.{Extent, ResultsOfColumns}
 
 /** How the values of two columns compare in the rows that match. */
 private[predicate] sealed trait PairRelation
@@ -90,4 +93,112 @@ private[predicate] final class PairTest(
       case _ => throw new IllegalArgumentException("bounds of two kinds")
     }
   }
+}
+
+/**
+ * A predicate on an expression with several columns, which is evaluated for the bounds that the columns have in a
+ * block of files, and then in a file.
+ *
+ * @param columns with their types
+ * @param inFile whether a row can match where the columns lie in some bounds
+ */
+private[predicate] final class SeveralTest(
+    columns: Seq[(ColumnDomains, DataType)],
+    inFile: ResultsOfColumns)
+    extends FileTest {
+  import ColumnDomains._
+  import SeveralTest._
+
+  private val count = columns.head._1.count
+  private val blockWords = columns.head._1.blockWords
+
+  // what is known of files and blocks: a filter may ask for each of them several times
+  private val (tested, kept) = (new BitSet(count), new BitSet(count))
+  private var evaluations = 0
+
+  override def restrict(words: Array[Long], from: Int): Unit = synchronized {
+    var w = 0
+    while (w < words.length) {
+      var left = words(w)
+      while (left != 0) {
+        val bit = java.lang.Long.lowestOneBit(left)
+        if (!mayMatch((from + w) * 64 + numberOfTrailingZeros(bit))) words(w) &= ~bit
+        left ^= bit
+      }
+      w += 1
+    }
+  }
+
+  private val testedBlocks = new BitSet
+
+  private def mayMatch(i: Int): Boolean = {
+    val block = (i >> 6) / blockWords
+    if (!testedBlocks.get(block) && count > MinOfBlocks && mayEvaluate()) {
+      testedBlocks.set(block)
+      val files = block * blockWords * 64
+      if (!inFile.mayMatch(columns.map { case (c, t) => extentOfBlock(c, t, block) })) {
+        tested.set(files, math.min(count, files + blockWords * 64))
+      }
+    }
+    if (!tested.get(i)) {
+      if (mayEvaluate()) {
+        tested.set(i)
+        if (inFile.mayMatch(columns.map { case (c, t) => extentOfFile(c, t, i) })) kept.set(i)
+      } else kept.set(i)
+    }
+    !tested.get(i) || kept.get(i)
+  }
+
+  /** False where the evaluation would cost more than files that are read in vain. */
+  private def mayEvaluate(): Boolean = {
+    evaluations += 1
+    evaluations <= MaxEvaluations
+  }
+
+  private def extentOfFile(c: ColumnDomains, t: DataType, i: Int): Extent = {
+    val info = c.info(i)
+    def has(bit: Int) = (info & bit) != 0
+    if (has(NoValues)) Extent.OnlyNull
+    else if (!has(Bounded) || isReal(t) && !has(NoNaN)) Extent.Anything
+    else extent(c, t, i, i, mayBeNull = !has(NoNulls))
+  }
+
+  private def extentOfBlock(c: ColumnDomains, t: DataType, block: Int): Extent = {
+    val words = block * blockWords until math.min((block + 1) * blockWords, c.bounded.length)
+    def all(known: Int => Long) = words.forall { w =>
+      val files = FileTest.window(count, w, w + 1)(0)
+      (known(w) & files) == files
+    }
+    def isKnown(w: Int) = {
+      val bounds = if (isReal(t)) c.bounded(w) & c.noNaN(w) else c.bounded(w)
+      bounds | c.noValues(w)
+    }
+    if (all(c.noValues(_))) Extent.OnlyNull
+    else if (!all(isKnown)) Extent.Anything
+    else c.blocks match {
+      case b: LongBlocks =>
+        Extent.ofLongs(t, b.leastMin(block), b.greatestMax(block), !all(c.noNulls(_)))
+      case b: ByteBlocks =>
+        extent(c, t, b.leastMin(block), b.greatestMax(block), !all(c.noNulls(_)))
+      case NoBlocks => Extent.Anything
+    }
+  }
+
+  private def extent(c: ColumnDomains, t: DataType, low: Int, high: Int, mayBeNull: Boolean) =
+    (c.min, c.max) match {
+      case (LongStats(min), LongStats(max)) => Extent.ofLongs(t, min(low), max(high), mayBeNull)
+      case (ByteStats(min), ByteStats(max)) => Extent.ofBytes(t, min(low), max(high), mayBeNull)
+      case _ => Extent.Anything
+    }
+
+  private def isReal(t: DataType): Boolean = t == DoubleType || t == FloatType
+}
+
+private object SeveralTest {
+
+  /** So many blocks and files are tested; all others are kept. */
+  private val MaxEvaluations = 16384
+
+  /** Blocks of fewer files are not worth a test of their own. */
+  private val MinOfBlocks = 64
 }

@@ -32,6 +32,8 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * greatest(a, b) > v   a > v or b > v keeps it                  a <= v and b <= v keep it, or NULL
  * a < b, a = b, ..     some values of [min, max] of a and b     some values are not
  *                      are
+ * a + b > v, ..        some result for values of the columns    some result does not
+ *                      does
  * (a, b) IN ((v, w),   a <=> v AND b <=> w of one pair keeps    always
  *   ..)                it
  * (a, b) > (v, w)      a >= v keeps it                          a <= v keeps it, or NULL
@@ -42,6 +44,8 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * COALESCE, IF, CASE   one of the branches keeps it             likewise
  * array_contains(      as c IN (v, w)                           as c NOT IN (v, w)
  *   array(v, w), c)
+ * array(a, b) =        a <=> v AND b <=> w keeps it             always
+ *   array(v, w)
  * e (an expression     as e = true                              as e = false
  *   with one column)
  * anything else        always                                   always
@@ -68,6 +72,7 @@ private[sparkzorder] final class PredicateCompiler(
   // parts of the test of a condition that a branch adds to the test of its value
   private val MostGuards = 8
   import Branches.isCondition
+  import Folded.Elements
   import tests._
 
   /** Whether a condition may be TRUE, FALSE or NULL for some row of a file. */
@@ -105,6 +110,12 @@ private[sparkzorder] final class PredicateCompiler(
     case Chain(chain) => firstTrue(chain)(v => apply(Branches.replaced(filter, chain, v), negated))
     case EqualNullSafe(e, Literal(v, t)) => in(e, Seq(v), t, negated, nullsToo = negated)
     case EqualNullSafe(Literal(v, t), e) => in(e, Seq(v), t, negated, nullsToo = negated)
+    case Lists(rewritten) => apply(rewritten, negated)
+    case EqualTo(CreateArray(values, _), Elements(list, _)) if list.size == values.size =>
+      if (negated) Unknown("NOT of a comparison of lists")
+      else FileTest.and(values.zip(list).map { case (v, x) =>
+        apply(EqualNullSafe(v, Literal(x, v.dataType)))
+      })
     case Extremes(rewritten) => apply(rewritten(negated))
     case RowOrder(rewritten) => apply(rewritten(negated))
     case EqualTo(RowOf(values), Literal(v, t)) => inRows(values, Seq(v), t, negated)

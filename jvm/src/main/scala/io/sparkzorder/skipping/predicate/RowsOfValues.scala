@@ -73,3 +73,49 @@ private[predicate] object RowOrder {
     } else if (value.value == null) IsNull(e)
     else Or(LessThanOrEqual(e, value), IsNull(e))
 }
+
+/** Functions that take one of several values, as a list has them, with these values instead of the list. */
+private[predicate] object Lists {
+
+  /** A filter that is the same for each row. */
+  def unapply(filter: Expression): Option[Expression] =
+    if (filter.exists(isOfList)) rewritten(filter) else None
+
+  private def isOfList(e: Expression): Boolean = e match {
+    case _: Elt | _: ArrayMin | _: ArrayMax | _: SortArray => true
+    case _ => false
+  }
+
+  private def rewritten(filter: Expression): Option[Expression] = {
+    val changed = filter.transformUp {
+      case Elt(Literal(n: Int, _) +: values, _) if n >= 1 && n <= values.size => values(n - 1)
+      case ArrayMin(CreateArray(values, _)) if values.nonEmpty => least(values)
+      case ArrayMax(CreateArray(values, _)) if values.nonEmpty => greatest(values)
+      case First(SortArray(CreateArray(values, _), Literal(ascending: Boolean, _)))
+          if values.nonEmpty =>
+        // NULL comes first in ascending order, and last in descending order
+        if (!ascending) greatest(values)
+        else {
+          CaseWhen(
+            Seq(values.map(IsNull(_): Expression).reduce(Or(_, _)) ->
+              Literal(null, values.head.dataType)),
+            least(values))
+        }
+    }
+    if (changed eq filter) None else Some(changed)
+  }
+
+  private def least(values: Seq[Expression]): Expression =
+    if (values.size == 1) values.head else Least(values)
+
+  private def greatest(values: Seq[Expression]): Expression =
+    if (values.size == 1) values.head else Greatest(values)
+
+  private object First {
+    def unapply(e: Expression): Option[Expression] = e match {
+      case GetArrayItem(list, Literal(0, _), _) => Some(list)
+      case ElementAt(list, Literal(1, _), _, _) => Some(list)
+      case _ => None
+    }
+  }
+}

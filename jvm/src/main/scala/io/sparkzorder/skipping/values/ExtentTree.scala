@@ -3,14 +3,19 @@
 
 package io.sparkzorder.skipping.values
 
+import java.math.BigInteger
+
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.types.{DataType, Decimal, DecimalType}
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.skipping.values.Extent.Anything
 
 /**
- * An expression with one variable, as a tree of [[Piece]]s: from what is known of the variable it tells
+ * An expression with one variable or several, as a tree of [[Piece]]s: from what is known of the variables it tells
  * what is known of the expression.
  *
  * @param unknown the smallest part of the expression that no piece describes
@@ -19,23 +24,40 @@ private[values] final class ExtentTree private (
     root: ExtentTree.Node,
     val unknown: Option[Expression]) {
 
-  def apply(variable: Extent): Extent = root(variable)
+  /** @param variables what is known of each of them, in their order */
+  def apply(variables: Extent*): Extent = root(variables)
 }
 
 private[values] object ExtentTree {
 
-  def of(e: Expression, variable: Expression): ExtentTree = {
+  def of(e: Expression, variables: Expression*): ExtentTree = {
+    // only texts are known by their beginnings
+    val hasTexts = variables.exists(v => Piece.isText(v.dataType))
     var unknown = Option.empty[Expression]
-    def node(e: Expression): Node =
-      if (e.semanticEquals(variable)) Variable
-      else if (e.foldable) new Constant(e)
-      else {
+    def node(e: Expression): Node = variables.indexWhere(_.semanticEquals(e)) match {
+      case i if i >= 0 => new Variable(i)
+      case _ if e.foldable => new Constant(e)
+      case _ =>
+        val beginning = if (hasTexts) TextBeginnings.of(e) else None
+        val before = unknown
         val children = e.children.map(node)
+        // a list that such a piece takes an element of need not be known
+        if (beginning.exists(!_._1.forall(p => e.children.exists(_ eq p)))) unknown = before
         val known = pieceOf(e)
-        if (known.isEmpty && unknown.isEmpty) unknown = Some(e)
+        if (known.isEmpty && beginning.isEmpty && unknown.isEmpty) unknown = Some(e)
         val piece = known.orElse(if (isRepeatable(e)) Some(Repeatable) else None)
-        piece.fold[Node](Never)(p => new Inner(new Call(e), p, children))
-      }
+        val call = new Call(e)
+        val whole = piece.fold[Node](Never)(p => new Inner(call, p, children))
+        beginning.fold(whole) { case (parts, p) =>
+          val of = parts.map { part =>
+            e.children.indexWhere(_ eq part) match {
+              case i if i >= 0 => children(i)
+              case _ => node(part)
+            }
+          }
+          new OfBeginnings(new Inner(call, p, of), whole)
+        }
+    }
     val root = node(e)
     new ExtentTree(root, unknown)
   }
@@ -53,27 +75,161 @@ private[values] object ExtentTree {
   }
 
   private[values] sealed trait Node {
-    def apply(variable: Extent): Extent
+    def apply(variables: Seq[Extent]): Extent
   }
 
-  private object Variable extends Node {
-    override def apply(variable: Extent): Extent = variable
+  private final class Variable(number: Int) extends Node {
+    override def apply(variables: Seq[Extent]): Extent = variables(number)
   }
 
   private object Never extends Node {
-    override def apply(variable: Extent): Extent = Anything
+    override def apply(variables: Seq[Extent]): Extent = Anything
   }
 
   private final class Constant(e: Expression) extends Node {
     private lazy val value =
       try Extent.point(e.eval())
       catch { case NonFatal(_) => Anything }
-    override def apply(variable: Extent): Extent = value
+    override def apply(variables: Seq[Extent]): Extent = value
   }
 
+  /** Not safe for threads. */
   private final class Inner(call: Call, piece: Piece, children: Seq[Node]) extends Node {
-    override def apply(variable: Extent): Extent =
-      try piece(call, children.map(_(variable)))
-      catch { case NonFatal(_) => Anything }
+    // a node may be asked twice in a row, as the beginning of a text and as a part of the whole
+    private var last: (Seq[Extent], Extent) = (Nil, Anything)
+
+    override def apply(variables: Seq[Extent]): Extent = {
+      if (!(last._1 eq variables)) {
+        val results =
+          try piece(call, children.map(_(variables)))
+          catch { case NonFatal(_) => Anything }
+        last = (variables, results)
+      }
+      last._2
+    }
   }
+
+  /** Two ways to the results: the beginnings of the texts, or else the texts as a whole. */
+  private final class OfBeginnings(beginnings: Node, whole: Node) extends Node {
+    override def apply(variables: Seq[Extent]): Extent = beginnings(variables) match {
+      case Anything => whole(variables)
+      case known => known
+    }
+  }
+}
+
+/**
+ * An expression with several columns: whether it may have some results where each column is known.
+ *
+ * @param ofNulls NULL is one of the results, too
+ */
+private[skipping] final class ResultsOfColumns(
+    e: Expression,
+    columns: Seq[Expression],
+    results: Intervals,
+    ofNulls: Boolean) {
+  private val tree = ExtentTree.of(e, columns: _*)
+  private val judge = new SearchedFunction.Judge(
+    SearchedFunction.coarser(results),
+    ofNulls,
+    ComparisonDomain.of(e.dataType).orNull)
+
+  /** The smallest part of the expression of which nothing is known. */
+  def unknown: Option[Expression] = tree.unknown
+
+  /** @param extents of the columns; not safe for threads */
+  def mayMatch(extents: Seq[Extent]): Boolean =
+    try judge(tree(extents: _*)) != SearchedFunction.Out
+    catch { case NonFatal(_) => true }
+}
+
+/** What is known of the results of an expression while a column takes the values of an interval. */
+private[skipping] sealed trait Extent
+
+private[skipping] object Extent {
+
+  /** The results may be anything: each value of the type, NULL, or an error. */
+  case object Anything extends Extent
+
+  /** Every result is NULL. */
+  case object OnlyNull extends Extent
+
+  /**
+   * Every result that is neither NULL nor an error lies between two values, both included.
+   *
+   * @param isPoint the two values are one
+   * @param mayBeNull some result may be NULL
+   * @param template what is known of each character of texts
+   * @param beginning what all texts begin with, in plain characters; null if that is not known
+   */
+  final case class Between(
+      low: Any,
+      high: Any,
+      isPoint: Boolean,
+      mayBeNull: Boolean = false,
+      template: Option[TextTemplate] = None,
+      beginning: Array[Byte] = null)
+      extends Extent
+
+  /** Whether the least and the greatest value of a column of this type tell something. */
+  def isKnown(t: DataType): Boolean =
+    OrderedValue.range(t).isDefined || t.isInstanceOf[DecimalType] || Piece.isText(t)
+
+  /**
+   * The values of a column of which the least and the greatest are known.
+   *
+   * @param low of the column's [[ComparisonDomain]]
+   */
+  def ofLongs(t: DataType, low: Long, high: Long, mayBeNull: Boolean): Extent = {
+    val value = OrderedValue.ofLong(t)
+    Between(value(low), value(high), low == high, mayBeNull)
+  }
+
+  /** As [[ofLongs]]; texts with other characters than plain ones may be anything. */
+  def ofBytes(t: DataType, low: Array[Byte], high: Array[Byte], mayBeNull: Boolean): Extent = {
+    val isPoint = java.util.Arrays.equals(low, high)
+    t match {
+      case d: DecimalType =>
+        def value(bytes: Array[Byte]) = {
+          val unscaled = new BigInteger(bytes.updated(0, (bytes(0) ^ 0x80).toByte))
+          Decimal(new java.math.BigDecimal(unscaled, d.scale), d.precision, d.scale)
+        }
+        Between(value(low), value(high), isPoint, mayBeNull)
+      case _ if Piece.isText(t) && (low ++ high).forall(c => TextStart.isPlain(c.toInt)) =>
+        val text = UTF8String.fromBytes(low)
+        val template = if (isPoint) TextTemplate.ofValue(text) else None
+        Between(text, UTF8String.fromBytes(high), isPoint, mayBeNull, template)
+      case _ => Anything
+    }
+  }
+
+  def point(value: Any): Extent =
+    if (value == null) OnlyNull
+    else Between(value, value, isPoint = true, template = TextTemplate.ofValue(value))
+
+  /** All results of several extents of one type. */
+  def union(extents: Seq[Extent], order: Ordering[Any]): Extent = {
+    val some = extents.collect { case b: Between => b }
+    if (extents.contains(Anything)) Anything
+    else if (some.isEmpty) OnlyNull
+    else {
+      val (low, high) = (some.map(_.low).min(order), some.map(_.high).max(order))
+      val templates = some.map(_.template)
+      val template = if (templates.forall(_ == templates.head)) templates.head else None
+      Between(
+        low,
+        high,
+        order.compare(low, high) == 0,
+        extents.contains(OnlyNull) || some.exists(_.mayBeNull),
+        template)
+    }
+  }
+}
+
+/** Spark's order of the values of a type, in Spark's internal form. */
+private[values] object ValueOrder {
+
+  /** None for types that the index does not order. */
+  def of(dataType: DataType): Option[Ordering[Any]] =
+    ComparisonDomain.of(dataType).map(_ => TypeUtils.getInterpretedOrdering(dataType))
 }

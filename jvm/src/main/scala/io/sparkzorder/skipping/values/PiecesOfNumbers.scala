@@ -25,6 +25,8 @@ private[values] object PiecesOfNumbers {
     case i: IntegralDivide if isNumber(i.left) => Some(divided)
     case r: Remainder if isIntegral(r.dataType) => Some(remainder(r.dataType, isPositive = false))
     case p: Pmod if isIntegral(p.dataType) => Some(remainder(p.dataType, isPositive = true))
+    case r: Remainder if isDecimal(r.dataType) => Some(decimalRemainder)
+    case p: Pmod if isDecimal(p.dataType) => Some(decimalRemainder)
     case _: Floor | _: Ceil | _: Rint => Some(Ordered())
     case _: Round | _: BRound | _: RoundCeil | _: RoundFloor => Some(rounded)
     case _: Signum => Some(Ordered())
@@ -40,8 +42,13 @@ private[values] object PiecesOfNumbers {
     case Logarithm(Literal(base: Double, _), _) if base != 1.0 => Some(mathematical)
     case Pow(_, Literal(power: Double, _)) if power > 0 =>
       Some(mathematical.copy(samples = { c =>
-        require(double(c.head.low) >= 0)
-        ends(c)
+        val values = ends(c)
+        // an even power falls up to zero; one that is no integer has no result below zero
+        if (double(c.head.low) >= 0 || power % 2 == 1) values
+        else {
+          require(power % 2 == 0)
+          if (double(c.head.high) <= 0) values else (values.head :+ 0.0) +: values.tail
+        }
       }))
     case c: Cast if isNumber(c.child) && isNumber(c) => Some(cast(c.dataType))
     case c: Cast if c.child.dataType == BooleanType && isNumber(c) => Some(Ordered())
@@ -52,6 +59,8 @@ private[values] object PiecesOfNumbers {
     case ByteType | ShortType | IntegerType | LongType => true
     case _ => false
   }
+
+  private def isDecimal(t: DataType): Boolean = t.isInstanceOf[DecimalType]
 
   private def isNumber(e: Expression): Boolean = e.dataType.isInstanceOf[NumericType]
 
@@ -144,6 +153,21 @@ private[values] object PiecesOfNumbers {
         val greatest = if (!isPositive && long(c.head.high) <= 0) 0L else most.longValue
         Some((value(least), value(greatest)))
       })
+  }
+
+  /** As [[remainder]] of values that are not negative. */
+  private val decimalRemainder: Piece = {
+    def divisor(c: Seq[Between]): BigDecimal = {
+      require(c(1).isPoint && exact(c(1).low).signum > 0 && exact(c.head.low).signum >= 0)
+      exact(c(1).low)
+    }
+    Ordered(
+      { c =>
+        def period(value: Any) = exact(value).divideToIntegralValue(divisor(c))
+        require(period(c.head.low).compareTo(period(c.head.high)) == 0)
+        ends(c)
+      },
+      otherwise = c => Some((Decimal(0), Decimal(divisor(c)))))
   }
 
   /** Rounding at a constant place; integers could pass the end of their type. */

@@ -325,7 +325,11 @@ private[values] object PiecesOfTime {
       } else shownOf(time, zone)
     Ordered(
       onlyFirst(samples),
-      template = c => Some(p.template).filter(_ => years(c.head, t, micros)))
+      template = c => Some(p.template).filter(_ => years(c.head, t, micros)),
+      otherwise = c => {
+        require(years(c.head, t, micros))
+        Some((p.template.end('0'), p.template.end('9')))
+      })
   }
 
   /** True if all values lie in the years 1 to 9999, whose texts have four digits. */

@@ -34,6 +34,7 @@ private[sparkzorder] object TextFunctions {
           case DateType => Some(new WrittenDates(isTime = false))
           case TimestampType | TimestampNTZType => Some(new WrittenDates(isTime = true))
           case ByteType | ShortType | IntegerType | LongType => Some(WrittenIntegers)
+          case BinaryType => Some(SameBytes)
           case _ => None
         }
       case Upper(TheText()) if ChangedCase.isPlain => Some(new ChangedCase(isUpper = true))
@@ -48,6 +49,11 @@ private[sparkzorder] object TextFunctions {
       case StringInstr(TheText(), ConstantText(part)) => Some(new PlaceOfPart(part))
       case StringLocate(ConstantText(part), TheText(), Literal(1, _)) =>
         Some(new PlaceOfPart(part))
+      case RegExpExtract(TheText(), ConstantText(pattern), Literal(group: Int, _))
+          if RegexPattern.isBeginning(pattern.toString, group) => Some(ExtractedBeginning)
+      case RegExpInStr(TheText(), ConstantText(pattern), _) => foundAtBeginning(pattern)
+      case Size(RegExpExtractAll(TheText(), ConstantText(pattern), _: Literal), _) =>
+        foundAtBeginning(pattern)
       case beginning if isBeginning(beginning, text) => Some(Beginning)
       case SubstringIndex(TheText(), ConstantText(_), Literal(n: Int, _)) if n > 0 =>
         Some(Beginning)
@@ -57,6 +63,15 @@ private[sparkzorder] object TextFunctions {
         Some(Beginning)
       case _ => None
     }
+  }
+
+  private def foundAtBeginning(pattern: UTF8String): Option[ColumnFunction] =
+    RegexPattern.alternatives(pattern.toString).map(some => new FoundAtBeginning(some))
+
+  /** True if other texts, too, count as texts with a result, so that a search may find fewer. */
+  def isVague(function: ColumnFunction): Boolean = function match {
+    case Beginning | _: Trimmed | _: ChangedCase => true
+    case _ => false
   }
 
   /** True for a beginning of a text whose length is that of a part of the text, as up to the first space. */
@@ -236,6 +251,31 @@ private[values] final class Joined(before: Array[Byte], after: Array[Byte]) exte
       low.isReachedBy(ByteValues.compare(all, 0, all.length, low.value)) &&
       (high.isEndless || high.isReachedBy(-ByteValues.compare(all, 0, all.length, high.value)))
     }.map(ByteEnd(_, inclusive = true))
+}
+
+/** A beginning of the text, or the empty text where the pattern was not found. */
+private[values] object ExtractedBeginning extends ChangedText {
+  private val Empty = Array.emptyByteArray
+
+  override protected def texts(results: ByteIntervals): Intervals =
+    if (results.overlaps(Empty, Empty)) ByteIntervals.all else Beginning.of(results)
+}
+
+/** The bytes of the text. */
+private[values] object SameBytes extends ChangedText {
+  override protected def texts(results: ByteIntervals): Intervals = results
+}
+
+/**
+ * How often, or where, a pattern was found.
+ *
+ * @param beginnings each text in which it is found begins with one of them
+ */
+private[values] final class FoundAtBeginning(beginnings: Seq[String]) extends ReadText {
+
+  override protected def texts(results: LongIntervals): Intervals =
+    if (results.overlaps(Long.MinValue, 0)) ByteIntervals.all
+    else Intervals.union(beginnings.map(b => Intervals.ofPrefix(b.getBytes("UTF-8"))))
 }
 
 /** The first place of a constant text in a text: the text begins with it if the place is 1. */

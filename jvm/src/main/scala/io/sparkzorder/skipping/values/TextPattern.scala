@@ -66,6 +66,48 @@ private[sparkzorder] object RegexPattern {
     if (pattern.contains('\uFFFD')) None
     else RegexBeginnings.of(pattern).filter(_.forall(_.nonEmpty))
 
+  /**
+   * True if what a group has found is a beginning of the text, wherever it is found: the group begins with the
+   * pattern, behind `^`, and is not repeated. Group 0 is the whole pattern.
+   */
+  def isBeginning(pattern: String, group: Int): Boolean = {
+    // classes, quotes and flags that could hide brackets, or turn them into letters
+    val isKnown = !Seq("\\Q", "[]", "[^]", "&&").exists(pattern.contains(_)) &&
+      "\\(\\?[^:]".r.findFirstIn(pattern).isEmpty
+    def isSpecial(i: Int) = {
+      val before = pattern.take(i)
+      before.reverse.takeWhile(_ == '\\').length % 2 == 0 && !isInClass(before)
+    }
+    val depths = pattern.indices.scanLeft(0) { (depth, i) =>
+      pattern(i) match {
+        case '(' if isSpecial(i) => depth + 1
+        case ')' if isSpecial(i) => depth - 1
+        case _ => depth
+      }
+    }.tail
+    isKnown && pattern.startsWith("^") && (group match {
+      case 0 => !pattern.lift(1).exists("*+?{".contains(_)) && !pattern.indices.exists(i =>
+          pattern(i) == '|' && depths(i) == 0 && isSpecial(i))
+      case 1 =>
+        val end = depths.indexOf(0, 1)
+        pattern.startsWith("^(") && !pattern.startsWith("^(?") && end > 0 &&
+        !pattern.lift(end + 1).exists("*+?{".contains(_))
+      case _ => false
+    })
+  }
+
+  /** True if a class of characters is open at the end of a part of a pattern. */
+  private def isInClass(part: String): Boolean = {
+    var (depth, i) = (0, 0)
+    while (i < part.length) {
+      if (part(i) == '\\') i += 1
+      else if (part(i) == '[') depth += 1
+      else if (part(i) == ']' && depth > 0) depth -= 1
+      i += 1
+    }
+    depth > 0
+  }
+
   /** None unless every such text begins with letters that the expression names after `^`. */
   def of(pattern: String): Option[LikePattern] =
     if (!pattern.startsWith("^") || pattern.contains('|') || pattern.contains('\uFFFD')) None

@@ -177,6 +177,48 @@ class JoinShapesSuite extends StarTestBase {
       1,
     "SELECT window.start, count(*) FROM fact GROUP BY window(t, '1 day') " +
       "HAVING window.start >= timestamp_seconds(1500 * 86400)" -> 1,
+    // aggregates that only count rows that meet a condition
+    "SELECT sum(CASE WHEN day >= 1500 THEN amount END) FROM fact" -> 1,
+    "SELECT sum(IF(day >= 1500, CAST(amount AS DECIMAL(9, 2)), NULL)) FROM fact" -> 1,
+    "SELECT count(*) FILTER (WHERE day < 100), max(CASE WHEN day > 1550 THEN item END) FROM fact" -> 2,
+    "SELECT count_if(day < 100) FROM fact" -> 1,
+    "SELECT avg(CASE WHEN day < 50 THEN item WHEN day > 1550 THEN 1 END) + 1 FROM fact" -> 2,
+    "SELECT count(DISTINCT CASE WHEN day < 50 THEN item END), stddev(IF(day < 20, item, NULL)) " +
+      "FROM fact" -> 1,
+    "SELECT sum(CASE WHEN day >= 9999 THEN amount END), count(IF(day >= 9999, 1, NULL)) FROM fact" -> 0,
+    "SELECT sum(CASE WHEN day >= 1500 THEN amount ELSE 0 END) FROM fact" -> 16,
+    "SELECT sum(CASE WHEN day >= 1500 THEN amount END), count(*) FROM fact" -> 16,
+    "SELECT sum(CASE WHEN day >= 1500 THEN amount END), first(item) FROM fact" -> 16,
+    "SELECT item, sum(CASE WHEN day >= 1500 THEN amount END) FROM fact GROUP BY item" -> 16,
+    "SELECT sum(coalesce(CASE WHEN day >= 1500 THEN amount END, 1)) FROM fact" -> 16,
+    // rows that are made of one
+    "SELECT item, day, count(*) FROM fact GROUP BY GROUPING SETS ((item, day), (day)) HAVING day = 305" ->
+      1,
+    "SELECT item, day, count(*) FROM fact GROUP BY CUBE (item, day) HAVING day = 305" -> 1,
+    "SELECT item, day, count(*) FROM fact GROUP BY ROLLUP (day, item) HAVING day = 305 AND " +
+      "grouping(item) = 0" -> 1,
+    "SELECT day, count(*) FROM fact GROUP BY CUBE (item, day) HAVING day = 305 OR day IS NULL" -> 16,
+    "SELECT item, day FROM fact GROUP BY GROUPING SETS ((item), (day)) HAVING coalesce(day, 305) = 305" ->
+      16,
+    "SELECT * FROM (SELECT id, day, k2 FROM fact) UNPIVOT (v FOR n IN (day, k2)) " +
+      "WHERE n = 'day' AND v < 50" -> 1,
+    "SELECT * FROM (SELECT id, day, k2 FROM fact) UNPIVOT (v FOR n IN (day, k2)) WHERE v < 50" -> 2,
+    "SELECT f.id, e.x FROM fact f LATERAL VIEW explode(array(305, 306)) e AS x WHERE e.x = f.day" -> 1,
+    "SELECT f.id, x FROM fact f LATERAL VIEW explode(array(day, k2)) e AS x WHERE x BETWEEN 300 AND 350" ->
+      2,
+    "SELECT f.id, p, x FROM fact f LATERAL VIEW posexplode(array(305, 306)) e AS p, x " +
+      "WHERE x = f.day + p" -> 1,
+    "SELECT f.id, e.x FROM fact f LATERAL VIEW explode(array(2, 3)) e AS x WHERE e.x = f.item" -> 16,
+    // groups by what a filter asks for in another way
+    "SELECT day, max(day) FROM fact GROUP BY day HAVING max(day) > 1590" -> 1,
+    "SELECT day, count(*) FROM fact GROUP BY day, item HAVING min(day) < 10 AND count(*) > 0" -> 1,
+    "SELECT item, max(day) FROM fact GROUP BY item HAVING max(day) > 1590" -> 16,
+    "SELECT * FROM (SELECT id, day div 100 m, rank() OVER (PARTITION BY day div 100 ORDER BY amount) r " +
+      "FROM fact) WHERE m = 3 AND r <= 3" -> 1,
+    "SELECT * FROM (SELECT id, month(dt) m, year(dt) y, sum(item) OVER (PARTITION BY year(dt), month(dt)) s " +
+      "FROM fact) WHERE y = 2020 AND m = 1" -> 1,
+    "SELECT * FROM (SELECT id, day, sum(item) OVER (PARTITION BY day % 7 ORDER BY day) s FROM fact) " +
+      "WHERE day div 100 = 3" -> 16,
     // equality of NULLs
     s"SELECT * FROM fact f JOIN $March ON f.nk <=> d.day" -> 1,
     "SELECT * FROM fact f JOIN (SELECT * FROM nulls WHERE w IN (1, 3)) n ON f.nk <=> n.k" -> 2,
@@ -191,6 +233,27 @@ class JoinShapesSuite extends StarTestBase {
 
   test("the files that the shapes of joins read: other ways", Slow)(
     read(shapes, "false" -> "-1", "true" -> "-1", "false" -> "60k"))
+
+  test("conditions that can fail see no rows that the query keeps from them") {
+    withShapes {
+      inConf("spark.sql.ansi.enabled" -> "true", "spark.sql.autoBroadcastJoinThreshold" -> "60k") {
+        Seq(
+          // the first branch, or the join, keeps the item 0 from the division
+          "SELECT sum(CASE WHEN item = 0 THEN NULL WHEN 6 div item > 2 THEN amount END) FROM fact" -> 16,
+          "SELECT sum(CASE WHEN 6 div f.item > 2 THEN f.amount END) FROM fact f JOIN " +
+            "(SELECT day FROM days WHERE back < 1599) d ON f.item = d.day" -> 16,
+          "SELECT * FROM (SELECT f.id, 6 div f.item q, rank() OVER (PARTITION BY 6 div f.item ORDER BY f.id) r " +
+            "FROM fact f JOIN (SELECT day FROM days WHERE back < 1599) d ON f.item = d.day) WHERE q = 3" -> 16,
+          "SELECT sum(CASE WHEN f.day >= 1500 THEN f.amount END) FROM fact f JOIN " +
+            "(SELECT day FROM days WHERE back < 1599) d ON f.item = d.day" -> 1).foreach {
+          case (query, files) =>
+            withClue(s"$query\n") {
+              assert(filesRead(checkRows(sql(query)), "fact").sum === files)
+            }
+        }
+      }
+    }
+  }
 
   private val joinedSides = Set(
     "SELECT * FROM seasons s JOIN days d ON d.month = s.month LEFT JOIN fact f ON f.day = d.day " +

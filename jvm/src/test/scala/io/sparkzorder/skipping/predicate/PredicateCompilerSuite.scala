@@ -249,6 +249,47 @@ class PredicateCompilerSuite extends SkippingTestBase {
       |a > b; a = b; NOT (a < b); b <= c; NOT (b > c); s > t; NOT (a != b); a >= b""")
 
   testSkipping(
+    "expressions with several columns",
+    """SELECT cast(id as int) a, cast(100 + id * 10 as int) b, if(id = 1, null, 1) n, 2147483640 + cast(id as int) big,
+      |'k' || id s, if(id = 1, null, 'l') t, cast(id as double) d, double('NaN') x, date_add(date'2024-01-01', int(id)) day,
+      |cast(id as decimal(20,2)) m FROM range(0, 8)""".stripMargin)(
+    hits =
+      """a + b > 170; a + b = 100; b - a < 104; a * b >= 1190; a + b IN (1, 122); NOT (a + b <> 111); b - a * 2 = 108;
+      |a + big = -2147483648; a + big > 0; a - big < -2147483633; a + n = 8; coalesce(a + n, 50) = 50; (a + b) IS NOT NULL;
+      |a + n IS NULL; a + n <=> NULL; a + x > 5; d - x <=> double('NaN'); d * a = 49; b / (a - 3) = 110; b div a = 17;
+      |a % 0 = b; a > b - 101; NOT (a + 100 < b); a + 1 = d + 1; m + a = 14; m * b > 1100; power(a - d, 2) < 1;
+      |date_add(day, a) = date'2024-01-03'; concat(s, '-', t) = 'k2-l'; concat(s, t) IS NULL; concat_ws('-', t, s) = 'k1';
+      |concat(s, b) > 'k7'; coalesce(t, s) = 'k1'; array_min(array(a, b)) = 7; array_max(array(a, n)) = 5;
+      |sort_array(array(a, n))[0] IS NULL; sort_array(array(a, b), false)[0] = 170; array(a) = array(3);
+      |array(a, b) != array(3, 5); elt(2, s, t) = 'l'; hash(a, b) = 1; hash(a) + b = 1""",
+    misses =
+      """a + b > 177; a + b < 100; b - a < 93; a * b > 1190; a + b IN (1, 178); a + b > NULL; b - a * 2 = 200;
+      |a + n = 9; (a + b) IS NULL; (a + b) <=> NULL; d * a > 49; b div (a + 1) > 170; a > b + 1; NOT (a < b + 1);
+      |a + 200 = d + 1; m + a = 15; m * b > 1190; date_add(day, a) > date'2024-01-15'; concat(s, '-', t) = 'l-l';
+      |concat(s, b) > 'l'; array_min(array(a, b)) = 8; array_max(array(a, b)) = 99; sort_array(array(a, b))[0] > 7;
+      |sort_array(array(a, b), false)[0] < 100; array(a) = array(9); elt(2, s, t) = 'm'; a - b > 0""")
+
+  testSkipping(
+    "what texts begin with",
+    "SELECT explode(array('C-001', 'C-002', 'C-01x')) c")(
+    hits =
+      """replace(c, '-', '') = 'C001'; replace(c, '-0', '') = 'C1x'; translate(c, 'C-', 'c') = 'c001'; ascii(c) = 67;
+      |regexp_replace(c, '[^0-9]', '') = '002'; regexp_replace(c, '^C-', '') = '01x'; split_part(c, '-', 2) = '01x';
+      |cast(split(c, '-')[1] as int) = 2; initcap(c) = 'C-001'; overlay(c PLACING 'X' FROM 2 FOR 1) = 'CX001';
+      |rpad(c, 2, ' ') = 'C-'; rpad(c, 7, ' ') = 'C-002  '; lpad(c, 7, '*') = '**C-002'; lpad(c, 2, '*') = 'C-';
+      |trim(LEADING 'C-' FROM c) = '001'; regexp_extract(c, '^(C-)', 1) = 'C-'; regexp_extract(c, '^(D)', 1) = '';
+      |concat(left(c, 1), right(c, 1)) = 'Cx'; concat(substr(c, 1, 1), substr(c, 4, 2)) = 'C01'; lower(c) || c > 'c-00';
+      |regexp_count(c, '^D') = 0; regexp_instr(c, '^C-0') = 1; cast(c as binary) = X'432D303031';
+      |cast(replace(c, 'C-', '') as int) = 1; split_part(c, '0', 3) = '1'; substring_index(c, '0', 2) = 'C-0'""",
+    misses =
+      """replace(c, '-', '') = 'D001'; replace(c, '-', '') = 'C1'; replace(c, '-0', '') = 'D1'; translate(c, 'C', 'D') = 'C-001';
+      |ascii(c) > 67; regexp_replace(c, '[^0-9]', '') = '1'; regexp_replace(c, '^C-', '') = '11'; split_part(c, '-', 2) = '1';
+      |split(c, '-')[1] >= '1'; overlay(c PLACING 'X' FROM 2 FOR 1) = 'C-001'; rpad(c, 2, ' ') != 'C-';
+      |rpad(c, 7, ' ') = 'C-1    '; lpad(c, 2, '*') = 'D-'; trim(LEADING 'C-' FROM c) = '1'; ascii(c) IS NULL;
+      |regexp_extract(c, '^([A-Z])', 1) = 'D'; concat(substr(c, 1, 1), substr(c, 3, 2)) = 'C1'; lower(c) || c > 'c-1';
+      |regexp_count(c, '^D') > 0; cast(c as binary) = X'43'; upper(replace(c, '-', 'x')) = 'CX1'""")
+
+  testSkipping(
     "beginnings of texts",
     "SELECT explode(array('abc', 'abd', 'ab')) s")(
     hits = """s RLIKE '^abc'; s RLIKE '^ab.*'; s RLIKE '^abcx?'; s RLIKE 'z'; s RLIKE '^z|a';

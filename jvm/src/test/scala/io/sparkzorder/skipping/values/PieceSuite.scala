@@ -64,7 +64,7 @@ class PieceSuite extends AnyFunSuite {
         val high =
           low + (random.nextDouble() * Seq(3, 50, 900)(random.nextInt(3)) * 86400000000L).toLong
         ExtentTree.of(e, variable)(Between(low, high, isPoint = false)) match {
-          case Between(least, most, _, _, _) =>
+          case Between(least, most, _, _, _, _) =>
             for (_ <- 1 to 20) {
               val value =
                 low + (random.nextDouble() * (high - low)).toLong / 1800000000L * 1800000000L
@@ -93,7 +93,7 @@ class PieceSuite extends AnyFunSuite {
     val evening = e.eval(InternalRow(instant("2023-11-05T23:50"))).asInstanceOf[Double]
     val (low, high) = (instant("2023-11-01T00:00"), instant("2023-11-06T00:10"))
     ExtentTree.of(e, time)(Between(low, high, isPoint = false)) match {
-      case Between(_, most: Double, _, _, _) => assert(most >= evening)
+      case Between(_, most: Double, _, _, _, _) => assert(most >= evening)
       case other => fail(other.toString)
     }
   }
@@ -110,7 +110,7 @@ class PieceSuite extends AnyFunSuite {
           Between(0, 900, isPoint = false))) {
         ExtentTree.of(e, number)(extent) match {
           case Extent.OnlyNull => fail(s"$e of $extent")
-          case Between(low, high, _, _, _) =>
+          case Between(low, high, _, _, _, _) =>
             val order = ValueOrder.of(e.dataType).get
             val nulls = UTF8String.fromString(if (e.children.size == 3) "0000-null" else "null")
             assert(order.lteq(low, nulls) && order.lteq(nulls, high), s"$e of $extent")

@@ -1,0 +1,314 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.dynamic
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.optimizer.PushDownPredicates
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.skipping.scan.{DerivedRanges, FormatTable, ScanStrategy}
+
+/**
+ * Adds filters below nodes through which Spark pushes none, where a filter above the node, or the node itself, says
+ * that other rows do not count:
+ *
+ *  - the rows that GROUPING SETS, CUBE, ROLLUP and UNPIVOT make of a row, and of which the filter wants none
+ *  - the elements of a list, as `explode` makes rows of them
+ *  - a window whose PARTITION BY is a function of the columns of the filter
+ *  - HAVING by the greatest or the least value of a column of GROUP BY
+ *  - aggregates without GROUP BY, all of which only count rows that meet a condition
+ *
+ * Each is a filter of rows that is true in every engine. The query's own filters stay.
+ */
+private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with PredicateHelper {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!isOn || plan.isStreaming || !plan.exists(isKnown)) plan
+    else {
+      val changed = plan.transformUp {
+        case f @ Filter(condition, e: Expand) => belowExpand(f, condition, e)
+        case f @ Filter(condition, g: Generate) => belowGenerate(f, condition, g)
+        case f @ Filter(condition, a: Aggregate) => belowGroups(f, condition, a)
+        case f @ Filter(condition, w @ (_: Window | _: WindowGroupLimit)) =>
+          belowWindow(w, splitConjunctivePredicates(condition)).fold(f)(c => f.copy(child = c))
+        case a: Aggregate => belowAggregate(a)
+      }
+      if (changed fastEquals plan) plan else DerivedRanges(PushDownPredicates(changed))
+    }
+
+  private def isOn: Boolean =
+    Settings.ofSession(Settings.Enabled) && Settings.ofSession(Settings.SkippingEnabled)
+
+  /** A table of which files can be skipped. */
+  private def isKnown(leaf: LogicalPlan): Boolean = leaf match {
+    case r: LogicalRelation => ScanStrategy.canIndex(r) || FormatTable.takesRanges(r)
+    case other => other.children.isEmpty && FormatTable.takesRanges(other)
+  }
+
+  private def isPlain(e: Expression): Boolean = e.deterministic && !e.exists {
+    case _: PlanExpression[_] | _: UserDefinedExpression | _: AggregateExpression => true
+    case _: WindowExpression | _: Generator => true
+    case _ => false
+  }
+
+  /**
+   * The child below a filter that is not there yet; None if the filter says nothing.
+   *
+   * @param isAll the query tests each row of the child by all of these conditions
+   */
+  private def filtered(
+      child: LogicalPlan,
+      conditions: Seq[Expression],
+      isAll: Boolean): Option[LogicalPlan] = {
+    val some = conditions.map(simplified).filterNot(_ == Literal.TrueLiteral)
+      .filter(c => c.references.nonEmpty && c.references.subsetOf(child.outputSet))
+      // a condition that can fail must see no row that the query keeps from it, as a join does
+      .filter(c => cannotFail(c) && isSafe(child) || isAll && isOfOneTable(child))
+    if (some.isEmpty) None
+    else some.filterNot(child.constraints.contains).reduceOption(And).map(Filter(_, child))
+  }
+
+  /** Spark pushes a condition on a column of a projection further down, as one on what the column is. */
+  private def isSafe(plan: LogicalPlan): Boolean = isOfOneTable(plan) || !plan.exists {
+    case p: Project => !p.projectList.forall(cannotFail)
+    case _ => false
+  }
+
+  private def isOfOneTable(plan: LogicalPlan): Boolean = plan match {
+    case p: Project => isOfOneTable(p.child)
+    case f: Filter => isOfOneTable(f.child)
+    case other => other.children.isEmpty
+  }
+
+  private def cannotFail(e: Expression): Boolean = TotalExpressions.isTotal(e) || (e match {
+    case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: BinaryComparison | _: In => true
+    case _: InSet | _: Coalesce | _: If | _: CaseWhen => true
+    case _: Lower | _: Upper | _: Substring | _: String2TrimExpression | _: StringReplace => true
+    case _: Concat | _: StringPredicate | _: Like => e.children.forall(_.dataType == StringType)
+    case IntegralDivide(_, Divisor(), _) | Remainder(_, Divisor(), _) => true
+    case _ => false
+  }) && e.children.forall(cannotFail)
+
+  private object Divisor {
+    def unapply(e: Expression): Boolean = e match {
+      case Literal(n @ (_: Int | _: Long), _) => n.asInstanceOf[Number].longValue > 0
+      case _ => false
+    }
+  }
+
+  // ---- several rows of one
+
+  /** A row counts if one of the rows that are made of it does. */
+  private def belowExpand(f: Filter, condition: Expression, e: Expand): LogicalPlan = {
+    val rows = e.projections.map(row => AttributeMap(e.output.zip(row)))
+    val conjuncts = splitConjunctivePredicates(condition)
+    val found =
+      if (rows.size > MostRows) None
+      else conjuncts.filter(isPlain).reduceOption(And).flatMap(oneOf(_, rows))
+    found.flatMap(c => filtered(e.child, Seq(c), isAll = conjuncts.forall(isPlain)))
+      .fold(f)(child => f.copy(child = e.copy(child = child)))
+  }
+
+  private def belowGenerate(f: Filter, condition: Expression, g: Generate): LogicalPlan = {
+    val elements = (g.generator, g.generatorOutput) match {
+      case (Explode(list), Seq(column)) if !g.outer =>
+        elementsOf(list).map(_.map(e => Seq((column, e))))
+      case (PosExplode(list), Seq(place, column)) if !g.outer =>
+        elementsOf(list).map(_.zipWithIndex.map { case (e, i) =>
+          Seq((place, Literal(i): Expression), (column, e))
+        })
+      case _ => None
+    }
+    elements.filter(_.size <= MostRows).flatMap { rows =>
+      val made = AttributeSet(g.generatorOutput)
+      val all = splitConjunctivePredicates(condition)
+      val conjuncts = all.filter(c => isPlain(c) && c.references.exists(made.contains))
+      conjuncts.reduceOption(And).flatMap(oneOf(_, rows.map(AttributeMap(_))))
+        .flatMap(c => filtered(g.child, Seq(c), isAll = conjuncts.size == all.size))
+    }.fold(f)(child => f.copy(child = g.copy(child = child)))
+  }
+
+  private def elementsOf(list: Expression): Option[Seq[Expression]] = list match {
+    case CreateArray(values, _) if values.nonEmpty && values.forall(isPlain) => Some(values)
+    case Literal(array: org.apache.spark.sql.catalyst.util.ArrayData, ArrayType(t, _)) =>
+      Some(array.toSeq[Any](t).map(Literal(_, t)))
+    case _ => None
+  }
+
+  private def oneOf(
+      condition: Expression,
+      rows: Seq[AttributeMap[Expression]]): Option[Expression] =
+    if (rows.isEmpty) None
+    else {
+      val each = rows.map { row =>
+        simplified(condition.transform { case a: Attribute if row.contains(a) => row(a) })
+      }.filterNot(isNever).distinct
+      // nothing is left of a filter that no row passes
+      Some(each.reduceOption(Or).getOrElse(Literal.FalseLiteral)).filter(isPlain)
+    }
+
+  // ---- groups
+
+  /** The greatest value of a column of GROUP BY is the column. */
+  private def belowGroups(f: Filter, condition: Expression, a: Aggregate): LogicalPlan = {
+    val keys = a.groupingExpressions
+    val same = a.aggregateExpressions.collect {
+      case alias @ Alias(AggregateExpression(Extreme(key), Complete, _, None, _), _)
+          if keys.exists(_.semanticEquals(key)) && isExact(key.dataType) =>
+        (alias.toAttribute, key)
+    }
+    val byKey = AttributeMap[Expression](same)
+    val all = splitConjunctivePredicates(condition)
+    val conjuncts = all
+      .filter(c => isPlain(c) && c.references.nonEmpty && c.references.forall(byKey.contains))
+      .map(_.transform { case x: Attribute => byKey.getOrElse(x, x) })
+    if (keys.isEmpty || conjuncts.isEmpty) f
+    else {
+      filtered(a.child, conjuncts, isAll = conjuncts.size == all.size)
+        .fold(f)(child => f.copy(child = a.copy(child = child)))
+    }
+  }
+
+  private object Extreme {
+    def unapply(f: AggregateFunction): Option[Expression] = f match {
+      case Max(e) => Some(e)
+      case Min(e) => Some(e)
+      case _ => None
+    }
+  }
+
+  /** Rows of a window's partition have the same value of each function by which the window is partitioned. */
+  private def belowWindow(node: LogicalPlan, conjuncts: Seq[Expression]): Option[LogicalPlan] = {
+    val (spec, child) = node match {
+      case w: Window => (w.partitionSpec, w.child)
+      case w: WindowGroupLimit => (w.partitionSpec, w.child)
+      case other => (Nil, other)
+    }
+    val keys = AttributeSet(spec.collect { case a: Attribute if isExact(a.dataType) => a })
+    child match {
+      case _: Window | _: WindowGroupLimit if keys.nonEmpty =>
+        belowWindow(child, conjuncts).map(c => node.withNewChildren(Seq(c)))
+      case p: Project if keys.nonEmpty =>
+        // the filter may have its own name for a function by which the window is partitioned
+        val aliases = p.projectList.collect { case a @ Alias(e, _) => a.toAttribute -> e }
+        val byName = AttributeMap[Expression](aliases)
+        val functions = aliases.filter(a => keys.contains(a._1))
+        val ofKeys = conjuncts.filter(isPlain)
+          .map(_.transform { case a: Attribute if byName.contains(a) => byName(a) })
+          .map(_.transformDown {
+            case e if functions.exists(_._2.semanticEquals(e)) =>
+              functions.find(_._2.semanticEquals(e)).get._1
+          }).filter(c => isPlain(c) && c.references.nonEmpty && c.references.subsetOf(keys))
+        filtered(p, ofKeys, isAll = ofKeys.size == conjuncts.size)
+          .map(c => node.withNewChildren(Seq(c)))
+      case _ => None
+    }
+  }
+
+  /** Values that are equal only if nothing can tell them apart, as 0.0 and -0.0 can be told. */
+  private def isExact(t: DataType): Boolean = t match {
+    case ByteType | ShortType | IntegerType | LongType | BooleanType => true
+    case DateType | TimestampType | TimestampNTZType | StringType | _: DecimalType => true
+    case _ => false
+  }
+
+  // ---- aggregates of conditions
+
+  /** Without GROUP BY there is one row of results, also of no rows at all. */
+  private def belowAggregate(a: Aggregate): LogicalPlan = {
+    val calls = a.aggregateExpressions.flatMap(_.collect { case e: AggregateExpression => e })
+    val conditions = calls.map(conditionOf)
+    if (a.groupingExpressions.nonEmpty || calls.isEmpty || conditions.contains(None)) a
+    else {
+      val any = conditions.flatten.map(simplified).distinct.reduce(Or)
+      if (any.exists(_ == Literal.TrueLiteral) || !isPlain(any)) a
+      else filtered(a.child, Seq(any), isAll = true).fold(a)(child => a.copy(child = child))
+    }
+  }
+
+  /** A condition of all rows that count for an aggregate; None if other rows may count. */
+  private def conditionOf(call: AggregateExpression): Option[Expression] =
+    if (call.mode != Complete) None
+    else call.filter.orElse(call.aggregateFunction match {
+      case s: Sum => notNull(s.child)
+      case a: Average => notNull(a.child)
+      case Count(Seq(e)) => notNull(e)
+      case Min(e) => notNull(e)
+      case Max(e) => notNull(e)
+      case m: CentralMomentAgg => notNull(m.children.head)
+      case c: CollectSet => notNull(c.child)
+      case c: CollectList => notNull(c.child)
+      case h: HyperLogLogPlusPlus => notNull(h.child)
+      case _ => None
+    })
+
+  /** A condition of all rows for which a value chosen by conditions is not NULL. */
+  private def notNull(e: Expression): Option[Expression] = e match {
+    case CaseWhen(branches, otherwise) if otherwise.forall(isNull) =>
+      // a branch may keep rows from the conditions after it, which could fail
+      val some = if (branches.forall(b => cannotFail(b._1))) branches.filterNot(b => isNull(b._2))
+      else branches
+      some.map(_._1).reduceOption(Or)
+    case If(condition, value, no) if isNull(no) && !isNull(value) => Some(condition)
+    // COUNT_IF
+    case If(Not(condition), no, value) if isNull(no) && value.semanticEquals(condition) =>
+      Some(condition)
+    case If(EqualTo(condition, Literal.FalseLiteral), no, value)
+        if isNull(no) && value.semanticEquals(condition) => Some(condition)
+    case c: Cast => notNull(c.child)
+    case u: UnscaledValue => notNull(u.child)
+    case u: UnaryMinus => notNull(u.child)
+    case b: BinaryArithmetic => notNull(b.left).orElse(notNull(b.right))
+    case _ => None
+  }
+
+  private def isNull(e: Expression): Boolean = e match {
+    case Literal(value, _) => value == null
+    case c: Cast => isNull(c.child)
+    case _ => false
+  }
+
+  // ---- conditions
+
+  private def isNever(e: Expression): Boolean = e match {
+    case Literal(value, BooleanType) => value == null || value == false
+    case _ => false
+  }
+
+  /** The same with the values of its parts that have no columns; where it is NULL it may be FALSE. */
+  private def simplified(e: Expression): Expression = e match {
+    case And(l, r) =>
+      (simplified(l), simplified(r)) match {
+        case (a, b) if isNever(a) || isNever(b) => Literal.FalseLiteral
+        case (Literal.TrueLiteral, b) => b
+        case (a, Literal.TrueLiteral) => a
+        case (a, b) => And(a, b)
+      }
+    case Or(l, r) =>
+      (simplified(l), simplified(r)) match {
+        case (a, b) if a == Literal.TrueLiteral || b == Literal.TrueLiteral => Literal.TrueLiteral
+        case (a, b) if isNever(a) => b
+        case (a, b) if isNever(b) => a
+        case (a, b) => Or(a, b)
+      }
+    case _: Literal => e
+    case other if other.references.isEmpty && other.foldable =>
+      try Literal(other.eval(), other.dataType)
+      catch { case NonFatal(_) => other }
+    case other
+        if other.children.exists(isNull) && other.isInstanceOf[BinaryComparison] &&
+          !other.isInstanceOf[EqualNullSafe] => Literal.FalseLiteral
+    case other => other
+  }
+
+  /** More rows of one are not looked at. */
+  private val MostRows = 64
+}

@@ -1,0 +1,497 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.values
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.skipping.values.Extent.{Anything, Between, OnlyNull}
+import io.sparkzorder.skipping.values.Piece.{isText, require, unknown}
+
+/**
+ * What a text begins with.
+ *
+ * @param text plain characters only
+ * @param isWhole the text has nothing else
+ */
+private[values] final case class TextStart(text: String, isWhole: Boolean) {
+  def length: Int = text.length
+
+  /** The characters from one place until another. */
+  def slice(from: Int, count: Int): TextStart = {
+    require(from >= 0 && count >= 0 && (isWhole || from <= length))
+    // the sum of two lengths may be no INT
+    val until = math.min(length.toLong, from.toLong + count).toInt
+    TextStart(text.slice(from, until), isWhole || length - from >= count)
+  }
+
+  def drop(count: Int): TextStart = copy(text = text.drop(count))
+
+  def extent(mayBeNull: Boolean): Extent =
+    if (isWhole) {
+      Extent.point(UTF8String.fromString(text)) match {
+        case b: Between => b.copy(mayBeNull = mayBeNull)
+        case other => other
+      }
+    } else TextStart.from(text).copy(mayBeNull = mayBeNull)
+}
+
+private[values] object TextStart {
+
+  /** Characters of one byte that are no control characters at either end of these. */
+  def isPlain(c: Int): Boolean = c > 0 && c < 127
+
+  /** The texts that begin with some plain characters, of which there is at least one. */
+  def from(text: String): Between = {
+    val plain = text.takeWhile(c => isPlain(c.toInt))
+    require(plain.nonEmpty)
+    val after = plain.init + (plain.last + 1).toChar
+    Between(
+      UTF8String.fromString(plain),
+      UTF8String.fromString(after),
+      isPoint = false,
+      beginning = plain.getBytes("US-ASCII"))
+  }
+
+  /** None if the texts are not known by what they begin with. */
+  def of(extent: Extent): Option[TextStart] = extent match {
+    case b @ Between(low: UTF8String, high: UTF8String, isPoint, _, _, _) =>
+      if (isPoint) {
+        if (low.getBytes.forall(c => isPlain(c.toInt))) Some(TextStart(low.toString, true))
+        else None
+      } else if (b.beginning != null) Some(TextStart(new String(b.beginning, "US-ASCII"), false))
+      else {
+        // all texts between two begin with what the two have in common
+        val shared = low.getBytes.zip(high.getBytes).takeWhile { case (x, y) =>
+          x == y && isPlain(x.toInt)
+        }
+        Some(TextStart(new String(shared.map(_._1), "US-ASCII"), false))
+      }
+    case _ => None
+  }
+}
+
+/**
+ * Functions of texts of which only the beginning is known: what the result begins with. What follows may be
+ * anything, also bytes that are no UTF-8.
+ */
+private[values] object TextBeginnings {
+
+  /** The parts of an expression that are texts, and what is known of the results by their beginnings. */
+  def of(e: Expression): Option[(Seq[Expression], Piece)] =
+    Try(known(e)).toOption.flatten.filter { case (parts, _) =>
+      parts.forall(p => isText(p.dataType))
+    }
+
+  private def known(e: Expression): Option[(Seq[Expression], Piece)] = e match {
+    case Substring(text, Literal(at: Int, _), Literal(n: Int, _)) if at >= 0 =>
+      one(text)(_.slice(math.max(0, at - 1), math.max(0, n)))
+    case SubstringIndex(text, Text(mark), Literal(n: Int, _)) if n > 0 && mark.nonEmpty =>
+      one(text)(upTo(_, mark, n))
+    case ElementAt(StringSplitSQL(text, Text(mark)), Literal(k: Int, _), _, _)
+        if k > 0 && mark.nonEmpty => one(text)(part(_, mark, k - 1))
+    case ElementAt(StringSplit(text, Text(Plain(mark)), All()), Literal(k: Int, _), _, _)
+        if k > 0 =>
+      one(text)(part(_, mark, k - 1))
+    case GetArrayItem(StringSplit(text, Text(Plain(mark)), All()), Literal(k: Int, _), _)
+        if k >= 0 =>
+      one(text)(part(_, mark, k))
+    case StringInstr(text, Text(mark)) if mark.nonEmpty =>
+      Some(Seq(text) -> new OfStarts(starts => Extent.point(placeOf(starts.head, mark))))
+    case StringLocate(Text(mark), text, Literal(1, _)) if mark.nonEmpty =>
+      Some(Seq(text) -> new OfStarts(starts => Extent.point(placeOf(starts.head, mark))))
+    case Ascii(text) => Some(Seq(text) -> new OfStarts({ starts =>
+        require(starts.head.length > 0)
+        Extent.point(starts.head.text.head.toInt)
+      }))
+    case StringTrim(text, Characters(some)) =>
+      one(text)(s => withoutEnd(withoutStart(s, some), some))
+    case StringTrimLeft(text, Characters(some)) => one(text)(withoutStart(_, some))
+    case StringTrimRight(text, Characters(some)) => one(text)(withoutEnd(_, some))
+    case Upper(text) if ChangedCase.isPlain => one(text)(s => s.copy(text = mapped(s.text, upper)))
+    case Lower(text) if ChangedCase.isPlain => one(text)(s => s.copy(text = mapped(s.text, lower)))
+    case InitCap(text) if ChangedCase.isPlain => one(text)(capitals)
+    case StringReplace(text, Text(search), Text(by)) if search.nonEmpty =>
+      one(text)(replaced(_, search, by))
+    case StringTranslate(text, Text(from), Text(to)) => one(text)(s =>
+        s.copy(text = s.text.flatMap { c =>
+          val i = from.indexOf(c.toInt)
+          if (i < 0) c.toString else if (i < to.length) to(i).toString else ""
+        }))
+    case RegExpReplace(text, Text(pattern), Text(by), Literal(1, _))
+        if !by.exists("$\\".contains(_)) => byPattern(pattern, by).flatMap(one(text)(_))
+    case Overlay(text, Text(by), Literal(at: Int, _), Literal(n: Int, _)) if at > 0 =>
+      one(text) { s =>
+        val dropped = if (n >= 0) n else by.length
+        // the sum of both must be an INT
+        require(at < 1000000 && dropped < 1000000)
+        if (s.length < at - 1) s
+        else s.copy(text = s.text.take(at - 1) + by + s.text.drop(at - 1).drop(dropped))
+      }
+    case StringRPad(text, Literal(n: Int, _), Text(_)) =>
+      one(text)(s => if (s.length >= n) s.slice(0, math.max(0, n)) else s)
+    case StringLPad(text, Literal(n: Int, _), Text(_)) => one(text) { s =>
+        require(s.length >= n)
+        s.slice(0, math.max(0, n))
+      }
+    case Concat(parts) => Some(parts -> new Together(None))
+    case ConcatWs(Text(mark) +: parts) => Some(parts -> new Together(Some(mark)))
+    case _ => None
+  }
+
+  private def one(text: Expression)(f: TextStart => TextStart): Option[(Seq[Expression], Piece)] =
+    Some(Seq(text) -> new OfText(f))
+
+  // ---- literals
+
+  private object Text {
+    def unapply(e: Expression): Option[String] = e match {
+      case Literal(value: UTF8String, t)
+          if isText(t) && value.getBytes.forall(c => TextStart.isPlain(c.toInt)) =>
+        Some(value.toString)
+      case _ => None
+    }
+  }
+
+  /** The number of parts of a text that is not limited. */
+  private object All {
+    def unapply(e: Expression): Boolean = e match {
+      case Literal(n: Int, _) => n < 0
+      case _ => false
+    }
+  }
+
+  private object Characters {
+    def unapply(characters: Option[Expression]): Option[String] = characters match {
+      case None => Some(" ")
+      case Some(Text(some)) => Some(some)
+      case _ => None
+    }
+  }
+
+  /** A regular expression that stands for one text. */
+  private object Plain {
+    private val Other = "\\^$.|?*+()[]{}#"
+
+    def unapply(pattern: String): Option[String] = {
+      val text = new mutable.StringBuilder
+      var i = 0
+      var isKnown = true
+      while (i < pattern.length && isKnown) {
+        val c = pattern(i)
+        val next = if (i + 1 < pattern.length) pattern(i + 1) else 'x'
+        if (c == '\\' && !Character.isLetterOrDigit(next.toInt)) {
+          text += next
+          i += 2
+        } else if (c == '[' && i + 2 < pattern.length && pattern(i + 2) == ']' && next != '^' &&
+          next != '\\' && next != '[' && next != ']') {
+          text += next
+          i += 3
+        } else {
+          isKnown = Other.indexOf(c.toInt) < 0
+          text += c
+          i += 1
+        }
+      }
+      if (isKnown && text.nonEmpty) Some(text.toString) else None
+    }
+  }
+
+  /** A regular expression that stands for one character. */
+  private object OneCharacter {
+    private val form = "(\\[\\^?[^\\[\\]&\\\\^]+\\]|\\\\[dDsSwW])\\+?".r
+
+    /** Whether a character is one of them. */
+    def unapply(pattern: String): Option[Char => Boolean] = pattern match {
+      case form(one) =>
+        Try(java.util.regex.Pattern.compile(one)).toOption
+          .map(p => (c: Char) => p.matcher(c.toString).matches())
+      case _ => None
+    }
+  }
+
+  // ---- pieces
+
+  /** The result by what some texts begin with; NULL where one of them is. */
+  private final class OfStarts(results: Seq[TextStart] => Extent) extends Piece {
+    override def apply(call: Call, children: Seq[Extent]): Extent =
+      if (children.contains(OnlyNull)) OnlyNull
+      else {
+        val starts = children.map(c => TextStart.of(c).getOrElse(unknown))
+        // Spark itself knows the result of whole texts
+        require(!starts.forall(_.isWhole))
+        results(starts) match {
+          case b: Between => b.copy(mayBeNull = b.mayBeNull || children.exists(isNullable))
+          case other => other
+        }
+      }
+  }
+
+  private final class OfText(f: TextStart => TextStart) extends Piece {
+    private val piece = new OfStarts(starts => f(starts.head).extent(mayBeNull = false))
+    // an element of a list that is not there is NULL
+    override def apply(call: Call, children: Seq[Extent]): Extent = piece(call, children)
+  }
+
+  private def isNullable(e: Extent): Boolean = e match {
+    case b: Between => b.mayBeNull
+    case _ => true
+  }
+
+  /** @param mark what CONCAT_WS puts between the texts; it leaves NULLs out */
+  private final class Together(mark: Option[String]) extends Piece {
+    override def apply(call: Call, children: Seq[Extent]): Extent =
+      if (mark.isEmpty && children.contains(OnlyNull)) OnlyNull
+      else {
+        val some = if (mark.isEmpty) children else children.filter(_ != OnlyNull)
+        val text = new mutable.StringBuilder
+        var isOpen = false
+        some.zipWithIndex.foreach { case (child, i) =>
+          if (!isOpen) {
+            // a text that may be left out, and all that comes after it
+            val start = TextStart.of(child).filter(_ => mark.isEmpty || !isNullable(child))
+            if (i > 0 && start.isDefined) mark.foreach(text ++= _)
+            start.foreach(text ++= _.text)
+            isOpen = !start.exists(_.isWhole)
+          }
+        }
+        require(isOpen)
+        TextStart(text.toString, isWhole = false)
+          .extent(mayBeNull = mark.isEmpty && children.exists(isNullable))
+      }
+  }
+
+  // ---- functions of what a text begins with
+
+  private val upper = (c: Char) => if (c >= 'a' && c <= 'z') (c - 32).toChar else c
+  private val lower = (c: Char) => if (c >= 'A' && c <= 'Z') (c + 32).toChar else c
+
+  private def mapped(text: String, f: Char => Char): String = text.map(f)
+
+  /** Letters, digits and spaces: other characters are parts of words by rules of their own. */
+  private def capitals(s: TextStart): TextStart = {
+    val known = s.text.takeWhile(c => c == ' ' || isLetter(c))
+    val words = known.indices.map { i =>
+      if (i == 0 || known(i - 1) == ' ') upper(known(i)) else lower(known(i))
+    }
+    TextStart(words.mkString, s.isWhole && known.length == s.length)
+  }
+
+  private def isLetter(c: Char): Boolean = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+
+  /** What can be said although a mark may begin in the last characters and end behind them. */
+  private def beforeMark(s: TextStart, mark: String): TextStart = {
+    val torn = (1 until mark.length).reverse.find(n => s.text.endsWith(mark.take(n))).getOrElse(0)
+    if (s.isWhole) s else s.copy(text = s.text.dropRight(torn))
+  }
+
+  /** The text before the n-th mark. */
+  private def upTo(s: TextStart, mark: String, n: Int): TextStart = {
+    val ends = Iterator.iterate(s.text.indexOf(mark))(i => s.text.indexOf(mark, i + 1))
+      .takeWhile(_ >= 0).slice(n - 1, n).toSeq
+    // marks of several characters may overlap
+    ends.headOption.fold(s.copy(text = s.text.dropRight(if (s.isWhole) 0 else mark.length - 1))) {
+      end => TextStart(s.text.take(end), isWhole = true)
+    }
+  }
+
+  /** The part after so many marks, up to the next one. */
+  private def part(s: TextStart, mark: String, number: Int): TextStart = {
+    var rest = s.text
+    (0 until number).foreach { _ =>
+      val at = rest.indexOf(mark)
+      require(at >= 0)
+      rest = rest.drop(at + mark.length)
+    }
+    rest.indexOf(mark) match {
+      case -1 => beforeMark(s.copy(text = rest), mark)
+      case at => TextStart(rest.take(at), isWhole = true)
+    }
+  }
+
+  private def placeOf(s: TextStart, mark: String): Int = {
+    val at = s.text.indexOf(mark)
+    require(at >= 0)
+    at + 1
+  }
+
+  private def withoutStart(s: TextStart, characters: String): TextStart = {
+    val rest = s.text.dropWhile(characters.contains(_))
+    require(s.isWhole || rest.nonEmpty)
+    s.copy(text = rest)
+  }
+
+  private def withoutEnd(s: TextStart, characters: String): TextStart =
+    s.copy(text = s.text.reverse.dropWhile(characters.contains(_)).reverse)
+
+  private def replaced(s: TextStart, search: String, by: String): TextStart = {
+    val text = new mutable.StringBuilder
+    var i = 0
+    var isTorn = false
+    while (i < s.length && !isTorn) {
+      if (s.text.startsWith(search, i)) {
+        text ++= by
+        i += search.length
+      } else if (!s.isWhole && search.startsWith(s.text.drop(i))) isTorn = true
+      else {
+        text += s.text(i)
+        i += 1
+      }
+    }
+    TextStart(text.toString, s.isWhole)
+  }
+
+  /** REGEXP_REPLACE with a pattern that is one text, the beginning of a text, or one character of some. */
+  private def byPattern(pattern: String, by: String): Option[TextStart => TextStart] =
+    pattern match {
+      case Plain(search) => Some(replaced(_, search, by))
+      case OneCharacter(isOne) if by.isEmpty || !pattern.endsWith("+") =>
+        Some(s => s.copy(text = s.text.flatMap(c => if (isOne(c)) by else c.toString)))
+      case beginning if beginning.startsWith("^") =>
+        beginning.drop(1) match {
+          case Plain(search) => Some { s =>
+              if (s.text.startsWith(search)) s.copy(text = by + s.text.drop(search.length))
+              else {
+                require(s.isWhole || !search.startsWith(s.text))
+                s
+              }
+            }
+          case _ => None
+        }
+      case _ => None
+    }
+}
+
+/**
+ * A function of a column of texts. The texts for some results are found by search, as for [[SearchedFunction]]:
+ * the texts with one beginning are left out if none of their results is wanted, are taken if all are, and are
+ * told apart by their next character otherwise.
+ */
+private[skipping] final class SearchedTexts private (
+    e: Expression,
+    tree: ExtentTree,
+    known: Option[ColumnFunction])
+    extends ColumnFunction {
+  import SearchedFunction.{In, Judge, Out}
+
+  private val domain = ComparisonDomain.of(e.dataType).orNull
+
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[KnownRange]): Intervals =
+    valuesFor(results, ofNulls, Array.emptyByteArray, None)
+
+  /** True if nothing else is known of the texts with some results. */
+  def isAlone: Boolean = known.isEmpty
+
+  /**
+   * @param shared the bytes with which the texts of the files with bounds begin
+   * @param inFiles where all texts of the files lie; None if a file may hold others
+   */
+  def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      shared: Array[Byte],
+      inFiles: Option[Intervals]): Intervals =
+    if (results.isEmpty && !ofNulls) Intervals.none
+    else {
+      val some = Try(known.map(_.valuesFor(results, ofNulls, None))).toOption.flatten
+      some match {
+        case None => search(results, ofNulls, shared, inFiles)
+        // both have all texts with such a result
+        case Some(texts) =>
+          try texts.intersect(search(results, ofNulls, shared, inFiles))
+          catch { case _: NotSearched => texts }
+      }
+    }
+
+  private def search(
+      results: Intervals,
+      ofNulls: Boolean,
+      shared: Array[Byte],
+      inFiles: Option[Intervals]): Intervals = {
+    def isInFiles(text: String) = inFiles match {
+      case Some(files: ByteIntervals) =>
+        val (low, high) = range(text)
+        // the end of the beginning is no text with it
+        high.isEndless || files.overlaps(low.value, high.value)
+      case _ => true
+    }
+    val judge = new Judge(SearchedFunction.coarser(results), ofNulls, domain)
+    val first =
+      new String(
+        shared.takeWhile(b => TextStart.isPlain(b.toInt)),
+        "US-ASCII").take(SearchedTexts.MaxShared)
+    val taken = Seq.newBuilder[(ByteEnd, ByteEnd)]
+    val open = mutable.Queue(first)
+    var (steps, isOut) = (0, false)
+    while (open.nonEmpty && steps < SearchedTexts.MaxSteps &&
+      (isOut || steps < SearchedTexts.MaxStepsInVain)) {
+      val text = open.dequeue()
+      steps += 1
+      judge(if (text.isEmpty) Anything else tree(TextStart.from(text))) match {
+        case Out => isOut = true
+        case In => taken += range(text)
+        case _ =>
+          val all = range(text)
+          val whole = ByteEnd(text.getBytes("US-ASCII"), inclusive = true)
+          if (judge(tree(Extent.point(UTF8String.fromString(text)))) != Out)
+            taken += ((whole, whole))
+          // with a character next that is none of the plain ones
+          taken += ((whole.outside, next(text, 1).copy(inclusive = false)))
+          taken += ((next(text, 127), all._2))
+          open ++= (1 until 127).map(c => text + c.toChar).filter(isInFiles)
+      }
+    }
+    if (!isOut) throw new NotSearched(
+      s"the expression ${SearchedFunction.textOf(tree.unknown.getOrElse(e))}")
+    val found = Intervals.ofByteRanges(taken.result() ++ open.map(range))
+    if (inFiles.isDefined || first.isEmpty) found
+    else found.union(Intervals.ofPrefix(first.getBytes("US-ASCII")).complement)
+  }
+
+  private def range(text: String): (ByteEnd, ByteEnd) = {
+    val all = Intervals.ofPrefix(text.getBytes("US-ASCII"))
+    (all.lows.head, all.highs.last)
+  }
+
+  private def next(text: String, c: Int): ByteEnd =
+    ByteEnd(text.getBytes("US-ASCII") :+ c.toByte, inclusive = true)
+
+}
+
+private[skipping] object SearchedTexts {
+
+  /**
+   * None if nothing is known of some part of the expression.
+   *
+   * @param known another function that has all texts with some results, and perhaps too many
+   */
+  def of(
+      e: Expression,
+      variable: Expression,
+      known: Option[ColumnFunction] = None): Option[SearchedTexts] = {
+    val tree = ExtentTree.of(e, variable)
+    if (isText(variable.dataType) && tree.unknown.isEmpty) {
+      Some(new SearchedTexts(e, tree, known))
+    } else None
+  }
+
+  /** True for a call whose results are known by the beginning of the text. */
+  def isCall(call: Expression, text: Expression): Boolean =
+    TextBeginnings.of(call).exists { case (parts, _) => parts.exists(_.semanticEquals(text)) }
+
+  /** The search ends after so many beginnings, and takes what is left. */
+  private val MaxSteps = 4096
+
+  /** A longer beginning of all texts is not used whole. */
+  private val MaxShared = 256
+
+  /** Where so many beginnings left nothing out, no further one will. */
+  private val MaxStepsInVain = 256
+}
