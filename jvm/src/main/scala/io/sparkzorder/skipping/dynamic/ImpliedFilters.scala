@@ -185,17 +185,24 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     }
   }
 
-  /** Rows of a window's partition have the same value of each function by which the window is partitioned. */
-  private def belowWindow(node: LogicalPlan, conjuncts: Seq[Expression]): Option[LogicalPlan] = {
+  /**
+   * Rows of a window's partition have the same value of each function by which the window is partitioned. Each of
+   * several windows must be partitioned by the function, or rows of its partitions would be missing.
+   */
+  private def belowWindow(
+      node: LogicalPlan,
+      conjuncts: Seq[Expression],
+      ofWindowsAbove: Option[AttributeSet] = None): Option[LogicalPlan] = {
     val (spec, child) = node match {
       case w: Window => (w.partitionSpec, w.child)
       case w: WindowGroupLimit => (w.partitionSpec, w.child)
       case other => (Nil, other)
     }
-    val keys = AttributeSet(spec.collect { case a: Attribute if isExact(a.dataType) => a })
+    val own = AttributeSet(spec.collect { case a: Attribute if isExact(a.dataType) => a })
+    val keys = ofWindowsAbove.fold(own)(own.intersect)
     child match {
       case _: Window | _: WindowGroupLimit if keys.nonEmpty =>
-        belowWindow(child, conjuncts).map(c => node.withNewChildren(Seq(c)))
+        belowWindow(child, conjuncts, Some(keys)).map(c => node.withNewChildren(Seq(c)))
       case p: Project if keys.nonEmpty =>
         // the filter may have its own name for a function by which the window is partitioned
         val aliases = p.projectList.collect { case a @ Alias(e, _) => a.toAttribute -> e }

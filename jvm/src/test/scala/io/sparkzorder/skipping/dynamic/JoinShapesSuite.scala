@@ -255,6 +255,20 @@ class JoinShapesSuite extends StarTestBase {
     }
   }
 
+  test("a filter goes below several windows only if each is partitioned by what the filter asks for") {
+    withShapes {
+      def windows(first: String, second: String) =
+        s"SELECT * FROM (SELECT id, day div 100 m, count(*) OVER (PARTITION BY $first) a, " +
+          s"count(*) OVER (PARTITION BY $second) b FROM fact) WHERE m = 3"
+      Seq(
+        windows("day div 100", "item") -> 16,
+        windows("item", "day div 100") -> 16,
+        windows("day div 100, item", "day div 100") -> 1).foreach { case (query, files) =>
+        withClue(s"$query\n")(assert(filesRead(checkRows(sql(query)), "fact").sum === files))
+      }
+    }
+  }
+
   private val joinedSides = Set(
     "SELECT * FROM seasons s JOIN days d ON d.month = s.month LEFT JOIN fact f ON f.day = d.day " +
       "WHERE s.name = 's2'",
