@@ -183,7 +183,8 @@ class SortByStatementSuite extends DeclaredTables {
   test("syntax errors point to their place") {
     def error(statement: String) = intercept[ParseException](sql(statement))
     assert(error("CREATE TABLE t (a INT) SORT BY a").getMessage.contains("SORT BY a"))
-    assert(error("CREATE TABLE t (a INT) SORT BY (a) SORT BY (a)").getMessage.contains("twice"))
+    assert(error(
+      "CREATE TABLE t (a INT) SORT BY (a) SORT BY (a)").getMessage.contains("duplicate clause"))
     val e = error("CREATE TABLE t (a INT) SORT BY (a) USING parquet NONSENSE")
     assert(e.getMessage.contains("NONSENSE") && e.getMessage.contains("SORT BY (a)"))
     assert(error("ALTER TABLE t SORT BY").getMessage.contains("SORT BY"))

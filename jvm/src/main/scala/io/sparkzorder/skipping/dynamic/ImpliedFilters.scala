@@ -76,23 +76,33 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     else some.filterNot(child.constraints.contains).reduceOption(And).map(Filter(_, child))
   }
 
-  /** Spark pushes a condition on a column of a projection further down, as one on what the column is. */
+  /** Spark pushes a condition on a column of a projection or of groups further down, as one on what the column is. */
   private def isSafe(plan: LogicalPlan): Boolean = isOfOneTable(plan) || !plan.exists {
     case p: Project => !p.projectList.forall(cannotFail)
+    case a: Aggregate => !a.aggregateExpressions.forall(e =>
+        e.exists(_.isInstanceOf[AggregateExpression]) || cannotFail(e))
     case _ => false
   }
 
+  /**
+   * True if Spark tests the filters of the plan before a filter above them. Spark makes a join of a filter with a
+   * subquery, and a node below the filter of a Python function, and puts other filters below these. The sources of
+   * version 2 return filters in another order.
+   */
   private def isOfOneTable(plan: LogicalPlan): Boolean = plan match {
     case p: Project => isOfOneTable(p.child)
-    case f: Filter => isOfOneTable(f.child)
-    case other => other.children.isEmpty
+    case f: Filter => isPlain(f.condition) && isOfOneTable(f.child)
+    case _: LogicalRelation => true
+    case _ => false
   }
 
   private def cannotFail(e: Expression): Boolean = TotalExpressions.isTotal(e) || (e match {
     case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: BinaryComparison | _: In => true
     case _: InSet | _: Coalesce | _: If | _: CaseWhen => true
     case _: Lower | _: Upper | _: Substring | _: String2TrimExpression | _: StringReplace => true
-    case _: Concat | _: StringPredicate | _: Like => e.children.forall(_.dataType == StringType)
+    case _: Concat | _: StringPredicate => e.children.forall(_.dataType == StringType)
+    // a pattern may be malformed
+    case l: Like => l.right.isInstanceOf[Literal] && l.children.forall(_.dataType == StringType)
     case IntegralDivide(_, Divisor(), _) | Remainder(_, Divisor(), _) => true
     case _ => false
   }) && e.children.forall(cannotFail)
@@ -251,8 +261,6 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       case Min(e) => notNull(e)
       case Max(e) => notNull(e)
       case m: CentralMomentAgg => notNull(m.children.head)
-      case c: CollectSet => notNull(c.child)
-      case c: CollectList => notNull(c.child)
       case h: HyperLogLogPlusPlus => notNull(h.child)
       case _ => None
     })
@@ -273,7 +281,9 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case c: Cast => notNull(c.child)
     case u: UnscaledValue => notNull(u.child)
     case u: UnaryMinus => notNull(u.child)
-    case b: BinaryArithmetic => notNull(b.left).orElse(notNull(b.right))
+    // one side is not evaluated for some values of the other one
+    case b: BinaryArithmetic =>
+      notNull(b.left).filter(cannotFail).orElse(notNull(b.right).filter(cannotFail))
     case _ => None
   }
 
@@ -317,5 +327,5 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   }
 
   /** More rows of one are not looked at. */
-  private val MostRows = 64
+  private val MostRows = 16
 }

@@ -244,6 +244,12 @@ class JoinShapesSuite extends StarTestBase {
             "(SELECT day FROM days WHERE back < 1599) d ON f.item = d.day" -> 16,
           "SELECT * FROM (SELECT f.id, 6 div f.item q, rank() OVER (PARTITION BY 6 div f.item ORDER BY f.id) r " +
             "FROM fact f JOIN (SELECT day FROM days WHERE back < 1599) d ON f.item = d.day) WHERE q = 3" -> 16,
+          // Spark puts the filter of a subquery, which keeps the item 0, below other filters as a join
+          "SELECT count_if(6 div item > 2) FROM fact WHERE item IN (SELECT day FROM days WHERE back < 1599)" -> 16,
+          "SELECT sum(nullif(item, 0) * CASE WHEN 6 div item > 2 THEN 1 END) FROM fact" -> 16,
+          "SELECT item FROM (SELECT f.item, 6 div f.item x FROM fact f JOIN (SELECT day FROM days WHERE " +
+            "back < 1599) d ON f.item = d.day GROUP BY f.item) LATERAL VIEW explode(array(x, 1)) e AS v " +
+            "WHERE v = 3" -> 16,
           "SELECT sum(CASE WHEN f.day >= 1500 THEN f.amount END) FROM fact f JOIN " +
             "(SELECT day FROM days WHERE back < 1599) d ON f.item = d.day" -> 1).foreach {
           case (query, files) =>
@@ -255,7 +261,8 @@ class JoinShapesSuite extends StarTestBase {
     }
   }
 
-  test("a filter goes below several windows only if each is partitioned by what the filter asks for") {
+  test(
+    "a filter goes below several windows only if each is partitioned by what the filter asks for") {
     withShapes {
       def windows(first: String, second: String) =
         s"SELECT * FROM (SELECT id, day div 100 m, count(*) OVER (PARTITION BY $first) a, " +
