@@ -54,6 +54,16 @@ class LayersSuite extends AnyFunSuite {
     slices().matching("io.sparkzorder.(**)").should().beFreeOfCycles().check(classes)
   }
 
+  test("no folder has more than 20 files, and no file more than 500 lines") {
+    val sources = Files.walk(Paths.get("jvm/src/main")).iterator.asScala
+      .filter(_.toString.endsWith(".scala")).toSeq
+    assert(sources.size > 300)
+    sources.groupBy(_.getParent).foreach { case (folder, files) =>
+      assert(files.size <= 20, folder)
+    }
+    sources.foreach(f => assert(Files.readAllLines(f, UTF_8).size <= 500, f))
+  }
+
   test("the table in docs/architecture.md has the same order") {
     val lines = Files.readAllLines(Paths.get("docs/architecture.md"), UTF_8).asScala
     val table = lines.dropWhile(!_.startsWith("| package |")).drop(2).takeWhile(_.startsWith("|"))

@@ -10,15 +10,9 @@ import scala.util.Try
 
 import org.apache.hadoop.fs.FileStatus
 
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  Expression,
-  ExtractValue,
-  InSet,
-  PredicateHelper
-}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, NumericType, StringType, StructType}
 
 import io.sparkzorder.index.{
   ColumnChoice,
@@ -27,7 +21,8 @@ import io.sparkzorder.index.{
   IndexColumns,
   IndexContent,
   LeafColumns,
-  LoadedIndex
+  LoadedIndex,
+  PathLookup
 }
 import io.sparkzorder.table.stats.ScannedFile
 
@@ -224,5 +219,100 @@ private[sparkzorder] final class FilterOnFooters(
     val used = filters.flatMap(_.references.map(_.name)).map(LeafColumns.fold(_: String)).toSet
     footers.map(_.schema).distinct.flatMap(_.getPaths.asScala.map(_.toSeq)).distinct
       .filter(path => used(LeafColumns.fold(path.head)))
+  }
+}
+
+/**
+ * Comparisons of a text column with numbers. Spark casts the column, so the texts '5', '05' and ' 5' are all
+ * equal to 5, and neither the bounds of the column nor the index of its values say much.
+ */
+private[predicate] object TextAsNumber {
+
+  /** What to write in the place of such a comparison in a filter; None if the filter has none. */
+  def advice(filter: Expression): Option[String] =
+    filter.collectFirst {
+      case EqualTo(TextCast(name, t), Literal(v, _)) if v != null => text(name, t, s"= '$v'")
+      case EqualTo(Literal(v, _), TextCast(name, t)) if v != null => text(name, t, s"= '$v'")
+      case EqualNullSafe(TextCast(name, t), Literal(v, _)) if v != null =>
+        text(name, t, s"<=> '$v'")
+      case EqualNullSafe(Literal(v, _), TextCast(name, t)) if v != null =>
+        text(name, t, s"<=> '$v'")
+      case In(TextCast(name, t), Literal(v, _) +: _) if v != null => text(name, t, s"IN ('$v', ..)")
+      case InSet(TextCast(name, t), values) if values.exists(_ != null) =>
+        text(name, t, s"IN ('${values.find(_ != null).get}', ..)")
+    }
+
+  private def text(name: String, to: DataType, comparison: String): String =
+    s"$name is cast to ${to.sql} for this comparison; quote the literal, as in $name $comparison"
+
+  private object TextCast {
+    def unapply(e: Expression): Option[(String, DataType)] = e match {
+      case c: Cast if c.dataType.isInstanceOf[NumericType] =>
+        c.child match {
+          case a: Attribute if a.dataType.isInstanceOf[StringType] => Some((a.name, c.dataType))
+          case _ => None
+        }
+      case _ => None
+    }
+  }
+}
+
+/** Decides for the files of a listing, one by one, which of them a query reads. */
+private[sparkzorder] trait FilePruner extends (FileStatus => Boolean) {
+
+  /** Columns of the predicates that may prune files: `a`, or `(a, b)` if one predicate has both. */
+  def prunedBy: IndexedSeq[String]
+
+  /**
+   * @return the position in [[prunedBy]] of the columns that prune the file; [[FilePruner.Read]] if
+   *   some of its rows may match; [[FilePruner.NoEntry]] if the index does not know the file in its
+   *   present state
+   */
+  def decide(file: FileStatus): Int
+
+  /**
+   * The same decisions for the entries of one index; None if several indexes decide. An
+   * implementation that fails has to return None.
+   */
+  def byEntries: Option[EntryPruner] = None
+
+  /** True unless no row of the file can match. */
+  final override def apply(file: FileStatus): Boolean = decide(file) < 0
+}
+
+/**
+ * Decides for the entries of an index.
+ *
+ * @param identity of the index, see `LoadedIndex.identity`
+ * @param lookup finds the entries of files
+ */
+private[sparkzorder] final class EntryPruner(
+    val identity: AnyRef,
+    val lookup: PathLookup,
+    val kept: KeptFiles)
+
+private[sparkzorder] object FilePruner {
+  val Read: Int = -1
+  val NoEntry: Int = -2
+
+  /** Several pruners, each for files of its own. A file that none of them prunes must be read. */
+  def of(pruners: Seq[FilePruner]): Option[FilePruner] =
+    if (pruners.size > 1) Some(new Several(pruners)) else pruners.headOption
+
+  private final class Several(pruners: Seq[FilePruner]) extends FilePruner {
+    override val prunedBy: IndexedSeq[String] =
+      pruners.flatMap(_.prunedBy).distinct.toIndexedSeq
+    private val positions = pruners.map(_.prunedBy.map(c => prunedBy.indexOf(c)))
+
+    override def decide(file: FileStatus): Int = {
+      val each = pruners.iterator.map(_.decide(file)).zip(positions.iterator)
+      var found = NoEntry
+      while (found < 0 && each.hasNext) {
+        val (decision, places) = each.next()
+        if (decision >= 0) found = places(decision)
+        else if (decision == Read) found = Read
+      }
+      found
+    }
   }
 }

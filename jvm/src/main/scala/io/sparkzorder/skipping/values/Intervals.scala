@@ -3,9 +3,11 @@
 
 package io.sparkzorder.skipping.values
 
+import java.math.BigInteger
 import java.util.Arrays
 
 import io.sparkzorder.index.ByteValues
+import io.sparkzorder.index.values.ValueHash
 
 /**
  * A set of values of one domain: intervals that are sorted and do not overlap. A file may hold one
@@ -233,5 +235,116 @@ private[sparkzorder] object Intervals {
       val bytes = some.collect { case s: ByteIntervals => s.lows.zip(s.highs) }
       require(longs.isEmpty || bytes.isEmpty, s"longs among byte strings: $some")
       if (bytes.isEmpty) ofLongRanges(longs.flatten) else ofByteRanges(bytes.flatten)
+  }
+}
+
+/**
+ * One end of an interval of byte strings in unsigned order.
+ *
+ * @param value null where the interval has no end
+ */
+private[sparkzorder] final case class ByteEnd(value: Array[Byte], inclusive: Boolean) {
+  def isEndless: Boolean = value == null
+
+  /** The same end for the interval beyond it: included there if it is not included here. */
+  def outside: ByteEnd = ByteEnd(value, !inclusive)
+
+  /** @param beyond above 0 if a bound lies on the interval's side of this end, 0 if it is equal */
+  def isReachedBy(beyond: Int): Boolean = beyond > 0 || (beyond == 0 && inclusive)
+
+  /** For two low ends: whether this one comes first. */
+  def isBelow(low: ByteEnd): Boolean =
+    !low.isEndless && (isEndless || {
+      val o = order(low)
+      o < 0 || (o == 0 && inclusive && !low.inclusive)
+    })
+
+  /** For two high ends: whether this one comes first. */
+  def endsBelow(high: ByteEnd): Boolean =
+    !isEndless && (high.isEndless || {
+      val o = order(high)
+      o < 0 || (o == 0 && !inclusive && high.inclusive)
+    })
+
+  /** For this high end and a low end: whether some value lies at or below one and above the other. */
+  def sharesWith(low: ByteEnd): Boolean =
+    isEndless || low.isEndless || {
+      val o = order(low)
+      o > 0 || (o == 0 && inclusive && low.inclusive)
+    }
+
+  /** For this high end and a low end: whether no value lies between the two. */
+  def touches(low: ByteEnd): Boolean =
+    isEndless || low.isEndless || {
+      val o = order(low)
+      o > 0 || (o == 0 && (inclusive || low.inclusive))
+    }
+
+  private def order(other: ByteEnd): Int =
+    ByteValues.compare(value, 0, value.length, other.value)
+}
+
+private[sparkzorder] object ByteEnd {
+
+  /** The end of an interval that goes on for ever. */
+  val Endless: ByteEnd = ByteEnd(null, inclusive = false)
+}
+
+/**
+ * A set of values that consists of few single values, which an index of values can look up.
+ *
+ * @param size the number of values
+ * @param hashes of the values, by the seed of the hash
+ */
+private[sparkzorder] final class SingleValues private (
+    val size: Int,
+    val hashes: Long => Array[Long])
+
+private[sparkzorder] object SingleValues {
+
+  /** @return None if there are more values than `most`, or intervals of more values */
+  def of(values: Intervals, domain: ComparisonDomain, most: Int): Option[SingleValues] =
+    values match {
+      case longs: LongIntervals => ofLongs(longs, most)
+      case bytes: ByteIntervals => ofBytes(bytes, domain, most)
+    }
+
+  private def ofLongs(intervals: LongIntervals, most: Int): Option[SingleValues] = {
+    // a difference that is too large for a long is negative
+    val widths = intervals.lows.indices.map(i => intervals.highs(i) - intervals.lows(i))
+    if (widths.exists(w => w < 0 || w >= most)) None
+    else Some(widths.map(_ + 1).sum).filter(_ <= most).map { count =>
+      val all = intervals.lows.indices.iterator
+        .flatMap(i => Iterator.range(0, widths(i).toInt + 1).map(intervals.lows(i) + _)).toArray
+      new SingleValues(count.toInt, seed => all.map(ValueHash.ofLong(_, seed)))
+    }
+  }
+
+  private def ofBytes(
+      intervals: ByteIntervals,
+      domain: ComparisonDomain,
+      most: Int): Option[SingleValues] = {
+    val ends = intervals.lows.zip(intervals.highs)
+    val areSingle = ends.length <= most && ends.forall { case (low, high) =>
+      !low.isEndless && !high.isEndless && low.inclusive && high.inclusive &&
+      java.util.Arrays.equals(low.value, high.value)
+    }
+    val all = intervals.lows.map(_.value)
+    domain match {
+      case _ if !areSingle => None
+      case BytesDomain =>
+        Some(new SingleValues(all.length, seed => all.map(ValueHash.ofBytes(_, seed))))
+      case WideDecimals(_) =>
+        val numbers = all.map(unscaled)
+        Some(new SingleValues(all.length, seed => numbers.map(ValueHash.ofUnscaled(_, seed))))
+      case _ => None
+    }
+  }
+
+  /** The number of 16 ordered bytes. */
+  private def unscaled(ordered: Array[Byte]): BigInteger = {
+    val bytes = ordered.clone()
+    bytes(0) = (bytes(0) ^ 0x80).toByte
+    new BigInteger(bytes)
   }
 }
