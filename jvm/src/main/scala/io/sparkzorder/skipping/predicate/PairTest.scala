@@ -34,17 +34,11 @@ private[predicate] object PairRelation {
   }
 }
 
-/**
- * A comparison of two columns. A file may hold a match if some value between the bounds of one
- * column and some value between those of the other compare so.
- */
-private[predicate] final class PairTest(
-    a: ColumnDomains,
-    b: ColumnDomains,
-    relation: PairRelation,
-    hasNaN: Boolean)
-    extends FileTest {
-  import ColumnDomains._
+/** A test that looks at the files one by one. */
+private[predicate] abstract class TestOfEachFile extends FileTest {
+
+  /** @param i number of a file */
+  protected def mayMatch(i: Int): Boolean
 
   override def restrict(words: Array[Long], from: Int): Unit = {
     var w = 0
@@ -58,8 +52,21 @@ private[predicate] final class PairTest(
       w += 1
     }
   }
+}
 
-  private def mayMatch(i: Int): Boolean = {
+/**
+ * A comparison of two columns. A file may hold a match if the comparison holds for some value within the bounds of
+ * one column and some value within those of the other.
+ */
+private[predicate] final class PairTest(
+    a: ColumnDomains,
+    b: ColumnDomains,
+    relation: PairRelation,
+    hasNaN: Boolean)
+    extends TestOfEachFile {
+  import ColumnDomains._
+
+  override protected def mayMatch(i: Int): Boolean = {
     val (ofA, ofB) = (a.info(i), b.info(i))
     def has(bit: Int) = (ofA & ofB & bit) != 0
     if (((ofA | ofB) & NoValues) != 0) false
@@ -105,7 +112,7 @@ private[predicate] final class PairTest(
 private[predicate] final class SeveralTest(
     columns: Seq[(ColumnDomains, DataType)],
     inFile: ResultsOfColumns)
-    extends FileTest {
+    extends TestOfEachFile {
   import ColumnDomains._
   import SeveralTest._
 
@@ -116,22 +123,12 @@ private[predicate] final class SeveralTest(
   private val (tested, kept) = (new BitSet(count), new BitSet(count))
   private var evaluations = 0
 
-  override def restrict(words: Array[Long], from: Int): Unit = synchronized {
-    var w = 0
-    while (w < words.length) {
-      var left = words(w)
-      while (left != 0) {
-        val bit = java.lang.Long.lowestOneBit(left)
-        if (!mayMatch((from + w) * 64 + numberOfTrailingZeros(bit))) words(w) &= ~bit
-        left ^= bit
-      }
-      w += 1
-    }
-  }
+  override def restrict(words: Array[Long], from: Int): Unit =
+    synchronized(super.restrict(words, from))
 
   private val testedBlocks = new BitSet
 
-  private def mayMatch(i: Int): Boolean = {
+  override protected def mayMatch(i: Int): Boolean = {
     val block = (i >> 6) / blockWords
     if (!testedBlocks.get(block) && count > MinOfBlocks && mayEvaluate()) {
       testedBlocks.set(block)
