@@ -18,9 +18,9 @@ private[values] object PiecesOfNumbers {
     case a: Add if isNumber(a) => Some(arithmetic(_.add(_)))
     case s: Subtract if isNumber(s) => Some(arithmetic(_.subtract(_)))
     case m: Multiply if isNumber(m) => Some(arithmetic(_.multiply(_)))
-    case u: UnaryMinus if isNumber(u) => Some(negated)
+    case u: UnaryMinus if isNumber(u) => Some(exactly(negated))
     case _: UnaryPositive => Some(Ordered())
-    case a: Abs if isNumber(a) => Some(absolute)
+    case a: Abs if isNumber(a) => Some(exactly(absolute))
     case d: Divide if isNumber(d) => Some(divided)
     case i: IntegralDivide if isNumber(i.left) => Some(divided)
     case r: Remainder if isIntegral(r.dataType) => Some(remainder(r.dataType, isPositive = false))
@@ -53,6 +53,27 @@ private[values] object PiecesOfNumbers {
     case c: Cast if isNumber(c.child) && isNumber(c) => Some(cast(c.dataType))
     case c: Cast if c.child.dataType == BooleanType && isNumber(c) => Some(Ordered())
     case _ => None
+  }
+
+  /**
+   * Digits of a DECIMAL that Spark negates without a loss. It rounds longer ones, or does not, by the way in which
+   * the value came about.
+   */
+  val NegatedDigits = 34
+
+  /** Knows nothing of DECIMALs that Spark may round. */
+  private def exactly(piece: Piece): Piece = new Piece {
+    override def apply(call: Call, children: Seq[Extent]): Extent =
+      if (children.exists {
+          case Between(low, high, _, _, _, _) => isLong(low) || isLong(high); case _ => false
+        }) {
+        Extent.Anything
+      } else piece(call, children)
+  }
+
+  private def isLong(value: Any): Boolean = value match {
+    case d: Decimal => d.toJavaBigDecimal.precision > NegatedDigits
+    case _ => false
   }
 
   def isIntegral(t: DataType): Boolean = t match {

@@ -7,7 +7,7 @@ import java.math.{BigDecimal, BigInteger}
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Abs, Expression, UnaryMinus}
 import org.apache.spark.sql.types.{Decimal, DecimalType}
 
 import io.sparkzorder.index.IndexValue
@@ -29,6 +29,10 @@ private[sparkzorder] final class SearchedDecimals(
   private val domain = ComparisonDomain.of(e.dataType).orNull
   private val most = BigInteger.TEN.pow(t.precision).subtract(BigInteger.ONE)
 
+  // beyond, a search would find nothing
+  private val searched = e.collectFirst { case n @ (_: UnaryMinus | _: Abs) => n }.fold(most)(_ =>
+    most.min(BigInteger.TEN.pow(PiecesOfNumbers.NegatedDigits).subtract(BigInteger.ONE)))
+
   override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
@@ -37,7 +41,11 @@ private[sparkzorder] final class SearchedDecimals(
     else {
       val judge = new Judge(SearchedFunction.coarser(results), ofNulls, domain)
       val taken = Seq.newBuilder[(BigInteger, BigInteger)]
-      val open = mutable.Queue((most.negate, most))
+      if (searched != most) {
+        taken += ((most.negate, searched.negate.subtract(BigInteger.ONE)))
+        taken += ((searched.add(BigInteger.ONE), most))
+      }
+      val open = mutable.Queue((searched.negate, searched))
       var (steps, isOut) = (0, false)
       while (open.nonEmpty && steps < MaxSteps && (isOut || steps < MaxStepsInVain)) {
         val (low, high) = open.dequeue()

@@ -106,12 +106,19 @@ private[skipping] object WideCall {
     case Subtract(Literal(_: Decimal, _), child, _) => of(call, child, isReversed = true)
     case Multiply(child, Factor(isNegative), _) => of(call, child, isNegative)
     case Multiply(Factor(isNegative), child, _) => of(call, child, isNegative)
-    case UnaryMinus(child, _) => of(call, child, isReversed = true)
+    case UnaryMinus(Exact(child), _) => of(call, child, isReversed = true)
     case Divide(child, Factor(isNegative), _) => of(call, child, isNegative)
     case Floor(child) => of(call, child)
     case Ceil(child) => of(call, child)
     case r: RoundBase if r.children(1).foldable => of(call, r.children.head)
     case _ => None
+  }
+
+  private object Exact {
+    def unapply(e: Expression): Option[Expression] = e.dataType match {
+      case d: DecimalType if d.precision > PiecesOfNumbers.NegatedDigits => None
+      case _ => Some(e)
+    }
   }
 
   /** A literal by which numbers are multiplied or divided, and whether it turns their order round. */
