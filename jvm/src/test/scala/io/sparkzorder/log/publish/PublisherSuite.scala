@@ -157,7 +157,14 @@ class PublisherSuite extends PublisherTestBase {
 
   test("ABANDON of a half-published copy without times: old files or new ones, never both") {
     withTable { (dir, state) =>
-      val _ = committed(dir, state)
+      val record = stage(dir, state, "run", folders)
+      // as OPTIMIZE does, it notes when the new files were written
+      val timed = record.copy(changes = record.changes.map(c =>
+        c.copy(added = c.added.map { a =>
+          val file = new File(new File(dir, c.folder), s"$own/${a.staged}")
+          a.copy(modified = file.lastModified)
+        })))
+      assert(state.createRecord(1, timed))
       // the replaced files are hidden, and one new file is visible
       steps.take(4).foreach { case (from, to) => rename(dir, from, to) }
       assert(new File(dir, "n1").setLastModified(1000))
