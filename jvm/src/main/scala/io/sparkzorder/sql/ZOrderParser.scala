@@ -52,11 +52,7 @@ private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
       sqlText: String,
       condition: StatementPart => Expression,
       next: String => LogicalPlan): LogicalPlan =
-    // the keyword may be in a variable
-    if (!(ZOrderParser.mayBeOurs(sqlText) || sqlText.contains("${")) || !ZOrderParser.enabled ||
-      !ZOrderParser.mayBeOurs(ZOrderParser.substitute(sqlText))) next(sqlText)
-    else {
-      val substituted = ZOrderParser.substitute(sqlText)
+    ZOrderParser.candidate(sqlText).fold(next(sqlText)) { substituted =>
       val tokens = ZOrderParser.tokens(substituted)
       if (Script.begins(tokens)) {
         new Script(substituted, tokens, inScript(_, condition, next)).parse(sqlText, next)
@@ -130,6 +126,12 @@ private object ZOrderParser {
   private val keyword = "(?i)optimize|layout|zorder|skipping|sort|workload".r.pattern
 
   def enabled: Boolean = Settings.ofSession(Settings.Enabled)
+
+  /** The text with its variables replaced, if it may be ours. The keyword may be in a variable. */
+  def candidate(text: String): Option[String] =
+    if ((mayBeOurs(text) || text.contains("${")) && enabled)
+      Some(substitute(text)).filter(mayBeOurs)
+    else None
 
   /**
    * True if the text contains a keyword of spark-zorder. After this cheap test most other

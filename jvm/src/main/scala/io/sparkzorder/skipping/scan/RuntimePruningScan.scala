@@ -110,7 +110,7 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
   /** Spark has run the subqueries of this node when it runs the node. A plan may run more than once. */
   private def resolved: Option[ResolvedScan] = synchronized {
     val now = ListingsOfExecution.executionOf(sparkContext)
-    val known = Option(lastResolved).flatten.filter { case (before, _) =>
+    val known = lastResolved.filter { case (before, _) =>
       before == now || !RuntimeFilters.areOfSecondRun(dataFilters)
     }
     val scan = known.fold(resolvedIn(now))(_._2)

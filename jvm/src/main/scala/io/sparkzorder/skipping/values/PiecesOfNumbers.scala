@@ -64,15 +64,14 @@ private[values] object PiecesOfNumbers {
   /** Knows nothing of DECIMALs that Spark may round. */
   private def exactly(piece: Piece): Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
-      if (children.exists {
-          case Between(low, high, _, _, _, _) => isLong(low) || isLong(high); case _ => false
-        }) {
-        Extent.Anything
-      } else piece(call, children)
+      if (children.exists(isLong)) Extent.Anything else piece(call, children)
   }
 
-  private def isLong(value: Any): Boolean = value match {
-    case d: Decimal => d.toJavaBigDecimal.precision > NegatedDigits
+  private def isLong(e: Extent): Boolean = e match {
+    case b: Between => Seq(b.low, b.high).exists {
+        case d: Decimal => d.toJavaBigDecimal.precision > NegatedDigits
+        case _ => false
+      }
     case _ => false
   }
 
