@@ -35,6 +35,7 @@ private[sparkzorder] final class RunFolder(
 
   private def original(r: Replaced) = Paths.child(folder, r.name)
   private def visible(a: Added) = Paths.child(folder, a.name)
+  private def inFolder(files: Seq[Replaced]) = state.named(folder, files.map(_.name))
   private def hidden(a: Added) = new Path(own, a.staged)
 
   // the names that an undo brings back may be used by others meanwhile
@@ -64,7 +65,7 @@ private[sparkzorder] final class RunFolder(
    * and nothing of the run was visible.
    */
   def isUntouched: Boolean = folderState == FolderState.Overwritten && exists(own) && {
-    val here = state.byName(folder)
+    val here = inFolder(change.replaced)
     change.replaced.nonEmpty && change.replaced.forall(r => here.get(r.name).exists(r.is))
   }
 
@@ -95,7 +96,7 @@ private[sparkzorder] final class RunFolder(
 
   /** What another program did to an input since the commit, if anything. */
   def changedInput: Option[String] = {
-    val here = state.byName(folder)
+    val here = inFolder(change.replaced)
     first(change.replaced) { r =>
       if (here.get(r.name).exists(r.is)) None
       else {
@@ -123,7 +124,7 @@ private[sparkzorder] final class RunFolder(
 
   /** True when a new file is visible; then all replaced ones were hidden before. */
   def isRevealing: Boolean = {
-    val here = state.byName(folder)
+    val here = state.named(folder, change.added.map(_.name))
     change.added.exists(a =>
       here.contains(a.name) && exists(visible(a)) && !(bringsBack && exists(hidden(a))))
   }
@@ -135,7 +136,7 @@ private[sparkzorder] final class RunFolder(
 
   /** Hides the replaced files, and looks at each where it arrives. */
   def retain(): Option[String] = {
-    val here = state.byName(folder)
+    val here = inFolder(change.replaced)
     ManyFiles.map(change.replaced.filter(r => here.get(r.name).exists(r.is))) { r =>
       move(original(r), new Path(own, r.retained))
       RawFiles.sweepChecksum(fs, original(r))
@@ -166,7 +167,7 @@ private[sparkzorder] final class RunFolder(
    * old files that came back would double what that program wrote instead.
    */
   def lostNew: Option[String] = {
-    val here = state.byName(folder)
+    val here = state.named(folder, change.added.map(_.name))
     first(change.added)(a =>
       if (here.contains(a.name) || exists(visible(a))) None
       else Some(s"the new file ${a.name} was removed while it was being published"))

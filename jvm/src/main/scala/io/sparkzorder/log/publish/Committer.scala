@@ -3,18 +3,25 @@
 
 package io.sparkzorder.log.publish
 
+import scala.annotation.tailrec
+
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.util.ManyFiles
 
-/** Commits a run: the exclusive appearance of the next numbered record. */
+/** Commits the runs of a statement. A commit is the exclusive appearance of the next numbered record. */
 private[sparkzorder] final class Committer(state: StateDirectory, target: String) extends Logging {
+  // What other statements have committed since the inputs were listed. Every run is checked against all of it. A
+  // record is read for the first run after it only: a checkpoint may remove the record before the last run.
+  private var since = 0L
+  private var readTo = 0L
+  private var others = Vector.empty[Record]
 
   /**
-   * Checks the run against every record since then and creates the next one. A run that loses the race for a number
-   * to another run checks again and takes the next.
+   * Checks the run against every record of another statement since then, and creates the next record. A run that
+   * loses the race for a number to another run checks again and takes the next.
    *
    * @param recheck lists the inputs again; throws ZORDER_CONFLICT when one has changed
    * @param after the last record that was published before the inputs were listed: a file that it
@@ -22,22 +29,31 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
    * @return the number of the record
    */
   def commit(record: Record, recheck: () => Unit, after: Long = 0L): Long = {
+    if (after != since) {
+      since = after
+      readTo = after
+      others = Vector.empty
+    }
     val ours = inputs(record)
-    def attempt(checkedTo: Long): Long = {
-      val newer = TableLog.read(state).after(checkedTo).getOrElse(throw ZOrderErrors.conflict(
+    @tailrec def attempt(): Long = {
+      val newer = TableLog.read(state).after(readTo).getOrElse(throw ZOrderErrors.conflict(
         target,
-        s"so many runs were committed since that the records after number $checkedTo are gone"))
-      newer.foreach { case (_, other) => check(other, record, ours) }
+        s"so many runs were committed since that the records after number $readTo are gone"))
+      others ++= newer.map(_._2)
+      readTo += newer.size
+      others.foreach(check(_, record, ours))
       recheck()
       requireFiles(record)
-      val last = newer.lastOption.fold(checkedTo)(_._1)
-      if (state.createRecord(last + 1, record)) last + 1
-      else {
-        logInfo(s"another run took record ${last + 1} of $target; checking again")
-        attempt(last)
+      val number = readTo + 1
+      if (state.createRecord(number, record)) {
+        readTo = number
+        number
+      } else {
+        logInfo(s"another run took record $number of $target; checking again")
+        attempt()
       }
     }
-    attempt(after)
+    attempt()
   }
 
   /** A clean-up may have taken the run for a dead one. */

@@ -32,6 +32,8 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     with Logging {
   protected val name: String = table.target.name
   protected lazy val state: StateDirectory = table.state
+  // one for all batches
+  private lazy val commits = new Committer(state, name)
   // true while the record of a run may appear although the statement has failed
   private var isCommitting = false
   // true while files may have been exchanged and the session's caches do not show it yet
@@ -103,7 +105,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     hidden.complete(output.footers, record)
     isCommitting = true
     val number = phases("commit") {
-      new Committer(state, name).commit(record, () => recheck(rows), recovery.lastPublished)
+      commits.commit(record, () => recheck(rows), recovery.lastPublished)
     }
     isCommitting = false
     logInfo(s"run $runId on $name committed as record $number")

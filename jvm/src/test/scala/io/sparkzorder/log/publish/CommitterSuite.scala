@@ -5,7 +5,7 @@ package io.sparkzorder.log.publish
 
 import java.io.File
 
-import io.sparkzorder.log.{Record, StateTestBase}
+import io.sparkzorder.log.{Intents, Record, StateTestBase, TableLog}
 
 class CommitterSuite extends StateTestBase {
   private def one(name: String) = Map("" -> ((Seq(name), Seq(s"new-$name"))))
@@ -110,6 +110,31 @@ class CommitterSuite extends StateTestBase {
       put(dir, "_zorder/_commits/_1", "{\"version\":99}")
       fails("ZORDER_STATE_UNREADABLE", "_1")(
         new Committer(state, "t").commit(ours, () => ()))
+    }
+  }
+
+  test("a checkpoint of another session between two batches is no conflict, and no conflict is forgotten") {
+    withTable { (dir, state) =>
+      val committer = new Committer(state, "t")
+      def batch(name: String, file: String) = {
+        val record = stage(dir, state, name, Map(file -> ((Seq(file), Seq(s"new-$file")))))
+        end(committer.commit(record, () => ()), record)
+      }
+      // without files that are kept
+      def end(number: Long, record: Record): Unit = {
+        state.markDone(number, record.run)
+        new Intents(state).remove(record.run)
+      }
+      batch("first", "a")
+      val theirs = stage(dir, state, "theirs", Map("p=1" -> ((Seq("z"), Seq("new-z")))))
+      assert(state.createRecord(2, theirs))
+      end(2, theirs)
+      (1 to 25).foreach(i => batch(s"batch $i", s"b$i"))
+      new Checkpoints(state, System.currentTimeMillis()).writeIfDue()
+      assert(TableLog.read(state).after(0).isEmpty)
+      batch("last", "c")
+      val ours = stage(dir, state, "ours", Map("p=1" -> ((Seq("z"), Seq("newer")))))
+      fails("ZORDER_CONFLICT", s"run ${id("theirs")}", "p=1/z")(committer.commit(ours, () => ()))
     }
   }
 }

@@ -50,4 +50,25 @@ class PublishCostSuite extends StateTestBase {
     val (more, _) = publish(10, 20)
     assert(more < 2.1 * one)
   }
+
+  test("a batch of a large folder lists the folder once for all batches, and else looks at its own files") {
+    withScheme("faulty") { (dir, state) =>
+      (0 until 1000).foreach(i => put(dir, s"other$i", ""))
+      val lists = (1L to 4L).map { n =>
+        val files = (0 until 20).map(i => s"a$n-$i") -> Seq(s"n$n-0", s"n$n-1")
+        val record = stage(dir, state, s"run $n", Map("" -> files))
+        assert(state.createRecord(n, record))
+        val count = new AtomicInteger
+        FaultyFileSystem.withHook { (operation, path) =>
+          if (operation == "list" && path.toUri.getPath == dir.getPath) count.incrementAndGet()
+          ()
+        }(new Publisher(state).publish(n, record))
+        assert(state.isDone(n))
+        count.get
+      }
+      assert(lists === Seq(1, 0, 0, 0))
+      val others = (0 until 1000).map(i => s"other$i").toSet
+      assert(visible(dir) === others ++ (1 to 4).flatMap(n => Seq(s"n$n-0", s"n$n-1")))
+    }
+  }
 }
