@@ -23,6 +23,18 @@ QUERIES = {
     "scalar": "SELECT id FROM fact WHERE day < (SELECT min(day) FROM days WHERE month = 1)",
 }
 
+# each tells which rows of the fact table count, by a node below which Spark pushes no filter
+IMPLIED = {
+    "cube": (
+        "SELECT id FROM fact GROUP BY CUBE (id, day) HAVING day BETWEEN 0 AND 99 AND id IS NOT NULL"
+    ),
+    "list": "SELECT id FROM fact LATERAL VIEW explode(array(day)) e AS x WHERE x < 100",
+    "window": (
+        "SELECT id FROM (SELECT id, day div 100 m, count(*) OVER (PARTITION BY day div 100) n "
+        "FROM fact) WHERE m = 0"
+    ),
+}
+
 
 @pytest.fixture(scope="module")
 def star(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -63,6 +75,19 @@ def test_only_files_with_keys_are_opened(
     finally:
         spark.conf.unset("spark.zorder.skipping.dynamic")
         spark.conf.unset("spark.sql.adaptive.enabled")
+
+
+@pytest.mark.parametrize("query", IMPLIED)
+def test_only_files_with_rows_that_count_are_opened(
+    spark: SparkSession, star: Path, query: str
+) -> None:
+    assert sorted(row.id for row in spark.sql(IMPLIED[query]).collect()) == list(range(100))
+    spark.conf.set("spark.zorder.skipping.enabled", "false")
+    try:
+        with pytest.raises(Exception, match=r"FAILED_READ_FILE|ChecksumException"):
+            spark.sql(IMPLIED[query]).collect()
+    finally:
+        spark.conf.unset("spark.zorder.skipping.enabled")
 
 
 @pytest.mark.parametrize("threshold", ["10m", pytest.param("-1", marks=pytest.mark.slow)])

@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.sparkzorder.TestAccess
 
 import io.sparkzorder.JobCounter
-import io.sparkzorder.skipping.dynamic.StarTestBase
+import io.sparkzorder.skipping.dynamic.{ImpliedFilterShapes, StarTestBase}
 import io.sparkzorder.skipping.scan.{KilledRuns, Neighbour}
 
 /** Queries on plain tables in a session of an accelerator, which replaces the nodes of Spark's plans. */
@@ -75,6 +75,12 @@ abstract class AcceleratorTests extends StarTestBase with KilledRuns with Neighb
         reads("SELECT item, sum(amount) FROM fact WHERE code LIKE 'c0003%' GROUP BY item", 1)
         reads("SELECT * FROM fact WHERE day < 0", 0)
       }
+    }
+  }
+
+  test("filters that aggregates, grouping sets, lists and windows imply skip files") {
+    withStar { _ =>
+      allWays(ImpliedFilterShapes.of("fact").foreach { case (query, n) => reads(query, n) })
     }
   }
 

@@ -7,6 +7,8 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 
+import io.sparkzorder.skipping.dynamic.ImpliedFilterShapes
+
 /**
  * Keys of joins and values of subqueries choose the files of a table of a format.
  *
@@ -130,6 +132,12 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
           s"SELECT * FROM $fact f JOIN $days d ON f.day + 100 = d.day WHERE d.month = 3",
           1)
       }
+    }
+  }
+
+  test("filters that aggregates, grouping sets, lists and windows imply skip files") {
+    withStar {
+      allWays(ImpliedFilterShapes.of(fact).foreach { case (query, n) => reads(query, n) })
     }
   }
 

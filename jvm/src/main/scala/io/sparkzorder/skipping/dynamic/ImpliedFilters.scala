@@ -53,6 +53,8 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case other => other.children.isEmpty && FormatTable.takesRanges(other)
   }
 
+  private def isTotal(e: Expression): Boolean = TotalExpressions.isTotal(e)
+
   private def isPlain(e: Expression): Boolean = e.deterministic && !e.exists {
     case _: PlanExpression[_] | _: UserDefinedExpression | _: AggregateExpression => true
     case _: WindowExpression | _: Generator => true
@@ -71,16 +73,16 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     val some = conditions.map(simplified).filterNot(_ == Literal.TrueLiteral)
       .filter(c => c.references.nonEmpty && c.references.subsetOf(child.outputSet))
       // a condition that can fail must see no row that the query keeps from it, as a join does
-      .filter(c => cannotFail(c) && isSafe(child) || isAll && isOfOneTable(child))
+      .filter(c => isTotal(c) && isSafe(child) || isAll && isOfOneTable(child))
     if (some.isEmpty) None
     else some.filterNot(child.constraints.contains).reduceOption(And).map(Filter(_, child))
   }
 
   /** Spark pushes a condition on a column of a projection or of groups further down, as one on what the column is. */
   private def isSafe(plan: LogicalPlan): Boolean = isOfOneTable(plan) || !plan.exists {
-    case p: Project => !p.projectList.forall(cannotFail)
+    case p: Project => !p.projectList.forall(isTotal)
     case a: Aggregate => !a.aggregateExpressions.forall(e =>
-        e.exists(_.isInstanceOf[AggregateExpression]) || cannotFail(e))
+        e.exists(_.isInstanceOf[AggregateExpression]) || isTotal(e))
     case _ => false
   }
 
@@ -94,24 +96,6 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case f: Filter => isPlain(f.condition) && isOfOneTable(f.child)
     case _: LogicalRelation => true
     case _ => false
-  }
-
-  private def cannotFail(e: Expression): Boolean = TotalExpressions.isTotal(e) || (e match {
-    case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: BinaryComparison | _: In => true
-    case _: InSet | _: Coalesce | _: If | _: CaseWhen => true
-    case _: Lower | _: Upper | _: Substring | _: String2TrimExpression | _: StringReplace => true
-    case _: Concat | _: StringPredicate => e.children.forall(_.dataType == StringType)
-    // a pattern may be malformed
-    case l: Like => l.right.isInstanceOf[Literal] && l.children.forall(_.dataType == StringType)
-    case IntegralDivide(_, Divisor(), _) | Remainder(_, Divisor(), _) => true
-    case _ => false
-  }) && e.children.forall(cannotFail)
-
-  private object Divisor {
-    def unapply(e: Expression): Boolean = e match {
-      case Literal(n @ (_: Int | _: Long), _) => n.asInstanceOf[Number].longValue > 0
-      case _ => false
-    }
   }
 
   // ---- several rows of one
@@ -269,7 +253,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   private def notNull(e: Expression): Option[Expression] = e match {
     case CaseWhen(branches, otherwise) if otherwise.forall(isNull) =>
       // a branch may keep rows from the conditions after it, which could fail
-      val some = if (branches.forall(b => cannotFail(b._1))) branches.filterNot(b => isNull(b._2))
+      val some = if (branches.forall(b => isTotal(b._1))) branches.filterNot(b => isNull(b._2))
       else branches
       some.map(_._1).reduceOption(Or)
     case If(condition, value, no) if isNull(no) && !isNull(value) => Some(condition)
@@ -283,7 +267,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case u: UnaryMinus => notNull(u.child)
     // one side is not evaluated for some values of the other one
     case b: BinaryArithmetic =>
-      notNull(b.left).filter(cannotFail).orElse(notNull(b.right).filter(cannotFail))
+      notNull(b.left).filter(isTotal).orElse(notNull(b.right).filter(isTotal))
     case _ => None
   }
 

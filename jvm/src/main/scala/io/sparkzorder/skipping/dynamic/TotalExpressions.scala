@@ -3,10 +3,13 @@
 
 package io.sparkzorder.skipping.dynamic
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.util.StringUtils
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.plans.Repeatability
@@ -42,6 +45,10 @@ private[dynamic] object TotalExpressions {
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: KnownNotNull => true
     case _: GetDateField | _: GetTimeField | _: TruncDate | _: TruncTimestamp | _: DateDiff => true
     case _: Add | _: Subtract | _: Multiply => isFloating(e.dataType) || hasAllDigits(e.dataType)
+    case _: Lower | _: Upper | _: Substring | _: String2TrimExpression | _: StringReplace => true
+    case _: Concat | _: StringPredicate => hasTexts(e)
+    case l: Like => hasTexts(l) && isPattern(l)
+    case IntegralDivide(_, Divisor(), _) | Remainder(_, Divisor(), _) => true
     case c: Cast => isTotal(c.child.dataType, c.dataType)
     case _: SortOrder | _: WindowSpecDefinition | _: WindowFrame | _: SpecialFrameBoundary => true
     case _: AggregateExpression | _: WindowExpression => true
@@ -52,6 +59,23 @@ private[dynamic] object TotalExpressions {
     case m: MakeDecimal => digitsIn(m.child).exists(_ <= m.precision)
     case a: Average => isFloating(a.child.dataType) || Repeatability.hasRoomForSum(a.child.dataType)
     case _ => false
+  }
+
+  private def hasTexts(e: Expression): Boolean = e.children.forall(_.dataType == StringType)
+
+  /** False for a pattern that may be malformed, as one that ends with the escape character is. */
+  private def isPattern(like: Like): Boolean = like.right match {
+    case Literal(pattern, _) => pattern == null ||
+      Try(StringUtils.escapeLikeRegex(pattern.toString, like.escapeChar)).isSuccess
+    case _ => false
+  }
+
+  /** A number by which every number can be divided: only -1 makes too great a number of the least one. */
+  private object Divisor {
+    def unapply(e: Expression): Boolean = e match {
+      case Literal(n @ (_: Int | _: Long), _) => n.asInstanceOf[Number].longValue > 0
+      case _ => false
+    }
   }
 
   /** A result that could have too many digits has the greatest precision that there is. */

@@ -77,3 +77,20 @@ abstract class StarTestBase extends ScanTestBase {
 
   protected def broadcasts(df: DataFrame): Int = count(df) { case b: BroadcastExchangeExec => b }
 }
+
+/** Queries whose aggregates, grouping sets, lists or windows tell which rows of a fact table count. */
+object ImpliedFilterShapes {
+
+  /** @return each query with the files that it reads of 16, of which each has 100 days */
+  def of(fact: String): Seq[(String, Long)] = Seq(
+    s"SELECT sum(CASE WHEN day >= 1500 THEN amount END) FROM $fact" -> 1L,
+    s"SELECT count(*) FILTER (WHERE day < 100), max(IF(day > 1550, item, NULL)) FROM $fact" -> 2L,
+    s"SELECT item, day, count(*) FROM $fact GROUP BY CUBE (item, day) HAVING day = 305" -> 1L,
+    s"SELECT * FROM (SELECT id, day, item FROM $fact) UNPIVOT (v FOR n IN (day, item)) " +
+      "WHERE n = 'day' AND v < 50" -> 1L,
+    s"SELECT f.id, x FROM $fact f LATERAL VIEW explode(array(day, item)) e AS x " +
+      "WHERE x BETWEEN 300 AND 350" -> 1L,
+    s"SELECT day, max(day) FROM $fact GROUP BY day HAVING max(day) > 1590" -> 1L,
+    s"SELECT * FROM (SELECT id, day div 100 m, rank() OVER (PARTITION BY day div 100 ORDER BY amount, id) r " +
+      s"FROM $fact) WHERE m = 3 AND r <= 3" -> 1L)
+}

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.DynamicPruning
 import org.apache.spark.sql.execution.FilterExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
-import io.sparkzorder.skipping.dynamic.StarTestBase
+import io.sparkzorder.skipping.dynamic.{ImpliedFilterShapes, StarTestBase}
 
 /**
  * What plain tables have from this extension, whatever other extensions the session has, and wherever
@@ -60,6 +60,12 @@ abstract class NeighbourTests extends StarTestBase with KilledRuns with Neighbou
             "USING (month) WHERE name = 'x'",
           1)
       }
+    }
+  }
+
+  test("filters that aggregates, grouping sets, lists and windows imply skip files") {
+    withStar { _ =>
+      bothWays(ImpliedFilterShapes.of("fact").foreach { case (query, n) => reads(query, n) })
     }
   }
 
