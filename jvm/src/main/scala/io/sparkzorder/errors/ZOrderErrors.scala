@@ -84,6 +84,23 @@ private[sparkzorder] object ZOrderErrors {
       "files" -> some(files),
       "run" -> run)
 
+  /**
+   * @param token the name of the run's token in the directory
+   * @param commits where the record of the run was
+   * @param hidden the directory of the run, where the replaced files are
+   */
+  def recordLost(
+      directory: String,
+      token: String,
+      commits: String,
+      hidden: String): ZOrderException =
+    error(
+      "ZORDER_RECORD_LOST",
+      "directory" -> directory,
+      "token" -> token,
+      "commits" -> commits,
+      "hidden" -> hidden)
+
   /** @param hidden the directory of the run, where the replaced files are */
   def folderInDoubt(directory: String, run: String, hidden: String): ZOrderException =
     error("ZORDER_FOLDER_IN_DOUBT", "directory" -> directory, "run" -> run, "hidden" -> hidden)

@@ -47,6 +47,7 @@ private[sparkzorder] final case class OutsidePartition(
  * @param partitionSchema partition columns with their types; empty without partitions
  * @param catalogSchema data columns that the catalog declares; None for a path
  * @param folders of the files, and those without any file
+ * @param tokens of runs that are being published
  */
 private[sparkzorder] final case class TableFiles(
     root: Path,
@@ -54,7 +55,8 @@ private[sparkzorder] final case class TableFiles(
     catalogSchema: Option[StructType],
     folders: IndexedSeq[Folder],
     files: IndexedSeq[DataFile],
-    outside: Seq[OutsidePartition]) {
+    outside: Seq[OutsidePartition],
+    tokens: Seq[Path] = Nil) {
 
   /** The same listing, reduced to some folders and their files. */
   def onlyFolders(keep: Folder => Boolean): TableFiles = {
@@ -73,4 +75,7 @@ private[sparkzorder] object TokenFile {
   private val Name = s"$Prefix[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.[a-z]+".r.pattern
 
   def isOne(name: String): Boolean = name.startsWith(Prefix) && Name.matcher(name).matches()
+
+  /** The run of a token. */
+  def runOf(name: String): String = name.stripPrefix(Prefix).takeWhile(_ != '.')
 }

@@ -112,7 +112,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
       table.map(_.dataSchema),
       folders,
       files.map(f => DataFile(byPath(f.getPath.getParent), f)),
-      outside)
+      outside,
+      statuses.map(_.getPath).filter(t => TokenFile.isOne(t.getName)))
   }
 
   /**

@@ -3,13 +3,15 @@
 
 package io.sparkzorder.sources.plain
 
+import org.apache.hadoop.fs.Path
+
 import io.sparkzorder.commands.{TableState, WhereClause}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{Returned, Reused, TableLog}
+import io.sparkzorder.log.{Returned, Reused, RunFolder, TableLog}
 import io.sparkzorder.snapshot.Snapshot
 import io.sparkzorder.sources.{Statement, TableListing, TableSnapshot}
-import io.sparkzorder.table.{FileChecks, OrderingColumn, TableFiles, TableLister}
+import io.sparkzorder.table.{FileChecks, OrderingColumn, TableFiles, TableLister, TokenFile}
 import io.sparkzorder.table.stats.ColumnNames
 
 /** The files of the partitions that WHERE chooses, as the records have them. */
@@ -67,10 +69,33 @@ private[plain] final class PlainListing(
         listed = Some(files)
         Snapshot.of(table.state, files, whole, committer.listing)
       })
-    listed.foreach(checkNames(_, chosen))
+    listed.foreach { all =>
+      checkTokens(all.tokens)
+      checkNames(all, chosen)
+    }
     FileChecks.checkFiles(table.target, chosen)
     committer.checkListed(chosen)
     chosen
+  }
+
+  /**
+   * Refuses a folder in which a run is half published of which no record tells: a person has removed the record.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_RECORD_LOST
+   */
+  private def checkTokens(tokens: Seq[Path]): Unit = if (tokens.nonEmpty) {
+    // read after the listing: a run has a record before it has a token
+    val log = TableLog.read(table.state)
+    tokens.find { t =>
+      log.commitOf(TokenFile.runOf(t.getName)).isEmpty && table.state.status(t).isDefined
+    }.foreach { t =>
+      val hidden = new Path(t.getParent, RunFolder.directory(TokenFile.runOf(t.getName)))
+      throw ZOrderErrors.recordLost(
+        t.getParent.toString,
+        t.getName,
+        table.state.commits.toString,
+        hidden.toString)
+    }
   }
 
   /**

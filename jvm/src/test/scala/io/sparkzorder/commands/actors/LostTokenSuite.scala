@@ -20,14 +20,17 @@ class LostTokenSuite extends FaultyTables with Steps {
   private def token(dir: File): Option[File] = snapshot(dir).keys
     .find(_.contains("part-zorder-")).map(new File(dir, _))
 
-  /** Kills a run at each rename, and removes its token wherever it is visible. */
-  private def atKills(step: Int)(body: (File, Map[Any, Int], Boolean) => Unit): Unit = {
+  private def takeToken(dir: File): Boolean = token(dir).exists(_.delete())
+
+  /** Kills a run at each rename, and takes something away, unless it is not there. */
+  private def atKills(step: Int, take: File => Boolean = takeToken)(
+      body: (File, Map[Any, Int], Boolean) => Unit): Unit = {
     var (k, more, taken) = (0, true, 0)
     while (more) withTableDir { dir =>
       write(shuffled(100, 3), dir)
       val expected = bag(read(dir))
       more = killedAt(k)(isPublishing)(sql(statement(dir)).collect())._2
-      val lost = token(dir).exists(_.delete())
+      val lost = take(dir)
       if (lost) taken += 1
       body(dir, expected, lost)
       k += step
@@ -49,6 +52,28 @@ class LostTokenSuite extends FaultyTables with Steps {
         fails("ZORDER_FOLDER_IN_DOUBT", "_zorder_", "ABANDON")(known(dir).collect())
         false
     }
+
+  testSteps("OPTIMIZE refuses a half-published run of which somebody has removed the record") { step =>
+    def away(dir: File) = new File(s"$dir.away")
+    def state(dir: File) = new File(dir, "_zorder")
+    atKills(step, dir => token(dir).isDefined && state(dir).renameTo(away(dir))) {
+      (dir, expected, lost) =>
+        if (lost) {
+          val before = userFiles(dir)
+          for (statement <- Seq(
+              s"OPTIMIZE '$dir' ZORDER BY b",
+              s"OPTIMIZE '$dir' ZORDER BY b DRY RUN",
+              s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'")) {
+            fails("ZORDER_RECORD_LOST", "_zorder_", "_commits")(sql(statement).collect())
+            assert(userFiles(dir) === before, statement)
+          }
+          FileUtils.deleteDirectory(state(dir))
+          assert(away(dir).renameTo(state(dir)))
+        }
+        sql(s"RECOVER LAYOUT '$dir'").collect()
+        assert(bag(read(dir)) === expected)
+    }
+  }
 
   testSteps(
     "readers, RECOVER and OPTIMIZE name what is in doubt; ABANDON brings the old files back") {

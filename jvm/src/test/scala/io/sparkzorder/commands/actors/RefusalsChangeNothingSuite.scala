@@ -450,6 +450,12 @@ class RefusalsChangeNothingSuite extends FaultyTables {
       Seq(copying("WHERE a = 1 ZORDER BY a")(p)))),
     "ZORDER_PREDICATE_NOT_TRANSLATABLE" -> Seq(new Refused(
       optimizing("WHERE rand() < 0.5 ZORDER BY a"))),
+    "ZORDER_RECORD_LOST" -> Seq(new Refused(
+      optimizing("ZORDER BY a"),
+      p => {
+        val token = new File(p.dir, s"p=0/part-zorder-${new java.util.UUID(1, 2)}.parquet")
+        assert(token.createNewFile())
+      })),
     "ZORDER_SAMPLING_NOT_SUPPORTED" -> Seq(new Refused(p =>
       Seq(explaining(p => s"SELECT zorder(a, uuid()) FROM parquet.`${p.dir}`")(p)))),
     "ZORDER_SORT_BY_UNSUPPORTED" -> Seq(
