@@ -19,6 +19,7 @@ import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.datasources.FileFormatWriter
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.sparkzorder.SparkPrivate
 
 import io.sparkzorder.util.{Durable, InExistingFolders, RawFiles}
 
@@ -64,7 +65,7 @@ private[sparkzorder] object FileWriter {
         bucketSpec,
         statsTrackers,
         Map("compression" -> spec.codec, "maxRecordsPerFile" -> "0"))
-      Written(committer.written, shuffleBytes(plan))
+      Written(committer.written, endShuffles(plan))
     }
   }
 
@@ -91,8 +92,15 @@ private[sparkzorder] object FileWriter {
     } catch { case e: InvocationTargetException => throw e.getCause }
   }
 
-  private def shuffleBytes(plan: SparkPlan): Long =
-    plan.collect { case s: ShuffleExchangeExec => s.metrics("shuffleBytesWritten").value }.sum
+  /**
+   * Removes the files of the shuffles of a plan that has run, and returns how many bytes they had. Spark removes
+   * them when the driver's garbage collector has found them unused, which may be many batches later: 17 GB were left
+   * beside the 2 GB of one batch.
+   */
+  def endShuffles(plan: SparkPlan): Long = plan.collect { case s: ShuffleExchangeExec =>
+    SparkPrivate.removeShuffle(s.shuffleDependency)
+    s.metrics("shuffleBytesWritten").value
+  }.sum
 }
 
 /**

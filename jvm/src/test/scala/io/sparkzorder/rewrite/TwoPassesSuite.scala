@@ -10,7 +10,9 @@ import scala.util.Try
 
 import org.apache.hadoop.fs.Path
 import org.scalatest.Tag
+import org.scalatest.concurrent.Eventually
 import org.scalatest.tagobjects.Slow
+import org.scalatest.time.SpanSugar._
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.{DataFrame, Row}
@@ -23,7 +25,7 @@ import io.sparkzorder.ordered.grid.PlanStore
 import io.sparkzorder.table.{ParquetFiles, PathTarget}
 
 /** A folder above `batchSize`: its rows are dealt to regions, then each region is laid out. */
-class TwoPassesSuite extends FaultyTables with RandomInputs {
+class TwoPassesSuite extends FaultyTables with RandomInputs with Eventually {
   protected def batches = 4
   protected def filesOfBatch = 6
   protected def rowsOfTable = 4000
@@ -397,6 +399,15 @@ class TwoPassesSuite extends FaultyTables with RandomInputs {
       sql(s"OPTIMIZE '$dir'")
       assert(!old.exists() && young.exists())
       assert(new File(dir, "_zorder/_grid/_cells").exists())
+    }
+  }
+
+  test("the files of a shuffle go after each batch") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val before = TestAccess.shuffleFiles
+      sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) ${sizesOf(dir).options}").collect()
+      eventually(timeout(10.seconds))(assert((TestAccess.shuffleFiles -- before) === Set()))
     }
   }
 

@@ -7,13 +7,17 @@ import java.io.File
 
 import scala.util.Try
 
+import org.scalatest.concurrent.Eventually
+import org.scalatest.time.SpanSugar._
+
 import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.sparkzorder.TestAccess
 import org.apache.spark.sql.types.LongType
 
 import io.sparkzorder.table.OrderingColumn
 
 /** A folder above `batchSize` is laid out in two passes; the same for each format. */
-trait FormatTwoPassesTests extends TableOfFormat { this: FormatTestBase =>
+trait FormatTwoPassesTests extends TableOfFormat with Eventually { this: FormatTestBase =>
   private val batches = 6
   private val filesOfBatch = 8
 
@@ -103,6 +107,20 @@ trait FormatTwoPassesTests extends TableOfFormat { this: FormatTestBase =>
       val (two, one) = (excess("t"), excess("one"))
       info(f"$commits commits, excess $two%.3f, of one shuffle $one%.3f: ${two / one}%.3f")
       assert(two <= 1.02 * one)
+    }
+  }
+
+  test("the files of a shuffle go after each batch") {
+    withTables {
+      val sizes = make()
+      val before = TestAccess.shuffleFiles
+      run(sizes)
+      assert(removedByCommits.size >= 2 * batches)
+      eventually(timeout(10.seconds)) {
+        // Delta keeps the shuffle of its snapshot
+        val left = (TestAccess.shuffleFiles -- before).map(_.split('_')(1))
+        assert(left.size <= 2, left)
+      }
     }
   }
 

@@ -14,7 +14,6 @@ import org.apache.spark.sql.Column
 import org.apache.spark.sql.delta.{DeltaLog, OptimisticTransaction, RowTracking}
 import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.execution.QueryExecution
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.functions.monotonically_increasing_id
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
@@ -23,6 +22,7 @@ import org.apache.spark.sql.util.QueryExecutionListener
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
+import io.sparkzorder.write.FileWriter
 
 /** New files of a Delta table, which no version has yet. */
 private[delta] final class DeltaStaged(
@@ -149,9 +149,7 @@ private final class ShuffledBytes extends QueryExecutionListener {
 
   override def onSuccess(name: String, query: QueryExecution, nanos: Long): Unit =
     if (name == "deltaTransactionalWrite") {
-      bytes.complete(query.executedPlan.collect { case s: ShuffleExchangeExec =>
-        s.metrics("shuffleBytesWritten").value
-      }.sum)
+      bytes.complete(FileWriter.endShuffles(query.executedPlan))
     }
 
   override def onFailure(name: String, query: QueryExecution, e: Exception): Unit = ()

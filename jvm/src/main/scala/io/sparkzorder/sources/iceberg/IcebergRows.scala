@@ -23,7 +23,6 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, CommandResult}
 import org.apache.spark.sql.catalyst.util.METADATA_COL_ATTR_KEY
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
@@ -39,6 +38,7 @@ import io.sparkzorder.sources.{
   StagedFiles,
   StagedRows
 }
+import io.sparkzorder.write.FileWriter
 
 /** New files of an Iceberg table, which no snapshot has yet. */
 private[iceberg] final class IcebergStaged(
@@ -123,8 +123,8 @@ private[iceberg] final class IcebergRows(
     try {
       // a command runs as soon as its frame is made
       val done = SparkLine.frame(session, plan).queryExecution.commandExecuted
-      val shuffled = done.collect { case c: CommandResult => c.commandPhysicalPlan }.flatMap(
-        _.collect { case s: ShuffleExchangeExec => s.metrics("shuffleBytesWritten").value }).sum
+      val shuffled = done.collect { case c: CommandResult => c.commandPhysicalPlan }
+        .map(FileWriter.endShuffles(_)).sum
       new IcebergStaged(staging.newFiles.map(fileOf), shuffled)
     } catch {
       case e: Throwable =>

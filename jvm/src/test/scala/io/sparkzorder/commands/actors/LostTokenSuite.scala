@@ -53,26 +53,27 @@ class LostTokenSuite extends FaultyTables with Steps {
         false
     }
 
-  testSteps("OPTIMIZE refuses a half-published run of which somebody has removed the record") { step =>
-    def away(dir: File) = new File(s"$dir.away")
-    def state(dir: File) = new File(dir, "_zorder")
-    atKills(step, dir => token(dir).isDefined && state(dir).renameTo(away(dir))) {
-      (dir, expected, lost) =>
-        if (lost) {
-          val before = userFiles(dir)
-          for (statement <- Seq(
-              s"OPTIMIZE '$dir' ZORDER BY b",
-              s"OPTIMIZE '$dir' ZORDER BY b DRY RUN",
-              s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'")) {
-            fails("ZORDER_RECORD_LOST", "_zorder_", "_commits")(sql(statement).collect())
-            assert(userFiles(dir) === before, statement)
+  testSteps("OPTIMIZE refuses a half-published run of which somebody has removed the record") {
+    step =>
+      def away(dir: File) = new File(s"$dir.away")
+      def state(dir: File) = new File(dir, "_zorder")
+      atKills(step, dir => token(dir).isDefined && state(dir).renameTo(away(dir))) {
+        (dir, expected, lost) =>
+          if (lost) {
+            val before = userFiles(dir)
+            for (statement <- Seq(
+                s"OPTIMIZE '$dir' ZORDER BY b",
+                s"OPTIMIZE '$dir' ZORDER BY b DRY RUN",
+                s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'")) {
+              fails("ZORDER_RECORD_LOST", "_zorder_", "_commits")(sql(statement).collect())
+              assert(userFiles(dir) === before, statement)
+            }
+            FileUtils.deleteDirectory(state(dir))
+            assert(away(dir).renameTo(state(dir)))
           }
-          FileUtils.deleteDirectory(state(dir))
-          assert(away(dir).renameTo(state(dir)))
-        }
-        sql(s"RECOVER LAYOUT '$dir'").collect()
-        assert(bag(read(dir)) === expected)
-    }
+          sql(s"RECOVER LAYOUT '$dir'").collect()
+          assert(bag(read(dir)) === expected)
+      }
   }
 
   testSteps(

@@ -3,7 +3,7 @@
 
 package org.apache.spark.sql.sparkzorder
 
-import org.apache.spark.{SparkContext, TaskContext}
+import org.apache.spark.{SparkContext, SparkEnv, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
@@ -14,6 +14,10 @@ object TestAccess {
 
   /** Waits until every event so far has reached the listeners. */
   def drainListeners(sc: SparkContext): Unit = sc.listenerBus.waitUntilEmpty()
+
+  /** Names of the files of shuffles on local disks. */
+  def shuffleFiles: Set[String] = SparkEnv.get.blockManager.diskBlockManager.getAllFiles()
+    .map(_.getName).filter(_.startsWith("shuffle_")).toSet
 
   /** Runs code on this thread as a task, such as one whose job has ended. */
   def asTask[T](task: TaskContext)(code: => T): T = {
