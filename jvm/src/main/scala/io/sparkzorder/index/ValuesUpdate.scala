@@ -28,6 +28,7 @@ import io.sparkzorder.index.values.{
   ValuesPart,
   WrittenPart
 }
+import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.{DataFile, DataFormat, Folder, ParquetFiles, TableFiles}
 import io.sparkzorder.util.{Directories, JobCancellation, ManyFiles, Paths}
 
@@ -159,7 +160,8 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
     val wanted =
       (0 until table.size).filter(i => table.isLive(i) && columns.exists(_.isWanted(i)))
     val there =
-      if (wanted.isEmpty) Map.empty[String, FileStatus] else listed(wanted.map(table.path))
+      if (wanted.isEmpty) Map.empty[String, FileStatus]
+      else listed(wanted.map(table.path), table.size)
     val read = wanted.filter(i => there.get(table.path(i)).exists(isSame(_, table, i)))
     val written = read.grouped(PostingsFormat.MaxFiles).flatMap { some =>
       val of = columns.filter(c => some.exists(c.isWanted))
@@ -231,7 +233,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
         listing,
         toCover,
         { () =>
-          val now = listed(toCover.map(_.path))
+          val now = listed(toCover.map(_.path), table.size)
           i => now.get(toCover(i).path).exists(isSame(_, table, entries(i)))
         })
   }
@@ -290,16 +292,26 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
     }.toSet).toOption.exists(has => states(part.files).subsetOf(has))
   }
 
-  /** Those of some files that are there, by their paths below the root. */
-  private def listed(paths: Seq[String]): Map[String, FileStatus] = {
-    val wanted = paths.toSet
-    val folders = paths.map(p => p.take(math.max(0, p.lastIndexOf('/')))).distinct
-    ManyFiles.map(folders) { folder =>
-      val path = Paths.folder(root, folder)
-      Directories.list(path.getFileSystem(conf), path).getOrElse(Nil).filter(_.isFile)
-        .flatMap(f => Relative.below(root, f.getPath).filter(wanted).map(_ -> f))
-    }.flatten.toMap
-  }
+  /**
+   * Those of some files that are there, by their paths below the root. Few files of a large table are looked at one
+   * by one: OPTIMIZE updates the index after each batch of a folder.
+   *
+   * @param all how many files the index has
+   */
+  private def listed(paths: Seq[String], all: Int): Map[String, FileStatus] =
+    if (all > ManyFiles.ListedForALook * paths.size) {
+      val state = new StateDirectory(root, conf)
+      ManyFiles.map(paths)(p =>
+        state.status(Paths.folder(root, p)).filter(_.isFile).map(p -> _)).flatten.toMap
+    } else {
+      val wanted = paths.toSet
+      val folders = paths.map(p => p.take(math.max(0, p.lastIndexOf('/')))).distinct
+      ManyFiles.map(folders) { folder =>
+        val path = Paths.folder(root, folder)
+        Directories.list(path.getFileSystem(conf), path).getOrElse(Nil).filter(_.isFile)
+          .flatMap(f => Relative.below(root, f.getPath).filter(wanted).map(_ -> f))
+      }.flatten.toMap
+    }
 }
 
 private[sparkzorder] object ValuesUpdate {

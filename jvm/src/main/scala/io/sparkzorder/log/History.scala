@@ -118,7 +118,8 @@ private[sparkzorder] final class FolderHistory(
  */
 private[sparkzorder] final class History(root: Path, done: Seq[KnownRecord]) {
 
-  val folders: Map[String, FolderHistory] =
+  /** Made when a reader asks: a statement with many batches reads the log after each of them. */
+  lazy val folders: Map[String, FolderHistory] =
     done.flatMap(k => k.changes.map(c => Step(k, c, underWay = false))).groupBy(_.change.folder)
       .map { case (folder, steps) =>
         folder -> History.ofFolder(Paths.folder(root, folder), steps.toIndexedSeq)

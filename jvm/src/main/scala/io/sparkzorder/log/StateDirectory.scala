@@ -31,7 +31,7 @@ private[sparkzorder] final class StateDirectory(
   val home: Path = new Path(root, StateDirectory.Name)
   private[sparkzorder] val commits = new Path(home, "_commits")
   private val links = new OwnPaths(fs, root)
-  // how many files the last listing of a directory had
+  // how many files the last listing of a folder had
   private val sizes = new ConcurrentHashMap[Path, Int]
 
   private[sparkzorder] val runs = new Path(home, "_runs")
@@ -188,11 +188,8 @@ private[sparkzorder] final class StateDirectory(
     } catch { case _: FileNotFoundException => None }
 
   /** Files of a directory by name; none when it is not there. */
-  private[sparkzorder] def byName(directory: Path): Map[String, FileStatus] = {
-    val found = files(directory).filter(_.isFile)
-    sizes.put(directory, found.size)
-    found.map(s => s.getPath.getName -> s).toMap
-  }
+  private[sparkzorder] def byName(directory: Path): Map[String, FileStatus] =
+    files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
 
   /**
    * The files of a directory that have one of these names. Lists the directory, unless an earlier listing had many
@@ -202,11 +199,15 @@ private[sparkzorder] final class StateDirectory(
       directory: Path,
       names: Seq[String]): Map[String, FileStatus] =
     if (names.isEmpty) Map.empty
-    else if (sizes.getOrDefault(directory, 0) > StateDirectory.ListedPerLook * names.size) {
+    else if (sizes.getOrDefault(directory, 0) > ManyFiles.ListedForALook * names.size) {
       ManyFiles.map(names) { name =>
         status(Paths.child(directory, name)).filter(_.isFile).map(name -> _)
       }.flatten.toMap
-    } else byName(directory)
+    } else {
+      val found = byName(directory)
+      sizes.put(directory, found.size)
+      found
+    }
 
   /**
    * The root and all directories below it that may hold data files, each with what lies in it. Directories that
@@ -277,9 +278,6 @@ private[sparkzorder] object StateDirectory {
   val Name = "_zorder"
 
   private val Attempts = 3
-
-  // a look at one file costs about as much as this many files of a listing
-  private val ListedPerLook = 20
 
   private val Note =
     """This directory belongs to spark-zorder, which laid out the data files of this table.

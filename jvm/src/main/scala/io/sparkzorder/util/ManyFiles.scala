@@ -19,6 +19,9 @@ import java.util.concurrent.atomic.{
 private[sparkzorder] object ManyFiles {
   private val Threads = 16
 
+  /** Files that a listing shows in the time of a look at one file: 1,000 a call, and 16 looks at once. */
+  val ListedForALook = 64L
+
   /** For fewer items than this, threads are not worth their cost. */
   private val Few = 16
 

@@ -17,9 +17,9 @@ import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
 import org.apache.spark.mapred.SparkHadoopMapRedUtil
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.datasources.FileFormatWriter
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
+import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
-import org.apache.spark.sql.sparkzorder.SparkPrivate
 
 import io.sparkzorder.util.{Durable, InExistingFolders, RawFiles}
 
@@ -97,9 +97,9 @@ private[sparkzorder] object FileWriter {
    * them when the driver's garbage collector has found them unused, which may be many batches later: 17 GB were left
    * beside the 2 GB of one batch.
    */
-  def endShuffles(plan: SparkPlan): Long = plan.collect { case s: ShuffleExchangeExec =>
-    SparkPrivate.removeShuffle(s.shuffleDependency)
-    s.metrics("shuffleBytesWritten").value
+  def endShuffles(plan: SparkPlan): Long = plan.collect { case s: ShuffleExchangeLike =>
+    SparkLine.shuffleId(s).foreach(SparkPrivate.removeShuffle(plan.session.sparkContext, _))
+    s.metrics.get("shuffleBytesWritten").fold(0L)(_.value)
   }.sum
 }
 

@@ -11,7 +11,8 @@ import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
-import io.sparkzorder.util.{Directories, ManyFiles, ObjectStore}
+import io.sparkzorder.table.{OrcFiles, ParquetFiles}
+import io.sparkzorder.util.{Directories, ManyFiles, ObjectStore, Paths}
 
 /**
  * Removes leftovers. Only OPTIMIZE and VACUUM LAYOUT do so, never a reader.
@@ -54,11 +55,21 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
       case Some(undone) => new UndoClaim(state, undone, intent.run, user).giveBack(intent.folders)
       case None => ManyFiles.map(intent.folders) { f =>
           discardIn(state.own(f, intent.run))
+          discardToken(f, intent.run)
           state.fs.delete(state.trial(f, intent.run), false)
         }
     }
     intents.remove(intent.run)
   }
+
+  /** The token of a run that has replaced nothing yet, and whose record somebody has removed. */
+  private def discardToken(folder: String, run: String): Unit =
+    if (state.status(state.own(folder, run)).isEmpty) {
+      Seq(ParquetFiles, OrcFiles).foreach { f =>
+        val token = RunFolder.tokenName(run, s".${f.name}")
+        state.fs.delete(Paths.child(state.folder(folder), token), false)
+      }
+    }
 
   /**
    * Replaced files stay, with what tells whose they are: a run that has some was committed, and somebody has

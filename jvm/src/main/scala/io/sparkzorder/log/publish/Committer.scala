@@ -36,9 +36,10 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
     }
     val ours = inputs(record)
     @tailrec def attempt(): Long = {
-      val newer = TableLog.read(state).after(readTo).getOrElse(throw ZOrderErrors.conflict(
-        target,
-        s"so many runs were committed since that the records after number $readTo are gone"))
+      val log = TableLog.read(state)
+      // somebody has removed records, and the numbers would begin anew
+      if (log.last < readTo) throw gone(s"up to number $readTo")
+      val newer = log.after(readTo).getOrElse(throw gone(s"after number $readTo"))
       others ++= newer.map(_._2)
       readTo += newer.size
       others.foreach(check(_, record, ours))
@@ -55,6 +56,10 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
     }
     attempt()
   }
+
+  private def gone(records: String) = ZOrderErrors.conflict(
+    target,
+    s"so many runs were committed since, or _zorder was removed, that the records $records are gone")
 
   /** A clean-up may have taken the run for a dead one. */
   private def requireFiles(record: Record): Unit = {

@@ -71,14 +71,17 @@ private[sparkzorder] final class Leftovers(
       directories(Leftover.Conflict, k.intent).map(_._2)).copy(sinceMs = k.sinceMs)
   }.filter(_.directories.nonEmpty)
 
-  /** Hidden files of runs that are at work, or died. */
+  /**
+   * Hidden files of runs that are at work, or died. A run that has replaced files was committed, and somebody has
+   * removed its record: all of its files stay, also the new ones.
+   */
   lazy val uncommitted: Seq[Leftover] =
     ManyFiles.map(notes.filter(n => log.commitOf(n._2.run).isEmpty)) { case (note, intent) =>
-      of(
-        Leftover.Staged,
-        note,
-        intent,
-        directories(Leftover.Staged, intent).map(_._2))
+      val own = directories(Leftover.Staged, intent).map(_._2)
+      val kind =
+        if (intent.undone.isEmpty && own.exists(l => hasOld(l.path))) Leftover.Unproven
+        else Leftover.Staged
+      of(kind, note, intent, own)
     }
 
   /**

@@ -27,7 +27,7 @@ import io.sparkzorder.write.FileWriter
 /** New files of a Delta table, which no version has yet. */
 private[delta] final class DeltaStaged(
     override val files: IndexedSeq[DeltaFile],
-    shuffled: ShuffledBytes)
+    shuffled: ShuffleOfWrite)
     extends StagedFiles {
   // asked for after the commit, so that no wait makes conflicts more likely
   override lazy val shuffleBytes: Long = shuffled.get
@@ -72,7 +72,7 @@ private[delta] final class DeltaRows(
   override def rowHash: Column = placed.rowHash
 
   private val commits = new DeltaCommit(log, name)
-  private val shuffled = new ShuffledBytes
+  private val shuffled = new ShuffleOfWrite
 
   override protected def write(laidOut: Frame, pass: Option[PlannedPass]): DeltaStaged = {
     session.listenerManager.register(shuffled)
@@ -143,8 +143,11 @@ private object DeltaRows {
   def readsFoldersInZoneOfJvm: Boolean = VersionUtil.compareVersions(io.delta.VERSION, "4.1.0") < 0
 }
 
-/** The bytes that the shuffle of Delta's write job wrote. Delta does not hand the job's plan out. */
-private final class ShuffledBytes extends QueryExecutionListener {
+/**
+ * Ends the shuffle of Delta's write job, and keeps how many bytes it wrote. Delta does not hand the job's plan out, so
+ * the event of its end brings it. A shuffle whose event is lost stays until Spark's garbage collector finds it.
+ */
+private final class ShuffleOfWrite extends QueryExecutionListener {
   private val bytes = new CompletableFuture[Long]
 
   override def onSuccess(name: String, query: QueryExecution, nanos: Long): Unit =

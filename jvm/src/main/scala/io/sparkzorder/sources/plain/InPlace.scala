@@ -21,7 +21,7 @@ import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.sources.{BatchPlan, DealtTo, FormatFile, LayoutTag, Rewritten}
 import io.sparkzorder.table.{DataFile, FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.util.{ObjectStore, Paths}
+import io.sparkzorder.util.{ManyFiles, ObjectStore, Paths}
 
 /**
  * Replaces the inputs: writes the new files beside them under hidden names, commits a record of the
@@ -33,7 +33,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   protected val name: String = table.target.name
   protected lazy val state: StateDirectory = table.state
   // one for all batches
-  private lazy val commits = new Committer(state, name)
+  private lazy val committer = new Committer(state, name)
   // true while the record of a run may appear although the statement has failed
   private var isCommitting = false
   // true while files may have been exchanged and the session's caches do not show it yet
@@ -105,7 +105,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     hidden.complete(output.footers, record)
     isCommitting = true
     val number = phases("commit") {
-      commits.commit(record, () => recheck(rows), recovery.lastPublished)
+      committer.commit(record, () => recheck(rows), recovery.lastPublished)
     }
     isCommitting = false
     logInfo(s"run $runId on $name committed as record $number")
@@ -254,7 +254,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     val own = folders.toSet
     // a listing of all files for each batch of a large folder would take longer than the batch
     val isFew =
-      listed.files.size.toLong * InPlace.ListedForALook <= rows.inputs.listed.files.count(f =>
+      listed.files.size.toLong * ManyFiles.ListedForALook <= rows.inputs.listed.files.count(f =>
         own(f.folder))
     val now = inputsNow(listed, folders, isFew)
     listed.files.foreach { f =>
@@ -289,7 +289,4 @@ private object InPlace {
 
   /** Bytes of files that tell how much smaller rows are in files than in a shuffle. */
   val RatioFromBytes = 65536L
-
-  /** Files that a listing shows in the time of a look at one file: 1,000 a call, and 16 looks at once. */
-  val ListedForALook = 64L
 }

@@ -53,7 +53,7 @@ class PublishCostSuite extends StateTestBase {
 
   test("a batch of a large folder lists the folder once for all batches, and else looks at its own files") {
     withScheme("faulty") { (dir, state) =>
-      (0 until 1000).foreach(i => put(dir, s"other$i", ""))
+      (0 until 2000).foreach(i => put(dir, s"other$i", ""))
       val lists = (1L to 4L).map { n =>
         val files = (0 until 20).map(i => s"a$n-$i") -> Seq(s"n$n-0", s"n$n-1")
         val record = stage(dir, state, s"run $n", Map("" -> files))
@@ -67,7 +67,7 @@ class PublishCostSuite extends StateTestBase {
         count.get
       }
       assert(lists === Seq(1, 0, 0, 0))
-      val others = (0 until 1000).map(i => s"other$i").toSet
+      val others = (0 until 2000).map(i => s"other$i").toSet
       assert(visible(dir) === others ++ (1 to 4).flatMap(n => Seq(s"n$n-0", s"n$n-1")))
     }
   }

@@ -7,6 +7,7 @@ import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.exchange.{ShuffleExchangeExec, ShuffleExchangeLike}
 
 /** Spark 3.5: one class of sessions and data frames. */
 object SparkLine {
@@ -24,6 +25,12 @@ object SparkLine {
 
   def unresolvedTable(name: Seq[String], command: String): LogicalPlan =
     UnresolvedTable(name, command, None)
+
+  /** The shuffle of an exchange that has run. None for one of an accelerator, of which Spark 3.5 does not tell it. */
+  def shuffleId(exchange: ShuffleExchangeLike): Option[Int] = exchange match {
+    case s: ShuffleExchangeExec => Some(s.shuffleDependency.shuffleId)
+    case _ => None
+  }
 
   /** the vectorized reader of 3.5 does not read INT32 as BIGINT (SPARK-40876 is in 4.0). */
   val readsWidened: Boolean = false

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.ExpressionUtils
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 
 /** Spark 4: the session and data frames with plans are those of `classic`. */
 object SparkLine {
@@ -25,6 +26,9 @@ object SparkLine {
 
   def unresolvedTable(name: Seq[String], command: String): LogicalPlan =
     UnresolvedTable(name, command)
+
+  /** The shuffle of an exchange that has run. */
+  def shuffleId(exchange: ShuffleExchangeLike): Option[Int] = Some(exchange.shuffleId)
 
   /** SPARK-40876: INT32 is read as BIGINT, FLOAT as DOUBLE, DECIMAL as a wider one. */
   val readsWidened: Boolean = true

@@ -5,7 +5,7 @@ package org.apache.spark.sql.sparkzorder
 
 import scala.util.Try
 
-import org.apache.spark.ShuffleDependency
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, CatalogV2Util, Table, V1Table}
@@ -63,10 +63,8 @@ object SparkPrivate {
     }
 
   /** Removes the files of a shuffle. Does not wait until they are gone. */
-  def removeShuffle(shuffle: ShuffleDependency[_, _, _]): Unit =
-    shuffle.rdd.sparkContext.cleaner.foreach(_.doCleanupShuffle(
-      shuffle.shuffleId,
-      blocking = false))
+  def removeShuffle(context: SparkContext, shuffle: Int): Unit =
+    context.cleaner.foreach(_.doCleanupShuffle(shuffle, blocking = false))
 
   /** Registers a listener of a session's queries, unless the session has it. */
   def ensureListener(session: SparkLine.Session, listener: QueryExecutionListener): Unit = {
