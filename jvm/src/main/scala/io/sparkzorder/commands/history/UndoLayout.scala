@@ -143,7 +143,8 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
         }
         // Another undo aborts this run before it takes the files. The read error that follows is
         // not the cause.
-        throw (if (holds(_.isAborted(runId))) conflict(undone) else t)
+        val isAborted = Try(TableLog.read(state).isAborted(runId)).getOrElse(false)
+        throw (if (isAborted) conflict(undone) else t)
     }
   }
 

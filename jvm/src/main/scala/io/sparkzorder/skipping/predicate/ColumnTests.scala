@@ -4,7 +4,7 @@
 package io.sparkzorder.skipping.predicate
 
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
-import org.apache.spark.sql.types.{DataType, StringType, TimestampType}
+import org.apache.spark.sql.types.{DataType, DoubleType, FloatType, StringType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.index.NoStats
@@ -53,6 +53,9 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
     val present = values.filter(_ != null)
     // an IN without values is false for every row, even where the column is NULL
     if (values.isEmpty) Unknown("IN without values")
+    // without generated code, Spark's InSet is false and not NULL for NaN, so that NOT IN is true
+    else if (negated && present.size < values.size && Seq(DoubleType, FloatType).contains(t))
+      Unknown("NOT IN with NULL, for which NaN is in doubt")
     else if ((negated && present.size < values.size) || (!negated && present.isEmpty)) Never
     else in(e, present, t, negated, nullsToo = false)
   }

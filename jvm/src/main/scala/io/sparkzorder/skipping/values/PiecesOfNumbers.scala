@@ -40,7 +40,8 @@ private[values] object PiecesOfNumbers {
         _: ToDegrees | _: ToRadians | _: Atan | _: Asin | _: Sinh | _: Tanh => Some(mathematical)
     // to the base 1 the logarithm of 1 alone is NaN, and all others are infinite
     case Logarithm(Literal(base: Double, _), _) if base != 1.0 => Some(mathematical)
-    case Pow(_, Literal(power: Double, _)) if power > 0 =>
+    // with an infinite power, 1 alone has the result NaN
+    case Pow(_, Literal(power: Double, _)) if power > 0 && !power.isInfinite =>
       Some(mathematical.copy(samples = { c =>
         val values = ends(c)
         // an even power falls up to zero; one that is no integer has no result below zero

@@ -112,6 +112,14 @@ class PredicateCompilerSuite extends SkippingTestBase {
     misses = """c = 9; c <=> 9; c IN (9, NULL); c NOT IN (1, NULL); c < 1""")
 
   testSkipping(
+    "NaN of a function, and of a column beside a list with NULL",
+    "SELECT cast(id as int) c, if(id = 2, double('NaN'), double(id)) d FROM range(0, 3)")(
+    hits =
+      """isnan(power(c, double('Infinity'))); power(c, double('Infinity')) > double('Infinity');
+      |d NOT IN (.5d, 1.5d, 2.5d, 3.5d, 4.5d, 5.5d, 6.5d, 7.5d, 8.5d, 9.5d, 10.5d, NULL)""",
+    misses = """power(c, 2d) > 5; c NOT IN (5, NULL)""")
+
+  testSkipping(
     "NULL alone",
     "SELECT cast(null as int) c, cast(null as string) s FROM range(3)")(
     hits = """c IS NULL; c <=> NULL; NOT (c <=> 1); s IS NULL; coalesce(c, 1) = 1""",
