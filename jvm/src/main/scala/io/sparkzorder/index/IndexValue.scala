@@ -23,8 +23,8 @@ import io.sparkzorder.bits.OrderedLongs
 private[sparkzorder] object IndexValue {
 
   /**
-   * Strings and binaries are cut to this number of bytes, and then to those that tell them apart
-   * ([[SeparatingBounds]]). Footers of files that OPTIMIZE writes have as many.
+   * Strings and binaries are cut to this number of bytes, and then to the bytes that tell them apart
+   * ([[SeparatingBounds]]). OPTIMIZE cuts the bounds in Parquet footers to the same length.
    */
   val MaxBytes = 2000
 
@@ -35,7 +35,7 @@ private[sparkzorder] object IndexValue {
   /** Both bounds of a column, or None where one of them is unknown. */
   def bounds(min: Any, max: Any, t: LeafType): Option[(Any, Any)] = {
     val (least, greatest) = (of(min, t, isMax = false), of(max, t, isMax = true))
-    // a footer whose bounds are the wrong way round is not to be trusted
+    // bounds whose min is above the max cannot be trusted
     if (least == null || greatest == null || compare(least, greatest) > 0) None
     else Some((least, greatest))
   }
@@ -71,10 +71,13 @@ private[sparkzorder] object IndexValue {
       Some(out)
     }
 
-  /** Minima are cut off, maxima rounded up, both between characters. */
+  /**
+   * A bound of at most [[MaxBytes]] bytes, or null if there is none. A minimum is cut off, and a maximum is
+   * rounded up. A string is cut between two characters.
+   */
   private def cut(value: Binary, t: PrimitiveType, isMax: Boolean): Any = {
     val bytes = cut(value, t, isMax, MaxBytes)
-    // a maximum that cannot be rounded up comes back as it is
+    // a maximum that cannot be rounded up is returned uncut
     if (bytes.length > MaxBytes || (t eq string) && !isText(bytes)) null else bytes
   }
 
@@ -87,7 +90,9 @@ private[sparkzorder] object IndexValue {
     short.getBytes
   }
 
-  /** A bound of strings or binaries in about `length` bytes; a maximum as it is if it cannot be. */
+  /**
+   * A string or binary cut to about `length` bytes; a maximum that cannot be rounded up is returned uncut.
+   */
   private[index] def shortened(
       value: Array[Byte],
       t: LeafType,
