@@ -35,7 +35,7 @@ private[sparkzorder] final case class FileTable(
   /** False for an entry that says that a file is gone, and for one that a later part replaces. */
   def isLive(i: Int): Boolean = lengths(i) != FileTable.Gone
 
-  /** Live entries that lie evenly among all, about `most` of them; all of them if they are fewer. */
+  /** About `most` live entries, evenly spread over the table; all live entries if there are fewer. */
   def sample(most: Int): IndexedSeq[Int] = {
     val step = math.max(1, size / most)
     (0 until size by step).flatMap(i => (i until math.min(size, i + step)).find(isLive))
@@ -50,7 +50,7 @@ private[sparkzorder] object FileTable {
   val Gone: Long = -1L
 }
 
-/** The bounds of one column in all files, either least or greatest ones. */
+/** The bounds of one column in all files: either all minima or all maxima. */
 private[sparkzorder] sealed trait StatValues extends Serializable { def bytes: Long }
 private[sparkzorder] final case class LongStats(values: Array[Long]) extends StatValues {
   override def bytes: Long = 8L * values.length
@@ -86,15 +86,15 @@ private[sparkzorder] object ColumnValues {
 }
 
 /**
- * Data files with the bounds of their columns, for filters to prune by. They come from a table's
+ * Data files with the bounds of their columns, by which filters prune files. The bounds come from a table's
  * index, or from footers that were just read.
  */
 private[sparkzorder] trait IndexColumns {
 
-  /** The columns that are there. */
+  /** The columns that have bounds. */
   def indexed: IndexedSeq[IndexedColumn]
 
-  /** What leaf columns files have. */
+  /** Each set of leaf columns that some file has. */
   def shapes: IndexedSeq[LeafColumns]
 
   /** The data files. */
@@ -103,7 +103,7 @@ private[sparkzorder] trait IndexColumns {
   /** What is known of a column, by its position in [[indexed]]. */
   def column(number: Int): ColumnValues
 
-  /** What is known of single values of a column; None if nothing is. */
+  /** The index of the values of a column, if there is one. */
   def values(column: String, domain: ValueDomain): Option[IndexedValues] = None
 
   /**
@@ -116,8 +116,8 @@ private[sparkzorder] trait IndexColumns {
 /**
  * A whole index in memory, by columns.
  *
- * @param columns in the order in which they came up
- * @param shapes what leaf columns files have
+ * @param columns in the order in which they first appear in a file
+ * @param shapes each set of leaf columns that some file has
  */
 private[sparkzorder] final case class IndexContent(
     files: FileTable,
@@ -157,7 +157,7 @@ private[sparkzorder] object IndexContent {
       shapes)
   }
 
-  /** One content with the files of all `parts`. No file may be in two of them. */
+  /** One content with the files of all `parts`. No file may be in two parts. */
   def concat(parts: Seq[IndexContent]): IndexContent = parts match {
     case Seq(one) => one
     case _ =>
@@ -198,7 +198,7 @@ private[sparkzorder] object IndexContent {
       tables.flatMap(_.rows).toArray,
       parts.flatMap { case (table, own) =>
         val map = own.map(number)
-        // an index names at most `IndexFormat.MaxShapes` shapes
+        // an index stores at most `IndexFormat.MaxShapes` shapes, and the other shapes are not known
         table.shapeOf.map(s => if (s < 0 || s >= map.size) -1 else map(s))
       }.toArray)
   }
