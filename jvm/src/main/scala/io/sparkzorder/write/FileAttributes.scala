@@ -29,9 +29,9 @@ import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /**
- * Makes sure that a rewrite does not show rows to users who could not read them before. A written
- * file gets the permissions that all files have in common whose rows it may hold. The hidden directory
- * of a run gets the permissions of its folder.
+ * Makes sure that a rewrite does not show rows to users who could not read them before. A written file may
+ * hold rows of each replaced file of its folder, so it gets the permissions that all these files have in
+ * common. The hidden directory of a run gets the permissions of its folder.
  */
 private[sparkzorder] final class FileAttributes(conf: Configuration) extends Logging {
 
@@ -175,9 +175,9 @@ private[write] final case class Protection(
     owner: Option[String]) {
 
   /**
-   * The bits of a file whose group is `actual`. If `actual` is another group, its members had the
-   * rights of all others before, and the members of the group before are among all others now. So both
-   * may do only what the group and all others might do.
+   * The bits of a file whose group is `actual`. If `actual` is not the group of the replaced files, its
+   * members had the rights of all others before, and the members of the earlier group are among all others
+   * now. So the group and all others get only the rights that both had before.
    */
   def bitsFor(actual: String): FsPermission =
     if (group.contains(actual)) bits
@@ -202,9 +202,9 @@ private[write] object Protection {
 
   /**
    * Returns a protection that allows only what every protection of `all` allows. None if one of
-   * them is not known, or `all` is empty. If the protections differ, the access control lists are
-   * dropped. No user gets more rights by that: where an entry denied what the bits allow,
-   * `withoutEntries` reduces the bits.
+   * them is not known, or `all` is empty. If the protections differ, the access control lists are dropped.
+   * No user gets more rights by that, because `withoutEntries` removes from the bits what an entry of a
+   * list denied.
    */
   def common(all: Seq[Option[Protection]]): Option[Protection] = {
     val known = all.flatten.distinct

@@ -79,8 +79,8 @@ private[sparkzorder] object FileWriter {
   }
 
   /**
-   * `FileFormatWriter.write` with the defaults for its last parameters. Spark 4.1.4 has one more of them, so a
-   * call that is compiled with 4.1.3 is not found there.
+   * Calls `FileFormatWriter.write` with the defaults for its last parameters. Spark 4.1.4 has one more
+   * parameter, so it lacks the method to which a call compiled with 4.1.3 would be bound.
    */
   private def runJob(arguments: AnyRef*): Unit = {
     val writer = FileFormatWriter
@@ -107,8 +107,8 @@ private[sparkzorder] object FileWriter {
  * A file that a task has written.
  *
  * @param file number of the file in the grid
- * @param path where it lies
- * @param extension what its final name ends in, such as `-c000.zstd.parquet`
+ * @param path the path to which the task wrote it
+ * @param extension the end of its final name, such as `-c000.zstd.parquet`
  */
 private[sparkzorder] final case class WrittenFile(file: Int, path: String, extension: String)
 
@@ -132,7 +132,7 @@ private[sparkzorder] trait FilePlaces extends Serializable {
  *
  * @param directories of each file
  * @param name of a file for an attempt
- * @param makesFolders false where a directory that is gone tells that the table was dropped
+ * @param makesFolders false if a missing directory means that the table was dropped
  */
 private[sparkzorder] final case class HiddenPlaces(
     directories: Array[String],
@@ -141,7 +141,7 @@ private[sparkzorder] final case class HiddenPlaces(
     extends FilePlaces {
 
   override def path(file: Int, attempt: Int, extension: String): String =
-    // a task without rows of its own writes an empty file
+    // a task number beyond the files has no rows: Spark's writer lets one such task write an empty file
     s"${directories.lift(file).getOrElse(directories.head)}/${name(file, attempt)}"
 }
 
@@ -150,7 +150,7 @@ private[sparkzorder] final case class HiddenPlaces(
  * before the statement has ended. It also works on file systems that cannot rename files.
  *
  * @param folders folder of each file, relative to `root`
- * @param claim the file that is there while the statement is at work
+ * @param claim a file that exists while the statement runs
  */
 private[sparkzorder] final case class IntoPlaces(
     root: String,
@@ -173,8 +173,8 @@ private[sparkzorder] final case class IntoPlaces(
 
 /**
  * Names the files of a run by file and task attempt, so that two attempts never write the same
- * file, and reports the files to the driver. Only what the driver got from committed tasks counts.
- * No file is renamed here.
+ * file, and reports the files to the driver. The driver uses only the files that committed tasks have
+ * reported. No file is renamed here.
  *
  * An attempt must be authorised by Spark's commit coordinator, which authorises one attempt of a task,
  * and none after the job. An attempt that comes back late, from a machine that hung, deletes its file.
@@ -229,7 +229,7 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
       taskContext: TaskAttemptContext,
       absoluteDir: String,
       ext: String): String =
-    throw new UnsupportedOperationException("OPTIMIZE writes no partition with a place of its own")
+    throw new UnsupportedOperationException("OPTIMIZE writes no partition at a location of its own")
 
   override def commitTask(taskContext: TaskAttemptContext): TaskCommitMessage = {
     begun.foreach { f =>

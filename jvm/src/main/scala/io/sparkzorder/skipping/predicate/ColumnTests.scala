@@ -24,7 +24,7 @@ import io.sparkzorder.skipping.values.{
   WideDecimals
 }
 
-/** The tests of single predicates, as the table of [[PredicateCompiler]] has them. */
+/** Makes the test on files for each kind of predicate in the table of [[PredicateCompiler]]. */
 private[predicate] final class ColumnTests(columns: TableColumns, domains: ColumnDomainsReader) {
 
   /** IS NULL or IS NOT NULL of a column or of functions of it. */
@@ -95,7 +95,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       } yield test
     }
 
-  /** Comparisons of one expression, all of which hold. */
+  /** The AND of several comparisons of one expression. */
   def compareAll(e: Expression, comparisons: Seq[(Comparison, Literal)]): FileTest = known {
     for {
       operand <- operandFor(e, comparisons.head._2.dataType)
@@ -105,7 +105,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
     } yield test
   }
 
-  /** A comparison of two columns, or of functions of several. */
+  /** A comparison of two columns, or of functions of several columns. */
   def pair(c: BinaryComparison, negated: Boolean): FileTest = known {
     pairOfColumns(c, negated).left.flatMap { reason =>
       val wanted = Intervals.ofLongs(Seq(if (negated) 0L else 1L))
@@ -152,7 +152,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       } yield test
     }
 
-  /** What a pattern says of the beginning of a text. */
+  /** LIKE or a regular expression, by the beginning that the pattern requires of a text. */
   def text(e: Expression, pattern: LikePattern, t: DataType, negated: Boolean): FileTest = {
     val beginning = UTF8String.fromString(pattern.text)
     pattern.extent match {
@@ -199,7 +199,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       IntervalTest(column, values, hasNaN, operand.isWantedAtNull(results, ofNulls))
     }
 
-  /** False if no file can be pruned: none has bounds, and none has only NULLs. */
+  /** False if no file can be pruned: none has bounds, none has only NULLs, and no values are indexed. */
   private def hasBounds(column: ColumnDomains): Boolean =
     column.min != NoStats || column.noValues.exists(_ != 0) || column.values.isDefined
 
@@ -237,20 +237,20 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
 }
 
 /**
- * Comparisons of one function of a text, such as `cast(s as int) >= 10 AND cast(s as int) <= 19`. The texts for
- * one of them are nearly all texts, because a number of any length begins with any digit. So both are
- * taken together before the texts are computed.
+ * Comparisons of one function of a text, such as `cast(s as int) >= 10 AND cast(s as int) <= 19`. A text
+ * with nearly any beginning can satisfy a single comparison, because a number of any length may begin with
+ * any digit. So the comparisons are combined before the texts are computed.
  */
 private[predicate] object TextRanges {
 
-  /** The conjuncts with one AND in the place of comparisons of one function. */
+  /** The conjuncts, in which the comparisons of one function are combined into one AND. */
   def joined(conjuncts: Seq[Expression]): Seq[Expression] = {
-    val of = conjuncts.map(compared(_).map(_._1.canonicalized))
+    val functions = conjuncts.map(compared(_).map(_._1.canonicalized))
     conjuncts.indices.flatMap { i =>
-      of(i) match {
+      functions(i) match {
         case None => Some(conjuncts(i))
-        case same if of.indexOf(same) < i => None
-        case same => Some(conjuncts.indices.filter(of(_) == same).map(conjuncts).reduce(And))
+        case same if functions.indexOf(same) < i => None
+        case same => Some(conjuncts.indices.filter(functions(_) == same).map(conjuncts).reduce(And))
       }
     }
   }
@@ -284,8 +284,8 @@ private[predicate] object TextRanges {
 }
 
 /**
- * A predicate on one column. It looks at blocks of files first: where the bounds of a block decide
- * for all of its files, no file is looked at.
+ * A predicate on one column. Blocks of files are tested first. If the bounds of a block decide for all of
+ * its files, no single file is tested.
  *
  * @param ofNulls true when rows with NULL in the column match
  * @param ofValues true when some values of the column match
@@ -299,12 +299,12 @@ private[sparkzorder] abstract class ColumnTest(
     extends FileTest {
   import ColumnTest._
 
-  /** What the bounds of a block say of its files: whether none, all or some may match. */
+  /** By the bounds of a block, whether no file, every file or some files of the block may match. */
   protected def inBlock(block: Int): Int
 
   /**
    * Tests the bounds of single files. Bit i of the result is set if a value between the bounds of
-   * file `first + i` may match. Bits that are not set in `wanted` do not count.
+   * file `first + i` may match. Bits that are not set in `wanted` are ignored.
    */
   protected def mayMatch(first: Int, wanted: Long): Long
 
@@ -341,7 +341,7 @@ private[sparkzorder] abstract class ColumnTest(
     }
   }
 
-  /** The files that are kept whatever their bounds are. */
+  /** The files that are kept regardless of their bounds. */
   private def kept(w: Int): Long = {
     val nulls = if (ofNulls) ~column.noNulls(w) else 0L
     if (!ofValues) nulls
