@@ -93,7 +93,10 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     }
   }
 
-  /** The files that the shadow stood for were there all the time, so nothing is moved. */
+  /**
+   * Undoes a run in shadow mode by a record. No file is moved, because the files for which the shadow
+   * stands have stayed in their places.
+   */
   private def abandon(shadow: Record, retainMs: Long): Row = {
     TrustedStores.require(target.name, state)
     val note = Record.marker(Record.Abandon, shadow.run, user)
@@ -141,15 +144,16 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
           try claim.giveBack(folders)
           catch { case NonFatal(e) => t.addSuppressed(e) }
         }
-        // Another undo aborts this run before it takes the files. The read error that follows is
-        // not the cause.
+        // Another undo aborts this run before it takes the files. Then the conflict is the cause, and the
+        // error only followed from it.
         throw (if (holds(_.isAborted(runId))) conflict(undone) else t)
     }
   }
 
   /**
-   * Refuses before a run of before is published. Not where such a run has to do with the folders of the one
-   * to be undone, or is that one: what the folders hold is known when it is published.
+   * Refuses an impossible undo before it publishes an earlier run that is not published yet. If the
+   * unpublished run changes a folder of the run to undo, or is that run, this check is skipped: the files
+   * of the folder are known only after the publish.
    */
   private def refuseEarly(): Unit = {
     val log = TableLog.read(state)
@@ -160,14 +164,14 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     }
   }
 
-  /** The run that an undo undoes now. */
+  /** The run that is undone, with the number of its record: the last run in force. */
   private def toUndo(log: TableLog): (Long, Record) =
     log.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
 
   /**
-   * Number of rows of each kept file, by folder and name, from the footers: reading them also shows that
-   * the files can still be read. Changes nothing, and refuses the undo if it is impossible. Looks again
-   * if another undo has moved the kept files meanwhile, or may be about to.
+   * The number of rows of each kept file, by folder and name. The numbers come from the footers, which also
+   * shows that the files can still be read. Changes nothing, and refuses the undo if it is impossible.
+   * Looks again if another undo has moved the kept files meanwhile, or may be about to move them.
    */
   @tailrec
   private def rowsOf(
@@ -244,7 +248,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       s"another UNDO LAYOUT of run ${undone.run}, or a later run, was quicker")
 
   /**
-   * Tests the records as they are now. If the records cannot be read, returns true, so that the
+   * True if the present records satisfy a condition. Also true if the records cannot be read, so that the
    * claimed files are not given back.
    */
   private def holds(condition: TableLog => Boolean): Boolean =
