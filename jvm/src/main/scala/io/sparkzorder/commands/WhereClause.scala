@@ -55,7 +55,7 @@ private[sparkzorder] final class WhereClause(
     def refuse(problem: String) = WhereClause.refuse(where, target.name, problem)
     if (conditions.exists(!_.deterministic)) refuse(WhereClause.NotDeterministic)
     val used = conditions.flatMap(_.references)
-    // only the analyzed clause shows this: before, a word such as current_date looks like a column
+    // this is checked after the analysis, because a word such as current_date looks like a column before it
     if (used.isEmpty && onPartitions.isEmpty) refuse(WhereClause.NoColumn)
     used.collectFirst { case FileSourceMetadataAttribute(a) => a.name }
       .foreach(m => refuse(s"it asks for `$m`, which is no column of the table"))

@@ -21,7 +21,7 @@ private[sparkzorder] final case class IndexChange(
     chosen: Option[Seq[Seq[String]]],
     values: Option[HeaderValues] = None)
 
-/** The index before an update. Only what the update asks for is read. */
+/** The index before an update. Each part of the index is read only when the update needs it. */
 private[sparkzorder] final class IndexBefore private[index] (reader: IndexReader) {
   def header: IndexHeader = guarded(reader.header)
   def column(number: Int): ColumnValues = guarded(reader.column(number))

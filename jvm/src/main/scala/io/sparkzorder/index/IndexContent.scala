@@ -32,7 +32,7 @@ private[sparkzorder] final case class FileTable(
   def size: Int = lengths.length
   def path(i: Int): String = new String(paths(i), UTF_8)
 
-  /** False for an entry that says that a file is gone, and for one that a later part replaces. */
+  /** False for an entry that marks a removed file, and for an entry that a later part replaces. */
   def isLive(i: Int): Boolean = lengths(i) != FileTable.Gone
 
   /** About `most` live entries, evenly spread over the table; all live entries if there are fewer. */
@@ -171,7 +171,7 @@ private[sparkzorder] object IndexContent {
       IndexContent(files, values, shapes)
   }
 
-  /** Entries that say that files are gone. */
+  /** Entries that mark removed files. */
   def gone(paths: Iterable[String]): IndexContent = {
     val builder = new ByteValues.Builder(paths.size)
     paths.foreach(p => builder.add(p.getBytes(UTF_8)))

@@ -34,7 +34,7 @@ private[sparkzorder] final case class HeaderPart(name: String, id: String, files
  *
  * @param name of its directory, in the directory of the index
  * @param domain text of the [[io.sparkzorder.index.values.ValueDomain]] in which values are compared
- * @param files the number of its data files
+ * @param files the number of data files all of whose values it has
  * @param headBytes length of its head
  * @param bytes the size of all its files
  * @param pairs the number of pairs of a distinct value and a data file that has the value
@@ -86,7 +86,7 @@ private[sparkzorder] object HeaderValues {
  * @param shapes the different lists of leaf columns of the files; the field `schema` of a row is a
  *   position in `shapes`
  * @param int96 `read` if the values of INT96 columns are read for their bounds, else None
- * @param parts the files whose entries come before those of this file, the oldest first; None if
+ * @param parts the earlier files with further entries of the generation, the oldest first; None if
  *   this file holds all entries
  * @param values the index of values; None if there is none
  */

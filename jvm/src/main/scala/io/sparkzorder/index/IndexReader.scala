@@ -19,7 +19,7 @@ private[index] final class PartsReader(val parts: IndexedSeq[PartReader]) {
   /** The number of entries, including entries that a later part replaces. */
   def size: Int = parts.map(_.size).sum
 
-  /** All entries with a search by path. Entries that a later part replaces are marked as gone. */
+  /** All entries with a search by path. Entries that a later part replaces are not live. */
   def slots(): PathSlots = {
     val table =
       if (parts.size == 1) parts.head.files()

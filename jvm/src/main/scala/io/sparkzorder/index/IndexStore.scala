@@ -229,8 +229,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   }
 
   /**
-   * Parts of the index of values that the newest generation does not need: those that only earlier generations
-   * name, and those that a job left behind.
+   * Parts of the index of values that the newest generation does not need: parts that only earlier
+   * generations name, and parts that a job has left behind.
    *
    * @param graceMs how long after the newest generation appeared queries may still read earlier generations
    */

@@ -17,8 +17,8 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 import io.sparkzorder.bits.OrderedLongs
 
 /**
- * Bounds of footers as the index holds them: an ordered `java.lang.Long`, or bytes whose unsigned order
- * is that of the values. Null stands for unknown.
+ * Converts bounds from footers to the form of the index: an ordered `java.lang.Long`, or bytes whose
+ * unsigned order is the order of the values. Null means that the bound is unknown.
  */
 private[sparkzorder] object IndexValue {
 
@@ -55,7 +55,8 @@ private[sparkzorder] object IndexValue {
 
   private def decimal(unscaled: BigInteger, d: DecimalLeaf): Any =
     if (d.inLongs) {
-      // a value may be larger than its precision allows; the index must have room for it
+      // a file may hold a value that exceeds the precision, and the bound must fit into the column of the
+      // index
       if (unscaled.bitLength < (if (d.inInts) 32 else 64)) unscaled.longValue else null
     } else wide(unscaled).orNull
 

@@ -6,9 +6,10 @@ package io.sparkzorder.log
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * A committed record as a reader knows it. A record never changes, so it is read once.
+ * A committed record in the memory of a reader, with what the reader has found out about its files. A
+ * record never changes, so it is read once.
  *
- * @param record null for the record of a published run that cannot be read
+ * @param record null for a record that cannot be read, but has a mark that its run is done
  * @param changes empty for a record that ends a dead run, and for a record that cannot be read
  */
 private[sparkzorder] final class KnownRecord(
@@ -66,7 +67,7 @@ private[sparkzorder] object KnownRecord {
     known.record != null && known.changes.nonEmpty && hasConflict(known.number)
 }
 
-/** A checkpoint as a reader knows it. */
+/** A checkpoint in the memory of a reader. */
 private[sparkzorder] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
   private def known(entries: Seq[CheckpointEntry]) =
     entries.map(KnownRecord(_))

@@ -12,7 +12,7 @@ private[sparkzorder] trait FolderListing {
   def files(folder: Path): Option[Map[String, FileStatus]]
 
   /**
-   * The files of a folder in the order of the listing; None if the listing has them only by name.
+   * The files of a folder in the order of the listing; None if the listing would first have to group them.
    */
   def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
     val _ = folder

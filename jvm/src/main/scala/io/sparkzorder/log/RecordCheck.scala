@@ -27,7 +27,7 @@ private[sparkzorder] object RecordCheck {
   private val Levels = Set("", Record.Dealt, Record.Final)
   private val Suffix = "\\.[a-z]+".r.pattern
 
-  /** @throws java.io.IOException that says what is wrong */
+  /** @throws java.io.IOException whose message names the problem */
   def require(record: Record): Record = {
     if (record == null) wrong("it is empty")
     if (!Kinds.contains(record.kind)) wrong(s"its kind is ${record.kind}")
@@ -71,7 +71,7 @@ private[sparkzorder] object RecordCheck {
     if (record.planId.isDefined && record.kind != Record.Optimize) wrong("it has a plan")
   }
 
-  /** @throws java.io.IOException that says what is wrong */
+  /** @throws java.io.IOException whose message names the problem */
   def require(intent: Intent): Intent = {
     if (intent == null || !isRun(intent.run)) wrong("it names no run")
     if (intent.folders == null || !intent.folders.forall(isFolder)) wrong("it names something that is not a folder of the table")
@@ -79,7 +79,7 @@ private[sparkzorder] object RecordCheck {
     intent
   }
 
-  /** @throws java.io.IOException that says what is wrong */
+  /** @throws java.io.IOException whose message names the problem */
   def require(past: PastFolder): Unit = {
     if (past == null || !isFolder(past.folder)) wrong(s"$past is not a folder of the table")
     if (past.files == null || past.files.exists(f => f == null || !isFile(f.name))) {

@@ -20,8 +20,8 @@ private case object Elsewhere extends Place
 private case object Absent extends Place
 
 /**
- * Where the folders of a committed run are now. Other programs rename a partition, move its directory,
- * or exchange two of them, and the hidden directory of the run goes along. The directory holds a
+ * Where the folders of a committed run are now. Other programs rename a partition, move its directory, or
+ * exchange two partitions, and the hidden directory of the run moves with its folder. The directory holds a
  * [[ChangeCopy]], by which the folder is found again.
  *
  * @param list the files of a directory by name, empty when the directory does not exist. Several threads
@@ -88,7 +88,7 @@ private[sparkzorder] object RunPlaces {
    * The folder in which each copy of a change lies, by the name of the copy. Lists every folder of the
    * table.
    *
-   * @param isWanted true for the runs whose copies are looked for
+   * @param isWanted true for a run whose copies are wanted
    */
   def copies(
       state: StateDirectory,

@@ -98,7 +98,7 @@ private[sparkzorder] final class ValueDistribution private (
 }
 
 private[sparkzorder] object ValueDistribution {
-  // limit for all folders together; a sample with more values than the folder's share is thinned
+  // the limit for all folders together; each sample is thinned to the folder's share of it
   private val MostValues = 400000
 
   /**
@@ -124,7 +124,10 @@ private[sparkzorder] object ValueDistribution {
     }
   }
 
-  /** At most about `most` values. The rows of a dropped value count for the next kept value. */
+  /**
+   * At most about `most` values with their rows. The rows of a dropped value are added to the next kept
+   * value.
+   */
   private def thin(
       column: RankedColumn,
       weight: Double,

@@ -146,7 +146,7 @@ private[sparkzorder] class RewriteRunner(
       dealing: DealingTasks): Option[BatchDone] = {
     val begun = System.nanoTime()
     val counted = reading(plan, chosen)(count(plan.snapshot, session, chosen.files))
-    // a folder without any row is left as it is: there is nothing to write in its place
+    // a folder without any row is left unchanged, because there is nothing to write
     val files = plan.planner.rewritable(chosen.files.filter(f => counted(f.folder) > 0))
     if (files.isEmpty) None
     else {
@@ -174,7 +174,7 @@ private[sparkzorder] class RewriteRunner(
       if (rows != expected) {
         throw ZOrderErrors.verificationFailed(
           name,
-          s"$rows rows were written for $expected of the partition '$folder'")
+          s"$rows rows were written for $expected rows of the partition '$folder'")
       }
     }
   }

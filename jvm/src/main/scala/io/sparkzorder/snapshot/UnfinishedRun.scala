@@ -52,7 +52,7 @@ private[snapshot] final class UnfinishedRun(
 
   private def overwritten(files: RunFolder, change: FolderChange): FolderState =
     if (!isDone && files.isInDoubt) throw files.doubt
-    // RECOVER LAYOUT .. ABANDON may have made a token between the two looks
+    // RECOVER LAYOUT .. ABANDON may have written a token meanwhile, so look once more
     else if (!isDone && files.folderState != FolderState.Overwritten) folderState(change)
     else FolderState.Overwritten
 
@@ -84,8 +84,8 @@ private[snapshot] final class UnfinishedRun(
     }
 
   /**
-   * By name, the replaced files of a folder in which the run is lost, so that they are files of the table
-   * again.
+   * By name, the replaced files of a folder that has a conflict or was overwritten. There the run does not
+   * hold, so its replaced files are files of the table again.
    *
    * @param hidden whether a replaced file is read even where it is still hidden
    */

@@ -32,7 +32,7 @@ import org.apache.hadoop.fs.permission.FsPermission
 private[sparkzorder] object Directories {
   private val Looks = 3
 
-  // so many rounds may move no file, because others move or add files, before `drain` fails
+  // `drain` fails after this many rounds that move no file; other processes may add or move files meanwhile
   private val VainRounds = 100
 
   /** Makes a directory, unless it exists. Its parent is not made. */
@@ -135,6 +135,6 @@ private[sparkzorder] object Directories {
       } else fs.setPermission(to, new FsPermission(fs.getFileStatus(from).getPermission.toShort))
     } catch {
       case _: UnsupportedOperationException | _: FileNotFoundException => ()
-      case _: NoSuchFileException => () // another process was quicker
+      case _: NoSuchFileException => () // another process has removed it
     }
 }

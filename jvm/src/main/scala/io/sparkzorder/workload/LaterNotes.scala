@@ -10,8 +10,8 @@ import scala.util.control.NonFatal
 import org.apache.spark.internal.Logging
 
 /**
- * Makes notes on scans that need more than objects in memory, in a thread of their own. If too many notes
- * wait, new notes are dropped: the recorded workload need not have every scan.
+ * Makes notes on scans that must read files, in a thread of their own. If too many notes wait, new notes are
+ * dropped: the recorded workload need not have every scan.
  */
 private[sparkzorder] object LaterNotes extends Logging {
   private val MaxWaiting = 1000

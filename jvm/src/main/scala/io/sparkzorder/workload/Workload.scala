@@ -52,7 +52,7 @@ private[sparkzorder] object Workload {
 
   // a change that has lasted this many days is not just a weekend
   private val ChangedDays = 7
-  // so many scans before and after a change are needed to tell the change from chance
+  // with fewer scans before or after, a change may be chance
   private val ChangedScans = 100L
   // the queries have changed if the share of a column differs by at least this much
   private val ChangedShare = 0.4

@@ -56,10 +56,10 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
     if (RawFiles.isLocal(fileSystem(directory))) LocalAttributes.makePrivate(directory)
     else fileSystem(directory).setPermission(directory, FileAttributes.OwnerOnly)
 
-  /** Opens a directory of `folder` to those who may enter the folder. */
+  /** Opens a directory of `folder` to all users who may enter the folder. */
   def protect(directory: Path, folder: Path): Unit = protection(folder).foreach { p =>
     val bits = new FsPermission(FsAction.ALL, p.bits.getGroupAction, p.bits.getOtherAction)
-    // the owner is not changed, because the owner of a directory decides who may remove it
+    // the owner stays, because the owner of a directory may remove it
     apply(directory, p.copy(bits = bits, owner = None))
   }
 
@@ -218,7 +218,7 @@ private[write] object Protection {
         Nil,
         if (groups.size == 1) groups.headOption else None,
         if (known.map(_.owner).distinct.size == 1) known.head.owner else None)
-      // a member of one group was among all others for the files of the other groups
+      // for the files of another group, the members of a group were among all others
       Some(if (groups.size == 1) one else one.copy(bits = one.bitsFor("")))
     }
   }

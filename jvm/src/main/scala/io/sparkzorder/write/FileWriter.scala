@@ -49,7 +49,7 @@ private[sparkzorder] object FileWriter {
     SQLExecution.withNewExecutionId(execution, Some("zorder")) {
       val plan = execution.executedPlan
       val outputSpec = FileFormatWriter.OutputSpec(
-        // no file goes here: the commit protocol names every file
+        // Spark requires a path, but the commit protocol names every file
         places.path(0, 0, ""),
         Map.empty,
         plan.output.take(columns))
@@ -116,7 +116,7 @@ private[sparkzorder] final case class WrittenFile(file: Int, path: String, exten
 private[sparkzorder] trait FilePlaces extends Serializable {
   def path(file: Int, attempt: Int, extension: String): String
 
-  /** True when the statement has ended, so that an attempt that comes late must not begin a file. */
+  /** True when the statement has ended, so that a late attempt must not begin a file. */
   def isOver(conf: Configuration): Boolean = {
     val _ = conf
     false
@@ -127,8 +127,8 @@ private[sparkzorder] trait FilePlaces extends Serializable {
 }
 
 /**
- * Tasks write into the hidden directory that the run has in the folder of a file, to be published by
- * renames.
+ * Tasks write into the hidden directory that the run has in the folder of a file. Publishing renames the
+ * files.
  *
  * @param directories of each file
  * @param name of a file for an attempt
@@ -176,9 +176,9 @@ private[sparkzorder] final case class IntoPlaces(
  * file, and reports the files to the driver. The driver uses only the files that committed tasks have
  * reported. No file is renamed here.
  *
- * An attempt must be authorised by Spark's commit coordinator, which authorises one attempt of a task,
- * and none after the job. An attempt that comes back late, from a machine that hung, deletes its file.
- * Under INTO files are visible as soon as they are written, so such a file would double its rows.
+ * Spark's commit coordinator must authorise an attempt. It authorises one attempt of each task, and none
+ * after the job. So a late attempt, from a machine that hung, deletes its file. With INTO, files are
+ * visible as soon as they are written, so the file of a second attempt would duplicate its rows.
  */
 private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
     extends FileCommitProtocol

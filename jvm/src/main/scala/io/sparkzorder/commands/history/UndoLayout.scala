@@ -206,7 +206,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       val (before, after) =
         (c.replaced.map(r => rows((c.folder, r.retained))).sum, c.added.map(_.rows).sum)
       if (before != after) {
-        refuse(undone, s"what it replaced holds $before rows, but it wrote $after")
+        refuse(undone, s"the files that it replaced hold $before rows, but it wrote $after rows")
       }
     }
 
@@ -235,7 +235,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     new Undo(state, number, undone, Seq(runId)).obstacle
       .foreach(p => throw ZOrderErrors.conflict(target.name, p))
 
-  /** Refuses the undo. If another undo of the same run was quicker, reports a conflict instead. */
+  /** Refuses the undo, or reports a conflict if another undo of the same run was committed first. */
   private def refuse(undone: Record, problem: String): Nothing =
     throw (
       if (TableLog.read(state).isUndone(undone.run)) conflict(undone)
@@ -245,7 +245,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   private def conflict(undone: Record): Throwable =
     ZOrderErrors.conflict(
       target.name,
-      s"another UNDO LAYOUT of run ${undone.run}, or a later run, was quicker")
+      s"another UNDO LAYOUT of run ${undone.run}, or a later run, was committed first")
 
   /**
    * True if the present records satisfy a condition. Also true if the records cannot be read, so that the

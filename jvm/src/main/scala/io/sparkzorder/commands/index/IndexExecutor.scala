@@ -105,7 +105,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
         IndexResult(root.toString, 0L, Nil, 0L, 0L, 0L, Some("there is no index"))
       case None => throw ZOrderErrors.indexNotFound(target.name)
       case Some(newest) =>
-        // an index that cannot be read can be dropped all the same
+        // an index that cannot be read can still be dropped
         val was = Try(result(newest, 0L, None)).getOrElse(
           IndexResult(root.toString, 0L, Nil, 0L, newest.getLen, 0L, None))
         store.drop()
@@ -261,7 +261,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       throw ZOrderErrors.indexColumnInvalid(
         column.mkString("."),
         target.name,
-        "it partitions the table, so directories tell its values")
+        "it is a partition column, whose values are in the names of the directories")
     }
   }
 

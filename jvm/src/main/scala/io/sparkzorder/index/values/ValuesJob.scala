@@ -72,7 +72,7 @@ private[sparkzorder] final class ValuesJob(
    *
    * @param listed the files to read, at most [[PostingsFormat.MaxFiles]], as they were just listed
    * @param files what is known of each of them
-   * @param unchanged tells after the job which files are still as they were listed
+   * @param unchanged called after the job; whether the file at a position is still as it was listed
    * @return the parts, complete on disk; nothing names them yet. Fails if a file cannot be read
    */
   def run(
@@ -98,7 +98,7 @@ private[sparkzorder] final class ValuesJob(
     }
     val paths = drafts.map(d => new Path(directory, ValuesPart.nameOf(d.id)))
     try {
-      // the directory of a table that was overwritten meanwhile is not made again
+      // if the table was overwritten meanwhile, its directory must not be created again
       if (!fs.exists(directory.getParent))
         throw new FileNotFoundException(s"${directory.getParent}")
       paths.foreach(fs.mkdirs(_))
@@ -216,7 +216,7 @@ private[sparkzorder] object ValuesJob {
   /**
    * A part that is being made.
    *
-   * @param firstShard the number of its first shard among those of all parts
+   * @param firstShard the number of its first shard among the shards of all parts
    * @param numbers for each file of the job, its number in the part; -1 for a file that the part does not
    *   have
    */
@@ -251,7 +251,7 @@ private[sparkzorder] object ValuesJob {
     override def getPartition(key: Any): Int = key.asInstanceOf[Int]
   }
 
-  /** What a task gives back: a shard with its number among those of all columns, or the counts. */
+  /** The result of a task: a shard with its number among the shards of all columns, or the counts. */
   private final case class TaskResult(shard: Option[(Int, ShardFile)], counts: Option[Counted])
 
   /**

@@ -38,7 +38,7 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
       ManyFiles.map(leftover.directories)(state.fs.delete(_, true))
       // the intent goes last, because it leads to the directories if this process dies
       leftover.intent.foreach(i => intents.remove(i.run))
-      // another VACUUM may have been quicker
+      // another VACUUM may have removed them first
       !leftover.directories.exists(state.fs.exists(_))
   }
 

@@ -68,7 +68,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
       val lacking =
         if (column.nullWhereMissing) index.shapes.map(_.lacks(column.path)).toArray
         else Array.emptyBooleanArray
-      // everything that the result depends on, besides the index
+      // the result depends on these values and on the index
       val key = (usable.map { case (_, i, conversion) => (i, conversion) }, lacking.toSeq)
       val plain = index.derived(usable.head._2, key.toString)(domainsOf(usable, lacking))
       val known =
@@ -168,7 +168,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
 
   /**
    * Merges several columns of the index. Each file takes its statistics from the only column that
-   * has any. If two columns have statistics of a file, nothing counts as known of the file.
+   * has any. If two columns have statistics of a file, the file is treated as unknown.
    */
   private def merge(parts: Seq[Stored]): Stored = {
     val n = parts.head.info.length

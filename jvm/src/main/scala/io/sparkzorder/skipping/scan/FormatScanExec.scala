@@ -135,7 +135,7 @@ private[sparkzorder] final case class FormatScanExec(
     RuntimePruningScan.PrunedAtRunTime ->
       SQLMetrics.createMetric(sparkContext, "number of files pruned by joins and subqueries"))
 
-  // the scan of this copy chooses the files when it runs
+  // PrunedScan chooses the files when this copy runs
   @transient private lazy val pruned: BatchScanExec =
     inner.copy(scan = new PrunedScan(inner, kept), runtimeFilters = ofSpark)
 

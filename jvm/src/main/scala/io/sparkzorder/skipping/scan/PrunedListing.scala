@@ -75,8 +75,8 @@ private[sparkzorder] object PrunedListing {
  *
  * @param values values of the partition columns
  * @param files number of files before skipping
- * @param pruned number of files that the predicates on each name prune; a file that the predicates
- *   on several names prune counts for the first name alone
+ * @param pruned for each name, the number of files that the predicates on it prune; a file that the
+ *   predicates on several names prune is counted for the first name only
  * @param noEntry number of files that are read because the index has no up-to-date entry for them
  */
 private[sparkzorder] final case class DirectoryMetrics(

@@ -102,7 +102,7 @@ private[values] object PiecesOfNumbers {
         value.compareTo(BigDecimal.valueOf(greatest)) <= 0)
     }
 
-  /** A piece that knows the type of its results. */
+  /** A piece that depends on the type of its results. */
   private def typed(piece: DataType => Piece): Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
       piece(call.expression.dataType)(call, children)

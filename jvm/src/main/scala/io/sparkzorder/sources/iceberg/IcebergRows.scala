@@ -67,7 +67,7 @@ private[iceberg] final class Staging(
       throw e
   }
 
-  /** From now on, the names of new files tell the pass that writes them. */
+  /** Sets the pass that the names of new files contain from now on. */
   def name(pass: Option[PlannedPass]): Unit = staged.pass = pass
 
   def newFiles: IndexedSeq[DataFile] =

@@ -103,7 +103,7 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
   protected def stays(committed: Record): Set[String] =
     committed.changes.flatMap(_.added.map(_.staged)).toSet
 
-  /** A folder in which the run's directory is gone: the folder was dropped, overwritten or moved. */
+  /** A folder without the directory of the run: the folder was dropped, overwritten or moved. */
   def lostFolder: Option[Path] =
     if (isStore) None
     else {

@@ -57,7 +57,8 @@ private[schema] trait KnownKey {
 
 /**
  * Merges the footer key-values of several files. Keys of a known form are joined. Any other key stays if
- * all files have the same value. Spark writes its own keys anew, so they are left out.
+ * all files have the same value. Spark's own keys are left out, because Spark writes them into each new
+ * file.
  *
  * The caller leaves files without rows out if other files have rows: the footer of an empty file does not
  * describe any row.
@@ -139,8 +140,8 @@ private object FooterKeys {
     Map(PandasKey.Name -> PandasKey, GeoKey.Name -> GeoKey)
 
   /**
-   * Keys in which other libraries keep a schema of their own. Such a schema stays only where all files
-   * have exactly the new files' columns and fields: Arrow gives its types to columns and fields by position.
+   * Keys in which other libraries keep a schema of their own. Such a schema stays only where all files have
+   * exactly the new files' columns and fields: Arrow gives its types to columns and fields by position.
    */
   private val Schemas: Set[String] = Set(
     ArrowSchemaKey.Name,
