@@ -99,7 +99,7 @@ private[sparkzorder] object PinnedSession {
   def readRowByRow(pinned: Session): Unit =
     pinned.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
 
-  /** The session in which OPTIMIZE rewrites a table of another format. */
+  /** The session in which OPTIMIZE rewrites a Delta or Iceberg table. */
   def ofFormat(user: Session): Session = {
     val session = SparkLine.clone(user)
     pinsOfFormats.foreach { case (key, value) => session.conf.set(key, value) }

@@ -46,7 +46,7 @@ private[sparkzorder] final case class FileTable(
 
 private[sparkzorder] object FileTable {
 
-  /** The length of a file that the index no longer knows. No listed file has this length. */
+  /** The length in an entry that is not live. No listed file has this length. */
   val Gone: Long = -1L
 }
 
@@ -66,7 +66,7 @@ private[sparkzorder] case object NoStats extends StatValues { override def bytes
  * @param nulls number of nulls, -1 where it is not known
  * @param flags [[ColumnValues.Bounded]] and [[ColumnValues.NoNaN]]
  * @param min least values; meaningless where not bounded
- * @param max greatest values, likewise
+ * @param max greatest values; meaningless where not bounded
  */
 private[sparkzorder] final case class ColumnValues(
     nulls: Array[Long],

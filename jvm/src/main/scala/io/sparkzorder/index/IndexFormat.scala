@@ -83,7 +83,7 @@ private[sparkzorder] object HeaderValues {
  * @param id random id of this index file; None before version 2
  * @param chosen columns that the user named; None if the first columns of each file are indexed
  * @param columns the indexed columns
- * @param shapes the different lists of leaf columns of the files; the field `schema` of a row is a
+ * @param shapes the distinct lists of leaf columns of the files; the field `schema` of a row is a
  *   position in `shapes`
  * @param int96 `read` if the values of INT96 columns are read for their bounds, else None
  * @param parts the earlier files with further entries of the generation, the oldest first; None if
@@ -103,9 +103,9 @@ private[sparkzorder] final case class IndexHeader(
   def readsInt96: Boolean = int96.contains(IndexHeader.Read)
 
   /**
-   * False for an index of version 1. The writer of that version assumed that every version of
-   * Parquet notices NaN values, which is wrong. So FLOAT and DOUBLE columns of such an index may
-   * hold NaN wherever they have bounds.
+   * False for an index of version 1. The writer of that version wrongly took bounds from every writer of
+   * Parquet as proof that a column has no NaN. So FLOAT and DOUBLE columns of such an index may hold NaN
+   * wherever they have bounds.
    */
   def knowsNaN: Boolean = version >= 2
 

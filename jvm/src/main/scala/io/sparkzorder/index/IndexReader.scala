@@ -7,8 +7,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 /**
- * The files of an index as one sequence of entries. If two files have an entry for the same path, the entry
- * of the later file is valid.
+ * The files of an index as one sequence of entries. If two files have an entry for the same path, only the
+ * entry of the later file is valid.
  *
  * @param parts the oldest first
  */

@@ -128,7 +128,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
               val _ = fs.delete(next, false)
             } else if (written) removeStale(next)
             attempt(left - 1)
-          } else throw new java.io.IOException(s"other writers kept changing the index in $directory")
+          } else
+            throw new java.io.IOException(s"other writers kept changing the index in $directory")
         }
       }
 

@@ -74,7 +74,8 @@ private[sparkzorder] object RecordCheck {
   /** @throws java.io.IOException whose message names the problem */
   def require(intent: Intent): Intent = {
     if (intent == null || !isRun(intent.run)) wrong("it names no run")
-    if (intent.folders == null || !intent.folders.forall(isFolder)) wrong("it names something that is not a folder of the table")
+    if (intent.folders == null || !intent.folders.forall(isFolder))
+      wrong("it names something that is not a folder of the table")
     if (intent.undone == null || !intent.undone.forall(isRun)) wrong("it undoes no run")
     intent
   }

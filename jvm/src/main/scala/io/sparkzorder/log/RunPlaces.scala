@@ -35,7 +35,7 @@ private[sparkzorder] final class RunPlaces(
   private lazy val places: Seq[(FolderChange, Place)] =
     ManyFiles.map(record.changes)(c => c -> placeOf(c))
 
-  // the search lists every folder of the table, so it is made only where a directory is missing
+  // the search lists every folder of the table, so it runs only if a directory is not where it was made
   private lazy val elsewhere: Map[String, String] =
     if (places.forall(_._2 == Here)) Map.empty
     else {

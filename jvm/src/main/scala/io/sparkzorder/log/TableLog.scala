@@ -65,7 +65,9 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
 
   def isUndone(run: String): Boolean = runs.isUndone(run)
 
-  /** True for a run that was put back to its inputs, or will be. */
+  /**
+   * True for a run that a user has abandoned: the replaced files are, or will be, files of the table again.
+   */
   def isAbandoned(run: String): Boolean = runs.isAbandoned(run)
 
   /** True when the run must not commit any more. */
@@ -85,7 +87,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   private[sparkzorder] def isEmpty: Boolean =
     isSettled && seen.history.folders.isEmpty && shadows.isEmpty
 
-  /** The runs whose new files are hidden beside the files that they stand for. */
+  /** The runs in shadow mode, whose new files stay hidden beside the files that they replace. */
   def shadows: Shadows = seen.shadows
 
   /** True when every run is published, without a conflict. */
@@ -124,7 +126,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
       seen.history.folders.values.forall(f => files.files(f.path).forall(f.explains))
     }
 
-  /** The identities of the files from which this log was read. Two logs with equal ids have the same content. */
+  /** The identities of the files of this log. Two logs with equal identities have the same content. */
   private[sparkzorder] def ids: LogFiles = seen.ids
 }
 

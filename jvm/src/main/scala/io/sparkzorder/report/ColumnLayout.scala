@@ -54,7 +54,7 @@ private[sparkzorder] object ColumnLayout {
    * @param files all files of the table
    * @param position of the column in [[FileColumns.columns]]
    * @param weights of the columns for which the ideal is computed; the weight of this column is the first
-   * @param isOrdered true for a column that the table is ordered by on purpose
+   * @param isOrdered true for an ordering column of the table
    */
   def of(
       column: OrderingColumn,
@@ -82,7 +82,7 @@ private[sparkzorder] object ColumnLayout {
 /**
  * Why a column may not be worth ordering by.
  *
- * @param isOrdered true for a column that the table is ordered by on purpose
+ * @param isOrdered true for an ordering column of the table
  */
 private[sparkzorder] final class ColumnWarnings(
     layout: ColumnLayout,

@@ -124,8 +124,8 @@ private[sparkzorder] object Directories {
   }
 
   /**
-   * Copies the permission bits. On local disk this goes by `java.nio`, because Hadoop's local file system
-   * starts a program to read the bits.
+   * Copies the permission bits. Uses `java.nio` on local disk, because Hadoop's local file system starts a
+   * program to read the bits.
    */
   private def copyBits(fs: FileSystem, from: Path, to: Path): Unit =
     try {

@@ -15,7 +15,7 @@ import io.sparkzorder.skipping.predicate.{
 import io.sparkzorder.skipping.values.{Intervals, LongIntervals}
 
 /**
- * What the filters of one scan let through, without their values.
+ * Which share of the rows the filters of one scan select, without the values of the filters.
  *
  * @param unused number of predicates by which no file can be skipped
  */

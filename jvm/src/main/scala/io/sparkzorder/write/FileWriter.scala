@@ -122,7 +122,7 @@ private[sparkzorder] trait FilePlaces extends Serializable {
     false
   }
 
-  /** True when tasks make the directories of their files, because the place is a new one. */
+  /** True when tasks create the directories of their files. */
   def makesFolders: Boolean
 }
 

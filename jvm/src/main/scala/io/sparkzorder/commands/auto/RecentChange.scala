@@ -42,9 +42,9 @@ private[sparkzorder] object RecentChange {
       .map(age => math.max(0L, age) / DayMs).filter(_ < Days).reduceOption(_ min _)
 
   /**
-   * When the layout of a new run took the place of another one, for the run's record.
+   * When the layout of a new run replaced another layout, for the record of the run.
    *
-   * @param runs the runs with columns that are in force before it, newest first
+   * @param runs the runs with columns that were in force before the new run, newest first
    */
   def since(run: Record, runs: Seq[Record]): Long = runs.headOption.fold(0L) { before =>
     if (isOther(run, before)) run.createdMs else before.layoutSinceMs

@@ -74,7 +74,7 @@ private[sparkzorder] case object UndoLayout extends TableAction {
 /**
  * One UNDO LAYOUT. Claims the files that the last run replaced and that are still kept. Commits a
  * record that exchanges the files of the last run for the kept files, and publishes the record like
- * that of any other run.
+ * the record of any other run.
  */
 private[sparkzorder] final class UndoExecutor(session: Session, target: Target) extends Logging {
   private val table = new TableState(session, target)

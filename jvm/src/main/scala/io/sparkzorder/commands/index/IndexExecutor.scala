@@ -117,9 +117,9 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
    * Writes a new version (a generation) of the index, for the files that are in the table now.
    *
    * @param named the columns that the statement names; None if it names none
-   * @param isNew true if there must be no index. Another statement may have made one since this was checked
+   * @param isNew true if there must be no index. Another statement may have made an index since the check
    * @param fromScratch true to read every footer again
-   * @param int96 whether the values of INT96 columns are read; None to do as before
+   * @param int96 whether the values of INT96 columns are read; None to keep what the index says
    * @param declared the columns whose values are indexed, unless the index has such columns; Left says why they
    *   are not known
    */

@@ -13,8 +13,8 @@ import io.sparkzorder.bits.OrderedLongs
 import io.sparkzorder.ordering.{OrderedType, StringOrder}
 
 /**
- * A set of types whose values the index of values compares. Values that are equal for Spark have the same
- * hash in every type of a domain: INT and BIGINT, FLOAT and DOUBLE, decimals of one scale and any
+ * A group of types whose values the index of values treats alike. Values that are equal for Spark have the
+ * same hash in every type of the group: INT and BIGINT, FLOAT and DOUBLE, decimals of one scale and any
  * precision.
  *
  * @param text the name of the domain in files

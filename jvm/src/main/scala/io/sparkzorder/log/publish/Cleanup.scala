@@ -113,8 +113,8 @@ private[sparkzorder] object Notes {
 }
 
 /**
- * Declares runs dead before their files are taken away. The numbered record decides: a run that was
- * only slow finds it before its commit, and a run that commits first is not dead.
+ * Declares runs dead before their files are removed. The order of the numbered records decides: a run that
+ * was only slow finds the record before its commit, and a run that commits first is not dead.
  *
  * @param user the name of the user, for the record
  */

@@ -15,7 +15,7 @@ import io.sparkzorder.skipping.predicate.{FilePruner, KeptFiles}
  * A listing without the files in which no row can match. Partitions without any file left stay in
  * the listing, because Spark counts partitions.
  *
- * @param metrics None if there was no index to ask
+ * @param metrics None if no index was used
  */
 private[sparkzorder] final case class PrunedListing(
     directories: Seq[PartitionDirectory],

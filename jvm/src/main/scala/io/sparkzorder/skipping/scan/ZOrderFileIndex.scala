@@ -135,7 +135,7 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
       Some(now.execution))
 
   /**
-   * The listing for the filters of a scan, pruned once more by filters whose values are known only since
+   * The listing for the filters of a scan, pruned once more by filters whose values are known only when
    * the query runs.
    */
   private[sparkzorder] def prunedAtRunTime(

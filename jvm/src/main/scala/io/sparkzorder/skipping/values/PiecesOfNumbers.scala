@@ -157,8 +157,7 @@ private[values] object PiecesOfNumbers {
         require(d.signum > 0 && d.bitLength < 64 && (!isPositive || divisor(c).signum > 0))
         val (low, high) = (long(c.head.low), long(c.head.high))
         require(low < 0 == high < 0)
-        // for d = 3, pmod starts again at -3, and % starts again at -2: -4 % 3 = -1, -3 % 3 = 0, -2 % 3 =
-        // -2
+        // for d = 3, pmod starts again at -3, but % at -2: -4 % 3 = -1, -3 % 3 = 0, -2 % 3 = -2
         def period(n: Long) = if (isPositive) Math.floorDiv(n, d.longValue) else n / d.longValue
         require(period(low) == period(high))
         ends(c)

@@ -109,8 +109,8 @@ private object WrittenDates {
   }
 
   /**
-   * The spellings of a month or day, and whether a digit may follow: `07` is complete, but `7` may begin
-   * 70.
+   * The spellings of a month or day, and whether any text may follow. No digit may follow `1`, because `12`
+   * is another month or day.
    */
   private def spellings(n: Int): Seq[(String, Boolean)] =
     (f"$n%02d", true) +: (if (n < 10) Seq((n.toString, false)) else Nil)

@@ -61,7 +61,7 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
    * have in common. The directories get the permissions of their folders, because readers look into them
    * from the commit on.
    *
-   * @param record that is about to be committed
+   * @param record the record that is about to be committed
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_CONFLICT when a file is gone: another program
    *   has removed an input, or a clean-up has removed the new files as those of a dead run
    */

@@ -45,12 +45,12 @@ private[plain] final class PlainListing(
     val inputs =
       reader.inputs(kept, footers, settings)(reader.resolved(names, _, footers))
     val snapshot = new PlainSnapshot(table, inputs, where, committer, statement)
-    // refuses what cannot be written back, before anything is read
+    // computed early, to refuse columns that cannot be written before any rows are read
     val _ = snapshot.output
     snapshot
   }
 
-  // the listing knows the partition columns
+  // the partition columns are known only from the listing
   private def whereOver(files: TableFiles): Option[WhereClause] = statement.where.map { w =>
     val sameName = table.user.sessionState.conf.resolver
     new WhereClause(w, table.target, files.partitionSchema, sameName)
