@@ -58,7 +58,7 @@ private[sparkzorder] final class WhereClause(
     // this is checked after the analysis, because a word such as current_date looks like a column before it
     if (used.isEmpty && onPartitions.isEmpty) refuse(WhereClause.NoColumn)
     used.collectFirst { case FileSourceMetadataAttribute(a) => a.name }
-      .foreach(m => refuse(s"it asks for `$m`, which is no column of the table"))
+      .foreach(m => refuse(s"it uses `$m`, which is not a column of the table"))
   }
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_PREDICATE_NOT_ON_PARTITIONS */

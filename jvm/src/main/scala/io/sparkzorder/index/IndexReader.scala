@@ -59,7 +59,7 @@ private[sparkzorder] final class IndexReader(val file: FileStatus, conf: Configu
       val path = new Path(directory, p.name)
       val part = new PartReader(path.getFileSystem(conf).getFileStatus(path), conf)
       if (part.header.id != Some(p.id) || part.size != p.files) {
-        throw new java.io.IOException(s"another index has taken the place of its part ${p.name}")
+        throw new java.io.IOException(s"its part ${p.name} was replaced by a file of another index")
       }
       part
     }

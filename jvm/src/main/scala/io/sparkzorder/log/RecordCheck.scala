@@ -35,7 +35,7 @@ private[sparkzorder] object RecordCheck {
     if (record.columns == null || record.columns.contains(null)) wrong("it has no columns")
     if (record.weights == null || !record.weights.forall(isWeight) ||
       record.weights.nonEmpty && record.weights.size != record.columns.size) {
-      wrong("its weights are not those of its columns")
+      wrong("its weights do not fit its columns")
     }
     if (record.retainMs < 0) wrong(s"its retention is ${record.retainMs}")
     if (record.changes == null || record.changes.contains(null)) wrong("it has no changes")
