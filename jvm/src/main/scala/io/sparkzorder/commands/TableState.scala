@@ -141,7 +141,8 @@ private[sparkzorder] object SizeStatistics extends Logging {
           session.sessionState.catalog.alterPartitions(table.identifier, resized)
       }
     } catch {
-      case NonFatal(e) => logWarning(s"cannot update the size of ${table.identifier} in the catalog", e)
+      case NonFatal(e) =>
+        logWarning(s"cannot update the size of ${table.identifier} in the catalog", e)
     }
 
   private def partitionsOf(session: Session, table: CatalogTable) =

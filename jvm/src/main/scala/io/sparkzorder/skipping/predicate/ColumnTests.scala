@@ -28,7 +28,7 @@ import io.sparkzorder.skipping.values.{
 private[predicate] final class ColumnTests(columns: TableColumns, domains: ColumnDomainsReader) {
 
   /** IS NULL or IS NOT NULL of a column or of functions of it. */
-  def nulls(e: Expression, isNull: Boolean): FileTest = known {
+  def nulls(e: Expression, isNull: Boolean): FileTest = orUnknown {
     columns.find(e) match {
       case Right(column) => domains(column).map(new NullTest(_, isNull))
       case Left(_) =>
@@ -63,7 +63,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       values: Seq[Any],
       t: DataType,
       negated: Boolean,
-      nullsToo: Boolean): FileTest = known {
+      nullsToo: Boolean): FileTest = orUnknown {
     for {
       operand <- operandFor(e, t)
       positions <- allPositions(values, operand)
@@ -86,7 +86,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       t: DataType,
       negated: Boolean): FileTest =
     if (value == null) Never
-    else known {
+    else orUnknown {
       for {
         operand <- operandFor(e, t)
         positions <- allPositions(Seq(value), operand)
@@ -96,7 +96,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
     }
 
   /** The AND of several comparisons of one expression. */
-  def compareAll(e: Expression, comparisons: Seq[(Comparison, Literal)]): FileTest = known {
+  def compareAll(e: Expression, comparisons: Seq[(Comparison, Literal)]): FileTest = orUnknown {
     for {
       operand <- operandFor(e, comparisons.head._2.dataType)
       positions <- allPositions(comparisons.map(_._2.value), operand)
@@ -106,7 +106,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
   }
 
   /** A comparison of two columns, or of functions of several columns. */
-  def pair(c: BinaryComparison, negated: Boolean): FileTest = known {
+  def pair(c: BinaryComparison, negated: Boolean): FileTest = orUnknown {
     pairOfColumns(c, negated).left.flatMap { reason =>
       val wanted = Intervals.ofLongs(Seq(if (negated) 0L else 1L))
       SeveralColumns.of(c, columns).flatMap(test(_, wanted)).left.map(_ => reason)
@@ -133,7 +133,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       if (e.references.isEmpty) TableColumns.kind(c) else reason)
 
   /** isnan, which is false for NULL. */
-  def nan(e: Expression, negated: Boolean): FileTest = known {
+  def nan(e: Expression, negated: Boolean): FileTest = orUnknown {
     for {
       operand <- compared(e)
       _ <- Either.cond(operand.domain == Reals, (), s"isnan of ${operand.compared.sql}")
@@ -143,7 +143,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
   }
 
   def startsWith(e: Expression, prefix: UTF8String, t: DataType, negated: Boolean): FileTest =
-    known {
+    orUnknown {
       for {
         operand <- operandFor(e, t)
         _ <- Either.cond(operand.domain == BytesDomain, (), s"the type ${t.sql}")
@@ -233,7 +233,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       s"a value outside the range of ${operand.name}")
   }
 
-  private def known(test: Either[String, FileTest]): FileTest = test.fold(Unknown(_), identity)
+  private def orUnknown(test: Either[String, FileTest]): FileTest = test.fold(Unknown(_), identity)
 }
 
 /**

@@ -53,10 +53,10 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
     def byColumn(some: Seq[Expression]) = some.flatMap(c => values(c).map(c.references.head -> _))
       .groupBy(_._1.exprId)
       .map { case (id, same) => id -> (same.head._1, same.map(_._2).reduce(intersect)) }
-    val said = byColumn(others.filter(c => c.references.size == 1 && isKnownToFormats(c)))
+    val stated = byColumn(others.filter(c => c.references.size == 1 && isKnownToFormats(c)))
     byColumn(ofFunctions).toSeq.sortBy(_._1.id).flatMap { case (id, (column, found)) =>
-      val all = said.get(id).fold(found)(s => intersect(s._2, found))
-      if (said.get(id).exists(_._2 == all)) Nil
+      val all = stated.get(id).fold(found)(s => intersect(s._2, found))
+      if (stated.get(id).exists(_._2 == all)) Nil
       else {
         range(column, found, isDelta).toSeq.flatMap(splitConjunctivePredicates)
           .filterNot(e => conjuncts.exists(_.semanticEquals(e)))

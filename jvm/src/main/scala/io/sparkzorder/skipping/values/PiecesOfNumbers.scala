@@ -18,9 +18,9 @@ private[values] object PiecesOfNumbers {
     case a: Add if isNumber(a) => Some(arithmetic(_.add(_)))
     case s: Subtract if isNumber(s) => Some(arithmetic(_.subtract(_)))
     case m: Multiply if isNumber(m) => Some(arithmetic(_.multiply(_)))
-    case u: UnaryMinus if isNumber(u) => Some(exactly(negated))
+    case u: UnaryMinus if isNumber(u) => Some(unlessRounded(negated))
     case _: UnaryPositive => Some(Ordered())
-    case a: Abs if isNumber(a) => Some(exactly(absolute))
+    case a: Abs if isNumber(a) => Some(unlessRounded(absolute))
     case d: Divide if isNumber(d) => Some(divided)
     case i: IntegralDivide if isNumber(i.left) => Some(divided)
     case r: Remainder if isIntegral(r.dataType) => Some(remainder(r.dataType, isPositive = false))
@@ -63,7 +63,7 @@ private[values] object PiecesOfNumbers {
   val NegatedDigits = 34
 
   /** The piece, except that nothing is known of the results for a DECIMAL that Spark may round. */
-  private def exactly(piece: Piece): Piece = new Piece {
+  private def unlessRounded(piece: Piece): Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
       if (children.exists(isLong)) Extent.Anything else piece(call, children)
   }

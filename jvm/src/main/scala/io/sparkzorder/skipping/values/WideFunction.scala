@@ -100,7 +100,7 @@ private[skipping] object WideCall {
   /** The only argument that is not a literal, and the function of it. */
   def unapply(call: Expression): Option[(Expression, ColumnFunction)] = call match {
     case c: Cast => c.dataType match {
-        case to: NumericType => of(c, c.child, fits = mostOf(to))
+        case to: NumericType => of(c, c.child, most = mostOf(to))
         case _ => None
       }
     case Add(child, Literal(_: Decimal, _), _) => of(call, child)
@@ -133,16 +133,16 @@ private[skipping] object WideCall {
     }
   }
 
-  /** @param fits the greatest number that the type of the result holds; None if it holds all arguments */
+  /** @param most the greatest number that the type of the result holds; None if it holds all arguments */
   private def of(
       call: Expression,
       child: Expression,
       isReversed: Boolean = false,
-      fits: Option[BigDecimal] = None): Option[(Expression, ColumnFunction)] =
+      most: Option[BigDecimal] = None): Option[(Expression, ColumnFunction)] =
     (child.dataType, ComparisonDomain.of(call.dataType)) match {
       case (d: DecimalType, Some(domain)) if d.precision > LeafType.LongDigits =>
         val all = BigInteger.TEN.pow(d.precision).subtract(BigInteger.ONE)
-        val limit = fits.fold(all)(_.scaleByPowerOfTen(d.scale).toBigInteger.min(all))
+        val limit = most.fold(all)(_.scaleByPowerOfTen(d.scale).toBigInteger.min(all))
         val variable = BoundReference(0, d, nullable = true)
         val bound = call.withNewChildren(call.children.map(c => if (c eq child) variable else c))
         def result(unscaled: BigInteger) = {

@@ -97,7 +97,9 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
           .foreach(fs.delete(_, false))
       }
       ()
-    } catch { case NonFatal(e) => logWarning(s"cannot delete the files of failed tasks of run $run", e) }
+    } catch {
+      case NonFatal(e) => logWarning(s"cannot delete the files of failed tasks of run $run", e)
+    }
 
   /** Names of the new files that must stay in the directories of the run. */
   protected def stays(committed: Record): Set[String] =
