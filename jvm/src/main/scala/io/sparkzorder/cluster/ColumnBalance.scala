@@ -6,25 +6,26 @@ package io.sparkzorder.cluster
 /**
  * Chooses among the sides of a cell that are about equally wide.
  *
- * The choice hardly changes what point queries on all columns read together, but it decides which
- * column pays. If a cell has six files and two equal sides, the side that is cut last is cut into
- * thirds, so the cells of one column become half as wide again as those of the other. Where values
- * have many rows, one column can often not be cut at its turn, and turns alone would leave the
- * difference to chance. So the balance remembers which columns have paid in the leaves so far, and
- * follows each choice down to its leaves.
+ * The choice hardly changes what point queries read over all columns, but it decides on which column they
+ * read more. If a cell has six files and two equal sides, one side is cut into halves and the other into
+ * thirds, so the cells are half as wide again on one column as on the other. It is not enough to take the
+ * columns in turn: where a value has many rows, a column often cannot be cut at its turn, and chance would
+ * decide. So this class adds up, for each column, what queries read too much in the leaves so far. It
+ * follows each choice down to the leaves, and takes the choice that makes the sums most even.
  *
  * @param columns the sample
  */
 private[cluster] final class ColumnBalance(columns: IndexedSeq[RankedColumn], goal: CutGoal) {
 
-  // what point queries on each column read in the leaves so far, beyond cubes of the same volume
-  private val paid = new Array[Double](columns.length)
+  // what point queries on each column read in the leaves so far, minus what they would read if the leaves
+  // were cubes of the same volume
+  private val excess = new Array[Double](columns.length)
 
   /** Notes a leaf. Sides of a single value are left out: they cannot be cut. */
   def note(box: Box, files: Int): Unit = {
     val open = openOf(box)
     val cube = mean(open.map(width(box, _)), 1)
-    open.foreach(c => paid(c) += files * (width(box, c) - cube))
+    open.foreach(c => excess(c) += files * (width(box, c) - cube))
   }
 
   /**
@@ -43,7 +44,7 @@ private[cluster] final class ColumnBalance(columns: IndexedSeq[RankedColumn], go
         val sums = new Array[Double](columns.length)
         cut(c, widths, open, wanted, 1, sums)
         open.map { o =>
-          val off = paid(o) + sums(o) - cube
+          val off = excess(o) + sums(o) - cube
           off * off
         }.sum
       }
@@ -78,7 +79,10 @@ private[cluster] final class ColumnBalance(columns: IndexedSeq[RankedColumn], go
     widths(column) = whole
   }
 
-  /** The width of a side as point queries see it: NULLs do not count, as no query asks for them. */
+  /**
+   * The weighted width of a side, in shares of the values. NULLs are left out: no point query asks for
+   * them.
+   */
   private def width(box: Box, c: Int): Double = {
     val column = columns(c)
     val highest = box.highest(c)

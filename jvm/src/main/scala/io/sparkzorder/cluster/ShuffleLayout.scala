@@ -11,11 +11,12 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.table.OrderingColumn
 
-/** Deals the rows of a table to files and sorts them inside, so that each task writes one file. */
+/** Shuffles the rows of a table to the tasks that write them. Each task sorts the rows of one file. */
 private[sparkzorder] object ShuffleLayout {
 
   /**
-   * Rows by the places that a grid gives them. Partition `i` of the result holds file `i` of the grid.
+   * Shuffles and sorts rows by their places in a grid. Partition `i` of the result holds file `i` of the
+   * grid.
    *
    * @return the data columns only
    */
@@ -28,10 +29,10 @@ private[sparkzorder] object ShuffleLayout {
     dataColumns(withPlaces(session, input, schema, columns, grid, _ => 1), schema)
 
   /**
-   * Like `byGrid`, for a writer that knows how many columns to write.
+   * Like `byGrid`, for a writer that writes only the first columns of each row.
    *
-   * @param pagesOf number of equal pages of a file of so many rows, a power of two
-   * @return the data columns, and the places after them: Spark would copy each row to leave its place out
+   * @param pagesOf for the number of rows of a file, the number of its equal pages, a power of two
+   * @return the data columns, then the place. The place stays, because Spark would copy each row to drop it
    */
   def withPlaces(
       session: Session,
@@ -60,15 +61,15 @@ private[sparkzorder] object ShuffleLayout {
     val files = kept.repartition(
       grid.files,
       SparkLine.column(FileOfPlace(attribute(kept, name), placement)))
-    // with one column, rows are sorted by its values; a sort by ids would leave ties unsorted
+    // with one column, rows are sorted by its values, because different values may share a place
     if (columns.size == 1) files.sortWithinPartitions(SparkLine.column(keys.head))
     else files.sortWithinPartitions(col(name))
   }
 
   /**
-   * Rows of whole input files put together, in the order in which they stood.
+   * Puts whole input files together. Their rows keep the stored order.
    *
-   * @param fileOf number of the output file of each input file, by its position
+   * @param fileOf the number of the output file, by the position of the input file
    */
   def byFile(
       session: Session,

@@ -23,12 +23,12 @@ private[sparkzorder] final class SampledCuts(
     phases: Phases) {
 
   /**
-   * @param rows of each folder
-   * @param targets rows of a new file of each folder
-   * @param sizes of the rows of a folder, by its position
-   * @param kept for each folder and ordering column the files that stay as they are
-   * @param regions for each folder the grid whose cells are cut further
-   * @param goal what the cuts of these samples are to be good for
+   * @param rows the number of rows of each folder
+   * @param targets for each folder, the wanted number of rows of a new file
+   * @param sizes for the position of a folder, the sizes of its rows
+   * @param kept for the position of a folder and each ordering column, the files that stay as they are
+   * @param regions for the position of a folder, the grid whose cells are cut further
+   * @param goal for the samples, the queries for which the cuts should be good
    */
   def of(
       input: InputRows,

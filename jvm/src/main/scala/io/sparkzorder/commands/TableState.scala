@@ -21,8 +21,8 @@ import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.table.{CatalogTables, CatalogTarget, Target, TargetChecks}
 
 /**
- * What the statements about the runs of a table have in common: checks, `_zorder/`, and the session's
- * caches.
+ * What all statements about the runs of a table need: checks, the state in `_zorder/`, and a refresh of the
+ * session's caches.
  *
  * @param user the user's session, which is not changed
  * @param named what the statement names
@@ -34,7 +34,7 @@ private[sparkzorder] final class TableState(
     options: Map[String, String] = Map.empty) {
   val conf: Configuration = user.sessionState.newHadoopConf()
 
-  /** The target, with the tables of the catalog that are at a path. */
+  /** The target. A target that is a path has the tables of the catalog whose data lie there. */
   lazy val target: Target = new CatalogTables(user, conf).known(named)
 
   lazy val settings: Settings =
@@ -48,9 +48,7 @@ private[sparkzorder] final class TableState(
   /** Refuses a target that is not a table of plain files. */
   def check(): Unit = TargetChecks.check(target, conf)
 
-  /**
-   * Refuses, besides, a target whose files cannot be replaced in place.
-   */
+  /** Like [[check]], and refuses a target whose files cannot be replaced in place. */
   def checkInPlace(): Unit = {
     check()
     TargetChecks.checkInPlace(target, conf, schemes)
@@ -64,23 +62,23 @@ private[sparkzorder] final class TableState(
 
   private def schemes: String = settings(Settings.InPlaceSchemes)
 
-  /** Refuses, besides, a file system on which no shadow can be committed. */
+  /** Like [[check]], and refuses a file system on which no shadow can be committed. */
   def checkShadow(): Unit = {
     check()
     TargetChecks.checkShadow(target, conf, schemes)
   }
 
-  /** Refuses, besides, a target on which a run is to be published and files cannot be replaced in place. */
+  /** Like [[check]]. If a committed run is not published yet, calls [[checkInPlace]], too. */
   def checkPublishing(): Unit = {
     checkSettings()
     check()
     if (TableLog.read(state).unfinished.nonEmpty) checkInPlace()
   }
 
-  /** All records as they are now, ascending; of old ones what they still tell. */
+  /** All records, ascending by number. Of an old record, what the checkpoint still holds of it. */
   def records: Seq[Record] = TableLog.read(state).all.map(_._2)
 
-  /** Publishes the runs that are committed and not published, and updates the index for them. */
+  /** Publishes the committed runs that are not published, and updates the index for them. */
   def rollForward(): Seq[Record] = {
     val runs = new Publisher(state).rollForward()
     IndexUpdate.recovered(user, state, runs, target)
@@ -117,8 +115,8 @@ private[sparkzorder] final class TableState(
 }
 
 /**
- * Updates the catalog's statistics of a table whose files were exchanged. The rows are the same, so
- * only the size changes; the other numbers of ANALYZE TABLE stay.
+ * Updates the statistics of the catalog for a table whose files were exchanged. The rows are the same, so
+ * only the size changes; the other statistics of ANALYZE TABLE stay.
  */
 private[sparkzorder] object SizeStatistics extends Logging {
 
@@ -143,7 +141,8 @@ private[sparkzorder] object SizeStatistics extends Logging {
           session.sessionState.catalog.alterPartitions(table.identifier, resized)
       }
     } catch {
-      case NonFatal(e) => logWarning(s"the catalog has an old size of ${table.identifier}", e)
+      case NonFatal(e) =>
+        logWarning(s"cannot update the size of ${table.identifier} in the catalog", e)
     }
 
   private def partitionsOf(session: Session, table: CatalogTable) =

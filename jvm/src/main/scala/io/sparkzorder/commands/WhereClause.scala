@@ -36,17 +36,17 @@ private[sparkzorder] final class WhereClause(
   private val (partitionOnly, others) =
     splitConjunctivePredicates(where).partition(dataColumns(_).isEmpty)
 
-  /** The conjuncts without data columns, which partition columns alone decide. */
+  /** The conjuncts without data columns: partition columns alone decide them. */
   val onPartitions: Option[Expression] =
     partitionOnly.map(WhereClause.byName).reduceOption(And(_, _))
 
-  /** The conjuncts that use a data column. They may use partition columns too. */
+  /** The conjuncts that use a data column. They may use partition columns, too. */
   val onFiles: Option[Expression] = others.map(WhereClause.byName).reduceOption(And(_, _))
 
   def sql: String = where.sql
 
   /**
-   * Refuses a clause that neither a partition nor the bounds of a file decide.
+   * Refuses a clause whose value neither partition values nor the bounds of a file can tell.
    *
    * @param analyzed plan with one or both parts of the clause
    */
@@ -55,10 +55,10 @@ private[sparkzorder] final class WhereClause(
     def refuse(problem: String) = WhereClause.refuse(where, target.name, problem)
     if (conditions.exists(!_.deterministic)) refuse(WhereClause.NotDeterministic)
     val used = conditions.flatMap(_.references)
-    // words such as current_date look like columns
+    // this is checked after the analysis, because a word such as current_date looks like a column before it
     if (used.isEmpty && onPartitions.isEmpty) refuse(WhereClause.NoColumn)
     used.collectFirst { case FileSourceMetadataAttribute(a) => a.name }
-      .foreach(m => refuse(s"it asks for `$m`, which is no column of the table"))
+      .foreach(m => refuse(s"it uses `$m`, which is not a column of the table"))
   }
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_PREDICATE_NOT_ON_PARTITIONS */
@@ -97,10 +97,10 @@ private[sparkzorder] object WhereClause {
   private val NotDeterministic = "it is not deterministic"
 
   /**
-   * Refuses a clause that Spark need not look at to tell that no partition and no file decides it. A
-   * constant beside other predicates, such as `1 = 1 AND p = 2`, does no harm.
+   * Refuses a clause without any column, before Spark analyzes it. A constant beside other predicates,
+   * such as `1 = 1 AND p = 2`, does no harm.
    *
-   * @param target as messages name it
+   * @param target how messages name the table
    */
   def check(where: Expression, target: String): Unit = {
     if (!where.exists(e =>
@@ -109,8 +109,9 @@ private[sparkzorder] object WhereClause {
   }
 
   /**
-   * The same for a table with snapshots, whose format evaluates the clause: no format knows a subquery. (Of a
-   * plain table a query over the partition values evaluates the clause.)
+   * Like [[check]], for a Delta or Iceberg table. Its format evaluates the clause, and no format can
+   * evaluate a subquery. (The clause of a plain table may have a subquery, because Spark evaluates the
+   * clause in a query over the partition values.)
    */
   def checkForFormat(where: Expression, target: String): Unit = {
     if (where.exists(_.isInstanceOf[SubqueryExpression])) refuse(where, target, "it has a subquery")
@@ -124,8 +125,8 @@ private[sparkzorder] object WhereClause {
       problem)
 
   /**
-   * Replaces columns by their unresolved names. The analyzer may have bound the columns to the
-   * table already, but later steps resolve them again.
+   * Replaces resolved columns by their unresolved names. The analyzer may have bound the columns to the
+   * table already, but later steps resolve the names again.
    */
   private[sparkzorder] def byName(condition: Expression): Expression = condition.transform {
     case a: AttributeReference => UnresolvedAttribute(Seq(a.name))

@@ -12,14 +12,14 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
  * changed.
  *
  * Other settings of the readers keep the user's values, because some tables cannot be read without
- * them: which of Spark's readers reads, batches, pushed filters, `nanosAsLong`. They change no value
- * that is stored.
+ * them. Examples are the choice of the vectorized reader, the size of its batches, filter pushdown and
+ * `nanosAsLong`. None of these settings changes a stored value.
  */
 private[sparkzorder] object PinnedSession {
 
   /** Settings that can change data or files, with the value that preserves them. */
   val pins: Seq[(String, String)] = Seq(
-    // an unreadable file must raise an error instead of losing rows
+    // OPTIMIZE must fail on an unreadable file: a reader that ignores the file loses its rows
     "spark.sql.files.ignoreCorruptFiles" -> "false",
     "spark.sql.files.ignoreMissingFiles" -> "false",
     "spark.sql.files.maxRecordsPerFile" -> "0",
@@ -32,8 +32,8 @@ private[sparkzorder] object PinnedSession {
     "spark.sql.parquet.fieldId.read.enabled" -> "false",
     "orc.skip.corrupt.data" -> "false",
     "orc.force.positional.evolution" -> "false",
-    // dates before 1582 are written unchanged. They are read as the user's queries read them: where
-    // the footer of a file does not say in which calendar it counts, the user's setting does
+    // Dates before 1582 are written unchanged. They are read as the user's queries read them: where the
+    // footer of a file does not name the calendar of its dates, the user's setting decides.
     "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED",
     // settings of the writer
@@ -51,19 +51,20 @@ private[sparkzorder] object PinnedSession {
     "spark.sql.optimizer.excludedRules" -> "")
 
   /**
-   * The settings that are pinned while a table of another format is rewritten: those of which the
-   * format's own reader and writer do not make sure that values stay as they are.
+   * The settings that are pinned while a Delta or Iceberg table is rewritten. With other values of these
+   * settings, the format's own reader or writer could change rows or write other files. The format
+   * itself makes sure that all other settings leave the rows unchanged.
    */
   val pinsOfFormats: Seq[(String, String)] = Seq(
     "spark.zorder.workload.enabled" -> "false",
     "spark.sql.adaptive.enabled" -> "false",
     "spark.sql.optimizer.excludedRules" -> "",
-    // Iceberg: rows must fit the table's schema; a file of deletes is read once for each partition
+    // Iceberg: rows must fit the table's schema, and executors do not cache delete files
     "spark.sql.iceberg.check-nullability" -> "true",
     "spark.sql.iceberg.check-ordering" -> "true",
     "spark.sql.iceberg.merge-schema" -> "false",
     "spark.sql.iceberg.executor-cache.delete-files.enabled" -> "false",
-    // Delta: an unreadable file must raise an error instead of losing rows
+    // Delta: OPTIMIZE must fail on an unreadable file, as above
     "spark.sql.files.ignoreCorruptFiles" -> "false",
     "spark.sql.files.ignoreMissingFiles" -> "false",
     // CHAR values are written as they are stored
@@ -74,17 +75,18 @@ private[sparkzorder] object PinnedSession {
     // dates before 1582 are written as they are
     "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED",
-    // milliseconds would cut timestamps; Delta asks its own setting where it writes newer Parquet
+    // Milliseconds would truncate timestamps. For tables in Parquet's format version 2, Delta has a setting
+    // of its own.
     "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
     "spark.databricks.delta.table.parquetV2.timestampOutputType" -> "TIMESTAMP_MICROS",
-    // the counts of rows, and the bounds for which the rows are laid out
+    // without statistics, the new files would have no row counts and no bounds to skip by
     "spark.databricks.delta.stats.collect" -> "true",
     "spark.databricks.delta.stats.skipping" -> "true",
-    // neither other files than ours, nor others instead of them
+    // Delta must neither shuffle the rows into files of its own nor compact the new files
     "spark.databricks.delta.optimizeWrite.enabled" -> "false",
     "spark.databricks.delta.autoCompact.enabled" -> "false")
 
-  /** Settings by which a session sends its writes elsewhere, or reads another state. */
+  /** Settings of Iceberg by which a session writes to, or reads from, a branch or a staged snapshot. */
   private val unset = Seq("spark.wap.id", "spark.wap.branch")
 
   def of(user: Session): Session = {
@@ -93,11 +95,11 @@ private[sparkzorder] object PinnedSession {
     session
   }
 
-  /** Spark's reader that reads rows one by one reads each encoding; the vectorized reader does not. */
+  /** Turns off Spark's vectorized Parquet reader, which does not support every encoding. */
   def readRowByRow(pinned: Session): Unit =
     pinned.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
 
-  /** The session in which OPTIMIZE rewrites a table of another format. */
+  /** The session in which OPTIMIZE rewrites a Delta or Iceberg table. */
   def ofFormat(user: Session): Session = {
     val session = SparkLine.clone(user)
     pinsOfFormats.foreach { case (key, value) => session.conf.set(key, value) }

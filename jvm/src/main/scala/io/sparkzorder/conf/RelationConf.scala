@@ -12,8 +12,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 /**
- * The settings for a relation. Those of Hadoop are built lazily and once, because building them takes
- * most of the planning time of a small query.
+ * The settings for a relation. Hadoop's configuration is built lazily and once, because that takes most
+ * of the planning time of a small query.
  */
 private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
   def session: Session = SparkLine.session(relation.sparkSession)
@@ -21,7 +21,7 @@ private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
   lazy val hadoop: Configuration =
     session.sessionState.newHadoopConfWithOptions(relation.options)
 
-  /** True if Spark passes over a file that it does not find any more. */
+  /** True if Spark skips a listed file that does not exist any more. */
   def ignoresMissingFiles: Boolean =
     CaseInsensitiveMap(relation.options).get(FileSourceOptions.IGNORE_MISSING_FILES)
       .fold(session.sessionState.conf.ignoreMissingFiles)(_.toBoolean)

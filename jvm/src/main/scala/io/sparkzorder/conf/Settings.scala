@@ -263,7 +263,7 @@ private[sparkzorder] object Settings {
 
   /**
    * The value of a setting that has a default, for a table outside of our statements: its property, else the
-   * setting of the current session, else the default. A statement asks the class [[Settings]].
+   * setting of the current session, else the default. Statements use the class [[Settings]] instead.
    *
    * @param properties of the table
    */
@@ -277,8 +277,8 @@ private[sparkzorder] object Settings {
     }
 
   /**
-   * Registers the settings with Spark, so that SET checks their values. A setting of the
-   * session is registered when it is made, so it is enough that this call loads the object.
+   * Registers the settings with Spark, so that SET checks their values. Each setting of the
+   * session registers itself when it is created, so it is enough that this call loads the object.
    */
   def register(): Unit = require(all.nonEmpty)
 }
@@ -324,7 +324,7 @@ private[sparkzorder] final class Settings(
   def keeping(size: Option[Long]): Settings =
     new Settings(options, properties, session, defaults, size)
 
-  /** Why the files have another size than a property or the session says; None if they do not. */
+  /** Why the files do not get the size that a property or the session names; None if they get it. */
   def sizeKept: Option[String] =
     layoutSize.filter(apply(Settings.TargetFileSize) == _).flatMap { size =>
       val wanted = keeping(None)

@@ -121,7 +121,7 @@ private[sparkzorder] object OrderedBits {
   val MaxBytes = 64
 
   /**
-   * The ordered bits of one Catalyst value; null is all zero.
+   * The ordered bits of one Catalyst value; a null gives only zeros.
    *
    * @param bytes the width for STRING, CHAR, VARCHAR and BINARY; other types have a fixed width
    */

@@ -9,8 +9,8 @@ import scala.util.control.NonFatal
  * How an update changes an index.
  *
  * @param added entries of files that are new or changed
- * @param gone relative paths of files that the index shall no longer know
- * @param keepsOthers false if the entries of all other files go too
+ * @param gone relative paths of files whose entries the update removes
+ * @param keepsOthers false if the update removes the entries of all other files, too
  * @param chosen the columns that the user named; None if the first columns of each file are indexed
  * @param values the index of values; None to keep what the index has
  */
@@ -21,13 +21,13 @@ private[sparkzorder] final case class IndexChange(
     chosen: Option[Seq[Seq[String]]],
     values: Option[HeaderValues] = None)
 
-/** The index before an update. Only what the update asks for is read. */
+/** The index before an update. Each part of the index is read only when the update needs it. */
 private[sparkzorder] final class IndexBefore private[index] (reader: IndexReader) {
   def header: IndexHeader = guarded(reader.header)
   def column(number: Int): ColumnValues = guarded(reader.column(number))
   def content(): IndexContent = guarded(reader.content())
 
-  /** The entries, also those that are gone. */
+  /** The entries, including those that are not live. */
   lazy val files: FileTable = guarded(reader.files())
 
   private[index] def partNames: Seq[String] = guarded(reader.partNames)
@@ -43,27 +43,30 @@ private[index] final class UnreadableIndexException(cause: Throwable)
     extends RuntimeException(cause)
 
 /**
- * Decides which parts of an index an update writes again. A part stays if it has at least
- * [[IndexParts.Ratio]] times as many entries as all that is written after it. So the parts of an
- * index grow by that factor from the newest to the oldest, and there are few of them.
+ * The file that an update writes.
  *
  * @param content entries of the new file
- * @param parts the files that it stands on
+ * @param parts the earlier files that hold the rest of the entries
  */
 private[index] final case class PartToWrite(content: IndexContent, parts: Seq[HeaderPart])
 
+/**
+ * Decides which parts of an index an update writes again. A part stays if it has at least
+ * [[IndexParts.Ratio]] times as many entries as all parts after it together. So the parts of an
+ * index grow by that factor from the newest to the oldest, and there are few of them.
+ */
 private[sparkzorder] object IndexParts {
 
-  /** A part with fewer entries than this many times those after it is merged with them. */
+  /** A part is merged with the parts after it if it has fewer than this many times their entries. */
   private[index] val Ratio = 4
 
-  /** An index of so many entries is always written as a whole, which takes milliseconds. */
+  /** An index of at most this many entries is always written as a whole, which takes milliseconds. */
   private[index] val Small = 4096
 
-  // tests make parts of a few entries
+  // tests set it to 0, to make parts of a few entries
   @volatile private var small = Small
 
-  /** Runs a test with parts in indexes of any size. */
+  /** Runs a test in which an index of any size may have several parts. */
   private[sparkzorder] def withoutSmall[T](body: => T): T = {
     small = 0
     try body
@@ -88,7 +91,7 @@ private[sparkzorder] object IndexParts {
   /** How many parts stay as they are. */
   private def keptOf(parts: IndexedSeq[PartReader], changed: Int): Int = {
     val isSmall = parts.map(_.size).sum + changed <= small
-    // a part of version 1 has no id
+    // a part of version 1 has no id, so no later file can refer to it
     var kept = if (isSmall) 0 else parts.takeWhile(_.header.id.isDefined).size
     var after = changed.toLong + parts.drop(kept).map(_.size.toLong).sum
     while (kept > 0 && parts(kept - 1).size < Ratio * after) {
@@ -98,7 +101,13 @@ private[sparkzorder] object IndexParts {
     kept
   }
 
-  /** @param standsOnParts true if the new file must say which files are gone */
+  /**
+   * The entries of the new file.
+   *
+   * @param again the parts that are written again
+   * @param standsOnParts true if earlier parts stay. They may have entries of removed files, so the new
+   *   file must say which files are gone
+   */
   private def merged(
       again: PartsReader,
       change: IndexChange,

@@ -32,10 +32,10 @@ private[sparkzorder] final case class FileTable(
   def size: Int = lengths.length
   def path(i: Int): String = new String(paths(i), UTF_8)
 
-  /** False for an entry that says that a file is gone, and for one that a later part replaces. */
+  /** False for an entry that marks a removed file, and for an entry that a later part replaces. */
   def isLive(i: Int): Boolean = lengths(i) != FileTable.Gone
 
-  /** Live entries that lie evenly among all, about `most` of them; all of them if they are fewer. */
+  /** About `most` live entries, evenly spread over the table; all live entries if there are fewer. */
   def sample(most: Int): IndexedSeq[Int] = {
     val step = math.max(1, size / most)
     (0 until size by step).flatMap(i => (i until math.min(size, i + step)).find(isLive))
@@ -46,11 +46,11 @@ private[sparkzorder] final case class FileTable(
 
 private[sparkzorder] object FileTable {
 
-  /** The length of a file that the index no longer knows. No listed file has this length. */
+  /** The length in an entry that is not live. No listed file has this length. */
   val Gone: Long = -1L
 }
 
-/** The bounds of one column in all files, either least or greatest ones. */
+/** The bounds of one column in all files: either all minima or all maxima. */
 private[sparkzorder] sealed trait StatValues extends Serializable { def bytes: Long }
 private[sparkzorder] final case class LongStats(values: Array[Long]) extends StatValues {
   override def bytes: Long = 8L * values.length
@@ -66,7 +66,7 @@ private[sparkzorder] case object NoStats extends StatValues { override def bytes
  * @param nulls number of nulls, -1 where it is not known
  * @param flags [[ColumnValues.Bounded]] and [[ColumnValues.NoNaN]]
  * @param min least values; meaningless where not bounded
- * @param max greatest values, likewise
+ * @param max greatest values; meaningless where not bounded
  */
 private[sparkzorder] final case class ColumnValues(
     nulls: Array[Long],
@@ -86,15 +86,15 @@ private[sparkzorder] object ColumnValues {
 }
 
 /**
- * Data files with the bounds of their columns, for filters to prune by. They come from a table's
+ * Data files with the bounds of their columns, by which filters prune files. The bounds come from a table's
  * index, or from footers that were just read.
  */
 private[sparkzorder] trait IndexColumns {
 
-  /** The columns that are there. */
+  /** The columns that have bounds. */
   def indexed: IndexedSeq[IndexedColumn]
 
-  /** What leaf columns files have. */
+  /** Each set of leaf columns that some file has. */
   def shapes: IndexedSeq[LeafColumns]
 
   /** The data files. */
@@ -103,7 +103,7 @@ private[sparkzorder] trait IndexColumns {
   /** What is known of a column, by its position in [[indexed]]. */
   def column(number: Int): ColumnValues
 
-  /** What is known of single values of a column; None if nothing is. */
+  /** The index of the values of a column, if there is one. */
   def values(column: String, domain: ValueDomain): Option[IndexedValues] = None
 
   /**
@@ -116,8 +116,8 @@ private[sparkzorder] trait IndexColumns {
 /**
  * A whole index in memory, by columns.
  *
- * @param columns in the order in which they came up
- * @param shapes what leaf columns files have
+ * @param columns in the order in which they first appear in a file
+ * @param shapes each set of leaf columns that some file has
  */
 private[sparkzorder] final case class IndexContent(
     files: FileTable,
@@ -157,7 +157,7 @@ private[sparkzorder] object IndexContent {
       shapes)
   }
 
-  /** One content with the files of all `parts`. No file may be in two of them. */
+  /** One content with the files of all `parts`. No file may be in two parts. */
   def concat(parts: Seq[IndexContent]): IndexContent = parts match {
     case Seq(one) => one
     case _ =>
@@ -171,7 +171,7 @@ private[sparkzorder] object IndexContent {
       IndexContent(files, values, shapes)
   }
 
-  /** Entries that say that files are gone. */
+  /** Entries that mark removed files. */
   def gone(paths: Iterable[String]): IndexContent = {
     val builder = new ByteValues.Builder(paths.size)
     paths.foreach(p => builder.add(p.getBytes(UTF_8)))
@@ -198,7 +198,7 @@ private[sparkzorder] object IndexContent {
       tables.flatMap(_.rows).toArray,
       parts.flatMap { case (table, own) =>
         val map = own.map(number)
-        // an index names at most `IndexFormat.MaxShapes` shapes
+        // an index stores at most `IndexFormat.MaxShapes` shapes, and the other shapes are not known
         table.shapeOf.map(s => if (s < 0 || s >= map.size) -1 else map(s))
       }.toArray)
   }

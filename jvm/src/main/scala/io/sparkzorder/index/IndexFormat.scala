@@ -21,7 +21,7 @@ import io.sparkzorder.util.Json
 private[sparkzorder] final case class HeaderColumn(path: Seq[String], kind: String)
 
 /**
- * An earlier file of an index that a generation stands on.
+ * An earlier file of an index, which has further entries of a generation.
  *
  * @param name of the file, in the same directory
  * @param id the id in the file's header
@@ -33,12 +33,12 @@ private[sparkzorder] final case class HeaderPart(name: String, id: String, files
  * A part of an index of values that a generation names.
  *
  * @param name of its directory, in the directory of the index
- * @param domain text of the domain in which the values are equal
- * @param files all of whose values it has
+ * @param domain text of the [[io.sparkzorder.index.values.ValueDomain]] in which values are compared
+ * @param files the number of data files all of whose values it has
  * @param headBytes length of its head
- * @param bytes of all its files
- * @param pairs of different values and files
- * @param distinct the number of different values
+ * @param bytes the size of all its files
+ * @param pairs the number of pairs of a distinct value and a data file that has the value
+ * @param distinct the number of distinct values
  */
 private[sparkzorder] final case class HeaderValuesPart(
     name: String,
@@ -68,7 +68,7 @@ private[sparkzorder] final case class HeaderValues(
 
 private[sparkzorder] object HeaderValues {
 
-  /** Columns without repeats: the index knows no case. None if there is no column. */
+  /** The columns without repeats; the case of names is ignored. None if there is no column. */
   def ofColumns(names: Seq[String]): Option[HeaderValues] = {
     val columns = names.foldLeft(Seq.empty[String])((found, name) =>
       if (found.exists(LeafColumns.lower(_) == LeafColumns.lower(name))) found else found :+ name)
@@ -83,10 +83,10 @@ private[sparkzorder] object HeaderValues {
  * @param id random id of this index file; None before version 2
  * @param chosen columns that the user named; None if the first columns of each file are indexed
  * @param columns the indexed columns
- * @param shapes the different lists of leaf columns of the files; the field `schema` of a row is a
+ * @param shapes the distinct lists of leaf columns of the files; the field `schema` of a row is a
  *   position in `shapes`
  * @param int96 `read` if the values of INT96 columns are read for their bounds, else None
- * @param parts the files whose entries come before those of this file, the oldest first; None if
+ * @param parts the earlier files with further entries of the generation, the oldest first; None if
  *   this file holds all entries
  * @param values the index of values; None if there is none
  */
@@ -103,9 +103,9 @@ private[sparkzorder] final case class IndexHeader(
   def readsInt96: Boolean = int96.contains(IndexHeader.Read)
 
   /**
-   * False for an index of version 1. The writer of that version assumed that every version of
-   * Parquet notices NaN values, which is wrong. So FLOAT and DOUBLE columns of such an index may
-   * hold NaN wherever they have bounds.
+   * False for an index of version 1. The writer of that version wrongly took bounds from every writer of
+   * Parquet as proof that a column has no NaN. So FLOAT and DOUBLE columns of such an index may hold NaN
+   * wherever they have bounds.
    */
   def knowsNaN: Boolean = version >= 2
 
@@ -123,7 +123,7 @@ private[sparkzorder] object IndexFormat {
   /** The version of a file that holds all entries. It adds `id` and [[IndexHeader.knowsNaN]]. */
   val Version = 2
 
-  /** The version of a file that stands on parts. An index of a newer version is not read. */
+  /** The version of a file with [[IndexHeader.parts]]. An index of a newer version is not read. */
   val PartsVersion = 3
 
   /** Key of the header in the footer's key-values. */
@@ -131,8 +131,8 @@ private[sparkzorder] object IndexFormat {
 
   private[index] val Bounds = "bounds"
 
-  // Only this number of schemas is stored. If a file has a further schema and lacks a column, the
-  // column counts as unknown for that file.
+  // Only this number of shapes is stored. For a file with another shape, it is not known whether the file
+  // lacks a column.
   private[index] val MaxShapes = 1000
 
   def header(
@@ -224,4 +224,4 @@ private[sparkzorder] object IndexFormat {
  */
 private[sparkzorder] final class NewerIndexException(version: Int)
     extends java.io.IOException(
-      s"its format version is $version, known is 1 to ${IndexFormat.PartsVersion}")
+      s"its format version is $version, and the known versions are 1 to ${IndexFormat.PartsVersion}")

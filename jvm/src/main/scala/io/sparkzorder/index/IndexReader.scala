@@ -7,8 +7,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 /**
- * Files of an index, one after the other. Where two of them have an entry for one path, the later
- * entry holds.
+ * The files of an index as one sequence of entries. If two files have an entry for the same path, only the
+ * entry of the later file is valid.
  *
  * @param parts the oldest first
  */
@@ -16,10 +16,10 @@ private[index] final class PartsReader(val parts: IndexedSeq[PartReader]) {
   lazy val indexed: IndexedSeq[IndexedColumn] = parts.flatMap(_.header.indexed).distinct
   lazy val shapes: IndexedSeq[LeafColumns] = parts.flatMap(_.shapes).distinct
 
-  /** The number of entries, also of those that a later part replaces. */
+  /** The number of entries, including entries that a later part replaces. */
   def size: Int = parts.map(_.size).sum
 
-  /** All entries with a search by path. Entries that a later part replaces are marked as gone. */
+  /** All entries with a search by path. Entries that a later part replaces are not live. */
   def slots(): PathSlots = {
     val table =
       if (parts.size == 1) parts.head.files()
@@ -40,13 +40,13 @@ private[index] final class PartsReader(val parts: IndexedSeq[PartReader]) {
         })
     }
 
-  /** Everything, also what is gone. */
+  /** All entries, including those that are not live. */
   def all(): IndexContent =
     IndexContent(slots().table, indexed.indices.map(i => indexed(i) -> column(i)), shapes)
 }
 
 /**
- * Reads a generation of an index: the parts that it stands on, and its own file.
+ * Reads a generation of an index: the earlier parts that its header names, and its own file.
  *
  * @param file the generation's own file
  */
@@ -59,7 +59,7 @@ private[sparkzorder] final class IndexReader(val file: FileStatus, conf: Configu
       val path = new Path(directory, p.name)
       val part = new PartReader(path.getFileSystem(conf).getFileStatus(path), conf)
       if (part.header.id != Some(p.id) || part.size != p.files) {
-        throw new java.io.IOException(s"another index has taken the place of its part ${p.name}")
+        throw new java.io.IOException(s"its part ${p.name} was replaced by a file of another index")
       }
       part
     }
@@ -80,13 +80,13 @@ private[sparkzorder] final class IndexReader(val file: FileStatus, conf: Configu
 
   private[index] def slots(): PathSlots = reader.slots()
 
-  /** The entries. Those that are gone are among them, so that positions are those of the columns. */
+  /** All entries, including those that are not live, so that an entry has its position in [[column]]. */
   def files(): FileTable = slots().table
 
   /** @param number the position of the column in `header.indexed` */
   def column(number: Int): ColumnValues = reader.column(number)
 
-  /** The entries of the files that the index knows. */
+  /** The live entries, with all columns. */
   def content(): IndexContent = {
     val all = reader.all()
     IndexContent.select(all, all.files.isLive)
@@ -95,6 +95,6 @@ private[sparkzorder] final class IndexReader(val file: FileStatus, conf: Configu
   /** Bytes on disk. */
   def bytes: Long = reader.parts.map(_.file.getLen).sum
 
-  /** Names of the files that the generation stands on. */
+  /** Names of the earlier files that the generation needs. */
   private[index] def partNames: Seq[String] = own.header.parts.getOrElse(Nil).map(_.name)
 }

@@ -27,24 +27,24 @@ import io.sparkzorder.util.{Directories, ExclusiveFile, RawFiles}
  * A generation of an index.
  *
  * @param identity of the index, the same for all of its generations. An index that is created after a DROP
- *   has another one, even where its file has the same name, length and time
+ *   has another identity, even if its file has the same name, length and time
  */
 private[sparkzorder] final case class Generation(file: FileStatus, identity: String)
 
 /**
- * Where a table's index lies: numbered generations `_zorder/_index/_<n>`, each complete from the moment
+ * The files of a table's index: numbered generations `_zorder/_index/_<n>`, each complete from the moment
  * it appears, beside an empty file whose name is the identity of the index. Readers take the newest
- * generation; only writers remove old ones. The file of a generation may hold only what has changed.
- * Its header then names the earlier files that hold the rest.
+ * generation; only writers remove old generations. The file of a generation may hold only the changed
+ * entries. Its header then names the earlier files that hold the rest.
  */
 private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration) extends Logging {
   private val fs: FileSystem = RawFiles.of(root, conf)
   private val directory = new Path(new Path(root, StateDirectory.Name), IndexStore.Name)
 
-  /** Generations, the newest first; none where there is no index. */
+  /** Generations, the newest first; empty if there is no index. */
   def generations(): Seq[FileStatus] = generationsIn(list())
 
-  /** What queries read; None where there is no index. */
+  /** The generation that queries read; None if there is no index. */
   def newest: Option[Generation] = {
     val there = list()
     generationsIn(there).headOption.map(Generation(_, identities(there).sorted.mkString(" ")))
@@ -63,7 +63,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   def exists: Boolean = generations().nonEmpty
 
   /**
-   * Writes a generation with all entries, made from the newest one. See [[change]].
+   * Writes a generation with all entries, made from the newest generation. See [[change]].
    *
    * @param make the new content from the header and content of the newest generation that can be read
    */
@@ -77,8 +77,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     readsInt96)
 
   /**
-   * Writes a generation made from the newest one. If another writer adds a generation meanwhile,
-   * the new one is made again, from that generation. A change that changes nothing writes nothing.
+   * Writes a generation made from the newest generation. If another writer adds a generation meanwhile,
+   * the change is made again, from that generation. A change without any effect writes nothing.
    *
    * @param make the change of the newest generation that can be read
    * @param readsInt96 whether the values of INT96 columns are read; None to keep what the newest
@@ -99,7 +99,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
         val was = before.map(_.header)
         val int96 = readsInt96.getOrElse(was.exists(_.readsInt96))
         if (was.exists(IndexStore.isSame(_, change, int96))) {
-          // readers of the generation before have ended
+          // all queries that read the generation before have ended
           val isOld = last.exists(IndexStore.isBefore(_, now - IndexStore.AbandonedMs))
           if (isOld) removeBefore(last, before.toSeq.flatMap(_.partNames), valuesOf(was.toSeq))
           last
@@ -111,10 +111,11 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
           val header = IndexFormat.header(part.content, change.chosen, int96, part.parts, values)
           val written = write(part.content, header, next)
           val after = list()
-          // what a dropped index had is gone, and an index that was made since is another one
+          // another identity: the index was dropped and created again, so the new generation may need files
+          // that are gone
           val known = identities(listed).toSet
           val isOther = last.isDefined && known.nonEmpty && identities(after).toSet != known
-          // a slow writer can find the number of a generation that came and went meanwhile
+          // while a writer was slow, others may have written and removed a generation of its number
           def isNewest = generationsIn(after).headOption.exists(_.getPath.getName == next.getName)
           if (written && !isOther && isNewest) {
             removeBefore(
@@ -127,7 +128,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
               val _ = fs.delete(next, false)
             } else if (written) removeStale(next)
             attempt(left - 1)
-          } else throw new java.io.IOException(s"others kept writing the index in $directory")
+          } else
+            throw new java.io.IOException(s"other writers kept changing the index in $directory")
         }
       }
 
@@ -140,7 +142,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
       } catch {
         case e: UnreadableIndexException =>
           last.foreach(unreadable(_, e.getCause))
-          // a new index would forget all files, and the columns that a user has chosen
+          // a new index would lose all entries and the columns that a user has chosen, so an error that may
+          // pass must not lead to one
           if (IndexStore.mayPass(e.getCause)) {
             throw ZOrderErrors.stateUnreadable(last.get.getPath.toString, e.getCause.toString)
           }
@@ -150,7 +153,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     attempt(IndexStore.Attempts)
   }
 
-  /** The newest generation; an error when its header cannot be read. */
+  /** The newest generation; Left when its header cannot be read. */
   private def opened(last: Option[FileStatus]): Either[Throwable, Option[IndexBefore]] =
     try Right(last.map { file =>
         val reader = new IndexReader(file, conf)
@@ -169,7 +172,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     // do not recreate `_zorder` after the table was overwritten
     if (!fs.exists(directory.getParent)) throw new FileNotFoundException(s"${directory.getParent}")
     fs.mkdirs(directory)
-    // two writers at once may leave two: together they are the identity
+    // two writers at once may create two such files: the identity is the names of both
     if (identities(list()).isEmpty) {
       fs.create(new Path(directory, IndexStore.Identity + UUID.randomUUID()), false).close()
     }
@@ -181,13 +184,13 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   }
 
   /**
-   * Removes what neither the new generation nor the one before it stands on. The generation before
-   * stays for queries that are reading it. All later generations descend from these two, so no
-   * later one needs a file that is removed here, whatever other writers do meanwhile.
+   * Removes files that neither the new generation nor the generation before it needs. The generation before
+   * stays for queries that are reading it. All later generations descend from these two, so none of them
+   * needs a file that is removed here, whatever other writers do meanwhile.
    *
-   * @param last the generation before the new one
-   * @param parts names of the files that the two generations stand on
-   * @param values names of the parts of the index of values that they name
+   * @param last the generation before the new generation
+   * @param parts names of the earlier files that the two generations need
+   * @param values names of the parts of the index of values that the two generations name
    */
   private def removeBefore(
       last: Option[FileStatus],
@@ -198,7 +201,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     val there = list()
     val hasValues = there.exists(isValuesPart)
     generationsIn(there).filter(s => IndexStore.number(s).exists(_ < keepFrom)).foreach { s =>
-      // first the parts that it names, because nothing else tells them from parts that are being made
+      // First the parts of the index of values that the generation names. Without the generation, nothing
+      // distinguishes them from parts that a job is making.
       if (hasValues) valuesIn(s).filterNot(values).foreach(removeValuesPart)
       if (!used(s.getPath.getName)) Try(fs.delete(s.getPath, false))
     }
@@ -211,9 +215,9 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   }
 
   /**
-   * Removes a generation that was written under a number that had come and gone: it would name parts of the index
-   * of values as those of an old generation, with which they go. If it was the newest one for a moment, later
-   * generations may stand on it, and it stays.
+   * Removes a generation that a slow writer has written although newer generations exist. Its parts of the
+   * index of values would otherwise be removed with it as those of an old generation. The generation stays
+   * if it was the newest for a moment and a later generation needs its file.
    */
   private def removeStale(written: Path): Unit = {
     val _ = Try {
@@ -226,10 +230,10 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   }
 
   /**
-   * Parts of the index of values that the newest generation does not need: those that only earlier generations
-   * name, and those that a job left behind.
+   * Parts of the index of values that the newest generation does not need: parts that only earlier
+   * generations name, and parts that a job has left behind.
    *
-   * @param graceMs for so long after the newest generation appeared, queries may read the ones before it
+   * @param graceMs how long after the newest generation appeared queries may still read earlier generations
    */
   def superseded(graceMs: Long): Seq[FileStatus] = {
     val there = list()
@@ -247,7 +251,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     }
   }
 
-  /** Removes a part of the index of values that nobody reads any more. */
+  /** Removes a part of the index of values that no query reads any more. */
   def remove(superseded: FileStatus): Boolean = fs.delete(superseded.getPath, true)
 
   /** The files of a part of the index of values. */
@@ -261,7 +265,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   private def valuesOf(headers: Seq[IndexHeader]): Set[String] =
     headers.flatMap(_.values).flatMap(_.parts).map(_.name).toSet
 
-  /** Names of the parts of the index of values that a generation names; none if it cannot be read. */
+  /** Names of the parts of the index of values that a generation names; empty if it cannot be read. */
   private def valuesIn(generation: FileStatus): Set[String] =
     Try(valuesOf(Seq(new PartReader(generation, conf).header))).getOrElse(Set.empty)
 
@@ -269,8 +273,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     s.isDirectory && s.getPath.getName.startsWith(ValuesPart.Prefix)
 
   /**
-   * True for a part that no job is making now. Its directory is made before the job that fills it, so the age
-   * of its files counts as well.
+   * True for a part that no job is making now. The directory of a part is created before the job that fills
+   * it, so the age of its files is checked, too.
    */
   private def isAbandoned(part: FileStatus, old: Long): Boolean =
     IndexStore.isBefore(part, old) &&
@@ -278,10 +282,10 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
 
   private def now: Long = System.currentTimeMillis()
 
-  /** Where the index lies. */
+  /** The directory of the index. */
   private[index] def home: Path = directory
 
-  /** Removes the index, all generations of it. */
+  /** Removes the index with all its generations. */
   def drop(): Unit = {
     val _ = fs.delete(directory, true)
   }
@@ -292,7 +296,9 @@ private[sparkzorder] object IndexStore {
   private val Identity = "_id_"
   private val Attempts = 20
 
-  /** A query, or a job that makes a part of the index of values, takes less. */
+  /**
+   * Every query, and every job that makes a part of the index of values, is taken to end within this time.
+   */
   val AbandonedMs: Long = 24L * 3600 * 1000
 
   private def isBefore(s: FileStatus, time: Long): Boolean = s.getModificationTime < time
@@ -303,7 +309,7 @@ private[sparkzorder] object IndexStore {
   private def number(name: String): Option[Long] =
     if (name.startsWith("_")) Try(name.substring(1).toLong).toOption else None
 
-  /** True for an error that says nothing of the index itself. */
+  /** True for an error of permissions or of the network: it does not mean that the index is damaged. */
   private def mayPass(e: Throwable): Boolean =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).exists {
       case _: AccessControlException | _: AccessDeniedException => true

@@ -17,14 +17,14 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 import io.sparkzorder.bits.OrderedLongs
 
 /**
- * Bounds of footers as the index holds them: an ordered `java.lang.Long`, or bytes whose unsigned order
- * is that of the values. Null stands for unknown.
+ * Converts bounds from footers to the form of the index: an ordered `java.lang.Long`, or bytes whose
+ * unsigned order is the order of the values. Null means that the bound is unknown.
  */
 private[sparkzorder] object IndexValue {
 
   /**
-   * Strings and binaries are cut to this number of bytes, and then to those that tell them apart
-   * ([[SeparatingBounds]]). Footers of files that OPTIMIZE writes have as many.
+   * Strings and binaries are cut to this number of bytes, and then to the bytes that tell them apart
+   * ([[SeparatingBounds]]). OPTIMIZE cuts the bounds in Parquet footers to the same length.
    */
   val MaxBytes = 2000
 
@@ -35,7 +35,7 @@ private[sparkzorder] object IndexValue {
   /** Both bounds of a column, or None where one of them is unknown. */
   def bounds(min: Any, max: Any, t: LeafType): Option[(Any, Any)] = {
     val (least, greatest) = (of(min, t, isMax = false), of(max, t, isMax = true))
-    // a footer whose bounds are the wrong way round is not to be trusted
+    // bounds whose min is above the max cannot be trusted
     if (least == null || greatest == null || compare(least, greatest) > 0) None
     else Some((least, greatest))
   }
@@ -55,7 +55,8 @@ private[sparkzorder] object IndexValue {
 
   private def decimal(unscaled: BigInteger, d: DecimalLeaf): Any =
     if (d.inLongs) {
-      // a value may be larger than its precision allows; the index must have room for it
+      // a file may hold a value that exceeds the precision, and the bound must fit into the column of the
+      // index
       if (unscaled.bitLength < (if (d.inInts) 32 else 64)) unscaled.longValue else null
     } else wide(unscaled).orNull
 
@@ -71,10 +72,13 @@ private[sparkzorder] object IndexValue {
       Some(out)
     }
 
-  /** Minima are cut off, maxima rounded up, both between characters. */
+  /**
+   * A bound of at most [[MaxBytes]] bytes, or null if there is none. A minimum is cut off, and a maximum is
+   * rounded up. A string is cut between two characters.
+   */
   private def cut(value: Binary, t: PrimitiveType, isMax: Boolean): Any = {
     val bytes = cut(value, t, isMax, MaxBytes)
-    // a maximum that cannot be rounded up comes back as it is
+    // a maximum that cannot be rounded up is returned uncut
     if (bytes.length > MaxBytes || (t eq string) && !isText(bytes)) null else bytes
   }
 
@@ -87,7 +91,9 @@ private[sparkzorder] object IndexValue {
     short.getBytes
   }
 
-  /** A bound of strings or binaries in about `length` bytes; a maximum as it is if it cannot be. */
+  /**
+   * A string or binary cut to about `length` bytes; a maximum that cannot be rounded up is returned uncut.
+   */
   private[index] def shortened(
       value: Array[Byte],
       t: LeafType,

@@ -13,7 +13,7 @@ import io.sparkzorder.index.values.{CoveredFiles, PostingsReader, ShardDirectory
 /**
  * The files that may have some values, as bitmaps of one bit for each entry of the index.
  *
- * @param mayHave the files that may have one of the values: all that are not covered are among them
+ * @param mayHave the files that may have one of the values; every file that is not covered is among them
  * @param covered the files all of whose values are known
  */
 private[sparkzorder] final case class FilesOfValues(mayHave: Array[Long], covered: Array[Long])
@@ -29,10 +29,10 @@ private[sparkzorder] final class IndexedValues private[index] (
     table: => FileTable,
     load: HeaderValuesPart => LoadedValues) {
 
-  /** The number of files in which a value is, on average. */
+  /** The estimated mean number of files that hold a value. */
   def filesOfValue: Double = parts.map(p => p.pairs.toDouble / math.max(1L, p.distinct)).sum
 
-  /** The number of files of the parts, also of those that have changed since. */
+  /** The number of files in all parts, including files that have changed since. */
   def files: Long = parts.map(_.files.toLong).sum
 
   /** The files all of whose values are known. */
@@ -83,7 +83,9 @@ private[index] final class LoadedValues(
 
 private[index] object LoadedValues {
 
-  /** @throws java.io.IOException also if the head of a part is not that of the part that an index names */
+  /**
+   * @throws java.io.IOException also if the directory has another part than the one that the index names
+   */
   def head(directory: Path, named: HeaderValuesPart, conf: Configuration): ValuesPart = {
     val head = PostingsReader.read(
       new Path(directory, ValuesPart.Head),
@@ -107,9 +109,10 @@ private[index] object LoadedValues {
       conf: Configuration,
       cacheSize: Long): LoadedValues = {
     val part = head(directory, named, conf)
-    val of = part.files
-    val entries = Array.tabulate(of.size) { i =>
-      if (of.covered(i)) files.entryOf(of.paths(i), of.lengths(i), of.modified(i)) else -1
+    val known = part.files
+    val entries = Array.tabulate(known.size) { i =>
+      if (known.covered(i)) files.entryOf(known.paths(i), known.lengths(i), known.modified(i))
+      else -1
     }
     val slim = part.copy(files = CoveredFiles.none)
     val reader = new PostingsReader(directory, slim, conf)

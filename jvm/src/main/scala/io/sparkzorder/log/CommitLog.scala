@@ -6,25 +6,31 @@ package io.sparkzorder.log
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * A committed record as a reader knows it. A record never changes, so it is read once.
+ * A committed record in the memory of a reader, with what the reader has found out about its files. A
+ * record never changes, so it is read once.
  *
- * @param record null for a finished record that cannot be read
- * @param changes none for a record that ends a dead run, and for one that cannot be read
+ * @param record null for a record that cannot be read, but has a mark that its run is done
+ * @param changes empty for a record that ends a dead run, and for a record that cannot be read
  */
 private[sparkzorder] final class KnownRecord(
     val number: Long,
     val record: Record,
     val changes: Seq[FolderChange]) {
 
-  /** What the run does by a shadow. */
+  /** The changes of a run in shadow mode; empty for any other run. */
   val shadow: Seq[FolderChange] = if (record != null && record.makesShadow) record.changes else Nil
 
   private val gone = ConcurrentHashMap.newKeySet[(String, String)]()
 
-  /** True when an added file of this run, which is done, was missed at its place before. */
+  /**
+   * True when an earlier read has found a file of this run, by its folder and name, nowhere in the table.
+   */
   def isGone(folder: String, name: String): Boolean = gone.contains(folder -> name)
 
-  /** Remembers that: a run that is done puts no file back, so it need not be looked for again. */
+  /**
+   * Remembers that a file was found nowhere, so that later reads do not search the whole table for it
+   * again.
+   */
   def markGone(folder: String, name: String): Unit = gone.add(folder -> name)
 
   private val places = new ConcurrentHashMap[String, String]
@@ -39,7 +45,7 @@ private[sparkzorder] final class KnownRecord(
 
 private[sparkzorder] object KnownRecord {
 
-  /** A record as a checkpoint has it: with the files that it and the runs before have replaced. */
+  /** A record from a checkpoint, with all files that its run and earlier runs have replaced. */
   def apply(entry: CheckpointEntry): KnownRecord = {
     val known = KnownRecord(entry.number, entry.record)
     val past = entry.past.map(p =>
@@ -61,12 +67,12 @@ private[sparkzorder] object KnownRecord {
     known.record != null && known.changes.nonEmpty && hasConflict(known.number)
 }
 
-/** A checkpoint as a reader knows it. */
+/** A checkpoint in the memory of a reader. */
 private[sparkzorder] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
   private def known(entries: Seq[CheckpointEntry]) =
     entries.map(KnownRecord(_))
 
-  /** What published runs left. */
+  /** The runs that were published without a conflict. */
   val settled: Seq[KnownRecord] = known(content.records.filterNot(_.conflict))
 
   /** Runs that met a conflict. */
@@ -82,9 +88,10 @@ private[sparkzorder] final case class RecordId(
     etag: String)
 
 /**
- * The files of `_commits`, each ascending by number; two logs with equal files are equal.
+ * The files of `_commits`, each ascending by number. If the files of two logs are equal, the logs are
+ * equal.
  *
- * @param records with whether there is a mark that the run is published
+ * @param records the records, and for each whether there is a mark that its run is published
  */
 private[sparkzorder] final case class LogFiles(
     checkpoints: Seq[RecordId],
@@ -100,7 +107,7 @@ private[sparkzorder] final case class LogFiles(
 private[sparkzorder] object LogFiles {
   def doneMark(number: Long): String = s"_${number}_done"
 
-  /** True for a file that [[LogFiles]] counts. */
+  /** True for the name of a file that [[LogFiles]] contains. */
   def isRelevant(name: String): Boolean = name.startsWith("_") && {
     val number = name.stripPrefix("_checkpoint").drop(1).stripSuffix("_done")
     number.nonEmpty && number.forall(_.isDigit)
@@ -111,8 +118,8 @@ private[sparkzorder] object LogFiles {
  * A record after the checkpoint.
  *
  * @param isDone true when no process has to publish the run any more
- * @param isSettled true when it is done without a conflict. A listing of any age may lack files that a
- *   conflict took out and has given back since
+ * @param isSettled true when the run is done without a conflict. A run with a conflict is never settled: a
+ *   listing of any age may lack files that the run hid and has given back since
  */
 private[sparkzorder] final case class OpenRecord(
     known: KnownRecord,
@@ -137,7 +144,7 @@ private[sparkzorder] final case class CommitLog(
   /** Number of the newest record, 0 when there is none. */
   def last: Long = open.lastOption.fold(upTo)(_.known.number)
 
-  /** True when a run has a mark and yet is not done. */
+  /** True when a run has a mark that it is published, but is not done. */
   def hasIncompleteMark: Boolean = {
     val marked = ids.records.collect { case (id, true) => id.number }.toSet
     open.exists(o => !o.isDone && marked(o.known.number))

@@ -8,11 +8,11 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 /** A listing of data files by folder, of any age. */
 private[sparkzorder] trait FolderListing {
 
-  /** Files of a folder by name; None when the read does not cover the folder, or passes it over. */
+  /** Files of a folder by name; None when the read does not cover the folder, or skips it. */
   def files(folder: Path): Option[Map[String, FileStatus]]
 
   /**
-   * The files of a folder in the order of the listing, if they are at hand without a grouping by name; else None.
+   * The files of a folder in the order of the listing; None if the listing would first have to group them.
    */
   def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
     val _ = folder

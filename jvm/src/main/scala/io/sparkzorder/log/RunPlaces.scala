@@ -10,7 +10,7 @@ import io.sparkzorder.util.ManyFiles
 /** Result of looking for the hidden directory of a run in the folder that the record names. */
 private sealed trait Place
 
-/** In the folder. */
+/** The directory is in the folder. */
 private case object Here extends Place
 
 /** The folder holds the run's directory of another folder: directories were renamed or exchanged. */
@@ -20,12 +20,12 @@ private case object Elsewhere extends Place
 private case object Absent extends Place
 
 /**
- * Where the folders of a committed run are now. Other programs rename a partition, move its directory,
- * or exchange two of them, and the hidden directory of the run goes along. The directory holds a
+ * Where the folders of a committed run are now. Other programs rename a partition, move its directory, or
+ * exchange two partitions, and the hidden directory of the run moves with its folder. The directory holds a
  * [[ChangeCopy]], by which the folder is found again.
  *
- * @param list the files of a directory by name; none when the directory is not there. Called by several
- *   threads
+ * @param list the files of a directory by name, empty when the directory does not exist. Several threads
+ *   call this function
  */
 private[sparkzorder] final class RunPlaces(
     state: StateDirectory,
@@ -35,19 +35,19 @@ private[sparkzorder] final class RunPlaces(
   private lazy val places: Seq[(FolderChange, Place)] =
     ManyFiles.map(record.changes)(c => c -> placeOf(c))
 
-  // the search lists every folder of the table, so it is made only where a directory is missing
+  // the search lists every folder of the table, so it runs only if a directory is not where it was made
   private lazy val elsewhere: Map[String, String] =
     if (places.forall(_._2 == Here)) Map.empty
     else {
       val missing = places.filter(_._2 != Here).map(p => ChangeCopy.name(record.run, p._1.folder))
       val found = search()
-      // a folder that is renamed while others are listed is found by neither name
+      // a search may miss a folder that is renamed while other folders are listed
       if (missing.forall(found.contains)) found else found ++ search()
     }
 
   /**
-   * Each change of the record with a copy that names the present path of the folder. The copy is None if the
-   * folder is gone and another directory has taken its name.
+   * Each change of the record, together with the same change at the present path of its folder. The second
+   * is None if the folder is found nowhere, and its old path has the run's directory of another folder.
    */
   lazy val all: Seq[(FolderChange, Option[FolderChange])] = places.map { case (c, place) =>
     val folder =
@@ -59,7 +59,7 @@ private[sparkzorder] final class RunPlaces(
     c -> folder.map(f => if (f == c.folder) c else c.copy(folder = f))
   }
 
-  /** The changes by the folders where they are now. */
+  /** The changes with the present paths of their folders. */
   def changes: Seq[FolderChange] = all.flatMap(_._2)
 
   private def placeOf(change: FolderChange): Place = {
@@ -67,12 +67,12 @@ private[sparkzorder] final class RunPlaces(
     val copies = ChangeCopy.of(record.run, own)
     if (copies.nonEmpty) isOf(copies, change)
     else {
-      // the directory is being closed
+      // after a conflict, the files move from the first directory to the closed one
       val closed = list(state.closed(change.folder, record.run)).keySet
       val moved = ChangeCopy.of(record.run, closed)
       if (moved.nonEmpty) isOf(moved, change)
       else if (own.isEmpty && closed.isEmpty) Absent
-      else Here // another program has removed the copy
+      else Here // the directory has files of the run, but another program has removed the copy
     }
   }
 
@@ -88,7 +88,7 @@ private[sparkzorder] object RunPlaces {
    * The folder in which each copy of a change lies, by the name of the copy. Lists every folder of the
    * table.
    *
-   * @param isWanted true for the runs whose copies are looked for
+   * @param isWanted true for a run whose copies are wanted
    */
   def copies(
       state: StateDirectory,
@@ -99,7 +99,7 @@ private[sparkzorder] object RunPlaces {
         run -> folder
     }.distinct
     ManyFiles.map(seen) { case (run, folder) =>
-      // a copy may be on its way from the first directory to the second
+      // after a conflict, the copy moves from the first directory to the second
       Seq(state.own(folder, run), state.closed(folder, run))
         .flatMap(d => ChangeCopy.of(run, list(d).keys)).map(_ -> folder)
     }.flatten.toMap

@@ -13,12 +13,13 @@ import org.apache.hadoop.security.AccessControlException
 
 import io.sparkzorder.util.{ManyFiles, RawFiles}
 
-/** Finds the state that a read of some directories has to look at. */
+/** Finds the tables to which some directories may belong. */
 private[sparkzorder] object StateSearch {
 
   /**
-   * The `_zorder` directory of each given directory and of all directories above it, so that a read of one
-   * partition finds the state of its table. Not cached: a first OPTIMIZE may have made it a moment ago.
+   * The state of each given directory, and of each directory above, that has a `_zorder`. So a read of one
+   * partition finds the state of its table. The result is not cached, because the first OPTIMIZE may have
+   * made `_zorder` a moment ago.
    */
   def above(directories: Seq[Path], conf: Configuration): Seq[StateDirectory] = {
     val seen = mutable.HashSet.empty[Path]

@@ -9,22 +9,22 @@ import io.sparkzorder.table.TableFiles
 
 /**
  * What the records of a table tell, at the moment when they were read. Writers, readers,
- * reports and the index all ask here which runs count.
+ * reports and the index all ask this class which runs are in force.
  *
- * A run that exchanges files has a numbered record. Its new files count from the moment when the record
- * appears, also while they still have hidden names. The record says nothing any more when a later one
- * undoes or abandons the run.
+ * A run that exchanges files has a numbered record. Its new files belong to the table from the moment when
+ * the record appears, even while they still have hidden names. A later record that undoes or abandons the
+ * run ends the effect of the record.
  */
 private[sparkzorder] final class TableLog private (state: StateDirectory, seen: CommitLog) {
   private def numbered(entries: Seq[CheckpointEntry]) = entries.map(e => e.number -> e.record)
   private lazy val (whole, reduced) =
     seen.checkpoint.toSeq.flatMap(_.content.records).partition(_.whole)
 
-  // only a reader passes over a finished record that cannot be read
+  // a reader skips a record of a published run that cannot be read, but the callers here need its content
   private def recordOf(o: OpenRecord): (Long, Record) =
     o.known.number -> Option(o.known.record).getOrElse(state.read(o.known.number))
 
-  /** The records whose files are there, with their numbers, ascending. */
+  /** The records that still have a file of their own, with their numbers, ascending. */
   lazy val records: Seq[(Long, Record)] = numbered(whole) ++ seen.open.map(recordOf)
 
   /**
@@ -39,7 +39,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   /** Number of the newest record, 0 when there is none. */
   def last: Long = seen.last
 
-  /** All records after a number; None when some of them are not there any more. */
+  /** All records after a number; None when some of these records do not exist any more. */
   def after(number: Long): Option[Seq[(Long, Record)]] = {
     val newer = records.filter(_._1 > number)
     if (newer.map(_._1) == (number + 1 to math.max(number, last))) Some(newer) else None
@@ -47,7 +47,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
 
   // --- runs ---
 
-  /** The OPTIMIZE runs that were not undone, newest first: the first one made the last layout. */
+  /** The OPTIMIZE runs that are neither undone nor abandoned, newest first. */
   def inForce: Seq[(Long, Record)] = runs.inForce
 
   /** Columns of the layout in force: that of the last OPTIMIZE with columns that was not undone. */
@@ -65,7 +65,9 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
 
   def isUndone(run: String): Boolean = runs.isUndone(run)
 
-  /** True for a run that was put back to its inputs, or will be. */
+  /**
+   * True for a run that a user has abandoned: the replaced files are, or will be, files of the table again.
+   */
   def isAbandoned(run: String): Boolean = runs.isAbandoned(run)
 
   /** True when the run must not commit any more. */
@@ -81,19 +83,19 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   private[sparkzorder] def settledChanges: Seq[(Long, FolderChange)] =
     seen.history.folders.values.toSeq.flatMap(_.steps.map(s => s.known.number -> s.change))
 
-  /** True when no record says anything of a file. */
+  /** True when no record affects any file of the table. */
   private[sparkzorder] def isEmpty: Boolean =
     isSettled && seen.history.folders.isEmpty && shadows.isEmpty
 
-  /** The runs whose new files are hidden beside the files that they stand for. */
+  /** The runs in shadow mode, whose new files stay hidden beside the files that they replace. */
   def shadows: Shadows = seen.shadows
 
   /** True when every run is published, without a conflict. */
   private[sparkzorder] def isSettled: Boolean = seen.isSettled
 
   /**
-   * Where the listed files of a table disagree with what its published runs did. Each file is looked at once
-   * more, since a listing that took long may show one that a run has just replaced.
+   * Where the listed files of a table disagree with what its published runs did. Each such file is looked
+   * up once more, because a listing that took long may show a file that a run has just replaced.
    *
    * @param listed files as they were listed
    */
@@ -106,7 +108,10 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
       d.names.exists(n => state.status(new Path(d.folder, new Path(null, null, n))).isDefined))
   }
 
-  /** Names of the files of a folder that OPTIMIZE has hidden and not replaced yet; an undo brings names back. */
+  /**
+   * Names of the files of a folder that an OPTIMIZE has hidden and whose publish is not complete. Undos are
+   * left out, because an undo brings such names back.
+   */
   private def hiddenIn(folder: String): Set[String] = (for {
     run <- unfinished.map(_._2).filter(_.kind == Record.Optimize)
     change <- run.changes.filter(_.folder == folder)
@@ -114,14 +119,14 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
     file <- change.replaced.filter(r => kept.get(r.retained).exists(r.is))
   } yield file.name).toSet
 
-  /** True when a listing shows the files of the log; looks at nothing on disk. */
+  /** True when a listing agrees with all records. Reads nothing from disk. */
   private[sparkzorder] def explains(listing: => FolderListing): Boolean =
     isSettled && shadows.isEmpty && {
       val files = listing
       seen.history.folders.values.forall(f => files.files(f.path).forall(f.explains))
     }
 
-  /** The identities of the files from which this log was read. Two logs with equal ids have the same content. */
+  /** The identities of the files of this log. Two logs with equal identities have the same content. */
   private[sparkzorder] def ids: LogFiles = seen.ids
 }
 
@@ -132,7 +137,7 @@ private[sparkzorder] object TableLog {
     new TableLog(state, new CommitLogReader(state).read())
 }
 
-/** Which runs count among some records, ascending by their numbers. */
+/** Finds which runs are in force, given records that ascend by number. */
 private[sparkzorder] final class Runs(all: Seq[(Long, Record)]) {
   private val undone: Set[String] = all.flatMap(_._2.undone).toSet
   private val abandoned: Set[String] =
@@ -152,7 +157,7 @@ private[sparkzorder] final class Runs(all: Seq[(Long, Record)]) {
 
 private[sparkzorder] object Runs {
 
-  /** Columns of the first run that has some: one without keeps the layout that it finds. */
+  /** The columns of the newest run with columns. A run without columns keeps the layout that it finds. */
   def columns(newestFirst: Seq[(Long, Record)]): Option[Seq[String]] =
     newestFirst.map(_._2.columns).find(_.nonEmpty)
 }

@@ -22,13 +22,14 @@ private[sparkzorder] final case class DeclaredWrite(
     grade: String,
     targetFileSize: Long) {
 
-  /** True if the rows are sorted by the columns themselves: one column has no other order. */
+  /** True if the rows are sorted by the values of the columns. A single column has no other order. */
   def isByColumns: Boolean = order.lexical || order.columns.size == 1
 
   /**
-   * The expressions by which the rows are sorted without a grid, each marked.
+   * The keys by which the rows are sorted without a grid.
    *
    * @param columns the ordering columns
+   * @param why the reason that EXPLAIN shows, unless the rows are sorted by the columns themselves
    */
   def byValue(columns: Seq[Expression], why: String = "no grid is stored"): Seq[DeclaredKey] =
     if (isByColumns)
@@ -41,8 +42,8 @@ private[sparkzorder] final case class DeclaredWrite(
     }
 
   /**
-   * The expressions for a write that is nested in another command: in the order of the values, until
-   * the nested write chooses.
+   * The keys for a write that is nested in another command. They sort the rows by value, until the nested
+   * write is planned and chooses other keys.
    */
   def nested(columns: Seq[Expression]): Seq[DeclaredKey] =
     if (order.lexical) byValue(columns)
@@ -59,7 +60,7 @@ private[sparkzorder] final case class DeclaredWrite(
 
 private[ordered] object DeclaredWrite {
 
-  /** The declaration and the columns of a key that a nested write has to choose. */
+  /** The declared write and its ordering columns, if a nested write still has to choose its keys. */
   def nestedIn(keys: Seq[DeclaredKey]): Option[(DeclaredWrite, Seq[Expression])] =
     keys.head.nested.map { declared =>
       declared -> (keys.head.child match {
@@ -69,7 +70,7 @@ private[ordered] object DeclaredWrite {
     }
 
   /**
-   * None where no order is declared, and where the setting `write` is `none`.
+   * The declared write. None if no order is declared, or if the setting `write` is `none`.
    *
    * @param table the table of the catalog that is written to
    * @param options of the writer; they take precedence over the table's properties
@@ -93,7 +94,7 @@ private[ordered] object DeclaredWrite {
     Settings.resolve(setting, stored ++ option.map(setting.propertyKey -> _))
   }
 
-  // the keys of a writer's options ignore case
+  // options of a writer ignore the case of their keys
   private def lowerCased(key: String): String = {
     val lower = key.toLowerCase(Locale.ROOT)
     if (lower.startsWith(Setting.PropertyPrefix)) lower else key

@@ -25,11 +25,11 @@ private[sparkzorder] final case class UnitReads(count: Long, perPointQuery: Doub
  * alone.
  *
  * @param rows number of rows of all files
- * @param nulls number of rows with NULL; None if some file does not tell it
- * @param distinctAtLeast number of different values among the min and max of all units; pages of
- *   string and binary columns do not count
- * @param sortedness share of the pairs of neighbouring pages of a file whose ranges do not overlap;
- *   row groups count for a file without complete page statistics; None if no file has such a pair
+ * @param nulls number of rows with NULL; None if it is unknown for some file
+ * @param distinctAtLeast number of distinct values among the min and max of all units, except pages of
+ *   string and binary columns
+ * @param sortedness share of the pairs of neighbouring pages of a file whose ranges do not overlap. In a
+ *   file without complete page statistics, row groups replace pages. None if no file has such a pair
  * @param pages None when page indexes were not read
  * @param ranges number of rows and range of each file with rows; the range is None if it is unknown
  *   or all rows are NULL
@@ -53,8 +53,8 @@ private[sparkzorder] object ColumnLayout {
   /**
    * @param files all files of the table
    * @param position of the column in [[FileColumns.columns]]
-   * @param weights of the columns that the ideal is for, with the column's own first
-   * @param isOrdered true for a column that the table is ordered by on purpose
+   * @param weights of the columns for which the ideal is computed; the weight of this column is the first
+   * @param isOrdered true for an ordering column of the table
    */
   def of(
       column: OrderingColumn,
@@ -82,7 +82,7 @@ private[sparkzorder] object ColumnLayout {
 /**
  * Why a column may not be worth ordering by.
  *
- * @param isOrdered true for a column that the table is ordered by on purpose
+ * @param isOrdered true for an ordering column of the table
  */
 private[sparkzorder] final class ColumnWarnings(
     layout: ColumnLayout,

@@ -8,8 +8,8 @@ import io.sparkzorder.ordering.{BoundsIndex, ColumnRanks, SortedSample}
 import io.sparkzorder.table.stats.FileRange
 
 /**
- * The mean number of files that a point query reads if only min/max decide. Each sampled row asks
- * for its own value, so a frequent value counts as often as it occurs.
+ * The mean number of files that a point query reads if only min/max decide. The mean is over one
+ * query for the value of each sampled row, so a frequent value counts as often as it occurs.
  */
 private[sparkzorder] object PointQueries {
 
@@ -58,7 +58,7 @@ private[sparkzorder] object PointQueries {
     filesOfFolders.filter(_ > 0).map(n => math.pow(n.toDouble, 1.0 - 1.0 / columns)).sum
 
   /**
-   * The ideal number of files of a column whose layout has weights, see [[IdealSides]].
+   * The ideal number of files for one column of a layout with weights, see [[IdealSides]].
    *
    * @param weights of all ordering columns
    * @param column position of the column
@@ -85,7 +85,7 @@ private[sparkzorder] final class ValueDistribution private (
 
   def total: Double = below.last
 
-  /** Rows whose value lies in the range, both ends included. */
+  /** The estimated number of rows whose value lies in the range, both ends included. */
   def rowsIn(range: FileRange): Double =
     // a sampled value has an odd slot, and a gap between two sampled values has an even slot
     between(values.slotOf(range.min), values.slotOf(range.max))
@@ -98,7 +98,7 @@ private[sparkzorder] final class ValueDistribution private (
 }
 
 private[sparkzorder] object ValueDistribution {
-  // limit for all folders together; a sample with more values than the folder's share is thinned
+  // the limit for all folders together; each sample is thinned to the folder's share of it
   private val MostValues = 400000
 
   /**
@@ -124,7 +124,10 @@ private[sparkzorder] object ValueDistribution {
     }
   }
 
-  /** At most about `most` values. The rows of a dropped value count for the next kept value. */
+  /**
+   * At most about `most` values with their rows. The rows of a dropped value are added to the next kept
+   * value.
+   */
   private def thin(
       column: RankedColumn,
       weight: Double,

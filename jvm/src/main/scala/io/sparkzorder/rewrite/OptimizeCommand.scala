@@ -25,7 +25,7 @@ private[sparkzorder] final case class PlainTable(target: Target) extends Optimiz
 }
 
 /**
- * A table of another format.
+ * A Delta or Iceberg table.
  *
  * @param ownStatement the format's own statement for the same purpose
  */

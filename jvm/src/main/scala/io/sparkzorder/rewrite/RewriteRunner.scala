@@ -53,7 +53,7 @@ private[sparkzorder] class RewriteRunner(
     }
     def planner() = new RewritePlanner(format, statement, startMs)
     if (!clauses.dryRun) {
-      // whatever is refused is refused before a run of before is published
+      // a statement that will be refused must be refused before it publishes an earlier run
       if (phases("list")(format.isBehind)) planner().plan()
       phases("list")(format.recover())
     }
@@ -64,7 +64,8 @@ private[sparkzorder] class RewriteRunner(
     val plan = planner.plan()
     val dealing = new DealingTasks(statement.session)
     val rounds = ArrayBuffer(Round(plan, batches(plan, statement, dealing)))
-    // the second of two passes; it may find a region too large, and divide it by two more passes
+    // The second of two passes. It may find that a region is too large, and divide the region by two more
+    // passes.
     while (!clauses.dryRun && rounds.last.plan.goesOn && rounds.last.done.nonEmpty) {
       val next = planner.next(rounds.last.plan)
       rounds += Round(next, batches(next, statement, dealing))
@@ -88,7 +89,7 @@ private[sparkzorder] class RewriteRunner(
         }
         if (batch.pass == OnePass || clauses.dryRun) made
         else {
-          // nobody waits for replaced files that are kept for no time
+          // without a retention, replaced files need not stay until the end of the pass
           if (statement.settings(Settings.Retention) == 0L) plan.snapshot.free()
           made.map(b => b.copy(plan = b.plan.thinned))
         }
@@ -111,7 +112,7 @@ private[sparkzorder] class RewriteRunner(
     done
   }
 
-  /** Plans of which the second pass is done. */
+  /** Removes the plans whose second pass is complete. */
   private def forgetPlans(plan: RewritePlan): Unit = {
     val passes = plan.batches.map(_.pass)
     val open = passes.collect { case Deal(id, _) => id }.toSet
@@ -119,13 +120,16 @@ private[sparkzorder] class RewriteRunner(
     plan.snapshot.plans.foreach(plans => ended.foreach(plans.remove))
   }
 
-  /** Plans that no file of the table refers to. */
+  /** Removes the plans to which no file of the table refers. */
   private def forgetOldPlans(last: RewritePlan, statement: Statement): Unit = {
     val used = last.plans ++ last.snapshot.files.flatMap(_.dealt).map(_.plan)
     last.snapshot.plans.foreach(_.removeUnused(used, statement.settings(Settings.Retention)))
   }
 
-  /** Planning reads files. If one of them has changed since it was listed, then only its batch is over. */
+  /**
+   * Runs a step of planning that reads files. If it fails because a file was changed since it was listed,
+   * the failure becomes a conflict, which ends only the batch of the file.
+   */
   private def reading[T](plan: RewritePlan, batch: Batch)(body: => T): T =
     try body
     catch {
@@ -134,7 +138,7 @@ private[sparkzorder] class RewriteRunner(
           ZOrderErrors.conflict(name, s"$f was removed or overwritten", Some(e)))
     }
 
-  /** None if there is nothing to write. */
+  /** Plans a batch and, without DRY RUN, replaces its files. None if there is nothing to write. */
   private def rewrite(
       plan: RewritePlan,
       chosen: Batch,
@@ -142,7 +146,7 @@ private[sparkzorder] class RewriteRunner(
       dealing: DealingTasks): Option[BatchDone] = {
     val begun = System.nanoTime()
     val counted = reading(plan, chosen)(count(plan.snapshot, session, chosen.files))
-    // a folder without any row is left as it is: there is nothing to write in its place
+    // a folder without any row is left unchanged, because there is nothing to write
     val files = plan.planner.rewritable(chosen.files.filter(f => counted(f.folder) > 0))
     if (files.isEmpty) None
     else {
@@ -170,7 +174,7 @@ private[sparkzorder] class RewriteRunner(
       if (rows != expected) {
         throw ZOrderErrors.verificationFailed(
           name,
-          s"$rows rows were written for $expected of the partition '$folder'")
+          s"$rows rows were written for $expected rows of the partition '$folder'")
       }
     }
   }
@@ -200,7 +204,8 @@ private[sparkzorder] class RewriteRunner(
     try {
       val counted = input.frame.groupBy(col(input.folderColumn)).agg(rowCount(lit(1))).collect()
         .map(r => input.folders(r.getInt(0)) -> r.getLong(1)).toMap
-      // The same reader counts and writes. A reader that leaves rows out must not agree with itself.
+      // The reader that counts here also reads for the write. If it left rows out, both numbers would
+      // agree, so the count is compared with the metadata of the files.
       files.groupBy(_.folder).foreach { case (folder, own) =>
         val found = counted.getOrElse(folder, 0L)
         val (least, most) = (own.map(_.leastRecords).sum, own.map(_.storedRecords).sum)
@@ -231,7 +236,7 @@ private[sparkzorder] class RewriteRunner(
     new RewriteReport(format, rounds, effort).result(startMs, phases, reasons)
   }
 
-  /** What is to be told of folders that have taken two passes, or will. */
+  /** What the report says of folders that are laid out in two passes. */
   private def passes(rounds: Seq[Round]): Seq[String] = {
     val all = rounds.flatMap(_.plan.batches.map(_.pass))
     val first = all.count { case _: Deal => true; case _ => false }

@@ -12,20 +12,24 @@ import io.sparkzorder.log._
 import io.sparkzorder.util.Paths
 
 /**
- * Folders that another program has moved. A listing shows the files of such a folder in the other place, or
- * is older than the move. In the second case the listing may have been made in the middle of the publish, or
- * of a conflict, when neither the replaced files nor the new ones were visible; then it shows the rows in no
- * place.
+ * Finds folders that another program has moved since a run was committed. Either the listing shows the
+ * files of such a folder under the new path, or the listing is older than the move. An old listing may have
+ * been made in the middle of a publish or of a conflict, when neither the replaced files nor the new files
+ * were visible. Such a listing lacks rows, so the read must fail.
  *
- * First the files are noted that a reader has found nowhere, and then all are looked for at once, because
- * that lists every folder of the table. A file that is in none is remembered.
+ * The reader first notes each file that it has found nowhere. Then one search looks for all noted files,
+ * because a search lists every folder of the table. A file that the search does not find is remembered, so
+ * that later reads do not search for it again.
  */
 private[snapshot] final class MovedFolders(
     state: StateDirectory,
     listing: FolderListing,
     present: PresentFiles) {
 
-  /** @param isOfRun true for a file that the run made, which lies where the copy of the change lies */
+  /**
+   * @param isOfRun true for a file that the run wrote: it lies in the folder that has the copy of the
+   *   change. False for a file that the run replaced: only its name, length and time identify it
+   */
   private case class Missing(
       known: KnownRecord,
       change: FolderChange,
@@ -40,7 +44,10 @@ private[snapshot] final class MovedFolders(
   def missed(known: KnownRecord, change: FolderChange, added: Added): Unit =
     files += Missing(known, change, added.name, _.getLen == added.length, isOfRun = true)
 
-  /** Notes a file that a lost run replaced. Where the run gave it back, nothing but the file tells it. */
+  /**
+   * Notes a replaced file of a folder that has a conflict or was overwritten. If the run has given the file
+   * back, no copy of the change may lead to the file any more, so the search is by the name of the file.
+   */
   def missed(run: UnfinishedRun, change: FolderChange, replaced: Replaced): Unit = {
     missed(run, change)
     if (!run.known.isGone(change.folder, replaced.name)) {
@@ -48,18 +55,20 @@ private[snapshot] final class MovedFolders(
     }
   }
 
-  /** Notes a folder in which a file of a run is missing. */
+  /** Notes a folder in which a file of a run is missing, unless the run is done. */
   def missed(run: UnfinishedRun, change: FolderChange): Unit =
     if (!run.isDone) underWay((run, change.folder)) = change
 
   /**
-   * True when a folder of a run under way was moved after it was found: then all is to be done again.
+   * Searches for the noted files. True when a folder of an unfinished run was moved after the reader had
+   * found it: then the reader must start again.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when a file is in a folder that
-   *   the listing covers, and the listing lacks the file
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when the listing covers the
+   *   folder in which a noted file lies now, and lacks the file
    */
   def haveMoved: Boolean =
-    // first what is hidden, because it may come back elsewhere meanwhile
+    // Unfinished runs come first. Meanwhile a hidden file may become visible in the moved folder, and the
+    // search for files, which comes later, finds it there.
     underWay.groupBy(_._1._1).exists { case (run, changes) =>
       isElsewhere(run, changes.values)
     } || {
@@ -97,13 +106,13 @@ private[snapshot] final class MovedFolders(
   private def ofCopy(m: Missing): Option[String] =
     copies.get(ChangeCopy.name(m.known.record.run, m.change.folder)).filter(_ != m.change.folder)
 
-  // a folder that is renamed while others are listed is found the second time
+  // two searches, because one may miss a folder that is renamed while other folders are listed
   private lazy val copies: Map[String, String] = {
     def seen = RunPlaces.copies(state, present.in)
     seen ++ seen
   }
 
-  /** The files of the table that have the name of a replaced one, with their folders. */
+  /** By name, all files of the table that have the name of a noted replaced file, with their folders. */
   private lazy val byName: Map[String, Seq[(String, FileStatus)]] = {
     val names = files.filterNot(_.isOfRun).map(_.name).toSet
     val seen = for {

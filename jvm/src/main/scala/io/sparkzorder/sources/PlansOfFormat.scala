@@ -13,8 +13,9 @@ import io.sparkzorder.ordered.grid.PlanStore
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * The plans of a table of a format, in `_zorder/_grid` of its directory. The clean-up of a format passes over
- * names that begin so. Where the directory cannot be written, a plan lasts as long as its statement.
+ * The plans of a Delta or Iceberg table, in `_zorder/_grid` of its directory. The clean-up of Delta and
+ * Iceberg skips names that begin with `_`. If the directory cannot be written, a plan is lost when its
+ * statement ends.
  */
 private[sources] final class PlansOfFormat(location: String, columns: Seq[OrderingColumn])
     extends RegionPlans {

@@ -49,7 +49,7 @@ private[sparkzorder] final case class WherePredicate(condition: Expression) {
  * An OPTIMIZE statement while it runs.
  *
  * @param user the user's session
- * @param session the session that reads and writes
+ * @param session the session with pinned settings, which reads and writes
  * @param ownStatement the format's own statement for the same purpose, for messages
  */
 private[sparkzorder] final case class Statement(

@@ -25,11 +25,14 @@ import org.apache.hadoop.fs.{
 }
 import org.apache.hadoop.fs.permission.FsPermission
 
-/** Changes of directories that Hadoop's local file system has only in steps. */
+/**
+ * Operations on directories that are safe while other processes change the directories, too. Hadoop's local
+ * file system does some of them in several steps.
+ */
 private[sparkzorder] object Directories {
   private val Looks = 3
 
-  // files that come one after another while a directory is emptied
+  // `drain` fails after this many rounds that move no file; other processes may add or move files meanwhile
   private val VainRounds = 100
 
   /** Makes a directory, unless it exists. Its parent is not made. */
@@ -50,16 +53,16 @@ private[sparkzorder] object Directories {
   def makeLikeParent(fs: FileSystem, directory: Path, conf: Configuration): Unit =
     if (!fs.exists(directory)) {
       make(fs, directory, conf)
-      // another user, to whom the directory belongs then, may have been quicker
+      // another user may have created the directory first, and only its owner may change the bits
       try copyBits(fs, directory.getParent, directory)
       catch { case _: IOException => () }
     }
 
   /**
-   * Moves whatever is in a directory into another one and removes it. Others may put files into it
-   * until it is removed, and none after that, not even one whose rename has found it already.
+   * Moves all files of a directory into another directory, and removes the first. Other processes may move
+   * files into the first directory until it is removed, but not afterwards: their renames fail then.
    *
-   * @throws java.io.IOException when a file cannot be moved, as where its name is taken
+   * @throws java.io.IOException when a file cannot be moved, for example because its name is taken
    */
   def drain(fs: FileSystem, from: Path, to: Path, conf: Configuration): Unit = {
     var left = list(fs, from)
@@ -85,10 +88,10 @@ private[sparkzorder] object Directories {
   }
 
   /**
-   * Removes a directory that is empty. Hadoop's local delete looks whether it is, and then deletes
-   * what is in it by then.
+   * Removes a directory that is empty. Hadoop's local delete first checks that the directory is empty, and
+   * then deletes it with all files that have come meanwhile.
    *
-   * @return false when something is in it
+   * @return false when the directory is not empty
    */
   def removeEmpty(fs: FileSystem, directory: Path): Boolean =
     try {
@@ -103,14 +106,14 @@ private[sparkzorder] object Directories {
     }
 
   /**
-   * What is in a directory; None when it is not there. Hadoop's local file system looks whether it is,
-   * and then fails to list a directory that another process removes meanwhile.
+   * The entries of a directory; None when it does not exist. Hadoop's local file system first checks that
+   * the directory exists, and then fails to list a directory that another process has removed meanwhile.
    */
   def list(fs: FileSystem, directory: Path): Option[Seq[FileStatus]] = {
     def listed(): Option[Seq[FileStatus]] =
       try Some(fs.listStatus(directory).toSeq)
       catch { case _: FileNotFoundException | _: ParentNotDirectoryException => None }
-    // a directory of that name may be made and removed again meanwhile
+    // other processes may create and remove the directory again between two looks
     @tailrec def look(left: Int): Option[Seq[FileStatus]] = Try(listed()) match {
       case Success(found) => found
       case Failure(_: IOException) if !fs.exists(directory) => None
@@ -120,7 +123,10 @@ private[sparkzorder] object Directories {
     look(Looks)
   }
 
-  /** Hadoop's local file system starts a program to find the bits of a file. */
+  /**
+   * Copies the permission bits. Uses `java.nio` on local disk, because Hadoop's local file system starts a
+   * program to read the bits.
+   */
   private def copyBits(fs: FileSystem, from: Path, to: Path): Unit =
     try {
       if (RawFiles.isLocal(fs)) {
@@ -129,6 +135,6 @@ private[sparkzorder] object Directories {
       } else fs.setPermission(to, new FsPermission(fs.getFileStatus(from).getPermission.toShort))
     } catch {
       case _: UnsupportedOperationException | _: FileNotFoundException => ()
-      case _: NoSuchFileException => () // another process was quicker
+      case _: NoSuchFileException => () // another process has removed it
     }
 }

@@ -10,18 +10,18 @@ import java.nio.file.{NoSuchFileException, StandardOpenOption}
 import org.apache.hadoop.fs.{FileSystem, Path}
 
 /**
- * Makes sure that the local disk has written what a record is about to say. After a power failure a
- * file that was not synced can be empty although its record is there. On HDFS the blocks of a file are
- * synced when they are closed ([[InExistingFolders]]), and the name node writes its own log; on stores
- * the close of a file is enough.
+ * Syncs files and directories of local disk before a record names them. After a power failure, a file that
+ * was not synced can be empty although the record exists. On HDFS the blocks of a file are synced when they
+ * are closed ([[InExistingFolders]]), and the name node syncs its own log. On object stores the close of a
+ * file is enough.
  */
 private[sparkzorder] object Durable {
 
-  /** Syncs the content of a file that is closed. Does nothing elsewhere than on local disk. */
+  /** Syncs the content of a closed file. Does nothing on other file systems than local disk. */
   def file(fs: FileSystem, path: Path): Unit =
     if (RawFiles.isLocal(fs)) sync(path, StandardOpenOption.WRITE)
 
-  /** Syncs the names in some directories; those that are gone are passed over. */
+  /** Syncs the entries of some directories. A directory that does not exist is skipped. */
   def directories(fs: FileSystem, paths: Seq[Path]): Unit =
     if (RawFiles.isLocal(fs)) {
       ManyFiles.map(paths)(d =>

@@ -10,14 +10,14 @@ import scala.util.control.NonFatal
 import org.apache.spark.internal.Logging
 
 /**
- * Makes notes that need more than the memory of the driver, in a thread of their own. If too many
- * wait, new ones are lost: a record needs not every scan.
+ * Makes notes on scans that must read files, in a thread of their own. If too many notes wait, new notes are
+ * dropped: the recorded workload need not have every scan.
  */
 private[sparkzorder] object LaterNotes extends Logging {
   private val MaxWaiting = 1000
   private val MaxWaitSeconds = 30L
 
-  // made when the first note comes
+  // lazy: most sessions make no notes
   private lazy val executor = new ThreadPoolExecutor(
     1,
     1,
@@ -29,7 +29,7 @@ private[sparkzorder] object LaterNotes extends Logging {
       thread.setDaemon(true)
       thread
     },
-    // a note is lost; who waits for notes goes on
+    // if the queue is full, a note is dropped, and `await` does not wait
     (body: Runnable, _: ThreadPoolExecutor) =>
       body match {
         case marker: Marker => marker.run()
@@ -54,7 +54,7 @@ private[sparkzorder] object LaterNotes extends Logging {
     }
   }
 
-  /** Waits, for a while, until the notes are made that were added before. */
+  /** Waits until all notes that were added before are made, but not longer than [[MaxWaitSeconds]]. */
   def await(): Unit = if (isUsed) {
     val marker = new Marker
     executor.execute(marker)

@@ -15,7 +15,7 @@ import io.sparkzorder.skipping.predicate.{
 import io.sparkzorder.skipping.values.{Intervals, LongIntervals}
 
 /**
- * What the filters of one scan let through, without their values.
+ * Which share of the rows the filters of one scan select, without the values of the filters.
  *
  * @param unused number of predicates by which no file can be skipped
  */
@@ -23,7 +23,7 @@ private[workload] final case class ScanUse(template: Template, box: RankBox, unu
 
 private[workload] object ScanUse {
 
-  /** Intervals that are kept of a column in one scan. */
+  /** The greatest number of intervals that are kept for a column of one scan. */
   val MaxIntervals = 16
   // a template of more columns would match nearly no other scan
   private val MaxColumns = 8
@@ -38,7 +38,7 @@ private[workload] object ScanUse {
       excluded: String => Boolean,
       curves: (String, ColumnDomains) => Option[RankCurve]): ScanUse = {
     val (usable, rest) = tested.partition { case (use, test) =>
-      // fields of one column have ranks of their own, and no name by which they can be excluded
+      // a field of a struct has ranks of its own, and `excluded` knows only names of whole columns
       use.columns.size == 1 && !use.ofParts && !excluded(use.columns.head) &&
       intervalsOf(test).isDefined
     }
@@ -55,7 +55,7 @@ private[workload] object ScanUse {
 
   private def intervalsOf(test: FileTest): Option[IntervalTest] = test match {
     case i: IntervalTest => Some(i)
-    // several tests of one column; the first is as good as any
+    // several tests of the same column: one of them is enough
     case AllOf(tests) => tests.collectFirst { case i: IntervalTest => i }
     case _ => None
   }

@@ -10,9 +10,10 @@ import io.sparkzorder.log.StateDirectory
 /**
  * The recorded scans of a table.
  *
- * @param templates the scans of each form; older scans have less weight, and the boxes of a template
- *   have the template's weight together
- * @param changedDaysAgo if the queries changed so many days ago, and the scans before are left out
+ * @param templates the scans of each template. Older scans have less weight. The weights of the boxes of a
+ *   template add up to the weight of the template
+ * @param changedDaysAgo how many days ago the queries changed; older scans are left out then. None if the
+ *   queries did not change
  */
 private[sparkzorder] final case class Workload(
     templates: Map[Template, TemplateUse],
@@ -27,12 +28,12 @@ private[sparkzorder] final case class Workload(
 
   def weight: Double = templates.values.map(_.weight).sum
 
-  /** The share of the bytes that are read by filters on each column. */
+  /** For each column, the share of the read bytes that belongs to scans with a filter on the column. */
   private def shares: Map[String, Double] =
     columns.map { case (c, w) => c -> w / math.max(Double.MinPositiveValue, weight) }.toMap
 
-  /** How much another workload differs: by the column of which the shares differ most. */
-  private def differs(other: Workload): Double = {
+  /** The difference to another workload: the largest difference of the two shares of one column. */
+  private def difference(other: Workload): Double = {
     val (own, others) = (shares, other.shares)
     (own.keySet ++ others.keySet).iterator
       .map(c => math.abs(own.getOrElse(c, 0.0) - others.getOrElse(c, 0.0)))
@@ -51,12 +52,12 @@ private[sparkzorder] object Workload {
 
   // a change that has lasted this many days is not just a weekend
   private val ChangedDays = 7
-  // scans before and after a change that tell it from chance
+  // with fewer scans before or after, a change may be chance
   private val ChangedScans = 100L
-  // the share of a column changes by so much
+  // the queries have changed if the share of a column differs by at least this much
   private val ChangedShare = 0.4
 
-  /** The workload of a table as its files tell it, together with what this driver has not written. */
+  /** The recorded workload of a table. Scans that this driver has not written yet are written first. */
   def read(state: StateDirectory, conf: Configuration, today: Long): Workload =
     of(stored(state, conf, today), today)
 
@@ -69,18 +70,21 @@ private[sparkzorder] object Workload {
     new WorkloadStore(state, conf).read(today)
   }
 
-  /** Old scans count less day by day, which is too slow where queries of another kind have come. */
+  /**
+   * The weight of old scans falls day by day. That is too slow when other queries have come, so the scans
+   * before a clear change are left out.
+   */
   private[workload] def sinceChange(sketches: Seq[StoredSketch], today: Long): Workload = {
     val changes = sketches.map(_.day).distinct.filter(today - _ >= ChangedDays - 1).map { day =>
       val (after, before) = sketches.partition(_.day >= day)
       (day, of(after, today), of(before, today))
     }.filter { case (_, after, before) =>
       after.count >= ChangedScans && before.count >= ChangedScans &&
-      after.differs(before) >= ChangedShare
+      after.difference(before) >= ChangedShare
     }
     if (changes.isEmpty) of(sketches, today)
     else {
-      val (day, after, _) = changes.maxBy { case (_, after, before) => after.differs(before) }
+      val (day, after, _) = changes.maxBy { case (_, after, before) => after.difference(before) }
       after.copy(changedDaysAgo = Some(math.max(0L, today - day)))
     }
   }

@@ -45,17 +45,17 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
   }
 
   /**
-   * The sketches of the last days. A file that cannot be read counts for nothing. Of two files of one
-   * driver and day, the file that knows more counts.
+   * The sketches of the last [[WorkloadStore.KeptDays]] days. A file that cannot be read is ignored. Of two
+   * files of one driver and day, only the file with more scans is used.
    */
   private[workload] def read(today: Long): Seq[StoredSketch] = {
     val recent = files().filter(f => dayOf(f).exists(d => today - d < KeptDays && d <= today + 1))
       .sortBy(f => (-dayOf(f).get, f.getPath.getName)).take(MaxFiles)
-    recent.flatMap(one).groupBy(s => (s.id, s.day)).values.map(_.maxBy(_.count)).toSeq
+    recent.flatMap(sketchOf).groupBy(s => (s.id, s.day)).values.map(_.maxBy(_.count)).toSeq
       .sortBy(s => (s.day, s.id))
   }
 
-  private def one(file: FileStatus): Option[StoredSketch] =
+  private def sketchOf(file: FileStatus): Option[StoredSketch] =
     try {
       if (file.getLen > SketchFormat.MaxBytes) throw new IOException(
         s"it has ${file.getLen} bytes, and at most ${SketchFormat.MaxBytes} are read")
@@ -68,12 +68,17 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
       case _: FileNotFoundException => None
       case e: IOException =>
         logInfo(
-          s"the scans in ${file.getPath} do not count: ${e.getMessage}. VACUUM LAYOUT with RETAIN " +
+          s"the scans in ${file.getPath} are ignored: ${e.getMessage}. VACUUM LAYOUT with RETAIN " +
             "0 HOURS removes all such files.")
         None
     }
 
-  /** Files of days that are over, and temporary files that a writer has left, with their ages. */
+  /**
+   * The files that a clean-up removes: sketches that are older than [[WorkloadStore.KeptDays]] days, and
+   * temporary files of earlier days, which a writer has left behind.
+   *
+   * @param all true to remove every file
+   */
   def expired(today: Long, all: Boolean): Seq[FileStatus] =
     files(everything = true).filter { f =>
       val day = dayOf(f).getOrElse(f.getModificationTime / DayMs)

@@ -29,9 +29,9 @@ import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /**
- * Makes sure that a rewrite does not show rows to users who could not read them before. A written
- * file gets the permissions that all files have in common whose rows it may hold. The hidden directory
- * of a run gets the permissions of its folder.
+ * Makes sure that a rewrite does not show rows to users who could not read them before. A written file may
+ * hold rows of each replaced file of its folder, so it gets the permissions that all these files have in
+ * common. The hidden directory of a run gets the permissions of its folder.
  */
 private[sparkzorder] final class FileAttributes(conf: Configuration) extends Logging {
 
@@ -56,10 +56,10 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
     if (RawFiles.isLocal(fileSystem(directory))) LocalAttributes.makePrivate(directory)
     else fileSystem(directory).setPermission(directory, FileAttributes.OwnerOnly)
 
-  /** Opens a directory of `folder` to those who may enter the folder. */
+  /** Opens a directory of `folder` to all users who may enter the folder. */
   def protect(directory: Path, folder: Path): Unit = protection(folder).foreach { p =>
     val bits = new FsPermission(FsAction.ALL, p.bits.getGroupAction, p.bits.getOtherAction)
-    // the owner is not changed, because the owner of a directory decides who may remove it
+    // the owner stays, because the owner of a directory may remove it
     apply(directory, p.copy(bits = bits, owner = None))
   }
 
@@ -175,9 +175,9 @@ private[write] final case class Protection(
     owner: Option[String]) {
 
   /**
-   * The bits of a file whose group is `actual`. If `actual` is another group, its members had the
-   * rights of all others before, and the members of the group before are among all others now. So both
-   * may do only what the group and all others might do.
+   * The bits of a file whose group is `actual`. If `actual` is not the group of the replaced files, its
+   * members had the rights of all others before, and the members of the earlier group are among all others
+   * now. So the group and all others get only the rights that both had before.
    */
   def bitsFor(actual: String): FsPermission =
     if (group.contains(actual)) bits
@@ -202,9 +202,9 @@ private[write] object Protection {
 
   /**
    * Returns a protection that allows only what every protection of `all` allows. None if one of
-   * them is not known, or `all` is empty. If the protections differ, the access control lists are
-   * dropped. No user gets more rights by that: where an entry denied what the bits allow,
-   * `withoutEntries` reduces the bits.
+   * them is not known, or `all` is empty. If the protections differ, the access control lists are dropped.
+   * No user gets more rights by that, because `withoutEntries` removes from the bits what an entry of a
+   * list denied.
    */
   def common(all: Seq[Option[Protection]]): Option[Protection] = {
     val known = all.flatten.distinct
@@ -218,7 +218,7 @@ private[write] object Protection {
         Nil,
         if (groups.size == 1) groups.headOption else None,
         if (known.map(_.owner).distinct.size == 1) known.head.owner else None)
-      // a member of one group was among all others for the files of the other groups
+      // for the files of another group, the members of a group were among all others
       Some(if (groups.size == 1) one else one.copy(bits = one.bitsFor("")))
     }
   }

@@ -49,7 +49,7 @@ private[sparkzorder] object FileWriter {
     SQLExecution.withNewExecutionId(execution, Some("zorder")) {
       val plan = execution.executedPlan
       val outputSpec = FileFormatWriter.OutputSpec(
-        // no file goes here: the commit protocol names every file
+        // Spark requires a path, but the commit protocol names every file
         places.path(0, 0, ""),
         Map.empty,
         plan.output.take(columns))
@@ -79,8 +79,8 @@ private[sparkzorder] object FileWriter {
   }
 
   /**
-   * `FileFormatWriter.write` with the defaults for its last parameters. Spark 4.1.4 has one more of them, so a
-   * call that is compiled with 4.1.3 is not found there.
+   * Calls `FileFormatWriter.write` with the defaults for its last parameters. Spark 4.1.4 has one more
+   * parameter, so it lacks the method to which a call compiled with 4.1.3 would be bound.
    */
   private def runJob(arguments: AnyRef*): Unit = {
     val writer = FileFormatWriter
@@ -107,8 +107,8 @@ private[sparkzorder] object FileWriter {
  * A file that a task has written.
  *
  * @param file number of the file in the grid
- * @param path where it lies
- * @param extension what its final name ends in, such as `-c000.zstd.parquet`
+ * @param path the path to which the task wrote it
+ * @param extension the end of its final name, such as `-c000.zstd.parquet`
  */
 private[sparkzorder] final case class WrittenFile(file: Int, path: String, extension: String)
 
@@ -116,23 +116,23 @@ private[sparkzorder] final case class WrittenFile(file: Int, path: String, exten
 private[sparkzorder] trait FilePlaces extends Serializable {
   def path(file: Int, attempt: Int, extension: String): String
 
-  /** True when the statement has ended, so that an attempt that comes late must not begin a file. */
+  /** True when the statement has ended, so that a late attempt must not begin a file. */
   def isOver(conf: Configuration): Boolean = {
     val _ = conf
     false
   }
 
-  /** True when tasks make the directories of their files, because the place is a new one. */
+  /** True when tasks create the directories of their files. */
   def makesFolders: Boolean
 }
 
 /**
- * Tasks write into the hidden directory that the run has in the folder of a file, to be published by
- * renames.
+ * Tasks write into the hidden directory that the run has in the folder of a file. Publishing renames the
+ * files.
  *
  * @param directories of each file
  * @param name of a file for an attempt
- * @param makesFolders false where a directory that is gone tells that the table was dropped
+ * @param makesFolders false if a missing directory means that the table was dropped
  */
 private[sparkzorder] final case class HiddenPlaces(
     directories: Array[String],
@@ -141,7 +141,7 @@ private[sparkzorder] final case class HiddenPlaces(
     extends FilePlaces {
 
   override def path(file: Int, attempt: Int, extension: String): String =
-    // a task without rows of its own writes an empty file
+    // a task number beyond the files has no rows: Spark's writer lets one such task write an empty file
     s"${directories.lift(file).getOrElse(directories.head)}/${name(file, attempt)}"
 }
 
@@ -150,7 +150,7 @@ private[sparkzorder] final case class HiddenPlaces(
  * before the statement has ended. It also works on file systems that cannot rename files.
  *
  * @param folders folder of each file, relative to `root`
- * @param claim the file that is there while the statement is at work
+ * @param claim a file that exists while the statement runs
  */
 private[sparkzorder] final case class IntoPlaces(
     root: String,
@@ -173,12 +173,12 @@ private[sparkzorder] final case class IntoPlaces(
 
 /**
  * Names the files of a run by file and task attempt, so that two attempts never write the same
- * file, and reports the files to the driver. Only what the driver got from committed tasks counts.
- * No file is renamed here.
+ * file, and reports the files to the driver. The driver uses only the files that committed tasks have
+ * reported. No file is renamed here.
  *
- * An attempt must be authorised by Spark's commit coordinator, which authorises one attempt of a task,
- * and none after the job. An attempt that comes back late, from a machine that hung, deletes its file.
- * Under INTO files are visible as soon as they are written, so such a file would double its rows.
+ * Spark's commit coordinator must authorise an attempt. It authorises one attempt of each task, and none
+ * after the job. So a late attempt, from a machine that hung, deletes its file. With INTO, files are
+ * visible as soon as they are written, so the file of a second attempt would duplicate its rows.
  */
 private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
     extends FileCommitProtocol
@@ -229,7 +229,7 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
       taskContext: TaskAttemptContext,
       absoluteDir: String,
       ext: String): String =
-    throw new UnsupportedOperationException("OPTIMIZE writes no partition with a place of its own")
+    throw new UnsupportedOperationException("OPTIMIZE writes no partition at a location of its own")
 
   override def commitTask(taskContext: TaskAttemptContext): TaskCommitMessage = {
     begun.foreach { f =>

@@ -94,7 +94,7 @@ private[sparkzorder] final class PhysicalTypes(
 
   private def unexpected(c: Conversion): Nothing =
     throw new IllegalStateException(
-      s"no conversion $c for ${sparkField.head} to ${targetField.head}")
+      s"no conversion $c from ${sparkField.head} to ${targetField.head}")
 }
 
 private[sparkzorder] object PhysicalTypes {

@@ -14,8 +14,8 @@ import io.sparkzorder.snapshot.Shadowed
 import io.sparkzorder.util.{Directories, ManyFiles}
 
 /**
- * Hidden files of shadows that no reader reads any more: the shadow is abandoned, a later one has replaced
- * them, or another program has changed a file that they stand for.
+ * Finds and removes hidden files of shadows that no reader reads any more: the shadow is abandoned, a later
+ * shadow has replaced the files, or another program has changed a file for which they stand.
  *
  * @param user for the records that tell readers that the files are gone
  */
@@ -24,16 +24,19 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
   private val log = TableLog.read(state)
   private val shadows = log.shadows
   private val inUse: Set[Path] = Shadowed.inUse(state, shadows)
-  // each note of ours is a record, too
+  // the number of the last record that this object has read or written
   private var lastSeen = log.last
 
   /** Files of one run in one folder. */
   private case class Unused(change: FolderChange, directory: Path, files: Seq[FileStatus])
 
   /**
-   * What one run has hidden and nobody reads.
+   * The hidden files of one run that no reader reads any more.
    *
-   * @param isTold true when the records tell readers that the files are gone, or that later ones count
+   * @param isAll true if these are all hidden files of the run
+   * @param isTold true when the records already tell readers that the files are gone, or that files of
+   *   later runs replace them
+   * @param sinceMs when the files went out of use
    */
   private[history] final class Remains private[ShadowCleanup] (
       record: Record,
@@ -48,11 +51,11 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     def bytes: Long = unused.flatMap(_.files).map(_.getLen).sum
 
     /**
-     * Tells readers first, by a record, and deletes the files then. A reader that knows the record does not
-     * look for them, whatever happens to the visible files meanwhile.
+     * First tells readers by a record that the files are gone, and then deletes the files. A reader that
+     * knows the record does not look for the files, whatever happens to the visible files meanwhile.
      *
-     * @param atOnce false leaves files of which readers were told just now to a later VACUUM, since a query that
-     *   is at work may read them
+     * @param atOnce if false, files of which readers are told only now are left to a later VACUUM, because
+     *   a running query may read them
      * @return false if the files stay
      */
     def remove(atOnce: Boolean): Boolean = tell() && (isTold || atOnce) && {
@@ -64,7 +67,10 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
       true
     }
 
-    /** False if other statements have changed the records since the files were found to be unused. */
+    /**
+     * Commits the record, if one is needed. False if other statements have changed the records since the
+     * files were found to be unused.
+     */
     private def tell(): Boolean = isOver(record) || unused.isEmpty || {
       val note =
         if (isAll && replacing(record).isEmpty) Record.marker(Record.Abandon, record.run, user)
@@ -72,11 +78,11 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
           version = Record.ShadowVersion,
           changes = unused.map { u =>
             val names = u.files.map(_.getPath.getName).toSet
-            // the note is of no pass, so that its files have no regions
+            // only files of a first pass may have a region, and the note belongs to no pass
             val gone = u.change.added.filter(a => names(a.staged)).map(_.copy(region = 0))
             u.change.copy(replaced = Nil, added = gone)
           }.filter(_.added.nonEmpty))
-      // files that no record names are of attempts that failed
+      // files that no record names belong to failed attempts of tasks: no reader knows them
       val isNews = note.kind == Record.Abandon || note.changes.nonEmpty
       !isNews || Notes.commit(state, note)(_.last != lastSeen) && {
         lastSeen += 1
@@ -85,7 +91,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     }
   }
 
-  /** True for a shadow that is in force nowhere, whatever happens to the visible files. */
+  /** True for a shadow that cannot come into force again, whatever happens to the visible files. */
   private def isOver(record: Record): Boolean =
     shadows.abandonOf(record.run).isDefined ||
       record.changes.forall(c => shadows.isPublished(record.run, c.folder))
@@ -110,8 +116,8 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
   }
 
   /**
-   * When the newest of the files went out of use, as far as records tell. Of a shadow that is inert they do not:
-   * then the time of the run counts, and the files wait once more after readers were told.
+   * Whether records say that files of the run are out of use, and since when. No record says so of an inert
+   * shadow. Then the time of the run counts, and after readers were told the files wait once more.
    */
   private def unusedSince(record: Record): (Boolean, Long) = {
     val told = shadows.abandonOf(record.run).map(_.record) ++ shadows.expiredOf(record.run)
@@ -119,7 +125,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     if (later.isEmpty) (false, record.createdMs) else (true, later.map(_.createdMs).max)
   }
 
-  /** Records of the shadows in force that stand for files of this one. */
+  /** Records of shadows that are not abandoned and that replace files of this run. */
   private def replacing(record: Record): Seq[Record] = {
     val names = record.changes.flatMap(c => c.added.map(a => c.folder -> a.name)).toSet
     shadows.all.map(_.record).filter(r =>

@@ -74,7 +74,7 @@ private[sparkzorder] case object UndoLayout extends TableAction {
 /**
  * One UNDO LAYOUT. Claims the files that the last run replaced and that are still kept. Commits a
  * record that exchanges the files of the last run for the kept files, and publishes the record like
- * that of any other run.
+ * the record of any other run.
  */
 private[sparkzorder] final class UndoExecutor(session: Session, target: Target) extends Logging {
   private val table = new TableState(session, target)
@@ -93,7 +93,10 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     }
   }
 
-  /** The files that the shadow stood for were there all the time, so nothing is moved. */
+  /**
+   * Undoes a run in shadow mode by a record. No file is moved, because the files for which the shadow
+   * stands have stayed in their places.
+   */
   private def abandon(shadow: Record, retainMs: Long): Row = {
     TrustedStores.require(target.name, state)
     val note = Record.marker(Record.Abandon, shadow.run, user)
@@ -141,16 +144,17 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
           try claim.giveBack(folders)
           catch { case NonFatal(e) => t.addSuppressed(e) }
         }
-        // Another undo aborts this run before it takes the files. The read error that follows is
-        // not the cause.
+        // Another undo aborts this run before it takes the files. Then the conflict is the cause, and the
+        // error only followed from it.
         val isAborted = Try(TableLog.read(state).isAborted(runId)).getOrElse(false)
         throw (if (isAborted) conflict(undone) else t)
     }
   }
 
   /**
-   * Refuses before a run of before is published. Not where such a run has to do with the folders of the one
-   * to be undone, or is that one: what the folders hold is known when it is published.
+   * Refuses an impossible undo before it publishes an earlier run that is not published yet. If the
+   * unpublished run changes a folder of the run to undo, or is that run, this check is skipped: the files
+   * of the folder are known only after the publish.
    */
   private def refuseEarly(): Unit = {
     val log = TableLog.read(state)
@@ -161,14 +165,14 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     }
   }
 
-  /** The run that an undo undoes now. */
+  /** The run that is undone, with the number of its record: the last run in force. */
   private def toUndo(log: TableLog): (Long, Record) =
     log.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
 
   /**
-   * Number of rows of each kept file, by folder and name, from the footers: reading them also shows that
-   * the files can still be read. Changes nothing, and refuses the undo if it is impossible. Looks again
-   * if another undo has moved the kept files meanwhile, or may be about to.
+   * The number of rows of each kept file, by folder and name. The numbers come from the footers, which also
+   * shows that the files can still be read. Changes nothing, and refuses the undo if it is impossible.
+   * Looks again if another undo has moved the kept files meanwhile, or may be about to move them.
    */
   @tailrec
   private def rowsOf(
@@ -203,7 +207,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       val (before, after) =
         (c.replaced.map(r => rows((c.folder, r.retained))).sum, c.added.map(_.rows).sum)
       if (before != after) {
-        refuse(undone, s"what it replaced holds $before rows, but it wrote $after")
+        refuse(undone, s"the files that it replaced hold $before rows, but it wrote $after rows")
       }
     }
 
@@ -232,7 +236,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     new Undo(state, number, undone, Seq(runId)).obstacle
       .foreach(p => throw ZOrderErrors.conflict(target.name, p))
 
-  /** Refuses the undo. If another undo of the same run was quicker, reports a conflict instead. */
+  /** Refuses the undo, or reports a conflict if another undo of the same run was committed first. */
   private def refuse(undone: Record, problem: String): Nothing =
     throw (
       if (TableLog.read(state).isUndone(undone.run)) conflict(undone)
@@ -242,10 +246,10 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   private def conflict(undone: Record): Throwable =
     ZOrderErrors.conflict(
       target.name,
-      s"another UNDO LAYOUT of run ${undone.run}, or a later run, was quicker")
+      s"another UNDO LAYOUT of run ${undone.run}, or a later run, was committed first")
 
   /**
-   * Tests the records as they are now. If the records cannot be read, returns true, so that the
+   * True if the present records satisfy a condition. Also true if the records cannot be read, so that the
    * claimed files are not given back.
    */
   private def holds(condition: TableLog => Boolean): Boolean =

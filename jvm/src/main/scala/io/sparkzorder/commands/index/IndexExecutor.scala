@@ -57,7 +57,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   /**
    * @param columns the name parts of each column to index; empty for the default columns
    * @param readsInt96 true to read the values of INT96 columns
-   * @param values names of the columns whose values are indexed; None for those of the table's property
+   * @param values names of the columns whose values are indexed; None for the columns of the table's
+   *   property
    */
   def create(
       columns: Columns,
@@ -104,7 +105,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
         IndexResult(root.toString, 0L, Nil, 0L, 0L, 0L, Some("there is no index"))
       case None => throw ZOrderErrors.indexNotFound(target.name)
       case Some(newest) =>
-        // an index that cannot be read can be dropped all the same
+        // an index that cannot be read can still be dropped
         val was = Try(result(newest, 0L, None)).getOrElse(
           IndexResult(root.toString, 0L, Nil, 0L, newest.getLen, 0L, None))
         store.drop()
@@ -116,9 +117,9 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
    * Writes a new version (a generation) of the index, for the files that are in the table now.
    *
    * @param named the columns that the statement names; None if it names none
-   * @param isNew true if there must be no index. Another statement may have made one since this was checked
+   * @param isNew true if there must be no index. Another statement may have made an index since the check
    * @param fromScratch true to read every footer again
-   * @param int96 whether the values of INT96 columns are read; None to do as before
+   * @param int96 whether the values of INT96 columns are read; None to keep what the index says
    * @param declared the columns whose values are indexed, unless the index has such columns; Left says why they
    *   are not known
    */
@@ -132,9 +133,10 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     var (read, unreadable) = (0L, Seq.empty[String])
     var withoutNames = Option.empty[String]
     def make(before: Option[IndexBefore]) = {
-      // its columns would be lost among those of this statement
+      // the columns of this statement would replace those that the other statement has chosen
       if (isNew && before.isDefined) throw ZOrderErrors.indexExists(target.name)
-      // after the index, or the files that another statement has just added to both would count as gone
+      // The files are listed after the index was read. In the other order, a file that another statement
+      // adds to the table and to the index in between would be taken for a removed file.
       val listed = phases("list")(readFiles())
       val had = before.flatMap(_.header.values).toSeq.flatMap(_.columns)
       val values = if (had.isEmpty) declared.getOrElse(Nil) else Nil
@@ -153,7 +155,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       read = missing.size.toLong
       unreadable = built.unreadable
       named.foreach(_.foreach(checkColumn(_, built.content, listed)))
-      // else the footers of most files were not read now
+      // otherwise only footers of new files were read now, which is not enough to check the types
       if (usable.isEmpty) values.foreach(checkValues(_, built.content, listed))
       makeState(hadState, listed)
       val headed = HeaderValues.ofColumns(values.map(_.head))
@@ -175,8 +177,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   }
 
   /**
-   * Makes the table's state directory, after the last check: a statement that is refused leaves nothing.
-   * Where somebody has dropped or overwritten the table meanwhile, its directory is not made again.
+   * Makes the table's state directory. This comes after the last check, so that a refused statement leaves
+   * nothing behind. If the table was dropped or overwritten meanwhile, its directory is not created again.
    *
    * @param had true if the table had such a directory when the statement began
    */
@@ -186,8 +188,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   }
 
   /**
-   * The files that readers with the extension read: visible ones, and hidden ones of shadows. A run adds the
-   * files to the index that it has not made visible yet.
+   * The files that readers with the extension read: visible files, and hidden files of shadows. Hidden
+   * files of a run that is being published are left out, because the run itself adds them to the index.
    */
   private def readFiles(): TableFiles = {
     val files = Snapshot.of(state, new TableLister(session, target).list(), whole = true)
@@ -200,8 +202,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   }
 
   /**
-   * Waits until a file that is written from now on has a later time than those that were listed. Where times are
-   * whole seconds, another version of a file could else have the length and the time of its entry.
+   * Waits until a file that is written from now on has a later time than the listed files. Where times are
+   * whole seconds, a later version of a file could otherwise have the length and the time of its entry.
    */
   private def awaitLaterTimes(missing: Seq[DataFile]): Unit = {
     val recent = System.currentTimeMillis() - IndexBuild.TickMs
@@ -259,7 +261,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       throw ZOrderErrors.indexColumnInvalid(
         column.mkString("."),
         target.name,
-        "it partitions the table, so directories tell its values")
+        "it is a partition column, whose values are in the names of the directories")
     }
   }
 
@@ -272,7 +274,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       throw ZOrderErrors.indexColumnInvalid(
         column.mkString("."),
         target.name,
-        "it has no single value; of a struct name its fields, as in `column`.`field`")
+        "it has no single value; name the fields of a struct, as in `column`.`field`")
     } else if (listed.files.nonEmpty && !isDeclared &&
       !leaves.exists(LeafColumns.fold(_: Seq[String]) == wanted)) {
       throw ZOrderErrors.columnNotFound(

@@ -13,15 +13,16 @@ import io.sparkzorder.bits.OrderedLongs
 import io.sparkzorder.ordering.{OrderedType, StringOrder}
 
 /**
- * Which values of a column are one value. Values that Spark calls equal have one hash, whatever types
- * they have: INT and BIGINT, FLOAT and DOUBLE, decimals of one scale and any precision.
+ * A group of types whose values the index of values treats alike. Values that are equal for Spark have the
+ * same hash in every type of the group: INT and BIGINT, FLOAT and DOUBLE, decimals of one scale and any
+ * precision.
  *
  * @param text the name of the domain in files
  */
 private[sparkzorder] sealed abstract class ValueDomain(val text: String) extends Serializable {
 
   /**
-   * Makes the hash of the value at a position of rows, which is not NULL there.
+   * A function from a row to the hash of the value at position `ordinal`, which must not be NULL.
    *
    * @param dataType of the column in the rows
    */
@@ -44,7 +45,7 @@ private[sparkzorder] final case class ExactNumbers(scale: Int)
     }
 }
 
-/** FLOAT and DOUBLE. All NaN are one value, and so are both zeros. */
+/** FLOAT and DOUBLE. All NaN values have one hash, and 0.0 and -0.0 have one hash. */
 private[sparkzorder] case object RealNumbers extends ValueDomain("real") {
   override def hasher(ordinal: Int, dataType: DataType, seed: Long): SpecializedGetters => Long =
     dataType match {
@@ -81,14 +82,16 @@ private[sparkzorder] object ValueDomain {
 
 /**
  * The hash of a value in its domain: XXH64, which is the same on all lines of Spark. SQL's function
- * `xxhash64` is another one, because it tells INT from BIGINT.
+ * `xxhash64` cannot be used, because it gives equal INT and BIGINT values different hashes.
  */
 private[sparkzorder] object ValueHash {
 
-  /** Of an integer, or of the ordered long of a floating-point number. */
+  /** The hash of an integer, or of the ordered long of a floating-point number. */
   def ofLong(value: Long, seed: Long): Long = XXH64.hashLong(value, seed)
 
-  /** Of a decimal. A number of 64 bits has the hash of the integer, whatever its precision is. */
+  /**
+   * The hash of a decimal. If the number fits into 64 bits, it is that of the integer, for every precision.
+   */
   def ofUnscaled(value: BigInteger, seed: Long): Long =
     if (value.bitLength < 64) ofLong(value.longValue, seed) else ofBytes(value.toByteArray, seed)
 

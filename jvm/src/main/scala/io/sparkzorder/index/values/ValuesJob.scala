@@ -55,7 +55,7 @@ private[sparkzorder] final case class FileToCover(
  * Reads the values of some columns of some files in one Spark job, and writes a part for each column:
  * scan, hash, shuffle by the first bits of the hash, sort, write.
  *
- * @param directory of the index, where the directories of the parts come
+ * @param directory the directory of the index, in which each part gets a directory
  */
 private[sparkzorder] final class ValuesJob(
     user: Session,
@@ -68,9 +68,11 @@ private[sparkzorder] final class ValuesJob(
   private val fs = RawFiles.of(directory, conf)
 
   /**
+   * Runs the job.
+   *
    * @param listed the files to read, at most [[PostingsFormat.MaxFiles]], as they were just listed
    * @param files what is known of each of them
-   * @param unchanged tells after the job which files are still as they were listed
+   * @param unchanged called after the job; whether the file at a position is still as it was listed
    * @return the parts, complete on disk; nothing names them yet. Fails if a file cannot be read
    */
   def run(
@@ -96,7 +98,7 @@ private[sparkzorder] final class ValuesJob(
     }
     val paths = drafts.map(d => new Path(directory, ValuesPart.nameOf(d.id)))
     try {
-      // the directory of a table that was overwritten meanwhile is not made again
+      // if the table was overwritten meanwhile, its directory must not be created again
       if (!fs.exists(directory.getParent))
         throw new FileNotFoundException(s"${directory.getParent}")
       paths.foreach(fs.mkdirs(_))
@@ -136,7 +138,7 @@ private[sparkzorder] final class ValuesJob(
       files: IndexedSeq[FileToCover],
       drafts: IndexedSeq[Draft]): Array[TaskResult] = {
     val session = PinnedSession.of(user)
-    // names of columns are found in files whatever their case is
+    // columns are found in files regardless of the case of their names
     session.conf.set(SQLConf.CASE_SENSITIVE.key, "false")
     val sc = session.sparkContext
     val (home, count) = (directory.toString, files.size)
@@ -183,7 +185,7 @@ private[sparkzorder] final class ValuesJob(
   private def written(path: Path, part: ValuesPart): WrittenPart = {
     val bytes = part.toBytes
     ExclusiveFile.write(fs, new Path(path, ValuesPart.Head), bytes)
-    // files of attempts that were repeated
+    // files of task attempts that Spark has repeated are not named by any shard
     val named = part.shards.map(_.name).toSet + ValuesPart.Head
     Try(fs.listStatus(path).filterNot(s => named(s.getPath.getName)).foreach(s =>
       fs.delete(s.getPath, false)))
@@ -202,8 +204,9 @@ private[sparkzorder] final case class WrittenPart(part: ValuesPart, headBytes: I
 private[sparkzorder] object ValuesJob {
 
   /**
-   * A file that cannot be read fails the job. Were it passed over, an attempt of a task could count all of its rows,
-   * and another attempt, which Spark repeats for a lost shuffle file, could send fewer of its values.
+   * A file that cannot be read must fail the job. If it was skipped, one attempt of a task could count all
+   * rows of the file, and a later attempt, which Spark makes for a lost shuffle file, could send fewer of
+   * its values.
    */
   private val Strictly = Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false")
 
@@ -213,8 +216,9 @@ private[sparkzorder] object ValuesJob {
   /**
    * A part that is being made.
    *
-   * @param firstShard the number of its first shard among those of all parts
-   * @param numbers of the files of the job in the part; -1 for a file that the part does not have
+   * @param firstShard the number of its first shard among the shards of all parts
+   * @param numbers for each file of the job, its number in the part; -1 for a file that the part does not
+   *   have
    */
   private[values] final case class Draft(
       id: UUID,
@@ -227,7 +231,7 @@ private[sparkzorder] object ValuesJob {
     def files: Int = numbers.count(_ >= 0)
   }
 
-  // no closure of it holds the job itself, which tasks cannot have
+  // not a method of the class: a closure there would hold the job, which cannot be serialized
   private def hashedRows(
       rows: RDD[InternalRow],
       read: Array[Int],
@@ -237,17 +241,17 @@ private[sparkzorder] object ValuesJob {
       : RDD[(Int, Array[Long])] =
     rows.mapPartitions { rows =>
       val (settings, drafts) = shared.value
-      // the file system that the readers find in Hadoop's cache has all settings
+      // puts a file system with all settings into Hadoop's cache, for the readers ([[FewSettings]])
       val _ = new Path(home).getFileSystem(settings.value)
       new HashedRows(rows, read, files, drafts)
     }
 
-  /** Sends each chunk where its number says. */
+  /** Sends each chunk to the partition of its number. */
   private final class ByNumber(override val numPartitions: Int) extends Partitioner {
     override def getPartition(key: Any): Int = key.asInstanceOf[Int]
   }
 
-  /** What a task gives back: a shard with its number among those of all columns, or the counts. */
+  /** The result of a task: a shard with its number among the shards of all columns, or the counts. */
   private final case class TaskResult(shard: Option[(Int, ShardFile)], counts: Option[Counted])
 
   /**
@@ -285,7 +289,7 @@ private[sparkzorder] object ValuesJob {
     val named =
       if (bytes.isEmpty) file
       else {
-        // a name for each attempt, because a late one must not touch what another has written
+        // each attempt has a name of its own, because a late attempt must not touch the file of another
         val name = s"_${shard}_${TaskContext.get().taskAttemptId()}"
         write(new Path(new Path(home, ValuesPart.nameOf(draft.id)), name), bytes, settings.value)
         file.copy(name = name)
@@ -309,8 +313,8 @@ private[sparkzorder] object ValuesJob {
   }
 
   /**
-   * The values of a task's rows with their files, in chunks that each go to one shard. The last chunk
-   * counts rows; its number follows those of all shards.
+   * Turns the rows of a task into pairs of a hash and a file. The pairs are packed in chunks, each for one
+   * shard. The last chunk has the counts of rows and values; its number follows those of all shards.
    *
    * @param read the columns of the rows, by their positions among all drafts
    * @param files the files of the rows, by their positions among all files of the job
@@ -322,18 +326,18 @@ private[sparkzorder] object ValuesJob {
       drafts: IndexedSeq[Draft])
       extends Iterator[(Int, Array[Long])] {
     private val width = read.length
-    private val of = read.map(drafts)
-    private val formats = of.map(_.format)
-    private val firsts = of.map(_.firstShard)
+    private val targets = read.map(drafts)
+    private val formats = targets.map(_.format)
+    private val firsts = targets.map(_.firstShard)
     private val hashers =
-      of.zipWithIndex.map { case (d, i) => d.domain.hasher(i, d.dataType, d.seed) }
+      targets.zipWithIndex.map { case (d, i) => d.domain.hasher(i, d.dataType, d.seed) }
     private val chunks =
       Array.fill(drafts.map(_.format.shards).sum)(new mutable.ArrayBuilder.ofLong)
     private val counts = mutable.HashMap.empty[Int, Array[Long]]
     private var out: Iterator[(Int, Array[Long])] = Iterator.empty
     private var isOver = false
 
-    // values that were just seen in the same file need not be sent again
+    // a value that was seen lately in the same file is not sent again
     private val recentHash = Array.fill(width)(new Array[Long](Recent))
     private val recentFile = Array.fill(width)(Array.fill(Recent)(-1))
 
@@ -354,7 +358,7 @@ private[sparkzorder] object ValuesJob {
         if (position != file) {
           file = position
           count = counts.getOrElseUpdate(files(file), new Array[Long](drafts.size + 1))
-          (0 until width).foreach(c => numbers(c) = of(c).numbers(files(file)))
+          (0 until width).foreach(c => numbers(c) = targets(c).numbers(files(file)))
         }
         count(0) += 1
         var c = 0

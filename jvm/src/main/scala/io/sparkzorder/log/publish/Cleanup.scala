@@ -15,14 +15,14 @@ import io.sparkzorder.table.{OrcFiles, ParquetFiles}
 import io.sparkzorder.util.{Directories, ManyFiles, ObjectStore, Paths}
 
 /**
- * Removes leftovers. Only OPTIMIZE and VACUUM LAYOUT do so, never a reader.
+ * Removes leftovers. Only OPTIMIZE and VACUUM LAYOUT remove them, never a reader.
  *
- * @param user who does it, for the record that declares a run dead
+ * @param user the name of the user, for the record that declares a run dead
  */
 private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) extends Logging {
   private val intents = new Intents(state)
 
-  /** @return false when it stays: it is not to be removed, or its run has committed meanwhile */
+  /** @return false when the leftover stays: it must not be removed, or its run has committed meanwhile */
   def remove(leftover: Leftover): Boolean = leftover.kind match {
     case kind if kind.stays => false
     case Leftover.Staged =>
@@ -36,9 +36,9 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
     case _ =>
       tell(leftover)
       ManyFiles.map(leftover.directories)(state.fs.delete(_, true))
-      // last of all: by the note they are found
+      // the intent goes last, because it leads to the directories if this process dies
       leftover.intent.foreach(i => intents.remove(i.run))
-      // another VACUUM may have been quicker
+      // another VACUUM may have removed them first
       !leftover.directories.exists(state.fs.exists(_))
   }
 
@@ -47,8 +47,8 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
       s"${leftover.bytes} bytes")
 
   /**
-   * Removes what a run has made that did not commit, and cannot any more. What an undo has taken goes
-   * back.
+   * Removes the files of a run that did not commit and cannot commit any more. The files that an undo has
+   * claimed are given back.
    */
   def discard(intent: Intent): Unit = {
     intent.undone match {
@@ -72,8 +72,9 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
     }
 
   /**
-   * Replaced files stay, with what tells whose they are: a run that has some was committed, and somebody has
-   * deleted its record.
+   * Removes the files of a directory of a run, except replaced files and, beside them, the copies of the
+   * change, which tell their folder. A run that has replaced files was committed, so its record must have
+   * been deleted.
    */
   private def discardIn(own: Path): Unit = {
     val (kept, others) =
@@ -89,8 +90,10 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
 private[sparkzorder] object Notes {
 
   /**
-   * @param isVain tells by the records whether the note would say nothing new
-   * @return false if it would
+   * Commits a note.
+   *
+   * @param isVain true if the present records make the note needless
+   * @return false if the note was needless
    */
   def commit(state: StateDirectory, note: Record)(isVain: TableLog => Boolean): Boolean = {
     val number = create(state, note)(isVain)
@@ -98,7 +101,7 @@ private[sparkzorder] object Notes {
     number.isDefined
   }
 
-  /** The same without a mark: another process goes on with what the note says. */
+  /** Like [[commit]], without the mark that ends the note: another process has to act on it. */
   @tailrec
   def create(state: StateDirectory, note: Record)(isVain: TableLog => Boolean): Option[Long] = {
     val log = TableLog.read(state)
@@ -110,16 +113,17 @@ private[sparkzorder] object Notes {
 }
 
 /**
- * Declares runs dead before their files are taken away. The numbered record decides: a run that was
- * only slow finds it before its commit, and a run that commits first is not dead.
+ * Declares runs dead before their files are removed. The order of the numbered records decides: a run that
+ * was only slow finds the record before its commit, and a run that commits first is not dead.
  *
- * @param user who says so, for the record
+ * @param user the name of the user, for the record
  */
 private[sparkzorder] final class DeadRuns(state: StateDirectory, user: String) {
 
   /**
-   * @param by a run that must not have been declared dead itself
-   * @return false when the run has committed, so that its files belong to the table
+   * @param by the run that needs the abort; an aborted run must not abort others
+   * @return false when the run has committed, so that its files belong to the table, or when `by` is
+   *   aborted
    */
   @tailrec
   def abort(run: String, by: Option[String] = None): Boolean = {
@@ -133,7 +137,7 @@ private[sparkzorder] final class DeadRuns(state: StateDirectory, user: String) {
       }
       true
     }
-    // a vanished `_zorder` is not made again
+    // `_zorder` was removed with the table, and must not be created again
     else if (!ObjectStore.isOne(state.fs) && !state.fs.exists(state.commits)) true
     else if (state.createRecord(next, Record.marker(Record.Abort, run, user))) {
       state.markDone(next, run)
@@ -143,8 +147,8 @@ private[sparkzorder] final class DeadRuns(state: StateDirectory, user: String) {
 }
 
 /**
- * Removes replaced files whose time has come, counted from when they were replaced, and whose rows are
- * proven to be in other files. Those of a run that met a conflict stay: they may be the only copy.
+ * Removes replaced files whose retention is over, counted from their replacement, and whose rows are proven
+ * to be in other files. The replaced files of a run that met a conflict stay: they may be the only copy.
  *
  * @param isReadable whether the footer of a data file can be read
  */

@@ -11,21 +11,22 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.util.ManyFiles
 
-/** Commits the runs of a statement. A commit is the exclusive appearance of the next numbered record. */
+/** Commits the runs of one statement. A run is committed by creating the next numbered record exclusively. */
 private[sparkzorder] final class Committer(state: StateDirectory, target: String) extends Logging {
-  // What other statements have committed since the inputs were listed. Every run is checked against all of it. A
-  // record is read for the first run after it only: a checkpoint may remove the record before the last run.
+  // The records that other statements have committed since the inputs were listed. Every run is checked against
+  // all of them. Each record is read only once and kept, because a checkpoint may remove it before the last run.
   private var since = 0L
   private var readTo = 0L
   private var others = Vector.empty[Record]
 
   /**
-   * Checks the run against every record of another statement since then, and creates the next record. A run that
-   * loses the race for a number to another run checks again and takes the next.
+   * Checks the run against every record of other statements after the number `after`, and creates the next
+   * record. A run that loses the race for a number to another run checks again and takes the next number.
    *
-   * @param recheck lists the inputs again; throws ZORDER_CONFLICT when one has changed
-   * @param after the last record that was published before the inputs were listed: a file that it
-   *   replaced and that is there again, as some writers use one name for ever, is a new file
+   * @param recheck lists the inputs again; throws ZORDER_CONFLICT when an input has changed
+   * @param after the number of the last record that was published before the inputs were listed. If a file
+   *   that this or an earlier record replaced is there again, it is a new file: some writers always use the
+   *   same name
    * @return the number of the record
    */
   def commit(record: Record, recheck: () => Unit, after: Long = 0L): Long = {
@@ -37,7 +38,7 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
     val ours = inputs(record)
     @tailrec def attempt(): Long = {
       val log = TableLog.read(state)
-      // somebody has removed records, and the numbers would begin anew
+      // records were removed, and the next numbers would be used a second time
       if (log.last < readTo) throw gone(s"up to number $readTo")
       val newer = log.after(readTo).getOrElse(throw gone(s"after number $readTo"))
       others ++= newer.map(_._2)
@@ -61,7 +62,7 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
     target,
     s"so many runs were committed since, or _zorder was removed, that the records $records are gone")
 
-  /** A clean-up may have taken the run for a dead one. */
+  /** Refuses the commit if a clean-up has taken the run for a dead run and removed its hidden files. */
   private def requireFiles(record: Record): Unit = {
     val isNoted = new Intents(state).holds(record.run)
     val gone = ManyFiles.firstProblem(record.changes) { c =>
@@ -89,7 +90,7 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
             target,
             s"run ${other.run} has replaced ${pathOf(folder, name)}")
         }
-        // listed while that run was still publishing: its other files may be yet to come
+        // the input was listed while the other run was publishing, so the listing may lack its other files
         if (other.exchangesFiles) outputs(other).intersect(ours).headOption.foreach {
           case (folder, name) =>
             throw ZOrderErrors.conflict(

@@ -26,16 +26,16 @@ import io.sparkzorder.table.stats.FileRange
 
 /**
  * The bounds of one column in all files of an index, as values of the column's [[ComparisonDomain]].
- * What is known of the files lies in bitmaps of one bit a file.
+ * Each bitmap has one bit for each file.
  *
  * @param count number of files
  * @param bounded every value of the file lies between min and max, except NaN
  * @param noNulls no row of the file is NULL
  * @param noValues no row of the file has a value
  * @param noNaN no value of the file is NaN
- * @param blockWords so many words of the bitmaps make a block of files
- * @param values which files have a value, where the column's values are indexed
- * @param plain the same without `values`
+ * @param blockWords the number of words of a bitmap that make a block of files
+ * @param values the index of the column's values, if they are indexed
+ * @param plain the same bounds without `values`, if there are `values`
  */
 private[sparkzorder] final class ColumnDomains(
     val count: Int,
@@ -50,7 +50,7 @@ private[sparkzorder] final class ColumnDomains(
     plain: Option[ColumnDomains] = None)
     extends Sized {
 
-  /** The bounds of the bounds of each block of files. */
+  /** The bounds of each block of files. */
   lazy val blocks: BlockBounds = plain.fold(BlockBounds.of(this))(_.blocks)
 
   /** The same with an index of the column's values. */
@@ -66,7 +66,7 @@ private[sparkzorder] final class ColumnDomains(
     Some(known),
     Some(this))
 
-  /** What is known of a file, bits of the companion. */
+  /** The flags of a file: bits of the companion object. */
   def info(i: Int): Int = {
     def bit(words: Array[Long], value: Int) = if ((words(i >> 6) >>> i & 1L) != 0) value else 0
     bit(bounded, ColumnDomains.Bounded) | bit(noNulls, ColumnDomains.NoNulls) |
@@ -81,13 +81,13 @@ private[sparkzorder] final class ColumnDomains(
     case _ => None
   }
 
-  /** No file may hold values that none of the bounds tells of. */
+  /** True if every file has bounds or has no values, so that all values lie within known bounds. */
   lazy val isOfAllFiles: Boolean = bounded.indices.forall { w =>
     val files = math.min(64, count - w * 64)
     java.lang.Long.bitCount(bounded(w) | noValues(w)) == files
   }
 
-  /** The bytes with which the texts of the files with bounds begin; none if that is not known. */
+  /** A prefix that all texts of the files with bounds have in common; empty if none is known. */
   lazy val beginning: Array[Byte] = (blocks, min, max) match {
     case (b: ByteBlocks, ByteStats(least), ByteStats(greatest)) =>
       val ends =
@@ -103,8 +103,8 @@ private[sparkzorder] final class ColumnDomains(
   }
 
   /**
-   * The intervals in which all texts of the files lie: of the files, or of blocks of many files. None if a file may
-   * hold other texts.
+   * The intervals in which all texts of the files lie: the ranges of the files or, if there are many files,
+   * of their blocks. None if a file may hold other texts.
    */
   lazy val texts: Option[Intervals] = (blocks, min, max) match {
     case (b: ByteBlocks, ByteStats(least), ByteStats(greatest)) if isOfAllFiles =>
@@ -131,7 +131,7 @@ private[sparkzorder] final class ColumnDomains(
     case _ => false
   }
 
-  // the blocks are counted from the start, although they are made later
+  // the last summand is for the blocks, which are made later
   override def bytes: Long =
     4L * 8 * bounded.length + min.bytes + max.bytes + 32L * (bounded.length / blockWords + 1)
 }
@@ -142,13 +142,13 @@ private[sparkzorder] object ColumnDomains {
   val NoValues = 4
   val NoNaN = 8
 
-  /** The bounds of more files than these are taken together. */
+  /** For more files than this, `texts` has the ranges of blocks instead of the ranges of files. */
   private val FewFiles = 4096
 
   /** A block has 512 files. */
   val BlockWords = 8
 
-  /** @param info what is known of each file, bits of this object */
+  /** @param info the flags of each file: bits of this object */
   def of(
       info: Array[Byte],
       min: StatValues,

@@ -68,15 +68,15 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
       val lacking =
         if (column.nullWhereMissing) index.shapes.map(_.lacks(column.path)).toArray
         else Array.emptyBooleanArray
-      // everything that the result depends on, besides the index
+      // the result depends on these values and on the index
       val key = (usable.map { case (_, i, conversion) => (i, conversion) }, lacking.toSeq)
       val plain = index.derived(usable.head._2, key.toString)(domainsOf(usable, lacking))
       val known =
         if (column.path.size > 1) None
         else for {
           d <- domain
-          of <- ValueDomain.of(column.dataType)
-          values <- index.values(column.path.head, of)
+          compared <- ValueDomain.of(column.dataType)
+          values <- index.values(column.path.head, compared)
         } yield new KnownValues(
           column.name,
           values,
@@ -88,10 +88,11 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
   }
 
   /**
-   * The files that store the column in another way: as a type whose values are read as others, or by a name
-   * that is another one to this session. The index of values may have other values of them.
+   * The files that store the column as a type whose values this query reads differently, or under a name
+   * that is another column to this session. For these files the index of values may have other values than
+   * the query reads.
    *
-   * @param usable the columns of the index that are read unchanged
+   * @param usable positions of the columns of the index whose values the query reads
    */
   private def filesOfOthers(column: DataColumn, usable: Set[Int]): Seq[Array[Long]] =
     index.indexed.indices.filter(i =>
@@ -111,18 +112,18 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
     ColumnDomains.of(merged.info, merged.min, merged.max)
   }
 
-  /** A column while it is made. Its arrays belong to it alone. */
+  /** A column while it is made. It may change `info`, but `min` and `max` may be arrays of the index. */
   private case class Stored(info: Array[Byte], min: StatValues, max: StatValues)
 
   private def isNamed(stored: Seq[String], wanted: Seq[String]): Boolean =
     if (caseSensitive) stored == wanted
     else isSpelled(stored, wanted)
 
-  /** True for one name in whatever case. */
+  /** True if the names are equal when case is ignored. */
   private def isSpelled(stored: Seq[String], wanted: Seq[String]): Boolean =
     stored.map(LeafColumns.lower) == wanted.map(LeafColumns.lower)
 
-  /** What is known of each file. */
+  /** The flags of each file, as [[ColumnDomains]] defines them. */
   private def infoOf(v: ColumnValues, floating: Boolean): Array[Byte] = {
     val rows = index.table.rows
     val info = new Array[Byte](rows.length)
@@ -167,7 +168,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
 
   /**
    * Merges several columns of the index. Each file takes its statistics from the only column that
-   * has any. If two columns have statistics of a file, nothing counts as known of the file.
+   * has any. If two columns have statistics of a file, the file is treated as unknown.
    */
   private def merge(parts: Seq[Stored]): Stored = {
     val n = parts.head.info.length
@@ -210,7 +211,10 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
   }
 }
 
-/** The files of which an index has statistics of a column, as a bitmap. */
+/**
+ * The files whose number of NULLs in a column is known, as a bitmap. Only such files can be covered by an
+ * index of values.
+ */
 private final class FilesOfColumn(column: ColumnValues) extends Sized {
   val words: Array[Long] = {
     val set = new java.util.BitSet(column.nulls.length)

@@ -24,11 +24,11 @@ import io.sparkzorder.skipping.values.{
   WideDecimals
 }
 
-/** The tests of single predicates, as the table of [[PredicateCompiler]] has them. */
+/** Makes the test on files for each kind of predicate in the table of [[PredicateCompiler]]. */
 private[predicate] final class ColumnTests(columns: TableColumns, domains: ColumnDomainsReader) {
 
   /** IS NULL or IS NOT NULL of a column or of functions of it. */
-  def nulls(e: Expression, isNull: Boolean): FileTest = known {
+  def nulls(e: Expression, isNull: Boolean): FileTest = orUnknown {
     columns.find(e) match {
       case Right(column) => domains(column).map(new NullTest(_, isNull))
       case Left(_) =>
@@ -66,7 +66,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       values: Seq[Any],
       t: DataType,
       negated: Boolean,
-      nullsToo: Boolean): FileTest = known {
+      nullsToo: Boolean): FileTest = orUnknown {
     for {
       operand <- operandFor(e, t)
       positions <- allPositions(values, operand)
@@ -89,7 +89,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       t: DataType,
       negated: Boolean): FileTest =
     if (value == null) Never
-    else known {
+    else orUnknown {
       for {
         operand <- operandFor(e, t)
         positions <- allPositions(Seq(value), operand)
@@ -98,8 +98,8 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       } yield test
     }
 
-  /** Comparisons of one expression, all of which hold. */
-  def compareAll(e: Expression, comparisons: Seq[(Comparison, Literal)]): FileTest = known {
+  /** The AND of several comparisons of one expression. */
+  def compareAll(e: Expression, comparisons: Seq[(Comparison, Literal)]): FileTest = orUnknown {
     for {
       operand <- operandFor(e, comparisons.head._2.dataType)
       positions <- allPositions(comparisons.map(_._2.value), operand)
@@ -108,8 +108,8 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
     } yield test
   }
 
-  /** A comparison of two columns, or of functions of several. */
-  def pair(c: BinaryComparison, negated: Boolean): FileTest = known {
+  /** A comparison of two columns, or of functions of several columns. */
+  def pair(c: BinaryComparison, negated: Boolean): FileTest = orUnknown {
     pairOfColumns(c, negated).left.flatMap { reason =>
       val wanted = Intervals.ofLongs(Seq(if (negated) 0L else 1L))
       SeveralColumns.of(c, columns).flatMap(test(_, wanted)).left.map(_ => reason)
@@ -136,7 +136,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       if (e.references.isEmpty) TableColumns.kind(c) else reason)
 
   /** isnan, which is false for NULL. */
-  def nan(e: Expression, negated: Boolean): FileTest = known {
+  def nan(e: Expression, negated: Boolean): FileTest = orUnknown {
     for {
       operand <- compared(e)
       _ <- Either.cond(operand.domain == Reals, (), s"isnan of ${operand.compared.sql}")
@@ -146,7 +146,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
   }
 
   def startsWith(e: Expression, prefix: UTF8String, t: DataType, negated: Boolean): FileTest =
-    known {
+    orUnknown {
       for {
         operand <- operandFor(e, t)
         _ <- Either.cond(operand.domain == BytesDomain, (), s"the type ${t.sql}")
@@ -155,7 +155,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       } yield test
     }
 
-  /** What a pattern says of the beginning of a text. */
+  /** LIKE or a regular expression, by the beginning that the pattern requires of a text. */
   def text(e: Expression, pattern: LikePattern, t: DataType, negated: Boolean): FileTest = {
     val beginning = UTF8String.fromString(pattern.text)
     pattern.extent match {
@@ -202,7 +202,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       IntervalTest(column, values, hasNaN, operand.isWantedAtNull(results, ofNulls))
     }
 
-  /** False if no file can be pruned: none has bounds, and none has only NULLs. */
+  /** False if no file can be pruned: none has bounds, none has only NULLs, and no values are indexed. */
   private def hasBounds(column: ColumnDomains): Boolean =
     column.min != NoStats || column.noValues.exists(_ != 0) || column.values.isDefined
 
@@ -236,24 +236,24 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       s"a value outside the range of ${operand.name}")
   }
 
-  private def known(test: Either[String, FileTest]): FileTest = test.fold(Unknown(_), identity)
+  private def orUnknown(test: Either[String, FileTest]): FileTest = test.fold(Unknown(_), identity)
 }
 
 /**
- * Comparisons of one function of a text, such as `cast(s as int) >= 10 AND cast(s as int) <= 19`. The texts for
- * one of them are nearly all texts, because a number of any length begins with any digit. So both are
- * taken together before the texts are computed.
+ * Comparisons of one function of a text, such as `cast(s as int) >= 10 AND cast(s as int) <= 19`. A text
+ * with nearly any beginning can satisfy a single comparison, because a number of any length may begin with
+ * any digit. So the comparisons are combined before the texts are computed.
  */
 private[predicate] object TextRanges {
 
-  /** The conjuncts with one AND in the place of comparisons of one function. */
+  /** The conjuncts, in which the comparisons of one function are combined into one AND. */
   def joined(conjuncts: Seq[Expression]): Seq[Expression] = {
-    val of = conjuncts.map(compared(_).map(_._1.canonicalized))
+    val functions = conjuncts.map(compared(_).map(_._1.canonicalized))
     conjuncts.indices.flatMap { i =>
-      of(i) match {
+      functions(i) match {
         case None => Some(conjuncts(i))
-        case same if of.indexOf(same) < i => None
-        case same => Some(conjuncts.indices.filter(of(_) == same).map(conjuncts).reduce(And))
+        case same if functions.indexOf(same) < i => None
+        case same => Some(conjuncts.indices.filter(functions(_) == same).map(conjuncts).reduce(And))
       }
     }
   }
@@ -287,8 +287,8 @@ private[predicate] object TextRanges {
 }
 
 /**
- * A predicate on one column. It looks at blocks of files first: where the bounds of a block decide
- * for all of its files, no file is looked at.
+ * A predicate on one column. Blocks of files are tested first. If the bounds of a block decide for all of
+ * its files, no single file is tested.
  *
  * @param ofNulls true when rows with NULL in the column match
  * @param ofValues true when some values of the column match
@@ -302,12 +302,12 @@ private[sparkzorder] abstract class ColumnTest(
     extends FileTest {
   import ColumnTest._
 
-  /** What the bounds of a block say of its files: whether none, all or some may match. */
+  /** By the bounds of a block, whether no file, every file or some files of the block may match. */
   protected def inBlock(block: Int): Int
 
   /**
    * Tests the bounds of single files. Bit i of the result is set if a value between the bounds of
-   * file `first + i` may match. Bits that are not set in `wanted` do not count.
+   * file `first + i` may match. Bits that are not set in `wanted` are ignored.
    */
   protected def mayMatch(first: Int, wanted: Long): Long
 
@@ -344,7 +344,7 @@ private[sparkzorder] abstract class ColumnTest(
     }
   }
 
-  /** The files that are kept whatever their bounds are. */
+  /** The files that are kept regardless of their bounds. */
   private def kept(w: Int): Long = {
     val nulls = if (ofNulls) ~column.noNulls(w) else 0L
     if (!ofValues) nulls

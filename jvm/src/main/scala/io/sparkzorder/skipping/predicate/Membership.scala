@@ -13,10 +13,12 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.skipping.values.RegexPattern
 
 /**
- * A predicate that asks for a list of values, without saying IN.
+ * What follows from a predicate that asks for some of a list of values in another way than by IN, such as
+ * `array_contains(array(1, 2), a)`.
  *
- * @param ifTrue true for each row for which the predicate is true; None if nothing is known
- * @param ifFalse true for each row for which the predicate is false
+ * @param ifTrue a condition that is true for each row for which the predicate is true; None if nothing is
+ *   known
+ * @param ifFalse a condition that is true for each row for which the predicate is false
  */
 private[predicate] final case class Membership(
     ifTrue: Option[Expression],
@@ -24,7 +26,7 @@ private[predicate] final case class Membership(
 
 private[predicate] object Membership {
 
-  /** Literal lists of more elements than these are only looked at where they become an IN. */
+  /** A longer list of literals is used only where the predicate becomes an IN. */
   private val MostElements = 2000
 
   def of(e: Expression): Option[Membership] =
@@ -33,7 +35,11 @@ private[predicate] object Membership {
         .orElse(beginning(e)).orElse(SparseFunction.in(e))
     } catch { case NonFatal(_) => None }
 
-  /** Arrays that overlap in -0.0 and 0.0 do not overlap for Spark, although the two are equal. */
+  /**
+   * True if the equivalent predicate is also false for the same rows. For Spark, `arrays_overlap` of 0.0
+   * and -0.0 is false although the two are equal, so NOT of the equivalent predicate would wrongly skip
+   * 0.0.
+   */
   private def isExact(e: Expression): Boolean = e match {
     case ArraysOverlap(ArrayOf(FloatType | DoubleType), _) => false
     case _ => true
@@ -45,7 +51,7 @@ private[predicate] object Membership {
     }
   }
 
-  /** `^(a|b)$` also finds a text with a line end behind it. */
+  /** Only the beginning is known, because `^(a|b)$` also matches `a` with a line terminator behind it. */
   private def beginning(e: Expression): Option[Membership] = e match {
     case RLike(value, Literal(pattern: UTF8String, StringType)) =>
       RegexPattern.alternatives(pattern.toString).flatMap { texts =>
@@ -95,19 +101,19 @@ private[predicate] object Membership {
   }
 
   /**
-   * A function that has one result for all values but a few, inside of a predicate.
+   * A function, inside of a predicate, that has the same result for all values except a few.
    *
-   * @param default the result for all other values. The result for NULL is NULL
-   * @param others where the result may be another
+   * @param default the result for most values. The result for NULL is NULL
+   * @param others where the result may differ from `default`
    */
   private final case class SparseFunction(default: Any, others: Others)
 
   private sealed trait Others
 
-  /** For these values, none of which is NULL. */
+  /** The result may differ for these values, none of which is NULL. */
   private final case class Keys(of: Expression, values: Seq[Any]) extends Others
 
-  /** For the rows for which a condition is true. */
+  /** The result may differ in the rows for which a condition is true. */
   private final case class Rows(condition: Expression) extends Others
 
   private object SparseFunction {
@@ -117,7 +123,7 @@ private[predicate] object Membership {
           Folded.value(Branches.replaced(predicate, call, Literal(result, call.dataType)))
         val usual = Seq(value(f.default), value(null))
         def rows(wanted: Boolean) =
-          // also where the predicate is not known without other columns
+          // nothing is known if most values or NULL give the wanted result, or if other columns decide
           if (usual.contains(None) || usual.contains(Some(wanted))) None
           else Some(f.others match {
             case Rows(condition) => condition
@@ -134,7 +140,7 @@ private[predicate] object Membership {
       }
     }
 
-    // a lambda is called with other values than those of the row
+    // the body of a lambda sees elements, not only values of the row
     private def find(e: Expression): Option[(Expression, SparseFunction)] = e match {
       case _: LambdaFunction => None
       case _ =>
@@ -171,13 +177,16 @@ private[predicate] object Membership {
       else Some(SparseFunction(default, Keys(value, present)))
     }
 
-    /** Array functions that look for an element take NULL for equal to NULL. */
+    /** For array_intersect and array_except, NULL is equal to NULL. */
     private def same(value: Expression, list: Seq[Any], t: DataType): Expression = {
       val isIn = In(value, list.filter(_ != null).map(Literal(_, t)))
       if (list.contains(null)) Or(IsNull(value), isIn) else isIn
     }
 
-    /** The parts of a text that a value with constant texts around it can be. */
+    /**
+     * The values for which `part` is a part of a constant text. `part` may be a concatenation of the value
+     * with constant texts around it.
+     */
     private def parts(default: Any, text: String, part: Expression): Option[SparseFunction] =
       part match {
         case Concat(children) if children.count(!_.foldable) == 1 =>
@@ -195,7 +204,7 @@ private[predicate] object Membership {
         after: String): Option[SparseFunction] = {
       val starts = placesOf(before, text).map(_ + before.length)
       val ends = placesOf(after, text)
-      // bytes of a value are characters only in plain ASCII
+      // Spark compares bytes, and only in ASCII every sequence of bytes is a sequence of characters
       val isPlain = (text + before + after).forall(_ < 128) && value.dataType == StringType
       if (!isPlain || starts.size.toLong * ends.size > 2L * MostElements) None
       else {
@@ -221,7 +230,7 @@ private[predicate] object Membership {
       }
     }
 
-    /** A constant text, without bytes that are no UTF-8. */
+    /** A constant text whose bytes are valid UTF-8. */
     private object Text {
       def unapply(e: Expression): Option[String] =
         if (e.dataType != StringType) None

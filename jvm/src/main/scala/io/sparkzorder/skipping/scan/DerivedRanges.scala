@@ -15,10 +15,11 @@ import io.sparkzorder.skipping.values.{Intervals, LongIntervals, OrderedValue}
 
 /**
  * Adds ranges of columns that follow from filters on functions of the columns: `year(ts) = 2022` gets
- * `ts >= .. AND ts <= ..`. Tables of other formats are pruned by their format, which understands such ranges.
- * The query's own filters stay.
+ * `ts >= .. AND ts <= ..`. Delta and Iceberg prune their files themselves, and understand such ranges. The
+ * query's own filters stay.
  *
- * The rule runs until the plan stays as it is: a range that the filters say already is not added.
+ * Spark repeats the rule until the plan does not change any more, so a range that the filters already imply
+ * must not be added.
  */
 private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with PredicateHelper {
 
@@ -46,16 +47,16 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
 
   private def derived(conjuncts: Seq[Expression], leaf: LogicalPlan): Seq[Expression] = {
     val values = new ValuesOfColumn(FormatTable.columnsOf(leaf.output))
-    // files that Spark itself reads: a Delta table
+    // the files of a Delta table are read by Spark's own scan, those of Iceberg by a scan of Iceberg
     val isDelta = leaf.isInstanceOf[LogicalRelation]
     val (ofFunctions, others) = conjuncts.partition(isOfFunction)
     def byColumn(some: Seq[Expression]) = some.flatMap(c => values(c).map(c.references.head -> _))
       .groupBy(_._1.exprId)
       .map { case (id, same) => id -> (same.head._1, same.map(_._2).reduce(intersect)) }
-    val said = byColumn(others.filter(c => c.references.size == 1 && isKnownToFormats(c)))
+    val stated = byColumn(others.filter(c => c.references.size == 1 && isKnownToFormats(c)))
     byColumn(ofFunctions).toSeq.sortBy(_._1.id).flatMap { case (id, (column, found)) =>
-      val all = said.get(id).fold(found)(s => intersect(s._2, found))
-      if (said.get(id).exists(_._2 == all)) Nil
+      val all = stated.get(id).fold(found)(s => intersect(s._2, found))
+      if (stated.get(id).exists(_._2 == all)) Nil
       else {
         range(column, found, isDelta).toSeq.flatMap(splitConjunctivePredicates)
           .filterNot(e => conjuncts.exists(_.semanticEquals(e)))
@@ -69,7 +70,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       case _ => Intervals.ofLongs(Nil)
     }
 
-  /** A filter on one column that a format would not understand. */
+  /** True for a filter on one column that a format would not understand. */
   private def isOfFunction(c: Expression): Boolean =
     c.references.size == 1 && c.deterministic && !isKnownToFormats(c) &&
       !c.exists {
@@ -87,7 +88,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
     case _ => true
   }
 
-  /** None if the values are too many ranges, or all values of the column. */
+  /** None if there are no values, too many ranges of values, or no value is excluded. */
   private def range(
       column: Attribute,
       values: LongIntervals,
@@ -120,9 +121,10 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
 }
 
 /**
- * Offsets of time zones with seconds, such as +08:05:43 in Shanghai until 1901. The log of a Delta table has
- * timestamps with the offset of the writer's zone, in minutes: bounds are off by up to a minute. The last such
- * offset of a region ended in January 1972, in Monrovia. A session may set one of its own at any time.
+ * Offsets of time zones with seconds, such as +08:05:43 in Shanghai until 1901. Delta's log writes the
+ * bounds of timestamps with the offset of the writer's time zone in whole minutes. So a bound may be wrong
+ * by up to a minute. The last such offset of a region ended in January 1972, in Monrovia. But a session may
+ * use a fixed offset with seconds, so later bounds may be wrong, too.
  */
 private[sparkzorder] object OddOffsets {
 
@@ -131,22 +133,22 @@ private[sparkzorder] object OddOffsets {
 
   private val ErrorMicros = 60000000L
 
-  /** The time that may have been written as a later one. */
+  /** The time before `micros` by the greatest error of a bound, or the least time of all. */
   def earlier(micros: Long): Long = math.max(Long.MinValue + ErrorMicros, micros) - ErrorMicros
 
   def later(micros: Long, by: Long = ErrorMicros): Long = math.min(Long.MaxValue - by, micros) + by
 
-  /** The beginning of a range of microseconds since 1970, or the least one of all if it lies in that time. */
+  /** The widened low end of a range: the least value of all if the range begins before [[UntilMicros]]. */
   def from(low: Long, least: Long): Long = if (low < UntilMicros) least else earlier(low)
 
-  /** The end of such a range, or the end of that time. */
+  /** The widened high end of a range: at least [[UntilMicros]]. */
   def until(high: Long): Long = math.max(later(high), UntilMicros)
 }
 
 /**
- * Times of Parquet files with milliseconds that were imported into an Iceberg table (`add_files`, `migrate`).
- * Iceberg takes the milliseconds of their bounds for microseconds: the years 1 to 9999 seem to lie from 1968 to
- * 1978. Nothing tells such a file from others.
+ * Timestamps in milliseconds in Parquet files that were imported into an Iceberg table (`add_files`,
+ * `migrate`). Iceberg takes the milliseconds of their bounds for microseconds: the years 1 to 9999 seem to
+ * lie from 1968 to 1978. Nothing distinguishes such a file from others.
  */
 private[sparkzorder] object ImportedTimes {
   private val (first, last) = (-62167219200000L, 253402300799999L)
@@ -154,7 +156,7 @@ private[sparkzorder] object ImportedTimes {
   /** False for a bound that may be a number of milliseconds. */
   def isSure(micros: Long): Boolean = micros < first || micros > last
 
-  /** A range that keeps imported files, too. */
+  /** The values, and all times that may be bounds in milliseconds, so that imported files are kept, too. */
   def added(values: LongIntervals, dataType: DataType): LongIntervals = dataType match {
     case TimestampType | TimestampNTZType =>
       values.union(Intervals.ofLongRanges(Seq((first, last)))) match {

@@ -59,9 +59,9 @@ private[sparkzorder] object FormatScanStrategy extends SparkStrategy with Predic
       r: DataSourceV2ScanRelation,
       table: FormatBatchTable): Seq[SparkPlan] = {
     val conjuncts = filters.flatMap(splitConjunctivePredicates)
-    // the join tests them anyway
+    // the join itself tests these filters, so they are dropped from the plan
     val ofJoins = conjuncts.filter(FormatTable.isOfJoin(_, r, table))
-    // the filter after the scan has the same subquery, and Spark must run it once
+    // The filter above the scan has the same subquery. Without reuse, Spark would run the subquery twice.
     val compared =
       if (!SQLConf.get.subqueryReuseEnabled) Nil
       else conjuncts.filter(FormatTable.comparesWithSubquery(_, r))
@@ -78,7 +78,7 @@ private[sparkzorder] object FormatScanStrategy extends SparkStrategy with Predic
     }
   }
 
-  /** A join of partitions needs those of the plan. */
+  /** True for a scan of a storage-partitioned join, which must keep the partitions of the plan. */
   private def isGrouped(r: DataSourceV2ScanRelation): Boolean = r.keyGroupedPartitioning.isDefined
 
   private def without(plan: LogicalPlan, dropped: Seq[Expression]): LogicalPlan =
@@ -91,11 +91,12 @@ private[sparkzorder] object FormatScanStrategy extends SparkStrategy with Predic
 }
 
 /**
- * Spark's scan of such a table, without the files in which no row has one of the keys.
+ * Spark's scan of a table whose format lists the files, without the files in which no row has one of the
+ * keys.
  *
- * @param inner Spark's own scan, without filters at run time
- * @param ofSpark filters by which Spark and the format prune partitions
- * @param keys what joins and subqueries tell of data columns
+ * @param inner Spark's own scan, without runtime filters
+ * @param ofSpark runtime filters by which Spark and the format prune partitions
+ * @param keys filters on data columns whose values come from joins and subqueries
  */
 private[sparkzorder] final case class FormatScanExec(
     inner: BatchScanExec,
@@ -134,17 +135,20 @@ private[sparkzorder] final case class FormatScanExec(
     RuntimePruningScan.PrunedAtRunTime ->
       SQLMetrics.createMetric(sparkContext, "number of files pruned by joins and subqueries"))
 
-  // its scan asks for the files when it runs
+  // PrunedScan chooses the files when this copy runs
   @transient private lazy val pruned: BatchScanExec =
     inner.copy(scan = new PrunedScan(inner, kept), runtimeFilters = ofSpark)
 
   @transient private lazy val unpruned: BatchScanExec = inner.copy(runtimeFilters = ofSpark)
 
-  // the execution that has run this node first
+  // the execution of the query that runs this node first
   @transient private lazy val firstExecution: Option[String] =
     ListingsOfExecution.executionOf(sparkContext)
 
-  /** What runs. Its files are those of the first run, and keys of a second run are those of one execution. */
+  /**
+   * The scan that runs. `pruned` keeps the files of its first run. The keys that a join's side gave in one
+   * execution are not valid in another, so a second execution with such keys reads all files.
+   */
   private def executed: BatchScanExec =
     if (firstExecution != ListingsOfExecution.executionOf(sparkContext) &&
       RuntimeFilters.areOfSecondRun(keys)) unpruned
@@ -152,7 +156,7 @@ private[sparkzorder] final case class FormatScanExec(
 
   override lazy val metrics: Map[String, SQLMetric] = pruned.metrics ++ fileMetrics
 
-  /** Spark has run the subqueries of this node when it runs the node. */
+  /** The partitions without the pruned files. Spark has run the subqueries of this node before the node. */
   private def kept(partitions: Array[InputPartition]): Array[InputPartition] =
     try {
       val columns = FormatTable.columnsOf(inner.output)
@@ -190,7 +194,7 @@ private[sparkzorder] final case class FormatScanExec(
   override protected def doExecuteColumnar(): RDD[ColumnarBatch] =
     orOne(executed.executeColumnar())
 
-  /** Nodes above count on the one partition that they were planned for. */
+  /** Gives an empty RDD one partition, if the nodes above were planned for a single partition. */
   private def orOne[T: ClassTag](rdd: RDD[T]): RDD[T] =
     if (outputPartitioning == SinglePartition && rdd.partitions.isEmpty) {
       sparkContext.parallelize(Seq.empty[T], 1)
@@ -209,9 +213,9 @@ private[sparkzorder] object FormatScanExec {
   private val KeptBytes = "filesKeptSize"
 
   /**
-   * A format's scan, with the partitions that are kept.
+   * A format's scan, reduced to the partitions that are kept.
    *
-   * @param planned has the partitions that the format has planned already
+   * @param planned Spark's scan, which has the partitions that the format planned without runtime filters
    */
   private final class PrunedScan(
       planned: BatchScanExec,

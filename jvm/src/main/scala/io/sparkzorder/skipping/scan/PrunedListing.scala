@@ -15,7 +15,7 @@ import io.sparkzorder.skipping.predicate.{FilePruner, KeptFiles}
  * A listing without the files in which no row can match. Partitions without any file left stay in
  * the listing, because Spark counts partitions.
  *
- * @param metrics None if there was no index to ask
+ * @param metrics None if no index was used
  */
 private[sparkzorder] final case class PrunedListing(
     directories: Seq[PartitionDirectory],
@@ -75,8 +75,8 @@ private[sparkzorder] object PrunedListing {
  *
  * @param values values of the partition columns
  * @param files number of files before skipping
- * @param pruned number of files that the predicates on each name prune; a file that the predicates
- *   on several names prune counts for the first name alone
+ * @param pruned for each name, the number of files that the predicates on it prune; a file that the
+ *   predicates on several names prune is counted for the first name only
  * @param noEntry number of files that are read because the index has no up-to-date entry for them
  */
 private[sparkzorder] final case class DirectoryMetrics(
@@ -120,7 +120,7 @@ private[sparkzorder] final case class SkippingMetrics(
     copy(directories = directories.filter(d => chosen(d.values)))
   }
 
-  /** These metrics, and then those of the same directories that were pruned once more. */
+  /** These metrics, combined with those of a second pruning of the same directories. */
   def andAtRunTime(later: SkippingMetrics): SkippingMetrics = {
     val all = (names ++ later.names).distinct
     def spread(from: SkippingMetrics, d: DirectoryMetrics): IndexedSeq[Int] = {
@@ -134,7 +134,7 @@ private[sparkzorder] final case class SkippingMetrics(
     SkippingMetrics(all, both, Some(later.pruned))
   }
 
-  /** As `3 of 64 (pruned by a: 50, b: 11)`. */
+  /** For example `3 of 64 (pruned by a: 50, b: 11)`. */
   override def toString: String = {
     val by = prunedBy.filter(_._2 > 0).sortBy(-_._2).map { case (c, n) => s"$c: $n" }
     val notes =
@@ -145,10 +145,11 @@ private[sparkzorder] final case class SkippingMetrics(
 }
 
 /**
- * Prunes a listing whose entries in the index are known. Files that are pruned are counted in
- * bitmaps and not looked at.
+ * Prunes a listing whose entries in the index are known. Pruned files are counted in bitmaps, without a
+ * look at each file.
  *
- * @param entries of the files in the index
+ * @param held the listing
+ * @param entries the entries of its files in the index
  * @param kept the entries that the filters keep
  */
 private final class PrunedHeldListing(
@@ -217,7 +218,10 @@ private final class PrunedHeldListing(
     out
   }
 
-  /** Calls `body` with the position, the first entry and the size of each run of a directory. */
+  /**
+   * Calls `body` for each run of files of a directory that have consecutive entries, with the position of
+   * the first file, its entry, and the number of files.
+   */
   private def foreachRun(d: Int)(body: (Int, Int, Int) => Unit): Unit = {
     var r = entries.firstRun(d)
     while (r < entries.firstRun(d + 1)) {

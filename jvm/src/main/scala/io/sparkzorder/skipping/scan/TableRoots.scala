@@ -15,9 +15,9 @@ import io.sparkzorder.log.{StateDirectory, StateSearch}
 import io.sparkzorder.util.ObjectStore
 
 /**
- * Where the tables lie whose files a scan reads. A scan may name a table, its partitions, folders
- * or single files. Their names tell nothing, so the directories above them are searched for the
- * state of a table.
+ * Finds the tables whose files a scan reads. A scan may name a table, its partitions, folders or single
+ * files. Such a path does not tell where the root of the table is, so the state of a table is searched for
+ * in the directories above the path.
  *
  * @param table the table in the catalog, whose location is known
  */
@@ -30,7 +30,7 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   /** The state of each table that may hold files of `index`. */
   def states(index: FileIndex): Seq[StateDirectory] = {
     val (searched, stores) = searchFrom(index).partition(isSearched)
-    // each look at a directory above would cost a request there, so names must do
+    // on object stores the root is taken to be above all directories that have names of partitions
     StateSearch.above(searched, conf) ++
       stores.map(d => if (home.contains(d)) d else TableRoots.named(d)).distinct
         .map(new StateDirectory(_, conf))
@@ -45,8 +45,8 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   }
 
   /**
-   * The search goes upwards from these directories. The location of a catalog table stands for the
-   * partitions below it, and a directory for the files in it.
+   * The directories from which the search goes upwards. The location of a catalog table replaces the
+   * partitions below it, and a directory replaces the files in it.
    */
   private[scan] def searchFrom(index: FileIndex): Seq[Path] = {
     val directories = foldersOf(index).map(qualified)
@@ -60,7 +60,7 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   private lazy val home: Option[Path] =
     table.flatMap(_.storage.locationUri).map(u => qualified(new Path(u)))
 
-  /** What is read, with the folder of a file in the place of the file. */
+  /** The root paths of the index. A root path that is a file is replaced by its folder. */
   private def foldersOf(index: FileIndex): Seq[Path] = index match {
     case listed: InMemoryFileIndex if listed.rootPaths.size > 1 || isFile(listed) =>
       val roots = new JavaHashSet[Path](listed.rootPaths.size * 2)
@@ -81,7 +81,10 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
     b.getPath.startsWith(if (a.getPath.endsWith("/")) a.getPath else a.getPath + "/")
   }
 
-  // On object stores each check is one more request
+  /**
+   * False on object stores, where a search costs a request for each directory above. True there, too, if
+   * the session lets OPTIMIZE replace files in place.
+   */
   private def isSearched(directory: Path): Boolean = {
     val scheme = Option(directory.toUri.getScheme).getOrElse("file")
     !ObjectStore.hasScheme(scheme) || settings.session.sessionState.conf
@@ -93,7 +96,7 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
 
 private object TableRoots {
 
-  /** The directory above those that have the names of partitions. */
+  /** The nearest directory, from `path` upwards, that does not have the name of a partition. */
   private def named(path: Path): Path =
     if (path.getName.contains("=") && path.getParent != null) named(path.getParent) else path
 }

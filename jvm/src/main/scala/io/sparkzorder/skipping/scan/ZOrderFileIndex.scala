@@ -20,11 +20,12 @@ import io.sparkzorder.skipping.predicate.FilePruner
  *
  * @param delegate Spark's own index of the relation
  * @param roots finds the tables whose files the relation reads
- * @param pruning makes a pruner of files from data filters, if the skipping index has one. A pruner
- *   must not prune a file that the index does not know
+ * @param pruning makes a pruner of files from data filters, if the skipping index can prune by them. A
+ *   pruner must not prune a file that the index does not know
  * @param keys of joins, by which the scan or the listing prunes when the query runs
- * @param atListing what the listing itself finds out when the query runs, in a session of an accelerator
- * @param execution for which this index was made, where another one was asked before
+ * @param atListing filters whose values the listing itself computes when the query runs; only in a session
+ *   with an accelerator
+ * @param execution the execution of a query for which this copy of an index was made; None for an original
  */
 private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     val delegate: FileIndex,
@@ -56,16 +57,16 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     pruned(partitionFilters, dataFilters).directories
 
   /**
-   * The listing for the filters of a scan. One execution of a query makes it once, although Spark
-   * asks twice: for the metrics when the execution begins, and when the scan runs. Where Spark asks while
-   * it plans whether the files of buckets are sorted, the listing is made once for the whole plan: the
-   * files must still be sorted when another copy of the scan reads them.
+   * The listing for the filters of a scan. One execution of a query makes the listing once, although Spark
+   * asks twice: for the metrics when the execution begins, and again when the scan runs. If Spark asks
+   * already while it plans, to learn whether the files of buckets are sorted, the plan keeps the listing
+   * for all its executions: the files must still be sorted when another copy of the scan reads them.
    */
   private[sparkzorder] def pruned(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): PrunedListing = {
     val asked = Asked(evaluable(partitionFilters), evaluable(dataFilters))
-    // adaptive execution plans a query again and makes another index of files then
+    // adaptive execution may plan a query again, with another file index, which shares the listings
     val shared = ListingsOfExecution.current(delegate, session.sparkContext)
     val now = shared.map(_.execution)
     last.filter(a => a._1 == asked && (isKept || (now.isDefined && a._2 == now))).map(_._3)
@@ -81,13 +82,14 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
   }
 
   private def listed(asked: Asked, shared: Option[ListingsOfExecution]): PrunedListing = {
-    // a listing that is kept for later executions is not that of one execution
+    // a listing that the plan keeps for later executions does not belong to one execution
     val execution = if (isKept) None else shared
     val files = overlay.listing(asked.partitionFilters, asked.dataFilters, execution)
     val planned = PrunedListing.of(files, pruning(asked.dataFilters))
     (atListing, shared.flatMap(s => s.ofQuery.map(_ -> s.execution))) match {
       case (Some(later), Some((query, id))) =>
-        // a listing that is kept must hold for every run of the plan, and keys are those of one run
+        // the keys of joins belong to one run of the plan, so a listing that the plan keeps must not use
+        // them
         val known =
           if (isKept || !RuntimeFilters.isOn) Nil else later.resolved(query, id, rangeOf)
         val listing =
@@ -98,7 +100,7 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     }
   }
 
-  /** Where an accelerator replaces the scan, no node of ours tells what was skipped. */
+  /** Records what was skipped: where an accelerator replaces the scan, no node of ours shows it. */
   private def note(
       later: FiltersAtListing,
       filters: Seq[Seq[Expression]],
@@ -112,11 +114,11 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
 
   private[scan] def dataSchema: StructType = relation.dataSchema
 
-  /** True if the newest listing is one that an execution holds for all its scans. */
+  /** True if the newest listing was made for this execution. */
   private[scan] def hasListedFor(execution: String): Boolean =
     last.exists(_._2.contains(execution))
 
-  /** The same index for the execution that the thread works for, if the newest listing is older. */
+  /** A copy of this index for the current execution, if the newest listing belongs to another execution. */
   private[scan] def ofExecution: Option[ZOrderFileIndex] =
     for {
       (_, before, _) <- last
@@ -133,8 +135,8 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
       Some(now.execution))
 
   /**
-   * The listing for the filters of a scan, pruned once more by filters that got their values when
-   * the query ran.
+   * The listing for the filters of a scan, pruned once more by filters whose values are known only when
+   * the query runs.
    */
   private[sparkzorder] def prunedAtRunTime(
       partitionFilters: Seq[Expression],
@@ -142,7 +144,7 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
       resolved: Seq[Expression]): PrunedListing =
     PrunedListing.again(pruned(partitionFilters, dataFilters), pruning(resolved))
 
-  /** The least and the greatest value of a column in all files that an index knows. */
+  /** The least and the greatest value of a column over all files that the skipping index knows. */
   private[scan] def rangeOf(column: Expression): Option[(Long, Long)] =
     indexPruning.flatMap(_.rangeOf(column))
 
@@ -160,8 +162,8 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
       .flatMap(_._3.metrics)
 
   /**
-   * The metrics for some filters. If Spark has a listing in memory, it is pruned here. Otherwise no
-   * listing is made, because Spark itself makes none to explain a query.
+   * The metrics for some filters. If Spark has its listing in memory, the listing is pruned now. Otherwise
+   * no listing is made, because Spark itself lists no files to explain a query.
    */
   private[sparkzorder] def metrics(
       partitionFilters: Seq[Expression],
@@ -177,7 +179,7 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
   private def evaluable(filters: Seq[Expression]): Seq[Expression] =
     filters.filterNot(f => ZOrderFileIndex.holdsSubquery(f) || RuntimeFilters.isUnused(f))
 
-  /** True where Spark keeps its own listing from the moment that it plans the query. */
+  /** True where Spark asks for the listing already when it plans the query, and keeps it. */
   private def isKept: Boolean = relation.bucketSpec.exists(_.sortColumnNames.nonEmpty) && {
     val conf = session.sessionState.conf
     conf.bucketingEnabled && conf.getConf(SQLConf.LEGACY_BUCKETED_TABLE_SCAN_OUTPUT_ORDERING)
@@ -208,7 +210,7 @@ private[sparkzorder] object ZOrderFileIndex {
   def holdsSubquery(filter: Expression): Boolean = filter.exists(_.isInstanceOf[PlanExpression[_]])
 }
 
-/** Another listing of the files of an index, which has everything else as the index has it. */
+/** A file index with a listing of its own. Everything else comes from the index `delegate`. */
 private[scan] trait DelegatingFileIndex extends FileIndex {
   def delegate: FileIndex
 

@@ -13,8 +13,8 @@ import io.sparkzorder.index.IndexValue
 import io.sparkzorder.ordering.{FixedOrder, OrderedType, WideDecimalOrder}
 
 /**
- * The order of a column's values. A literal in the same order can be compared with the index's
- * bounds.
+ * The form in which the values of a column are ordered. A literal in the same form can be compared with the
+ * bounds in the index.
  */
 private[sparkzorder] sealed trait ComparisonDomain
 

@@ -10,8 +10,8 @@ import io.sparkzorder.index.ByteValues
 import io.sparkzorder.index.values.ValueHash
 
 /**
- * A set of values of one domain: intervals that are sorted and do not overlap. A file may hold one
- * of the values only if the interval from its min to its max overlaps one of them.
+ * A set of values of one domain: intervals that are sorted and do not overlap. A file may hold a value of
+ * the set only if the range from the min to the max of the file overlaps one of the intervals.
  *
  * The values are the longs or the byte strings of a [[ComparisonDomain]]. Intervals of the two
  * kinds cannot be mixed, except that [[Intervals.none]] fits both.
@@ -34,7 +34,8 @@ private[sparkzorder] sealed trait Intervals {
     if (isEmpty || other.isEmpty) Intervals.none
     else {
       val (outside, otherOutside) = (complement, other.complement)
-      // a set of all values has an empty complement, which need not be of the set's own kind
+      // The complement of all values is empty, and `union` of two empty sets is `none`, whose complement is
+      // all longs. That would be wrong for two sets of all byte strings.
       if (outside.isEmpty) other
       else if (otherOutside.isEmpty) this
       else outside.union(otherOutside).complement
@@ -132,7 +133,7 @@ private[sparkzorder] final class ByteIntervals private[values] (
   /**
    * Position of the first interval that does not end below a value.
    *
-   * @param compare compares the value with another
+   * @param compare compares the value with the given byte string
    */
   def firstFrom(compare: Array[Byte] => Int): Int = {
     var (from, until) = (0, highs.length)
@@ -169,7 +170,7 @@ private[sparkzorder] object Intervals {
   /** No value at all, for both kinds of domains. */
   val none: Intervals = ofLongRanges(Nil)
 
-  /** The longs between two, both included. */
+  /** The longs from `low` to `high`, both included. */
   def between(low: Long, high: Long): LongIntervals = ofLongRanges(Seq((low, high)))
 
   def ofLongs(values: Seq[Long]): LongIntervals = ofLongRanges(values.map(v => (v, v)))
@@ -226,7 +227,7 @@ private[sparkzorder] object Intervals {
     ByteIntervals.of(ByteEnd(prefix, inclusive = true), above)
   }
 
-  /** The values of all sets; all of one kind of domain. */
+  /** The values that are in any of the sets. Longs and byte strings cannot be mixed. */
   def union(sets: Seq[Intervals]): Intervals = sets.filterNot(_.isEmpty) match {
     case Seq() => none
     case Seq(one) => one
@@ -241,32 +242,37 @@ private[sparkzorder] object Intervals {
 /**
  * One end of an interval of byte strings in unsigned order.
  *
- * @param value null where the interval has no end
+ * @param value null where the interval has no bound on this side
  */
 private[sparkzorder] final case class ByteEnd(value: Array[Byte], inclusive: Boolean) {
   def isEndless: Boolean = value == null
 
-  /** The same end for the interval beyond it: included there if it is not included here. */
+  /** The end of the neighbouring interval at the same value: it includes the value if this end does not. */
   def outside: ByteEnd = ByteEnd(value, !inclusive)
 
-  /** @param beyond above 0 if a bound lies on the interval's side of this end, 0 if it is equal */
+  /**
+   * True if a value is not cut off by this end of the interval.
+   *
+   * @param beyond positive if the value lies on the interval's side of this end, 0 if it is equal to this
+   *   end
+   */
   def isReachedBy(beyond: Int): Boolean = beyond > 0 || (beyond == 0 && inclusive)
 
-  /** For two low ends: whether this one comes first. */
+  /** For two low ends: whether the interval of this end begins first. */
   def isBelow(low: ByteEnd): Boolean =
     !low.isEndless && (isEndless || {
       val o = order(low)
       o < 0 || (o == 0 && inclusive && !low.inclusive)
     })
 
-  /** For two high ends: whether this one comes first. */
+  /** For two high ends: whether the interval of this end ends first. */
   def endsBelow(high: ByteEnd): Boolean =
     !isEndless && (high.isEndless || {
       val o = order(high)
       o < 0 || (o == 0 && !inclusive && high.inclusive)
     })
 
-  /** For this high end and a low end: whether some value lies at or below one and above the other. */
+  /** For this high end and a low end: whether an interval between the two ends may hold a value. */
   def sharesWith(low: ByteEnd): Boolean =
     isEndless || low.isEndless || {
       val o = order(low)
@@ -286,12 +292,12 @@ private[sparkzorder] final case class ByteEnd(value: Array[Byte], inclusive: Boo
 
 private[sparkzorder] object ByteEnd {
 
-  /** The end of an interval that goes on for ever. */
+  /** The end of an interval that has no bound on this side. */
   val Endless: ByteEnd = ByteEnd(null, inclusive = false)
 }
 
 /**
- * A set of values that consists of few single values, which an index of values can look up.
+ * A set of a few values, one by one, so that an index of values can look up each of them.
  *
  * @param size the number of values
  * @param hashes of the values, by the seed of the hash
@@ -302,7 +308,10 @@ private[sparkzorder] final class SingleValues private (
 
 private[sparkzorder] object SingleValues {
 
-  /** @return None if there are more values than `most`, or intervals of more values */
+  /**
+   * @return None if the set has more than `most` values, or byte strings that are not single values, or if
+   *   the values of the domain have no hashes
+   */
   def of(values: Intervals, domain: ComparisonDomain, most: Int): Option[SingleValues] =
     values match {
       case longs: LongIntervals => ofLongs(longs, most)
@@ -341,7 +350,7 @@ private[sparkzorder] object SingleValues {
     }
   }
 
-  /** The number of 16 ordered bytes. */
+  /** The inverse of [[io.sparkzorder.index.IndexValue.wide]]. */
   private def unscaled(ordered: Array[Byte]): BigInteger = {
     val bytes = ordered.clone()
     bytes(0) = (bytes(0) ^ 0x80).toByte

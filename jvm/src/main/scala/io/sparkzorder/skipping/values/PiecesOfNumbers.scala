@@ -11,16 +11,16 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.skipping.values.Extent.Between
 import io.sparkzorder.skipping.values.Piece.{double, ends, long, require, unknown}
 
-/** Arithmetic, rounding, functions of mathematics and casts between numbers. */
+/** Pieces for arithmetic, rounding, mathematical functions and casts between numbers. */
 private[values] object PiecesOfNumbers {
 
   def of(e: Expression): Option[Piece] = e match {
     case a: Add if isNumber(a) => Some(arithmetic(_.add(_)))
     case s: Subtract if isNumber(s) => Some(arithmetic(_.subtract(_)))
     case m: Multiply if isNumber(m) => Some(arithmetic(_.multiply(_)))
-    case u: UnaryMinus if isNumber(u) => Some(exactly(negated))
+    case u: UnaryMinus if isNumber(u) => Some(unlessRounded(negated))
     case _: UnaryPositive => Some(Ordered())
-    case a: Abs if isNumber(a) => Some(exactly(absolute))
+    case a: Abs if isNumber(a) => Some(unlessRounded(absolute))
     case d: Divide if isNumber(d) => Some(divided)
     case i: IntegralDivide if isNumber(i.left) => Some(divided)
     case r: Remainder if isIntegral(r.dataType) => Some(remainder(r.dataType, isPositive = false))
@@ -38,13 +38,14 @@ private[values] object PiecesOfNumbers {
       Some(Ordered())
     case _: Sqrt | _: Cbrt | _: Exp | _: Expm1 | _: Log | _: Log10 | _: Log2 | _: Log1p |
         _: ToDegrees | _: ToRadians | _: Atan | _: Asin | _: Sinh | _: Tanh => Some(mathematical)
-    // to the base 1 the logarithm of 1 alone is NaN, and all others are infinite
+    // log(1.0, x) is NaN for x = 1 and infinite for every other x, so it keeps no order
     case Logarithm(Literal(base: Double, _), _) if base != 1.0 => Some(mathematical)
     // with an infinite power, 1 alone has the result NaN
     case Pow(_, Literal(power: Double, _)) if power > 0 && !power.isInfinite =>
       Some(mathematical.copy(samples = { c =>
         val values = ends(c)
-        // an even power falls up to zero; one that is no integer has no result below zero
+        // An even power falls until 0 and rises from there. A power that is not an integer has no result
+        // for a value below 0.
         if (double(c.head.low) >= 0 || power % 2 == 1) values
         else {
           require(power % 2 == 0)
@@ -57,13 +58,13 @@ private[values] object PiecesOfNumbers {
   }
 
   /**
-   * Digits of a DECIMAL that Spark negates without a loss. It rounds longer ones, or does not, by the way in which
-   * the value came about.
+   * The greatest number of digits of a DECIMAL that Spark always negates exactly. Whether Spark rounds a
+   * longer DECIMAL depends on how the value was computed.
    */
   val NegatedDigits = 34
 
-  /** Knows nothing of DECIMALs that Spark may round. */
-  private def exactly(piece: Piece): Piece = new Piece {
+  /** The piece, except that nothing is known of the results for a DECIMAL that Spark may round. */
+  private def unlessRounded(piece: Piece): Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
       if (children.exists(isLong)) Extent.Anything else piece(call, children)
   }
@@ -85,7 +86,7 @@ private[values] object PiecesOfNumbers {
 
   private def isNumber(e: Expression): Boolean = e.dataType.isInstanceOf[NumericType]
 
-  /** The exact value; raises for NaN and infinities, with which arithmetic keeps no order. */
+  /** The exact value. Raises for NaN and infinities, because arithmetic with them keeps no order. */
   private def exact(value: Any): BigDecimal = value match {
     case d: Decimal => d.toJavaBigDecimal
     case d: Double => new BigDecimal(d)
@@ -94,7 +95,7 @@ private[values] object PiecesOfNumbers {
     case _ => unknown
   }
 
-  /** Raises if a type of integers cannot hold a value: Spark would begin again at the other end. */
+  /** Raises if an integer type cannot hold the value: Spark's result could wrap around. */
   private def fits(value: BigDecimal, t: DataType): Unit =
     if (isIntegral(t)) {
       val (least, greatest) = OrderedValue.range(t).get
@@ -102,7 +103,7 @@ private[values] object PiecesOfNumbers {
         value.compareTo(BigDecimal.valueOf(greatest)) <= 0)
     }
 
-  /** A piece that knows the type of its results. */
+  /** A piece that depends on the type of its results. */
   private def typed(piece: DataType => Piece): Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
       piece(call.expression.dataType)(call, children)
@@ -132,7 +133,7 @@ private[values] object PiecesOfNumbers {
                                            else Nil))
     })
 
-  /** A division by what is never zero, and which an integer can hold. */
+  /** A division whose divisor is never 0 and whose result fits into its type. */
   private val divided: Piece = typed(t =>
     Ordered { c =>
       val values = ends(c)
@@ -144,7 +145,7 @@ private[values] object PiecesOfNumbers {
       values
     })
 
-  /** It begins anew with each multiple of the divisor. */
+  /** The remainder rises between two multiples of the divisor, and starts again at each multiple. */
   private def remainder(t: DataType, isPositive: Boolean): Piece = {
     def divisor(c: Seq[Between]): BigInteger = {
       require(c(1).isPoint)
@@ -157,14 +158,9 @@ private[values] object PiecesOfNumbers {
         require(d.signum > 0 && d.bitLength < 64 && (!isPositive || divisor(c).signum > 0))
         val (low, high) = (long(c.head.low), long(c.head.high))
         require(low < 0 == high < 0)
-        def period(n: Long) = Math.floorDiv(if (n < 0) -(n + 1) else n, d.longValue)
-        // the rest of a negative number has its sign, and the periods end at multiples
-        val same =
-          if (low >= 0) period(low) == period(high)
-          else if (isPositive) {
-            Math.floorDiv(low, d.longValue) == Math.floorDiv(high, d.longValue)
-          } else low / d.longValue == high / d.longValue
-        require(same)
+        // for d = 3, pmod starts again at -3, but % at -2: -4 % 3 = -1, -3 % 3 = 0, -2 % 3 = -2
+        def period(n: Long) = if (isPositive) Math.floorDiv(n, d.longValue) else n / d.longValue
+        require(period(low) == period(high))
         ends(c)
       },
       otherwise = { c =>
@@ -176,7 +172,7 @@ private[values] object PiecesOfNumbers {
       })
   }
 
-  /** As [[remainder]] of values that are not negative. */
+  /** Like [[remainder]], for values that are not negative. */
   private val decimalRemainder: Piece = {
     def divisor(c: Seq[Between]): BigDecimal = {
       require(c(1).isPoint && exact(c(1).low).signum > 0 && exact(c.head.low).signum >= 0)
@@ -191,7 +187,7 @@ private[values] object PiecesOfNumbers {
       otherwise = c => Some((Decimal(0), Decimal(divisor(c)))))
   }
 
-  /** Rounding at a constant place; integers could pass the end of their type. */
+  /** Rounding at a constant place. At a negative place, an integer may be rounded beyond its type. */
   private val rounded: Piece = typed(t =>
     Ordered { c =>
       require(c(1).isPoint)
@@ -222,7 +218,7 @@ private[values] object PiecesOfNumbers {
     values
   }
 
-  /** Functions whose last bits may differ between Spark's ways to compute them. */
+  /** Functions whose results may differ in the last bits between interpreted and generated code. */
   private val mathematical: Ordered = Ordered(around = { (low, high) =>
     def far(value: Double, by: Double) =
       if (value.isInfinite) value
@@ -230,7 +226,7 @@ private[values] object PiecesOfNumbers {
     (far(double(low), -1), far(double(high), 1))
   })
 
-  /** Numbers that both types can hold. */
+  /** A cast of numbers that an integer type as the target can hold. */
   private def cast(to: DataType): Piece = Ordered { c =>
     val values = ends(c)
     if (isIntegral(to)) values.head.foreach(v => fits(exact(v), to))

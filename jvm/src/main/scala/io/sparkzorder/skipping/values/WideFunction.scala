@@ -14,12 +14,12 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.index.{ByteValues, IndexValue, LeafType}
 
 /**
- * A function of DECIMALs of more than 18 digits that keeps their order, or reverses it. An interval of
- * results comes from one interval of values then, whose ends are found by bisection.
+ * A function of DECIMALs of more than 18 digits that keeps or reverses their order. So the values whose
+ * results lie in one interval form one interval, too. Bisection finds its ends.
  *
- * @param call Spark's result for an unscaled value. It may throw far from 0, where Spark raises an
- *   error or gives NULL. Such values count as mapped into every interval
- * @param limit values beyond it, on both sides of 0, also count as mapped into every interval
+ * @param call Spark's result for an unscaled value. It may throw far from 0, where Spark raises an error or
+ *   gives NULL. Such values are treated as if they had every result
+ * @param limit values beyond it, on both sides of 0, are also treated as if they had every result
  */
 private[sparkzorder] final class WideFunction(
     call: BigInteger => LiteralPosition,
@@ -54,13 +54,13 @@ private[sparkzorder] final class WideFunction(
     start.filter(_.compareTo(last) <= 0).map(low => (end(low), end(last)))
   }
 
-  /** The first value whose result has a property that all greater values have, too. */
+  /** The least value whose result has a property. The results of all greater values must have it, too. */
   private def first(has: LiteralPosition => Boolean): Option[BigInteger] =
     if (has(call(least))) Some(least)
     else if (!has(call(greatest))) None
     else Some(boundary(least, greatest)(v => has(call(v))))
 
-  /** The value farthest from 0, up to `to`, for which Spark has a result. */
+  /** The value farthest from 0, in the direction of `to` and not beyond, for which Spark has a result. */
   private def farthest(to: BigInteger): BigInteger = {
     def fails(v: BigInteger) =
       try {
@@ -79,7 +79,10 @@ private[sparkzorder] final class WideFunction(
 
 private object WideFunction {
 
-  /** The least value with a property that `high` has, `low` has not, and all above the least have. */
+  /**
+   * The least value with a property. `high` must have the property, `low` must not, and all values above
+   * the least one must have it.
+   */
   private def boundary(low: BigInteger, high: BigInteger)(has: BigInteger => Boolean): BigInteger =
     if (high.subtract(low).equals(BigInteger.ONE)) high
     else {
@@ -94,10 +97,10 @@ private object WideFunction {
 /** A call that keeps or reverses the order of DECIMALs of more than 18 digits. */
 private[skipping] object WideCall {
 
-  /** The only argument that is no literal, and the function. */
+  /** The only argument that is not a literal, and the function of it. */
   def unapply(call: Expression): Option[(Expression, ColumnFunction)] = call match {
     case c: Cast => c.dataType match {
-        case to: NumericType => of(c, c.child, fits = mostOf(to))
+        case to: NumericType => of(c, c.child, most = mostOf(to))
         case _ => None
       }
     case Add(child, Literal(_: Decimal, _), _) => of(call, child)
@@ -121,7 +124,7 @@ private[skipping] object WideCall {
     }
   }
 
-  /** A literal by which numbers are multiplied or divided, and whether it turns their order round. */
+  /** A literal by which numbers are multiplied or divided. True if the factor reverses their order. */
   private object Factor {
     def unapply(e: Expression): Option[Boolean] = e match {
       case Literal(n: Decimal, _) if n.toJavaBigDecimal.signum != 0 =>
@@ -130,16 +133,16 @@ private[skipping] object WideCall {
     }
   }
 
-  /** @param fits the greatest number that the result can be; None if it can be any */
+  /** @param most the greatest number that the type of the result holds; None if it holds all arguments */
   private def of(
       call: Expression,
       child: Expression,
       isReversed: Boolean = false,
-      fits: Option[BigDecimal] = None): Option[(Expression, ColumnFunction)] =
+      most: Option[BigDecimal] = None): Option[(Expression, ColumnFunction)] =
     (child.dataType, ComparisonDomain.of(call.dataType)) match {
       case (d: DecimalType, Some(domain)) if d.precision > LeafType.LongDigits =>
         val all = BigInteger.TEN.pow(d.precision).subtract(BigInteger.ONE)
-        val limit = fits.fold(all)(_.scaleByPowerOfTen(d.scale).toBigInteger.min(all))
+        val limit = most.fold(all)(_.scaleByPowerOfTen(d.scale).toBigInteger.min(all))
         val variable = BoundReference(0, d, nullable = true)
         val bound = call.withNewChildren(call.children.map(c => if (c eq child) variable else c))
         def result(unscaled: BigInteger) = {
@@ -162,7 +165,7 @@ private[skipping] object WideCall {
   }
 }
 
-/** One interval of several, compared with results. */
+/** Compares results with one interval of a set. */
 private final class Ends(intervals: Intervals, i: Int) {
 
   /** Whether a result is not below the interval. */

@@ -9,11 +9,12 @@ import java.time.{LocalDate, YearMonth}
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
 
 /**
- * Texts that a cast makes a DATE or a TIMESTAMP of. Spark takes months and days with one digit or two, or
- * without them, and ignores spaces around the text. So the texts for some days are those that begin with
- * their year, their month or their day in one of the spellings.
+ * The texts that a cast to DATE or TIMESTAMP turns into given values. Spark accepts months and days with
+ * one digit or two, or without them, and ignores spaces around the text. So the texts for some days are
+ * those that begin with the year, the month or the day in one of the spellings.
  *
- * @param isTime the results are microseconds; a text may name a zone of its own, and may have no date
+ * @param isTime true for a cast to TIMESTAMP: the results are microseconds, and a text may name a time zone
+ *   and may have no date
  */
 private[values] final class WrittenDates(isTime: Boolean) extends ReadText {
   import WrittenDates._
@@ -22,6 +23,7 @@ private[values] final class WrittenDates(isTime: Boolean) extends ReadText {
     if (results.size > MaxIntervals) ByteIntervals.all
     else {
       val days = results.lows.zip(results.highs).toSeq.map { case (low, high) =>
+        // the time zones of the text and of the session move a time by less than three days
         if (isTime)
           (Math.floorDiv(low, MICROS_PER_DAY) - 3, Math.floorDiv(high, MICROS_PER_DAY) + 3)
         else (low, high)
@@ -51,15 +53,15 @@ private object WrittenDates {
     Seq((prefix.lows.head, prefix.highs.last))
   }
 
-  /** The texts that begin so and do not go on with a digit. */
+  /** The texts that begin with `text` and have no digit after it. */
   private def ended(text: String): Seq[Range] =
     Seq((from(text), until(text + "0")), (from(text + ":"), beginsWith(text).head._2))
 
-  /** Spaces, signs and zeros before the year, and letters: nothing is known of these. */
+  /** Texts that begin with a space, a sign, a zero or a letter: they may give any day. */
   private val others: Seq[Range] =
     Seq((Intervals.Endless, until("1")), (from(":"), Intervals.Endless))
 
-  /** Times without a date, which are times of today. */
+  /** Times without a date: the cast gives them the current date. */
   private val timesOnly: Seq[Range] =
     (1 to 9).flatMap(h => beginsWith(s"$h:")) ++ (10 to 99).flatMap(h => beginsWith(s"$h:"))
 
@@ -85,7 +87,7 @@ private object WrittenDates {
       }
     }
 
-  /** Days of one year. */
+  /** The texts for the days from `a` to `b`, both in `year`. */
   private def months(year: Int, a: LocalDate, b: LocalDate): Seq[Range] = {
     val y = f"$year%04d"
     val bare = if (a.getDayOfYear == 1) ended(y) else Nil
@@ -106,7 +108,10 @@ private object WrittenDates {
     }
   }
 
-  /** A number with two digits, and with one, where another digit must not follow. */
+  /**
+   * The spellings of a month or day, and whether any text may follow. No digit may follow `1`, because `12`
+   * is another month or day.
+   */
   private def spellings(n: Int): Seq[(String, Boolean)] =
     (f"$n%02d", true) +: (if (n < 10) Seq((n.toString, false)) else Nil)
 }

@@ -40,15 +40,15 @@ import io.sparkzorder.sources.{
 }
 import io.sparkzorder.write.FileWriter
 
-/** New files of an Iceberg table, which no snapshot has yet. */
+/** New files of an Iceberg table that are in no snapshot yet. */
 private[iceberg] final class IcebergStaged(
     override val files: IndexedSeq[IcebergFile],
     override val shuffleBytes: Long)
     extends StagedFiles
 
 /**
- * Files in the registries of Iceberg that its scan of staged tasks and its writer for rewrites look
- * into: one each for the table, the tasks and the new files. They are keyed by an id of ours.
+ * Entries in the three registries by which Iceberg's own rewrites pass objects to its scan and writer: the
+ * table, the tasks to read, and the new files. The key of all three entries is the id of this object.
  */
 private[iceberg] final class Staging(
     table: BaseTable,
@@ -67,7 +67,7 @@ private[iceberg] final class Staging(
       throw e
   }
 
-  /** Gives the files that are written from now on names that tell of the pass. */
+  /** Sets the pass that the names of new files contain from now on. */
   def name(pass: Option[PlannedPass]): Unit = staged.pass = pass
 
   def newFiles: IndexedSeq[DataFile] =
@@ -101,11 +101,12 @@ private[iceberg] final class IcebergRows(
     session.read.format("iceberg").option(IcebergRows.TaskSet, staging.id).load(staging.id)
       .queryExecution.analyzed.collectFirst { case r: DataSourceV2Relation => r }.get
 
-  // Iceberg marks the columns of row lineage as metadata columns, and Spark then finds no others
+  // Iceberg marks the columns of row lineage as metadata columns. Then Spark would find no other metadata
+  // columns, such as `_file`
   private val loaded: Frame =
     SparkLine.frame(session, relation.copy(output = relation.output.map(IcebergRows.unmarked)))
 
-  /** The table's columns, and those of row lineage in a table that has them. */
+  /** The table's columns, and the columns of row lineage in a table that has them. */
   override def schema: StructType = loaded.schema
 
   private val placed =
@@ -117,7 +118,7 @@ private[iceberg] final class IcebergRows(
 
   override protected def write(laidOut: Frame, pass: Option[PlannedPass]): IcebergStaged = {
     staging.name(pass)
-    // Spark does not mix options of the relation with those of the write
+    // Spark refuses a write with options to a relation with other options
     val target = relation.copy(options = CaseInsensitiveStringMap.empty)
     val plan = AppendData.byName(target, laidOut.queryExecution.analyzed, options)
     try {
@@ -133,7 +134,7 @@ private[iceberg] final class IcebergRows(
     }
   }
 
-  // every task writes the rows of one file, so that Iceberg must not cut, sort or shuffle them
+  // every task writes the rows of one file, so Iceberg must not split, sort or shuffle them
   private def options: Map[String, String] = Map(
     IcebergRows.RewrittenTaskSet -> staging.id,
     SparkWriteOptions.USE_TABLE_DISTRIBUTION_AND_ORDERING -> "false",
@@ -183,11 +184,14 @@ private object IcebergRows {
       new MetadataBuilder().withMetadata(a.metadata).remove(METADATA_COL_ATTR_KEY).build())
 }
 
-/** The table as it is for this write alone: with bounds for all ordering columns, and with names of its files. */
+/**
+ * The table as Iceberg's writer sees it during this write. It keeps bounds for all ordering columns, and
+ * names files after the pass.
+ */
 private[iceberg] final class RewrittenTable(table: BaseTable, columns: Seq[IcebergColumn])
     extends BaseTable(table.operations, table.name) {
 
-  /** The pass of two that the new files are of. */
+  /** Which of two passes writes the new files; None for a layout in a single pass. */
   @volatile var pass: Option[PlannedPass] = None
 
   override def locationProvider: LocationProvider =

@@ -23,8 +23,8 @@ import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, ObjectSto
 import io.sparkzorder.write.{EmptyDataFile, FileAttributes, HiddenPlaces}
 
 /**
- * The hidden directories of one run, one in each folder, until the run commits. Its owner alone may
- * enter them while files are written.
+ * The hidden directories of one run, one in each folder, until the run commits. While files are written,
+ * only the owner of a directory may enter it.
  *
  * @param inputs the files that the run replaces
  */
@@ -40,7 +40,7 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
 
   protected def own(folder: Path): Path = state.own(Paths.relative(table.root, folder), run)
 
-  /** Notes what the run is about to do, and makes the directories. */
+  /** Writes the intent, by which other processes find the directories if the run dies, and makes them. */
   def prepare(): Unit = {
     new Intents(state).write(intent)
     if (!isStore) {
@@ -52,27 +52,27 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
     }
   }
 
-  /** @param outputs folder of each file that the tasks write */
+  /** @param outputs the folder of each file that the tasks write */
   def places(outputs: Seq[Path]): HiddenPlaces =
     HiddenPlaces(outputs.map(own(_).toString).toArray, RunFolder.newName, makesFolders = isStore)
 
   /**
-   * Makes the written files ready for the commit: they get the protection that the inputs of their
-   * folder have in common, and the directories are opened to those who may enter their folders, since
-   * readers look there from the commit on.
+   * Makes the written files ready for the commit. They get the permissions that the inputs of their folder
+   * have in common. The directories get the permissions of their folders, because readers look into them
+   * from the commit on.
    *
-   * @param record that is about to be committed
+   * @param record the record that is about to be committed
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_CONFLICT when a file is gone: another program
-   *   has removed an input, or taken the run for a dead one
+   *   has removed an input, or a clean-up has removed the new files as those of a dead run
    */
   def complete(written: Seq[ScannedFile], record: Record): Unit =
-    try prepare(written, record)
+    try makeReady(written, record)
     catch {
       case e @ (_: FileNotFoundException | _: NoSuchFileException) =>
         throw ZOrderErrors.conflict(table.target.name, s"a file is gone: ${e.getMessage}")
     }
 
-  protected def prepare(written: Seq[ScannedFile], record: Record): Unit = {
+  protected def makeReady(written: Seq[ScannedFile], record: Record): Unit = {
     val _ = record
     if (!isStore) {
       attributes.copy(inputs, written.map(_.file) ++ notes)
@@ -81,12 +81,12 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
     }
   }
 
-  /** Files of the run that are not data of the table, and will be seen beside it. */
+  /** Files of the run without rows, which publishing makes visible beside the data files. */
   protected def notes: Seq[DataFile] = Nil
 
   /**
-   * Deletes what attempts of tasks left that were killed with their executor. To be called when the run
-   * is committed, and published if it is to be.
+   * Deletes files that task attempts have left behind, such as attempts that died with their executor. Call
+   * it after the commit and, for a run that is published, after the publish.
    */
   def sweep(committed: Record): Unit =
     try {
@@ -97,13 +97,15 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
           .foreach(fs.delete(_, false))
       }
       ()
-    } catch { case NonFatal(e) => logWarning(s"files of lost tasks of run $run are left", e) }
+    } catch {
+      case NonFatal(e) => logWarning(s"cannot delete the files of failed tasks of run $run", e)
+    }
 
-  /** The new files that stay in the directories of the run. */
+  /** Names of the new files that must stay in the directories of the run. */
   protected def stays(committed: Record): Set[String] =
     committed.changes.flatMap(_.added.map(_.staged)).toSet
 
-  /** A folder in which the run's directory is gone: the folder was dropped, overwritten or moved. */
+  /** A folder without the directory of the run: the folder was dropped, overwritten or moved. */
   def lostFolder: Option[Path] =
     if (isStore) None
     else {
@@ -112,9 +114,9 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
     }
 
   /**
-   * Deletes what the run made, twice, because a task that is being killed may create a file after the
-   * first time. Replaced files stay: they exist only if the run was committed and another process is
-   * deleting its record.
+   * Deletes the files of a run that did not commit. It does so twice, because a task that is being killed
+   * may still create a file after the first time. Replaced files stay: the directories hold them only if
+   * the run was committed, and another process is deleting its record.
    */
   def discard(): Unit =
     try {
@@ -132,11 +134,14 @@ private object HiddenFiles {
   val KilledTasksMs = 300L
 }
 
-/** The same for a run that gives its files visible names: each folder gets a token and a copy of its change. */
+/**
+ * The hidden directories of a run that gives its files visible names. Each directory also gets a token and
+ * a copy of the change.
+ */
 private[plain] final class RenamedFiles(table: TableState, inputs: TableFiles)
     extends HiddenFiles(table, inputs) {
 
-  override protected def prepare(written: Seq[ScannedFile], record: Record): Unit = {
+  override protected def makeReady(written: Seq[ScannedFile], record: Record): Unit = {
     ManyFiles.map(record.changes)(ChangeCopy.write(state, record, _))
     val model = written.headOption.map(_.file).getOrElse(inputs.files.head)
     val bytes =
@@ -145,7 +150,7 @@ private[plain] final class RenamedFiles(table: TableState, inputs: TableFiles)
       state.write(token(f), bytes)
       tryRename(f)
     }
-    super.prepare(written, record)
+    super.makeReady(written, record)
   }
 
   override protected def notes: Seq[DataFile] = inputs.files.map(_.folder).distinct
@@ -153,7 +158,7 @@ private[plain] final class RenamedFiles(table: TableState, inputs: TableFiles)
 
   private def token(folder: Path) = new Path(own(folder), RunFolder.Waiting)
 
-  /** A rename that is denied after the commit would leave the table half published. */
+  /** Tries a rename before the commit: one that is denied later would leave the table half published. */
   private def tryRename(folder: Path): Unit = {
     val there = state.trial(Paths.relative(table.root, folder), run)
     if (!FileMove.rename(fs, token(folder), there) ||
@@ -162,6 +167,6 @@ private[plain] final class RenamedFiles(table: TableState, inputs: TableFiles)
     }
   }
 
-  // every new file is visible
+  // publishing has moved every new file into the folder
   override protected def stays(committed: Record): Set[String] = Set.empty
 }

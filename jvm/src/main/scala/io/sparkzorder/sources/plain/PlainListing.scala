@@ -14,7 +14,7 @@ import io.sparkzorder.sources.{Statement, TableListing, TableSnapshot}
 import io.sparkzorder.table.{FileChecks, OrderingColumn, TableFiles, TableLister, TokenFile}
 import io.sparkzorder.table.stats.ColumnNames
 
-/** The files of the partitions that WHERE chooses, as the records have them. */
+/** The files of the partitions that WHERE chooses, after the records are laid over the listing. */
 private[plain] final class PlainListing(
     table: TableState,
     committer: PlainCommitter,
@@ -45,12 +45,12 @@ private[plain] final class PlainListing(
     val inputs =
       reader.inputs(kept, footers, settings)(reader.resolved(names, _, footers))
     val snapshot = new PlainSnapshot(table, inputs, where, committer, statement)
-    // refuses what cannot be written back, before anything is read
+    // computed early, to refuse columns that cannot be written before any rows are read
     val _ = snapshot.output
     snapshot
   }
 
-  // the listing knows the partition columns
+  // the partition columns are known only from the listing
   private def whereOver(files: TableFiles): Option[WhereClause] = statement.where.map { w =>
     val sameName = table.user.sessionState.conf.resolver
     new WhereClause(w, table.target, files.partitionSchema, sameName)
@@ -105,7 +105,7 @@ private[plain] final class PlainListing(
   }
 
   /**
-   * Refuses files that another program has put under names which a run has replaced.
+   * Refuses files that another program has put under the names of replaced files.
    *
    * @param listed files as they were listed, before the records were laid over them
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILES_RETURNED, ZORDER_NAMES_REUSED

@@ -84,7 +84,7 @@ private[plain] final class PlainRows(
     phases("verify") {
       val output = BatchOutput(read(plan, result.files), result.shuffleBytes)
       val unchecked = verify(output)(guard)
-      if (unchecked > 0) logInfo(s"$unchecked column bounds had no numbers to verify")
+      if (unchecked > 0) logInfo(s"$unchecked column bounds could not be compared")
       if (inputs.settings(Settings.Verify) == "full") {
         new RowChecksum(inputs).check(listed, output.footers)
       }
@@ -100,9 +100,9 @@ private[plain] final class PlainRows(
   }
 
   /**
-   * Refuses new files that lack rows or values of the inputs, and returns the number of bounds that could not be
-   * compared. Reads the footers of the inputs once more, since all columns of all files of the table would not
-   * fit into memory.
+   * Refuses new files that lack rows or values of the inputs, and returns the number of bounds that could
+   * not be compared. Reads the footers of the inputs once more, because the statistics of all columns of
+   * all files of the table would not fit into memory.
    */
   private def verify(output: BatchOutput)(guard: IndexedSeq[FormatFile] => Unit): Int =
     try {
@@ -113,12 +113,16 @@ private[plain] final class PlainRows(
       unchecked
     } catch {
       case e: ZOrderException =>
-        // if an input has changed since it was listed, the files differ because of that: report a conflict instead
+        // if an input was changed since it was listed, the change explains the difference: report a
+        // conflict
         throw changedInput.fold[Throwable](e)(f =>
           ZOrderErrors.conflict(inputs.target.name, s"${f.path} was removed or overwritten"))
     }
 
-  /** An input that is not there any more as it was listed; None also if nobody can tell. */
+  /**
+   * An input that was changed or removed since it was listed; None also if the files cannot be listed
+   * again.
+   */
   def changedInput: Option[DataFile] = snapshot.changedOf(listed.files)
 
   private def read(plan: BatchPlan, files: Seq[WrittenFile]): IndexedSeq[OutputFile] = {

@@ -13,15 +13,15 @@ import io.sparkzorder.table.stats.ScannedFile
 /**
  * The key-values of the footers of new files.
  *
- * @param lost what the footers of the inputs say and those of the new files do not; parts of a sentence
+ * @param lost what the footers of the inputs hold and those of the new files do not, as parts of a sentence
  */
 private[sparkzorder] final case class KeptKeys(values: Map[String, String], lost: Seq[String])
 
 /**
- * The value of a key in some footers that are equal.
+ * The value of a key in some files whose footers are equal.
  *
  * @param file one of the files
- * @param files how many they are
+ * @param files the number of files
  * @param ofFastparquet true if the library fastparquet has written some of them
  */
 private[schema] final case class FooterValue(
@@ -30,7 +30,12 @@ private[schema] final case class FooterValue(
     files: Int,
     ofFastparquet: Boolean)
 
-/** What becomes of one key. */
+/**
+ * What becomes of one key.
+ *
+ * @param value the value in the new files; None if the key is dropped
+ * @param lost what the new files lose, as in [[KeptKeys]]
+ */
 private[schema] final case class KeptKey(value: Option[String], lost: Seq[String])
 
 private[schema] object KeptKey {
@@ -43,7 +48,7 @@ private[schema] object KeptKey {
 /** A key whose values can be joined, because their form is known. */
 private[schema] trait KnownKey {
 
-  /** What only this value holds, and no column: a rewritten file cannot hold it. */
+  /** Data that only this value holds and no column does. A rewritten file would lose the data. */
   def held(value: String): Seq[String] = Nil
 
   /** @param rows number of rows of all files */
@@ -52,9 +57,11 @@ private[schema] trait KnownKey {
 
 /**
  * Merges the footer key-values of several files. Keys of a known form are joined. Any other key stays if
- * all files have the same value. Spark writes its own keys anew, so they are left out.
+ * all files have the same value. Spark's own keys are left out, because Spark writes them into each new
+ * file.
  *
- * Files without rows count only where no file has rows: their footers say nothing of rows.
+ * The caller leaves files without rows out if other files have rows: the footer of an empty file does not
+ * describe any row.
  *
  * @param mayLose whether data that only a footer holds may be lost
  */
@@ -84,7 +91,9 @@ private[sparkzorder] final class FooterKeys(mayLose: Boolean) {
     KeptKeys(kept.values, (held.map(h => s"lost is $h") ++ kept.lost).distinct)
   }
 
-  /** The footers of ORC have bytes for values, which are read as Latin-1. */
+  /**
+   * ORC footers hold values as bytes. They were decoded as Latin-1, but known keys have values in UTF-8.
+   */
   private def ofOrc(keys: Map[String, String]): Map[String, String] = keys.map {
     case (key, value) if Known.contains(key) => key -> new String(value.getBytes(ISO_8859_1), UTF_8)
     case other => other
@@ -131,8 +140,8 @@ private object FooterKeys {
     Map(PandasKey.Name -> PandasKey, GeoKey.Name -> GeoKey)
 
   /**
-   * Keys in which other libraries keep a schema of their own. Such a schema stays only where all files
-   * have exactly the new files' columns and fields: Arrow gives its types to columns and fields by position.
+   * Keys in which other libraries keep a schema of their own. Such a schema stays only where all files have
+   * exactly the new files' columns and fields: Arrow gives its types to columns and fields by position.
    */
   private val Schemas: Set[String] = Set(
     ArrowSchemaKey.Name,

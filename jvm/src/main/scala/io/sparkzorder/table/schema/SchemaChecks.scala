@@ -17,9 +17,9 @@ import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.NameLookup
 
 /**
- * Refuses to rewrite by its path a directory that is a table of the catalog, if the table has another default
- * for a column than the files note. Readers of the table see the table's default in files without the
- * column. The rewritten files would hold the column, with the noted default or NULL.
+ * Refuses a statement that names the directory of a catalog table, if the table and the files have
+ * different defaults for a column. In a file without the column, readers of the table see the default of
+ * the table. The rewritten file would hold the column, with the default that the files note or with NULL.
  */
 private[sparkzorder] object DefaultsOfCatalog {
 
@@ -59,9 +59,9 @@ private[sparkzorder] object DefaultsOfCatalog {
 }
 
 /**
- * Refuses Parquet files in which one column has several field ids, for a session that finds columns by
- * these ids. OPTIMIZE finds columns by name, and the one column that it makes of them could keep no id. Each
- * reader that asks for an id would then read NULL.
+ * Refuses Parquet files in which columns of one name have different field ids, for a session that finds
+ * columns by field id. OPTIMIZE finds columns by name and would merge them into one column, which could
+ * keep none of the ids. A reader that asks for an id would then read NULL.
  */
 private[sparkzorder] object FieldIds {
 
@@ -92,7 +92,7 @@ private[sparkzorder] object FieldIds {
   private def text(id: Option[Int]): String =
     id.fold("a column without a field id")(i => s"field id $i")
 
-  /** Columns by their full names, those inside of others too. */
+  /** The full name and the field id of each column and each nested field. */
   private def idsOf(group: GroupType, path: Seq[String]): Seq[(String, Option[Int])] =
     group.getFields.asScala.toSeq.flatMap { t =>
       val name = path :+ t.getName

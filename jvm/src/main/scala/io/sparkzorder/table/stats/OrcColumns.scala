@@ -27,15 +27,15 @@ private[sparkzorder] object OrcColumns {
       conf: Configuration): FileColumns = OrcFooters.withFile(file, conf) { reader =>
     val schema = OrcSchema.of(reader.getSchema, file.path.toString)
     val found = columns.map(c => c -> schema.leaf(c.parts, sameName)).toIndexedSeq
-    val one = new OrcFileColumns(reader)
-    // the row indexes of all columns are read at once, because a stripe has them side by side
-    val strides = if (withPages) Some(one.strides(found.flatMap(_._2))) else None
+    val open = new OrcFileColumns(reader)
+    // one read for the row indexes of all columns, because they lie side by side in a stripe
+    val strides = if (withPages) Some(open.strides(found.flatMap(_._2))) else None
     FileColumns(
       file,
       reader.getNumberOfRows,
       found.map {
-        case (_, None) => one.absent(withPages)
-        case (c, Some(leaf)) => one.column(leaf, c.dataType, strides.map(_(leaf)))
+        case (_, None) => open.absent(withPages)
+        case (c, Some(leaf)) => open.column(leaf, c.dataType, strides.map(_(leaf)))
       })
   }
 }
@@ -54,8 +54,8 @@ private final class OrcFileColumns(reader: Reader) {
   def absent(withPages: Boolean): FileColumn = FileColumn.absent(rowsOfStripes, withPages)
 
   /**
-   * @param strides the strides of each stripe, empty if it has no row index; None when row indexes
-   *   were not read
+   * @param strides the strides of each stripe, empty for a stripe without a row index; None when row
+   *   indexes were not read
    */
   def column(
       leaf: OrcLeaf,
