@@ -274,4 +274,9 @@ private[rewrite] object Batches {
     val files = math.sqrt(2.0 * LeastFile * bytes * target)
     math.min(bytes, math.max(2 * target, math.ceil(files).toLong))
   }
+
+  /** The most bytes of a folder that a batch size lays out, in one pass or in two. */
+  def most(limit: Long, target: Long): Long =
+    if (limit < 2 * target) limit
+    else math.max(limit, math.floor(limit.toDouble * limit / (2.0 * LeastFile * target)).toLong)
 }

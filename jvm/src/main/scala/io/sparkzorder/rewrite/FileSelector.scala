@@ -18,11 +18,15 @@ private[rewrite] final case class Selection(
  * forgotten the commit, the ranges of its files tell whether they are well laid out.
  *
  * @param wanted the layout of the run
+ * @param mostBytes of a folder that the run can lay out
  */
-private[rewrite] final class FileSelector(snapshot: TableSnapshot, wanted: LayoutTag) {
+private[rewrite] final class FileSelector(
+    snapshot: TableSnapshot,
+    wanted: LayoutTag,
+    mostBytes: Long = Long.MaxValue) {
   private val columns = snapshot.columns
   private val rule =
-    new MergeRule(columns, wanted.targetFileSize, wanted.weights)
+    new MergeRule(columns, wanted.targetFileSize, wanted.weights, mostBytes)
 
   /** @param chosen the files that the statement chooses, at least one */
   def select(chosen: IndexedSeq[FormatFile]): Selection = {
