@@ -46,11 +46,13 @@ private[sparkzorder] final class RuledFiles(
  * @param columns ordering columns
  * @param targetBytes of a file
  * @param weights how many point queries there are on each column; empty if equally many
+ * @param mostBytes that one statement can lay out. What would be more is no choice
  */
 private[sparkzorder] final class MergeRule(
     columns: Seq[OrderingColumn],
     targetBytes: Long,
-    weights: Seq[Double] = Nil) {
+    weights: Seq[Double] = Nil,
+    mostBytes: Long = Long.MaxValue) {
 
   private val ofColumns: IndexedSeq[Double] =
     if (weights.isEmpty) columns.map(_ => 1.0).toIndexedSeq else weights.toIndexedSeq
@@ -72,16 +74,22 @@ private[sparkzorder] final class MergeRule(
         .sortBy(own => (files.bytesOf(own), own.head))
       // of more than MaxRuns earlier runs, the smallest are always merged until MaxRuns are left
       val (small, runs) = bySize.splitAt(bySize.size - MergeRule.MaxRuns)
-      val first = added.toSet ++ small.flatten
-      val choices = affordable(files, first, runs).scanLeft(first)(_ ++ _)
+      val first: Set[Int] = small.scanLeft(added.toSet[Int])(_ ++ _)
+        .takeWhile(fits(files, _)).lastOption.getOrElse(added.toSet[Int])
+      val all = affordable(files, first, runs).scanLeft(first)(_ ++ _)
+      val choices = all.head +: all.tail.takeWhile(fits(files, _))
       val overlap = new Overlap(files)
       val plain = overlap.meanFiles(choices.head)
       if (overlap.excess(plain) <= MergeRule.ExcessLimit) choices.head
       else {
         val judged = choices.tail.map(c => (c, overlap.meanFiles(c)))
         val good = judged.filter { case (_, mean) => overlap.excess(mean) <= MergeRule.ExcessLimit }
-        if (good.isEmpty) choices.last
-        else good.maxBy { case (c, mean) => (plain - mean) / files.bytesOf(c) }._1
+        def best(some: Seq[(Set[Int], Double)]) =
+          some.maxBy { case (c, mean) => (plain - mean) / files.bytesOf(c) }._1
+        if (good.nonEmpty) best(good)
+        // the runs that cannot be merged would keep the excess above the limit again and again
+        else if (choices.size < all.size && judged.nonEmpty) best(judged)
+        else choices.last
       }
     }
   }
@@ -134,6 +142,8 @@ private[sparkzorder] final class MergeRule(
       val gathered = runs.scanLeft(files.bytesOf(first))((sum, r) => sum + files.bytesOf(r))
       runs.zip(gathered).takeWhile { case (r, sum) => files.bytesOf(r) <= sum }.map(_._1)
     }
+
+  private def fits(files: RuledFiles, some: Set[Int]): Boolean = files.bytesOf(some) <= mostBytes
 
   private def filesOf(bytes: Double): Double =
     math.max(1.0, math.rint(bytes / targetBytes))

@@ -82,8 +82,11 @@ private[rewrite] final class ClusterPlanner(
     extends BatchPlanner {
   private val columns = snapshot.columns
 
-  override def select(chosen: IndexedSeq[FormatFile]): Selection =
-    new FileSelector(snapshot, layout).select(chosen)
+  override def select(chosen: IndexedSeq[FormatFile]): Selection = {
+    val limit = settings(Settings.BatchSize)
+    val most = if (snapshot.plans.isEmpty) limit else Batches.most(limit, layout.targetFileSize)
+    new FileSelector(snapshot, layout, most).select(chosen)
+  }
 
   override def parts(
       files: IndexedSeq[FormatFile],

@@ -76,6 +76,8 @@ private[rewrite] final case class PlannedBatches(
     case _ => false
   })
 
+  def told(reason: String): PlannedBatches = copy(reasons = reason +: reasons)
+
   def +(more: PlannedBatches): PlannedBatches = PlannedBatches(
     batches ++ more.batches,
     reasons ++ more.reasons,
@@ -140,19 +142,31 @@ private[rewrite] final class Batches(
         f.folder == folder && f.finishedPlan.contains(ids.head))
       if (hasBegun || files.forall(isOf(ids.head))) {
         val waiting = dealt.toSet
-        gathers(dealt) + fresh(folder, files.filterNot(waiting))
+        gathers(dealt).told(second(folder, dealt)) + fresh(folder, files.filterNot(waiting))
       } else {
         ids.view.flatMap(id => plans.get.read(id).map(id -> _)).headOption match {
-          case Some((_, regions)) if clauses.dryRun => predicted(files, regions.cells.size)
           case Some((plan, regions)) =>
             val rest = files.filterNot(isOf(plan))
-            if (rest.isEmpty) gathers(files) else PlannedBatches(deals(rest, plan, regions))
+            if (rest.isEmpty) gathers(files).told(second(folder, files))
+            else {
+              val batches =
+                if (clauses.dryRun) predicted(files, regions.cells.size)
+                else PlannedBatches(deals(rest, plan, regions))
+              batches.told(
+                s"a layout in two passes goes on with the first pass: ${files.size - rest.size} files of " +
+                  s"$folder are dealt to regions, and ${rest.size} are not")
+            }
           // without its regions, the pass that has begun cannot be ended
-          case None => fresh(folder, files)
+          case None =>
+            fresh(folder, files).told(
+              s"a layout in two passes begins anew, since the plan of $folder is lost or damaged")
         }
       }
     }
   }
+
+  private def second(folder: FormatFolder, dealt: Seq[FormatFile]): String =
+    s"a layout in two passes goes on with the second pass: ${dealt.size} files of $folder wait for it"
 
   private def fresh(folder: FormatFolder, files: IndexedSeq[FormatFile]): PlannedBatches =
     if (files.isEmpty) PlannedBatches(Nil)
@@ -260,4 +274,9 @@ private[rewrite] object Batches {
     val files = math.sqrt(2.0 * LeastFile * bytes * target)
     math.min(bytes, math.max(2 * target, math.ceil(files).toLong))
   }
+
+  /** The most bytes of a folder that a batch size lays out, in one pass or in two. */
+  def most(limit: Long, target: Long): Long =
+    if (limit < 2 * target) limit
+    else math.max(limit, math.floor(limit.toDouble * limit / (2.0 * LeastFile * target)).toLong)
 }

@@ -18,11 +18,15 @@ private[rewrite] final case class Selection(
  * forgotten the commit, the ranges of its files tell whether they are well laid out.
  *
  * @param wanted the layout of the run
+ * @param mostBytes of a folder that the run can lay out
  */
-private[rewrite] final class FileSelector(snapshot: TableSnapshot, wanted: LayoutTag) {
+private[rewrite] final class FileSelector(
+    snapshot: TableSnapshot,
+    wanted: LayoutTag,
+    mostBytes: Long = Long.MaxValue) {
   private val columns = snapshot.columns
   private val rule =
-    new MergeRule(columns, wanted.targetFileSize, wanted.weights)
+    new MergeRule(columns, wanted.targetFileSize, wanted.weights, mostBytes)
 
   /** @param chosen the files that the statement chooses, at least one */
   def select(chosen: IndexedSeq[FormatFile]): Selection = {
@@ -40,21 +44,19 @@ private[rewrite] final class FileSelector(snapshot: TableSnapshot, wanted: Layou
     val fresh = folders.map(_.added.size).sum
     val earlier = selected.size - unfinished.size - folders.map(_.added.count(selected)).sum
     val dealt = folders.map(_.dealt.count(!selected(_))).sum
-    val goesOn =
-      if (unfinished.isEmpty) None
-      else Some(s"a layout in two passes goes on: ${unfinished.size} files wait for the second one")
     val reason =
-      if (fresh == 0 && goesOn.isDefined) goesOn.get
-      else if (fresh == 0) {
-        s"all ${chosen.size} files are laid out by (${columns.map(_.name).mkString(", ")}) " +
-          "already; FULL rewrites them"
-      } else {
-        s"of ${chosen.size} files $fresh are new, $earlier of earlier runs are merged with " +
-          s"them, and ${chosen.size - selected.size} stay as they are" +
-          goesOn.fold("")("; " + _) +
-          (if (dealt == 0) "" else s", $dealt of them as their writers have laid them out")
+      if (fresh == 0 && unfinished.isEmpty) {
+        Some(
+          s"all ${chosen.size} files are laid out by (${columns.map(_.name).mkString(", ")}) " +
+            "already; FULL rewrites them")
+      } else if (fresh == 0) None // which pass goes on is told by its batches
+      else {
+        Some(
+          s"of ${chosen.size} files $fresh are new, $earlier of earlier runs are merged with " +
+            s"them, and ${chosen.size - selected.size} stay as they are" +
+            (if (dealt == 0) "" else s", $dealt of them as their writers have laid them out"))
       }
-    Selection(chosen.filter(selected), Some(reason))
+    Selection(chosen.filter(selected), reason)
   }
 
   /** Why files of the latest run with another layout are rewritten, if there are such files. */

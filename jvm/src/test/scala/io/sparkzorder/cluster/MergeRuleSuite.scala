@@ -31,14 +31,22 @@ class MergeRuleSuite extends AnyFunSuite {
       f"each byte was written $written%.2f times, excess: mean $mean%.2f, largest ${excess.max}%.2f"
   }
 
+  /**
+   * @param batch files that one shuffle takes; more take two passes, which write each byte twice
+   * @param most files that two passes take
+   */
   private def simulate(
       columns: Int,
       filesOfInsert: Int,
       every: Int = 1,
-      dealt: Boolean = false): Outcome = {
+      dealt: Boolean = false,
+      batch: Int = Int.MaxValue,
+      most: Int = Int.MaxValue): Outcome = {
     val names = (0 until columns).map(c => s"c$c")
-    val rule =
-      new MergeRule(names.map(n => OrderingColumn(Seq(n), DoubleType)), target)
+    val rule = new MergeRule(
+      names.map(n => OrderingColumn(Seq(n), DoubleType)),
+      target,
+      mostBytes = most * target)
     var files = IndexedSeq.empty[Boxed]
     var written = 0L
     val excess = (1 to inserts).flatMap { i =>
@@ -56,7 +64,8 @@ class MergeRuleSuite extends AnyFunSuite {
           assert(rule.isDealt(ruled(now.filter(_.run.contains(n))), rule.excess(all)))
         }
         val taken = rule.choose(all, now.map(_.run), inserted)
-        written += taken.size * target
+        assert(taken.size <= most)
+        written += taken.size * target * (if (taken.size > batch) 2 else 1)
         val run = if (taken.isEmpty) Nil else cut(whole.copy(run = Some(s"run$i")), taken.size)
         files = now.indices.filterNot(taken).map(now) ++ run
         Some(overlap(columns, files))
@@ -104,6 +113,39 @@ class MergeRuleSuite extends AnyFunSuite {
     assert(outcome.written <= 4.0)
     assert(outcome.mean <= 2.0)
     assert(outcome.excess.max <= 2.1)
+  }
+
+  test("merges above a batch take two passes, and none is above what two passes can do") {
+    for ((parts, most) <- Seq((4, 6.0), (16, 7.5), (64, 8.0))) {
+      val outcome = simulate(2, 4, batch = inserts * 4 / parts)
+      info(s"a batch of 1/$parts of the table: $outcome")
+      assert(outcome.written <= most)
+      assert(outcome.excess.max <= 2.1)
+    }
+    for (parts <- Seq(2, 4, 8)) {
+      val outcome = simulate(2, 4, most = inserts * 4 / parts)
+      info(s"two passes for 1/$parts of the table: $outcome")
+      assert(outcome.written <= 8.0)
+      assert(outcome.mean <= 3.0)
+    }
+  }
+
+  test(
+    "what two passes cannot lay out is no choice, and the other choices are judged by their gain") {
+    val whole = Boxed(None, Seq(0.0, 0.0), Seq(1.0, 1.0))
+    val sizes = Seq("large" -> 64, "middle" -> 12, "small" -> 8, "smaller" -> 6, "smallest" -> 4)
+    val runs = sizes.flatMap { case (name, n) => cut(whole.copy(run = Some(name)), n) }
+    val files = runs ++ Seq.fill(6)(whole)
+    val names = Seq("a", "b").map(n => OrderingColumn(Seq(n), DoubleType))
+    def chosen(most: Int) =
+      new MergeRule(names, target, mostBytes = most * target)
+        .choose(ruled(files), files.map(_.run).toIndexedSeq).map(files(_).run)
+    val all = chosen(1000)
+    assert(all.contains(None))
+    assert(chosen(6) === Set(None))
+    assert(chosen(3) === Set(None), "new files are laid out whatever else")
+    assert(chosen(10) === Set(None, Some("smallest")))
+    assert(!chosen(30).contains(Some("large")))
   }
 
   for (files <- Seq(4, 16)) {

@@ -14,17 +14,22 @@ sealed trait Program[+A] {
   def attempt: Program[Either[String, A]]
 
   def map[B](f: A => B): Program[B] = flatMap(a => Finished(f(a)))
+
+  /** The same as a part of something larger: what comes after it depends on `context`, too. */
+  def within(context: Any): Program[A]
 }
 
 final case class Finished[+A](value: A) extends Program[A] {
   override def flatMap[B](f: A => Program[B]): Program[B] = f(value)
   override def attempt: Program[Either[String, A]] = Finished(Right(value))
+  override def within(context: Any): Program[A] = this
 }
 
 /** A named error, as the code throws it. */
 final case class Failed(error: String) extends Program[Nothing] {
   override def flatMap[B](f: Nothing => Program[B]): Program[B] = this
   override def attempt: Program[Either[String, Nothing]] = Finished(Left(error))
+  override def within(context: Any): Program[Nothing] = this
 }
 
 /**
@@ -43,6 +48,8 @@ final class Step[B, +A](
     new Step[B, C](method, effect, b => next(b).flatMap(f))
   override def attempt: Program[Either[String, A]] =
     new Step[B, Either[String, A]](method, effect, b => next(b).attempt)
+  override def within(context: Any): Program[A] =
+    new Step[B, A](method, effect, b => next(b).within(context))
 }
 
 /**
@@ -52,6 +59,7 @@ final class Step[B, +A](
 final case class Forget[+A](label: Any, next: Program[A]) extends Program[A] {
   override def flatMap[B](f: A => Program[B]): Program[B] = Forget(label, next.flatMap(f))
   override def attempt: Program[Either[String, A]] = Forget(label, next.attempt)
+  override def within(context: Any): Program[A] = Forget((context, label), next.within(context))
 }
 
 object Program {

@@ -18,12 +18,12 @@ private[torture] final class Batches(lane: Torture, random: Random) {
     val each = for {
       scene <- lane.scenes
       step <- steps(false)(scene.name)
-    } yield target(scene, hive = false, step.change)
+    } yield withOther(target(scene, hive = false, step.change))
     val ofHive = for {
       hive <- lane.kinds if hive
       scene <- lane.scenes
       step <- steps(hive)(scene.name)
-    } yield target(scene, hive, step.change)
+    } yield withOther(target(scene, hive, step.change))
     val stopped = random.shuffle(each) ++ random.shuffle(ofHive).take(each.size / 8)
     val running = Seq.fill(math.max(n - stopped.size, n / 3)) {
       val scene =
@@ -49,6 +49,11 @@ private[torture] final class Batches(lane: Torture, random: Random) {
       .map { case (h, p) => random.shuffle(h ++ p) }
     mixed ++ without.grouped(Torture.Orders).toSeq
   }
+
+  /** Of three statements one goes on alone, and beside one somebody appends or overwrites before the kill. */
+  private def withOther(target: Target): Target =
+    if (!target.scene.isFlat || target.change == 0 || random.nextInt(3) == 0) target
+    else target.copy(other = Some(random.nextBoolean() -> random.nextInt(target.change)))
 
   private def target(scene: Scene, hive: Boolean, change: Int): Target =
     Target(scene, hive, scene.states(random.nextInt(scene.states.size)), change)

@@ -18,27 +18,32 @@ import io.sparkzorder.log.publish.Publisher
 /**
  * Judges a table whose statement was killed.
  *
- * @param expected the rows of every table at every moment
+ * @param expected the rows of every table at every moment, unless another writer changes it
  */
 private[torture] final class Judge(
     session: SparkSession,
     val expected: TortureTable.Bag) {
   private val conf = session.sessionState.newHadoopConf()
 
-  /** All that must hold after a kill. */
+  /**
+   * All that must hold after a kill.
+   *
+   * @param expected the rows of the table
+   */
   def apply(
       table: File,
       before: Set[String],
       random: Random,
       next: String => String,
       isOptimize: Boolean,
-      onFailedRecovery: () => Unit): Unit = {
+      onFailedRecovery: () => Unit,
+      expected: TortureTable.Bag): Unit = {
     val files = TortureTable.rows(table, conf)
     check(files.forall { case (r, n) => expected.getOrElse(r, 0) >= n }, "a row is seen twice")
     check(TortureTable.rowsBySpark(session, table) == expected, "with the extension")
     val committed = TortureTable.commits(table).contains("_1")
     recover(table, random, onFailedRecovery)
-    rows(table, "after recovery, without the extension")
+    rows(table, "after recovery, without the extension", expected)
     check(
       TortureTable.rowsBySpark(session, table) == expected,
       "after recovery, with the extension")
@@ -50,16 +55,20 @@ private[torture] final class Judge(
       check(committed == now.intersect(before).isEmpty, "neither the old files nor the new ones")
       check(committed || now == before, "files of a run that is not committed")
     }
-    goOn(table, next, if (isOptimize) Some(if (committed) 2 else 1) else None)
+    goOn(table, next, if (isOptimize) Some(if (committed) 2 else 1) else None, expected)
   }
 
   /** What a user does next. */
-  private def goOn(table: File, next: String => String, records: Option[Int]): Unit = {
+  private def goOn(
+      table: File,
+      next: String => String,
+      records: Option[Int],
+      expected: TortureTable.Bag): Unit = {
     session.sql(next(TortureSession.path(table))).collect()
     val now = TortureTable.commits(table).filter(_.matches("_\\d+"))
     check(records.forall(_ == now.size), s"records after the next OPTIMIZE: $now")
     check(TortureTable.unfinished(table).isEmpty, "the next OPTIMIZE is not done")
-    rows(table, "after the next OPTIMIZE")
+    rows(table, "after the next OPTIMIZE", expected)
     def vacuum() =
       session.sql(s"VACUUM LAYOUT '${table.getAbsolutePath}' RETAIN 0 HOURS").collect()
     vacuum()
@@ -70,11 +79,11 @@ private[torture] final class Judge(
     check(
       conflicts || TortureTable.ofRuns(table).isEmpty,
       s"left by VACUUM: ${TortureTable.ofRuns(table)}")
-    rows(table, "after VACUUM")
+    rows(table, "after VACUUM", expected)
   }
 
   /** What a reader without Spark gets. */
-  def rows(table: File, when: String): Unit =
+  def rows(table: File, when: String, expected: TortureTable.Bag = expected): Unit =
     check(TortureTable.rows(table, conf) == expected, when)
 
   /** Rolls forward; some recoveries fail at a random change, and another one goes on. */

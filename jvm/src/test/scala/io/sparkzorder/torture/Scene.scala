@@ -18,12 +18,14 @@ import io.sparkzorder.FaultyFileSystem
  * @param text the statement on a table, which SQL names so
  * @param states the states that the table may be in
  * @param next what a user does after the kill
+ * @param isFlat true for a table without partitions, which another writer may change meanwhile
  */
 private[torture] final case class Scene(
     name: String,
     text: String => String,
     states: Seq[Scene.State],
-    next: String => String)
+    next: String => String,
+    isFlat: Boolean = false)
 
 private[torture] object Scene {
 
@@ -49,6 +51,7 @@ private[torture] object Scene {
     Seq(
       Scene("OPTIMIZE", TortureSession.optimize(_, "a, b", bytes), Seq(Fresh), other),
       Scene("OPTIMIZE in two passes", twoPasses, Seq(Fresh), twoPasses),
+      Scene("OPTIMIZE of one folder", twoPasses, Seq(Fresh), twoPasses, isFlat = true),
       Scene("RECOVER", t => s"RECOVER LAYOUT $t", halves, other),
       Scene("RECOVER ABANDON", t => s"RECOVER LAYOUT $t ABANDON", halves, other),
       Scene("UNDO", t => s"UNDO LAYOUT $t", Seq(Optimized), other),

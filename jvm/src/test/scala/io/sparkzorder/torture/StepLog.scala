@@ -33,8 +33,11 @@ private[torture] object StepLog {
       }
     }
 
-  /** @param blockAt number of the change, from 0, before which the process stops for ever */
-  final class Writer(file: File, table: String, blockAt: Int) {
+  /**
+   * @param blockAt number of the change, from 0, before which the process stops for ever
+   * @param other what another writer does before a change, which waits for it
+   */
+  final class Writer(file: File, table: String, blockAt: Int, other: Option[Other]) {
     private val out = new RandomAccessFile(file, "rw")
     private var changesSeen = 0
     private var phase = "check"
@@ -43,7 +46,10 @@ private[torture] object StepLog {
       val block = synchronized {
         phaseNow.foreach(p => phase = p)
         val number = changesSeen
-        if (changes(operation)) changesSeen += 1
+        if (changes(operation)) {
+          changesSeen += 1
+          other.filter(_.at == number).foreach(_.act(new File(table)))
+        }
         val shown = path.toUri.getPath.stripPrefix(table)
         val line = f"$number%6d $phase%-10s $operation%-7s $shown".take(LineBytes - 1)
         out.write((line.padTo(LineBytes - 1, ' ') + "\n").getBytes(UTF_8))

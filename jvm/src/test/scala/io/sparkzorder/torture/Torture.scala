@@ -17,12 +17,14 @@ import org.apache.spark.sql.SparkSession
  * @param hive whether its table is one in Hive's format, which SQL names by Hive's catalog
  * @param state of the table before
  * @param change of the statement, from 0, before which it is killed, or at which the child is killed
+ * @param other whether another writer appends or overwrites meanwhile, and before which change
  */
 private[torture] final case class Target(
     scene: Scene,
     hive: Boolean,
     state: Scene.State,
-    change: Int)
+    change: Int,
+    other: Option[(Boolean, Int)] = None)
 
 /**
  * The statements of one child, each on a table of its own.
@@ -50,14 +52,19 @@ private[torture] final class Torture(
   private val conf = session.sessionState.newHadoopConf()
   private val template = new File(base, "template")
   TortureTable.write(session, template, folders, files, rows = 600 * folders)
-  private val hiveTemplate = TortureTable.inHivesNames(template, new File(base, "hive-template"))
+  private val flat = new File(base, "flat")
+  TortureTable.writeFlat(session, flat, folders, folders * files, rows = 600 * folders)
+  private val extra = new File(base, "extra")
+  TortureTable.writeFlat(session, extra, folders, 1, rows = 60, from = 600 * folders)
+  private val extraRows = TortureTable.rows(extra, conf)
+  private val extraFile = new File(extra, TortureTable.visible(extra).head)
   private val targetBytes = {
     val bytes =
       TortureTable.visible(template).toSeq.map(n => new File(template, n).length).sum
     bytes / (folders * 3)
   }
   private val judge = new Judge(session, TortureTable.rows(template, conf))
-  private val prepared = new ConcurrentHashMap[(Boolean, Scene.State), File]
+  private val prepared = new ConcurrentHashMap[(Boolean, Boolean, Scene.State), File]
   private var made = 0
   // with whether it has Hive's catalog
   private var next: Option[(Boolean, Victim)] = None
@@ -101,7 +108,9 @@ private[torture] final class Torture(
     val orders = batch.targets.map(t => order(t, if (batch.stops) t.change else -1))
     val before = orders.map(o => TortureTable.visible(o.table))
     val askers = orders.map { o =>
-      if (random.nextInt(4) == 0) Some(new Asker(session, o.table, judge.expected)) else None
+      if (o.other.isEmpty && random.nextInt(4) == 0)
+        Some(new Asker(session, o.table, judge.expected))
+      else None
     }
     // the other lane may have taken the batch for which the child was started
     if (!next.exists(_._1 == batch.needsHive)) prepare(Some(batch))
@@ -122,10 +131,22 @@ private[torture] final class Torture(
         else if (!isOptimize) "under way"
         else StepLog.read(o.log).lastOption.map(_.phase).getOrElse("check")
       var failed = 0
-      val judged =
-        Try(judge(o.table, before(i), random, target.scene.next, isOptimize, () => failed += 1))
+      // the writer acts before the change is noted
+      val acted = o.other.filter(w => StepLog.read(o.log).exists(_.change >= w.at))
+      val rows = acted.fold(judge.expected)(_.rows(judge.expected, extraRows))
+      val judged = Try(
+        judge(
+          o.table,
+          before(i),
+          random,
+          target.scene.next,
+          isOptimize,
+          () => failed += 1,
+          rows))
       val asked = askers(i).map(_.end())
-      val failure = victim.failure(i).orElse(judged.failed.toOption.map(_.toString))
+      val own =
+        victim.failure(i).filterNot(f => acted.exists(_.overwrites) && Other.isConflict(f))
+      val failure = own.orElse(judged.failed.toOption.map(_.toString))
         .orElse(asked.flatMap(_.left.toOption))
       if (failure.isEmpty) TortureTable.delete(o.table)
       Kill(
@@ -158,25 +179,33 @@ private[torture] final class Torture(
   private def order(target: Target, blockAt: Int): Order = {
     made += 1
     val table = new File(base, s"table$made")
-    TortureTable.copy(inState(target.hive, target.state), table)
+    TortureTable.copy(inState(target), table)
     val name = if (target.hive) s"t$made" else TortureSession.path(table)
     val catalogued =
       if (!target.hive) Nil
       else {
         Seq(
-          s"CREATE TABLE $name (id BIGINT, a INT, b INT, s STRING) PARTITIONED BY (p BIGINT) " +
-            s"STORED AS PARQUET LOCATION ${TortureSession.path(table)}",
-          s"ALTER TABLE $name RECOVER PARTITIONS")
+          s"CREATE TABLE $name (id BIGINT, a INT, b INT, s STRING" +
+            (if (target.scene.isFlat) ", p BIGINT) " else ") PARTITIONED BY (p BIGINT) ") +
+            s"STORED AS PARQUET LOCATION ${TortureSession.path(table)}") ++
+          (if (target.scene.isFlat) Nil else Seq(s"ALTER TABLE $name RECOVER PARTITIONS"))
       }
-    Order(table, new File(base, s"log$made"), blockAt, target.scene.text(name), catalogued)
+    Order(
+      table,
+      new File(base, s"log$made"),
+      blockAt,
+      target.scene.text(name),
+      target.other.map { case (overwrites, at) => Other(overwrites, at, extraFile) },
+      catalogued)
   }
 
   /** A table in a state, which is made once and copied then. */
-  private def inState(hive: Boolean, state: Scene.State): File = prepared.computeIfAbsent(
-    (hive, state),
-    { case (_, s) =>
-      val table = new File(base, s"$s-$hive".replaceAll("\\W", "_"))
-      TortureTable.copy(if (hive) hiveTemplate else template, table)
+  private def inState(target: Target): File = prepared.computeIfAbsent(
+    (target.hive, target.scene.isFlat, target.state),
+    { case (hive, isFlat, s) =>
+      val table = new File(base, s"$s-$hive-$isFlat".replaceAll("\\W", "_"))
+      val first = if (isFlat) flat else template
+      if (hive) TortureTable.inHivesNames(first, table) else TortureTable.copy(first, table)
       Scene.prepare(session, table, targetBytes, s)
       table
     })

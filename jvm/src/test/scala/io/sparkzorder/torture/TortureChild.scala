@@ -16,6 +16,7 @@ import io.sparkzorder.FaultyFileSystem
  * @param log where its operations are noted
  * @param blockAt number of the change before which it stops for ever; -1 for none
  * @param text the statement
+ * @param other another writer of the table
  * @param before statements that come first and are not followed
  */
 private[torture] final case class Order(
@@ -23,16 +24,24 @@ private[torture] final case class Order(
     log: File,
     blockAt: Int,
     text: String,
+    other: Option[Other],
     before: Seq[String] = Nil) {
-  def line: String =
-    (Seq(table.getAbsolutePath, log.getAbsolutePath, blockAt.toString, text) ++ before)
-      .mkString("\t")
+  def line: String = {
+    val own = Seq(table.getAbsolutePath, log.getAbsolutePath, blockAt.toString, text)
+    (own ++ Seq(other.fold("")(_.text)) ++ before).mkString("\t")
+  }
 }
 
 private[torture] object Order {
   def parse(line: String): Order = {
-    val fields = line.split('\t').toSeq
-    Order(new File(fields.head), new File(fields(1)), fields(2).toInt, fields(3), fields.drop(4))
+    val fields = line.split("\t", -1).toSeq
+    Order(
+      new File(fields.head),
+      new File(fields(1)),
+      fields(2).toInt,
+      fields(3),
+      Some(fields(4)).filter(_.nonEmpty).map(Other.parse),
+      fields.drop(5))
   }
 }
 
@@ -50,7 +59,7 @@ object TortureChild {
       .map(Order.parse).toList
     orders.flatMap(_.before).foreach(session.sql(_).collect())
     val logs = orders.map { o =>
-      o.table -> new StepLog.Writer(o.log, o.table.getAbsolutePath, o.blockAt)
+      o.table -> new StepLog.Writer(o.log, o.table.getAbsolutePath, o.blockAt, o.other)
     }
     println("started")
     FaultyFileSystem.withHook { (operation, path) =>

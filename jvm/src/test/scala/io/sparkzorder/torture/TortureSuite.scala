@@ -38,9 +38,21 @@ class TortureSuite extends AnyFunSuite {
       assert(stepsInTwo.size > 2 * steps.size, "the folders have two passes")
       val between = Seq.fill(6)(
         Target(inTwo, hive = false, Scene.Fresh, Moment.random(stepsInTwo, random)))
+      // beside a writer who appends, overwrites or does nothing
+      val ofOne = torture.scenes(2)
+      val beside = Seq(None, Some(false), Some(true), Some(false), Some(true), None).map { other =>
+        val change = 1 + random.nextInt(measured(ofOne.name).size - 1)
+        Target(
+          ofOne,
+          hive = false,
+          Scene.Fresh,
+          change,
+          other.map(overwrites => overwrites -> random.nextInt(change)))
+      }
       val kills = torture.kill(Batch(stops, stops = true), random, None) ++
         torture.kill(Batch(running, stops = false), random, None) ++
-        torture.kill(Batch(between, stops = true), random, None)
+        torture.kill(Batch(between, stops = true), random, None) ++
+        torture.kill(Batch(beside, stops = true), random, None)
       torture.end()
       info(s"seed $seed\n${Kill.table(kills)}")
       assert(kills.flatMap(k => k.failure.map(f => s"$k: $f")) === Nil, s"seed $seed")

@@ -10,6 +10,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.example.data.Group
 import org.apache.parquet.hadoop.ParquetReader
 import org.apache.parquet.hadoop.example.GroupReadSupport
 
@@ -20,14 +21,27 @@ private[torture] object TortureTable {
 
   /** Writes the table: `folders` partitions of `files` files each. */
   def write(session: SparkSession, directory: File, folders: Int, files: Int, rows: Int): Unit =
-    session.range(0, rows.toLong, 1, files)
+    frame(session, 0, folders, files, rows).write.partitionBy("p")
+      .parquet(directory.getAbsolutePath)
+
+  /** Writes the same rows, or others, without partitions. */
+  def writeFlat(
+      session: SparkSession,
+      directory: File,
+      folders: Int,
+      files: Int,
+      rows: Int,
+      from: Int = 0): Unit =
+    frame(session, from, folders, files, rows).write.parquet(directory.getAbsolutePath)
+
+  private def frame(session: SparkSession, from: Int, folders: Int, files: Int, rows: Int) =
+    session.range(from.toLong, from + rows.toLong, 1, files)
       .selectExpr(
         "id",
         "cast(pmod(hash(id), 1000) as int) a",
         "cast(pmod(xxhash64(id, 7), 1000) as int) b",
         "concat('s', id % 50) s",
         s"id % $folders p")
-      .write.partitionBy("p").parquet(directory.getAbsolutePath)
 
   /** A copy with the modification times of the files. */
   def copy(from: File, to: File): File = {
@@ -107,10 +121,11 @@ private[torture] object TortureTable {
         .builder(
           new GroupReadSupport(),
           new Path(new File(table, name).toURI)).withConf(conf).build()
-      val folder = name.takeWhile(_ != '/')
+      val folder = name.takeWhile(_ != '/').stripPrefix("p=")
+      def p(g: Group) = if (g.getType.containsField("p")) g.getLong("p", 0).toString else folder
       try Iterator.continually(reader.read()).takeWhile(_ != null).map { g =>
           s"${g.getLong("id", 0)} ${g.getInteger("a", 0)} ${g.getInteger("b", 0)} " +
-            s"${g.getString("s", 0)} ${folder.stripPrefix("p=")}"
+            s"${g.getString("s", 0)} ${p(g)}"
         }.toList
       finally reader.close()
     })

@@ -59,6 +59,9 @@ object Case {
   private val abandon: Who = "ABANDON" -> (_.abandon)
   private val vacuum: Who = "VACUUM" -> (_.vacuum)
   private val expiry: Who = "VACUUM" -> (_.expire)
+  private val inTwo: Who = "rewriter" -> (_.optimizeInTwoPasses("r1"))
+  private val secondInTwo: Who = "second rewriter" -> (_.optimizeInTwoPasses("r2"))
+  private val twoOfTwo = Map(p -> Map("a" -> Seq("a1", "a2"), "b" -> Seq("b1", "b2")))
   private val q = "t/q"
   private val reader: Who = "reader with the extension" -> (s => s.reader.read(p))
   private val tableReader: Who =
@@ -260,6 +263,31 @@ object Case {
     Set(p),
     prepare = (s, d) => Actor.run(s.optimize("r1"), d)._1)
 
+  val twoPasses = Case(
+    "rewriter in two passes, appender, recoverer, crash",
+    twoOfTwo,
+    Seq(inTwo, appender, recoverer))
+  val twoPassesGoOn = Case(
+    "two rewriters in two passes, crash",
+    one,
+    Seq(inTwo, secondInTwo))
+  val twoPassesOverwritten = Case(
+    "rewriter in two passes, partition overwriter, crash",
+    twoOfTwo,
+    Seq(inTwo, overwriter),
+    1,
+    Set(p))
+  val twoPassesFileOverwritten = Case(
+    "rewriter in two passes, a writer of one file under its old name, crash",
+    twoOfTwo,
+    Seq(inTwo, fileWriter),
+    1)
+  val vacuumOfTwoPasses = Case(
+    "rewriter in two passes, VACUUM of what expired, crash",
+    twoOfTwo,
+    Seq(inTwo, expiry),
+    1)
+
   /** Few steps of few, so that all are explored in a minute. */
   val quick: Seq[Case] = Seq(
     recovery,
@@ -289,7 +317,12 @@ object Case {
     readersOfHiddenMovedAndAbandoned,
     lateTask,
     restored,
-    copied)
+    copied,
+    twoPasses,
+    twoPassesGoOn,
+    twoPassesOverwritten,
+    twoPassesFileOverwritten,
+    vacuumOfTwoPasses)
 
   val large: Seq[Case] = Seq(
     overwrittenRecovered,

@@ -24,7 +24,10 @@ class FolderProtocolSuite extends AnyFunSuite {
       readersOfMovedAndAbandoned,
       readersOfHiddenMovedAndAbandoned,
       cleaned,
-      cleanedAndAbandoned)
+      cleanedAndAbandoned,
+      twoPasses,
+      twoPassesGoOn,
+      twoPassesOverwritten)
 
   for (c <- quick) test(c.name, (if (slower(c)) Seq(Slow) else Nil): _*) {
     val found = c.explore()

@@ -18,16 +18,59 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
 
   def abandon: Program[Unit] = publisher.abandon
 
-  def optimize(id: String): Program[String] = for {
+  def optimize(id: String): Program[String] = listed.flatMap { case (last, files) =>
+    disagreement(files).flatMap { returned =>
+      if (files.isEmpty) Finished("nothing to do")
+      else if (returned.isDefined && fault != Fault.MergeReturned) Failed(returned.get)
+      else rewrite(Statements.runOf(id, files), Some(files), last)
+    }
+  }
+
+  /**
+   * OPTIMIZE of a folder in two passes, where each input is a batch of the first pass, and each region one of the
+   * second. It goes on with what an earlier statement has dealt. Plans are no part of the model: they advise where
+   * rows are placed, and here a row has its place in a file.
+   */
+  def optimizeInTwoPasses(id: String): Program[String] = listed.flatMap { case (last, files) =>
+    val isSecond = files.exists(f => Statements.isFinal(f.name))
+    val inputs = if (isSecond) Nil else files.filterNot(f => Statements.isDealt(f.name))
+    val deals = inputs.zipWithIndex.map { case (f, i) =>
+      Statements.runOf(s"$id.d$i", Seq(f)) -> Seq(f)
+    }
+    batches(deals.toList, last, None).flatMap { failed =>
+      if (failed.isDefined) Failed(failed.get)
+      else listed.within("second pass").flatMap { case (now, dealt) =>
+        val regions = dealt.filter(f => Statements.isDealt(f.name))
+          .groupBy(f => f.name.split('-').last).toSeq.sortBy(_._1)
+        val gathers = regions.map { case (r, own) => Statements.runOf(s"$id.g$r", own) -> own }
+        batches(gathers.toList, now, None).flatMap(_.fold[Program[String]](Finished("done"))(
+          Failed(_)))
+      }
+    }
+  }
+
+  private def listed: Program[(Int, Seq[Listed])] = for {
     earlier <- log.numbers
     last = earlier.lastOption.getOrElse(0)
     _ <- publisher.rollForward(("list", last))
     files <- Forget(("list", last), list)
-    returned <- disagreement(files)
-    result <- if (files.isEmpty) Finished("nothing to do")
-    else if (returned.isDefined && fault != Fault.MergeReturned) Failed(returned.get)
-    else rewrite(Statements.runOf(id, files), Some(files), last)
-  } yield result
+  } yield (last, files)
+
+  /** A conflict ends one batch, and the others are done. */
+  private def batches(
+      todo: List[(Run, Seq[Listed])],
+      last: Int,
+      failed: Option[String]): Program[Option[String]] = todo match {
+    case Nil => Finished(failed)
+    case (run, files) :: rest =>
+      val context = ("batches", todo, last, failed)
+      Forget(context, rewrite(run, Some(files), last).within(context).attempt).flatMap {
+        case Right(_) => batches(rest, last, failed)
+        case Left(e) if e.startsWith("ZORDER_CONFLICT") =>
+          batches(rest, last, failed.orElse(Some(e)))
+        case Left(e) => Failed(e)
+      }
+  }
 
   /**
    * A listed file that has the name of a file that a published run replaced, while a file of that run is listed
@@ -268,6 +311,15 @@ object Statements {
 
   /** The error that names files which have the names of replaced ones. */
   val Named = "ZORDER_FILES_RETURNED or ZORDER_NAMES_REUSED"
+
+  private def runOfName(name: String): String =
+    if (name.startsWith("n-")) name.split('-')(1) else ""
+
+  /** True for the id of a batch of one of two passes. */
+  def isOfPasses(run: String): Boolean = run.contains('.')
+
+  def isDealt(name: String): Boolean = runOfName(name).contains(".d")
+  def isFinal(name: String): Boolean = runOfName(name).contains(".g")
 
   def runOf(id: String, files: Seq[Listed]): Run =
     Run(
