@@ -85,7 +85,7 @@ class IndexCommandSuite extends IndexTestBase {
         "id % 2 p")
       write(frame, dir, "p")
       fails("ZORDER_COLUMN_NOT_FOUND", "`id`")(sql(s"CREATE ZORDER INDEX ON '$dir' (q)").collect())
-      fails("ZORDER_INDEX_COLUMN_INVALID", "partitions")(
+      fails("ZORDER_INDEX_COLUMN_INVALID", "partition column")(
         sql(s"CREATE ZORDER INDEX ON '$dir' (p)").collect())
       fails("ZORDER_INDEX_COLUMN_INVALID", "fields")(
         sql(s"CREATE ZORDER INDEX ON '$dir' (s.in)").collect())
