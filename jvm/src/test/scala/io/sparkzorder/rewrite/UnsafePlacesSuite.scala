@@ -91,7 +91,11 @@ class UnsafePlacesSuite extends FaultyTables {
         def listing(operation: String, path: Path) =
           operation == "list" && path.toUri.getPath == dir.getAbsolutePath
         fails("ZORDER_CONFLICT", "exchanged files") {
-          meanwhile((o, p) => { if (listing(o, p)) listed = true; listed && o == "open" }) {
+          meanwhile { (o, p) =>
+            val isNext = listed && !listing(o, p)
+            if (listing(o, p)) listed = true
+            isNext
+          } {
             FileUtils.deleteDirectory(new File(zorder, "_commits"))
             FileUtils.moveDirectory(hidden, new File(zorder, "_commits"))
             val state = new StateDirectory(new Path(dir.toURI), new Configuration())
