@@ -30,13 +30,13 @@ private[sparkzorder] object OrderedLongs {
     bits ^ ((bits >> 63) & Long.MaxValue)
   }
 
-  /** The value of which [[ofFloat]] makes this ordered long. */
+  /** The inverse of [[ofFloat]]. */
   def toFloat(ordered: Long): Float = {
     val bits = ordered.toInt
     java.lang.Float.intBitsToFloat(bits ^ ((bits >> 31) & Int.MaxValue))
   }
 
-  /** The value of which [[ofDouble]] makes this ordered long. */
+  /** The inverse of [[ofDouble]]. */
   def toDouble(ordered: Long): Double =
     java.lang.Double.longBitsToDouble(ordered ^ ((ordered >> 63) & Long.MaxValue))
 
@@ -50,23 +50,26 @@ private[sparkzorder] object OrderedLongs {
    */
   def toBits(ordered: Long, bytes: Int): Long = (ordered << (64 - 8 * bytes)) ^ Long.MinValue
 
-  /** The upper half of a 128-bit integer: ordered as a signed long. */
+  /** The upper half of a 128-bit integer, which is ordered as a signed long. */
   def high(value: BigInteger): Long =
     // shiftRight allocates an object. Most numbers fit into 64 bits, and for them the sign is
     // enough.
     if (value.bitLength < 64) value.signum >> 31 else value.shiftRight(64).longValue
 
-  /** The lower half of a 128-bit integer, its sign bit flipped: ordered as a signed long. */
+  /**
+   * The lower half of a 128-bit integer with its top bit flipped. Among integers with an equal upper half,
+   * the signed order of these longs is the order of the integers.
+   */
   def low(value: BigInteger): Long = value.longValue ^ Long.MinValue
 
   /**
-   * The first eight bytes, zero-padded on the right, with the sign bit flipped. The signed order of
-   * the results is the order of the byte strings, but byte strings with the same first eight bytes
-   * are equal.
+   * The first eight bytes, zero-padded on the right, with the sign bit flipped. If two results differ,
+   * their signed order is the order of the byte strings. Equal results say nothing: the byte strings may
+   * differ after the eighth byte, or in trailing zeros.
    */
   def prefix(bytes: Array[Byte]): Long = prefixBits(bytes) ^ Long.MinValue
 
-  /** The first eight bytes, zero-padded on the right: ordered as an unsigned long. */
+  /** The first eight bytes, zero-padded on the right, which are ordered as an unsigned long. */
   def prefixBits(bytes: Array[Byte]): Long = {
     val n = math.min(8, bytes.length)
     var p = 0L
@@ -79,7 +82,7 @@ private[sparkzorder] object OrderedLongs {
   }
 }
 
-/** Ordered bits as byte arrays, the results of `ordered_bits`. */
+/** Ordered bits as byte arrays, for the SQL function `ordered_bits`. */
 private[sparkzorder] object OrderedBytes {
 
   /** The first `bytes` bytes of `bits`, the most significant first. */

@@ -7,12 +7,13 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 /**
- * How many tasks read the rows that are dealt to files. Each of these tasks writes a block for each file, and
- * the task of a file fetches all its blocks. Spark gives many small inputs many tasks: 100,000 inputs
- * of 18 kB had 3,125, and with 10,000 new files 31 million blocks of three rows. So tasks read more
- * inputs where blocks would be small.
+ * Limits the number of map tasks of the shuffle that sends each row to the task of its new file. Each map
+ * task writes one shuffle block for each new file, and the task of a new file fetches all blocks of this
+ * file. Spark reads many small inputs with many tasks: 100,000 inputs of 18 kB had 3,125 tasks, and with
+ * 10,000 new files these tasks wrote 31 million blocks of three rows. Where blocks would be so small, the
+ * limit lets each task read more inputs.
  *
- * @param session of one statement, since its settings are changed
+ * @param session a session of this statement alone, because [[limit]] changes a setting of the session
  */
 private[sparkzorder] final class DealingTasks(session: Session) {
   import DealingTasks._
@@ -20,10 +21,11 @@ private[sparkzorder] final class DealingTasks(session: Session) {
   private val wantedByUser = session.sessionState.conf.filesMaxPartitionNum
 
   /**
-   * Sets the limit for the plan that runs next. Spark divides its inputs into about as many tasks.
+   * Sets the limit for the plan that runs next. Spark divides the inputs of this plan into about so many
+   * tasks.
    *
-   * @param rows of the inputs
-   * @param bytes of the inputs
+   * @param rows number of rows of the inputs
+   * @param bytes size of the inputs
    * @param files number of the new files
    */
   def limit(rows: Long, bytes: Long, files: Int): Unit = {
@@ -38,11 +40,12 @@ private[sparkzorder] final class DealingTasks(session: Session) {
 
 private object DealingTasks {
 
-  // a block has a header for its compression, and an entry in two indexes
+  // a block should have at least so many rows, because each block costs a header of its compression and an
+  // entry in two indexes
   private val RowsOfBlock = 64L
-  // few rows are enough if they are large
+  // a block of fewer rows is large enough if it has so many bytes
   private val BytesOfBlock = 64L * 1024
 
-  // so that cores whose tasks end early have work
+  // several tasks for each core, so that a core whose task ends early has more work
   private val TasksOfCore = 3L
 }

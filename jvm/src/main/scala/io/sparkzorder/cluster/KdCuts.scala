@@ -6,28 +6,27 @@ package io.sparkzorder.cluster
 import scala.collection.mutable.ArrayBuffer
 
 /**
- * Computes where one cell ends and the next begins: builds a kd-tree over the ranks of a folder's
- * sample (Bentley 1975). A leaf is a cell, and the leaves together get the files of the folder. The
- * widest side of a cell is cut, as Friedman, Bentley and Finkel (1977) do.
+ * Computes where one cell ends and the next begins, by a kd-tree over the ranks of the sample of a folder
+ * (Bentley 1975). Each leaf of the tree is a cell, and the files of the folder are divided among the
+ * leaves. As in Friedman, Bentley and Finkel (1977), a cell is cut on its widest side.
  *
- * A point query on a column reads the cells whose side in that column holds the value. So the sum
- * of the sides of all cells in that column is the cost of the query. A cut does not change this sum
- * for the column that is cut, and doubles the cell's part of the sum for every other column. So the
- * best cut is on the widest side. The width of a side is the share of all rows whose values lie in
- * the side. The sum does not depend on where the cut lies, which is why a small sample is enough. A
- * cut never separates equal values.
+ * A point query on a column reads the cells whose side in that column holds the value. So the sum of the
+ * sides of all cells in that column is the cost of the query. A cut does not change this sum for the column
+ * that is cut, and doubles the cell's part of the sum for every other column. So the best cut is on the
+ * widest side. The width of a side is the share of all rows whose values lie in the side. The sum does not
+ * depend on where the cut lies, which is why a small sample is enough. A cut never separates equal values.
  *
- * If there are more point queries on some columns than on others, the width of a side counts as
- * often as the goal says. If the goal has recorded queries, the cut of a cell is the cut by which
- * they skip the most rows ([[QueryCuts]]).
+ * If some columns have more point queries than others, the width of a side is multiplied by the weight of
+ * its column in the goal. If the goal has recorded queries, a cell is cut where these queries skip the most
+ * rows ([[QueryCuts]]).
  *
- * @param columns the sample; all of the same number of rows, at least one
+ * @param columns the sample; all columns have the same number of rows, and at least one row
  * @param sizes sizes of the sampled rows, in any unit
  * @param files number of files wanted, at least 1
  * @param goal the queries for which the cuts should be good
- * @param stop a cell of so many files is not cut any more
- * @param top the first cuts, if they are given. Each of their cells is a region, and the leaves of a
- *   region have its number
+ * @param stop a cell of so many files or fewer is not cut any more
+ * @param top the first cuts of the tree, if a plan prescribes them. Each cell of these cuts is a region,
+ *   and each leaf inside a region has the number of the region
  */
 private[sparkzorder] final class KdCuts(
     columns: IndexedSeq[RankedColumn],
@@ -63,7 +62,8 @@ private[sparkzorder] final class KdCuts(
   private def follow(t: TopCuts, child: Int, from: Int, until: Int, turns: Int): Int =
     if (child < 0) {
       region = ~child
-      // a region without a sampled row may get rows all the same, and they must not go elsewhere
+      // A region without a sampled row may still get rows, and these rows must not go to another region.
+      // The region therefore gets a leaf of its own.
       if (from == until) {
         leaves += Leaf(0, 0.0, 1, Box.empty(columns.length), region)
         ~(leaves.length - 1)
@@ -131,7 +131,10 @@ private[sparkzorder] final class KdCuts(
     }
   }
 
-  /** The cut of the widest side. */
+  /**
+   * The first even cut of a side that is about as wide as the widest side. Without such a cut, the best
+   * compromise between the width of the side and the evenness of the cut.
+   */
   private def bySides(
       from: Int,
       until: Int,
@@ -166,7 +169,8 @@ private[sparkzorder] final class KdCuts(
       val sorted = splits.sortedBy(rows, c, from, until)
       val below = sorted.scanLeft(0.0)((sum, row) => sum + sizeIn(row))
       val balanced = splits.balanced(rows, c, from, until, wanted)
-      // the ends of the queries' intervals, unless a file would be much larger than another
+      // The ends of the intervals of the queries are candidates, unless the cut there would make some files
+      // much larger than others.
       val ends = queries.ends(boxes, c, box.lowest(c) + 1, box.highest(c)).toSeq.map { rank =>
         splits.cutAt(c, rank, below(firstOf(sorted, rank)), below.last, wanted)
       }.filter(s => s.imbalance <= Balanced && s.share >= LeastShare && s.share <= 1 - LeastShare)
@@ -241,8 +245,9 @@ private[sparkzorder] final class KdCuts(
 private[sparkzorder] object KdCuts {
   private val AboutEqual = 0.9
   private val Balanced = 1.2
-  // A cut is even if each side fills its files between these shares of the target. A fuller file is
-  // worse than an emptier one: it may reach 1.5, as the sample misses its size by a tenth and more.
+  // A cut is even if each side fills its files to a share of the target between these two. A file that is
+  // too full is worse than a file that is too empty: the sample misjudges the size of a file by a tenth or
+  // more, so a file that is planned at 1.3 may reach 1.5.
   private val LeastFill = 0.7
   private val MostFill = 1.3
   // a cut at the end of a query's interval leaves at least a third of the rows on either side
@@ -251,7 +256,7 @@ private[sparkzorder] object KdCuts {
   private def isEven(s: SideSplits.Split): Boolean =
     s.least >= LeastFill && s.most <= MostFill
 
-  /** How much wider a side must be, for a cut that is not even to be better than an even one. */
+  /** How many times wider a side must be, so that its uneven cut is preferred to an even cut. */
   private def unevenness(s: SideSplits.Split): Double =
     math.pow(Seq(1.0, LeastFill / s.least, s.most / MostFill).max, 6)
 
@@ -270,8 +275,8 @@ private[sparkzorder] object KdCuts {
       isAtValue: Boolean = false)
 
   /**
-   * A leaf: number and total size of its sampled rows, number of files that it gets, and the box of
-   * its ranks, and the region that it lies in.
+   * A leaf: the number and the total size of its sampled rows, the number of its files, the box of its
+   * ranks, and the region in which it lies.
    */
   final case class Leaf(rows: Int, size: Double, files: Int, box: Box, region: Int = 0)
 
@@ -279,9 +284,10 @@ private[sparkzorder] object KdCuts {
 }
 
 /**
- * The cuts of a tree by the ranks of a sample, in the form of [[CutTree]].
+ * The cuts of a tree in the form of [[CutTree]], with the ranks of a sample in place of slots.
  *
- * @param areAtValues for each cut whether it lies at a value; else all values lie above it, and NULL below
+ * @param areAtValues for each cut, whether it lies at a value. Any other cut separates NULL, below the cut,
+ *   from all values, above it
  */
 private[sparkzorder] final class TopCuts(
     val columns: Array[Int],
@@ -291,7 +297,7 @@ private[sparkzorder] final class TopCuts(
 
 private[sparkzorder] object TopCuts {
 
-  /** The keys of all values at which a tree cuts a column. */
+  /** The keys of all values at which the tree of a grid cuts a column. */
   def keysOf(grid: FolderGrid, column: Int): Seq[AnyRef] =
     grid.tree.slotsOf(column).filter(_ > 0).distinct.map(s => keyAt(grid, column, s))
 
@@ -305,7 +311,7 @@ private[sparkzorder] object TopCuts {
     new TopCuts(tree.column, ranks.toArray, tree.slot.map(_ > 0), tree.children)
   }
 
-  // an even slot above 0 is above the bound before it, which no cut of ours is
+  // an even slot above 0 is a gap above a bound, and KdCuts makes no cut there
   private def keyAt(grid: FolderGrid, column: Int, slot: Int): AnyRef =
     grid.columns(column).bounds.key(math.min(slot >> 1, grid.columns(column).bounds.length - 1))
 }

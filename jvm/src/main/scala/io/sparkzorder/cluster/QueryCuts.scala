@@ -7,8 +7,8 @@ package io.sparkzorder.cluster
  * Judges cuts by recorded queries, as a greedy Qd-tree does (Yang et al., 2020): the gain of a cut is
  * the number of rows that queries no longer read, because they need only one of the two sides.
  *
- * A part of the gain, `UniformShare`, comes from point queries on all ordering columns. So a column
- * of few queries is not left uncut, and the layout does not follow the recorded queries alone.
+ * A share of the gain, `UniformShare`, comes from point queries on all ordering columns. So a column with
+ * few recorded queries is cut, too, and the layout does not follow the recorded queries alone.
  *
  * @param columns the sample
  */
@@ -24,16 +24,17 @@ private[cluster] final class QueryCuts(columns: IndexedSeq[RankedColumn], goal: 
   val boxes: Array[RankedBox] =
     goal.queries.map(q => q.copy(weight = q.weight / total).ranked(columns)).toArray
 
-  /** The boxes that a side of a cut meets; the boxes met the whole cell. */
+  /** Those of the boxes, which all meet the cell, that meet one side of a cut. */
   def on(boxes: Array[RankedBox], column: Int, lowest: Int, highest: Int): Array[RankedBox] =
     boxes.filter(b => !b.restricts(column) || b.meets(column, lowest, highest))
 
   /**
-   * What a cut gains.
+   * The gain of a cut.
    *
-   * @param boxes that the cell meets
-   * @param left number of the cell's `rows` whose rank in `column` is below `rank`
-   * @return the gain by the boxes, and the gain with the share of the point queries
+   * @param boxes the boxes that meet the cell
+   * @param left the number of rows of the cell whose rank in `column` is below `rank`
+   * @param rows the number of all rows of the cell
+   * @return the gain of the boxes alone, and the gain together with the point queries
    */
   def gain(
       boxes: Array[RankedBox],
@@ -59,7 +60,10 @@ private[cluster] final class QueryCuts(columns: IndexedSeq[RankedColumn], goal: 
     (own, (1 - UniformShare) * own + UniformShare * weights(column) * points)
   }
 
-  /** Ranks at which the intervals of boxes begin, or the rows after them; some of them if many. */
+  /**
+   * The ranks at which intervals of the boxes begin, and the ranks after the ends of the intervals. If
+   * there are more than `MaxEnds`, evenly chosen ones.
+   */
   def ends(boxes: Array[RankedBox], column: Int, lowest: Int, highest: Int): Array[Int] = {
     val all = boxes.filter(_.restricts(column)).flatMap(_.sides(column))
       .flatMap { case (from, to) => Array(from, to + 1) }
@@ -71,6 +75,6 @@ private[cluster] final class QueryCuts(columns: IndexedSeq[RankedColumn], goal: 
 
 private[cluster] object QueryCuts {
   private val UniformShare = 0.15
-  // ends of intervals that are tried in each column of a cell
+  // the greatest number of ends that are tried in each column of a cell
   private val MaxEnds = 24
 }

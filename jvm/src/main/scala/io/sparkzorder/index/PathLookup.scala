@@ -13,10 +13,10 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
 
 /**
- * A hash table with open addressing over the paths of an index. Where a later part of the index has
- * an entry for the same path, the earlier entry is marked as gone in `table`.
+ * A hash table with open addressing over the paths of an index. If two entries have the same path, the
+ * later entry counts, and the constructor marks the earlier entry as [[FileTable.Gone]] in `table`.
  *
- * @param later the first entry that may have the path of an earlier entry
+ * @param later the position of the first entry that may repeat the path of an earlier entry
  */
 private[index] final class PathSlots(val table: FileTable, later: Int) {
   private val slots = {
@@ -77,7 +77,7 @@ private[index] object PathSlots {
 private[sparkzorder] final class PathLookup private[index] (root: Path, slots: PathSlots)
     extends Sized {
 
-  /** @param table without two entries for one path */
+  /** @param table has at most one entry for each path */
   def this(root: Path, table: FileTable) = this(root, new PathSlots(table, table.size))
 
   val table: FileTable = slots.table
@@ -125,7 +125,10 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
     }
   }
 
-  /** @return the position of a file by its path below the root, in the state of a length and a time; else -1 */
+  /**
+   * @param path below the root
+   * @return the position of the entry with this path, length and modification time; -1 if there is none
+   */
   private[index] def entryOf(path: Array[Byte], length: Long, modified: Long): Int = {
     val i = slots.find(path, 0, path.length)
     if (i >= 0 && table.isLive(i) && isFresh(i, length, modified)) i else -1
@@ -139,19 +142,21 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
 private[index] object PathLookup {
 
   /**
-   * False for a time that no writer has set: without modification times, or with those of an archive or an
-   * image that has one time for all files, a changed file could look unchanged. Such a file is never found.
+   * Whether a modification time can tell a changed file from the file of the entry. Some file systems have
+   * no modification times, and archives and disk images may give one constant time to all files. There, a
+   * changed file could look unchanged, so the lookup never finds a file with such a time.
    */
   def tellsChanges(modified: Long): Boolean =
     modified != 0L && modified != OneSecond && math.abs(modified - FirstOfZip) > Day
 
-  // images of Nix have the first second of 1970, and archives of ZIP begin in 1980, in any time zone
+  // Nix sets all files to the first second of 1970. The first time that a ZIP archive can hold is the begin
+  // of 1980 in the local time zone, which lies within a day of that time in UTC.
   private val OneSecond = 1000L
   private val FirstOfZip = 315532800000L
   private val Day = 24L * 3600 * 1000
 }
 
-/** Paths of data files relative to their table, as the directory lists them: nothing is escaped. */
+/** Paths of data files relative to their table, as the file system lists them, without URI escapes. */
 private[sparkzorder] object Relative {
 
   /** The path below `root`; the whole path for a file elsewhere. */
@@ -169,10 +174,12 @@ private[sparkzorder] object Relative {
 }
 
 /**
- * Which entries of an index the files of a listing have. A listing mostly has the order of the
- * index, so the files are held as runs: consecutive files of one directory with consecutive entries.
+ * Maps the files of a listing to their entries in the index. A listing mostly has the order of the index,
+ * so the map is stored as runs. A run is a series of consecutive files of one directory that have
+ * consecutive entries, or no entries at all.
  *
- * @param firstRun for each directory the position of its first run, and the number of all runs
+ * @param firstRun for each directory the position of its first run; the last element is the number of all
+ *   runs
  * @param positions for each run the position of its first file in the directory
  * @param entries for each run the entry of its first file, or -1 if its files have no entries
  * @param sizes for each run the number of its files

@@ -32,7 +32,7 @@ private[sparkzorder] sealed trait BoundsIndex extends Serializable {
    */
   private[sparkzorder] def key(i: Int): AnyRef
 
-  /** Some of the bounds, by their positions, which ascend. */
+  /** @param kept the positions of the bounds to keep, ascending */
   private[sparkzorder] def take(kept: Array[Int]): BoundsIndex
 
   /** The slot of a key. */
@@ -59,8 +59,8 @@ private[sparkzorder] final class LongBounds(val order: FixedOrder, val sorted: A
 }
 
 /**
- * Bounds that are compared by a prefix first, an ordered long, and in full only if the prefix is
- * equal.
+ * Bounds that are compared by a prefix first, which is an ordered long. Only bounds with an equal prefix
+ * are compared in full.
  */
 private[sparkzorder] sealed abstract class PrefixedIndex[T <: AnyRef](prefixes: Array[Long])
     extends BoundsIndex {
@@ -140,7 +140,7 @@ private[sparkzorder] final class BinaryBounds(val sorted: Array[Array[Byte]])
 
 private[sparkzorder] object BoundsIndex {
 
-  /** Some keys of the type of `like`, ascending and each once. */
+  /** The distinct keys of `keys`, ascending. All have the type of the keys of `like`. */
   private[sparkzorder] def ofSortedDistinct(like: BoundsIndex, keys: Seq[AnyRef]): Seq[AnyRef] = {
     def isLess(a: AnyRef, b: AnyRef): Boolean = ofKeys(like, Array(b)).slotOfKey(a) == 0
     val sorted = keys.sortWith(isLess)

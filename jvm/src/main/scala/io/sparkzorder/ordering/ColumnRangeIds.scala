@@ -7,13 +7,13 @@ import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Maps the values of one column to range ids, by the slot of a value among the column's bounds.
- * Immutable and safe for threads.
+ * Maps the values of one column to range ids, by the slot of a value among the bounds of the column.
+ * Immutable and thread-safe.
  *
  * Ids ascend with the values in Spark's order of the type. NULL has id 0.
  *
- * @param bounds the column's bounds
- * @param ids one id for each slot of `bounds`, so `2 * bounds.length + 1`; ascending, none negative
+ * @param ids one id for each slot of `bounds`, so `2 * bounds.length + 1` ids; not negative, and never
+ *   descending
  */
 private[sparkzorder] final class ColumnRangeIds(
     val dataType: DataType,

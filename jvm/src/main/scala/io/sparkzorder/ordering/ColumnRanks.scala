@@ -6,15 +6,16 @@ package io.sparkzorder.ordering
 import org.apache.spark.sql.types.DataType
 
 /**
- * The distribution of one column's values in a sample: bounds, and a mid-rank for each slot of the
+ * The distribution of the values of one column in a sample: bounds, and a mid-rank for each slot of the
  * bounds. A slot is a bound or a gap between bounds, see [[BoundsIndex]].
  *
- * The mid-rank of a value is the share of rows below the value plus half of the share of rows that
- * equal it, so a frequent value is at the middle of its own share. In a gap lie the sampled values
- * that did not become bounds. The mid-rank of a gap is the middle of the share of their rows, or
- * the position of the gap if it has no such values.
+ * The mid-rank of a value is the share of the rows below the value plus half the share of the rows with the
+ * value, so the mid-rank of a frequent value is the middle of its own share. The sampled values that did
+ * not become bounds lie in the gaps. The mid-rank of a gap is the share of the rows below the gap plus half
+ * the share of the rows in the gap.
  *
- * @param midRanks one for each slot of `bounds`, so `2 * bounds.length + 1`; from 0 to 1, ascending
+ * @param midRanks one for each slot of `bounds`, so `2 * bounds.length + 1` of them; from 0 to 1, and never
+ *   descending
  */
 private[sparkzorder] final class ColumnRanks(
     val dataType: DataType,
@@ -23,8 +24,8 @@ private[sparkzorder] final class ColumnRanks(
     extends Serializable {
 
   /**
-   * Range ids `floor(buckets * midrank)`, in 0 until `buckets`. The ids of a column with few values
-   * are spread over the whole range. The ids next to the id of a frequent value stay unused.
+   * The range ids `floor(buckets * midRank)`, from 0 to `buckets - 1`. A column with few values therefore
+   * has ids over the whole range, and the ids next to the id of a frequent value stay unused.
    */
   def toRangeIds(buckets: Int): ColumnRangeIds = {
     require(buckets >= 1, s"range ids need at least 1 bucket, not $buckets")
@@ -38,7 +39,7 @@ private[sparkzorder] object ColumnRanks {
   /**
    * @param values Catalyst values in any order, none null
    * @param weights one for each value, or null if each has the weight 1
-   * @param nullWeight the weight of the sample's nulls, which are below all values
+   * @param nullWeight the weight of the NULLs of the sample, which are ranked below all values
    * @param maxBounds the maximum number of bounds; every value whose weight is above
    *   `total / maxBounds` becomes a bound
    */

@@ -13,10 +13,10 @@ import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 
 /**
- * The distinct values of a column's sample in Spark's order, each with its weight.
+ * The distinct values of the sample of a column, in Spark's order, each with its weight.
  *
  * @param weights the weight of each distinct value, positive
- * @param take makes bounds from the values at some indices; the indices ascend
+ * @param take makes bounds from the values at the given indices, which ascend
  */
 private[sparkzorder] final class SortedSample(
     val weights: Array[Double],
@@ -44,7 +44,7 @@ private[sparkzorder] object SortedSample {
     }
 
   /**
-   * Like [[apply]], by keys instead of values.
+   * Like [[apply]], for keys in place of values.
    *
    * @param keys as [[BoundsIndex.key]] returns them
    */
@@ -57,7 +57,7 @@ private[sparkzorder] object SortedSample {
         distinct[BigInteger](keys, weights, Comparator.naturalOrder[BigInteger])(
           new WideBounds(w, _))
       case StringOrder =>
-        // copied, because a string of the sample can keep its whole row in memory
+        // the strings are copied, because a string of the sample can keep its whole row in memory
         distinct[UTF8String](keys, weights, binaryOrder)(k => new StringBounds(k.map(_.clone())))
       case BinaryOrder =>
         distinct[Array[Byte]](keys, weights, (a, b) => ByteArray.compareBinary(a, b))(

@@ -9,13 +9,13 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGe
 import io.sparkzorder.bits.ZValues
 
 /**
- * Computes the Z-values of rows. For each column the curve holds the bounds. For each slot of the
- * bounds ([[BoundsIndex]]) it has the bits that the column contributes to the Z-value. A row
- * costs one search and one OR for each column.
+ * Computes the Z-values of rows. For each column, the curve holds the bounds and, for each slot of the
+ * bounds ([[BoundsIndex]]), the bits that a value in the slot contributes to the Z-value. For each column,
+ * a row therefore costs one search and one OR.
  *
  * Immutable and thread-safe.
  *
- * @param ids the columns' range ids of [[io.sparkzorder.bits.ZValues.bitsPerColumn]] bits
+ * @param ids the range ids of each column, which have [[io.sparkzorder.bits.ZValues.bitsPerColumn]] bits
  */
 private[sparkzorder] final class ZCurve(ids: Array[ColumnRangeIds]) extends Serializable {
 
@@ -40,10 +40,11 @@ private[sparkzorder] final class ZCurve(ids: Array[ColumnRangeIds]) extends Seri
 private[sparkzorder] object ZCurve {
 
   /**
-   * Java code that ORs the parts of all columns into the local long `z`. If the code is long, Spark
-   * splits it into methods.
+   * Java code that ORs the parts of all columns into a local variable. If the code is long, Spark splits it
+   * into methods.
    *
    * @param curve the name of a local variable of type `curveType`
+   * @param z the name of the local variable of type long for the result
    */
   def partsCode(
       ctx: CodegenContext,

@@ -10,7 +10,12 @@ import org.apache.hadoop.fs.FileStatus
 
 import io.sparkzorder.log.{Added, Replaced, Step}
 
-/** A file of a folder to read, and the step of the shadow that added the file; None for a visible file. */
+/**
+ * A file of a folder that a reader takes.
+ *
+ * @param status the listed status of a visible file; None for a hidden file
+ * @param shadow the step of the shadow that added a hidden file; None for a visible file
+ */
 private[sparkzorder] final case class ShadowedFile(
     status: Option[FileStatus],
     shadow: Option[(Step, Added)])
@@ -18,20 +23,20 @@ private[sparkzorder] final case class ShadowedFile(
 /**
  * Lays the shadows of one folder over its visible files.
  *
- * A step of a shadow stands for R by A: the rows of the files A are those of the files R. It applies only
- * if each file of R is held, either visible and unchanged, or added by a step before that applies. So
- * whatever another program does to a file of R makes the step inert, and with it the steps that build on
- * it, and the visible files count. In every state, the rows are therefore those of the visible files.
+ * A step of a shadow replaces files R by files A, which have the same rows. The step applies only if each
+ * file of R is present: the file is visible and unchanged, or an earlier step that applies has added it. So
+ * any change of a file of R by another program makes the step inert, together with the steps that build on
+ * it, and the visible files are read. In every state, readers therefore get the rows of the visible files.
  *
  * @param steps ascending by number
- * @param isThere false for a hidden file that was deleted or may be
+ * @param isThere false for a hidden file that was deleted, or that may be deleted at any time
  */
 private[sparkzorder] final class FolderShadow(
     steps: IndexedSeq[Step],
     isThere: (Step, Added) => Boolean) {
 
   /**
-   * The files to read by the names that records know; None where no step applies.
+   * The files to read, by the names that the records have for them; None if no step applies.
    *
    * @param visible files of the folder, by name
    */
@@ -54,7 +59,8 @@ private[sparkzorder] final class FolderShadow(
           }
         }
       }
-      // a file that a later step replaces need not be there any more
+      // A step is broken if a hidden file that it added is missing. A file that a later step has replaced
+      // is not checked, because nobody reads it and it may be deleted.
       val broken = addedBy.collect {
         case (name, i) if !files(name).shadow.exists { case (s, a) => isThere(s, a) } => i
       }.toSet
@@ -65,7 +71,10 @@ private[sparkzorder] final class FolderShadow(
     attempt(Set.empty)
   }
 
-  /** The runs of the steps by which these files came about: of those that added them, and of all before these. */
+  /**
+   * The runs whose steps led to these files: the steps that added the files, and all earlier steps that
+   * added an input of these steps.
+   */
   def runsOf(files: Map[String, ShadowedFile]): Set[String] = {
     val wanted = mutable.Set.empty[String] ++ files.values.flatMap(_.shadow.map(_._2.name))
     steps.reverse.flatMap { step =>
@@ -84,8 +93,8 @@ private[sparkzorder] final class FolderShadow(
     }
 
   /**
-   * For each step of the folder that does not apply to these files: the file that is missing or was changed. A
-   * later step that has replaced the files of a step hides nothing of that.
+   * For each step of the folder that does not apply to these files, the name of a file that is missing or
+   * was changed. A step is reported even if a later step has replaced the files that it added.
    */
   def inert(visible: Map[String, FileStatus]): Map[Step, String] = {
     val held = mutable.HashMap.empty[String, ShadowedFile]

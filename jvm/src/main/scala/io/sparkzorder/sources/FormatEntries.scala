@@ -11,12 +11,12 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.index._
 import io.sparkzorder.table.stats.{ColumnRange, ColumnStats, FileRange}
 
-/** What a format knows of columns of files, in the form of an index. */
+/** Converts the column statistics that a table format has of its files into entries of a skipping index. */
 private[sources] object FormatEntries {
 
   /**
-   * @param path name parts of the column
-   * @param rows of the file
+   * @param path the name parts of the column
+   * @param rows the number of rows of the file
    */
   def leaf(path: Seq[String], dataType: DataType, info: FileColumnInfo, rows: Long): LeafEntry = {
     val column = IndexedColumn(path, LeafType.ofValues(dataType))
@@ -33,7 +33,7 @@ private[sources] object FormatEntries {
         }
     }
 
-  /** A value of Spark as footers have it. */
+  /** A Catalyst value in the form in which the footers of Parquet have it. */
   private def stored(value: Any): Any = value match {
     case s: UTF8String => Binary.fromConstantByteArray(s.getBytes)
     case d: Decimal =>

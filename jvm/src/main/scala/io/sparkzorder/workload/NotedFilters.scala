@@ -7,11 +7,12 @@ import io.sparkzorder.index.FileTable
 import io.sparkzorder.skipping.predicate.{ConjunctUse, FileTest, FilterOnFiles}
 
 /**
- * The filters of a scan, tested against what is known of the files of a table.
+ * The filters of a scan, each with its test on the files of a skipping index.
  *
- * @param identity of that knowledge: the distribution of a column is computed once for each
- * @param files what is known
- * @param tested each conjunct of the filters
+ * @param identity identifies the loaded index; the distribution of a column is computed once for each
+ *   identity
+ * @param files the file entries of the index
+ * @param tested the conjuncts of the filters and their tests
  */
 private[sparkzorder] final case class NotedFilters(
     identity: AnyRef,
@@ -20,7 +21,7 @@ private[sparkzorder] final case class NotedFilters(
 
 private[sparkzorder] object NotedFilters {
 
-  /** @param answers of one index to groups of filters; at least one group */
+  /** @param answers the results of one index for groups of filters; at least one group */
   def of(answers: Seq[FilterOnFiles]): NotedFilters =
     NotedFilters(
       answers.head.indexIdentity,

@@ -4,14 +4,14 @@
 package io.sparkzorder.workload
 
 /**
- * An interval of ranks in steps of 1/256 of a column's rows. If both ends are equal, it is narrower
- * than a step and lies in the step that begins there.
+ * An interval of ranks, in steps of 1/256 of the rows of a column. If both ends are equal, the interval is
+ * narrower than a step and lies inside the step that begins there.
  */
 private[sparkzorder] final case class RankInterval(from: Int, until: Int) {
 
   def width: Int = until - from
 
-  /** As shares from 0 to 1; a narrow interval becomes the middle of its step. */
+  /** Both ends as shares from 0 to 1. An interval narrower than a step becomes the middle of its step. */
   def shares: (Double, Double) =
     if (width == 0) ((from + 0.5) / RankInterval.Steps, (from + 0.5) / RankInterval.Steps)
     else (from.toDouble / RankInterval.Steps, until.toDouble / RankInterval.Steps)
@@ -32,7 +32,10 @@ private[sparkzorder] object RankInterval {
       RankInterval(low, math.max(low + 1, math.min(Steps, math.round(until * Steps).toInt)))
     }
 
-  /** At most `most` intervals that hold all of `intervals`, ascending; the narrowest gaps go. */
+  /**
+   * At most `most` intervals that together contain all of `intervals`, in ascending order. If there are
+   * more, those with the narrowest gaps between them are merged.
+   */
   def some(intervals: Seq[RankInterval], most: Int): Seq[RankInterval] = {
     val sorted = intervals.distinct.sortBy(i => (i.from, i.until))
     val apart = sorted.drop(1).foldLeft(sorted.take(1).toVector) { (done, next) =>
@@ -56,7 +59,7 @@ private[sparkzorder] object RankInterval {
     math.max(0, math.min(Steps - 1, (share * Steps).toInt))
 }
 
-/** What a filter asks of a column. */
+/** How a filter restricts a column. */
 private[sparkzorder] sealed abstract class UseKind(val name: String)
 
 private[sparkzorder] object UseKind {
@@ -64,7 +67,7 @@ private[sparkzorder] object UseKind {
   /** One value. */
   case object Point extends UseKind("point")
 
-  /** Several single values, as of IN and of the keys of a join. */
+  /** Several single values, such as those of IN or the keys of a join. */
   case object Values extends UseKind("values")
 
   /** An interval, or several. */
@@ -73,22 +76,22 @@ private[sparkzorder] object UseKind {
   val all: Seq[UseKind] = Seq(Point, Values, Range)
 }
 
-/** @param column name of the column as the table spells it */
+/** @param column the name of the column in the spelling of the table */
 private[sparkzorder] final case class ColumnUse(column: String, kind: UseKind)
 
 /**
- * The scans of one form: the columns by which they can skip files. A scan that cannot skip files has
- * a template without columns.
+ * The common form of a group of scans: the columns by which they can skip files, and how they use each
+ * column. A scan that cannot skip files has a template without columns.
  *
- * @param uses sorted by the columns' names
+ * @param uses sorted by the name of the column
  */
 private[sparkzorder] final case class Template(uses: Seq[ColumnUse]) {
   def columns: Seq[String] = uses.map(_.column)
 }
 
 /**
- * What scans of one template asked for.
+ * The ranks that the filter of a scan selects.
  *
- * @param sides for each column of the template the intervals of ranks that match
+ * @param sides for each column of the template, the intervals of ranks that match
  */
 private[sparkzorder] final case class RankBox(sides: Seq[Seq[RankInterval]])

@@ -13,13 +13,12 @@ import io.sparkzorder.commands.Phases
 import io.sparkzorder.workload.Workload
 
 /**
- * What ZORDER BY AUTO has decided.
+ * The decision of ZORDER BY AUTO.
  *
- * @param names name parts of the ordering columns; empty if the table is left as it is and has no
- *   layout
- * @param weights of these columns; empty if all are equal
- * @param queries recorded queries, as boxes of these columns
- * @param rewritesAll true if files that have this layout already are cut anew
+ * @param names the name parts of each ordering column; empty if the table has no layout and stays as it is
+ * @param weights the weights of these columns; empty if all weights are equal
+ * @param queries the recorded queries, as boxes in the space of these columns
+ * @param rewritesAll true if files that already have this layout are rewritten, too
  */
 private[sparkzorder] final case class AutoOrder(
     names: Seq[Seq[String]],
@@ -29,27 +28,27 @@ private[sparkzorder] final case class AutoOrder(
     reason: String)
 
 /**
- * A layout that a table has.
+ * The present layout of a table.
  *
- * @param columns name parts
- * @param weights of the columns; empty if all are equal
+ * @param columns the name parts of each ordering column
+ * @param weights the weights of these columns; empty if all weights are equal
  */
 private[sparkzorder] final case class LayoutInForce(columns: Seq[Seq[String]], weights: Seq[Double])
 
-/** What [[AutoChoice]] asks of a table. */
+/** What [[AutoChoice]] needs to know about a table. */
 private[sparkzorder] trait AutoTable {
   def workload(): Workload
 
-  /** The last layout; None if there is none, or if the table has lost one of its columns. */
+  /** The last layout; None if there is no layout, or if one of the ordering columns was dropped. */
   def inForce: Option[LayoutInForce]
 
-  /** None if there is no file, or no column that files can be ordered by. */
+  /** A sample of the table. None if the table has no file, or no column by which files can be ordered. */
   def sampled(workload: Workload): Option[Sampled]
 
   /**
-   * How many days ago the layout was changed, if that is too recent for another change.
+   * How many days ago the layout was changed; None if the change is old enough for another change.
    *
-   * @param bytes of the table
+   * @param bytes the size of the table
    */
   def daysSinceChange(bytes: Long): Option[Long]
 }
@@ -57,7 +56,7 @@ private[sparkzorder] trait AutoTable {
 /**
  * Chooses the ordering columns of a table by its recorded workload.
  *
- * @param hasWhere true if the statement chooses a part of the table
+ * @param hasWhere true if the statement has a WHERE clause
  */
 private[sparkzorder] final class AutoChoice(
     user: Session,
@@ -92,7 +91,7 @@ private[sparkzorder] final class AutoChoice(
     def text(bytes: Double) = byteCountToDisplaySize(bytes.toLong)
     val listing =
       judged.take(MaxListed).map { case (c, r) => s"${nameOf(c, sampled)} ${text(r)}" }
-    // by all other scans nothing is saved
+    // all other scans read as much in every layout
     val others = math.max(0.0, workload.weight - sampled.queries.weight)
     val about = s"${workload.usableCount} of ${workload.count} recorded scans can skip files; of " +
       s"${text(sampled.queries.weight)} they read ${text(reads.today)} as the files are (leave it)" +
@@ -134,7 +133,8 @@ private[sparkzorder] final class AutoChoice(
       sampled.queries.boxesOf(c.columns),
       rewritesAll = false,
       s"AUTO chooses ${nameOf(c, sampled)}: $about")
-    // the same layout, but cut for other queries
+    // If the best layout has the columns and weights of the present layout, the files are still cut for
+    // earlier queries. They are then rewritten, with the present order of the columns.
     inForce.filter { r =>
       val was = r.columns.zip(weightsOf(r.weights, r.columns.size))
       val is = names.zip(weightsOf(weights, names.size))
@@ -148,7 +148,7 @@ private[sparkzorder] final class AutoChoice(
   private def weightsOf(weights: Seq[Double], n: Int): Seq[Double] =
     if (weights.isEmpty) Seq.fill(n)(1.0) else weights
 
-  /** The layout stays as it is; new files get it, too. */
+  /** Keeps the present layout, which new files get, too. */
   private def keep(why: String): AutoOrder = AutoOrder(
     inForce.toSeq.flatMap(_.columns),
     inForce.toSeq.flatMap(_.weights),
@@ -192,11 +192,11 @@ private[sparkzorder] final class AutoChoice(
 
 private[auto] object AutoChoice {
 
-  /** Recorded scans that are needed before a layout is changed. */
+  /** The number of recorded scans that is needed before a layout is changed. */
   val MinScans = 100L
-  // a change must save so much of what the recorded scans read
+  // a change must save at least this share of the bytes that the recorded scans read
   private val LeastSaving = 0.2
-  // and so many times the bytes of the table
+  // and at least so many times the bytes of the table, which is the price of the rewrite
   private val RewriteFactor = 3.0
   private val MaxListed = 8
 }

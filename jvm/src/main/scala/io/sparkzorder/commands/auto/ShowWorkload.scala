@@ -14,7 +14,7 @@ import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.Target
 import io.sparkzorder.workload.{Workload, WorkloadStore}
 
-/** SHOW WORKLOAD: the recorded scans of a table, those that read the most first. */
+/** SHOW WORKLOAD: the recorded scans of a table. The templates that read the most bytes come first. */
 private[sparkzorder] case object ShowWorkload extends WorkloadAction {
   override def statement: String = "SHOW WORKLOAD"
   override def description(target: Target): String = s"ShowWorkload ${target.name}"

@@ -29,7 +29,7 @@ import io.sparkzorder.table.{
   TargetChecks
 }
 
-/** Lists the files of whatever SHOW LAYOUT may name. */
+/** Lists the files of any source that SHOW LAYOUT may name. */
 private[sparkzorder] final class LayoutSources(session: Session, conf: Configuration) {
 
   /**
@@ -48,8 +48,8 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
       }
     case OwnTable(target @ CatalogTarget(table)) =>
       val isOwn = table.provider.flatMap(DataFormat.named).isDefined
-      // another format or an option decides which files belong to the table, so Spark lists the
-      // files by its own rules
+      // With another format, or with an option that hides files, our lister does not know which files
+      // belong to the table. Spark then lists the files by its own rules.
       if (isOwn && TargetChecks.hidingOption(table).isEmpty) own(target)
       else relation(target.name, session.table(target.name))
     case OtherTable(name, "iceberg") =>
@@ -72,7 +72,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
       warnings = TableLog.read(state).disagreements(listed).map(_.warning))
   }
 
-  /** @param quoted name in SQL */
+  /** @param quoted the name as SQL quotes it */
   private def delta(name: String, quoted: String): ListedTable = {
     val listed = relation(name, session.table(quoted))
     val columns = TableFormats.lastColumns(listed.files.root, "delta")
@@ -82,7 +82,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
       declared = declared(quoted))
   }
 
-  /** The columns that the table's properties name. */
+  /** The ordering columns that a property of the table declares. */
   private def declared(quoted: String): Option[String] =
     Try(session.sql(s"SHOW TBLPROPERTIES $quoted").collect()).toOption.toSeq.flatten
       .collectFirst { case r if r.getString(0) == Settings.Columns.propertyKey => r.getString(1) }

@@ -21,17 +21,18 @@ import io.sparkzorder.cluster.{Box, Cell, CutTree, FolderGrid, GridColumn, Side}
 import io.sparkzorder.ordering._
 
 /**
- * A [[StoredGrid]] as bytes: a magic number, a version, the length and checksum of the rest, and then
- * the rest. Plain numbers, strings and byte strings; nothing in it is executed.
+ * Writes and reads a [[StoredGrid]] as bytes: a magic number, a version, the length and the checksum of the
+ * body, and then the body. The body has only numbers, strings and byte strings. It is not deserialized as
+ * Java objects, so a manipulated file cannot execute code.
  */
 private[sparkzorder] object GridCodec {
   private val Magic = 0x5a4f4744
   private val Version = 1
 
-  /** A larger grid is neither written nor read. */
+  /** A grid with a larger body is not written. */
   val MaxBytes: Int = 64 << 20
 
-  /** None for a grid that is too large. */
+  /** The bytes of a grid; None if the grid is too large. */
   def write(grid: StoredGrid): Option[Array[Byte]] = {
     val body = new ByteArrayOutputStream
     new GridWriter(new DataOutputStream(body)).write(grid)
@@ -49,7 +50,7 @@ private[sparkzorder] object GridCodec {
     }
   }
 
-  /** @throws java.io.IOException for bytes that are not a sound grid of a known version */
+  /** @throws java.io.IOException if the bytes are not a valid grid of a known version */
   def read(bytes: Array[Byte]): StoredGrid = {
     val in = new DataInputStream(new ByteArrayInputStream(bytes))
     if (in.readInt() != Magic) throw new IOException("it is not a grid")
@@ -128,7 +129,7 @@ private final class GridWriter(out: DataOutputStream) {
   }
 }
 
-/** Reads what [[GridWriter]] wrote, and requires all that placing a row relies on. */
+/** Reads the output of [[GridWriter]], and checks every property on which the placement of a row relies. */
 private final class GridReader(in: DataInputStream) {
   import io.sparkzorder.bits.ZValues
 
@@ -163,7 +164,10 @@ private final class GridReader(in: DataInputStream) {
     FolderGrid(columns, tree, placed, sides)
   }
 
-  /** Each node and each cell is the child of exactly one node, which stands before the node. */
+  /**
+   * Checks that each cell, and each inner node except the root, is the child of exactly one node. A node
+   * must stand before its children, so that a walk down the tree ends.
+   */
   private def checkTree(tree: CutTree, columns: IndexedSeq[GridColumn], cells: Int): Unit = {
     val nodes = tree.column.length
     val seenNodes = new Array[Boolean](nodes)
@@ -189,7 +193,7 @@ private final class GridReader(in: DataInputStream) {
       case StringOrder => new StringBounds(Array.fill(length)(UTF8String.fromBytes(bytes())))
       case BinaryOrder => new BinaryBounds(Array.fill(length)(bytes()))
     }
-    // a bound that is found at its own place: the bounds ascend, and none is there twice
+    // The search finds every bound in its own slot only if the bounds ascend and are distinct.
     require(
       (0 until length).forall(i => bounds.slotOfKey(bounds.key(i)) == 2 * i + 1),
       "its bounds")
@@ -208,7 +212,8 @@ private final class GridReader(in: DataInputStream) {
 
   private def number(limit: Int, what: String): Int = {
     val n = in.readInt()
-    // each of them takes a byte at least, so a wrong number cannot take much memory
+    // each counted item takes at least one byte, so a corrupt count above the remaining bytes is refused
+    // before memory is allocated for it
     require(n >= 0 && n <= limit && n <= in.available(), s"its number of $what")
     n
   }
@@ -223,7 +228,7 @@ private final class GridReader(in: DataInputStream) {
 }
 
 private object GridReader {
-  // the cuts of a column are bounds too
+  // the values at which a column is cut are bounds, too
   val MaxBounds: Int = StoredGrid.MaxBounds + StoredGrid.MaxCells
 
   /** A share of 1 in the units of ranks. */

@@ -7,12 +7,12 @@ import io.sparkzorder.cluster.{FolderGrid, FolderGridBuilder, FolderSample, KeyC
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * What a run of OPTIMIZE knows of one folder.
+ * What a run of OPTIMIZE knows about one folder.
  *
- * @param path below the table
- * @param rows that the run rewrote
- * @param all rows of the folder
- * @param files that the run wrote
+ * @param path relative to the table
+ * @param rows number of rows that the run rewrote in the folder
+ * @param all number of all rows of the folder
+ * @param files number of files that the run wrote in the folder
  */
 private[sparkzorder] final case class SampledFolder(
     path: String,
@@ -21,22 +21,28 @@ private[sparkzorder] final case class SampledFolder(
     all: Long,
     files: Int)
 
-/** Makes the grid that a run of OPTIMIZE leaves, from the sample by which the run cut its files. */
+/**
+ * Makes the grid that a run of OPTIMIZE stores for later writes, from the sample by which the run cut its
+ * files.
+ */
 private[sparkzorder] object GridOfRun {
-  // cells that a folder has at least: a write may bring more rows than there are now
+  // The least number of cells of a folder. The grid has more cells than files, because a later write may
+  // have more rows than the folder has now.
   private val MinCells = 64
   private val AllMinCells = 4096
-  // the sample of the pooled grid
+  // the pooled grid is for folders without a grid of their own, and is made from rows of all samples
   private val PooledRows = 20000
   private val PooledCells = 64
-  // a run over fewer rows of a folder does not know the folder better than the run before
+  // A run that rewrote a smaller share of a folder knows the folder no better than the run that made the
+  // stored grid.
   private val EnoughRows = 0.5
 
   /**
    * @param before the grid that is stored now
-   * @param rowsOfTable rows of all folders
-   * @param shuffleRatio bytes of the shuffle for each byte in the files, if the run wrote enough to tell
-   * @return None if the run has sampled nothing
+   * @param rowsOfTable number of rows of all folders
+   * @param shuffleRatio bytes in the shuffle for each byte in the files; None if the run wrote too little
+   *   to measure this ratio
+   * @return None if the run has sampled no row
    */
   def update(
       before: Option[StoredGrid],

@@ -28,20 +28,20 @@ import io.sparkzorder.index.{
 import io.sparkzorder.skipping.values.{ComparisonDomain, Intervals, LongIntervals, SingleValues}
 
 /**
- * What an index of values answers to one question.
+ * The result of looking up the values of one filter in an index of values.
  *
- * @param mayHave a bitmap of the files that may have one of the values; None if it was not asked
- * @param note why it was not asked, or why it says less than it might
+ * @param mayHave a bitmap of the files that may have one of the values; None if nothing was looked up
+ * @param note why nothing was looked up, or why the lookup could not decide about some files
  */
 private[predicate] final case class AskedValues(mayHave: Option[Array[Long]], note: Option[String])
 
 /**
- * The index of a column's values, for filters that ask for single values.
+ * The index of the values of one column, for filters that ask for single values.
  *
- * @param column the column's name
- * @param domain in which the filters compare
- * @param files the entries of the index of the table
- * @param others bitmaps of files that may have other values than those of the index
+ * @param column the name of the column
+ * @param domain the comparison domain of the filters
+ * @param files the file entries of the skipping index of the table
+ * @param others bitmaps of files that may have values that the index of values does not have
  */
 private[sparkzorder] final class KnownValues(
     column: String,
@@ -52,7 +52,7 @@ private[sparkzorder] final class KnownValues(
     extends Logging {
   private lazy val mayDiffer = others
 
-  /** The share of the files that one value keeps, on average. */
+  /** The share of the files that a filter on one value keeps, on average. */
   def share: Double = {
     val live = math.max(1, files.lengths.count(_ != FileTable.Gone)).toDouble
     val unknown = math.max(0.0, live - values.files)
@@ -60,9 +60,9 @@ private[sparkzorder] final class KnownValues(
   }
 
   /**
-   * Looks the values of a filter up. An error keeps all files.
+   * Looks up the values of a filter. If the lookup fails, all files are kept.
    *
-   * @param left the files that the bounds leave
+   * @param left a bitmap of the files that min and max have not excluded
    */
   private[predicate] def ask(wanted: Intervals, left: Array[Long]): AskedValues = {
     val count = left.map(w => java.lang.Long.bitCount(w).toLong).sum
@@ -106,7 +106,7 @@ private[sparkzorder] final class KnownValues(
 
 private[predicate] object KnownValues {
 
-  /** More values than these are not looked up. */
+  /** A filter with more values than this is not looked up. */
   val MostValues = 100000
 
   private val MaxReported = 1000
@@ -117,14 +117,14 @@ private[predicate] object KnownValues {
 }
 
 /**
- * The values of a column for which a predicate on it may be true: the predicate is tested on a file of which
- * nothing is known.
+ * The values of a column for which a predicate on this column may be true. They are found by compiling the
+ * predicate for an imaginary file about whose values nothing is known.
  */
 private[sparkzorder] final class ValuesOfColumn(columns: TableColumns) {
 
   /**
-   * None if the values are not known, if they are no whole numbers, or if a row matches where the
-   * column is NULL.
+   * The values in the comparison domain of the column. None if the predicate has no test by intervals, if
+   * the domain is not one of longs, or if a row may match where the column is NULL or NaN.
    *
    * @param predicate with one column
    */

@@ -13,17 +13,18 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types.DataType
 
 /**
- * Keys of a join as a short filter. Parquet and ORC compare the filter with the min and max of every row
- * group and page, and every task gets a copy, so it must stay small however many keys there are.
+ * Turns the keys of a join into a short filter. The readers of Parquet and ORC compare the filter with the
+ * min and max of every row group and page, and every task gets a copy of the filter. The filter must
+ * therefore stay small however many keys there are.
  */
 private[scan] object KeyRanges {
 
-  // more ranges would prune little more, and the reader tests them one by one
+  // more ranges would prune little more, and the reader tests the ranges one by one
   val MaxRanges = 32
 
   /**
    * @param values not null, at least one
-   * @param within the least and the greatest value of the key in the files, as far as is known
+   * @param within the least and the greatest value of the key in the files; None if they are not known
    */
   def of(
       key: Expression,
@@ -32,11 +33,11 @@ private[scan] object KeyRanges {
     if (isColumn(key)) Seq(ranges(key, values, MaxRanges, within)) else Nil
 
   /**
-   * A filter that is true for all values, and for few others.
+   * A filter that is true for all these values, and for few other values.
    *
    * @param values not null, at least one
-   * @param within the least and the greatest value of the key in the files, as far as is known; the filter
-   *   may be true for any other value outside
+   * @param within the least and the greatest value of the key in the files; None if they are not known. The
+   *   filter may be true for any value outside this interval, because no file has such a value.
    */
   def ranges(
       key: Expression,
@@ -53,7 +54,8 @@ private[scan] object KeyRanges {
     balanced(found.map { case (a, b) => between(key, a, b) }.toIndexedSeq)
   }
 
-  // a chain of thousands of ORs would be as deep
+  // a chain of thousands of ORs would be a tree thousands of levels deep, and recursion over it could
+  // overflow the stack
   private def balanced(parts: IndexedSeq[Expression]): Expression =
     if (parts.size == 1) parts.head
     else {
@@ -61,7 +63,7 @@ private[scan] object KeyRanges {
       Or(balanced(left), balanced(right))
     }
 
-  // Spark's readers get no filter on anything else
+  // Spark pushes only filters on columns and fields of structs down to its readers
   private def isColumn(key: Expression): Boolean = key match {
     case _: Attribute => true
     case g: GetStructField => isColumn(g.child)
@@ -75,10 +77,10 @@ private[scan] object KeyRanges {
   }
 
   /**
-   * Sorted ranges that hold all values. Between the ranges lie the widest gaps of the values. Only the part of a
-   * gap between the least and the greatest value of the files counts, because no file lies elsewhere. A
-   * calendar of two hundred years, for example, has more gaps than a filter has ranges, and a table of
-   * five of these years needs the gaps of its own years.
+   * Sorted ranges that hold all values. The gaps between the ranges are the widest gaps between the values.
+   * Of each gap, only the part between the least and the greatest value of the files counts, because the
+   * files have no other values. For example, a calendar of two hundred years has more gaps than a filter
+   * may have ranges. A table with five of these years needs the gaps that lie in its own years.
    *
    * @param within the least and the greatest value in the files; None if they are not known
    */
@@ -88,7 +90,7 @@ private[scan] object KeyRanges {
       within: => Option[(Long, Long)]): Seq[(Long, Long)] = {
     val sorted = values.clone()
     Arrays.sort(sorted)
-    // a difference may be greater than the greatest long: all of them are unsigned
+    // the difference of two values may exceed Long.MaxValue, so all differences are taken as unsigned
     val gaps = (1 until sorted.length).toArray
       .filter(i => JLong.compareUnsigned(sorted(i) - sorted(i - 1), 1) > 0)
     val starts = 0 +: (if (gaps.length < atMost) gaps else widest(sorted, gaps, atMost - 1, within))
@@ -99,9 +101,10 @@ private[scan] object KeyRanges {
   }
 
   /**
-   * The widest of some gaps, in ascending order.
+   * The `most` widest gaps, in ascending order of their positions. A gap that lies wholly outside `within`
+   * is left out.
    *
-   * @param gaps the positions of the values that follow a gap
+   * @param gaps for each gap the position of the value that follows it
    */
   private def widest(
       sorted: Array[Long],
@@ -114,7 +117,7 @@ private[scan] object KeyRanges {
       val last = math.min(sorted(i) - 1, greatest)
       if (first > last) 0 else last - first + 1
     }
-    // the narrowest first, and of equal ones the last
+    // the head of the queue is the gap to drop: the narrowest, and the last of several equally narrow gaps
     val found = new PriorityQueue[Integer](
       most + 1,
       (a: Integer, b: Integer) => {
@@ -128,7 +131,7 @@ private[scan] object KeyRanges {
     found.asScala.map(_.intValue).toArray.sorted
   }
 
-  /** Values of a type that Spark keeps as whole numbers; None for other types. */
+  /** The values as longs if Spark holds values of this type as whole numbers; None for other types. */
   private def whole(values: Array[Any]): Option[Array[Long]] = values.head match {
     case _: Byte | _: Short | _: Int | _: Long =>
       Some(values.map(_.asInstanceOf[Number].longValue))

@@ -12,15 +12,15 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * The filters of a relation that only its scan uses, because only the run of the query gives them
- * values.
+ * The filters of a relation that only its scan uses to prune. Their values come from joins and subqueries,
+ * and are known only when the query runs.
  */
 private[skipping] object ScanFilters extends PredicateHelper {
 
   /**
-   * The plan of a scan without its filters of joins, which would be tested for each row although
-   * the join tests them anyway; and the filters that the scan has to get in addition. Spark keeps
-   * the filters of joins on partition columns.
+   * Returns the plan without the filters that joins have pushed to the scan, and the filters that the scan
+   * must get in addition. The filters of joins leave the plan because Spark would test them for each row,
+   * and the join tests each row anyway. Filters of joins on partition columns stay in the plan, for Spark.
    */
   def split(plan: LogicalPlan): (LogicalPlan, Seq[Expression]) = plan match {
     case ScanOperation(_, _, filters, r: LogicalRelation) =>
@@ -34,13 +34,14 @@ private[skipping] object ScanFilters extends PredicateHelper {
     case _ => (plan, Nil)
   }
 
-  /** The keys of joins and the subqueries by which the scan of a relation can prune files. */
+  /** The keys of the filters of joins by which the scan of a relation can prune files. */
   def keys(filters: Seq[Expression], r: LogicalRelation): Seq[KeysOfJoin] =
     filtersOfJoins(filters, r).map(KeysOfJoin.of(_, r))
 
   /**
-   * Those of the filters from [[split]] whose values the listing of files can find out: their queries were
-   * found to give the same rows again, at a cost that is worth it.
+   * Those of the filters from [[split]] whose values may be computed while the files are listed. Their
+   * subqueries are not bound to a broadcast: the planner found that a subquery returns the same rows when
+   * it is run again, and that this is worth the cost.
    */
   def atListing(filters: Seq[Expression]): Seq[Expression] = filters.filter { f =>
     RuntimeFilters.isOfJoin(f) && !f.exists {
@@ -52,7 +53,7 @@ private[skipping] object ScanFilters extends PredicateHelper {
   private def filtersOfJoins(filters: Seq[Expression], r: LogicalRelation): Seq[Expression] =
     filters.flatMap(splitConjunctivePredicates).filter(isOfJoin(_, r))
 
-  /** Readers find columns by the names that the relation gives them. */
+  /** The filter with the column names of the relation, because the readers find columns by name. */
   private def asNamed(filter: Expression, r: LogicalRelation): Expression = filter.transform {
     case a: AttributeReference =>
       r.output.find(_.semanticEquals(a)).fold(a)(n => a.withName(n.name))
@@ -70,17 +71,21 @@ private[skipping] object ScanFilters extends PredicateHelper {
       case _ => false
     } && isOnData(filter, r)
 
-  /** Spark 3.5 hands no filter with a scalar subquery to a scan. */
+  /**
+   * True for a filter that we must hand to the scan ourselves. Spark 3.5 passes no filter with a scalar
+   * subquery to a scan.
+   */
   private def isToCopy(filter: Expression, r: LogicalRelation): Boolean =
     !RuntimeFilterBridge.scansGetScalarSubqueries &&
-      // the filter after the scan has the same subquery, and Spark must run it once
+      // the filter above the scan has the same subquery, and only with this setting Spark runs it once for
+      // both
       SQLConf.get.subqueryReuseEnabled && comparesWithSubquery(filter, r)
 
-  /** True for a filter on data columns by the value of a scalar subquery, and of no other subquery. */
+  /** True for a filter on data columns that has a scalar subquery and no subquery of another kind. */
   private[skipping] def comparesWithSubquery(filter: Expression, r: LogicalRelation): Boolean =
     isOnData(filter, r) && comparesWithSubquery(filter)
 
-  /** The same, whatever columns the filter reads. */
+  /** The same, for a filter on any columns. */
   private[scan] def comparesWithSubquery(filter: Expression): Boolean =
     filter.deterministic && !filter.isInstanceOf[DynamicPruning] &&
       !filter.exists(_.isInstanceOf[BloomFilterMightContain]) &&
@@ -103,21 +108,21 @@ private[skipping] object ScanFilters extends PredicateHelper {
 }
 
 /**
- * What a filter of joins says, apart from any plan that computes it. Two of these are equal if they
- * filter the same column by the same keys.
+ * The meaning of a filter by the keys of joins, without the plan that computes the keys. Two instances are
+ * equal if they filter the same column by the same keys.
  *
- * @param keys of the scan, one for each source, and conditions that stand beside them, in terms of the positions
- *   of the relation's columns
- * @param sources the sides of joins that give the keys
+ * @param keys one expression of the scan for each source, and the conditions beside these expressions. All
+ *   are normalized: columns are given by their positions in the relation
+ * @param sources the sides of joins that supply the keys
  */
 private[skipping] final case class KeysOfJoin(keys: Seq[Expression], sources: Seq[SideOfKeys])
 
 /**
- * The side of a join that gives keys.
+ * The side of a join that supplies keys.
  *
- * @param build canonical plan of the side, without filters by keys of its own joins
- * @param keys of the join, in terms of the positions of the side's columns
- * @param positions of the filter's key among `keys`
+ * @param build the canonical plan of the side, without our filters by keys of joins inside the side
+ * @param keys the join keys, normalized: columns are given by their positions in the side
+ * @param positions the positions in `keys` of the keys that the filter uses
  */
 private[skipping] final case class SideOfKeys(
     build: LogicalPlan,
@@ -132,8 +137,9 @@ private[skipping] object SideOfKeys extends PredicateHelper {
       positions)
 
   /**
-   * The side has the same rows with our filters by the keys of its own joins, and without. Spark's own
-   * filters, on partition columns, may be by the keys of a join above the side.
+   * Removes our filters by the keys of joins inside the side, because the side has the same rows without
+   * them. Spark's own filters, on partition columns, stay: their keys may come from a join above the side,
+   * and then they change the rows of the side.
    */
   private def withoutKeys(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
     case Filter(condition, r: LogicalRelation) =>
@@ -153,7 +159,7 @@ private[scan] object KeysOfJoin {
   def of(filter: Expression, r: LogicalRelation): KeysOfJoin = {
     val parts = filter.collect { case d: DynamicPruningSubquery => d }
     KeysOfJoin(
-      // a comparison with a subquery is a key by itself
+      // a comparison with a scalar subquery has no source, so the whole comparison is the key
       (if (parts.isEmpty) Seq(filter)
        else parts.map(_.pruningKey) ++ RuntimeFilters.conditionsIn(filter))
         .map(QueryPlan.normalizeExpressions(_, r.output).canonicalized),

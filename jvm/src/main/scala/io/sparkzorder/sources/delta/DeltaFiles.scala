@@ -18,8 +18,11 @@ import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
 
 /**
+ * The files that a run has listed, in one version of a Delta table.
+ *
  * @param state the version of the table
- * @param where SQL of the predicate that chose the files, for the table's history
+ * @param where the predicate that chose the files; the history of the table shows the predicate
+ * @param listed all files that the predicate chose
  */
 private[delta] final class DeltaSnapshot(
     format: DeltaFormat,
@@ -31,7 +34,8 @@ private[delta] final class DeltaSnapshot(
     extends FormatSnapshot(format) {
   private val (withZone, zoneless) = listed.partition(f => !f.isZoneless)
 
-  // a job writes the times of partitions in one form
+  // One job writes all partition timestamps in one form, either with a zone or without. Files of both forms
+  // therefore cannot be rewritten together.
   override def files: IndexedSeq[DeltaFile] = if (withZone.isEmpty) zoneless else withZone
 
   override def leftOut: Seq[String] =
@@ -39,7 +43,10 @@ private[delta] final class DeltaSnapshot(
     else Seq(
       s"${zoneless.size} files of partitions by a timestamp without a zone are left as they are")
 
-  /** The first version that the statement of a run has read; the second of two passes reads a later one. */
+  /**
+   * The first version that the statement of a run has read. If a folder is laid out in two passes, the
+   * second pass reads a later version.
+   */
   def firstVersion(run: String): Long = format.firstVersion(run, state.version)
 
   override def layoutKey: String = DeltaLayouts.key(columns, state.schema)
@@ -49,8 +56,9 @@ private[delta] final class DeltaSnapshot(
 }
 
 /**
- * @param path as the metadata column of Spark's readers has it
- * @param add the entry of the log
+ * @param path in the form of `_metadata.file_path`
+ * @param add the entry of the Delta log
+ * @param times see [[partitionTimes]]
  */
 private[delta] final class DeltaFile(
     override val path: String,
@@ -60,22 +68,26 @@ private[delta] final class DeltaFile(
     times: Seq[String])
     extends FormatFile {
 
-  /** The texts of its partition values that are timestamps. */
+  /** The partition values of timestamp type, as the Delta log writes them. */
   val partitionTimes: Seq[String] = times
 
-  /** True if the time of a partition is one of the zone of whoever reads. Newer versions write UTC. */
+  /**
+   * True if a partition timestamp has no zone, so that each session reads it in its own time zone. Newer
+   * versions of Delta write these timestamps in UTC.
+   */
   def isZoneless: Boolean = times.exists(!_.endsWith("Z"))
 
   override def bytes: Long = add.size
   override def storedRecords: Long = add.numPhysicalRecords.getOrElse(records)
   override def records: Long = add.numLogicalRecords.getOrElse(0L)
 
-  // what a deletion vector deletes is known by number
+  // a deletion vector records how many rows it deletes, so only a file without a record count is uncounted
   override def isUncounted: Boolean = add.numLogicalRecords.isEmpty
 
   /**
-   * A file of which much is deleted counts as new, by the same limit as in Delta's OPTIMIZE. One that waits
-   * for the second of two passes will be rewritten anyway.
+   * True if so large a share of the rows is deleted that the file counts as new. The limit is that of
+   * Delta's OPTIMIZE. A file that waits for the second of two passes does not count, because that pass
+   * rewrites it anyway.
    */
   private val isWorn: Boolean =
     !DeltaLayouts.dealt(add).exists(_.region > 0) &&
@@ -87,7 +99,8 @@ private[delta] final class DeltaFile(
 
   override val layout: Option[LayoutTag] = if (isWorn) None else DeltaLayouts.of(add)
 
-  // several such files would still pass as one well-dealt insert
+  // Each worn file gets a commit of its own. With the same commit, several worn files would pass as the
+  // files of one INSERT that was distributed well.
   override val commit: Option[Long] =
     Some(if (isWorn) add.path.hashCode.toLong else DeltaLayouts.commit(layout))
 }
@@ -96,7 +109,7 @@ private[delta] object DeltaFile {
   val MaxDeleted = 0.05
 }
 
-/** Makes files of the entries of one version of the log. */
+/** Makes a [[DeltaFile]] of each entry of one version of the Delta log. */
 private[delta] final class DeltaFiles(
     log: DeltaLog,
     state: Snapshot,
@@ -105,7 +118,7 @@ private[delta] final class DeltaFiles(
   private val partitions = state.metadata.partitionSchema.fields.toSeq
   private val folders = mutable.Map.empty[Seq[Any], FormatFolder]
 
-  /** @param stats reads the statistics of the same files */
+  /** @param stats returns the column statistics of the files `adds`, by `AddFile.path` */
   def of(adds: Seq[AddFile], stats: DeltaStatistics => Map[String, IndexedSeq[FileColumnInfo]])
       : IndexedSeq[DeltaFile] = {
     val statistics = new DeltaStatistics(session, state, columns)
@@ -126,10 +139,13 @@ private[delta] final class DeltaFiles(
     partitions.filter(_.dataType == TimestampType).flatMap(text(add, _))
 
   private def text(add: AddFile, f: StructField): Option[String] =
-    // the protocol writes NULL as an empty text, too
+    // the protocol of Delta also allows the empty string for NULL
     add.partitionValues.get(DeltaColumnMapping.getPhysicalName(f)).filter(t => t != null && t != "")
 
-  /** The same value can be written in more than one way, so that values are compared. */
+  /**
+   * The folder of an entry. Partition values are compared as values and not as texts, because one value can
+   * be written in several ways.
+   */
   private def folder(add: AddFile): FormatFolder = synchronized {
     val texts = partitions.map(text(add, _).orNull)
     val zone = session.sessionState.conf.sessionLocalTimeZone
@@ -146,7 +162,10 @@ private[delta] final class DeltaFiles(
 
 private object DeltaFiles {
 
-  /** A value of Spark as one that is equal where Spark's values are the same. */
+  /**
+   * The value in a form whose `==` holds where Spark takes two values as the same: arrays by content, NaN =
+   * NaN.
+   */
   def comparable(value: Any): Any = value match {
     case bytes: Array[Byte] => bytes.toSeq
     case d: Double if d.isNaN => "NaN"

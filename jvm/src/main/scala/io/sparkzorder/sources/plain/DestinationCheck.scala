@@ -19,19 +19,20 @@ import io.sparkzorder.table.{DataFile, TargetChecks}
 import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /**
- * Asks, before anything is written, whether this user may change every directory that a run will
- * change, and whether the file system has room for its files. A rename that is denied after the commit
- * would leave the table half published until an administrator grants the right.
+ * Checks, before anything is written, that this user may write in every directory that a run will change,
+ * and that the file system has room for the new files. A rename that is denied after the commit would leave
+ * the table half published until an administrator grants the permission.
  *
- * @param root directory that will be written to
+ * @param root the directory of the table, or the destination of INTO
  */
 private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem, root: Path) {
 
   /**
-   * For a run in place: the folders of the files that it replaces, and where its own state lies.
+   * Checks a run in place: the folders of the files that the run replaces, and the state directory or,
+   * where that is missing, the root.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE,
-   *   ZORDER_DIRECTORY_STICKY, or ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE, ZORDER_DIRECTORY_STICKY,
+   *   or ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
    */
   def replaced(files: Seq[DataFile]): Unit = if (files.nonEmpty) {
     val folders = files.map(_.folder.path).distinct
@@ -48,7 +49,7 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
   }
 
   /**
-   * For new files beside the old ones, which stay.
+   * Checks a run that writes new files beside the old files and moves no old file.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE, or
    *   ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
@@ -65,15 +66,15 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
   }
 
   /**
-   * For INTO: the directory, or the nearest one above it that exists.
+   * Checks the destination of INTO: the directory, or its nearest ancestor that exists.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE
    */
   def directory(): Unit = check(nearest.toSeq)
 
   /**
-   * Replaced files are retained for a while, so the old and the new files need space at the same
-   * time. New files are about as large as the old ones.
+   * Checks that there is room for the new files. They are about as large as the old files, which stay for
+   * the time of the retention and free no space.
    *
    * @param bytes of the old files
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_NOT_ENOUGH_SPACE
@@ -82,7 +83,7 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
     nearest.foreach { place =>
       val status = fs.getStatus(place)
       val needed = BigInt(bytes) * copies(place)
-      // a store without a limit reports the largest number; a store that does not know it, 0 of 0
+      // a store without a limit reports Long.MaxValue, and a store that does not know its limit reports 0
       if (status.getCapacity > 0 && needed > status.getRemaining) {
         throw ZOrderErrors.notEnoughSpace(
           target,
@@ -92,7 +93,7 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
       }
     }
 
-  /** HDFS counts what remains in bytes of all replicas. */
+  /** On HDFS, `getRemaining` counts raw bytes, and each file needs its bytes once for each replica. */
   private def copies(place: Path): Int =
     if (fs.getFileStatus(place).isErasureCoded) 1
     else math.max(1, fs.getDefaultReplication(place).toInt)
@@ -107,7 +108,8 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
       throw ZOrderErrors.directoryNotWritable(target, d.toString, user)
     }
 
-  // Hadoop judges local files by their permission bits, which say nothing of a read-only disk
+  // Hadoop's `access` checks local files by their permission bits alone, and so misses a read-only file
+  // system
   private def isWritable(directory: Path): Boolean =
     if (RawFiles.isLocal(fs)) Files.isWritable(Paths.get(directory.toUri.getPath))
     else {
@@ -122,15 +124,17 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
 }
 
 /**
- * Finds files that a user may not rename although the user may write in their directory: in a directory
+ * Finds files that a user may not rename although the user may write in their directory. In a directory
  * with the sticky bit, only the owner of a file, the owner of the directory and the superuser may rename
- * the file. The trial rename before the commit would not show that, since it renames a file of ours.
+ * the file. The trial rename before the commit would not detect this, because it renames a file that the
+ * user owns.
  */
 private[plain] final class StickyDirectories(fs: FileSystem, user: String) {
 
-  /** Such a file, and its owner, for each directory that has one. */
+  /** For each directory that has such a file, one such file and its owner. */
   def foreign(files: Seq[DataFile]): Seq[(DataFile, String)] = {
-    // of a run that is not published yet the files lie deeper, and are on their way to the folder
+    // Files are grouped by their folder and not by their parent: the files of a run that is not published
+    // yet lie in a directory inside the folder, and will move into the folder.
     val byFolder = files.groupBy(_.folder.path).toSeq.sortBy(_._1.toString)
     ManyFiles.map(byFolder) { case (directory, own) =>
       if (!isSticky(directory) || ownerOf(directory) == user) None
@@ -143,12 +147,13 @@ private[plain] final class StickyDirectories(fs: FileSystem, user: String) {
 
   private def isSticky(directory: Path): Boolean =
     if (RawFiles.isLocal(fs)) {
-      // disks without such bits have no attribute of the name
+      // a file system without POSIX permissions has no attribute "unix:mode"
       val mode = Try(Files.getAttribute(local(directory), "unix:mode").asInstanceOf[Int])
       mode.toOption.exists(m => (m & StickyDirectories.Sticky) != 0)
     } else status(directory).exists(_.getPermission.getStickyBit)
 
-  // HDFS gives the root to the superuser. One who is not known as such here is refused needlessly
+  // On HDFS, the superuser owns the root directory. Where this does not hold, a superuser is not recognised
+  // and is refused without need, which is safe.
   private lazy val isSuperuser: Boolean = {
     val root = new Path(fs.getUri.toString + "/")
     if (RawFiles.isLocal(fs)) user == "root" else ownerOf(root) == user
@@ -159,7 +164,7 @@ private[plain] final class StickyDirectories(fs: FileSystem, user: String) {
       Try(Files.getOwner(local(path), LinkOption.NOFOLLOW_LINKS).getName).getOrElse(user)
     } else status(path).fold(user)(_.getOwner)
 
-  /** None for what is gone meanwhile; the check before the commit finds that. */
+  /** None for a file that was deleted meanwhile; the check before the commit detects such a file. */
   private def status(path: Path): Option[FileStatus] =
     Try(fs.getFileStatus(path)).toOption
 

@@ -25,9 +25,9 @@ import io.sparkzorder.util.{Directories, ExclusiveFile, Paths, RawFiles}
 import io.sparkzorder.write.IntoPlaces
 
 /**
- * Writes a whole copy into an empty directory; the table stays as it is.
+ * Writes a copy of the table, or of whole partitions, into an empty directory. The table stays as it is.
  *
- * @param path directory as the statement names it
+ * @param path the directory as the statement names it
  */
 private[plain] final class Into(
     table: TableState,
@@ -53,7 +53,8 @@ private[plain] final class Into(
     }
   }
 
-  // a copy of the files in which some row matches would be neither the table nor the rows that match
+  // With a WHERE on data columns, the copy would have all rows of the files in which some row matches. That
+  // is neither the table nor the set of matching rows.
   override def checkWhere(where: WhereClause, files: TableFiles): Unit =
     where.requireOnPartitions()
 
@@ -63,7 +64,7 @@ private[plain] final class Into(
     }
     val zone = DateTimeUtils.getZoneId(table.user.sessionState.conf.sessionLocalTimeZone)
     FileChecks.checkNames(table.target, files, zone)
-    // the records of a table below say which of its files count, and a copy does not follow them
+    // The records of a nested table say which of its files count, and the copy does not read these records.
     TargetChecks.checkNested(
       table.target.name,
       table.root.getFileSystem(table.conf),
@@ -101,7 +102,8 @@ private[plain] final class Into(
     if (rows != copied) {
       throw ZOrderErrors.verificationFailed(table.target.name, s"$copied of $rows rows were copied")
     }
-    // from now on no attempt of a task begins a file; one that had begun may have ended its file meanwhile
+    // Since the jobs have ended, no task attempt begins a new file. An attempt that was still writing may
+    // have completed its file since the removal above, so the removal is repeated.
     directory.release()
     directory.removeOwn(own, keep = added.map(_.file.path.getName).toSet)
     directory.markSuccess()
@@ -116,10 +118,13 @@ private[plain] final class Into(
     }
   }
 
-  /** A listing that was made while another run exchanged files has too few rows, or some of them twice. */
+  /**
+   * Fails if another run has exchanged files since this statement began. A listing that was made meanwhile
+   * may lack rows, or have rows twice.
+   */
   private def requireUntouched(): Unit =
-    // looks at the records of all folders: a folder whose files were all moved out for a moment was
-    // not listed
+    // The records of all folders count, and not only those of the listed folders: a folder was not listed
+    // if all its files were moved out at that moment.
     TableLog.read(table.state).after(recovery.lastPublished) match {
       case Some(newer) => newer.map(_._2).find(_.exchangesFiles).foreach { r =>
           conflict(s"run ${r.run} exchanged files while they were being copied")
@@ -143,14 +148,16 @@ private[plain] final class Into(
 private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
   val fs: FileSystem = RawFiles.of(root, conf)
 
-  /** The file of the statement that writes into the directory. */
+  /** The file by which the statement that writes into the directory keeps other statements out. */
   val claimed: Path = new Path(root, IntoDirectory.Claim)
 
   /**
-   * Takes the directory for one statement: two that wrote at once would show every row twice until the first
-   * ends. The file of a statement that died stays, as its other files do.
+   * Takes the directory for one statement. If two statements wrote at once, readers would see every row
+   * twice until one of them fails. The claim of a statement that died stays in the directory, as its other
+   * files do.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TARGET_NOT_EMPTY when another statement has it
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TARGET_NOT_EMPTY if another statement has the
+   *   directory
    */
   def claim(runId: String): Unit = {
     fs.mkdirs(root)
@@ -175,9 +182,8 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
     }
 
   /**
-   * Removes files that runs of this statement wrote and that must not stay. These are the files of
-   * task attempts that the driver did not commit. After a failure these are all files. Files of
-   * other writers stay.
+   * Removes files that this statement wrote and that must not stay. After success these are the files of
+   * task attempts that the driver did not commit, after a failure all files. Files of other writers stay.
    *
    * @param keep names of the files that stay
    */
@@ -205,7 +211,7 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
   private def isEmpty: Boolean =
     !fs.exists(root) || fs.listStatus(root).forall(_.getPath.getName == IntoDirectory.Claim)
 
-  /** Removes folders that hold no file, so that the user can run the statement again. */
+  /** Removes folders without files. Otherwise the directory is not empty, and INTO would refuse it. */
   private def prune(folder: Path): Unit = {
     fs.listStatus(folder).filter(_.isDirectory).foreach(d => prune(d.getPath))
     val _ = Directories.removeEmpty(fs, folder)
@@ -232,7 +238,7 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
 
 private object IntoDirectory {
 
-  /** The file that says that a statement writes into the directory. */
+  /** The name of [[IntoDirectory.claimed]]. */
   val Claim = "_zorder_into"
 
   val Rounds = 30
