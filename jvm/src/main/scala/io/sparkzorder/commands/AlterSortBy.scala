@@ -18,10 +18,10 @@ import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.table.{CatalogTarget, Target}
 
 /**
- * ALTER TABLE ... SORT BY: declares in which order rows are written from now on. Files that are there
- * already stay as they are.
+ * ALTER TABLE ... SORT BY: declares the order in which later writes put rows into files. Existing files
+ * stay as they are.
  *
- * @param order None for `SORT BY ()`, which takes the declaration back
+ * @param order None for `SORT BY ()`, which removes the declaration
  */
 private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
     extends TableAction {
@@ -47,7 +47,7 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
     Nil
   }
 
-  /** Removes what `saveAsTable` has kept of a writer's options. */
+  /** Removes the declaration that `saveAsTable` has stored from the options of a writer. */
   private def removeOptions(session: Session, table: CatalogTable): Unit = {
     val catalog = session.sessionState.catalog
     val now = catalog.getTableMetadata(table.identifier)
@@ -69,7 +69,8 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
         "declared with CLUSTER BY",
         "Use ALTER TABLE ... CLUSTER BY NONE.")
     }
-    // Impala's two properties may be of another order
+    // every earlier declaration is removed, because Impala's two properties, for example, may name another
+    // order
     val old =
       DeclaredOrder.propertyKeys.filter(k => table.properties.contains(k) && !columns.contains(k))
     if (columns.nonEmpty) {
@@ -80,7 +81,7 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
         .run(session)
     }
     if (table.storage.properties.keys.exists(isDeclaration)) removeOptions(session, table)
-    // the relation that Spark keeps of the table has the old properties
+    // the relation of the table in Spark's cache still has the old properties
     session.sessionState.catalog.invalidateCachedTable(table.identifier)
   }
 }

@@ -25,11 +25,11 @@ import io.sparkzorder.bits.BitInterleaver
 import io.sparkzorder.expressions.sampling.ArgumentChecks
 
 /**
- * `interleave_bits(c1, ..., cn)`: the bits of the columns, one of each column in turn.
+ * `interleave_bits(c1, ..., cn)`: the bits of the columns, with one bit of each column in turn.
  *
- * Negative integers have their sign bit set, so they sort after positive ones. [[OrderedBits]] and
- * range ids keep the order. For INT columns the result equals that of Delta Lake's expression of
- * the same name.
+ * Negative integers have their sign bit set, so they sort after positive integers. To keep the order,
+ * interleave [[OrderedBits]] or range ids. For INT columns, the result equals the result of Delta Lake's
+ * expression of the same name.
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(
@@ -67,7 +67,7 @@ private[sparkzorder] case class InterleaveBits(children: Seq[Expression])
     ExpectsInputTypes.checkInputDataTypes(children, children.map(_ => InterleaveBits.inputType))
   }
 
-  /** The width of an integer; 0 for BINARY, whose width differs from row to row. */
+  /** The width of the integers of a column in bytes; 0 for BINARY, whose width differs from row to row. */
   private def bytes(column: Int): Int = children(column).dataType match {
     case BinaryType => 0
     case integral => integral.defaultSize
@@ -106,7 +106,7 @@ private[sparkzorder] trait InterleavedColumns extends Expression {
   override def dataType: DataType = BinaryType
   override def foldable: Boolean = children.forall(_.foldable)
 
-  /** Sets the value of a column; all bits of a null are 0. */
+  /** Sets the value of a column in the interleaver. For null, all bits are 0. */
   protected def put(interleaver: BitInterleaver, column: Int, value: Any): Unit
 
   /** Java arguments, after the column, of `BitInterleaver.set` for the non-null value `value`. */
@@ -116,7 +116,7 @@ private[sparkzorder] trait InterleavedColumns extends Expression {
   protected def nullBytes(column: Int): Int
 
   override def eval(input: InternalRow): Any = {
-    // a local variable rather than a field, because threads may share an interpreted expression
+    // a local variable and not a field, because several threads may share an interpreted expression
     val interleaver = new BitInterleaver(children.length)
     var c = 0
     while (c < children.length) {

@@ -9,10 +9,9 @@ import io.sparkzorder.bits.ZValues
 import io.sparkzorder.expressions.sampling.SampledCurve
 
 /**
- * `zorder(c1, ..., cn)`: the Z-value of the columns' range ids.
+ * `zorder(c1, ..., cn)`: the Z-value of the range ids of the columns.
  *
- * The call is a placeholder: [[ResolveSampledCalls]] replaces it by an expression that reads a
- * sample.
+ * The call is a placeholder, which [[ResolveSampledCalls]] replaces by an expression that reads a sample.
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(

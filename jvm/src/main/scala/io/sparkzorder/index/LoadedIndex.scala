@@ -12,8 +12,8 @@ import io.sparkzorder.util.WeightedCache
 /**
  * One generation of an index, as queries use it. Each part is loaded when it is first needed.
  *
- * @param root the table's directory, qualified
- * @param cacheSize bytes that the cache of all indexes may take
+ * @param root the directory of the table, as a qualified path
+ * @param cacheSize the limit of the cache of all indexes, in bytes
  */
 private[sparkzorder] final class LoadedIndex(
     root: Path,
@@ -36,12 +36,12 @@ private[sparkzorder] final class LoadedIndex(
   private lazy val loadedHeader =
     IndexCache(IndexCache.headerKey(generation), cacheSize)(new LoadedHeader(opened.header))
 
-  /** @throws java.io.IOException when the generation cannot be used */
+  /** @throws java.io.IOException if the generation cannot be used */
   override def indexed: IndexedSeq[IndexedColumn] = loadedHeader.indexed
 
   override def shapes: IndexedSeq[LeafColumns] = loadedHeader.shapes
 
-  /** The data files, with a search by path. */
+  /** The file entries, with a search by path. */
   lazy val files: PathLookup =
     IndexCache(
       CacheKey.of(generation, IndexCache.Files),
@@ -52,7 +52,7 @@ private[sparkzorder] final class LoadedIndex(
   override def values(column: String, domain: ValueDomain): Option[IndexedValues] =
     valuesIn(column, domain.text)
 
-  /** @param domain the text of a domain */
+  /** @param domain the text of a [[ValueDomain]] */
   private[index] def valuesIn(column: String, domain: String): Option[IndexedValues] = {
     val parts = loadedHeader.values.filter(p => p.isOf(column) && p.domain == domain)
     if (parts.isEmpty) None else Some(new IndexedValues(parts, table, loaded))
@@ -67,10 +67,13 @@ private[sparkzorder] final class LoadedIndex(
         conf,
         cacheSize))
 
-  /** Equal for two objects exactly if they have the same files as the same entries. */
+  /** Equal for two objects if and only if both have the same files at the same positions. */
   def identity: AnyRef = CacheKey.of(generation, IndexCache.Files)
 
-  /** Reads the column. Queries keep what they make of it, see [[derived]]. */
+  /**
+   * Reads the column. It is not cached as read; the cache keeps what queries compute from it, see
+   * [[derived]].
+   */
   override def column(number: Int): ColumnValues = reader.column(number)
 
   override def derived[T <: Sized](number: Int, name: String)(make: => T): T =
@@ -95,10 +98,10 @@ private[sparkzorder] trait Sized {
 }
 
 /**
- * Names a part of an index: the header, the paths or one column. Each generation is a file of its
- * own. After a DROP a new index may have files of the same names; `identity` differs then.
+ * Names a part of an index: the header, the file entries, the values or one column. Each generation is a
+ * file of its own. After a DROP, a new index may have files of the same names, and then `identity` differs.
  *
- * @param part -3 for values, -2 for the header, -1 for the paths, else the number of a column
+ * @param part -3 for values, -2 for the header, -1 for the file entries, else the number of a column
  * @param derived names what was computed from the part; empty for the part as it was read
  */
 private[index] final case class CacheKey(
@@ -123,8 +126,8 @@ private[index] object CacheKey {
 }
 
 /**
- * Loaded parts of indexes, shared by all sessions. If the parts that queries use do not fit, some
- * of them stay and the others are loaded for each query.
+ * A cache of loaded parts of indexes, shared by all sessions. If the parts in use do not all fit, some of
+ * them stay in the cache, and the others are loaded anew for each query.
  */
 private[sparkzorder] object IndexCache {
   private val Header = -2
@@ -136,13 +139,12 @@ private[sparkzorder] object IndexCache {
   /**
    * Returns a part of an index, and loads the part if the cache does not hold it.
    *
-   * @param limit bytes that all parts together may take; the cache does not keep a part larger than
-   *   that
+   * @param limit the limit of all parts together, in bytes; a part larger than the limit is not cached
    */
   private[index] def apply[T <: Sized](key: CacheKey, limit: Long)(load: => T): T =
     parts.getOrLoad(key, limit)(load).asInstanceOf[T]
 
-  /** Bytes in use. */
+  /** The size of all cached parts. */
   def bytes: Long = parts.weight
 
   /** Drops all parts. */

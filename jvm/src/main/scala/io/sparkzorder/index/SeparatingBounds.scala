@@ -4,19 +4,22 @@
 package io.sparkzorder.index
 
 /**
- * Cuts the bounds of strings and binaries. A bound keeps the bytes that tell it from its neighbours
- * among all bounds of the column. So an index of long texts stays small, and texts with a long common
- * beginning still tell the files apart.
+ * Shortens the bounds of strings and binaries. A bound keeps the bytes that distinguish it from its
+ * neighbours among all bounds of the column. So an index of long texts stays small, and the bounds of texts
+ * with a long common prefix still tell the files apart.
  */
 private[index] object SeparatingBounds {
 
-  /** So many bytes are kept in any case. */
+  /** The number of bytes that are kept in any case. */
   val Least = 64
 
-  /** So many bytes are kept behind those that a bound shares with a neighbour. */
+  /** The number of bytes that are kept behind the prefix that a bound shares with a neighbour. */
   private val More = 16
 
-  /** @param more bytes behind the shared ones; more than usual if further bounds will be between */
+  /**
+   * @param more the number of bytes to keep behind the shared prefix; larger than usual if later files will
+   *   have bounds between these
+   */
   def of(content: IndexContent, more: Int = More): IndexContent =
     content.copy(columns = content.columns.map { case (column, values) =>
       (values.min, values.max, column.leafType) match {
@@ -38,7 +41,7 @@ private[index] object SeparatingBounds {
       more: Int): ColumnValues = {
     val n = min.size
     def isBounded(i: Int) = (values.flags(i) & ColumnValues.Bounded) != 0
-    // numbers from n on stand for maxima
+    // bounds are numbered: the minima from 0 to n - 1, and then the maxima from n on
     def value(i: Int) = if (i < n) min(i) else max(i - n)
     def compare(a: Int, b: Int) = {
       val (left, right) = (if (a < n) min else max, if (b < n) min else max)
@@ -47,7 +50,7 @@ private[index] object SeparatingBounds {
     val sorted = (0 until 2 * n).filter(i => isBounded(i % n)).toArray
       .sortWith((a, b) => compare(a, b) < 0)
     val shared = new Array[Int](2 * n)
-    // equal bounds have the same neighbours
+    // equal bounds are treated together, because they have the same neighbours
     var from = 0
     var before = 0
     while (from < sorted.length) {
@@ -73,7 +76,7 @@ private[index] object SeparatingBounds {
     values.copy(min = ByteStats(low.result()), max = ByteStats(high.result()))
   }
 
-  /** The number of bytes that two values begin with. */
+  /** The length of the common prefix of two values. */
   private def common(a: Array[Byte], b: Array[Byte]): Int = {
     val n = math.min(a.length, b.length)
     var i = 0

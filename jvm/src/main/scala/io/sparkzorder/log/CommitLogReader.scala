@@ -16,12 +16,13 @@ import io.sparkzorder.errors.ZOrderException
 import io.sparkzorder.util.{Etags, ManyFiles, RawFiles}
 
 /**
- * Reads the records of a table. Lists `_commits` at each read, because a cache that expires by time could return
- * a stale state. Reads only the newest checkpoint and later records, and of these only what is not cached.
+ * Reads the records of a table. The reader lists `_commits` at each read, because a cache that expires by
+ * time could return a stale state. It reads only the newest checkpoint and the later records, and of these
+ * only the files that are not cached.
  */
 private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends Logging {
 
-  /** Files of all records; empty when there is no state. */
+  /** The files of all records; empty if the table has no state directory. */
   def ids(): LogFiles =
     History.cached(state.root.toString).filter(isUnchanged).map(_.ids).getOrElse(list())
 
@@ -37,9 +38,10 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
   }
 
   /**
-   * True when the directory holds the same names, and its last record is the same file. Local disks
-   * give names much faster than lengths and times. Records never change, and their files do only when the whole
-   * table is created anew, so a comparison of the last one is enough.
+   * True if the directory has the same names as before, and the last record is the same file. On local
+   * disks, listing names is much faster than reading lengths and times. A record never changes; its file is
+   * replaced only if the whole table is created anew. Comparing the file of the last record is therefore
+   * enough.
    */
   private def isUnchanged(known: CommitLog): Boolean =
     RawFiles.isLocal(state.fs) && !known.ids.isEmpty && {
@@ -54,7 +56,10 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     try Some(idOf(state.fs.getFileStatus(state.record(number)), number))
     catch { case _: FileNotFoundException => None }
 
-  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE for a run under way */
+  /**
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if a record cannot be read whose
+   *   run is not done
+   */
   @tailrec
   def read(): CommitLog = {
     val known = History.cached(state.root.toString)
@@ -65,7 +70,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     }
   }
 
-  /** None when the files changed meanwhile. */
+  /** Loads the records; None if the listed files changed meanwhile. */
   private def load(now: LogFiles, before: Option[CommitLog]): Option[CommitLog] = {
     val seen = new SeenRecords(before)
     @tailrec
@@ -82,14 +87,16 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
         }
     }
     val log = attempt(now.checkpoints.reverse.toList)
-    // a mark that is just being written is empty, and the run not done: the next read must see the whole mark
+    // While a mark is being written, its file is empty and the run counts as not done. The next read must
+    // read the complete mark, so this log is not cached.
     log.filterNot(_.hasIncompleteMark).foreach(History.remember(state.root.toString, _))
     log
   }
 
   /**
-   * False for the checkpoint of a table that was overwritten. A record that is there and cannot be read tells
-   * nothing against the checkpoint, without which all records before would be missing.
+   * False for a checkpoint that is left from before the table was overwritten. A next record that exists
+   * but cannot be read is no evidence against the checkpoint, and without the checkpoint all records in it
+   * would be lost.
    */
   private def isOfThisTable(c: KnownCheckpoint, now: LogFiles, seen: SeenRecords): Boolean =
     now.records.find(_._1.number == c.id.number + 1).exists { case (id, _) =>
@@ -106,7 +113,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
       seen: SeenRecords): Option[CommitLog] = {
     val upTo = checkpoint.fold(0L)(_.id.number)
     val files = now.records.filter(_._1.number > upTo)
-    // a listing that takes long can miss a file that comes or goes meanwhile
+    // a slow listing can miss a file that is created or removed meanwhile, so gaps in the numbers are
+    // checked
     val isWhole = files.map(_._1.number) == (upTo + 1 to upTo + files.size)
     if (!isWhole && list() != now) None
     else {
@@ -115,7 +123,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
           .map(k => id -> seen.done(id).getOrElse(status(k, marked)))
       }
       val read = loaded.flatten
-      // a record can lack its mark because both were being removed while they were listed
+      // a record may appear without its mark if both were removed during the listing, so it is listed again
       val isSure = read.forall(_._2.isDone)
       if (loaded.contains(None) || (!isSure && list() != now)) None
       else {
@@ -133,8 +141,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
   }
 
   private def status(known: KnownRecord, marked: Boolean): OpenRecord = {
-    // A shadow is never published, so its run is done at once. Of other runs the content of the mark is looked
-    // at: it may be left from a run that had the number before the table was overwritten.
+    // A shadow is never published, so its run is done at once. For other runs, the content of the mark is
+    // checked: the mark may be left from a run that had this number before the table was overwritten.
     val isDone = known.shadow.nonEmpty ||
       marked && (known.record == null || state.isDone(known.number))
     OpenRecord(known, isDone, isDone && !KnownRecord.mayComeBack(known, state.hasConflict))
@@ -154,7 +162,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     RecordId(number, s.getLen, s.getModificationTime, Etags.of(s))
 }
 
-/** What was read before. */
+/** The records and the checkpoint that an earlier read has loaded. */
 private final class SeenRecords(before: Option[CommitLog]) {
   private val records: Map[RecordId, OpenRecord] = before.toSeq.flatMap { log =>
     val open = log.open.map(o => o.known.number -> o).toMap
@@ -166,6 +174,6 @@ private final class SeenRecords(before: Option[CommitLog]) {
 
   def record(id: RecordId): Option[KnownRecord] = records.get(id).map(_.known)
 
-  /** A record that was done then: it stays so. */
+  /** The record if its run was done at the earlier read; a run that is done stays done. */
   def done(id: RecordId): Option[OpenRecord] = records.get(id).filter(_.isDone)
 }

@@ -22,12 +22,12 @@ import io.sparkzorder.plans.Repeatability
  */
 private[ordered] object CurveOfInput {
 
-  /** Bits of a position. */
+  /** The number of bits of a position. */
   def bits(columns: Int): Int = columns * ZValues.bitsPerColumn(columns)
 
   /**
-   * Why the rows are not read twice: it would be slow above a join or an aggregate, and wrong where a
-   * second pass may see other rows.
+   * Why the query must not be read twice; None if it may. A second read of a join or an aggregate would be
+   * slow. A second read of a query that may return other rows would make ranks that do not fit the rows.
    */
   def obstacle(query: LogicalPlan): Option[String] =
     query.collectFirst {
@@ -46,8 +46,9 @@ private[ordered] object CurveOfInput {
   }
 
   /**
-   * @param columns of `query`
-   * @param optimize Spark's optimizer; the rules for subqueries have run before writes are ordered
+   * @param columns the ordering columns, from the output of `query`
+   * @param optimize Spark's optimizer. The sample must be optimized here, because the optimizer's rules for
+   *   subqueries have run before writes are ordered
    */
   def of(
       columns: Seq[Expression],

@@ -19,10 +19,10 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import io.sparkzorder.ordering.OrderedType
 
 /**
- * By what the rows of a write are ordered.
+ * The key by which the rows of a write are ordered.
  *
  * @param marked the expressions to sort by
- * @param cells how the rows are dealt to tasks first; None to leave them where they are
+ * @param cells the shuffle of the rows before the sort; None if the rows are not shuffled
  */
 private[ordered] final case class OrderKey(marked: Seq[DeclaredKey], cells: Option[DealByCells]) {
 
@@ -32,13 +32,13 @@ private[ordered] final case class OrderKey(marked: Seq[DeclaredKey], cells: Opti
 }
 
 /**
- * One shuffle that deals the rows to cells.
+ * A shuffle that sends the rows of each cell to one task.
  *
- * @param path the directory of a row below the table
+ * @param path the path of the partition directory of a row, relative to the table
  */
 private[ordered] final case class DealByCells(cells: WriteCells, path: Expression) {
 
-  /** @param key the place of a row is the first column of the key */
+  /** @param key the columns of the sort key; the first column is the place of the row */
   def deal(rows: LogicalPlan, key: Seq[Attribute]): LogicalPlan =
     RebalancePartitions(
       Seq(CellOfPlace(key.head, path, cells)),
@@ -47,14 +47,14 @@ private[ordered] final case class DealByCells(cells: WriteCells, path: Expressio
 }
 
 /**
- * Marks the key by which a write is ordered. The value is that of the child.
+ * Marks the key by which a write is ordered, and has the value of its child.
  *
- * The mark tells [[OrderWrites]] that a query is ordered already, and EXPLAIN shows the mark with
- * the way of ordering and its reason.
+ * By the mark, [[OrderWrites]] recognizes a query that is already ordered. EXPLAIN shows the mark with the
+ * way of ordering and the reason for it.
  *
  * @param grade `sort`, `cells` or `sampled`
  * @param why why this way was chosen
- * @param nested the declaration, where a nested write has to choose the key
+ * @param nested the declaration, if a nested write still has to choose the key
  */
 private[sparkzorder] case class DeclaredKey(
     child: Expression,
@@ -64,7 +64,7 @@ private[sparkzorder] case class DeclaredKey(
     extends UnaryExpression {
   override def nullable: Boolean = child.nullable
   override def dataType: DataType = child.dataType
-  // a constant column is sorted by like any other, so that the mark stays in the plan
+  // not foldable, because Spark would otherwise remove a constant sort key, and the mark with it
   override def foldable: Boolean = false
   override def prettyName: String = "declared_order"
   override def toString: String = s"$prettyName($child; $grade: $why)"

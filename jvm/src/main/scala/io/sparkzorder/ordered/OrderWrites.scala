@@ -24,10 +24,10 @@ import io.sparkzorder.ordered.grid.GridStore
 /**
  * Sorts the rows of each write into a table with a declared order.
  *
- * Every V1 write of Spark ends in a [[V1WriteCommand]]: INSERT, `insertInto`, `saveAsTable`, `save`,
- * also over Connect and for tables in Hive's format. The rule runs just before the batch in which
- * Spark's own rule `V1Writes` sorts by the partition columns, and that rule is content with a sort
- * by these columns and more.
+ * Every V1 write of Spark ends in a [[V1WriteCommand]]: INSERT, `insertInto`, `saveAsTable`, `save`, also
+ * over Connect and for tables in Hive's format. The rule runs just before the batch in which Spark's own
+ * rule `V1Writes` adds a sort by the partition columns. `V1Writes` adds no sort if the rows are already
+ * sorted by these columns first.
  *
  * A write never fails because of its declared order. Where the order cannot be used, the rule warns
  * and leaves the write as it is.
@@ -49,7 +49,7 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
     attempt(write, table) {
       OrderedQuery.mark(write.query) match {
         case Some(OrderedQuery.Complete) => write
-        // CREATE TABLE AS SELECT has put the key there
+        // the rule has put the key on the query of a CREATE TABLE AS SELECT, see `ordered(create)`
         case Some(OrderedQuery.KeyOnly(keys, query)) =>
           val chosen = DeclaredWrite.nestedIn(keys).fold(OrderKey(keys, None)) {
             case (declared, columns) => key(declared, columns, table, write, query)
@@ -68,8 +68,9 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
   }
 
   /**
-   * The nested write of a new table does not know the table, so the key is put on the query here. The
-   * nested write has a plan of its own; there the rule adds the partition columns.
+   * Marks the query of a CREATE TABLE AS SELECT with the sort key. The nested write does not know the
+   * table, so the key is put on the query here. Spark plans the nested write separately, and there the rule
+   * adds the partition columns.
    */
   private def ordered(create: CreateDataSourceTableAsSelectCommand): LogicalPlan =
     attempt(create, Some(create.table)) {
@@ -121,7 +122,7 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
     try body
     catch {
       case NonFatal(e) =>
-        // messages of Spark's parser begin with an empty line
+        // the message is cut to its first line; messages of Spark's parser begin with an empty line
         warn(table, String.valueOf(e.getMessage).trim.takeWhile(_ != '\n'))
         command
     }
@@ -131,14 +132,19 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
     logWarning(s"rows are written to $name without the declared order: $problem")
   }
 
-  /** The table of the catalog. Hive's command has it as such, Spark's own in an Option. */
+  /**
+   * The catalog table of a write. Hive's command has a CatalogTable, Spark's own an Option[CatalogTable].
+   */
   private def tableOf(write: V1WriteCommand): Option[CatalogTable] =
     write.productIterator.collectFirst {
       case t: CatalogTable => t
       case Some(t: CatalogTable) => t
     }.map(asDeclaredNow)
 
-  /** A session keeps a table as it was at first, also after another session has declared its order. */
+  /**
+   * The present metadata of a table. A session caches a table as it was at first, even after another
+   * session has declared an order.
+   */
   private def asDeclaredNow(table: CatalogTable): CatalogTable =
     try SparkLine.session(session).sessionState.catalog.getTableMetadata(table.identifier)
     catch { case NonFatal(_) => table }

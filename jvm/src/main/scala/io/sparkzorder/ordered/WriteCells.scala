@@ -11,15 +11,16 @@ import io.sparkzorder.ordered.grid.StoredGrid
 import io.sparkzorder.util.OncePerJvm
 
 /**
- * How the rows of a write are dealt to the partitions of its shuffle. The cells of a folder are as
- * many neighbouring partitions, a ''bucket''; folders share buckets where there are more folders.
- * AQE and [[CoalesceWriteCells]] put neighbouring partitions together until a task has enough for a file.
+ * Maps the rows of a write to the partitions of its shuffle. The rows of a folder go to a ''bucket'', a
+ * series of neighbouring partitions, and neighbouring cells of the folder go to neighbouring partitions. If
+ * there are more folders than buckets, folders share buckets. AQE and [[CoalesceWriteCells]] merge
+ * neighbouring partitions until a task has enough rows for a file.
  *
- * Immutable and safe for threads.
+ * Immutable and thread-safe.
  *
- * @param buckets number of buckets
- * @param units partitions of a bucket, a power of two
- * @param targetBytes bytes of the shuffle that make one file
+ * @param buckets the number of buckets
+ * @param units the number of partitions of a bucket, a power of two
+ * @param targetBytes the bytes of shuffle data that make one file
  */
 private[sparkzorder] sealed abstract class WriteCells(
     buckets: Int,
@@ -31,7 +32,7 @@ private[sparkzorder] sealed abstract class WriteCells(
 
   def partitions: Int = buckets * units
 
-  /** The shuffle key of a row: what hash partitioning maps to the partition of its cell. */
+  /** The shuffle key of a row: a BIGINT that hash partitioning maps to the partition of its cell. */
   def key(place: Long, path: UTF8String): Long =
     preimages(partition(place, path))
 
@@ -44,14 +45,14 @@ private[sparkzorder] sealed abstract class WriteCells(
 
 private[ordered] object WriteCells {
 
-  /** The cells to which a shuffle deals its rows. */
+  /** The cells by which a shuffle partitions its rows; None if it partitions by anything else. */
   def of(shuffle: Partitioning): Option[WriteCells] = shuffle match {
     case HashPartitioning(Seq(CellOfPlace(_, _, cells)), _) => Some(cells)
     case _ => None
   }
 }
 
-/** The cells of the grid that the last OPTIMIZE has left. */
+/** The cells of the grid that the last OPTIMIZE has stored. */
 private[sparkzorder] final class CellsOfGrid(
     grid: StoredGrid,
     buckets: Int,
@@ -64,7 +65,7 @@ private[sparkzorder] final class CellsOfGrid(
   paths.indices.foreach(i => numbers.put(UTF8String.fromString(paths(i)), Integer.valueOf(i)))
   private val pooled = paths.length
 
-  /** Places the rows of each stored folder, and at last those of all other folders. */
+  /** Places rows by the grids of the stored folders. The last grid is for all other folders. */
   val placement: Placement =
     new Placement(
       Grid(grid.columns, paths.map(p => Option(grid.folders(p))).toIndexedSeq :+ Some(grid.pooled)))
@@ -83,7 +84,10 @@ private[sparkzorder] final class CellsOfGrid(
     inBucket(if (own == pooled) path.hashCode else own, unit(place, own))
   }
 
-  /** The cells of a folder in equal parts; a cell is cut along its curve if there are more units. */
+  /**
+   * The partition inside of the bucket. The cells of a folder are divided equally among the partitions; if
+   * there are more partitions than cells, a cell is cut along its curve.
+   */
   private def unit(place: Long, own: Int): Int = {
     val cells = first(own + 1) - first(own)
     val cell = (place >>> keyBits) - first(own)
@@ -95,14 +99,14 @@ private[sparkzorder] final class CellsOfGrid(
 }
 
 private object CellsOfGrid {
-  // bits of the position inside of a cell
+  // how many of the upper bits of the position inside of a cell are used
   val Fraction = 20
 }
 
 /**
  * Equal parts of a curve through the ranks of the ordering columns.
  *
- * @param bits of a position on the curve
+ * @param bits the number of bits of a position on the curve
  */
 private[sparkzorder] final class CellsOfCurve(
     bits: Int,

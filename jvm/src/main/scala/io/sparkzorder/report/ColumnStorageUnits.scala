@@ -17,8 +17,8 @@ private[sparkzorder] final case class StorageUnit(folder: Folder, rows: Long, st
 /**
  * The statistics of one column in the storage units of a table: files, row groups and pages.
  *
- * @param read files with rows
- * @param position of the column in [[FileColumns.columns]]
+ * @param read the files that have rows
+ * @param position the position of the column in [[FileColumns.columns]]
  */
 private[sparkzorder] final class ColumnStorageUnits(
     column: OrderingColumn,
@@ -30,7 +30,7 @@ private[sparkzorder] final class ColumnStorageUnits(
   val files: IndexedSeq[StorageUnit] = placed(c => Seq(c.whole))
   val rowGroups: IndexedSeq[StorageUnit] = placed(_.rowGroups)
 
-  /** None when page indexes were not read. */
+  /** None if page indexes were not read for every file. */
   val pages: Option[IndexedSeq[StorageUnit]] =
     if (own.forall(_.pages.isDefined)) Some(placed(_.pages.get)) else None
 
@@ -39,13 +39,13 @@ private[sparkzorder] final class ColumnStorageUnits(
   def nulls: Option[Long] =
     if (own.forall(_.nulls.isDefined)) Some(own.map(_.nulls.get).sum) else None
 
-  /** True when some file has the column. */
+  /** True if some file has the column. */
   def isStored: Boolean = own.exists(_.stored)
 
   // one set of ranks for all kinds of units, so that ranks can be compared
   private val all = files ++ rowGroups ++ pages.getOrElse(Nil)
   private val span = spanOf(all)
-  // the smallest units of each file show best where its rows lie
+  // the smallest units of each file show most exactly where its rows lie
   private val finest = positionsOfFinest.filter(i => all(i).stats.range.isDefined)
   private val spread = RowDistributionEstimate.of(
     span.ranks,
@@ -53,10 +53,10 @@ private[sparkzorder] final class ColumnStorageUnits(
     finest.map(i => RowDistributionEstimate.Rows(span.low(i), span.high(i), all(i).rows.toDouble)))
 
   /**
-   * How many of `units` a point query reads on average, and the bound of that number.
+   * How many of `units` a point query on the column reads on average, and the ideal number.
    *
    * @param units [[files]], [[rowGroups]] or the [[pages]]
-   * @param weights of the columns that the bound is for, with the column's own first
+   * @param weights the weights of the columns of the ideal layout, with the weight of this column first
    */
   def reads(units: IndexedSeq[StorageUnit], weights: IndexedSeq[Double]): UnitReads = {
     val from = if (units eq files) 0
@@ -69,7 +69,7 @@ private[sparkzorder] final class ColumnStorageUnits(
       else spread.share(span.low(from + i), span.high(from + i))
     }.sum
     val inFolder = units.groupBy(_.folder).values.map(_.size).toSeq
-    // each value is in some unit
+    // a query for a value that exists reads at least the unit that has the value
     val least = if (units.exists(!_.stats.onlyNulls)) 1.0 else 0.0
     UnitReads(units.size.toLong, math.max(least, mean), PointQueries.ideal(inFolder, weights, 0))
   }
@@ -79,13 +79,13 @@ private[sparkzorder] final class ColumnStorageUnits(
 
   /** The number of different values among the minima and maxima of the units. */
   def distinctAtLeast: Long = column.dataType match {
-    // a bound of a page may be cut to a prefix, which need not be a value of the column
+    // a bound of a page may be truncated to a prefix, which need not be a value of the column
     case _: StringType | BinaryType => spanOf(files ++ rowGroups).values.size.toLong
     case _ => span.values.size.toLong
   }
 
   /**
-   * How many different values there can be between the least and the greatest bound. None for a
+   * The greatest possible number of different values between the least and the greatest bound. None for a
    * type whose values can lie arbitrarily close together.
    */
   def distinctAtMost: Option[Double] = {
@@ -111,8 +111,8 @@ private[sparkzorder] final class ColumnStorageUnits(
       units.map(_.stats.columnRange))
 
   /**
-   * Positions in `all` of each file's pages, or of its row groups if a page lacks statistics of its
-   * own or the pages were not read.
+   * The positions in `all` of the pages of each file. For a file whose pages were not read, or have a page
+   * without statistics, the positions of its row groups.
    */
   private def positionsOfFinest: IndexedSeq[Int] = {
     var (group, page) = (files.size, files.size + rowGroups.size)
@@ -134,8 +134,8 @@ private[sparkzorder] final class ColumnStorageUnits(
  * @param mean the mean depth of the files that hold values; 0 if there are none
  * @param max the greatest depth of a file; 0 if no file holds values
  * @param histogram number of files by depth. Bucket 4 counts the files of depths 3 and 4, bucket 8
- *   the files of depths 5 to 8, and so on. Bucket 0 counts the files of only NULLs. Empty
- *   buckets are left out
+ * the files of depths 5 to 8, and so on. Bucket 0 counts the files without a known range, such as files of
+ * only NULLs. Empty buckets are left out
  */
 private[sparkzorder] final case class OverlapDepth(
     mean: Double,

@@ -11,37 +11,38 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.ordering.{BinaryOrder, FixedOrder, OrderedType, StringOrder, WideDecimalOrder}
 
 /**
- * Distances between the values of a column. With these distances, an estimate can spread rows
- * evenly between two values. The unit does not matter.
+ * Distances between the values of a column, in any unit. With these distances, an estimate can spread rows
+ * evenly between two values.
  *
- * @param axis where the values lie
- * @param extra room that a value of many rows takes, besides its room on the axis
+ * @param axis the positions of the values
+ * @param extra the additional room of each value, for a column whose few values have many rows each
  */
 private[sparkzorder] final class ValueSpacing private (
     axis: ValueAxis,
     size: Int,
     extra: Double) {
 
-  /** Room that one value takes. */
+  /** The room of one value. */
   def point: Double = axis.step + extra
 
   /** Distance of the values of two ranks, `i` not above `j`. */
   def between(i: Int, j: Int): Double = axis.between(i, j)
 
-  /** Room between two neighbouring values, themselves left out. */
+  /** The room between the value of rank `i` and the next value, without the room of these two values. */
   def gap(i: Int): Double = math.max(0.0, between(i, i + 1) - axis.step)
 
-  /** Room of the values of ranks `i` to `j`, both included. */
+  /** The room of the values of ranks `i` to `j`, both included. */
   def room(i: Int, j: Int): Double = between(i, j) + axis.step + extra * (j - i + 1)
 
-  /** Room of all values, from the least to the greatest. */
+  /** The room of all values, from the least to the greatest. */
   def total: Double = if (size == 0) 0.0 else room(0, size - 1)
 }
 
 private[sparkzorder] object ValueSpacing {
 
-  // If the distinct values are at most this share of the ends of ranges, the same values come again
-  // and again. Each value then takes as much room as the median gap between two values.
+  // If the number of distinct values is at most this share of the number of ends of ranges, the column has
+  // few values, and many ranges end at the same value. Each value then gets as much room as the median gap
+  // between two values.
   private val FewOfEnds = 0.25
   private val EndsToJudge = 16
 
@@ -59,10 +60,10 @@ private[sparkzorder] object ValueSpacing {
 }
 
 /**
- * Where the values of a column lie.
+ * The positions of the values of a column.
  *
- * @param step least distance of two values: 1 for whole numbers, dates, timestamps and decimals, 0 for
- *   types without a least distance of values
+ * @param step the least distance of two values: 1 for whole numbers, dates, timestamps and decimals, 0 for
+ *   types whose values can lie arbitrarily close together
  */
 private[sparkzorder] sealed abstract class ValueAxis(val step: Double) {
 
@@ -97,14 +98,14 @@ private[sparkzorder] object ValueAxis {
     override def between(i: Int, j: Int): Double = values(j) - values(i)
   }
 
-  // the difference of two values must be a number, and NaN is the greatest
+  // the difference of two values must be finite, and NaN must stay the greatest value
   private def finite(d: Double): Double = {
-    // far enough below the greatest number for sums of a few distances
+    // small enough, so that the sum of a few distances stays finite
     val limit = Double.MaxValue / 1e12
     if (d.isNaN) 1.5 * limit else math.max(-limit, math.min(limit, d))
   }
 
-  /** The bytes after the common prefix of all values, as digits of a number below 1. */
+  /** The bytes after the common prefix of all values, as the digits of a fraction below 1 in base 256. */
   private def fractions(values: IndexedSeq[Array[Byte]]): Array[Double] =
     if (values.isEmpty) Array.emptyDoubleArray
     else {

@@ -11,15 +11,15 @@ import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * What one OPTIMIZE statement is about to do.
+ * The plan of one OPTIMIZE statement.
  *
- * @param layout that the new files get
- * @param selected the files that are rewritten
- * @param batches the same files, by batches that are committed one after the other
- * @param reasons why these files are rewritten, if a reason is to be told
- * @param predicted how many more batches a real run has, for a DRY RUN
- * @param newPlans that are kept before the first batch
- * @param goesOn true if there is more to do when all batches are done
+ * @param layout the layout tag of the new files
+ * @param selected the files to rewrite
+ * @param batches the same files in batches, which are committed one after the other
+ * @param reasons why these files are rewritten, for the report
+ * @param predicted for DRY RUN, how many more batches a real run would have
+ * @param newPlans the plans of folders in two passes, which are stored before the first batch
+ * @param goesOn true if another pass follows when all batches are done
  */
 private[rewrite] final case class RewritePlan(
     snapshot: TableSnapshot,
@@ -32,26 +32,26 @@ private[rewrite] final case class RewritePlan(
     newPlans: Seq[RegionPlan] = Nil,
     goesOn: Boolean = false) {
 
-  /** Plans in two passes that the files were dealt by, or are. */
+  /** The ids of the plans by which the selected files were dealt, or will be dealt in these batches. */
   def plans: Set[String] =
     (selected.flatMap(_.dealt).map(_.plan) ++ batches.flatMap(_.pass.planId)).toSet
 }
 
-/** Why files are rewritten or stay: parts of a sentence. */
+/** Why files are rewritten or stay. Each reason is a part of a sentence. */
 private[rewrite] final case class RewriteReasons(
     order: Option[String],
     files: Seq[String],
     size: Option[String],
     passes: Seq[String] = Nil)
 
-/** Lists a table, and chooses what a statement rewrites. Changes nothing. */
+/** Lists a table, and chooses the files that a statement rewrites. Writes nothing. */
 private[rewrite] final class RewritePlanner(
     format: TableFormat,
     statement: Statement,
     startMs: Long) {
   import statement.{clauses, phases, user}
 
-  // the layout of a compaction is its size of files
+  // the layout of a compaction has no columns, but a target size of files
   private lazy val last = format.lastLayout
   private lazy val lastOrder = last.filter(_.columns.nonEmpty)
 
@@ -88,13 +88,13 @@ private[rewrite] final class RewritePlanner(
   }
 
   /**
-   * What is left to do when the batches of a plan are done that goes on, such as the second of two passes.
+   * The plan of the next pass, for a plan that goes on after its batches.
    *
-   * @param before the plan of which all batches are done
+   * @param before the plan whose batches are all done
    */
   def next(before: RewritePlan): RewritePlan = {
     val columns = before.snapshot.columns
-    // the runs of this statement are no longer those of others
+    // the listing must show the runs that this statement has committed meanwhile
     phases("list")(format.recover())
     val snapshot = phases("list")(format.list(format.ofSecondPass(statement)))
       .snapshot(columns.map(_.parts), settingsFor)
@@ -104,7 +104,8 @@ private[rewrite] final class RewritePlanner(
       IndexedSeq.empty,
       settingsFor(columns),
       phases)
-    // not those of another statement, which may not have dealt all of its inputs yet
+    // Files that another statement dealt are left out, because that statement may not have dealt all its
+    // inputs.
     val own = before.plans
     val selected =
       Unfinished.of(snapshot.files, before.layout).filter(_.dealt.exists(d => own(d.plan)))
@@ -128,7 +129,10 @@ private[rewrite] final class RewritePlanner(
     batches
   }
 
-  /** Without retention, replaced files of two passes go after each batch. */
+  /**
+   * The bytes that must be free. Without retention, the files that a batch of two passes replaces are
+   * deleted after this batch, so only the largest such batch counts.
+   */
   private def room(batches: Seq[Batch]): Long = {
     val (once, twice) = batches.partition(_.pass == OnePass)
     val ofPasses = twice.map(_.files.map(_.bytes).sum)
@@ -137,7 +141,7 @@ private[rewrite] final class RewritePlanner(
       (if (isFreed) ofPasses.foldLeft(0L)(_ max _) else ofPasses.sum)
   }
 
-  /** The columns of ZORDER BY, else the last layout, else the declared order. */
+  /** The order of ZORDER BY, else the order of the last layout, else the declared order. */
   private def wanted(listing: TableListing): ClusteringSpec = {
     def auto = ClusteringSpec.auto(
       user,
@@ -147,7 +151,7 @@ private[rewrite] final class RewritePlanner(
       phases)
     if (clauses.auto) auto
     else if (clauses.columns.nonEmpty) ClusteringSpec(clauses.columns)
-    // a table without a layout is at least compacted
+    // without ZORDER BY AUTO in the statement, a table without a layout is at least compacted
     else if (format.isAuto) auto.copy(isLeft = false)
     else {
       lastOrder.map(l => ClusteringSpec(l.columns, l.weights))
@@ -155,7 +159,7 @@ private[rewrite] final class RewritePlanner(
     }
   }
 
-  /** A run that keeps the columns of the layout keeps the size of its files, too. */
+  /** A run with the columns of the last layout also keeps the target size of its files. */
   private def settingsFor(columns: Seq[OrderingColumn]): Settings = {
     val size = last.filter(_.columns == columns.map(_.parts)).map(_.targetFileSize)
     statement.settings.keeping(size.filter(_ > 0))
@@ -168,7 +172,8 @@ private[rewrite] final class RewritePlanner(
     val columns = snapshot.columns
     val weights = new WeightsOption(user, statement.settings).of(columns)
       .getOrElse(if (columns.isEmpty) Nil else order.weights)
-    // the first layout of a table is not a change; the same layout that AUTO cuts for other queries is
+    // The first layout of a table is not a change of layout. Cutting the same columns anew for other
+    // queries, as AUTO may decide, is a change.
     val since = lastOrder.fold(0L) { l =>
       val isSame = l.columns == columns.map(_.parts) && l.weights == weights
       if (isSame && !order.rewritesAll) l.sinceMs else startMs
@@ -182,7 +187,7 @@ private[rewrite] final class RewritePlanner(
       since)
   }
 
-  /** Of the files that WHERE chooses those that are worth rewriting. */
+  /** Those of the files chosen by WHERE that are worth rewriting. */
   private def select(
       snapshot: TableSnapshot,
       order: ClusteringSpec,
@@ -195,7 +200,10 @@ private[rewrite] final class RewritePlanner(
     } else planner.select(chosen)
   }
 
-  /** FULL goes on with two passes that have begun, and does not begin anew with what is finished. */
+  /**
+   * Leaves out the finished files of plans that are not finished as a whole. FULL continues two passes that
+   * have begun, and does not rewrite again the regions that are done.
+   */
   private def withoutFinished(
       files: IndexedSeq[FormatFile],
       layout: LayoutTag): IndexedSeq[FormatFile] = {

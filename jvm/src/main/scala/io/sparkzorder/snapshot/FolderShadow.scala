@@ -60,7 +60,7 @@ private[sparkzorder] final class FolderShadow(
         }
       }
       // A step is broken if a hidden file that it added is missing. A file that a later step has replaced
-      // is not checked, because nobody reads it and it may be deleted.
+      // is not checked: no reader takes it, and it may be deleted.
       val broken = addedBy.collect {
         case (name, i) if !files(name).shadow.exists { case (s, a) => isThere(s, a) } => i
       }.toSet

@@ -15,12 +15,12 @@ import io.sparkzorder.sql.parser.ZOrderSqlBaseLexer
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser.AnythingContext
 
 /**
- * A part of a statement that the next parser (Spark's, or that of another extension) reads: a name,
- * a literal, a predicate or a query.
+ * A part of a statement that the next parser (Spark's, or that of another extension) parses: a name, a
+ * literal, a predicate or a query.
  *
- * The next parser gets white space in place of everything before the part, so the part keeps its
- * position. Each position that the next parser notes, in an error or in an expression, is therefore
- * a position in the whole statement.
+ * The next parser gets white space in place of all text before the part, so the part keeps its position.
+ * Each position that the next parser records, in an error or in an expression, is therefore a position in
+ * the whole statement.
  *
  * @param first the first token of the part
  * @param last the last token of the part
@@ -31,10 +31,10 @@ private[sql] final case class StatementPart(first: Token, last: Token) {
   /** The text as written, comments and white space included. */
   def text: String = source.getText(Interval.of(first.getStartIndex, last.getStopIndex))
 
-  /** The text after white space that replaces everything before it. Line ends are kept. */
+  /** The text of the part, after white space in place of all text before the part. Line ends are kept. */
   def atItsPlace: String = blank(before) + text
 
-  /** White space of the same length; line ends are kept. */
+  /** White space with as many code points as the part. Line ends are kept. */
   def blank: String = blank(text)
 
   /** The whole statement. */
@@ -54,7 +54,7 @@ private[sql] final case class StatementPart(first: Token, last: Token) {
     if (first.getStartIndex == 0) ""
     else source.getText(Interval.of(0, first.getStartIndex - 1))
 
-  // one blank for each code point: parsers count code points, and some have two characters
+  // one blank for each code point, because parsers count code points, and a code point may have two chars
   private def blank(text: String): String = {
     val blanks = new StringBuilder
     text.codePoints.forEach(c => blanks += (if (c == '\n' || c == '\r') c.toChar else ' '))
@@ -63,7 +63,7 @@ private[sql] final case class StatementPart(first: Token, last: Token) {
 }
 
 /**
- * What stands between WHERE and the next clause.
+ * The content of a WHERE clause, and the clause FULL behind it.
  *
  * @param condition the predicate
  * @param full the clause FULL, if it follows the predicate
@@ -74,9 +74,9 @@ private[sql] final case class WhereAndFull(condition: Expression, full: Option[T
  * Reads the predicate of a WHERE, and decides whether the word FULL at its end is a clause or a
  * column.
  *
- * @param tokens of the whole statement
+ * @param tokens the tokens of the whole statement
  * @param names the next parser
- * @param condition parses a predicate, parameters included
+ * @param condition parses a predicate, which may have parameters
  */
 private[sql] final class PredicateReader(
     tokens: CommonTokenStream,
@@ -93,14 +93,14 @@ private[sql] final class PredicateReader(
   }
 
   /**
-   * Whether the last word belongs to the expression, as in `a = full` or `NOT full`. Where the expression
-   * is complete without that word, the next parser takes the word for an alias, or refuses it.
+   * Whether the last word belongs to the expression, as in `a = full` or `NOT full`. If the expression is
+   * complete without the last word, the next parser reads the word as an alias, or fails.
    */
   private def isOperand(part: StatementPart): Boolean =
     Try(names.parseExpression(part.text)).toOption.exists(!_.isInstanceOf[Alias])
 
   private def parse(part: StatementPart): Expression = condition(part) match {
-    // a word behind the predicate that is none of our clauses
+    // the predicate is followed by a word that is none of our clauses
     case _: Alias => throw ZOrderParser.syntaxError(part.last, "")
     case predicate => predicate
   }

@@ -20,16 +20,18 @@ import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
 /**
- * File systems that create a file only where its directory exists. Hadoop's `create` makes missing
- * directories, so a task that still writes would make the directory of a dropped table again.
+ * Configures file systems that create a file only if its directory exists. Hadoop's `create` makes missing
+ * directories, so a task that is still writing would recreate the directory of a dropped table.
  */
 private[sparkzorder] object InExistingFolders {
   private def implementation(scheme: String) = s"fs.$scheme.impl"
 
-  /** Where the configuration keeps the class that a wrapped scheme had before. */
+  /** The key under which the configuration keeps the original class of a wrapped scheme. */
   private def wrapped(scheme: String) = s"spark.zorder.wrapped.fs.$scheme.impl"
 
-  /** Lets writers with this configuration create no directory on one scheme. */
+  /**
+   * Changes the configuration so that writers with it create no directory on file systems of one scheme.
+   */
   def configure(conf: Configuration, scheme: String): Configuration = {
     val key = implementation(scheme)
     Option(conf.get(key)).foreach(conf.set(wrapped(scheme), _))
@@ -37,7 +39,7 @@ private[sparkzorder] object InExistingFolders {
       key,
       (if (scheme == "file") classOf[LocalInExistingFolders]
        else classOf[AnyInExistingFolders]).getName)
-    // the cache would return the file system that other code uses
+    // Hadoop's cache would return the unwrapped file system that other code uses
     conf.setBoolean(s"$key.disable.cache", true)
     conf
   }
@@ -53,16 +55,16 @@ private[sparkzorder] object InExistingFolders {
   }
 }
 
-/** The local disk, without checksum files. */
+/** The wrapper for local disk, which writes no checksum files. */
 private[sparkzorder] final class LocalInExistingFolders extends RawLocalFileSystem {
 
-  /** Called by `create` for the directory of a file. */
+  /** Creates nothing. `create` calls this method for the parent directory of a file. */
   override def mkdirs(directory: Path): Boolean =
     if (pathToFile(directory).isDirectory) true
     else throw new FileNotFoundException(s"the directory $directory does not exist")
 }
 
-/** Any other file system. */
+/** The wrapper for any other file system. */
 private[sparkzorder] final class AnyInExistingFolders extends FilterFileSystem {
 
   override def initialize(uri: URI, conf: Configuration): Unit = {
@@ -72,7 +74,7 @@ private[sparkzorder] final class AnyInExistingFolders extends FilterFileSystem {
 
   override def getScheme: String = fs.getUri.getScheme
 
-  // the file system below belongs to Hadoop's cache
+  // the wrapped file system is shared by Hadoop's cache, so it must stay open
   override def close(): Unit = ()
 
   override def create(
@@ -84,7 +86,7 @@ private[sparkzorder] final class AnyInExistingFolders extends FilterFileSystem {
       blockSize: Long,
       progress: Progressable): FSDataOutputStream =
     if (AnyInExistingFolders.Syncing(getScheme)) {
-      // each block is on the disks of the data nodes when it is closed, not in their memory alone
+      // with SYNC_BLOCK, a closed block is on the disks of the data nodes and not only in their memory
       val flags = EnumSet.of(CreateFlag.CREATE, CreateFlag.SYNC_BLOCK)
       if (overwrite) flags.add(CreateFlag.OVERWRITE)
       fs.createNonRecursive(path, permission, flags, bufferSize, replication, blockSize, progress)

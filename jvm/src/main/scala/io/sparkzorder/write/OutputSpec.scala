@@ -10,18 +10,18 @@ import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetWriter}
 
 import org.apache.spark.sql.execution.datasources.FileFormat
 
-/** How rewritten files are written. Each format of data files has its own implementation. */
+/** Specifies how new files are written. Each format of data files has its own implementation. */
 private[sparkzorder] trait OutputSpec {
 
   /** Spark's short name of the compression codec, such as `zstd`. */
   def codec: String
 
   /**
-   * Number of pages of a file of so many rows, a power of two; 1 if pages have a fixed number of rows.
+   * The number of pages of a file with `rows` rows, a power of two; 1 if pages have a fixed number of rows.
    */
   def pagesOf(rows: Long): Int = 1
 
-  /** What the new files do not say any more and their inputs do; parts of a sentence. */
+  /** What the input files have and the new files lack; each is a part of a sentence. */
   def lost: Seq[String]
 
   /** Spark's writer, configured to write such files. */
@@ -45,14 +45,15 @@ private[sparkzorder] final case class FileUnits(
     maxPageRows: Int) {
 
   /**
-   * The sizes for a file of exactly so many rows: its pages are equal, and so are its row groups.
-   * The file gets as many as were planned, unless they would become much larger or smaller.
+   * The sizes for a file of exactly `rows` rows, so that its pages are equal, and its row groups, too. The
+   * file gets as many pages and row groups as were planned, unless they would become much larger or
+   * smaller.
    */
   def fitted(rows: Long): FileUnits = {
     val pages = pagesOf(rows)
     val groups = FileUnits.powerOfTwo(rows / (rowGroupRows * FileUnits.MoreSlack))
     val ofPage = math.max(1L, (rows + pages - 1) / pages)
-    // a row group of whole pages
+    // a row group has whole pages
     val ofGroup = if (groups < pages) ofPage * (pages / groups) else (rows + groups - 1) / groups
     copy(
       pageRows = math.min(maxPageRows.toLong, ofPage).toInt,
@@ -60,8 +61,9 @@ private[sparkzorder] final case class FileUnits(
   }
 
   /**
-   * Number of equal pages of a file of so many rows: a power of two. A file that is a little too large
-   * for so many pages of `maxPageRows` rows gets one more small page, and not twice as many.
+   * The number of equal pages of a file with `rows` rows, a power of two. A file that is only a little too
+   * large for this number of pages of `maxPageRows` rows gets one more small page, and not twice as many
+   * pages.
    */
   def pagesOf(rows: Long): Int =
     FileUnits.powerOfTwo(
@@ -73,20 +75,21 @@ private[sparkzorder] object FileUnits {
   // each column chunk has a dictionary of its own, so small row groups would repeat dictionaries
   private val MinRowGroupBytes: Long = 1L << 20
   private val MaxRowGroups = 4
-  // room for files above the mean size, so that most files have no small last row group
+  // the planned units are larger by this factor than the mean needs, so that most files have no small last
+  // row group
   private val Slack = 1.1
-  // above the planned maximum; with `Slack`, up to 1.4 times the mean
+  // a unit may exceed its planned size by this factor; together with `Slack`, up to 1.4 times the mean
   private val MoreSlack = 1.27
   // the least stride that ORC's writer accepts
   private val MinStride = 1000
   private val DefaultStride = 10000
 
   /**
-   * The sizes of pages and row groups that are a half, a quarter, an eighth, ... of a file. The
-   * Hilbert curve passes through a file in such pieces.
+   * Sizes by which a page or row group is a half, a quarter, an eighth, ... of a file, because the Hilbert
+   * curve fills the space of a file in such pieces, one after the other.
    *
-   * @param rows number of rows of a file
-   * @param bytesPerRow bytes of a row before compression
+   * @param rows the mean number of rows of a file
+   * @param bytesPerRow the mean size of a row before compression, in bytes
    * @param conf Parquet's own settings, which limit the sizes of pages and row groups
    */
   def of(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = of(
@@ -104,7 +107,7 @@ private[sparkzorder] object FileUnits {
     val units = of(
       rows,
       bytesPerRow,
-      // a setting of 0 would switch strides off
+      // a setting of 0 switches strides off, and our files need them
       maxPageRows = if (largest < MinStride) DefaultStride else largest,
       maxRowGroupBytes = OrcConf.STRIPE_SIZE.getLong(conf))
     val stride = math.max(MinStride, units.pageRows)

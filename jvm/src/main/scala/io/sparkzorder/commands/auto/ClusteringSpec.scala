@@ -15,14 +15,14 @@ import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * The order that a statement asks for, before its columns are looked up.
+ * The order that a statement requests, before its columns are looked up.
  *
- * @param names name parts of the ordering columns; empty for a compaction
- * @param weights of these columns; empty if all are equal, or if OPTIONS tell them
- * @param queries recorded queries, as boxes of these columns
+ * @param names the name parts of each ordering column; empty for a compaction
+ * @param weights the weights of these columns; empty if all weights are equal, or if OPTIONS give them
+ * @param queries the recorded queries, as boxes in the space of these columns
  * @param reason why AUTO has chosen this order
- * @param rewritesAll true if files that have this order already are rewritten
- * @param isLeft true if the files are left as they are
+ * @param rewritesAll true if files that already have this order are rewritten, too
+ * @param isLeft true if the files stay as they are
  */
 private[sparkzorder] final case class ClusteringSpec(
     names: Seq[Seq[String]],
@@ -35,9 +35,9 @@ private[sparkzorder] final case class ClusteringSpec(
 private[sparkzorder] object ClusteringSpec {
 
   /**
-   * The order that the recorded workload asks for.
+   * The order that AUTO chooses by the recorded workload.
    *
-   * @param hasWhere true if the statement chooses a part of the table
+   * @param hasWhere true if the statement has a WHERE clause
    */
   def auto(
       user: Session,
@@ -65,9 +65,9 @@ private[sparkzorder] final class WeightsOption(user: Session, settings: Settings
   private val sameName = user.sessionState.conf.resolver
 
   /**
-   * @param columns the ordering columns, none of which may lack in the table
-   * @return the weight of each column, the least of them 1; empty if all are equal. None without the
-   *   option
+   * @param columns the ordering columns, which all exist in the table
+   * @return the weight of each column, scaled so that the least weight is 1; empty if all weights are
+   *   equal. None if the option is not set
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INVALID_SETTING
    */
   def of(columns: Seq[OrderingColumn]): Option[Seq[Double]] =
@@ -107,7 +107,7 @@ private[sparkzorder] final class WeightsOption(user: Session, settings: Settings
 private[sparkzorder] object WeightsOption {
   val Most = 1e6
 
-  /** Weights of which the least is 1; empty if all are equal. */
+  /** The weights, scaled so that the least weight is 1; empty if all weights are equal. */
   def relative(weights: Seq[Double]): Seq[Double] =
     if (weights.distinct.size <= 1) Nil else weights.map(_ / weights.min)
 }

@@ -13,22 +13,22 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.plans.Repeatability
 
 /**
- * Replaces each [[SampledCall]] by an expression that reads ranks from a sample of the operator's
- * input.
+ * Replaces each [[SampledCall]] by an expression that reads ranks from a sample of the input of the
+ * operator.
  *
- * The sample is an uncorrelated scalar subquery over that input. Spark runs the subquery once for
- * all calls of the operator. Spark runs it only when the query runs, so EXPLAIN starts no job.
- * Spark plans the subquery like any other: it works in a cached query, in a command and in a view.
+ * The sample is an uncorrelated scalar subquery over this input. Spark runs the subquery once for all calls
+ * of the operator, and only when the query runs, so EXPLAIN starts no job. Spark plans the subquery like
+ * any other subquery, so sampled calls also work in cached queries, commands and views.
  *
- * The rule runs after resolution, when the columns of the input are known. It runs before Spark's
- * checks, so a call whose input cannot be sampled fails with this project's error condition.
+ * The rule runs after resolution, when the columns of the input are known, and before Spark's checks, so a
+ * call whose input cannot be sampled fails with an error condition of spark-zorder.
  */
 private[sparkzorder] object ResolveSampledCalls extends Rule[LogicalPlan] {
   import SampledCall._
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    // Spark may apply the rule to a part of a query that is not resolved yet. Spark applies the
-    // rule again once the part is resolved
+    // Spark may apply the rule to a part of a query that is not resolved yet, and applies the rule again
+    // when the part is resolved.
     if (!enabled || !plan.resolved && plan.exists(_.expressions.exists(!_.resolved))) plan
     else {
       plan.resolveOperatorsUp {
@@ -47,7 +47,7 @@ private[sparkzorder] object ResolveSampledCalls extends Rule[LogicalPlan] {
     case _ => sampled(op)
   }
 
-  /** Replaces the calls of an operator, starting with those that are arguments of other calls. */
+  /** Replaces the calls of an operator. Calls that are arguments of other calls are replaced first. */
   private def sampled(op: LogicalPlan): LogicalPlan = {
     val innermost = in(op).filterNot(_.children.exists(_.exists(isCall)))
     if (innermost.isEmpty) op
@@ -65,8 +65,8 @@ private[sparkzorder] object ResolveSampledCalls extends Rule[LogicalPlan] {
   /**
    * The replacements of the calls over one input. All calls share one sample.
    *
-   * @param prepare what is done to the plan of the sample; a caller after Spark's optimizer has to
-   *   optimize it
+   * @param prepare transforms the plan of the subquery. A caller that runs after Spark's optimizer must
+   *   optimize the plan here
    */
   private[sparkzorder] def bySample(
       input: LogicalPlan,
@@ -80,8 +80,8 @@ private[sparkzorder] object ResolveSampledCalls extends Rule[LogicalPlan] {
   }
 
   /**
-   * The sampling aggregate over the input. A projection below it computes the columns that are
-   * expressions.
+   * The sampling aggregate over the input. A projection below the aggregate computes the sampled columns,
+   * which may be expressions.
    */
   private def sampleOf(input: LogicalPlan, columns: Seq[Expression]): LogicalPlan = {
     val named = columns.map {
@@ -100,8 +100,8 @@ private[sampling] object CallsOverGroups {
     call.children.exists(_.exists(_.isInstanceOf[AggregateExpression]))
 
   /**
-   * Splits the aggregate in two: an aggregate that computes the groups, and a projection above it
-   * that has the calls over their results.
+   * Splits the aggregate into an aggregate that computes the groups, and a projection above it that has the
+   * calls over the results of the groups.
    */
   def split(aggregate: Aggregate): Project = {
     val computed = Seq.newBuilder[NamedExpression]
@@ -137,7 +137,7 @@ private[sampling] object SamplingLimits {
       SampledCall.in(_)
     }
     inLambda.headOption.foreach(refuse(_, "inside a lambda function"))
-    // the sample would see other values than the rows
+    // an expression such as rand() would give the sample other values than the rows
     calls.find(!_.sampledColumns.forall(Repeatability.isSameValue))
       .foreach(refuse(_, "over values that differ each time they are computed"))
     calls.find(c => hasOuter(c)).foreach(refuse(_, "over columns of an outer query"))
@@ -153,8 +153,8 @@ private[sampling] object SamplingLimits {
   }
 
   /**
-   * The index of the operator's input that a call samples. For a join, that input must have all
-   * columns of the call.
+   * The index of the input of the operator that a call samples. One input of a join must have all columns
+   * of the call.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_SAMPLING_NOT_SUPPORTED
    */

@@ -11,9 +11,10 @@ import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, State
 import io.sparkzorder.util.ManyFiles
 
 /**
- * Finds what runs left for a while only, and whether it may be removed; changes nothing.
+ * Finds the files that runs keep only for a while, and decides whether they may be removed. Changes
+ * nothing.
  *
- * @param isReadable whether the footer of a data file can be read
+ * @param isReadable true if the footer of a data file can be read
  */
 private[sparkzorder] final class Leftovers(
     state: StateDirectory,
@@ -26,7 +27,7 @@ private[sparkzorder] final class Leftovers(
 
   private lazy val notes: Seq[(FileStatus, Intent)] = new Intents(state).all()
 
-  // while an undo works on them, the files of a run are not to be removed
+  // the runs on whose files an UNDO is working; these files must not be removed
   private lazy val taken: Set[String] =
     notes.map(_._2).filter(i => log.commitOf(i.run).isEmpty).flatMap(_.undone).toSet
 
@@ -39,10 +40,10 @@ private[sparkzorder] final class Leftovers(
     } yield Keeper(n, record, note, intent, since)
 
   /**
-   * Replaced files whose retention is over. A run yields up to two leftovers: one with the proven files, and one
-   * with the unproven files.
+   * Replaced files whose retention is over. A run yields up to two leftovers: one with the proven files,
+   * and one with the unproven files.
    *
-   * @param retainMs instead of each run's own retention, in milliseconds
+   * @param retainMs a retention in milliseconds, in place of the retention of each run
    */
   def expired(retainMs: Option[Long]): Seq[Leftover] =
     published.filter(k =>
@@ -54,7 +55,7 @@ private[sparkzorder] final class Leftovers(
       val (proven, rest) = own.partition(_._2)
       def together(kind: Leftover.Kind, parts: Seq[Leftover]) =
         of(kind, k.note, k.intent, parts, isWhole = rest.isEmpty).copy(sinceMs = k.sinceMs)
-      // a run that keeps nothing has a note to be removed
+      // a run that keeps no files any more still has an intent to be removed
       val retained =
         if (proven.nonEmpty || rest.isEmpty) Seq(together(Leftover.Retained, proven.map(_._1)))
         else Nil
@@ -62,7 +63,7 @@ private[sparkzorder] final class Leftovers(
         (if (rest.isEmpty) Nil else Seq(together(Leftover.Unproven, rest.map(_._1))))
     }
 
-  /** What is kept until a user deletes it. */
+  /** The files that runs with a conflict replaced; they are kept until a user deletes them. */
   def conflicts: Seq[Leftover] = published.filter(k => state.hasConflict(k.number)).map { k =>
     of(
       Leftover.Conflict,
@@ -72,8 +73,9 @@ private[sparkzorder] final class Leftovers(
   }.filter(_.directories.nonEmpty)
 
   /**
-   * Hidden files of runs that are at work, or died. A run that has replaced files was committed, and somebody has
-   * removed its record: all of its files stay, also the new ones.
+   * Hidden files of runs without a record, which are still working or have died. If such a run has retained
+   * files, it was committed, and its record was removed later. All its files are then unproven, also the
+   * new files.
    */
   lazy val uncommitted: Seq[Leftover] =
     ManyFiles.map(notes.filter(n => log.commitOf(n._2.run).isEmpty)) { case (note, intent) =>
@@ -85,8 +87,8 @@ private[sparkzorder] final class Leftovers(
     }
 
   /**
-   * Directories of runs that no intent names, because their folder was renamed or moved, or the intent was
-   * deleted. Lists every folder of the table.
+   * Hidden directories of runs that no intent names, because their folder was renamed or moved, or because
+   * the intent was deleted. This method lists every folder of the table.
    */
   def strays: Seq[Leftover] = {
     val noted = notes.flatMap { case (_, i) => i.folders.map(i.run -> _) }.toSet
@@ -98,7 +100,7 @@ private[sparkzorder] final class Leftovers(
   }
 
   private def stray(run: String, folder: String, path: Path): Option[Leftover] =
-    // somebody has removed the note of a shadow that may be in force
+    // the intent of a shadow was removed, but the shadow may still be in force
     if (log.shadows.folders.get(folder).exists(_.exists(_.known.record.run == run))) None
     else strayOf(run, folder, path)
 
@@ -115,12 +117,13 @@ private[sparkzorder] final class Leftovers(
     directory(kind, path, run)
   }
 
-  /** True when what a run replaced in a folder may go. */
+  /** True if the files that a run replaced in a folder may be removed. */
   private def isProven(folder: String, path: Path, record: Record, number: Long): Boolean = {
     val copies = ChangeCopy.of(record.run, state.byName(path).keys).toSeq
     val isItsOwn = copies.isEmpty || copies.contains(ChangeCopy.name(record.run, folder))
     val change =
-      // two folders may have been exchanged
+      // if two folders have exchanged their names, the directory has the copy of the change of the other
+      // folder
       if (isItsOwn) record.changes.find(_.folder == folder)
       else copyIn(path, record.run).map(_.changes.head)
     // neither a record nor a copy describes this change, so its replaced files cannot be proven
@@ -134,7 +137,7 @@ private[sparkzorder] final class Leftovers(
     ChangeCopy.of(run, state.byName(path).keys).headOption
       .flatMap(n => ChangeCopy.read(state, new Path(path, n)))
 
-  /** The directories of a run that are there, with their folders. */
+  /** The existing hidden directories of a run, each with its folder. */
   private def directories(kind: Leftover.Kind, intent: Intent): Seq[(String, Leftover)] =
     ManyFiles.map(intent.folders) { f =>
       Seq(state.own(f, intent.run), state.closed(f, intent.run))
@@ -157,7 +160,7 @@ private[sparkzorder] final class Leftovers(
       parts.map(_.path),
       if (isWhole) Some(intent) else None)
 
-  /** Temporary files of records that are being created, or never were. */
+  /** Temporary files of records that are being created, or whose creation failed. */
   def temporary: Seq[Leftover] = state.temporary().map { s =>
     Leftover(
       Leftover.Temporary,
@@ -169,7 +172,10 @@ private[sparkzorder] final class Leftovers(
       Seq(s.getPath))
   }
 
-  /** @param retainMs least age in milliseconds since the files were replaced or written; Long.MaxValue is for ever */
+  /**
+   * @param retainMs the least age in milliseconds since the files were replaced or written; with
+   *   Long.MaxValue they are kept for ever
+   */
   def isOver(leftover: Leftover, retainMs: Long): Boolean = isOver(leftover.sinceMs, retainMs)
 
   private def isOver(sinceMs: Long, retainMs: Long): Boolean = nowMs - sinceMs > retainMs
@@ -181,7 +187,7 @@ private[sparkzorder] final class Leftovers(
     try {
       val all = below(path)
       val files = all.filter(s => s.isFile && !RunFolder.isMetadata(s.getPath.getName))
-      // a directory changes when a file comes or goes
+      // the time of the directory counts, too: it changes when a file is created or removed
       val newest = (state.fs.getFileStatus(path) +: all).map(_.getModificationTime).max
       Some(Leftover(
         kind,
@@ -198,7 +204,7 @@ private[sparkzorder] final class Leftovers(
       if (s.isDirectory) s +: below(s.getPath) else Seq(s))
 }
 
-/** A run that is published, and keeps what it replaced. */
+/** A published run that keeps the files that it replaced. */
 private final case class Keeper(
     number: Long,
     record: Record,
@@ -207,14 +213,14 @@ private final case class Keeper(
     sinceMs: Long)
 
 /**
- * Temporary or retained files in the table's directory.
+ * Temporary or retained files in the directory of the table.
  *
- * @param path a directory or file; the note of a run that has several directories
- * @param run id of the run that owns the files; for a temporary file its name
- * @param files data files in it, and itself when it is a file
- * @param sinceMs when the files were replaced, or when the newest was written, in milliseconds
- * @param directories what is to be removed
- * @param intent the note of the run, which goes with the last of its directories
+ * @param path a directory or file; for a run with several directories, the file of its intent
+ * @param run the id of the run that owns the files; for a temporary file, the name of the file
+ * @param files the number of data files in the directories; 1 for a temporary file
+ * @param sinceMs when the files were replaced, or when the newest file was written, in milliseconds
+ * @param directories the directories or the file to remove
+ * @param intent the intent of the run, which is removed after the last of its directories
  */
 private[sparkzorder] final case class Leftover(
     kind: Leftover.Kind,
@@ -228,24 +234,27 @@ private[sparkzorder] final case class Leftover(
 
 private[sparkzorder] object Leftover {
 
-  /** @param stays true for files that are removed only by a person */
+  /** @param stays true for files that only a user may remove */
   sealed abstract class Kind(val name: String, val stays: Boolean)
 
   /** Files that a published run replaced. */
   case object Retained extends Kind("retained", stays = false)
 
-  /** The same where some file that took their place is missing or damaged: they may be the only copy. */
+  /**
+   * Replaced files that may be the only copy of rows, because a file that took their place is missing or
+   * damaged.
+   */
   case object Unproven extends Kind("unproven", stays = true)
 
-  /** Files that were replaced by a run with a conflict: they, too, may be the only copy of their rows. */
+  /** Files that a run with a conflict replaced; they, too, may be the only copy of rows. */
   case object Conflict extends Kind("conflict", stays = true)
 
   /** Files of a shadow that no reader reads any more: the visible files have their rows, too. */
   case object Shadow extends Kind("shadow", stays = false)
 
-  /** Files of a run that no record says has committed. */
+  /** Files of a run without a record of its commit. */
   case object Staged extends Kind("staged", stays = false)
 
-  /** A record that was written and never got its number. */
+  /** A record that was written under a temporary name and never got its number. */
   case object Temporary extends Kind("temporary", stays = false)
 }

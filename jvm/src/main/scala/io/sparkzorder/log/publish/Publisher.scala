@@ -26,15 +26,15 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   /**
    * Publishes record `number`.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_LOST when the table was overwritten
-   *   meanwhile; ZORDER_PUBLISH_CONFLICT when another program changed a folder after the commit: the
-   *   other folders are published, and in this one the old files are visible again;
-   *   ZORDER_FOLDER_IN_DOUBT when the token of a folder is gone: the run is not done then
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_LOST if the table was overwritten meanwhile.
+   *   ZORDER_PUBLISH_CONFLICT if another program changed a folder after the commit; the other folders are
+   *   published, and in the changed folder the old files are visible again. ZORDER_FOLDER_IN_DOUBT if the
+   *   token of a folder is gone; the run then stays unfinished
    */
   def publish(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
     run.end(ManyFiles.map(run.places)(run.publish).flatten)
-    // another session may have ended the run while this process slept
+    // another session may have abandoned the run while this process was suspended
     if (TableLog.read(state).isAbandoned(record.run)) {
       throw ZOrderErrors.publishConflict(
         state.root.toString,
@@ -45,10 +45,11 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   }
 
   /**
-   * Ends a committed run, and restores the replaced files in every folder in which the run is not published.
+   * Ends a committed run, and restores the replaced files in every folder in which the run is not
+   * published.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT when a program overwrites a folder
-   *   meanwhile; the run is not done then
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT if a program overwrites a folder
+   *   meanwhile; the run then stays unfinished
    */
   def abandon(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
@@ -61,8 +62,9 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   }
 
   /**
-   * Abandons all committed runs that are not published, and returns their records. A record of the kind
-   * `abandon` is written first: after a crash, the next recovery abandons the run and does not publish it.
+   * Abandons all committed runs that are not published, and returns their records. For each run, a record
+   * of the kind `abandon` is written first, so that after a crash the next recovery abandons the run and
+   * does not publish it.
    */
   def abandonAll(user: String): Seq[Record] =
     TableLog.read(state).unfinished.map { case (number, record) =>
@@ -73,7 +75,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     }
 
   /**
-   * Finishes what earlier runs committed and did not finish, and tells which these were.
+   * Finishes the runs that were committed and not finished, and returns their records.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT before anything is published
    */
@@ -94,19 +96,22 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   }
 
   private final class OpenRun(number: Long, record: Record) {
-    // a record of thousands of folders is parsed once, and known again by the identity of its file
+    // A record may have thousands of folders and is parsed only once. Later checks compare the identity of
+    // its file.
     private val identity = state.identity(number)
     requireState()
 
-    /** Each folder by the record, and where it is now. */
+    /** Each folder as the record names it, and where it is now; None if it was not found. */
     def places: Seq[(FolderChange, Option[FolderChange])] =
       new RunPlaces(state, record, state.byName).all
 
-    /** Refuses the run where a user has to say what one of its folders holds. */
+    /**
+     * Fails if a folder of the run is in doubt, so that a user must first say whether it was overwritten.
+     */
     def requireNoDoubt(): Unit =
       ManyFiles.map(places.flatMap(_._2)) { change =>
         val files = new RunFolder(state, record, change)
-        // another publisher may have finished, and what the run replaced may be on its way elsewhere
+        // another publisher may have finished the run, and a later run may already be moving its files
         if (files.isInDoubt && !state.isDone(number)) Some(files.doubt) else None
       }.flatten.headOption.foreach(throw _)
 
@@ -117,8 +122,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       atPlace(place, Publisher.Moves)(abandonIn)
 
     /**
-     * Works on a folder where it is. Another program may rename or move the folder meanwhile: then the rest is
-     * done there.
+     * Works on a folder at its present path. If another program renames or moves the folder meanwhile, the
+     * rest of the work is done at the new path.
      */
     @tailrec
     private def atPlace(place: (FolderChange, Option[FolderChange]), left: Int)(
@@ -151,12 +156,12 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       }
 
     private def abandonIn(files: RunFolder): Option[Problem] = {
-      // a user who abandons a run says that the folder was not overwritten
+      // by abandoning the run, the user has said that the folder was not overwritten
       if (files.isInDoubt) files.putConflict()
       if (files.folderState != FolderState.Published) conflict(files, "it was abandoned") else None
     }
 
-    /** A folder of which nothing is left. */
+    /** The problem of a folder that was not found anywhere. */
     private def loss(change: FolderChange): Problem = {
       requireSame()
       state.markConflict(number)
@@ -170,7 +175,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     def end(problems: Seq[Problem]): Unit = {
       requireSame()
       problems.collectFirst { case InDoubt(e) => throw e }
-      // the run that an undo has undone keeps no files any more, so its intent goes
+      // the run that an UNDO has undone keeps no files any more, so its intent is removed
       record.undone.foreach(new Intents(state).remove)
       state.markDone(number, record.run)
       problems.collectFirst { case Ended(e) => throw e }
@@ -183,9 +188,9 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       if (state.identity(number) != identity) throw ZOrderErrors.stateLost(state.root.toString)
 
     /**
-     * @param isResumed true if another process may already have hidden replaced files. A replaced file that cannot
-     *   be found may then have been removed while it was hidden, and only the new files have its rows. If false,
-     *   only this process hides files, so a file that is missing was removed while it was visible.
+     * @param isResumed true if another process may already have hidden replaced files. A missing replaced
+     *   file may then have been removed while it was hidden, and only the new files have its rows. If
+     *   false, only this process hides files, so a missing replaced file was removed while it was visible.
      */
     private def exchange(files: RunFolder, isResumed: Boolean): Option[Problem] =
       files.changedInput.orElse(files.takenName).orElse(files.missingNew) match {
@@ -195,7 +200,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
           files.retain().orElse(files.missingNew) match {
             case Some(p) => conflict(files, p, isResumed)
             case None =>
-              // after a power failure no new file may be visible beside a replaced one
+              // the renames must be on disk first: after a power failure, no new file may be visible beside
+              // a replaced file
               files.sync()
               forward(files)
           }
@@ -208,7 +214,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         if (files.isInDoubt) files.hideAgain()
         conflict(files, p)
       case None =>
-        // a folder that was moved away has no missing files here
+        // if the folder was moved away, missing files mean nothing here
         val lost = files.lostNew.filter(_ => files.isThere)
         // with this mark the replaced files never expire
         if (lost.isDefined) state.markConflict(number)
@@ -227,7 +233,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     private def conflict(files: RunFolder, problem: String): Option[Problem] =
       conflict(files, problem, isHiding = files.folderState != FolderState.Committed)
 
-    /** @param isHiding true if a replaced file that is nowhere may have been hidden when it was removed */
+    /** @param isHiding true if a missing replaced file may have been hidden when it was removed */
     @tailrec
     private def conflict(
         files: RunFolder,
@@ -238,7 +244,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       if (files.isUntouched) files.putConflict()
       val now = files.folderState
       val isInDoubt = now == FolderState.Overwritten && files.isInDoubt
-      // ABANDON may have made a token meanwhile
+      // RECOVER LAYOUT .. ABANDON may have put a token into the folder meanwhile
       if (now == FolderState.Overwritten && !isInDoubt && files.folderState != FolderState.Overwritten)
         conflict(files, problem, isHiding)
       // another publisher may have finished the run meanwhile, and later runs may have replaced its files
@@ -264,17 +270,20 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
 /** Why a folder of a run is not published. */
 private sealed trait Problem
 
-/** Nothing of the run is in the folder: it was overwritten, or is elsewhere. */
+/** The directory has no file of the run: the folder was overwritten, or was moved elsewhere. */
 private final case class Away(problem: String) extends Problem
 
-/** The run is over in this folder: the old files are valid again, or those of another program. */
+/**
+ * The run has ended in this folder without being published: the old files or those of another program
+ * count.
+ */
 private final case class Ended(error: ZOrderException) extends Problem
 
-/** A user has to say what the folder holds. */
+/** The folder is in doubt: a user must say whether it was overwritten. */
 private final case class InDoubt(error: ZOrderException) extends Problem
 
 private object Publisher {
 
-  /** How often a folder may be moved while it is published. */
+  /** How many moves of a folder the publisher follows. */
   val Moves = 3
 }

@@ -9,18 +9,19 @@ import io.sparkzorder.log.{Intents, Record, StateDirectory, TableLog}
 import io.sparkzorder.util.ManyFiles
 
 /**
- * Replaced files that are kept for a while.
+ * The replaced files of a table that are still kept.
  *
- * @param bytes of all of them
- * @param untilMs when the last of them may be removed; None when there are none, or when some stay for
- *   ever, since their run met a conflict and they may be the only copy
+ * @param bytes the size of all these files
+ * @param untilMs when the last of these files may be removed. None if there are no such files, or if some
+ *   files never expire: their run is not done, or met a conflict, and the files may have the only copy of
+ *   rows
  */
 private[sparkzorder] final case class RetainedFiles(bytes: Long, untilMs: Option[Long])
 
 private[sparkzorder] object RetainedFiles {
   private val NeverExpires = Long.MaxValue
 
-  /** @param log of the same state */
+  /** @param log the log in `state` */
   def of(state: StateDirectory, log: TableLog): RetainedFiles = {
     val noted = new Intents(state).runs()
     val candidates = log.records.filter { case (_, r) => r.exchangesFiles && noted(r.run) }
@@ -34,14 +35,15 @@ private[sparkzorder] object RetainedFiles {
     RetainedFiles(kept.map(_._1).sum, kept.map(_._2).reduceOption(_ max _).filter(_ < NeverExpires))
   }
 
-  /** Bytes of [[filesOf]]. */
+  /** The size of [[filesOf]]. */
   def bytesOf(state: StateDirectory, record: Record, keeper: String): Long =
     filesOf(state, record, keeper).map(_.getLen).sum
 
   /**
-   * The files that the run of a record replaced and that are still kept in the directories of another run.
+   * The files that the run of a record replaced and that are still kept in the hidden directories of a run.
    *
-   * @param keeper that run: the same, or an undo that has claimed the files
+   * @param keeper the run in whose directories the files are: the same run, or an UNDO that has claimed the
+   *   files
    */
   def filesOf(state: StateDirectory, record: Record, keeper: String): Seq[FileStatus] =
     ManyFiles.map(record.changes) { c =>

@@ -25,10 +25,12 @@ import org.apache.spark.sql.internal.SQLConf
 import io.sparkzorder.plans.Repeatability
 import io.sparkzorder.skipping.scan.{FormatTable, ScanStrategy}
 
-/** Which side of a join can tell the other side its keys, and whether that is worth anything. */
+/**
+ * Decides which side of a join can supply keys by which the other side is filtered, and whether that pays.
+ */
 private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHelper {
 
-  /** The side that Spark will broadcast, as far as that is known while planning. */
+  /** The side that Spark will broadcast, as far as this is known during planning. */
   def broadcastSide(join: Join, conf: SQLConf): Option[BuildSide] = {
     val hint = join.hint
     val left = canBuildBroadcastLeft(join.joinType)
@@ -52,21 +54,23 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       case _ => false
     }
 
-  /** True for joins that return no row of their left side without a partner. */
+  /** True for joins that return no left row without a match on the right side. */
   def isLeftPrunable(joinType: JoinType): Boolean =
     joinType == Cross || canPruneLeft(joinType)
 
-  /** True for joins to which rows of their right side without a partner are nothing. */
+  /** True for joins whose result does not depend on right rows without a match on the left side. */
   def isRightPrunable(joinType: JoinType): Boolean = joinType match {
-    // the right side only tells which rows of the left one have a partner
+    // these joins use the right side only to find out which left rows have a match
     case LeftAnti | ExistenceJoin(_) | Cross => true
     case other => canPruneRight(other)
   }
 
   /**
-   * @param keys what the side tells; none if it tells bounds
+   * True if a side of a join may supply keys or bounds.
+   *
+   * @param keys the keys that the side supplies; empty if it supplies bounds
    * @param onlyInBroadcast false if Spark may run the side once more for its keys
-   * @param isCopy false if the query has no part that is equal to the side
+   * @param isCopy true if the filter gets a copy of the side, which Spark should run only once for both
    */
   def givesKeys(
       side: LogicalPlan,
@@ -79,9 +83,9 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       (onlyInBroadcast || runsAlike(side))
 
   /**
-   * True if another run of a plan costs less than reading the files that its result lets go.
+   * True if another run of the plans costs less than reading the files that their results prune.
    *
-   * @param share of the relation's files that the result leaves
+   * @param share the share of the files of the relation that the results keep
    */
   def isCheaper(plans: Seq[LogicalPlan], share: Double, relation: LogicalPlan): Boolean = {
     val cost = plans.flatMap(_.collectLeaves()).map(_.stats.sizeInBytes).sum
@@ -93,25 +97,27 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
     Repeatability.makesSameRows(query) && runsAlike(query) &&
       fitsPlan(query, onlyInBroadcast = false)
 
-  /** A side without any condition has the keys of most rows of the other side. */
+  /**
+   * True if the side likely lacks many keys. A side without a filter mostly has all keys of the other side.
+   */
   private def isSelective(side: LogicalPlan): Boolean =
     side.stats.sizeInBytes <= TinySide || isFiltered(side)
 
-  /** True if a condition of the query's own likely leaves few rows of the side. */
+  /** True if a filter of the query itself likely leaves few rows of the side. */
   def isFiltered(side: LogicalPlan): Boolean = side.exists {
-    // Spark has evaluated the conditions on these
+    // Spark may already have evaluated the filters on a local relation
     case _: LocalRelation => true
     case Filter(condition, _) => isLikelySelective(condition) ||
-      // a condition that Python evaluates is a column by then
+      // at this point, the result of a condition that Python evaluates is a column
       splitConjunctivePredicates(condition).exists(_.isInstanceOf[Attribute])
     case _ => false
   }
 
   /**
-   * True if adaptive execution plans a copy of the side as it plans the side itself, so that each part
-   * runs once for both. Adaptive execution chooses the kind of a join again when a shuffle below the join
-   * has its rows. It does so for the join's side and for the filter's copy at different moments, may choose
-   * differently, and would then run what is above and below twice.
+   * True if adaptive execution plans the copy of a side in the same way as the side itself, so that each
+   * part runs once for both. Adaptive execution chooses the join strategy again when a shuffle below the
+   * join has ended. It does this for the side and for the copy at different times. If it chooses different
+   * strategies, the plans are not equal any more, and Spark runs these parts twice.
    */
   private def isPlannedAlike(side: LogicalPlan, conf: SQLConf): Boolean =
     !conf.adaptiveExecutionEnabled || !side.exists {
@@ -124,62 +130,63 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
     case _ => true
   }
 
-  /** Keys of a larger side would need too much memory of the driver. */
+  /** True if the keys of the side fit into the memory of the driver. */
   private def fitsDriver(side: LogicalPlan, keys: Seq[Expression]): Boolean = {
     val leaves = side.collectLeaves().map(_.outputSet)
     def isOfOneTable(key: Expression) = leaves.exists(key.references.subsetOf(_))
-    // keys of several tables can be as many as there are pairs of rows
+    // a key with columns of several tables can have as many values as there are pairs of rows
     val size = if (keys.forall(isOfOneTable)) sizeOf(side) else side.stats.sizeInBytes
-    // a row of few columns is small, and a great number of them fits into MaxSide
+    // a side with few columns has small rows, and too many of them would fit into MaxSide
     val rows = side.stats.rowCount.getOrElse(size / EstimationUtils.getSizePerRow(side.output))
     size <= MaxSide && rows <= MaxRows
   }
 
   /**
-   * The bytes of a plan, as far as different keys are concerned: a join has no more of these than its tables.
-   * Spark takes a join to have as many rows as there are pairs.
+   * An estimate of the bytes of the different keys in a plan. A join has no more different keys than its
+   * tables have, but Spark estimates the size of a join by the number of pairs of rows.
    */
   def sizeOf(plan: LogicalPlan): BigInt =
     if (!plan.exists(_.isInstanceOf[Join])) plan.stats.sizeInBytes
     else plan.stats.sizeInBytes.min(plan.collectLeaves().map(_.stats.sizeInBytes).sum)
 
   /**
-   * Each filter holds a copy of the side, and Spark plans each copy. A second run costs an execution of
-   * all its joins, too.
+   * True if the side has few enough joins. Each filter has a copy of the side, and Spark plans each copy. A
+   * second run of the side also executes all these joins once more.
    */
   private def fitsPlan(side: LogicalPlan, onlyInBroadcast: Boolean): Boolean =
     side.collectWithSubqueries { case j: Join => j }.size <=
       (if (onlyInBroadcast) MaxJoins else MaxJoinsOfSecondRun)
 
   /**
-   * True if a second run of the plan, apart from the join, surely gives the same rows. The nodes are those
-   * that run no functions of users on whole partitions or groups. They read rows in the plan, or files of
-   * relations that are ours to list: two scans in one query get one listing of these, though an INSERT of the
-   * session changes Spark's own listing meanwhile. A source of another kind may have changed, and what is
-   * cached may have been computed anew.
+   * True if a second run of the plan, apart from the join, returns the same rows for certain. Allowed are
+   * nodes that run no user functions on whole partitions or groups, and that read rows in the plan or files
+   * of relations that we list. All scans of such a relation in one query share one listing, while an INSERT
+   * of the session may change Spark's own listing during the query. Other sources may have changed between
+   * the two runs, and a cached plan may have been computed anew.
    */
   private def runsAlike(side: LogicalPlan): Boolean =
     !(side +: side.subqueriesAll).exists(_.exists {
       case node if node.expressions.exists(Repeatability.seesBatches) => true
       case r: LogicalRelation => r.relation match {
-          // an index of the catalog asks for its partitions at each listing
+          // a file index of the catalog asks for its partitions at each listing, so it may list other files
           case fs: HadoopFsRelation if ScanStrategy.canIndex(r) =>
             !fs.location.isInstanceOf[InMemoryFileIndex]
-          // the files were listed when the query was planned
+          // the files of a supported table format were listed when the query was planned
           case _: HadoopFsRelation => FormatTable.of(r).isEmpty
           case _ => true
         }
-      // such a scan keeps the snapshot that it was planned for; filters of Spark's own may change its files
+      // the scan of a supported table format keeps its snapshot, but Spark's own filters may change its
+      // files
       case s: DataSourceV2ScanRelation => FormatTable.of(s).isEmpty || hasDynamicPruning(side)
       case _: LocalRelation | _: Range | _: OneRowRelation => false
       case _: Project | _: Filter | _: Join | _: Aggregate | _: Union | _: Sort | _: Expand => false
-      // functions of single rows
+      // these Python functions get single rows
       case _: BaseEvalPython => false
       case g: Generate => !isOfFewConstants(g)
       case _ => true
     })
 
-  /** True for rows made of a constant, such as the days of a calendar. */
+  /** True for rows that are exploded from a constant array, such as the days of a calendar. */
   private def isOfFewConstants(rows: Generate): Boolean = rows.generator match {
     case e: ExplodeBase => e.child match {
         case Literal(values: ArrayData, _) => values.numElements() <= MaxRows.toInt &&

@@ -20,14 +20,13 @@ import io.sparkzorder.skipping.scan.{
 import io.sparkzorder.util.JobCancellation
 
 /**
- * Gives scans of relations with a skipping index the keys that the other side of a join has, as
- * Spark's dynamic partition pruning does for partition columns. The plan gets Spark's own
- * expression for that, so Spark takes the keys from the broadcast that the join makes anyway, and
- * drops the filter if there is none.
+ * Filters the scan of a relation with a skipping index by the keys of the other side of a join, as Spark's
+ * dynamic partition pruning does for partition columns. The rule uses Spark's own expression for dynamic
+ * pruning. Spark therefore takes the keys from the broadcast that the join makes anyway, and drops the
+ * filter if there is no broadcast.
  *
- * This rule runs last in the optimizer. Earlier, a side of a join could still change, and the
- * filter's copy of the side would no longer equal it. The subqueries of IN and EXISTS would not yet
- * be joins.
+ * This rule runs last in the optimizer. Earlier, a side of a join could still change, and would then differ
+ * from the copy of the side in the filter. Also, subqueries of IN and EXISTS would not be joins yet.
  */
 private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
 
@@ -38,7 +37,8 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
     case _ =>
       try new JoinFilterInsertion(plan, conf, Accelerators.areHere).result
       catch {
-        // the bounds of a table's files may be read by a job
+        // Reading the bounds of the files of a table may start a job. If the user cancels this job, the
+        // query must fail.
         case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
           IndexPruning.failed("a table in a join", e)
           plan
@@ -48,10 +48,13 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
   private def isOn: Boolean =
     Seq(Settings.Enabled, Settings.SkippingEnabled, Settings.SkippingDynamic)
       .forall(Settings.ofSession(_)) &&
-      // without these, Spark does not plan the filters
+      // without these two settings, Spark does not plan dynamic filters
       conf.dynamicPartitionPruningEnabled && conf.exchangeReuseEnabled
 
-  /** Spark applies the last rules until the plan stays as it is. */
+  /**
+   * True if the plan already has our filters: Spark applies the last rules repeatedly, until nothing
+   * changes.
+   */
   private def isDone(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
     case Filter(condition, r: LogicalRelation)
         if condition.exists {

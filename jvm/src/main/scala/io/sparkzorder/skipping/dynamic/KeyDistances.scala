@@ -11,17 +11,19 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.skipping.values.OrderedValue
 
 /**
- * A difference that lies between two numbers: `f.day - d.day BETWEEN 0 AND 5`, `abs(f.day - d.day) <= 5`,
- * `datediff(f.d, d.d) = 1`. One side of the difference then sets bounds to the other.
+ * A condition that a difference lies between two numbers: `f.day - d.day BETWEEN 0 AND 5`, `abs(f.day -
+ * d.day) <= 5`, `datediff(f.d, d.d) = 1`. A value of one operand then gives bounds for the other operand.
  *
- * Spark's differences may wrap: of INTs outside of ANSI mode, and of dates always. Wrapped differences are far from
- * all others, unless a side is near an end of its type. So small numbers are known only, and a value beyond half of its
- * type's range sets no bounds. A difference with one number alone (`f.day - d.day <= 5`) says nothing, because
- * a wrapped one may be less than any number.
+ * Spark's differences may overflow and wrap around: differences of integers outside of ANSI mode, and
+ * differences of dates always. A difference can only wrap to a small number if the operands are near
+ * opposite ends of their type. So the two numbers must be small, and a value beyond half the range of its
+ * type gives no bounds. A condition with only one number (`f.day - d.day <= 5`) is not used: a difference
+ * that wraps is negative and would satisfy the condition, although `f.day` is far above `d.day`.
  *
- * @param from the difference is `from - to`
- * @param least of the difference
- * @param greatest of the difference
+ * @param from the first operand of the difference `from - to`
+ * @param to the second operand
+ * @param least the least difference that satisfies the condition
+ * @param greatest the greatest difference that satisfies the condition
  */
 private[dynamic] final case class KeyDistances(
     from: Expression,
@@ -30,10 +32,10 @@ private[dynamic] final case class KeyDistances(
     greatest: Long) {
   import KeyDistances._
 
-  /** @param value an expression that `to` equals */
+  /** @param value an expression that equals `to` in each row that the join returns */
   def boundsOfFrom(value: Expression): KeyConditions.Bounds = bounds(value, least, greatest)
 
-  /** @param value an expression that `from` equals */
+  /** @param value an expression that equals `from` in each row that the join returns */
   def boundsOfTo(value: Expression): KeyConditions.Bounds = bounds(value, -greatest, -least)
 
   private def bounds(value: Expression, lower: Long, upper: Long): KeyConditions.Bounds = {
@@ -46,7 +48,7 @@ private[dynamic] final case class KeyDistances(
 
 private[dynamic] object KeyDistances {
 
-  /** Conjuncts of which one or two together say how far two expressions are apart. */
+  /** Finds the conjuncts that limit a difference on both sides, one conjunct alone or two together. */
   def in(conjuncts: Seq[Expression]): Seq[KeyDistances] = {
     val found = conjuncts.flatMap(said)
     found.map(_.of.canonicalized).distinct.flatMap { form =>
@@ -60,7 +62,7 @@ private[dynamic] object KeyDistances {
     }
   }
 
-  /** What a conjunct says of a difference. */
+  /** The limits that one conjunct sets to a difference. */
   private final case class Said(of: Expression, least: Option[Long], greatest: Option[Long])
 
   private def said(conjunct: Expression): Option[Said] = conjunct match {
@@ -82,7 +84,10 @@ private[dynamic] object KeyDistances {
     case d => Said(d, None, Some(n))
   }
 
-  /** Outside of ANSI mode the absolute value of the least number is that number, which is less than any other. */
+  /**
+   * True if `abs` fails on the least value of its type. Outside of ANSI mode, `abs` returns this value
+   * unchanged, which is negative, so the difference would satisfy `abs(x) <= 5`.
+   */
   private def failsAtLeast(abs: Abs): Boolean = OrderedValue.range(abs.dataType).exists { range =>
     val least = Literal(OrderedValue.ofLong(abs.dataType)(range._1), abs.dataType)
     Try(abs.withNewChildren(Seq(least)).eval()).isFailure
@@ -108,7 +113,7 @@ private[dynamic] object KeyDistances {
 
   private def mostOf(t: DataType): Long = OrderedValue.range(t).get._2
 
-  /** A value with a distance from another one; `end` where the value is too near the ends of its type. */
+  /** `value` plus `distance`; `end` if the value is too near an end of its type. */
   private def moved(value: Expression, distance: Long, end: Long): Expression = {
     val t = value.dataType
     def literal(n: Long) = Literal(OrderedValue.ofLong(t)(n), t)
@@ -116,7 +121,7 @@ private[dynamic] object KeyDistances {
     val sum =
       if (t == DateType) DateAdd(value, Literal(distance.toInt))
       else Add(value, literal(distance))
-    // NULL stays NULL
+    // if `value` is NULL, the condition of the If is not true, and the sum is NULL
     If(Or(LessThan(value, literal(-most)), GreaterThan(value, literal(most))), literal(end), sum)
   }
 }

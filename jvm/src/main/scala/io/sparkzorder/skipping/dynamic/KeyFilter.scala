@@ -16,18 +16,18 @@ import org.apache.spark.sql.catalyst.plans.logical.{
 import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
 
 /**
- * What a join says of one of its sides by the rows of the other, on its way down the first side.
+ * A filter on one side of a join by keys of the other side, while the filter is pushed down the first side.
  *
- * @param key what the filter tests, in terms of the plan that the filter has reached
- * @param sources where the keys come from: one side of a join, or several if equal parts of a plan
- *   get one filter
- * @param isOneOf true if the join wants one of several expressions to have a partner. The key is a struct
- *   of them then, with a source for each
- * @param isAbovePlain true if nothing between the join of the keys and this place of the plan can fail on
- *   a row that the join drops
- * @param isAboveTotal true if nothing between the join of the keys and this place of the plan can fail,
- *   whatever the values are
- * @param narrows the source whose keys include all keys of this filter
+ * @param key the expression that the filter tests, in columns of the plan that the filter has reached
+ * @param sources the sources of the keys: one side of a join, or several sides if equal parts of a plan
+ *   share one filter
+ * @param isOneOf true if the join requires a match for one of several expressions. The key is then a struct
+ *   of these expressions, and each expression has its own source
+ * @param isAbovePlain true if no expression between the join and the present position of the filter can
+ *   fail on a row that the join drops
+ * @param isAboveTotal true if no expression between the join and the present position of the filter can
+ *   fail, whatever the values are
+ * @param narrows another source of the same join, whose keys include all keys of this filter
  */
 private[dynamic] final case class KeyFilter(
     key: Expression,
@@ -37,7 +37,7 @@ private[dynamic] final case class KeyFilter(
     isAboveTotal: Boolean = true,
     narrows: Option[KeySource] = None) {
 
-  /** The expressions of which one has a partner. */
+  /** The expressions of which one must have a match. */
   def keys: Seq[Expression] = key match {
     case struct: CreateNamedStruct if isOneOf => struct.valExprs
     case one => Seq(one)
@@ -54,34 +54,40 @@ private[dynamic] final case class KeyFilter(
     tested.map { case (source, k) => of(source, k) }.reduce(Or)
   }
 
-  /** True if the scan tests its rows, too, and the key may fail on a row that another filter drops. */
+  /** True if computing the key may fail, for example on a row that another filter would drop first. */
   def canFailOnRows: Boolean = !keys.forall(TotalExpressions.isTotal(_))
 
-  /** This filter where it has to drop rows; None if the rows of the sides could differ from the join's. */
+  /**
+   * The same filter for dropping rows and not only files. None if the key may fail, or if a second run of a
+   * side could return other rows than the join gets.
+   */
   def forRows: Option[KeyFilter] =
     if (canFailOnRows || !sources.forall(_.canRunAgain)) None
     else Some(copy(sources = sources.map(_.forRows)))
 
   def isWorth(share: Double, relation: LogicalPlan): Boolean =
     sources.forall(_.isWorth(share, relation)) && {
-      // many runs that are cheap one by one can cost more than they save
+      // several additional runs, each of them cheap, can together cost more than they save
       val again = sources.filterNot(_.isFree).map(_.build)
       !isOneOf || again.size <= 2 || BuildSides.isCheaper(again, share, relation)
     }
 
-  /** True if the keys may be used for the record of the workload alone: they cost nothing. */
+  /**
+   * True if the keys cost nothing, so that they are worth using even if only the recorded workload needs
+   * them.
+   */
   def isForRecord: Boolean = sources.forall(_.isForRecord)
 
   /**
-   * A plan with those of its rows alone that this filter wants. None if the keys are not those of one join, are
-   * those of most rows, or could be others when Spark runs their side once more.
+   * The plan, reduced to the rows that match this filter. None if the keys come from more than one join, if
+   * they likely match most rows, or if a second run of their side could return other keys.
    */
   def semiJoined(plan: LogicalPlan): Option[LogicalPlan] = sources match {
     case Seq(keys: EqualKeys) if !isOneOf => keys.semiJoined(plan, key)
     case _ => None
   }
 
-  /** True if the other filter wants each row that this filter wants, and comes from the same join. */
+  /** True if the other filter comes from the same join and accepts each row that this filter accepts. */
   def isNarrower(other: KeyFilter): Boolean =
     narrows.exists(n => other.sources.exists(_ eq n)) && key.semanticEquals(other.key)
 
@@ -91,57 +97,58 @@ private[dynamic] final case class KeyFilter(
   def markUsed(): Unit = sources.foreach(_.isUsed = true)
 }
 
-/** One side of a join as it tells something of the other. */
+/** One side of a join, as the source of a filter on the other side. */
 private[dynamic] trait KeySource {
 
-  /** The side, exactly as the join has it. */
+  /** The plan of the side, exactly as the join has it. */
   def build: LogicalPlan
 
-  /** What the side says of a key of the other side, for the files of a scan. */
+  /** The filter on a key of the other side, in the form that prunes the files of a scan. */
   def onFiles(key: Expression): Expression
 
-  /** The same for rows. */
+  /** The same filter, in the form that drops rows. */
   def onRows(key: Expression): Expression
 
-  /** True if a scan tests its rows by the filter for files, too. */
+  /** True if the scan also applies [[onFiles]] to its rows. */
   def isOnRows: Boolean
 
-  /** True if the join makes a broadcast of `build` anyway, and no filter is left out of `build` for the keys. */
+  /** True if the join broadcasts `build` anyway, and `build` needs no change for the keys. */
   def isForRecord: Boolean
 
   /** True if Spark does not run `build` once more for the keys. */
   def isFree: Boolean
 
-  /** True if another run of `build` surely gives the same rows. */
+  /** True if another run of `build` returns the same rows for certain. */
   def canRunAgain: Boolean
 
   /**
-   * A second run of `build` must cost less than reading the files that the keys let go.
+   * True if a second run of `build` is not needed, or costs less than reading the files that the keys
+   * prune.
    *
-   * @param share of the relation's files that one key reads
+   * @param share the share of the files of the relation that one key keeps
    */
   def isWorth(share: Double, relation: LogicalPlan): Boolean =
     isFree || BuildSides.isCheaper(Seq(build), share, relation)
 
   private[dynamic] var isUsed: Boolean = false
 
-  /** The same source, not used yet. */
+  /** A copy of this source that is marked as not used. */
   def fresh: KeySource
 
-  /** The same source, not used yet, where its filter for rows is used as well. */
+  /** A copy of this source that is marked as not used, for a filter that also drops rows. */
   def forRows: KeySource
 
-  /** Equal for two sources of the same keys. */
+  /** A value that is equal for two sources with the same keys. */
   def form: Any
 }
 
 /**
- * The keys that a side has: a row of the other side needs one of them.
+ * The keys of an equality join: a row of the other side matches only if its key is one of them.
  *
  * @param keys all keys of the join on this side
- * @param position of the filter's key among them
+ * @param position the position in `keys` of the key that the filter uses
  * @param onlyInBroadcast false if Spark may run `build` once more for the keys
- * @param runsForRows true if Spark runs `build` once more for a filter of rows
+ * @param runsForRows true if Spark runs `build` once more for the filter that drops rows
  */
 private[dynamic] final class EqualKeys(
     val build: LogicalPlan,
@@ -156,20 +163,23 @@ private[dynamic] final class EqualKeys(
   override def onFiles(key: Expression): Expression =
     RuntimeFilterBridge.pruning(key, build, keys, position, onlyInBroadcast)
 
-  /** Spark does not send the keys that it takes from a broadcast to the tasks that test rows. */
+  /**
+   * A subquery, because Spark gives the keys from a broadcast to the driver and not to the tasks that test
+   * rows.
+   */
   override def onRows(key: Expression): Expression = {
     val one = Alias(keys(position), "key")()
     val all = Aggregate(Seq(one.child), Seq(one), build)
     InSubquery(Seq(key), ListQuery(all, numCols = 1))
   }
 
-  /** The rows of another plan whose value of `key` is among the keys. */
+  /** Another plan, reduced to the rows whose value of `key` is among the keys. */
   def semiJoined(plan: LogicalPlan, key: Expression): Option[LogicalPlan] =
-    // the filter of rows that belongs to this one would be missing
+    // a filter with `runsForRows` comes with a second filter for rows, which the semi-join would not have
     if (!canRunAgain || runsForRows || !BuildSides.isFiltered(build) ||
       plan.outputSet.intersect(build.outputSet).nonEmpty) None
     else {
-      // the join above may see fewer rows of the plan
+      // The key may fail on a row that the join itself never gets. Such a row gets NULL and does not match.
       val condition = EqualTo(TotalExpressions.orNull(key), keys(position))
       Some(Join(plan, build, LeftSemi, Some(condition), JoinHint.NONE))
     }
@@ -192,11 +202,14 @@ private[dynamic] final class EqualKeys(
   override lazy val form: Any = (SideOfKeys.of(build, keys, Seq(position)), onlyInBroadcast)
 }
 
-/** A condition by which a row is wanted although it has no partner: the filter's key is the condition. */
+/**
+ * A condition that lets a row pass although it has no match, as in `f.k = d.k OR f.a > 5`. The key of the
+ * filter is the condition itself.
+ */
 private[dynamic] final class KnownCondition extends KeySource {
   override def build: LogicalPlan = OneRowRelation()
 
-  /** This form keeps the condition apart from filters of rows, as those by keys are. */
+  /** The condition in the form of a dynamic filter, so that Spark does not take it for a filter of rows. */
   override def onFiles(key: Expression): Expression = DynamicPruningExpression(key)
   override def onRows(key: Expression): Expression = key
   override def isOnRows: Boolean = false
@@ -210,7 +223,7 @@ private[dynamic] final class KnownCondition extends KeySource {
 
 private[dynamic] object KnownCondition {
 
-  /** @param unknown columns that no relation has */
+  /** @param unknown the columns that no relation has, such as computed columns */
   def of(condition: Expression, unknown: Set[ExprId]): Option[(Expression, KeySource)] =
     if (!condition.deterministic || condition.references.isEmpty ||
       condition.references.exists(a => unknown(a.exprId)) ||

@@ -23,11 +23,11 @@ import io.sparkzorder.skipping.scan.{
 import io.sparkzorder.workload.RecordSettings
 
 /**
- * Asks the indexes of relations whether the keys of a join can let files go. One object serves the
- * planning of one query, so each index is asked once for each key.
+ * Finds out from the skipping indexes of relations whether the keys of a join can prune files. One object
+ * serves the planning of one query, so the estimate for a key and a relation is computed once.
  *
- * @param isReplaced true if an accelerator may replace the scans. It knows those of other formats as Spark and
- *   the format plan them.
+ * @param isReplaced true if an accelerator may replace the scans. The scans of other table formats then
+ *   stay as they are, because the accelerator recognizes only the scans that Spark and the format plan
  */
 private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
   private val shares = mutable.HashMap.empty[(LogicalPlan, Expression), Option[Double]]
@@ -35,11 +35,12 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
   private val formats = new IdentityHashMap[LogicalPlan, Option[FormatTable]]
 
   /**
-   * The share of a relation's files that one key reads on average.
+   * The share of the files of a relation that one key keeps on average.
    *
-   * @param keys a file is read if any of them has the value
-   * @return None if keys let no file go: there is no index, its bounds of the column are unknown,
-   *   or nearly every file covers nearly the whole range of the column's values
+   * @param keys the expressions that are compared with the key; a file is kept if any of them may have its
+   *   value
+   * @return None if keys cannot prune files: there is no index, the bounds of the column are unknown, or
+   *   nearly every file covers nearly the whole range of the values
    */
   def share(keys: Seq[Expression], relation: LogicalPlan): Option[Double] = {
     val shares = keys.map(known(_, relation))
@@ -48,9 +49,9 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
   }
 
   /**
-   * True if the scans of a relation are noted ([[io.sparkzorder.workload]]), and its index knows the
-   * key. The scan then gets the keys although they let no file go, because they could do so in
-   * another layout.
+   * True if the scans of a relation are recorded ([[io.sparkzorder.workload]]), and its index knows the
+   * column of each key. The scan then gets the keys even if they prune no file, because they could prune
+   * files in another layout.
    */
   def isNoted(keys: Seq[Expression], relation: LogicalRelation): Boolean =
     RecordSettings.isOn(relation.catalogTable.fold(Map.empty[String, String])(_.properties)) &&
@@ -85,12 +86,15 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
       Try(Literal.default(key.dataType)).toOption.flatMap { some =>
         val indexed = pruning.ask(Seq(EqualTo(key, some))).flatMap(_.filter)
         if (indexed.isEmpty) indexes.put(relation, None)
-        // a scan of several tables is worth as much as its best one
+        // for a scan of several tables, the table with the least share counts
         indexed.filter(_.isUseful).flatMap(_.shareKeptBy(key)).reduceOption(_ min _)
       }
     }
 
-  /** The indexes of a relation; None if it was found to have none. A query has many keys for each relation. */
+  /**
+   * The indexes of a relation; None if the relation has none. They are cached, because a query may have
+   * many keys.
+   */
   private def pruningOf(relation: LogicalRelation): Option[IndexPruning] =
     Option(indexes.get(relation)).getOrElse {
       val made = relation.relation match {
@@ -107,6 +111,6 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
 
 private[dynamic] object PrunableColumns {
 
-  /** Above this share even a single key hardly lets a file go. */
+  /** If one key keeps more than this share of the files, filtering is not worth its cost. */
   val MaxShare = 0.9
 }

@@ -6,15 +6,15 @@ package io.sparkzorder.skipping.predicate
 import io.sparkzorder.index.{ByteStats, ByteValues, LongStats}
 
 /**
- * For each block of files, how far the bounds of its files range. Files without values or without
- * bounds do not count. A block without any other file has no bounds either, and none of its files
- * is tested by them.
+ * For each block of files, the range of the minima and the range of the maxima of its files. Files without
+ * values or without bounds do not count. If a block has no other files, it has no bounds, and its files are
+ * not tested by bounds.
  */
 private[predicate] sealed trait BlockBounds
 
 private[predicate] case object NoBlocks extends BlockBounds
 
-/** Of a column whose bounds are longs. */
+/** The blocks of a column whose bounds are longs. */
 private[predicate] final class LongBlocks(
     val leastMin: Array[Long],
     val greatestMin: Array[Long],
@@ -28,7 +28,10 @@ private[predicate] final class LongBlocks(
     greatestMax.foldLeft(Long.MinValue)(math.max))
 }
 
-/** Of a column whose bounds are bytes: the positions of the files that have these bounds. */
+/**
+ * The blocks of a column whose bounds are bytes. The arrays have the positions of the files with these
+ * bounds.
+ */
 private[predicate] final class ByteBlocks(
     val leastMin: Array[Int],
     val greatestMin: Array[Int],

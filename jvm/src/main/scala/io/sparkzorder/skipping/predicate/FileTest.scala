@@ -23,10 +23,10 @@ private[sparkzorder] trait FileTest {
    */
   def restrict(words: Array[Long], from: Int): Unit
 
-  /** The number of tests of columns that it is made of. */
+  /** The number of tests on single columns of which this test is made. */
   def parts: Int = 1
 
-  /** Those of `count` files that may hold a matching row. */
+  /** Those of the first `count` files that may hold a matching row. */
   final def files(count: Int): BitSet = {
     val words = FileTest.all(count)
     restrict(words, 0)
@@ -34,7 +34,7 @@ private[sparkzorder] trait FileTest {
   }
 }
 
-/** Nothing can be said: every file may hold a matching row. */
+/** The test of a predicate that cannot be decided: every file may hold a matching row. */
 private[sparkzorder] final case class Unknown(reason: String) extends FileTest {
   override def restrict(words: Array[Long], from: Int): Unit = ()
 }
@@ -55,8 +55,8 @@ private[sparkzorder] final case class AllOf(tests: Seq[FileTest]) extends FileTe
 }
 
 /**
- * A disjunction. It goes from block to block: each test sees only the files that the tests before
- * it would prune, and most blocks need few tests.
+ * A disjunction, which is evaluated block by block. In each block, a test gets only the files that no
+ * earlier test has kept, so most blocks need few tests.
  */
 private[sparkzorder] final case class AnyOf(tests: Seq[FileTest]) extends FileTest {
   private val each = tests.toArray
@@ -111,10 +111,13 @@ private[sparkzorder] object FileTest {
     words
   }
 
-  /** More disjuncts on several columns than these are joined to fewer, coarser tests. */
+  /**
+   * If a disjunction has more disjuncts on several columns than this, they are merged to fewer, coarser
+   * tests.
+   */
   val MaxDisjuncts = 64
 
-  /** A condition inside of conditions is coarser if its test has more parts than these. */
+  /** If the test of a nested condition has more parts than this, it is replaced by a coarser test. */
   val MostParts = 256
 
   /**
@@ -135,7 +138,7 @@ private[sparkzorder] object FileTest {
     }
   }
 
-  /** A disjunction; one unknown part makes all of it unknown. */
+  /** A disjunction. If one disjunct is unknown, the disjunction is unknown. */
   def or(tests: Seq[FileTest]): FileTest =
     tests.find(_.isInstanceOf[Unknown]).getOrElse {
       MergedTests.or(tests.filterNot(_ == Never).flatMap {

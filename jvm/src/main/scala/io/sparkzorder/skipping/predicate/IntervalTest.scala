@@ -9,7 +9,7 @@ import io.sparkzorder.index.{ByteStats, ByteValues, LongStats, StatValues}
 import io.sparkzorder.skipping.values.{ByteIntervals, ComparisonDomain, Intervals, LongIntervals}
 
 /**
- * A predicate that holds for the values in some intervals.
+ * The test of a predicate that is true for the values in some intervals.
  *
  * @param hasNaN the column may hold NaN, which is [[ComparisonDomain.NaN]]
  * @param ofNulls rows match where the column is NULL
@@ -22,7 +22,10 @@ private[sparkzorder] abstract class IntervalTest(
     ofNaN: Boolean)
     extends ColumnTest(of, ofNulls, ofValues = true, ofNaN) {
 
-  /** What the index of the column's values says; asked once, and only if the bounds leave files. */
+  /**
+   * The result of the index of values of the column. It is looked up once, and only if the bounds leave
+   * files.
+   */
   private lazy val asked: Option[AskedValues] = of.values.map { known =>
     val left = FileTest.all(of.count)
     byBounds(left, 0)
@@ -45,7 +48,10 @@ private[sparkzorder] abstract class IntervalTest(
     }
   }
 
-  /** Why the index of the column's values says less than it might; None where there is no such index. */
+  /**
+   * Why the index of values of the column was not used, or not for all files; None if there is nothing to
+   * say.
+   */
   def noteOfValues: Option[String] = asked.flatMap(_.note)
 }
 
@@ -99,7 +105,7 @@ private[sparkzorder] object IntervalTest {
       else if (high == Long.MaxValue) downTo(first, wanted)
       else inOne(first, wanted)
 
-    // these loops pass over files that are not wanted: a bitmap mostly has runs of wanted files
+    // These loops visit only the files whose bit is set in `wanted`.
     private def upTo(first: Int, wanted: Long): Long = {
       var (bits, left) = (0L, wanted)
       while (left != 0) {
@@ -165,7 +171,7 @@ private[sparkzorder] object IntervalTest {
     }
   }
 
-  // the column has only null counts, and no file has bounds
+  // otherwise the column has only NULL counts, and no file has bounds
   private def longs(values: StatValues): Array[Long] = values match {
     case LongStats(l) => l
     case _ => Array.emptyLongArray

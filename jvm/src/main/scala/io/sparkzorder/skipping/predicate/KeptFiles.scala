@@ -4,11 +4,11 @@
 package io.sparkzorder.skipping.predicate
 
 /**
- * The files of an index that some groups of tests keep. The groups stand in the order in which
- * their pruned files are counted: a file that several groups prune counts for the first one.
+ * The files of an index that some groups of tests keep. The groups are in the order of their evaluation,
+ * and a file that several groups prune counts for the first of them.
  *
- * @param prunedBy names of the groups
- * @param after bitmaps: the files that are left after each group and the groups before it
+ * @param prunedBy the names of the groups
+ * @param after for each group, a bitmap of the files that this group and the groups before it keep
  */
 private[sparkzorder] final class KeptFiles private[skipping] (
     val prunedBy: IndexedSeq[String],
@@ -23,10 +23,10 @@ private[sparkzorder] final class KeptFiles private[skipping] (
 
 private[sparkzorder] object KeptFiles {
 
-  // as many blocks tell which group prunes most
+  // the number of blocks that are tested to find the group that prunes most files
   private val SampledBlocks = 64
 
-  /** The number of bits that are set from bit `from` until bit `until`. */
+  /** The number of set bits from position `from` to position `until - 1`. */
   def count(words: Array[Long], from: Int, until: Int): Int =
     if (from >= until) 0
     else {
@@ -45,7 +45,7 @@ private[sparkzorder] object KeptFiles {
       }
     }
 
-  /** The first bit from `from` on that is set; `until` if there is none before. */
+  /** The position of the first set bit from `from` to `until - 1`; `until` if no bit is set. */
   def next(words: Array[Long], from: Int, until: Int): Int =
     if (from >= until) until
     else {
@@ -63,8 +63,8 @@ private[sparkzorder] object KeptFiles {
   private def has(words: Array[Long], i: Int): Boolean = (words(i >> 6) >>> i & 1L) != 0
 
   /**
-   * Evaluates the group that prunes most files first. Each further group sees only the files that
-   * are left.
+   * Evaluates the groups, and first the group that prunes most files. Each further group tests only the
+   * files that are left.
    *
    * @param groups names and tests
    * @param count number of files
@@ -80,7 +80,7 @@ private[sparkzorder] object KeptFiles {
     new KeptFiles(ordered.map(_._2).toIndexedSeq, after.toIndexedSeq)
   }
 
-  /** How many files of some blocks a test keeps alone; of all blocks if there are few. */
+  /** How many files a test by itself keeps in a sample of the blocks, or in all blocks if there are few. */
   private def keptOfSample(test: FileTest, count: Int): Int = {
     val n = (count + 63) / 64
     val blocks = (n + ColumnDomains.BlockWords - 1) / ColumnDomains.BlockWords

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** The expressions of a row of values, as in `(a, b) IN ((1, 2), (3, 4))`. */
+/** Matches a row of expressions, such as `(a, b)` in `(a, b) IN ((1, 2), (3, 4))`. */
 private[predicate] object RowOf {
   def unapply(e: Expression): Option[Seq[Expression]] = e match {
     case s: CreateNamedStruct => Some(s.valExprs)
@@ -18,7 +18,7 @@ private[predicate] object RowOf {
 /** The values of literal rows. */
 private[predicate] object RowValues {
 
-  /** For each row its values and their types; None if a row is NULL or of another type. */
+  /** For each row, its values with their types. None if a row is NULL, or if the type is not a struct. */
   def of(rows: Seq[Any], dataType: DataType): Option[Seq[Seq[(Any, DataType)]]] = dataType match {
     case StructType(fields) =>
       val tuples = rows.collect { case r: InternalRow =>
@@ -32,14 +32,16 @@ private[predicate] object RowValues {
 }
 
 /**
- * A comparison of a row with a literal row, such as `(day, id) > (date'2024-11-01', 100)`, by which programs
- * ask for the next page. The first values decide, unless they are equal. NULL is the least value here.
+ * A comparison of a row with a literal row, such as `(day, id) > (date'2024-11-01', 100)`, by which
+ * programs query the next page of a result. The first values decide, unless they are equal. In such
+ * comparisons, NULL is less than all other values.
  */
 private[predicate] object RowOrder {
 
   /**
-   * For a filter of this kind, and whether it is negated, a filter on the first value. The other filter
-   * is true in each row in which the given one is true, or false if it is negated.
+   * Returns a function from `negated` to a weaker filter, which reads only the first expression of the row.
+   * The weaker filter is true in each row in which the given filter is true or, with `negated`, false. For
+   * example, `(a, b) > (1, 2)` becomes `a >= 1`: the filter `a > 1` would wrongly skip `a = 1, b = 3`.
    */
   def unapply(filter: Expression): Option[Boolean => Expression] = filter match {
     case GreaterThan(RowOf(row), FirstOf(value)) => Some(first(row.head, value, isGreater = true))
@@ -74,10 +76,13 @@ private[predicate] object RowOrder {
     else Or(LessThanOrEqual(e, value), IsNull(e))
 }
 
-/** Functions that take one of several values, as a list has them, with these values instead of the list. */
+/**
+ * Rewrites functions that choose one element of a list, so that they work on the elements themselves. For
+ * example, `array_min(array(a, b))` becomes `least(a, b)`.
+ */
 private[predicate] object Lists {
 
-  /** A filter that is the same for each row. */
+  /** A filter with the same result for each row; None if nothing can be rewritten. */
   def unapply(filter: Expression): Option[Expression] =
     if (filter.exists(isOfList)) rewritten(filter) else None
 

@@ -22,27 +22,27 @@ import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
 import io.sparkzorder.table.OrcLeaf
 
 /**
- * Statistics of a unit of ORC (a file, a stripe or a stride) as [[ColumnStats]]. The values have
- * the Java classes of the Parquet type that corresponds to the column's type. Statistics that are
- * not reliable become unknown. These are:
+ * Converts the statistics of a storage unit of ORC (a file, a stripe or a stride) to [[ColumnStats]]. The
+ * values have the Java classes of the Parquet type that corresponds to the type of the column. These
+ * statistics are not reliable and become unknown:
  *
- *   - FLOAT and DOUBLE if a value is NaN. A stride that begins with NaN loses its bounds, and the
- *     bounds of the stripe and of the file then ignore all values of this stride. The sum of the
- *     column is NaN in this case.
- *   - CHAR if a bound has a character below the space. Values are padded with spaces in some places
- *     and not in others. Only characters below the space make the order depend on the padding.
- *   - Days before 1582 and instants before 1900. Calendars and old writers count them differently.
- *   - Statistics of writers with known errors. These are all writers before HIVE-8732, timestamps
- *     before ORC-135 and decimals before ORC-517. They also include TINYINT of the C++ writer
- *     before ORC-1725, which took the bytes for unsigned. It is unknown whether writers other than
- *     the Java writer had the errors of ORC-135 and ORC-517.
+ * - FLOAT and DOUBLE if a value is NaN. A stride that begins with NaN loses its bounds, and the bounds of
+ *   the stripe and of the file then ignore all values of this stride. The sum of the column is NaN in this
+ *   case.
+ * - CHAR if a bound has a character below the space. ORC and Spark pad values with spaces in some places
+ *   and not in others. The order depends on the padding only if there are characters below the space.
+ * - Days before 1582 and instants before 1900. Calendars and old writers count them differently.
+ * - Statistics of writers with known errors: all statistics before HIVE-8732, timestamps before ORC-135,
+ *   decimals before ORC-517, and TINYINT of the C++ writer before ORC-1725, which read the bytes as
+ *   unsigned. For writers other than the Java writer it is unknown whether they had the errors of ORC-135
+ *   and ORC-517, so their timestamps and decimals become unknown, too.
  *
- * @param version of the writer of the file
+ * @param version the version of the writer of the file
  */
 private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
   private type Range = Option[(Any, Any)]
 
-  // other writers do not write the sum, and only the sum shows that a value is NaN
+  // Only the sum shows that a value is NaN, and other writers may not write the sum.
   private val writesSums = Set(WriterImplementation.ORC_JAVA, WriterImplementation.ORC_CPP)(
     version.getWriterImplementation)
 
@@ -51,12 +51,12 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
    * @param rows the number of rows of the unit
    */
   def of(all: Array[ColumnStatistics], leaf: OrcLeaf, rows: Long): ColumnStats =
-    // the statistics of the root column count all rows. If that count differs, the counts are
-    // missing or wrong
+    // The statistics of the root column count all rows of the unit. If this count differs from `rows`, the
+    // statistics are missing or wrong.
     if (leaf.id >= all.length || all(0).getNumberOfValues != rows) ColumnStats.unknown
     else of(all(leaf.id), leaf, rows)
 
-  /** The same, for the statistics of one column whose counts are known to be right. */
+  /** Like the other `of`, for the statistics of one column whose counts were checked. */
   def of(s: ColumnStatistics, leaf: OrcLeaf, rows: Long): ColumnStats = {
     val values = s.getNumberOfValues
     val bytes = math.max(0L, s.getBytesOnDisk)
@@ -97,7 +97,7 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
     case _ => None
   }
 
-  /** False for bounds that are no values of the type, as of writers that take it for unsigned. */
+  /** False for bounds outside the range of the type: a writer that read bytes as unsigned may write 255. */
   private def fits(i: IntegerColumnStatistics, category: Category): Boolean = category match {
     case Category.BYTE => i.getMinimum >= Byte.MinValue && i.getMaximum <= Byte.MaxValue
     case Category.SHORT => i.getMinimum >= Short.MinValue && i.getMaximum <= Short.MaxValue
@@ -105,8 +105,8 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
   }
 
   /**
-   * True if the Java writer of the file has the correction. Other writers give false, because ORC
-   * reports all corrections of the Java writer for them.
+   * True if the Java writer wrote the file, and this version of it has the correction. False for other
+   * writers, because for them `includes` returns true for all corrections of the Java writer.
    */
   private def since(correction: WriterVersion): Boolean =
     version.getWriterImplementation == WriterImplementation.ORC_JAVA &&
@@ -122,7 +122,8 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
     }
 
   private def floating(d: DoubleColumnStatistics, t: PrimitiveType): Range = {
-    // the order of the rows decides whether a bound is -0.0 or 0.0
+    // If a column has both -0.0 and 0.0, the order of the rows decides which of the two is the bound. A
+    // minimum of 0.0 would then exclude -0.0, so each bound of zero is widened to include both.
     val min = if (d.getMinimum == 0) -0.0 else d.getMinimum
     val max = if (d.getMaximum == 0) 0.0 else d.getMaximum
     if (!writesSums || d.getSum.isNaN || min.isNaN || max.isNaN) None
@@ -135,13 +136,14 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
 
   // ORC truncates long bounds, and then rounds the upper bound up
   private def strings(lower: String, upper: String): Range = {
-    // ORC decodes invalid UTF-8 to this character, which has another place in the order
+    // ORC decodes invalid UTF-8 to U+FFFD, which has another position in the order than the bytes have
     def isText(t: String) = t != null && t.indexOf('\uFFFD') < 0
     if (isText(lower) && isText(upper)) Some((Binary.fromString(lower), Binary.fromString(upper)))
     else None
   }
 
-  // the bounds hold for values with all of their padding and for values without padding
+  // the lower bound has no padding and the upper bound all of it, so both hold for padded and unpadded
+  // values
   private def chars(lower: String, upper: String, length: Int): Range =
     if (lower == null || upper == null || (lower + upper).exists(_ < ' ')) None
     else {
