@@ -30,7 +30,7 @@ import io.sparkzorder.util.StatementText
  */
 final class ZOrderTable private (spark: SparkSession, target: String) {
 
-  /** Reads the table. */
+  /** Returns the table as a data frame. */
   def toDF: DataFrame = spark.table(target)
 
   /** Returns a builder; its `executeCompaction` or `executeZOrderBy` runs OPTIMIZE. */
@@ -60,21 +60,21 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   }
 
   /**
-   * Deletes files whose retention is over: files that a run has replaced, and files that a dead run
-   * has left behind. The retention is that of the run.
+   * Deletes files whose retention is over: files that a run has replaced, and files that a dead run has
+   * left behind. Each run has its own retention.
    *
    * @return one row for each directory or file
    */
   def vacuum(): DataFrame = vacuum(dryRun = false)
 
-  /** @param dryRun true: deletes nothing, only returns what a run would do */
+  /** @param dryRun true to delete nothing and only return the rows of the files that would be deleted */
   def vacuum(dryRun: Boolean): DataFrame = vacuum(None, dryRun)
 
   /**
    * Like `vacuum()`, with a retention in hours.
    *
-   * @param hours at least 0; 0 also makes runs that are in progress fail
-   * @param dryRun true: deletes nothing, only returns what a run would do
+   * @param hours at least 0; with 0, runs that are in progress fail, because their files are deleted, too
+   * @param dryRun true to delete nothing and only return the rows of the files that would be deleted
    */
   def vacuum(hours: Long, dryRun: Boolean = false): DataFrame = {
     require(hours >= 0, s"hours must be at least 0, but is $hours")
@@ -86,35 +86,37 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
     run(s"VACUUM LAYOUT $target$retain${if (dryRun) " DRY RUN" else ""}")
   }
 
-  /** The recorded workload of the table: a row for each form of filters. */
+  /** Returns the recorded workload of the table, with a row for each form of filters: `SHOW WORKLOAD`. */
   def workload(): DataFrame = run(s"SHOW WORKLOAD $target")
 
   /**
-   * Restores the files that the last run replaced. A second call undoes the run before that one.
-   * Fails without any change if files of that run were removed or changed after the run.
+   * Restores the files that the last run replaced: `UNDO LAYOUT`. A second call undoes the run before the
+   * last run. If files of the run were removed or changed after the run, the call fails and changes
+   * nothing.
    */
   def undo(): DataFrame = run(s"UNDO LAYOUT $target")
 
   /**
-   * Gives the files of a layout that lies beside the table's files their place, for every reader. Only where
-   * the file system renames files.
+   * Puts the files of a shadow layout, which are hidden beside the old files, in the place of the old
+   * files, so that every reader sees them: `PUBLISH LAYOUT`. This works only on file systems that can
+   * rename files.
    */
   def publish(): DataFrame = run(s"PUBLISH LAYOUT $target")
 
   /**
-   * The same for some partitions.
+   * Like `publish()`, for some partitions only.
    *
    * @param where a predicate on partition columns, as in SQL
    */
   def publish(where: String): DataFrame = run(s"PUBLISH LAYOUT $target WHERE $where")
 
-  /** Finishes a run that was interrupted after its commit. */
+  /** Finishes runs that were interrupted after their commit: `RECOVER LAYOUT`. */
   def recover(): DataFrame = recover(abandon = false)
 
   /**
-   * Finishes a run that was interrupted after its commit, or gives it up.
+   * Finishes or abandons runs that were interrupted after their commit.
    *
-   * @param abandon true: where the run is not published, the files that it was to replace count again
+   * @param abandon true to abandon the runs: where a run is not published, its input files are restored
    */
   def recover(abandon: Boolean): DataFrame =
     run(s"RECOVER LAYOUT $target${if (abandon) " ABANDON" else ""}")
@@ -162,18 +164,18 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   }
 
   /**
-   * Declares the order in which rows are written from now on: `ALTER TABLE ... SORT BY ZORDER`.
+   * Declares the order in which later writes put rows into files: `ALTER TABLE ... SORT BY ZORDER`.
    *
-   * @param columns the ordering columns; if empty, the declaration is taken back
+   * @param columns the ordering columns; if empty, the declaration is removed
    */
   @varargs
   def sortBy(columns: String*): DataFrame = sortBy("zorder", columns)
 
   /**
-   * Like `sortBy(columns)`, in a given order.
+   * Like `sortBy(columns)`, with a given order.
    *
-   * @param order `zorder`, by all columns together, or `lexical`, by the first column, then by the
-   *   second
+   * @param order `zorder` to order rows by all columns together, or `lexical` to sort rows by the first
+   *   column, then by the second, and so on
    */
   def sortBy(order: String, columns: Seq[String]): DataFrame = {
     val word = order.toUpperCase(java.util.Locale.ROOT)
@@ -189,8 +191,7 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   private def run(statement: String): DataFrame =
     try spark.sql(statement)
     catch {
-      // A wrong WHERE text raises ParseException too. So check whether the session has the
-      // extension.
+      // A wrong text of WHERE also raises ParseException, so check whether the session lacks the extension.
       case e: ParseException =>
         if (spark.catalog.functionExists("interleave_bits")) throw e
         throw ZOrderErrors.extensionMissing(statement)

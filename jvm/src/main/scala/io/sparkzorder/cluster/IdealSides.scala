@@ -4,21 +4,22 @@
 package io.sparkzorder.cluster
 
 /**
- * The sides of the cells of an ideal layout, as shares of all rows. The product of the sides of a
- * cell is one file's share. If the weighted number of files that point queries read is to be
- * smallest, then the side of a column is inversely proportional to its weight. No side is larger
- * than 1: a column whose weight is too small is not cut at all.
+ * The sides of the cells of an ideal layout, as shares of all rows. The product of the sides of a cell is
+ * the share of one file. The weighted number of files that point queries read is smallest if the side in
+ * each column is inversely proportional to the weight of the column. No side is larger than 1: a column
+ * whose weight is too small is not cut at all.
  */
 private[sparkzorder] object IdealSides {
 
   /**
-   * @param weights how many point queries there are on each column; at least one, all above 0
+   * @param weights the relative number of point queries on each column; at least one column, and all above
+   *   0
    * @return the side of each column
    */
   def of(files: Double, weights: IndexedSeq[Double]): IndexedSeq[Double] =
     if (weights.distinct.size <= 1) weights.map(_ => math.pow(files, -1.0 / weights.size))
     else {
-      // the columns of the greatest weights are cut, as many as have a side below 1
+      // as many columns as possible are cut, in descending order of weight, so that no side exceeds 1
       val sorted = weights.indices.sortBy(-weights(_))
       val cut = (sorted.size to 1 by -1).map(sorted.take).find { some =>
         factor(files, some.map(weights)) / weights(some.last) <= 1 || some.size == 1

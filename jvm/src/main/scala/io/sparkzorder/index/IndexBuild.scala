@@ -15,22 +15,23 @@ import io.sparkzorder.table.{DataFile, DataFormat}
 import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 
 /**
- * A data file that a task reads. Tasks get this class instead of Hadoop's FileStatus, which would
- * also send the file's permissions.
+ * A data file whose footer a task reads. Tasks get this class in place of Hadoop's FileStatus, which would
+ * also serialize the permissions of the file.
  */
 private final case class FileToRead(path: String, length: Long, modified: Long)
 
-/** The index entries of the files that could be read, and the paths of the other files. */
+/** The index entries of the files whose footers could be read, and the paths of the other files. */
 private[sparkzorder] final case class BuiltIndex(content: IndexContent, unreadable: Seq[String])
 
 /**
- * Reads the footers of data files and builds an index from them. Threads of the driver read the
- * footers, or a job if there are many files.
+ * Reads the footers of data files and builds an index from them. Threads of the driver read the footers, or
+ * a job if there are many files.
  *
- * @param root the table's directory, qualified
+ * @param root the directory of the table, as a qualified path
  * @param jobFrom the least number of files for which a job reads the footers
- * @param format of the data files
- * @param readsInt96 true to read the values of INT96 columns, of which footers have no bounds
+ * @param format the format of the data files
+ * @param readsInt96 true to compute the bounds of INT96 columns from their values, because footers have no
+ *   bounds of such columns
  */
 private[sparkzorder] final class IndexBuild(
     session: Session,
@@ -40,12 +41,12 @@ private[sparkzorder] final class IndexBuild(
     format: DataFormat,
     readsInt96: Boolean = false) {
   private val conf = session.sessionState.newHadoopConf()
-  // old writers compared strings as signed bytes: ignore the bounds of such writers
+  // old writers compared strings as signed bytes, and with this setting Parquet ignores their bounds
   conf.setBoolean("parquet.strings.signed-min-max.enabled", false)
 
   /**
-   * The index of the files. The index omits a file that cannot be read: a query reads that file and
-   * reports the error.
+   * Builds the index of the files. A file whose footer cannot be read gets no entry, so a query reads the
+   * file and reports the error.
    */
   def of(files: Seq[DataFile]): BuiltIndex =
     if (files.size < jobFrom && !readsInt96) {
@@ -63,7 +64,7 @@ private[sparkzorder] final class IndexBuild(
       val listed = part.map(f => IndexBuild.dataFile(f)).toIndexedSeq
       val hadoop = settings.value.value
       val built = IndexBuild.read(listed, directory, columns, hadoop, kind, int96)
-      // bounds of other tasks will come between those of this one
+      // more bytes are kept, because the bounds of other tasks will lie between the bounds of this task
       Iterator.single(
         built.copy(content = SeparatingBounds.of(built.content, IndexBuild.BytesOfTask)))
     }.collect()
@@ -82,16 +83,20 @@ private[sparkzorder] object IndexBuild {
   private val BytesOfTask = 64
   private val MaxTasks = 10000
 
-  /** So long after a file was written, another version of the file has another time, where times are seconds. */
+  /**
+   * If a file is rewritten at least so long after it was written, the new version has another modification
+   * time, even if the file system stores whole seconds.
+   */
   val TickMs = 2000L
 
-  /** True for a time in whole seconds, as many file systems and archives have them. */
+  /** True for a modification time in whole seconds, as many file systems and archives store it. */
   def isCoarse(file: DataFile): Boolean = file.modified % 1000 == 0
 
   /**
-   * One task of Spark gives files of several partitions one name. Where times are whole seconds, such files may
-   * have one length and one time, too, and if partitions are renamed, one file takes the place of another without
-   * a sign. These files get no time, by which they are never found in the index.
+   * Sets the modification times of indistinguishable files to 0, so that lookups in the index never find
+   * these files. A task of Spark gives the same name to its files in several partitions. If times are whole
+   * seconds, such files may also have the same length and time. After two partitions exchange their names,
+   * each file would pass for the other file.
    *
    * @param files all files of a table
    */
@@ -133,10 +138,12 @@ private[sparkzorder] object IndexBuild {
 }
 
 /**
- * What an index holds, in numbers.
+ * The size of an index.
  *
- * @param columns names of the indexed columns, each once
- * @param bytes on disk
+ * @param files the number of files that have an entry
+ * @param rows the number of rows of these files
+ * @param columns the distinct names of the indexed columns
+ * @param bytes the size of the index on disk
  */
 private[sparkzorder] final case class IndexSummary(
     files: Long,

@@ -16,27 +16,28 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.NameList
 
 /**
- * The order in which a table wants its rows written: what SORT BY declares.
+ * The order in which rows are written into a table, as declared by SORT BY.
  *
- * @param columns name parts of each ordering column; none for [[DeclaredOrder.auto]] alone
- * @param lexical true: rows are sorted by the first column, then by the second; false: by all
- *   columns together
+ * @param columns the name parts of each ordering column; empty only for [[DeclaredOrder.auto]]
+ * @param lexical true to sort rows by the first column, then by the second and so on; false to order rows
+ *   by all columns together
  */
 private[sparkzorder] final case class DeclaredOrder(columns: Seq[Seq[String]], lexical: Boolean) {
   import DeclaredOrder._
 
-  /** The columns as the property `zorder.columns` has them. */
+  /** The columns in the form of the property `zorder.columns`. */
   def text: String = columns.map(quoted).mkString(", ")
 
-  /** As in the statement: `ZORDER (a, b)`. */
+  /** The clause of the statement that declares this order, such as `ZORDER (a, b)`. */
   def clause: String =
     if (columns.isEmpty) "ZORDER AUTO" else s"${word.toUpperCase(java.util.Locale.ROOT)} ($text)"
 
   private def word: String = if (lexical) Lexical else ZOrder
 
   /**
-   * The table properties that say the same. Impala and Hive know their own two. They separate
-   * names by commas without quotes, so a name with a comma and a nested field are not for them.
+   * The table properties that declare this order: ours, and the two that Impala and Hive read. In their
+   * list, names are separated by commas and not quoted. An order with a nested field, or with a comma in a
+   * name, therefore has only our properties.
    */
   def properties: Map[String, String] = {
     val own = Map(Settings.Columns.propertyKey -> text, Settings.Order.propertyKey -> word)
@@ -44,7 +45,7 @@ private[sparkzorder] final case class DeclaredOrder(columns: Seq[Seq[String]], l
       Map(Settings.Order.propertyKey -> Auto, Settings.WorkloadEnabled.propertyKey -> "true")
     } else if (columns.exists(c => c.size > 1 || c.head.contains(","))) own
     else {
-      // Impala refuses ZORDER of one column, which is the same order as LEXICAL
+      // Impala refuses ZORDER with one column, and LEXICAL with one column is the same order
       val order = if (lexical || columns.size == 1) "LEXICAL" else "ZORDER"
       own ++ Map(ImpalaColumns -> columns.map(_.head).mkString(","), ImpalaOrder -> order)
     }
@@ -65,26 +66,27 @@ private[sparkzorder] object DeclaredOrder {
   val ImpalaColumns = "sort.columns"
   val ImpalaOrder = "sort.order"
 
-  /** Where Spark 4 keeps the columns of CLUSTER BY. */
+  /** The table property in which Spark 4 keeps the columns of CLUSTER BY. */
   val SparkClustering = "clusteringColumns"
 
   /** The properties that SORT BY sets and `SORT BY ()` removes. */
   val propertyKeys: Seq[String] =
     Seq(Settings.Columns.propertyKey, Settings.Order.propertyKey, ImpalaColumns, ImpalaOrder)
 
-  /** The names in the property `zorder.columns`: separated by commas, quoted as in SQL. */
+  /** Splits the value of the property `zorder.columns`: names separated by commas and quoted as in SQL. */
   def split(text: String): Seq[String] = NameList.split(text)
 
   /**
-   * The declared order of a table: ours, else Impala's, else that of Spark's CLUSTER BY. Options of
-   * the table count like properties, because `saveAsTable` keeps the writer's options there.
+   * The declared order of a table: from our properties, else from Impala's, else from Spark's CLUSTER BY.
+   * Options of the table count like properties, because `saveAsTable` stores the options of the writer
+   * there.
    */
   def of(table: CatalogTable): Option[DeclaredOrder] =
     of(table.storage.properties ++ table.properties)
 
   /**
-   * @param properties of a table, or the options of a write to a path
-   * @throws io.sparkzorder.errors.ZOrderException for a value that is not legal
+   * @param properties the properties of a table, or the options of a write to a path
+   * @throws io.sparkzorder.errors.ZOrderException if a value is not valid
    */
   def of(properties: Map[String, String]): Option[DeclaredOrder] = {
     val (columns, lexical) =
@@ -106,7 +108,7 @@ private[sparkzorder] object DeclaredOrder {
     names.split(',').toSeq.map(_.trim).filter(_.nonEmpty).map(Seq(_)) ->
       !order.exists(_.equalsIgnoreCase("ZORDER"))
 
-  /** A JSON array with an array of name parts for each column. */
+  /** @param json an array that has an array of name parts for each column */
   private def spark(json: String): Seq[Seq[String]] =
     try new ObjectMapper().readTree(json).asScala.toSeq.map(_.asScala.toSeq.map(_.asText))
     catch {

@@ -19,10 +19,10 @@ import io.sparkzorder.ordered.grid.StoredGrid
 import io.sparkzorder.plans.Repeatability
 
 /**
- * Chooses how the rows of one write are ordered: `sort`, `cells` or `sampled`; by the stored grid, by a
- * sample or by values.
+ * Chooses how the rows of one write are ordered: the way of ordering (`sort`, `cells` or `sampled`), and
+ * whether the key comes from the stored grid, from a sample or from the values.
  *
- * @param columns the ordering columns of the write
+ * @param columns the ordering columns, from the output of `query`
  * @param query the rows of the write
  * @param optimize Spark's optimizer
  */
@@ -37,7 +37,10 @@ private[ordered] final class KeyChoice(
   private val conf = SQLConf.get
   private val clause = s"the order is ${declared.order.clause}"
 
-  /** @param stored the grid of the table, if it has one; read only if it may be used */
+  /**
+   * @param stored reads the stored grid of the table, if the table has one; evaluated only if it may be
+   *   used
+   */
   def choose(stored: => Option[StoredGrid]): OrderKey =
     if (declared.order.lexical) OrderKey(declared.byValue(columns), None)
     else if (declared.grade == Settings.WriteSampled) {
@@ -106,19 +109,19 @@ private[ordered] final class KeyChoice(
   }
 
   private def key(place: Expression, grade: String, why: String, cells: WriteCells): OrderKey = {
-    // equal places of one column are sorted by its values
+    // rows with equal places are also sorted by the values of the column
     val more = if (declared.isByColumns) columns.map(DeclaredKey(_, grade, why)) else Nil
     OrderKey(DeclaredKey(place, grade, why) +: more, Some(DealByCells(cells, path)))
   }
 
-  /** Why rows cannot be dealt by a shuffle. */
+  /** Why the rows must not be shuffled; None if they may be. */
   private def noDealing: Option[String] =
     if (write.bucketSpec.isDefined) Some("the table is bucketed")
     else if (!conf.adaptiveExecutionEnabled) Some("spark.sql.adaptive.enabled is false")
     else if (ExpectedSize.hasOwnPartitions(query)) Some("the query deals its rows itself")
     else Repeatability.obstacle(query)
 
-  /** Files that the rows fill, as far as it is known. */
+  /** The expected number of files; None if the size of the rows is not known. */
   private lazy val files: Option[Double] =
     ExpectedSize.bytes(query).map(_ / declared.targetFileSize)
 
@@ -126,13 +129,14 @@ private[ordered] final class KeyChoice(
     math.max(1L, (declared.targetFileSize * shuffleRatio).toLong)
 
   /**
-   * The number of buckets of the shuffle, and the number of partitions of a bucket. A file has several
-   * partitions, so that neighbours can be joined to the right size.
+   * The number of buckets of the shuffle, and the number of partitions of a bucket. There are several
+   * partitions for each file, so that neighbouring partitions can be merged to the right size.
    *
-   * More buckets make fewer small files: a task writes a file for each folder of its bucket. Fewer
-   * buckets leave more partitions for an insert whose rows are all of one folder.
+   * With more buckets there are fewer small files, because a task writes a file for each folder of its
+   * bucket. With fewer buckets, an INSERT whose rows are all in one folder has more partitions.
    *
-   * @param folders of the table, as far as it is known
+   * @param files the expected number of files
+   * @param folders the known number of folders of the table
    */
   private def partitions(files: Double, folders: Int): (Int, Int) = {
     val buckets =
@@ -141,13 +145,16 @@ private[ordered] final class KeyChoice(
     (buckets, powerOfTwo(UnitsPerFile * files, MinUnits / buckets, MaxPartitions / buckets))
   }
 
-  /** Halves of the partitions are halves of the grid. */
+  /**
+   * The least power of two from `wanted` on, within the limits. With it, half the partitions are half the
+   * grid.
+   */
   private def powerOfTwo(wanted: Double, least: Int, most: Int): Int =
     Iterator.iterate(math.max(1, least))(_ * 2).find(n => n >= wanted || n >= most).get
 
-  /** The directory of a row below the table, as Spark's writer makes it. */
+  /** The path of the partition directory of a row, relative to the table, as Spark's writer makes it. */
   private lazy val path: Expression = {
-    // the partition columns of Hive's command are the dynamic ones alone
+    // for Hive's command, `partitionColumns` has only the dynamic partition columns
     val static = write.staticPartitions.toSeq
       .filterNot { case (name, _) =>
         write.partitionColumns.exists(c => conf.resolver(c.name, name))
@@ -177,32 +184,32 @@ private object KeyChoice {
   val MaxBuckets = 128
 
   /**
-   * Spark knows the size of each partition of a shuffle only up to 2,000 of them
-   * (`spark.shuffle.minNumPartitionsToHighlyCompress`). Without the sizes, AQE can neither join nor
-   * split.
+   * Spark records the exact size of each shuffle partition only if there are at most 2,000 partitions
+   * (`spark.shuffle.minNumPartitionsToHighlyCompress`). Without the sizes, AQE can neither merge nor split
+   * partitions.
    */
   val MaxPartitions = 1024
 
-  /** Where Spark does not know how many rows come. */
+  /** The assumed number of files if the size of the rows is not known. */
   val UnknownFiles = 32.0
 }
 
-/** What is known of the rows of a write before the query runs. */
+/** Estimates the rows of a write before the query runs. */
 private[ordered] object ExpectedSize {
 
-  /** Bytes of the rows by Spark's estimate; None where Spark does not know. */
+  /** The size of the rows in bytes, from Spark's estimates; None if Spark has no estimate. */
   def bytes(query: LogicalPlan): Option[Double] =
-    // Spark refuses to estimate some sources before it has planned their scans
+    // for some sources, Spark fails to estimate before it has planned their scans
     Try(estimate(query)).toOption.flatten
 
   private def estimate(plan: LogicalPlan): Option[Double] = plan match {
-    // without statistics of columns, Spark takes the product of both sides
+    // without column statistics, Spark estimates the size of a join as the product of both sides
     case j: Join =>
       for (left <- estimate(j.left); right <- estimate(j.right))
         yield math.min(size(j), left + right)
     case u: UnaryNode => estimate(u.child).map(below => below * (size(u) / size(u.child)))
     case leaf if leaf.children.isEmpty =>
-      // a relation that cannot tell its size, such as a batch of a stream
+      // a relation of unknown size, such as a micro-batch of a stream, has the default size or more
       Some(size(leaf)).filter(_ < SQLConf.get.defaultSizeInBytes.toDouble)
     case other =>
       if (other.children.forall(estimate(_).isDefined)) Some(size(other)) else None
@@ -211,7 +218,7 @@ private[ordered] object ExpectedSize {
   private def size(plan: LogicalPlan): Double =
     math.max(1.0, plan.stats.sizeInBytes.toDouble)
 
-  /** True if the query itself deals its rows: by ORDER BY, or by a hint such as COALESCE or REBALANCE. */
+  /** True if the query chooses its partitions: by ORDER BY, or by a hint such as COALESCE or REBALANCE. */
   def hasOwnPartitions(query: LogicalPlan): Boolean = query match {
     case _: RepartitionOperation | _: RebalancePartitions => true
     case s: Sort => s.global || hasOwnPartitions(s.child)

@@ -13,10 +13,10 @@ import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.table.Target
 
 /**
- * RECOVER LAYOUT: publishes the runs that were committed but not published. The command reads no
- * row of a data file and removes no retained file.
+ * RECOVER LAYOUT: publishes the runs that were committed but not published. The command reads no row of a
+ * data file and removes no retained file.
  *
- * @param abandon puts these runs back to their inputs instead
+ * @param abandon true to abandon these runs: where a run is not published, its input files are restored
  */
 private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false) extends TableAction {
   override def statement: String = "RECOVER LAYOUT"

@@ -22,10 +22,11 @@ import io.sparkzorder.table.Target
 import io.sparkzorder.workload.{WorkloadCapture, WorkloadStore}
 
 /**
- * VACUUM LAYOUT: removes files that `_zorder/` keeps for a limited time, once that time is over.
+ * VACUUM LAYOUT: removes files that are kept for a limited time when this time is over: replaced files,
+ * leftovers of dead runs, and old files in `_zorder/`.
  *
- * @param hours RETAIN: instead of the retention of each run and of the table
- * @param dryRun tells what would be removed, and changes nothing
+ * @param hours the hours of RETAIN, in place of the retention of each run and of the table
+ * @param dryRun true to report what would be removed and change nothing
  */
 private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: Boolean)
     extends WorkloadAction {
@@ -40,7 +41,8 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     val table = new TableState(session, target)
     table.checkPublishing()
     val nowMs = System.currentTimeMillis()
-    // publishing these runs retains files; such files are kept, however short the retention is
+    // Publishing these runs retains files. This statement does not remove them, however short the retention
+    // is.
     val unfinished = TableLog.read(table.state).unfinished.map(_._2.run).toSet
     if (!dryRun && unfinished.nonEmpty) {
       table.exchanging(table.rollForward())
@@ -59,7 +61,7 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     } ++ ofIndex(table) ++ runOnWorkload(table.state, table.conf)
   }
 
-  /** Parts of the index of values that the newest generation of the index does not need. */
+  /** Removes the parts of the index of values that the newest generation of the index does not need. */
   private def ofIndex(table: TableState): Seq[Row] = {
     val store = new IndexStore(table.state.root, table.conf)
     store.superseded(hours.fold(IndexStore.AbandonedMs)(TimeUnit.HOURS.toMillis)).map { f =>
@@ -70,11 +72,11 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     }
   }
 
-  /** Old files of the recorded workload. RETAIN 0 HOURS takes all of them. */
+  /** Removes old files of the recorded workload. With RETAIN 0 HOURS, all of these files are removed. */
   override def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row] = {
     val store = new WorkloadStore(state, conf)
     val all = hours.contains(0L)
-    // other drivers notice that their files are gone
+    // Only this driver must forget its workload here. Other drivers notice that their files are gone.
     if (all && !dryRun) WorkloadCapture.forget(state)
     store.expired(WorkloadStore.today, all).map { f =>
       val removed = dryRun || store.remove(f)
@@ -95,7 +97,7 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
 
 private[sparkzorder] object VacuumLayout {
 
-  /** A limit below which no sum of milliseconds overflows. */
+  /** The limit of RETAIN, which is small enough that no sum of milliseconds overflows. */
   val MaxHours: Long = Int.MaxValue.toLong
 
   /** A row for each directory or file. */

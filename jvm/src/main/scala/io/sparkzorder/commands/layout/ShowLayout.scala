@@ -29,7 +29,7 @@ import io.sparkzorder.table.stats.{FileColumns, FooterReader}
 /**
  * SHOW LAYOUT of any target.
  *
- * @param columns name parts of each column after FOR; empty if there is no FOR
+ * @param columns the name parts of each column of the clause FOR; empty without this clause
  */
 private[sparkzorder] final case class ShowLayout(columns: Seq[Seq[String]]) extends TargetAction {
   override def statement: String = "SHOW LAYOUT"
@@ -41,7 +41,7 @@ private[sparkzorder] final case class ShowLayout(columns: Seq[Seq[String]]) exte
     Some(ShowLayoutCommand(OtherTable(name, format), columns))
 }
 
-/** What SHOW LAYOUT looks at. */
+/** The table that SHOW LAYOUT describes. */
 private[sparkzorder] sealed trait LayoutSource {
   def name: String
 }
@@ -51,7 +51,7 @@ private[sparkzorder] final case class OwnTable(target: Target) extends LayoutSou
   override def name: String = target.name
 }
 
-/** A table of another kind of catalog, by its quoted name and its format. */
+/** A table of another format or catalog, by its quoted name and its format. */
 private[sparkzorder] final case class OtherTable(name: String, format: String) extends LayoutSource
 
 /**
@@ -89,8 +89,8 @@ private[sparkzorder] final class ShowLayoutExecutor(
   def run(): Seq[Row] = attempt(ShowLayoutExecutor.Attempts)
 
   /**
-   * Makes one attempt. If a listed file is gone before it is read, lists the files again, `left`
-   * times at most.
+   * Describes the table. If a listed file is gone before its footer is read, the files are listed again, at
+   * most `left` times.
    */
   private def attempt(left: Int): Seq[Row] =
     try rows()
@@ -110,7 +110,7 @@ private[sparkzorder] final class ShowLayoutExecutor(
     val chosen = new LayoutColumns(session, table, log).choose(names, schema)
     val files = read(table, chosen.columns, schema)
     val retained = for { s <- state; l <- log } yield RetainedFiles.of(s, l)
-    // an index that cannot be read is reported where it is used
+    // an unreadable index is reported by the queries that use it
     val values = table.target
       .flatMap(t => Try(ValuesUpdate.summaries(t.root(conf), conf)).toOption).getOrElse(Nil)
     val zone = session.sessionState.conf.sessionLocalTimeZone
@@ -152,8 +152,8 @@ private[sparkzorder] final class ShowLayoutExecutor(
 private[sparkzorder] object ShowLayoutExecutor {
 
   /**
-   * If the number of files times the number of columns is above this limit, page indexes are not
-   * read: each page index is two small reads.
+   * If the number of files times the number of columns is above this limit, page indexes are not read,
+   * because each page index takes two small reads.
    */
   val MaxPageIndexes = 50000L
 

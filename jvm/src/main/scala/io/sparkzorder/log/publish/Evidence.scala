@@ -13,12 +13,12 @@ import io.sparkzorder.table.stats.FooterReader
 import io.sparkzorder.util.Paths
 
 /**
- * Tells whether the rows of replaced files are in other files. Each file that a run added must lie in
- * its folder with its length and a readable footer, or must have been replaced by a later run for which
- * the same holds. A power failure, a cleaner or a person with `rm` may have taken new files away long
- * after the run; the replaced files are the only copy then.
+ * Finds out whether the rows of replaced files are in other files. Each file that a run added must be in
+ * its folder with the recorded length and a readable footer, or a later run must have replaced the file,
+ * and the same must hold for the files of that run. A power failure, a cleaning program or `rm` may have
+ * removed new files long after the run, and then the replaced files are the only copy.
  *
- * @param isReadable whether the footer of a data file can be read
+ * @param isReadable true if the footer of a data file can be read
  */
 private[log] final class Evidence(
     state: StateDirectory,
@@ -37,22 +37,23 @@ private[log] final class Evidence(
   private val seen = mutable.HashMap.empty[(String, String, Long), Boolean]
 
   /**
-   * @param folder where the files of the change are now
-   * True if every file that the change added is readable, or was replaced by files that are proven in turn.
+   * True if every file that the change added is readable, or was replaced by files for which the same
+   * holds.
    *
-   * @param number of the record of the run, as only later records count as replacements; 0 when it is not known,
-   *   and all records count
+   * @param folder the folder in which the files of the change are now
+   * @param number the number of the record of the run, because only later records count as replacements. If
+   *   it is not known, 0, so that all records count
    */
   def holds(folder: String, change: FolderChange, number: Long): Boolean =
     change.added.forall(isProven(folder, change.folder, _, number))
 
-  /** @param recorded the folder by which records name the file */
+  /** @param recorded the folder in which the records have the file */
   private def isProven(folder: String, recorded: String, a: Added, number: Long): Boolean =
     seen.getOrElseUpdate(
       (folder, a.name, number),
       isThere(folder, a) || {
-        // A checkpoint names a replaced file with every run whose files now have some of its rows, so the files
-        // of all these runs must be proven.
+        // A checkpoint lists a replaced file under every run whose files now have some of its rows, so the
+        // files of all these runs must be proven.
         val later = replacedBy.getOrElse(recorded -> a.name, Nil).filter(_._1 > number)
         later.nonEmpty && later.forall { case (n, change) =>
           change.added.forall(isProven(folder, recorded, _, n))
@@ -69,7 +70,7 @@ private[log] object Evidence {
   /** True if the footer of a file can be read. If the name does not tell the format, all formats are tried. */
   def hasFooter(state: StateDirectory)(file: FileStatus): Boolean = {
     val format = DataFormat.all.find(f => file.getPath.getName.endsWith("." + f.name))
-    // a file that an undo has put back may have any name
+    // a file that an UNDO has put back may have any name
     format.map(Seq(_)).getOrElse(DataFormat.all).exists(f =>
       FooterReader.tryRead(Seq(DataFile.alone(file)), state.conf, f).forall(_.isSuccess))
   }

@@ -18,13 +18,13 @@ import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.util.ExclusiveFile
 
 /**
- * The grid that OPTIMIZE leaves for the writes that follow.
+ * The grid that OPTIMIZE stores for later writes.
  *
- * @param columns names of the ordering columns
- * @param types of the ordering columns, as JSON
- * @param folders grid of each folder, by its path below the table
- * @param pooled the grid of a folder that is not among `folders`, from all rows together
- * @param shuffleRatio bytes of a row in the shuffle for each byte in the data files
+ * @param columns the names of the ordering columns
+ * @param types the types of the ordering columns, as JSON
+ * @param folders the grid of each folder, by the path of the folder relative to the table
+ * @param pooled the grid for any folder that is not in `folders`, from the rows of all sampled folders
+ * @param shuffleRatio the bytes in the shuffle for each byte in the data files
  */
 private[sparkzorder] final case class StoredGrid(
     columns: Seq[String],
@@ -40,39 +40,39 @@ private[sparkzorder] final case class StoredGrid(
 private[sparkzorder] object StoredGrid {
 
   /**
-   * Bytes of the shuffle for each byte in the files, while no OPTIMIZE has measured it: a shuffle
-   * compresses rows, and Parquet and ORC compress columns.
+   * The assumed bytes in the shuffle for each byte in the files, until an OPTIMIZE has measured this ratio.
+   * It is above 1, because a shuffle compresses rows, and Parquet and ORC compress columns.
    */
   val UnknownRatio = 2.0
 
-  /** Folders above this number have the pooled grid. With two columns 10,000 folders take 13 MB. */
+  /** At most so many folders have a grid of their own. With two columns, 10,000 such grids take 13 MB. */
   val MaxFolders = 10000
 
-  /** Bounds of one column of one folder, besides its cuts. */
+  /** The greatest number of bounds of one column of one folder, besides its cuts. */
   val MaxBounds = 256
 
-  /** Bounds of all folders and columns together, besides the cuts. */
+  /** The greatest number of bounds of all folders and columns together, besides the cuts. */
   private val AllBounds = 1 << 20
   private val MinBounds = 16
 
-  /** Cells of one folder; a finer grid is not stored. */
+  /** The greatest number of cells of one folder. */
   val MaxCells = 1 << 16
 
-  /** Bounds of one column of one folder where there are this many folders. */
+  /** The number of bounds of one column of one folder, if the table has `folders` folders. */
   def boundsFor(folders: Int, columns: Int): Int =
     math.max(MinBounds, math.min(MaxBounds, AllBounds / math.max(1, folders * columns)))
 }
 
 /**
- * A grid with fewer bounds: every cut stays, and of the other bounds some at even steps. Rows fall
- * into the same cells; inside of a cell their places are less fine.
+ * Makes a grid with fewer bounds. Every cut stays, and of the other bounds some at even steps. Rows fall
+ * into the same cells, but their places inside of a cell are coarser.
  */
 private[sparkzorder] object ThinGrid {
 
-  /** @param bounds of a column, besides its cuts */
+  /** @param bounds the number of bounds of a column to keep, besides its cuts */
   def of(grid: FolderGrid, bounds: Int): FolderGrid = {
     val kept = grid.columns.indices.map { c =>
-      // an odd slot is that of a bound; slot 0 is below all bounds
+      // a cut at a value has the odd slot of a bound; a cut at slot 0 separates NULL from all values
       val cuts = grid.tree.slotsOf(c).filter(_ % 2 == 1).map(_ >> 1)
       val length = grid.columns(c).bounds.length
       val step = math.max(1, (length + bounds - 1) / bounds)
@@ -87,7 +87,7 @@ private[sparkzorder] object ThinGrid {
 
   private def thin(column: GridColumn, kept: Array[Int]): GridColumn = {
     val old = column.midRanks
-    // the ranks begin with that of NULL
+    // the first rank is the rank of NULL
     def rank(slot: Int): Int = old(slot + 1)
     val ranks = new Array[Int](2 * kept.length + 2)
     ranks(0) = old(0)
@@ -104,17 +104,17 @@ private[sparkzorder] object ThinGrid {
 }
 
 /**
- * Where the grid of a table lies: `_zorder/_grid/_cells`. The grid only advises writes, so a grid
- * that is missing or damaged is never an error.
+ * Reads and writes the grid of a table, the file `_zorder/_grid/_cells`. The grid only decides where rows
+ * are placed, so a missing or damaged grid is never an error.
  *
- * @param root directory of the table
+ * @param root the directory of the table
  */
 private[sparkzorder] final class GridStore(root: Path, conf: Configuration) extends Logging {
   private lazy val state = new StateDirectory(root, conf)
   private lazy val directory = new Path(state.home, GridStore.Name)
   private lazy val file = new Path(directory, "_cells")
 
-  /** The grid; None where there is none, or where it cannot be used. */
+  /** The grid; None if there is no grid, or if the grid cannot be used. */
   def read(): Option[StoredGrid] =
     try {
       val status = state.fs.getFileStatus(file)
@@ -132,7 +132,7 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
         None
     }
 
-  /** Replaces the grid, unless `_zorder` has vanished with its table. */
+  /** Replaces the grid. Writes nothing if `_zorder` is gone, because the table was dropped. */
   def write(grid: StoredGrid): Unit =
     try {
       state.requireNoLinks()
@@ -150,11 +150,12 @@ private[sparkzorder] object GridStore {
 }
 
 /**
- * The plans of folders that are laid out in two passes: `_zorder/_grid/_plan_<id>`. A plan is the grid whose
- * cells are the regions of a folder. It is written once and never changed. It only advises where rows
- * are placed, so a plan that is missing or damaged is no error: another one is made.
+ * Reads and writes the plans of folders that are laid out in two passes, the files
+ * `_zorder/_grid/_plan_<id>`. A plan is a grid whose cells are the regions of a folder. It is written once
+ * and never changed. A plan only decides where rows are placed, so a missing or damaged plan is not an
+ * error: another plan is made.
  *
- * @param root directory of the table
+ * @param root the directory of the table
  */
 private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) extends Logging {
   private lazy val state = new StateDirectory(root, conf)
@@ -163,8 +164,8 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
     new Path(new Path(state.home, GridStore.Name), s"${PlanStore.Prefix}$id")
 
   /**
-   * @param id of the plan, a UUID
-   * @return None where there is no sound plan by these columns
+   * @param id the id of the plan, a UUID
+   * @return the plan; None if there is no valid plan with these columns and types
    */
   def read(id: String, columns: Seq[String], types: Seq[String]): Option[FolderGrid] =
     try {
@@ -196,7 +197,7 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
       case NonFatal(e) => logWarning(s"the plan $id of $root was not written: ${e.getMessage}")
     }
 
-  /** Forgets a plan that nothing is left to do by. */
+  /** Removes a plan that is completely carried out. */
   def remove(id: String): Unit =
     try {
       state.requireNoLinks()
@@ -206,7 +207,13 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
       case NonFatal(e) => logWarning(s"the plan $id of $root is left: ${e.getMessage}")
     }
 
-  /** Forgets plans but for the used ones and those that are younger. */
+  /**
+   * Removes plans that are neither in use nor recent.
+   *
+   * @param used the ids of the plans in use
+   * @param retainMs plans younger than this many milliseconds stay, and in any case those younger than
+   *   [[PlanStore.LeastAgeMs]]
+   */
   def removeUnused(used: Set[String], retainMs: Long): Unit =
     try {
       state.requireNoLinks()
@@ -225,9 +232,12 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
 private object PlanStore {
   val Prefix = "_plan_"
 
-  // only the cuts count
+  // the least number of bounds, because a plan needs only its cuts
   val Bounds = 16
 
-  /** A statement may deal its first batch for hours. */
+  /**
+   * The least age of a plan to remove. For hours, a statement may deal a first batch of whose plan nothing
+   * is known.
+   */
   val LeastAgeMs: Long = TimeUnit.DAYS.toMillis(1)
 }

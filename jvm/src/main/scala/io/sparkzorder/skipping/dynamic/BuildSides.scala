@@ -70,7 +70,8 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    *
    * @param keys the keys that the side supplies; empty if it supplies bounds
    * @param onlyInBroadcast false if Spark may run the side once more for its keys
-   * @param isCopy true if the filter gets a copy of the side, which Spark should run only once for both
+   * @param isCopy true if the query has a part that is equal to the side, and Spark should run it once for
+   *   both
    */
   def givesKeys(
       side: LogicalPlan,

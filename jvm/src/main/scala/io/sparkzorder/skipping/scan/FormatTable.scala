@@ -22,32 +22,32 @@ import io.sparkzorder.skipping.predicate.{FilePruner, FilterOnBounds, TableColum
 import io.sparkzorder.util.{FirstStrategies, JobCancellation}
 
 /**
- * A leaf of an optimized plan that reads a table whose format lists the files and knows their bounds. A file
- * is tested by its path and by bounds that its format keeps for this path. A file without known bounds
- * is read. So a commit between the planning of a query and its run makes no difference.
+ * A leaf of an optimized plan that reads a table whose format (Delta or Iceberg) lists the files and keeps
+ * their bounds. A file is tested by the bounds that the format keeps for its path, and a file without known
+ * bounds is read. Therefore a commit between planning and running a query cannot cause a wrong skip.
  */
 private[sparkzorder] trait FormatTable {
 
-  /** The table in messages. */
+  /** The name of the table in messages. */
   def name: String
 
-  /** True if Spark and the format prune by the column while the query runs. */
+  /** True if Spark and the format already prune by the column while the query runs. */
   def isPrunedBySpark(column: Attribute): Boolean
 
-  /** What the files of the table hold of some columns, for a decision while the query is planned. */
+  /** The filters compiled for the bounds of the files, for decisions while the query is planned. */
   def known(filters: Seq[Expression], columns: TableColumns): FilterOnBounds
 }
 
-/** A table that Spark reads by its interface for sources of version 2. */
+/** A table that Spark reads as a data source of version 2. */
 private[sparkzorder] trait FormatBatchTable extends FormatTable {
 
-  /** The number of files in some partitions of the format's own scan. */
+  /** The number of files in input partitions that the format has planned. */
   def files(partitions: Array[InputPartition]): Long
 
   /**
-   * What is left of some partitions of the format's own scan.
+   * Removes files from input partitions that the format has planned.
    *
-   * @param filters as the run of the query has given them values
+   * @param filters the filters, with the values that the run of the query has given them
    */
   def pruned(
       partitions: Array[InputPartition],
@@ -58,17 +58,20 @@ private[sparkzorder] trait FormatBatchTable extends FormatTable {
 /** A table that Spark reads as files. */
 private[sparkzorder] trait FormatFileTable extends FormatTable {
 
-  /** True for the files of the table as the format's own strategy has planned them. */
+  /** True for the file index that the strategy of the format uses for this table. */
   def isOf(location: FileIndex): Boolean
 
-  /** Tests files by data filters; None if they keep every file. */
+  /** A pruner by data filters; None if the filters keep every file. */
   def pruner(filters: Seq[Expression], columns: TableColumns): Option[FilePruner]
 }
 
 /**
- * @param total files that the format's own scan reads
- * @param kept those that are read
- * @param keptBytes their bytes
+ * The result of pruning input partitions.
+ *
+ * @param partitions the input partitions that are left
+ * @param total the number of files before pruning
+ * @param kept the number of files that are left
+ * @param keptBytes the size of the files that are left
  */
 private[sparkzorder] final case class PrunedPartitions(
     partitions: Array[InputPartition],
@@ -78,13 +81,13 @@ private[sparkzorder] final case class PrunedPartitions(
 
 private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
 
-  /** Finds the table of a leaf. */
+  /** A function from a leaf of a plan to the table that it reads. */
   type Finder = LogicalPlan => Option[FormatTable]
 
-  // the formats are in packages above this one
+  // set by a package of the formats, because this package must not use them
   @volatile private var finder: Finder = (_: LogicalPlan) => None
 
-  // leaves for which ranges of columns are derived, before filters are pushed to them
+  // true for a leaf for which ranges of columns are derived before filters are pushed to it
   @volatile private var taker: LogicalPlan => Boolean = (_: LogicalPlan) => false
 
   def findBy(other: Finder, takesRanges: LogicalPlan => Boolean): Unit = {
@@ -92,7 +95,7 @@ private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
     taker = takesRanges
   }
 
-  /** True for a leaf of a table of a format that prunes by ranges of columns. */
+  /** True for a leaf whose table format prunes by ranges of columns. */
   def takesRanges(leaf: LogicalPlan): Boolean =
     try taker(leaf)
     catch {
@@ -101,11 +104,11 @@ private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
         false
     }
 
-  /** None for a leaf that is no scan of such a table, or of a kind that is not known. */
+  /** The table that a leaf reads; None if the leaf is not a scan of such a table, or is not recognized. */
   def of(leaf: LogicalPlan): Option[FormatTable] =
     try finder(leaf)
     catch {
-      // a query must not fail by this; it reads as without us
+      // the query must not fail here, and without a result it is planned as without this extension
       case e @ (_: LinkageError | NonFatal(_)) =>
         logDebug("a scan is not known", e)
         None
@@ -120,28 +123,32 @@ private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
       SQLConf.get.resolver)
   }
 
-  /** True for a filter that we have made of the keys of joins. */
+  /** True for a filter that this extension has made from the keys of joins. */
   def isOfJoin(filter: Expression, r: LogicalPlan, table: FormatTable): Boolean =
     splitDisjunctivePredicates(filter).forall {
       case _: DynamicPruningSubquery | _: DynamicPruningExpression => true
       case _ => false
     } && isOnData(filter, r, table)
 
-  /** True if a filter reads columns of the relation by which Spark does not prune. */
+  /** True if a filter reads columns of the relation, and only columns by which Spark does not prune. */
   def isOnData(e: Expression, r: LogicalPlan, table: FormatTable): Boolean =
     e.references.nonEmpty && e.references.subsetOf(r.outputSet) &&
       !e.references.exists(table.isPrunedBySpark)
 
-  /** True for a comparison with scalar subqueries, and with no others. */
+  /**
+   * True for a filter on columns of the relation that has a scalar subquery and no subquery of another
+   * kind.
+   */
   def comparesWithSubquery(filter: Expression, r: DataSourceV2ScanRelation): Boolean =
     filter.references.nonEmpty && filter.references.subsetOf(r.outputSet) &&
       ScanFilters.comparesWithSubquery(filter)
 }
 
 /**
- * Puts the keys of joins, values of subqueries and lists of values into scans of tables whose format lists the
- * files for Spark's own reader. The format's strategy plans the scan, with what it needs to leave out deleted
- * rows. Only the physical scan gets another listing, which holds the format's own entries of files.
+ * Prunes scans of tables whose format lists the files for Spark's own reader, by the keys of joins, the
+ * values of subqueries and lists of values. The strategy of the format plans the scan, which also leaves
+ * out deleted rows. Then only the physical scan gets another file index, which returns the format's own
+ * entries for the files.
  */
 private[sparkzorder] object FormatFileStrategy extends SparkStrategy {
 
@@ -156,7 +163,10 @@ private[sparkzorder] object FormatFileStrategy extends SparkStrategy {
     case _ => Nil
   }
 
-  /** The format may test such a list by its least and greatest value alone. */
+  /**
+   * True for a filter with a list, because the format itself may test only the least and greatest value of
+   * it.
+   */
   private def isList(filter: Expression): Boolean = filter.exists {
     case i: In => i.list.size > 1
     case i: InSet => i.hset.size > 1
@@ -211,13 +221,13 @@ private[sparkzorder] object FormatFileStrategy extends SparkStrategy {
   }
 }
 
-/** Prunes the listing of such a table. */
+/** Prunes the listing of a [[FormatFileTable]]. */
 private[sparkzorder] final class FormatPruning(
     val table: FormatFileTable,
     val columns: TableColumns)
     extends (Seq[Expression] => Option[FilePruner]) {
 
-  /** An error does not fail the query, which reads all files then. */
+  /** A pruner by the filters. After an error, None: the query then reads all files and does not fail. */
   override def apply(filters: Seq[Expression]): Option[FilePruner] =
     try table.pruner(filters, columns)
     catch {

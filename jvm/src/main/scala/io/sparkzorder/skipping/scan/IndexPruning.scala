@@ -25,9 +25,9 @@ import io.sparkzorder.table.DataFormat
 import io.sparkzorder.util.ManyFiles
 
 /**
- * The answer of one table's index to a query's filters.
+ * The result of compiling the filters of a query for the index of one table.
  *
- * @param filter None if no index can be used; `reason` then says why
+ * @param filter the compiled filters; None if no index can be used, and then `reason` says why
  */
 private[sparkzorder] final case class IndexUse(
     root: Path,
@@ -35,11 +35,10 @@ private[sparkzorder] final case class IndexUse(
     reason: Option[String])
 
 /**
- * Decides which files of a scan are read, from the scan's data filters and the indexes of the
- * tables that the scan reads. An error in this class does not fail the query. The query reads all
- * files then.
+ * Decides which files of a scan are read, from the data filters of the scan and the indexes of the tables
+ * that the scan reads. After an error in this class, the query reads all files and does not fail.
  *
- * @param output attributes of the relation in the query's plan
+ * @param output the attributes of the relation in the plan of the query
  */
 private[sparkzorder] final class IndexPruning private[sparkzorder] (
     relation: HadoopFsRelation,
@@ -58,13 +57,14 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   def this(relation: HadoopFsRelation, output: Seq[Attribute]) =
     this(relation, output, new TableRoots(None, new RelationConf(relation)))
 
-  // what was asked last: the filters known while planning, and those known at run time
+  // the last two results: one for the filters that are known while planning, one for those known at run
+  // time
   @volatile private var answered: List[(Seq[Expression], Seq[IndexUse])] = Nil
 
   private[scan] def properties: Map[String, String] = roots.properties
   private[scan] def hadoop: Configuration = settings.hadoop
 
-  /** @return a pruner of the files; None when every file must be read */
+  /** @return a pruner of the files; None if every file must be read */
   override def apply(filters: Seq[Expression]): Option[FilePruner] = {
     val uses = ask(filters)
     answered = (filters, uses) :: answered.take(1)
@@ -72,8 +72,8 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   }
 
   /**
-   * The answers of the one index of a scan to groups of filters, with the table's directory. None if
-   * there is no index, or several.
+   * The directory of the table, and the compiled form of each group of filters, for a scan with one index.
+   * None if there is no index, or more than one.
    */
   private[scan] def answersFor(filters: Seq[Seq[Expression]])
       : Option[(Path, Seq[FilterOnFiles])] = {
@@ -85,16 +85,16 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   }
 
   /**
-   * The least and the greatest value of a column in all files of which the indexes know bounds. Other files
-   * may hold other values.
+   * The least and the greatest value of a column in all files whose bounds the indexes have. Other files
+   * may have other values.
    */
   private[scan] def rangeOf(column: Expression): Option[(Long, Long)] =
-    // an answer to any filters knows all columns
+    // the result for any filters will do, because each result knows the bounds of all columns
     answered.headOption.map(_._2).filter(_.nonEmpty).getOrElse(ask(Seq(IsNotNull(column))))
       .flatMap(_.filter).flatMap(_.rangeOf(column))
       .reduceOption((a, b) => (math.min(a._1, b._1), math.max(a._2, b._2)))
 
-  /** The directory of the one table that the scan reads, if it has state; looks at no index. */
+  /** The directory of the table, if the scan reads exactly one that may have an index. Reads no index. */
   private[scan] def tableRoot: Option[Path] =
     Some(roots.ofIndexes(plainLocation)).filter(_.size == 1).map(r => qualified(r.head))
 
@@ -113,7 +113,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
     case other => other
   }
 
-  /** Makes a pruner from the answers of indexes; None when every file must be read. */
+  /** Makes a pruner from the results of several indexes; None if every file must be read. */
   def prunerOf(uses: Seq[IndexUse]): Option[FilePruner] =
     try {
       // the pruner is made inside `try`, so that an error does not fail the query
@@ -133,7 +133,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       extends FilePruner {
     override def byEntries: Option[EntryPruner] =
       try {
-        // evaluated inside `try`
+        // the filter forces the lazy value inside `try`
         pruner.byEntries.filter(_.kept.prunedBy.nonEmpty)
       } catch {
         case PruningFailure(e) =>
@@ -151,8 +151,8 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   }
 
   /**
-   * The answer of each index to the data filters of a scan. Empty if skipping is off, if there is
-   * no filter, or after an error.
+   * The data filters of a scan, compiled for each index. Empty if skipping is off, if there is no filter,
+   * or after an error.
    */
   def ask(filters: Seq[Expression]): Seq[IndexUse] =
     try {
@@ -160,11 +160,11 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       else {
         val size = Settings.ofSession(Settings.SkippingCacheSize)
         val location = plainLocation
-        // a thread of a pool has the settings of the session that has made the thread
+        // a pooled thread would have the settings of the session that created the thread
         val conf = SQLConf.get
         val uses = ManyFiles.map(roots.ofIndexes(location))(root =>
           SQLConf.withExistingConf(conf)(ask(root, filters, size)))
-        // an index says more than a table without one
+        // if some table has an index, tables without an index are not reported
         val found = uses.filter(_.filter.isDefined)
         if (found.nonEmpty) found
         else uses.take(1) ++ (if (uses.isEmpty) Some(noIndex(location)) else None)
@@ -182,8 +182,8 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
     try {
       val conf = settings.hadoop
       val table = qualified(root)
-      // the settings of the relation's session, which Spark's reader uses too: a view may belong to
-      // another session than the query
+      // The settings of the session of the relation, which Spark's reader uses, too. A view may belong to
+      // another session than the query.
       val sqlConf = settings.session.sessionState.conf
       val columns = new TableColumns(
         output,
@@ -206,17 +206,19 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
         IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
     }
 
-  /** Looks at the attributes too: a field of the schema loses its id when Spark prunes it. */
+  /**
+   * Checks the attributes, too, because a field of the schema loses its id when Spark prunes the schema.
+   */
   private def hasFieldIds: Boolean =
     Seq(relation.dataSchema, DataTypeUtils.fromAttributes(output)).exists(ParquetUtils.hasFieldIds)
 
   /**
-   * Right if Spark finds columns by their names in the files, as the index does. Settings of the
-   * session can make Spark find columns by field ids or by positions. Left says which.
+   * Right if Spark finds columns in the files by name, as the index does. With some settings, Spark finds
+   * columns by field id or by position; Left then says which.
    */
   private def columnsFoundByName(conf: Configuration): Either[String, Unit] = {
-    // Spark's reader takes this setting from this configuration too, which has the relation's
-    // options
+    // Spark's reader also takes this setting from this configuration, which includes the options of the
+    // relation
     val byId = conf.getBoolean(
       SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key,
       SQLConf.PARQUET_FIELD_ID_READ_ENABLED.defaultValue.get)
@@ -233,13 +235,13 @@ private[sparkzorder] object IndexPruning extends Logging {
   private val failures = new LongAdder
   private val reported = ConcurrentHashMap.newKeySet[String]()
 
-  /** How often an index could not be used, in this JVM. */
+  /** How many times an error made an index unusable, in this JVM. */
   def failureCount: Long = failures.sum()
 
   private val withoutEntry = new LongAdder
   private val incomplete = ConcurrentHashMap.newKeySet[String]()
 
-  /** How many files were read because the index of their table did not know them, in this JVM. */
+  /** How many files were read because the index of their table had no entry for them, in this JVM. */
   def withoutEntryCount: Long = withoutEntry.sum()
 
   /**
@@ -267,10 +269,10 @@ private[sparkzorder] object IndexPruning extends Logging {
 }
 
 /**
- * Matches errors of an index that must not fail the query, which then reads all files. Besides
- * errors of reading, these are a heap too small for the index, a filter too deep for the stack, and
- * a class or method that another version of a library lacks. Other errors, such as the cancellation
- * of the query or a broken JVM, still stop the query.
+ * Matches errors after which a query reads all files in place of failing. Besides errors of reading, these
+ * are a heap too small for the index, a filter too deep for the stack, and a class or method that is
+ * missing in another version of a library. Other errors, such as the cancellation of the query or a broken
+ * JVM, still stop the query.
  */
 private[sparkzorder] object PruningFailure {
   def unapply(e: Throwable): Option[Throwable] = e match {

@@ -17,13 +17,13 @@ import io.sparkzorder.log.TableLog
 import io.sparkzorder.table.DataFormat
 
 /**
- * Puts spark-zorder into Spark's scans. For planning, a Parquet or ORC relation is copied, and the
- * copy has a [[ZOrderFileIndex]] in place of Spark's file index. Spark's own strategy then plans
- * the scan as always. The logical plan stays untouched. Code that looks at a relation's location
- * there (writes, refreshes, cached data frames) therefore sees Spark's own file index.
+ * Makes Spark's scans skip files. For planning, the strategy copies a Parquet or ORC relation, and gives
+ * the copy a [[ZOrderFileIndex]] in place of Spark's file index. Spark's own strategy then plans the scan
+ * as usual. The logical plan does not change, so code that reads the location of a relation there (writes,
+ * refreshes, cached data frames) sees Spark's own file index.
  *
- * All other scans are left to Spark: other data formats, table formats (which have file index
- * classes of their own), and streams (which name each file).
+ * All other scans are left to Spark: other data formats, table formats (which have their own classes of
+ * file indexes), and streams (which name each file).
  */
 private[sparkzorder] object ScanStrategy extends SparkStrategy {
 
@@ -48,7 +48,7 @@ private[sparkzorder] object ScanStrategy extends SparkStrategy {
     case _ => Nil
   }
 
-  /** True if queries may use a skipping index of the relation's table, should there be one. */
+  /** True if a scan of the relation could use a skipping index, whether its table has one or not. */
   private[skipping] def canIndex(scan: LogicalRelation): Boolean = scan.relation match {
     case r: HadoopFsRelation => !scan.isStreaming && isPlain(r)
     case _ => false
@@ -68,8 +68,9 @@ private[sparkzorder] object ScanStrategy extends SparkStrategy {
   }
 
   /**
-   * The options of a scan. Runs rename the files that they replace, so a file that a query does not find any more
-   * is no file without rows: Spark must not pass over the file, whatever the option or the setting says.
+   * The options of a scan. Runs rename the files that they replace, so if a query does not find a listed
+   * file, the rows of the file are elsewhere. Spark must then fail and not ignore the missing file,
+   * whatever the option or the setting says.
    */
   private[scan] def optionsOf(
       r: HadoopFsRelation,
@@ -90,7 +91,7 @@ private[sparkzorder] object ScanStrategy extends SparkStrategy {
         ZOrderFileScan.of(if (more.isEmpty) s else s.copy(dataFilters = s.dataFilters ++ more))
     }
 
-  // compares classes exactly, because table formats extend these classes
+  // the classes must be exactly these, because table formats extend them
   private def isPlain(r: HadoopFsRelation): Boolean =
     DataFormat.all.exists(_.isReadBy(r.fileFormat)) &&
       (r.location.getClass == classOf[InMemoryFileIndex] ||

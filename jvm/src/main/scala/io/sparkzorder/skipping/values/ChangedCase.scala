@@ -6,10 +6,12 @@ package io.sparkzorder.skipping.values
 import java.util.{Arrays, Locale}
 
 /**
- * UPPER or LOWER. A text with plain characters only has a result of the same length, which has the same
- * letters. What stands before the first other character of a text becomes the beginning of the result. So
- * a text begins with one of the spellings of what all wanted results begin with, or has another character
- * before the end of that.
+ * Finds the texts for which UPPER or LOWER has a wanted result. UPPER and LOWER change each plain (ASCII)
+ * character by itself to one plain character. So the plain characters before the first other character of a
+ * text become the beginning of the result. If all wanted results begin with the same plain characters, then
+ * a text with a wanted result begins with one of the spellings of these characters, or has another
+ * character before their end. For example, `upper(c) LIKE 'AB%'` wants texts that begin with `ab`, `aB`,
+ * `Ab` or `AB`, or that have a character such as `ß` among the first two.
  */
 private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
   import ChangedCase._
@@ -27,7 +29,8 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
     val (shared, isWhole) = sharedBy(low, high)
     val told = beforeLetter(shared, letters)
     val isAll = told.length == shared.length
-    // with another character next; in some languages it can vanish
+    // Texts in which a character that is not plain follows, after any number of the shared characters. In
+    // some languages such a character can vanish, so this includes texts with all shared characters.
     val beginnings = (0 to told.length).flatMap(n => spellings(told.take(n)))
     val others = beginnings.map(b => (ByteEnd(b :+ 0x80.toByte, inclusive = true), after(b)))
     def only(text: Array[Byte]) =
@@ -43,7 +46,9 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
     })
   }
 
-  /** The plain characters that can come after what all results of an interval share. */
+  /**
+   * The plain characters that a text can have behind the beginning that all results of an interval share.
+   */
   private def next(low: ByteEnd, high: ByteEnd, at: Int): Seq[(Byte, Byte)] = {
     val isPrefix = !low.isEndless && at == low.value.length && sameEnd(after(low.value), high)
     val least = if (low.isEndless || at >= low.value.length) 0 else plain(low.value(at))
@@ -64,7 +69,9 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
 
   private def after(prefix: Array[Byte]): ByteEnd = Intervals.ofPrefix(prefix).highs.last
 
-  /** The plain characters with which all results of an interval begin, and whether there is one result. */
+  /**
+   * The plain characters with which all results of an interval begin, and whether they are the only result.
+   */
   private def sharedBy(low: ByteEnd, high: ByteEnd): (Array[Byte], Boolean) =
     if (low.isEndless) (Array.empty[Byte], false)
     else {
@@ -81,7 +88,9 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
     if (a.isEndless || b.isEndless) a.isEndless && b.isEndless
     else a.inclusive == b.inclusive && Arrays.equals(a.value, b.value)
 
-  /** The beginning up to the letter that is one too many. */
+  /**
+   * The beginning of a text with at most `letters` letters. Each letter doubles the number of spellings.
+   */
   private def beforeLetter(text: Array[Byte], letters: Int): Array[Byte] = {
     var seen = 0
     text.takeWhile { b =>
@@ -102,12 +111,12 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
 private[values] object ChangedCase {
 
   /**
-   * True if i and I are one letter. Spark changes a text with other characters than plain ones by the rules of
-   * the JVM's language, and in these languages the two are different letters.
+   * True if `i` and `I` are the same letter in the language of the JVM. Spark changes a text that is not
+   * plain by the rules of this language, and in some languages `i` and `I` are different letters.
    */
   def isPlain: Boolean = !Set("tr", "az", "lt")(Locale.getDefault.getLanguage)
 
-  /** So many spellings of all results together are told apart. */
+  /** The greatest number of spellings of all results together. */
   private val MaxSpellings = 4096
   private val MaxLetters = 6
 }

@@ -14,11 +14,11 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.types.TimestampNTZType
 
 /**
- * Texts of a pattern of fixed width that Spark makes times of. The texts of some times lie between those
- * of the first and the last one.
+ * Finds the texts from which Spark parses times in an interval, by a pattern of fixed width. The texts of
+ * all times in an interval lie between the text of the first and the text of the last time.
  *
- * @param zone null if the times are local ones
- * @param micros of one unit of the results
+ * @param zone null if the results have no time zone
+ * @param micros the number of microseconds of one unit of the results
  */
 private[values] final class ParsedText(pattern: TimePattern, zone: ZoneId, micros: Long)
     extends ReadText {
@@ -28,17 +28,18 @@ private[values] final class ParsedText(pattern: TimePattern, zone: ZoneId, micro
     val ranges = results.lows.zip(results.highs).toSeq.flatMap { case (low, high) =>
       spellings(from(low)).zip(spellings(until(high)))
     }
-    // years of more than four digits have a sign, and so may others
+    // texts with a sign are always kept: years of more than four digits have a sign, and other years may
+    // have one
     Intervals.union(Intervals.ofByteRanges(ranges) +: Signs.map(s => Intervals.ofPrefix(Array(s))))
   }
 
-  // letters of the pattern, such as the T between date and time, are parsed in either case
+  // the positions of literal letters, such as the T between date and time, which are parsed in either case
   private val letters = {
     val bytes = pattern.template.end('0').getBytes
     bytes.indices.filter(i => Character.isLetter(bytes(i).toInt))
   }
 
-  /** A text with each spelling of its letters, in one order for all texts. */
+  /** A text in each spelling of its letters. The order of the spellings is the same for all texts. */
   private def spellings(end: ByteEnd): Seq[ByteEnd] =
     letters.foldLeft(Seq(end)) { (some, at) =>
       some.flatMap { e =>
@@ -59,7 +60,10 @@ private[values] final class ParsedText(pattern: TimePattern, zone: ZoneId, micro
     if (value >= greatest) Intervals.Endless
     else ByteEnd(textOf(local(value * micros + micros - 1)(_.max)), inclusive = true)
 
-  /** The least or the greatest local time near an instant, around which clocks may be set. */
+  /**
+   * The local time of an instant. If clocks are changed near the instant, the least or greatest local time
+   * that could matter.
+   */
   private def local(instant: Long)(end: Seq[Long] => Long): Long =
     if (zone == null) instant
     else {
@@ -103,11 +107,11 @@ private[values] object ParsedText {
     }
   }
 
-  // other letters have more than two spellings, as K has the sign of Kelvin
+  // other letters may have more than two spellings: K, k and the Kelvin sign, for example
   private val Letters = "TtZz".getBytes(US_ASCII).toSet
   private val MaxLetters = 3
 
-  /** Parts of a second are parsed with fewer digits, too. */
+  /** False for a pattern with fractions of a second, because these are also parsed with fewer digits. */
   private def isPlain(p: TimePattern): Boolean = {
     val letters = p.template.end('0').getBytes.filter(b => Character.isLetter(b.toInt))
     p.fields.head.at == 0 && p.fields.size <= 6 &&
