@@ -6,14 +6,14 @@ package io.sparkzorder
 import io.sparkzorder.skipping.scan.IndexPruning
 
 /**
- * Counts what the skipping index did in this JVM. The counters start at 0 and only grow, so a
- * monitor compares two readings.
+ * Counters of the skipping index in this JVM. They start at 0 and never decrease, so a monitor compares two
+ * readings.
  *
  * @since 0.3.0
  */
 object SkippingCounters {
 
-  /** The number of files that queries read because the index of their table did not know them. */
+  /** The number of files that queries read because the index of their table had no entry for them. */
   def filesWithoutEntry: Long = IndexPruning.withoutEntryCount
 
   /** How often an index could not be used because of an error. The query then read all files. */

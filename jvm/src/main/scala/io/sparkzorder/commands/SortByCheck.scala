@@ -11,13 +11,13 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.table.DataFormat
 
-/** Refuses a declared order that writes could not keep, when the order is declared. */
+/** Refuses, at the time of the declaration, a declared order that writes could not keep. */
 private[sparkzorder] final class SortByCheck(sameName: Resolver) {
 
   /**
-   * @param schema data columns; empty if they are not known yet
-   * @throws io.sparkzorder.errors.ZOrderException for a table that is not of Parquet or ORC files, and
-   *   for a column that is missing, duplicated, a partition column or not orderable
+   * @param schema the data columns; empty if they are not known yet
+   * @throws io.sparkzorder.errors.ZOrderException if the table is a view, or is not a table of Parquet or
+   *   ORC files; or if a column is missing, duplicated, a partition column or not orderable
    */
   def check(table: CatalogTable, order: DeclaredOrder, schema: StructType): Unit = {
     val name = table.identifier.quotedString
@@ -40,7 +40,7 @@ private[sparkzorder] final class SortByCheck(sameName: Resolver) {
 
 private[sparkzorder] object SortByCheck {
 
-  /** Refuses a table of another format, and says which statement that format has instead. */
+  /** Refuses a table of another format. The message names the corresponding statement of that format. */
   def refuseFormat(name: String, format: String): Nothing = {
     val (kind, advice) = format.toLowerCase(java.util.Locale.ROOT) match {
       case "delta" => "a Delta table" -> "Use ALTER TABLE ... CLUSTER BY (...)."

@@ -12,11 +12,11 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.spark.sql.types._
 
 /**
- * The type of a leaf column, as the index stores it. The type tells how values compare, but not how
- * a file stores them. For example, a decimal has one type here, whether a file stores it as
- * integers or as bytes.
+ * The type of a leaf column, as the index stores it. The type determines how values compare, but not how a
+ * file stores them. For example, a decimal has the same type here whether a file stores it as integers or
+ * as bytes.
  *
- * @param text the type's name in the header of the index
+ * @param text the name of the type in the header of the index
  */
 private[sparkzorder] sealed abstract class LeafType(val text: String) extends Serializable {
 
@@ -35,7 +35,7 @@ private[sparkzorder] sealed abstract class LeafType(val text: String) extends Se
     case _ => false
   }
 
-  /** True if the index holds the column's min and max, false if it holds at most null counts. */
+  /** True if the index has min and max of such a column, false if it has at most NULL counts. */
   def hasBounds: Boolean = this != OtherLeaf && this != Int96Leaf
 
   /** True for FLOAT and DOUBLE, whose bounds ignore NaN in the footers of some writers. */
@@ -61,7 +61,7 @@ private[sparkzorder] final case class DecimalLeaf(precision: Int, scale: Int)
 private[sparkzorder] case object StringLeaf extends LeafType("string")
 private[sparkzorder] case object BinaryLeaf extends LeafType("binary")
 
-/** Old timestamps of 12 bytes. The index holds their null counts and no bounds. */
+/** Old timestamps of 12 bytes. The index has their NULL counts and no bounds. */
 private[sparkzorder] case object Int96Leaf extends LeafType("int96")
 
 /** Any other type, such as unsigned integers, times, nanoseconds and UUID. It is not indexed. */
@@ -91,7 +91,7 @@ private[sparkzorder] object LeafType {
     case other => fixed.getOrElse(other, OtherLeaf)
   }
 
-  /** The type whose bounds a column of Spark has, where no file tells it. */
+  /** The type for the bounds of a column of Spark's type `t`, if no file determines the type. */
   def ofValues(t: DataType): LeafType = t match {
     case BooleanType => BooleanLeaf
     case ByteType => IntegerLeaf(8)
@@ -109,9 +109,9 @@ private[sparkzorder] object LeafType {
     case _ => OtherLeaf
   }
 
-  /** The type of a file's column. */
+  /** The type of a column in a file. */
   def of(t: PrimitiveType): LeafType = t.getLogicalTypeAnnotation match {
-    // Spark's decimals end there, and so do the 16 bytes of the index
+    // Spark has no decimals of more digits, and their values may not fit into the 16 bytes of the index
     case d: DecimalLogicalTypeAnnotation =>
       if (d.getPrecision > DecimalType.MAX_PRECISION) OtherLeaf
       else DecimalLeaf(d.getPrecision, d.getScale)
@@ -155,19 +155,19 @@ private[sparkzorder] object LeafType {
 }
 
 /**
- * The leaf columns that a file has, whether indexed or not. With this list, a column that the file
- * lacks can be told from a column without an entry in the index.
+ * The leaf columns that a file has, whether they are indexed or not. This list distinguishes a column that
+ * the file lacks from a column that has no entry in the index.
  *
- * @param leaves name parts of each leaf column, as the file spells them
+ * @param leaves the name parts of each leaf column, in the spelling of the file
  */
 private[sparkzorder] final case class LeafColumns(leaves: Seq[Seq[String]]) {
-  // Computed once: the lists of all files are compared, and the files of a table share few lists.
+  // computed once for each list, because the lists of all files are compared, and many files share one list
   @transient override lazy val hashCode: Int = leaves.hashCode()
 
   @transient private lazy val spellings: Seq[Spelling] =
     Seq(new Spelling(LeafColumns.fold), new Spelling(LeafColumns.lower))
 
-  /** The leaf columns under one rule for equal names. */
+  /** The leaf columns, with names compared by one rule. */
   private final class Spelling(same: String => String) {
     private val names: Set[Seq[String]] = leaves.map(_.map(same)).toSet
     private val groups: Set[Seq[String]] = names.flatMap(l => (1 until l.size).map(l.take(_)))
@@ -182,14 +182,14 @@ private[sparkzorder] final case class LeafColumns(leaves: Seq[Seq[String]]) {
   }
 
   /**
-   * True when the file has no such column in any spelling, so that every row reads as NULL (or as
-   * the column's default).
+   * True if the file has no such column in any spelling, so that every row reads as NULL (or as the default
+   * of the column).
    */
   def lacks(path: Seq[String]): Boolean = spellings.forall(_.lacks(path))
 
   /**
-   * True when another leaf or struct of the file differs from `leaf`, or from a struct around it,
-   * in upper and lower case alone. Also true when the file has `leaf` twice.
+   * True if the name of another leaf or struct of the file differs from `leaf`, or from a struct around it,
+   * only by upper and lower case. Also true if the file has `leaf` twice.
    */
   def isAmbiguous(leaf: Seq[String]): Boolean = {
     val wanted = LeafColumns.fold(leaf)
@@ -204,15 +204,15 @@ private[sparkzorder] final case class LeafColumns(leaves: Seq[Seq[String]]) {
 private[sparkzorder] object LeafColumns {
 
   /**
-   * Two names have the same result exactly if `String.equalsIgnoreCase` is true for them.
+   * Two names have the same result if and only if `String.equalsIgnoreCase` is true for them.
    */
   def fold(name: String): String = name.map(c => Character.toLowerCase(Character.toUpperCase(c)))
 
   def fold(path: Seq[String]): Seq[String] = path.map(fold(_: String))
 
   /**
-   * A name in lower case, as Spark compares names to find columns in files. For a few letters the
-   * result differs from that of `fold`.
+   * The name in lower case, by which Spark finds columns in files. For a few letters, the result is not the
+   * result of `fold`.
    */
   def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 }

@@ -35,7 +35,7 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
     (read, json, Math.toIntExact(reader.getRecordCount))
   }
 
-  /** @throws java.io.IOException also if the file is not an index of a known version */
+  /** @throws java.io.IOException if the file cannot be read, or is not an index of a known version */
   def header: IndexHeader = loaded._1
 
   /** The number of entries, one for each data file. */
@@ -103,7 +103,7 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
   }
 
   /**
-   * Calls `body` with the path and the values of each column of each row group.
+   * For each row group, calls `body` with the path and the values of each of the columns.
    *
    * @param paths the leaf columns to read
    * @return the number of rows of the index
@@ -112,7 +112,8 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
       body: (Seq[String], ColumnChunk) => Unit): Int = open { reader =>
     val total = Math.toIntExact(reader.getRecordCount)
     val meta = reader.getFooter.getFileMetaData
-    // each index file has its own id in its header, so equal headers mean the same file
+    // the header of each index file has an id of its own, so if the headers are equal, it is still the same
+    // file
     if (headerOf(reader) != loaded._2) {
       throw new java.io.IOException("another index has taken its place while it was read")
     }
@@ -188,13 +189,13 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
 /**
  * A column of the index in one row group.
  *
- * @param from number of rows of the index before this row group
- * @param rows number of rows of this row group
- * @param total number of rows of the index
+ * @param from the number of rows of the index before this row group
+ * @param rows the number of rows of this row group
+ * @param total the number of rows of the index
  */
 private final class ColumnChunk(val column: ColumnReader, from: Int, rows: Int, val total: Int) {
 
-  /** @param body takes a row's position in the index, and whether the column has a value there */
+  /** @param body gets the position of a row in the index, and whether the column has a value in the row */
   def foreach(body: (Int, Boolean) => Unit): Unit = {
     val required = column.getDescriptor.getMaxDefinitionLevel
     var i = 0
@@ -208,7 +209,7 @@ private final class ColumnChunk(val column: ColumnReader, from: Int, rows: Int, 
 
 private object PartReader {
 
-  /** A schema reduced to some leaf columns. */
+  /** The schema, reduced to some leaf columns. */
   def project(schema: MessageType, leaves: Seq[Seq[String]]): MessageType = {
     def reduced(group: GroupType, at: Seq[String]): Seq[org.apache.parquet.schema.Type] =
       group.getFields.asScala.toSeq.flatMap { f =>

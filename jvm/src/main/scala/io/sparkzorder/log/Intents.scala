@@ -12,30 +12,37 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.{ExclusiveFile, ManyFiles}
 
 /**
- * The folders in which a run makes its hidden directories. The intent is written before the first of them is
- * made, and stays until the run keeps nothing there. Clean-up looks only into folders that an intent names.
+ * The folders in which a run makes its hidden directories. The intent is written before the first directory
+ * is made, and stays until the run keeps no files there. Clean-up searches only folders that an intent
+ * names.
  *
- * @param folders relative names of the folders in which the run makes a directory
- * @param undone the run whose files an undo takes
+ * @param folders the paths of these folders, relative to the table
+ * @param undone for an UNDO, the run whose retained files it claims
  */
 private[sparkzorder] final case class Intent(
     run: String,
     folders: Seq[String],
     undone: Option[String] = None)
 
-/** The intents of runs that are under way, died, or keep replaced files: `_zorder/_runs/_<run>`. */
+/**
+ * The intents of runs that are working, have died, or keep replaced files: the files
+ * `_zorder/_runs/_<run>`.
+ */
 private[sparkzorder] final class Intents(state: StateDirectory) {
 
   private def path(run: String): Path = state.intent(run)
 
-  /** The file of an intent appears with all its content, because other processes read intents meanwhile. */
+  /**
+   * Writes an intent. Its file appears at once with its whole content, because other processes read
+   * intents.
+   */
   def write(intent: Intent): Unit = {
     state.create()
     val (file, id) = (path(intent.run), UUID.randomUUID().toString)
     val _ = ExclusiveFile.create(state.fs, file, id, Record.toBytes(intent), state.conf)
   }
 
-  /** Runs that have an intent. */
+  /** The ids of the runs that have an intent. */
   def runs(): Set[String] = files().map(_.getPath.getName.stripPrefix("_")).toSet
 
   /** True until the run has been cleaned up. */

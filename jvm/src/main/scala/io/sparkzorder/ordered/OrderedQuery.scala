@@ -21,19 +21,22 @@ import org.apache.spark.sql.execution.datasources.{
 }
 import org.apache.spark.sql.internal.SQLConf
 
-/** Puts a sort on the query of a write: by what Spark's writer requires, then by the declared key. */
+/**
+ * Sorts the query of a write: first by the columns that Spark's writer requires, then by the declared key.
+ */
 private[ordered] final class OrderedQuery(write: V1WriteCommand) {
   import OrderedQuery._
 
   private val partitions = AttributeSet(write.partitionColumns)
 
   /**
-   * @param key by which the rows are ordered, over `query`
+   * @param key the key by which the rows are ordered, from the output of `query`
    * @param query the rows to write
    */
   def by(key: OrderKey, query: LogicalPlan): LogicalPlan = {
-    // Spark's writer makes '' NULL in these columns, which would put the rows of two values into one
-    // file, one value behind the other. So we do it, and below our sort.
+    // Spark's writer replaces '' by NULL in partition columns. If it did so above our sort, one file would
+    // get the rows of '' behind the rows of NULL, and would not be sorted. So the replacement is made here,
+    // below the sort.
     val converted = V1WritesUtils.convertEmptyToNull(query.output, write.partitionColumns)
     if (converted.isEmpty) {
       write.withNewChildren(Seq(sorted(withoutConstants(prefix, query), key, query)))
@@ -50,8 +53,8 @@ private[ordered] final class OrderedQuery(write: V1WriteCommand) {
   }
 
   /**
-   * From SPARK-53738 on, Spark's rule does not require an order by constant columns, and knows a sort
-   * only if such columns are not in it.
+   * Removes constant columns from the required order. Since SPARK-53738, Spark's rule does not require an
+   * order by constant columns, and recognizes a sort only if it lacks such columns.
    */
   private def withoutConstants(required: Seq[Expression], query: LogicalPlan): Seq[Expression] =
     if (required.isEmpty || !SQLConf.get.plannedWriteEnabled || !leavesOutConstants) required
@@ -66,9 +69,9 @@ private[ordered] final class OrderedQuery(write: V1WriteCommand) {
     }
 
   /**
-   * What Spark's writer sorts by: dynamic partition columns, bucket, sort columns of the bucket.
-   * Spark leaves it out where several files are open at once; such a writer is also content with
-   * sorted rows.
+   * The order that Spark's writer requires: dynamic partition columns, bucket, sort columns of the bucket.
+   * Spark requires no order if the writer may keep several files open at once, but such a writer also
+   * accepts sorted rows.
    */
   private def prefix: Seq[Expression] =
     if (write.requiredOrdering.nonEmpty) write.requiredOrdering.map(_.child)
@@ -85,20 +88,20 @@ private[ordered] object OrderedQuery {
 
   def dynamicPartitions(write: V1WriteCommand): Seq[Attribute] = write match {
     case w: InsertIntoHadoopFsRelationCommand => w.partitionColumns.drop(w.staticPartitions.size)
-    // Hive's command has only the dynamic ones
+    // for Hive's command, `partitionColumns` has only the dynamic partition columns
     case _ => write.partitionColumns
   }
 
-  // the method is missing in earlier bug-fix versions of the same lines
+  // the method is missing in earlier patch releases of the same Spark lines
   private lazy val leavesOutConstants: Boolean =
     V1WritesUtils.getClass.getMethods.exists(_.getName == "eliminateFoldableOrdering")
 
-  /** What a query has of the sort. */
+  /** How much of our sort a query already has. */
   sealed trait Mark
   case object Complete extends Mark
   final case class KeyOnly(keys: Seq[DeclaredKey], query: LogicalPlan) extends Mark
 
-  /** The mark of a query that this class has made. */
+  /** The mark of a query that this class has sorted; None for any other query. */
   def mark(query: LogicalPlan): Option[Mark] = query match {
     case Project(_, Sorted(orders, child)) if marksIn(orders).nonEmpty || isKeyed(child) =>
       Some(Complete)
@@ -108,13 +111,13 @@ private[ordered] object OrderedQuery {
     case _ => None
   }
 
-  /** A query with nothing but the key, for a write that is planned later. */
+  /** A query that is sorted only by the key, for a nested write that is planned later. */
   def keyOnly(keys: Seq[DeclaredKey], query: LogicalPlan): LogicalPlan =
     Sort(keys.map(SortOrder(_, Ascending)), global = false, query)
 
   /**
-   * @param required expressions to sort by first
-   * @return the rows of `query`, with the same columns
+   * @param required the expressions to sort by first
+   * @return the sorted rows of `query`, with the same columns
    */
   private def sorted(
       required: Seq[Expression],
@@ -124,7 +127,8 @@ private[ordered] object OrderedQuery {
     if (key.cells.isEmpty && key.marked.forall(_.child.isInstanceOf[Attribute])) {
       Sort((required ++ key.marked).map(ascending), global = false, query)
     } else {
-      // a column of its own: behind other columns, a comparison would compute the key anew
+      // The key becomes a column of its own. Otherwise the sort would compute the key again for each
+      // comparison that reaches the key.
       val columns = key.marked.zipWithIndex.map { case (k, i) => Alias(k, s"_zorder_key_$i")() }
       val keyed = Project(query.output ++ columns, query)
       val dealt = key.cells.fold[LogicalPlan](keyed)(_.deal(keyed, columns.map(_.toAttribute)))

@@ -25,7 +25,7 @@ private[sparkzorder] final class ValueSpacing private (
   /** The room of one value. */
   def point: Double = axis.step + extra
 
-  /** Distance of the values of two ranks, `i` not above `j`. */
+  /** The distance between the values of two ranks, `i` not above `j`. */
   def between(i: Int, j: Int): Double = axis.between(i, j)
 
   /** The room between the value of rank `i` and the next value, without the room of these two values. */
@@ -67,7 +67,7 @@ private[sparkzorder] object ValueSpacing {
  */
 private[sparkzorder] sealed abstract class ValueAxis(val step: Double) {
 
-  /** Distance of the values of two ranks, `i` not above `j`. */
+  /** The distance between the values of two ranks, `i` not above `j`. */
   def between(i: Int, j: Int): Double
 }
 

@@ -8,8 +8,8 @@ import java.util.UUID
 import java.util.zip.CRC32
 
 /**
- * How the bits of a hash lead to an entry: the first bits choose the shard, the next ones the bucket in
- * the shard, and the next ones are the fingerprint in the entry.
+ * Defines how the bits of a hash lead to an entry: the first bits choose the shard, the next bits choose
+ * the bucket in the shard, and the bits after these are the fingerprint in the entry.
  *
  * {{{
  * hash     shard | bucket | fingerprint | (left out)
@@ -27,12 +27,14 @@ private[sparkzorder] final case class PostingsFormat(
 
   def shards: Int = 1 << shardBits
 
-  /** The number that stands for every file of the part. */
+  /** The file number that stands for all files of the part together. */
   def allFiles: Int = (1 << fileBits) - 1
 
   def shardOf(hash: Long): Int = if (shardBits == 0) 0 else (hash >>> (64 - shardBits)).toInt
 
-  /** A hash with a file in one number: the hash without the bits of its shard, then the file. */
+  /**
+   * A hash and a file in one number: first the hash without the bits of its shard, then the file number.
+   */
   def packed(hash: Long, file: Int): Long =
     ((hash << shardBits) >>> fileBits << fileBits) | file.toLong
 
@@ -52,7 +54,10 @@ private[sparkzorder] final case class PostingsFormat(
 private[sparkzorder] object PostingsFormat {
   val EntryBytes = 4
 
-  /** Bytes of a bucket in the directory of its shard: the number of entries before its end, and a checksum. */
+  /**
+   * The bytes of a bucket in the directory: the number of entries up to the end of the bucket, and a
+   * checksum.
+   */
   val DirectoryBytes = 8
 
   /** The greatest number of files of a part. */
@@ -62,7 +67,7 @@ private[sparkzorder] object PostingsFormat {
   private val EntriesOfShard = 1 << 22
   private val MaxShardBits = 12
 
-  // tests want fingerprints that collide
+  // tests lower this limit, so that fingerprints collide
   @volatile private var mostFingerprintBits = 31
 
   /** Runs a test with fingerprints of few bits. */
@@ -83,13 +88,18 @@ private[sparkzorder] object PostingsFormat {
       shardBits.getOrElse(MaxShardBits))
   }
 
-  /** Bits that choose the bucket in a shard of so many entries. */
+  /** The number of bits that choose the bucket in a shard with `entries` entries. */
   def bucketBits(entries: Int): Int = (0 to 30).find(b => (entries >> b) <= EntriesOfBucket).get
 
-  /** A value in more files than these has one entry for all files of the part. */
+  /** If a value is in more files than this, it gets one entry that stands for all files of the part. */
   def mostFilesOfValue(files: Int): Int = math.max(files / 4, 256)
 
-  /** The checksum of a piece of a shard; `piece` tells the pieces of a shard apart. */
+  /**
+   * The checksum of a piece of a shard. It includes the position of the piece, so that a piece that was
+   * written to a wrong place is detected.
+   *
+   * @param piece the number of a bucket, or [[Directory]]
+   */
   def checksum(part: UUID, shard: Int, piece: Int, bytes: Array[Byte], from: Int, n: Int): Int = {
     val place = ByteBuffer.allocate(24)
     place.putLong(part.getMostSignificantBits).putLong(part.getLeastSignificantBits)
@@ -107,9 +117,10 @@ private[sparkzorder] object PostingsFormat {
 /**
  * A written shard.
  *
- * @param name of its file; empty if there is none, because the shard has no entry
- * @param directoryChecksum of the directory at the end of the file
- * @param pairs of values and files, counted before those of frequent values became one entry
+ * @param name the name of the file; empty if the shard has no entries and therefore no file
+ * @param directoryChecksum the checksum of the directory at the end of the file
+ * @param pairs the number of pairs of a value and a file, before the pairs of frequent values became one
+ *   entry
  * @param distinct the number of different values
  */
 private[sparkzorder] final case class ShardFile(
@@ -129,10 +140,11 @@ private[sparkzorder] final case class ShardFile(
 private[sparkzorder] object PostingsWriter {
 
   /**
-   * @param packed values with their files, in any order, also more than once; the array is changed
-   * @param count how many of them count
+   * @param packed hashes with files, as [[PostingsFormat.packed]] makes them, in any order and with
+   *   duplicates; this method changes the array
+   * @param count the number of elements of `packed` in use
    * @param files the number of files of the part
-   * @return the bytes, and the shard without a name
+   * @return the bytes of the file, and the shard without the name of its file
    */
   def shard(
       part: UUID,
@@ -141,7 +153,7 @@ private[sparkzorder] object PostingsWriter {
       packed: Array[Long],
       count: Int,
       files: Int): (Array[Byte], ShardFile) = {
-    // sorted as unsigned numbers
+    // flipping the sign bits before and after makes this a sort of unsigned numbers
     var i = 0
     while (i < count) { packed(i) ^= Long.MinValue; i += 1 }
     java.util.Arrays.sort(packed, 0, count)
@@ -178,7 +190,7 @@ private[sparkzorder] object PostingsWriter {
     }
   }
 
-  /** The buckets, and then the directory. */
+  /** The content of a file: the buckets, and then the directory. */
   private def bytesOf(
       part: UUID,
       number: Int,

@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPl
 import io.sparkzorder.skipping.scan.{RuntimeFilters, SideOfKeys}
 
 /**
- * A bound that each row of a side sets to a key of the other side.
+ * A bound for a key of the other side of a join, which each row of this side gives.
  *
- * @param value in terms of the side
+ * @param value an expression over the columns of this side
  * @param isLower true if the key is not less than the value
  * @param isInclusive true if the key may be the value
  */
@@ -22,8 +22,8 @@ private[dynamic] final case class KeyBound(
     isInclusive: Boolean)
 
 /**
- * The least and the greatest of the bounds that the rows of a side set to the other side. They come from a
- * scalar subquery over a copy of the side.
+ * The least lower bound and the greatest upper bound that the rows of one side of a join give for a key of
+ * the other side. They come from a scalar subquery over a copy of the side.
  */
 private[dynamic] final class BoundsOfKeys(val build: LogicalPlan, bounds: Seq[KeyBound])
     extends KeySource {
@@ -35,7 +35,7 @@ private[dynamic] final class BoundsOfKeys(val build: LogicalPlan, bounds: Seq[Ke
   override def fresh: BoundsOfKeys = new BoundsOfKeys(build, bounds)
   override def forRows: BoundsOfKeys = fresh
 
-  // Spark uses the shuffle of such an aggregate again
+  // a side with one row ends in an aggregate, and Spark reuses the shuffle of this aggregate
   override def isFree: Boolean = BoundsOfKeys.isOneRow(build)
 
   override lazy val form: Any =
@@ -45,13 +45,13 @@ private[dynamic] final class BoundsOfKeys(val build: LogicalPlan, bounds: Seq[Ke
 private[dynamic] object BoundsOfKeys {
 
   /**
-   * A row of the other side has a partner only if its key is above the least of the lower bounds and below
-   * the greatest of the upper ones. No row of the side sets a bound: the subquery gives NULL, and no key has a
-   * partner.
+   * A row of the other side has a match only if its key is above the least lower bound and below the
+   * greatest upper bound. If the side has no rows, or only bounds that are NULL, the subquery returns NULL,
+   * the test is true for no key, and indeed no key has a match.
    */
   def test(key: Expression, build: LogicalPlan, bounds: Seq[KeyBound]): Expression = {
     val extremes = bounds.map { b =>
-      // a row whose bound fails has no partner in a query that succeeds
+      // if the query succeeds, a row whose bound cannot be computed has no match, so its bound may be NULL
       val value = TotalExpressions.orNull(b.value)
       (if (b.isLower) Min(value) else Max(value)).toAggregateExpression()
     }

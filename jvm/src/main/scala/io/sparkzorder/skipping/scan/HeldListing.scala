@@ -29,16 +29,16 @@ import io.sparkzorder.skipping.predicate.EntryPruner
 import io.sparkzorder.util.WeakIdentityMap
 
 /**
- * The files of a scan as they are listed, before any of them is pruned.
+ * The listed files of a scan, before the index prunes any of them.
  *
- * @param held the listing that Spark holds and the positions of the directories that were chosen
- *   from it; None if the files are not those of such a listing
+ * @param held the listing that Spark holds, and the positions of the directories that were chosen from it;
+ *   None if the files come from elsewhere
  */
 private[skipping] final class ScanListing private (
     val held: Option[(HeldListing, Array[Int])],
     others: Seq[PartitionDirectory]) {
 
-  /** The files as Spark has them. This makes an object for each file. */
+  /** The files in Spark's form. This makes an object for each file. */
   lazy val directories: Seq[PartitionDirectory] =
     held.fold(others) { case (all, chosen) => chosen.toSeq.map(all.directories(_).toSpark) }
 }
@@ -60,12 +60,12 @@ private[skipping] object ListedDirectory {
 }
 
 /**
- * What one of Spark's listings holds, and what queries have found out about it. Spark keeps a
- * listing for a data frame or for a table of the catalog and hands it to every query. A query that
- * comes again then touches only the files that it reads.
+ * The content of a listing that Spark holds, and results of earlier queries about it. Spark keeps a listing
+ * for a data frame or for a table of the catalog, and uses it for every query. With the results of earlier
+ * queries, a later query touches only the files that it reads.
  *
- * @param spark the objects in which Spark keeps the files and the partitions. A refresh replaces both, but not
- *   at once, so both are compared
+ * @param spark the objects in which Spark keeps the files and the partitions. A refresh replaces both, but
+ *   not atomically, so both are compared
  */
 private[skipping] final class HeldListing private (
     spark: (AnyRef, PartitionSpec),
@@ -79,10 +79,10 @@ private[skipping] final class HeldListing private (
 
   @volatile private var usedAgain = false
 
-  /** True after the first query. */
+  /** True if more than one query has used the listing. */
   def isUsedAgain: Boolean = usedAgain
 
-  /** True if the index has not been refreshed since. */
+  /** True if the file index has not been refreshed since this listing was taken. */
   def isListedBy(index: InMemoryFileIndex): Boolean = isOf(HeldListing.now(index))
 
   private def isOf(now: (AnyRef, PartitionSpec)): Boolean =
@@ -91,7 +91,7 @@ private[skipping] final class HeldListing private (
   /** The positions of the directories whose partition values pass Spark's partition filters. */
   def chosen(columns: StructType, filters: Seq[Expression]): Array[Int] = {
     val names = columns.map(_.name).toSet
-    // Spark leaves out the same filters: those that look at more than the values of partitions
+    // like Spark, this ignores filters that read more than partition columns
     val usable = filters.filter(_.references.map(_.name).toSet.subsetOf(names))
     if (columns.isEmpty || usable.isEmpty) directories.indices.toArray
     else {
@@ -106,11 +106,11 @@ private[skipping] final class HeldListing private (
 
   private val byIndex = new ConcurrentHashMap[AnyRef, ListedEntries]
 
-  /** The entries that the files have in an index. */
+  /** The entries of the files in a skipping index. */
   def entriesIn(pruner: EntryPruner): ListedEntries =
     Option(byIndex.get(pruner.identity)).getOrElse {
       val made = ListedEntries.of(pruner.lookup, directories.map(_.files))
-      // an update of the index makes another identity
+      // each update of the index has another identity, so old entries must go at some time
       if (byIndex.size >= HeldListing.MaxIndexes) byIndex.clear()
       byIndex.put(pruner.identity, made)
       made
@@ -118,7 +118,7 @@ private[skipping] final class HeldListing private (
 
   private val explained = new ConcurrentHashMap[Path, AnyRef]
 
-  /** Whether the listing was found to be what these records of a table say. */
+  /** True if the listing was found to agree with these records of a table. */
   def isExplained(root: Path, records: AnyRef): Boolean = records == explained.get(root)
 
   def markExplained(root: Path, records: AnyRef): Unit = {
@@ -130,14 +130,14 @@ private[skipping] object HeldListing {
   private val MaxIndexes = 8
   private val listings = new WeakIdentityMap[InMemoryFileIndex, HeldListing]
 
-  /** A listing that belongs to no index. */
+  /** A listing that belongs to no file index. */
   def forTest(directories: IndexedSeq[ListedDirectory]): HeldListing =
     new HeldListing((directories, PartitionSpec.emptySpec), directories)
 
   private def now(index: InMemoryFileIndex): (AnyRef, PartitionSpec) =
     (LeafFiles.of(index), index.partitionSpec())
 
-  /** The unfiltered listing of an index. */
+  /** The unfiltered listing of a file index. */
   def of(index: InMemoryFileIndex): HeldListing = {
     val now = this.now(index)
     val known = listings.get(index).filter(_.isOf(now))
@@ -163,8 +163,8 @@ private[scan] object ExplainedListing {
     log.isEmpty || (log.isSettled && held.isExplained(state.root, log.ids))
 
   /**
-   * Remembers the listing if the records, which are read anew, account for every file of it. The data files
-   * are not looked at again.
+   * Reads the records anew, and remembers the listing if they account for every file of it. The data files
+   * are not listed or read again.
    *
    * @param listing all files that `held` has
    */

@@ -23,10 +23,10 @@ import org.apache.spark.sql.execution.datasources.{
 import io.sparkzorder.util.WeakIdentityMap
 
 /**
- * The listings of one execution of a query on one relation. All scans of the execution read the files that
- * the first one was told of, whatever other filters they have: a side of a join that runs a second time for its
- * keys must give the rows that the join gets. The pruned listings are held by the plans of the query; here
- * they are held weakly.
+ * The listings of one relation for one execution of a query. All scans of the execution use the listing
+ * that the first scan got, whatever filters they have: a side of a join that runs a second time for its
+ * keys must return the same rows as for the join. The plans of the query hold the pruned listings, and this
+ * class has only weak references to them.
  */
 private[scan] final class ListingsOfExecution(
     val execution: String,
@@ -36,13 +36,16 @@ private[scan] final class ListingsOfExecution(
   @volatile private var haveRecordsBeenRead = false
   private val newest = new ConcurrentHashMap[Path, java.lang.Long]
 
-  /** The query that is executed; None when it has ended. */
+  /** The query of the execution; None if the query has been garbage-collected. */
   def ofQuery: Option[QueryExecution] = Option(query.get)
 
   def get(key: AnyRef): Option[PrunedListing] =
     Option(listings.get(key)).flatMap(r => Option(r.get))
 
-  /** Keeps a listing, and returns the one that all scans read: another thread may have been first. */
+  /**
+   * Keeps a listing and returns it, or returns the listing that another thread has kept before for the same
+   * key.
+   */
   def kept(key: AnyRef, listing: PrunedListing): PrunedListing =
     Option(listings.compute(
       key,
@@ -50,7 +53,10 @@ private[scan] final class ListingsOfExecution(
         if (known != null && known.get != null) known else new WeakReference(listing)).get)
       .getOrElse(listing)
 
-  /** What the index listed when the execution first asked. An INSERT refreshes the index in place. */
+  /**
+   * The listing at the first call of the execution. Later, an INSERT may have refreshed the file index in
+   * place.
+   */
   def held(index: InMemoryFileIndex): HeldListing = synchronized {
     val listing = first.getOrElse(HeldListing.of(index))
     first = Some(listing)
@@ -58,29 +64,34 @@ private[scan] final class ListingsOfExecution(
   }
 
   /**
-   * The number of the newest record of a table when the execution first read the records; 0 if there was none. A run
-   * that commits later may bring rows that the listing lacks, and only the scans after this run would have them.
+   * The number of the newest record of a table when the execution first read the records; 0 if there was
+   * none. Later runs are ignored: their files may have rows that the listing lacks, and only later scans
+   * would read these rows.
    *
-   * @param now the newest one at present
+   * @param now the number of the newest record at present
    */
   def newestOf(table: Path, now: Long): Long =
     newest.computeIfAbsent(table, _ => if (haveRecordsBeenRead) 0L else now)
 
-  /** Notes that the execution has read the records. A table that had none gets its first run later. */
+  /**
+   * Marks that the execution has read the records. If a table had no record then, any run of it is a later
+   * run.
+   */
   def recordsAreRead(): Unit = haveRecordsBeenRead = true
 }
 
 private[scan] object ListingsOfExecution {
-  // by the ids of executions: several queries read a table of the catalog at once by one index
+  // keyed by the id of the execution, because several queries may read a table at once by one file index
   private type ById = ConcurrentHashMap[String, ListingsOfExecution]
   private val running = new WeakIdentityMap[FileIndex, ById]
 
   /**
-   * Those of the execution that the thread works for. None if this is no execution of a query that reads
-   * the relation. The id of an execution outlives its query in threads that were made meanwhile, and under
-   * the id of a batch of a stream, `foreachBatch` may read a table, write to it and read it again.
+   * The listings of the execution for which the thread works. None if this execution has no query that
+   * reads the relation. That check is needed: threads that were created during an execution keep its id
+   * after its query has ended, and under the id of one batch of a stream, `foreachBatch` may read a table,
+   * write to it and read it again.
    *
-   * @param delegate Spark's own index of the relation
+   * @param delegate Spark's own file index of the relation
    */
   def current(delegate: FileIndex, context: SparkContext): Option[ListingsOfExecution] =
     for {

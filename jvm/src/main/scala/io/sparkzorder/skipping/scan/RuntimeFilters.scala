@@ -24,20 +24,23 @@ import org.apache.spark.sql.types.BooleanType
 import io.sparkzorder.conf.Settings
 
 /**
- * A filter of a scan whose values became known while the query ran.
+ * A filter of a scan, with the values that it got while the query ran.
  *
- * @param onFiles what it says, for the index
- * @param onRows what it says of row groups and pages: as much or less
+ * @param onFiles the filter for the index
+ * @param onRows the filters by which the reader prunes row groups and pages; true for each row for which
+ *   `onFiles` is true
  */
 private[sparkzorder] final case class ResolvedFilter(onFiles: Expression, onRows: Seq[Expression])
 
 /**
- * Filters of a scan that hold a subquery. Spark runs the subqueries of a node before it runs the
- * node, so their values are known when the scan lists its files.
+ * Filters of a scan that have a subquery. Spark runs the subqueries of a node before the node itself, so
+ * the values are known when the scan lists its files.
  */
 private[sparkzorder] object RuntimeFilters extends PredicateHelper {
 
-  /** What Spark makes of a filter from a join if it finds no broadcast to take the keys from. */
+  /**
+   * The filter by which Spark replaces a filter from a join, if it finds no broadcast that has the keys.
+   */
   private val Unused: Expression = DynamicPruningExpression(Literal.TrueLiteral)
 
   def isUnused(filter: Expression): Boolean = splitDisjunctivePredicates(filter).contains(Unused)
@@ -46,23 +49,23 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   def isOfJoin(filter: Expression): Boolean =
     splitDisjunctivePredicates(filter).forall(_.isInstanceOf[DynamicPruning])
 
-  /** True when a filter needs the result of a subquery. */
+  /** True if a filter needs the result of a subquery. */
   def isRuntime(filter: Expression): Boolean =
     !isUnused(filter) && (filter.isInstanceOf[DynamicPruning] ||
       filter.exists(_.isInstanceOf[PlanExpression[_]]))
 
   /**
-   * The filters that a run of a plan may use. A side that Spark runs once more for its keys must read the listings
-   * that the join reads. So the second run must have been a part of the same execution, which holds its listings.
-   * That is not so in the plan of a data frame in the cache, nor where a plan whose run has failed runs again, as
-   * the results of its subqueries stay.
+   * The filters that a run of a plan may use. If Spark runs a side of a join once more for its keys, this
+   * second run must read the same listings as the join. It must therefore have been a part of the same
+   * execution, which holds its listings. It was not for the plan of a cached data frame, and for a plan
+   * that runs again after a failure, because the results of its subqueries stay.
    *
    * @param execution the id of the execution for which the thread works
    */
   def usable(filters: Seq[Expression], execution: Option[String]): Seq[Expression] =
     filters.filter(sidesOf(_).forall(side => execution.exists(wasReadIn(side, _))))
 
-  /** True if some filter has what a side of a join gives when Spark runs the side once more. */
+  /** True if some filter has keys or bounds from a second run of a side of a join. */
   def areOfSecondRun(filters: Seq[Expression]): Boolean = filters.exists(sidesOf(_).nonEmpty)
 
   /** The plans of the sides of joins that Spark has run once more for a filter. */
@@ -71,12 +74,12 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     case s: ScalarSubquery if s.plan.output.exists(_.name == OfBounds) => s.plan
   }
 
-  /** True if each scan of files in a plan that has run has the listing that an execution holds. */
+  /** True if each scan of files in a plan that has run used the listing that an execution holds. */
   private def wasReadIn(plan: SparkPlan, execution: String): Boolean =
     (plan match {
       case scan: FileSourceScanExec => scan.relation.location match {
           case ours: ZOrderFileIndex => ours.hasListedFor(execution)
-          // a snapshot of a format stays as it is
+          // a file index of a table format has a fixed snapshot
           case _: PartitioningAwareFileIndex | _: CatalogFileIndex => false
           case _ => true
         }
@@ -98,22 +101,23 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     case _ => false
   }
 
-  /** The name of the column of subqueries that tell the bounds of a side. */
+  /** The name of the output column of the subqueries that compute the bounds of a side. */
   val OfBounds = "zorder_bounds_of_keys"
 
-  /** Columns that the filters restrict at run time, as EXPLAIN shows them. */
+  /** The columns that the filters restrict at run time, for EXPLAIN. */
   def columns(filters: Seq[Expression]): Seq[String] =
     filters.filter(isRuntime).flatMap(_.references.map(_.name)).distinct.sorted
 
   def columnsOf(filter: Expression): Seq[String] = filter.references.map(_.name).toSeq.distinct
 
-  /** False if queries must not skip files by what they find while they run. */
+  /** False if the settings forbid pruning by values that become known at run time. */
   def isOn: Boolean =
     Settings.ofSession(Settings.SkippingEnabled) && Settings.ofSession(Settings.SkippingDynamic)
 
   /**
-   * A filter of a plan that does not run yet: its text, and the same filter with some value in
-   * place of the subqueries' values, to find out whether the index can use such a filter.
+   * For a filter of a plan that has not run: its text, and the same filter with arbitrary values in place
+   * of the values of its subqueries. With the second, a caller finds out whether the index can use such a
+   * filter.
    */
   def probe(filter: Expression): (String, Expression) = filter match {
     case d: DynamicPruningSubquery =>
@@ -139,16 +143,18 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
 
   private val OfRun = new TreeNodeTag[Seq[Expression]]("zorder.filtersOfRun")
 
-  /** Keeps what the filters of a scan say, for the record of the workload. */
+  /** Stores the resolved filters of a scan in the plan, for the recorded workload. */
   private[scan] def remember(scan: SparkPlan, onFiles: Seq[Expression]): Unit =
     scan.setTagValue(OfRun, onFiles)
 
-  /** What the filters of a scan said when it ran; none if it has no such filters, or did not run. */
+  /** The resolved filters of a scan that has run; empty if it has no such filters, or has not run. */
   def ofRun(scan: SparkPlan): Seq[Expression] = scan.getTagValue(OfRun).getOrElse(Nil)
 
   /**
-   * @param rangeOf the least and the greatest value of a column in the files, as far as is known
-   * @return None if the filter says nothing that the index could use
+   * @param rangeOf returns the least and the greatest value of a column in the files; None if they are not
+   *   known
+   * @return the filter with the values of its subqueries; None if the filter has no values that could be
+   *   used
    */
   def resolve(
       filter: Expression,
@@ -165,12 +171,12 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
       if (joins.isEmpty || joins.contains(None)) None
       else Some(ofOneOf(joins.flatten, rangeOf, conditions))
     case other =>
-      // an error of a constant, such as 1 / 0, is for the filter after the scan to report
+      // an error of a constant, such as 1 / 0, is reported by the filter above the scan
       Try(folded(other)).toOption.filterNot(isRuntime).map(known =>
         ResolvedFilter(known, Seq(known)))
   }
 
-  /** The conditions of a filter by which rows are wanted that have none of the keys. */
+  /** The conditions of a filter that let a row pass although it has none of the keys. */
   private[scan] def conditionsIn(filter: Expression): Seq[Expression] =
     splitDisjunctivePredicates(filter).collect {
       case d @ DynamicPruningExpression(condition) if isCondition(d) => condition
@@ -183,8 +189,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   }
 
   /**
-   * Each row has one of the keys that several joins give, or meets one of some conditions. Where these are keys of
-   * one column, the row has one of all of them.
+   * The filter for rows that have a key of at least one of several joins, or meet one of some conditions.
+   * Keys for the same column are merged to one set.
    */
   private[scan] def ofOneOf(
       joins: Seq[(Expression, Array[Any])],
@@ -202,7 +208,10 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     if (a.onRows.isEmpty || b.onRows.isEmpty) Nil
     else Seq(Or(a.onRows.reduce(And), b.onRows.reduce(And))))
 
-  /** No row with NULL as its key finds a partner in a join. */
+  /**
+   * The filter for rows that have one of the keys. NULL is left out, because a row with a NULL key has no
+   * match.
+   */
   private def ofKeys(
       key: Expression,
       values: Array[Any],
@@ -220,7 +229,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     }
   }
 
-  // the index compares each with the bounds of files, and more keys leave few files out one by one
+  // the index compares each key with the bounds of files, and more keys one by one would prune few files
+  // more
   private val MaxKeys = 100000
   private val MaxRangesOfFiles = 4096
 

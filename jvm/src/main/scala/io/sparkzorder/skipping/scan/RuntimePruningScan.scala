@@ -17,13 +17,11 @@ import io.sparkzorder.skipping.predicate.FilterOnFiles
 import io.sparkzorder.table.DataFormat
 
 /**
- * Spark's scan of files, with the metrics of skipping in EXPLAIN and in the UI. The scan reads as
- * Spark's scan does. Another extension may put Spark's own scan back: only the metrics are lost
- * then.
+ * Spark's scan of files, which also prunes by filters that get their values at run time, and shows the
+ * metrics of skipping in EXPLAIN and in the UI. The scan reads files as Spark's scan does.
  *
- * This scan never equals Spark's own scan, so Spark reuses neither in place of the other. Two of
- * these scans with equal indexes and filters are equal, so Spark runs once what a query needs
- * twice.
+ * This scan never equals Spark's own scan, so Spark reuses neither in place of the other. Two scans of this
+ * class with equal indexes and filters are equal, so Spark runs them only once.
  */
 private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
   import RuntimePruningScan._
@@ -34,7 +32,7 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
   /** The values of the partitions that remain after the dynamic partition filters. */
   protected def selectedValues: Iterator[InternalRow]
 
-  /** This scan with other files and data filters, to be run in its place. */
+  /** A scan with other files and data filters, which is run in place of this scan. */
   protected def resolvedScan(files: HadoopFsRelation, filters: Seq[Expression]): ResolvedScan
 
   private def index: Option[ZOrderFileIndex] = relation.location match {
@@ -42,22 +40,22 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
     case _ => None
   }
 
-  // an override of a lazy val cannot call super; Spark's own scan with the same arguments has the
-  // same metadata
+  // Spark's own scan with the same arguments, which has the same metadata: an override of a lazy val cannot
+  // call super
   @transient private lazy val plain: FileSourceScanExec =
     (FileSourceScanExec.apply _).tupled(FileSourceScanExec.unapply(this).get)
 
   override lazy val metadata: Map[String, String] = {
     val skipping =
       try index.flatMap(_.metrics(partitionFilters, dataFilters))
-      // the scan itself reports an error of the listing
+      // the scan itself will report an error of the listing
       catch { case NonFatal(_) => None }
     val later = RuntimeFilters.columns(dataFilters)
     plain.metadata ++ skipping.map(m => Key -> m.toString) ++
       (if (later.isEmpty) None else Some(AtRunTimeKey -> later.mkString("by ", ", ", "")))
   }
 
-  // tasks do not get these metrics: each task would send a zero, which the UI would show
+  // transient, so that tasks do not get these metrics: each task would report 0, and the UI would show it
   @transient private lazy val fileMetrics: Map[String, SQLMetric] =
     (Seq(
       Total -> "number of files before skipping",
@@ -65,7 +63,7 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
       Pruned -> "number of files pruned by the index",
       PrunedAtRunTime -> "number of files pruned by joins and subqueries",
       NoEntry -> "number of files without an index entry") ++
-      // the UI shows only those metrics that have been set
+      // the UI shows only metrics that have been set, so metrics for all names do no harm
       FilterOnFiles.namesOf(dataFilters.filterNot(RuntimeFilters.isUnused)).take(MaxNames)
         .map(name => prunedBy(name) -> s"number of files pruned by $name"))
       .map { case (key, name) => key -> SQLMetrics.createMetric(sparkContext, name) }.toMap
@@ -82,7 +80,10 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
     }
   }
 
-  /** @param chosen values of the partitions that remain after the dynamic partition filters */
+  /**
+   * @param all the metrics of all partitions
+   * @param chosen the values of the partitions that remain after the dynamic partition filters
+   */
   private[scan] def sendSkipping(all: SkippingMetrics, chosen: => Iterator[InternalRow]): Unit = {
     val hasChosen = partitionFilters.exists(ZOrderFileIndex.holdsSubquery)
     val selected = if (hasChosen) all.of(chosen) else all
@@ -104,10 +105,14 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, known.map(_._1))
   }
 
-  // the execution that has run this node, and what it runs
+  // the execution that last ran this node, and the scan that it ran
   @transient private var lastResolved: Option[(Option[String], Option[ResolvedScan])] = None
 
-  /** Spark has run the subqueries of this node when it runs the node. A plan may run more than once. */
+  /**
+   * The scan with the values of the subqueries, which Spark runs before it runs this node. A plan may run
+   * more than once, and then a filter from a second run of a side is usable only in the execution that ran
+   * the side.
+   */
   private def resolved: Option[ResolvedScan] = synchronized {
     val now = ListingsOfExecution.executionOf(sparkContext)
     val known = lastResolved.filter { case (before, _) =>
@@ -149,10 +154,10 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
     resolved.fold(super.doExecuteColumnar())(_.batches)
 
   /**
-   * When adaptive execution makes a stage, a filter of a join gets the keys of a broadcast. Spark drops
-   * the filter if there is no broadcast at that moment. So two equal parts of a query may have different
-   * filters. Their scans are equal here if their listings name the same keys: each part may
-   * read the rows that the other part reads.
+   * Leaves out the filters by the keys of joins. When adaptive execution makes a stage, such a filter gets
+   * the keys of a broadcast, and Spark drops the filter if there is no broadcast at that moment. So two
+   * equal parts of a query may end with different filters. Their scans still count as equal if their file
+   * indexes have the same keys, because each part may read the rows that the other part reads.
    */
   override def doCanonicalize(): FileSourceScanExec = {
     val planned = dataFilters.filterNot(RuntimeFilters.isOfJoin)
@@ -188,9 +193,9 @@ private[sparkzorder] object RuntimePruningScan {
 }
 
 /**
- * What a scan with filters of joins and subqueries runs, once their values are known: the same scan
- * with these values in the place of the filters. No plan ever shows this node. The numbers that it
- * counts are those of the node in the plan.
+ * The scan that is run in place of a [[RuntimePruningScan]] when the values of its joins and subqueries are
+ * known: the same scan with these values in place of the filters. No plan shows this node, so it updates
+ * the metrics of the node in the plan.
  */
 private[sparkzorder] trait ResolvedScan extends FileSourceScanExec {
 
@@ -236,7 +241,7 @@ private[scan] final class RuntimeFileIndex(
   /** The metrics of the latest listing. */
   def lastMetrics: Option[SkippingMetrics] = last
 
-  /** @param dataFilters for the reader alone; the two lists of this index are what prunes */
+  /** @param dataFilters not used: the filters of this file index prune, and these are for the reader */
   override def listFiles(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {

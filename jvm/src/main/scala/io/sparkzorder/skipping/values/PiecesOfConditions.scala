@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import io.sparkzorder.skipping.values.Extent.{Between, OnlyNull}
 import io.sparkzorder.skipping.values.Piece.{require, unknown}
 
-/** Conditions, and what chooses among values. NULL may become a value here. */
+/** Conditions, and expressions that choose among values. These expressions may turn NULL into a value. */
 private[values] object PiecesOfConditions {
 
   def of(e: Expression): Option[Piece] = e match {
@@ -21,7 +21,7 @@ private[values] object PiecesOfConditions {
     case _: If | _: CaseWhen | _: Coalesce => Some(Chosen)
     case _: IsNull | _: IsNotNull => Some(NullTested)
     case _: TaggingExpression => Some(Ordered())
-    // NaN is looked at by itself
+    // extents have no NaN, which is tested separately, so here NaNvl returns its first argument
     case NaNvl(_, Literal(value, _)) if value != null => Some(Ordered())
     case _ => None
   }
@@ -38,7 +38,7 @@ private[values] object PiecesOfConditions {
     }
   }
 
-  /** IN, where a NULL of the list hides nothing that is true. */
+  /** IN. The result is known only for single values, and may be NULL if the list has a NULL. */
   private object Listed extends Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent = {
       val values = children.map {
@@ -51,7 +51,9 @@ private[values] object PiecesOfConditions {
     }
   }
 
-  /** Spark leaves NULLs out. */
+  /**
+   * Greatest or Least. Spark ignores arguments that are NULL, and the result is NULL only if all are NULL.
+   */
   private def extreme(isGreatest: Boolean): Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent = {
       val order = call.order.getOrElse(unknown)
@@ -70,7 +72,7 @@ private[values] object PiecesOfConditions {
     }
   }
 
-  /** The values among which conditions choose. */
+  /** If, CaseWhen and Coalesce: the union of all values that can be chosen. */
   private object Chosen extends Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent = {
       val order = call.order.getOrElse(unknown)
