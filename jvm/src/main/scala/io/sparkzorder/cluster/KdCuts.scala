@@ -264,8 +264,8 @@ private[sparkzorder] object KdCuts {
    * An inner node. Rows whose rank in `column` is at least `rank` go to the right, all others to
    * the left.
    *
-   * @param isAtValue false if the cut lies anywhere below the value of that rank, and above the value
-   *   of the rank before
+   * @param isAtValue true if the cut lies exactly at the value of this rank; false if it may lie anywhere
+   *   between this value and the value of the rank before
    */
   final case class Node(
       column: Int,
@@ -301,7 +301,7 @@ private[sparkzorder] object TopCuts {
   def keysOf(grid: FolderGrid, column: Int): Seq[AnyRef] =
     grid.tree.slotsOf(column).filter(_ > 0).distinct.map(s => keyAt(grid, column, s))
 
-  /** @param columns samples that have all these values */
+  /** @param columns the columns of a sample; each has all values of [[keysOf]] */
   def of(grid: FolderGrid, columns: IndexedSeq[RankedColumn]): TopCuts = {
     val tree = grid.tree
     val ranks = tree.column.indices.map { i =>

@@ -69,8 +69,8 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
         "declared with CLUSTER BY",
         "Use ALTER TABLE ... CLUSTER BY NONE.")
     }
-    // every earlier declaration is removed, because Impala's two properties, for example, may name another
-    // order
+    // Properties that the new declaration does not set are removed: Impala's two properties, for example,
+    // may still declare another order.
     val old =
       DeclaredOrder.propertyKeys.filter(k => table.properties.contains(k) && !columns.contains(k))
     if (columns.nonEmpty) {

@@ -89,11 +89,11 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
 
   override def bytes: Long = slots.bytes
 
-  /** A walk through one listing, from file to file; for one thread. */
+  /** Looks up the files of one listing, one after the other. Not thread-safe. */
   final class Walk private[PathLookup] () {
     private var next = 0
 
-    /** Finds a file as [[indexOf]] does. */
+    /** Like [[indexOf]], but first tries the entry after the entry of the file found before. */
     def find(file: FileStatus): Int = {
       val found = indexOf(file, next)
       if (found >= 0) next = found + 1
@@ -101,7 +101,7 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
     }
   }
 
-  /** Starts a walk that finds the files of a listing one after the other. */
+  /** Starts to look up the files of a listing. */
   def walk(): Walk = new Walk
 
   /**
@@ -149,8 +149,8 @@ private[index] object PathLookup {
   def tellsChanges(modified: Long): Boolean =
     modified != 0L && modified != OneSecond && math.abs(modified - FirstOfZip) > Day
 
-  // Nix sets all files to the first second of 1970. The first time that a ZIP archive can hold is the begin
-  // of 1980 in the local time zone, which lies within a day of that time in UTC.
+  // Nix sets all files to the first second of 1970. The earliest time that a ZIP archive can store is the
+  // beginning of 1980 in the local time zone, which is within a day of the beginning of 1980 in UTC.
   private val OneSecond = 1000L
   private val FirstOfZip = 315532800000L
   private val Day = 24L * 3600 * 1000
@@ -190,7 +190,7 @@ private[sparkzorder] final class ListedEntries private (
     val entries: Array[Int],
     val sizes: Array[Int]) {
 
-  /** Bytes of memory. */
+  /** The size in memory, in bytes. */
   def bytes: Long = 4L * (firstRun.length + 3L * positions.length)
 }
 

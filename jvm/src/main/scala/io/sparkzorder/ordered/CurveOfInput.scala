@@ -16,9 +16,9 @@ import io.sparkzorder.expressions.sampling.ResolveSampledCalls
 import io.sparkzorder.plans.Repeatability
 
 /**
- * The position of a row on a curve through the ranks that the ordering columns have among the rows
- * of the write itself. The ranks come from a sample, so the write reads its input twice: first the
- * ordering columns only, then all rows.
+ * Computes the position of a row on a space-filling curve. The coordinates are the ranks of the values of
+ * the row among all rows of the write. The ranks come from a sample, so the write reads its input twice:
+ * first the ordering columns only, then all columns.
  */
 private[ordered] object CurveOfInput {
 

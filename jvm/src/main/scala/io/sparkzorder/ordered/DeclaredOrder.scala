@@ -57,7 +57,9 @@ private[sparkzorder] object DeclaredOrder {
   val ZOrder = "zorder"
   val Auto = "auto"
 
-  /** OPTIMIZE chooses the columns by the recorded workload; writes have no order. */
+  /**
+   * The order ZORDER AUTO: OPTIMIZE chooses the columns by the recorded workload, and writes have no order.
+   */
   val auto: DeclaredOrder = DeclaredOrder(Nil, lexical = false)
 
   def isAuto(table: CatalogTable): Boolean =

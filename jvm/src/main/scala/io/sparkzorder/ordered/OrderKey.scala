@@ -53,7 +53,7 @@ private[ordered] final case class DealByCells(cells: WriteCells, path: Expressio
  * way of ordering and the reason for it.
  *
  * @param grade `sort`, `cells` or `sampled`
- * @param why why this way was chosen
+ * @param why the reason for this way
  * @param nested the declaration, if a nested write still has to choose the key
  */
 private[sparkzorder] case class DeclaredKey(

@@ -133,9 +133,9 @@ private[sparkzorder] final class ColumnStorageUnits(
  *
  * @param mean the mean depth of the files that hold values; 0 if there are none
  * @param max the greatest depth of a file; 0 if no file holds values
- * @param histogram number of files by depth. Bucket 4 counts the files of depths 3 and 4, bucket 8
- * the files of depths 5 to 8, and so on. Bucket 0 counts the files without a known range, such as files of
- * only NULLs. Empty buckets are left out
+ * @param histogram the number of files by depth. Bucket 4 counts the files of depths 3 and 4, bucket 8 the
+ *   files of depths 5 to 8, and so on. Bucket 0 counts the files that have only NULLs. Empty buckets are
+ *   left out
  */
 private[sparkzorder] final case class OverlapDepth(
     mean: Double,

@@ -94,7 +94,8 @@ private[rewrite] final class RewritePlanner(
    */
   def next(before: RewritePlan): RewritePlan = {
     val columns = before.snapshot.columns
-    // the listing must show the runs that this statement has committed meanwhile
+    // otherwise the runs that this statement has committed would count as conflicting runs of other
+    // statements
     phases("list")(format.recover())
     val snapshot = phases("list")(format.list(format.ofSecondPass(statement)))
       .snapshot(columns.map(_.parts), settingsFor)
@@ -151,7 +152,8 @@ private[rewrite] final class RewritePlanner(
       phases)
     if (clauses.auto) auto
     else if (clauses.columns.nonEmpty) ClusteringSpec(clauses.columns)
-    // without ZORDER BY AUTO in the statement, a table without a layout is at least compacted
+    // the table is declared with ORDER AUTO: while AUTO chooses no columns, its files are at least
+    // compacted
     else if (format.isAuto) auto.copy(isLeft = false)
     else {
       lastOrder.map(l => ClusteringSpec(l.columns, l.weights))

@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.FileStatus
 import io.sparkzorder.log.{Added, Replaced, Step}
 
 /**
- * A file of a folder that a reader takes.
+ * A file of a folder that readers of the table read.
  *
  * @param status the listed status of a visible file; None for a hidden file
  * @param shadow the step of the shadow that added a hidden file; None for a visible file
@@ -60,7 +60,7 @@ private[sparkzorder] final class FolderShadow(
         }
       }
       // A step is broken if a hidden file that it added is missing. A file that a later step has replaced
-      // is not checked: no reader takes it, and it may be deleted.
+      // is not checked: it is not read any more, and it may be deleted.
       val broken = addedBy.collect {
         case (name, i) if !files(name).shadow.exists { case (s, a) => isThere(s, a) } => i
       }.toSet

@@ -16,9 +16,9 @@ import java.util.zip.CRC32
  * entry                     fingerprint | number of the file
  * }}}
  *
- * @param fileBits bits of the number of a file
- * @param fingerprintBits bits of a fingerprint
- * @param shardBits bits that choose the shard
+ * @param fileBits the number of bits of a file number
+ * @param fingerprintBits the number of bits of a fingerprint
+ * @param shardBits the number of bits that choose the shard
  */
 private[sparkzorder] final case class PostingsFormat(
     fileBits: Int,

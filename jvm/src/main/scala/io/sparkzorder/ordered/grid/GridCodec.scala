@@ -29,7 +29,7 @@ private[sparkzorder] object GridCodec {
   private val Magic = 0x5a4f4744
   private val Version = 1
 
-  /** A grid with a larger body is not written. */
+  /** The greatest size of a grid. A larger grid is neither written nor read. */
   val MaxBytes: Int = 64 << 20
 
   /** The bytes of a grid; None if the grid is too large. */

@@ -64,8 +64,8 @@ private[sparkzorder] object StoredGrid {
 }
 
 /**
- * Makes a grid with fewer bounds. Every cut stays, and of the other bounds some at even steps. Rows fall
- * into the same cells, but their places inside of a cell are coarser.
+ * Makes a grid with fewer bounds. All cuts stay, and some of the other bounds are kept, at even steps. Rows
+ * fall into the same cells, but their places inside of a cell are coarser.
  */
 private[sparkzorder] object ThinGrid {
 
@@ -236,8 +236,8 @@ private object PlanStore {
   val Bounds = 16
 
   /**
-   * The least age of a plan to remove. For hours, a statement may deal a first batch of whose plan nothing
-   * is known.
+   * The least age of a plan to remove. While a statement deals its first batch, no file refers to its plan
+   * yet.
    */
   val LeastAgeMs: Long = TimeUnit.DAYS.toMillis(1)
 }

@@ -11,8 +11,9 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.skipping.values.OrderedValue
 
 /**
- * A condition that a difference lies between two numbers: `f.day - d.day BETWEEN 0 AND 5`, `abs(f.day -
- * d.day) <= 5`, `datediff(f.d, d.d) = 1`. A value of one operand then gives bounds for the other operand.
+ * A condition that a difference lies between two numbers. Examples are `f.day - d.day BETWEEN 0 AND 5`,
+ * `datediff(f.d, d.d) = 1` and `abs(f.day - d.day) <= 5`. A value of one operand then gives bounds for the
+ * other.
  *
  * Spark's differences may overflow and wrap around: differences of integers outside of ANSI mode, and
  * differences of dates always. A difference can only wrap to a small number if the operands are near

@@ -86,7 +86,7 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
       Try(Literal.default(key.dataType)).toOption.flatMap { some =>
         val indexed = pruning.ask(Seq(EqualTo(key, some))).flatMap(_.filter)
         if (indexed.isEmpty) indexes.put(relation, None)
-        // for a scan of several tables, the table with the least share counts
+        // if a scan reads several tables, the table in which a key prunes most files counts
         indexed.filter(_.isUseful).flatMap(_.shareKeptBy(key)).reduceOption(_ min _)
       }
     }

@@ -11,8 +11,9 @@ import io.sparkzorder.skipping.values.{ByteIntervals, ComparisonDomain, Interval
 /**
  * The test of a predicate that is true for the values in some intervals.
  *
- * @param hasNaN the column may hold NaN, which is [[ComparisonDomain.NaN]]
- * @param ofNulls rows match where the column is NULL
+ * @param hasNaN true if the column may hold NaN, which is [[ComparisonDomain.NaN]]
+ * @param ofNulls true if rows match where the column is NULL
+ * @param ofNaN true if rows match where the column is NaN
  */
 private[sparkzorder] abstract class IntervalTest(
     of: ColumnDomains,
@@ -58,8 +59,8 @@ private[sparkzorder] abstract class IntervalTest(
 private[sparkzorder] object IntervalTest {
 
   /**
-   * @param hasNaN the column may hold NaN, which is [[ComparisonDomain.NaN]]
-   * @param ofNulls rows match where the column is NULL
+   * @param hasNaN true if the column may hold NaN, which is [[ComparisonDomain.NaN]]
+   * @param ofNulls true if rows match where the column is NULL
    */
   def apply(
       column: ColumnDomains,

@@ -126,7 +126,7 @@ private[sparkzorder] final class ValuesOfColumn(columns: TableColumns) {
    * The values in the comparison domain of the column. None if the predicate has no test by intervals, if
    * the domain is not one of longs, or if a row may match where the column is NULL or NaN.
    *
-   * @param predicate with one column
+   * @param predicate a predicate on one column
    */
   def apply(predicate: Expression): Option[LongIntervals] =
     predicate.references.toSeq match {

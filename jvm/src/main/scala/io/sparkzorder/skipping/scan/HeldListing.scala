@@ -153,12 +153,12 @@ private[skipping] object HeldListing {
 }
 
 /**
- * Remembers that a listing which Spark holds agrees with the records of a table. The listing agrees as long as
- * the ids of the record files are the same, so later queries need not compare the files again.
+ * Remembers that a listing which Spark holds agrees with the records of a table. This stays true while the
+ * ids of the record files are the same, so later queries need not compare the files again.
  */
 private[scan] object ExplainedListing {
 
-  /** True if no run changes the listing. */
+  /** True if the records of the table are known to change nothing in the listing. */
   def isKnown(held: HeldListing, state: StateDirectory, log: TableLog): Boolean =
     log.isEmpty || (log.isSettled && held.isExplained(state.root, log.ids))
 

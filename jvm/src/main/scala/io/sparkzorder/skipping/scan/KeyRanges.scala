@@ -24,7 +24,8 @@ private[scan] object KeyRanges {
 
   /**
    * @param values not null, at least one
-   * @param within the least and the greatest value of the key in the files; None if they are not known
+   * @param within the least and the greatest value of the key in all files with known bounds; None if they
+   *   are not known
    */
   def of(
       key: Expression,
@@ -36,8 +37,9 @@ private[scan] object KeyRanges {
    * A filter that is true for all these values, and for few other values.
    *
    * @param values not null, at least one
-   * @param within the least and the greatest value of the key in the files; None if they are not known. The
-   *   filter may be true for any value outside this interval, because no file has such a value.
+   * @param within the least and the greatest value of the key in all files with known bounds; None if they
+   *   are not known. Gaps outside this interval are not used, so the filter may be true for any value
+   *   there.
    */
   def ranges(
       key: Expression,
@@ -78,11 +80,12 @@ private[scan] object KeyRanges {
 
   /**
    * Sorted ranges that hold all values. The gaps between the ranges are the widest gaps between the values.
-   * Of each gap, only the part between the least and the greatest value of the files counts, because the
-   * files have no other values. For example, a calendar of two hundred years has more gaps than a filter
+   * Of each gap, only the part between the least and the greatest value of the files counts, because few or
+   * no files have other values. For example, a calendar of two hundred years has more gaps than a filter
    * may have ranges. A table with five of these years needs the gaps that lie in its own years.
    *
-   * @param within the least and the greatest value in the files; None if they are not known
+   * @param within the least and the greatest value in all files with known bounds; None if they are not
+   *   known
    */
   private[scan] def widestGaps(
       values: Array[Long],

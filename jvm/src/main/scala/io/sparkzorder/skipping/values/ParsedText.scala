@@ -111,7 +111,11 @@ private[values] object ParsedText {
   private val Letters = "TtZz".getBytes(US_ASCII).toSet
   private val MaxLetters = 3
 
-  /** False for a pattern with fractions of a second, because these are also parsed with fewer digits. */
+  /**
+   * True for a pattern that begins with a field, and whose literal letters have two spellings each. A
+   * seventh field would be the fraction of a second, which Spark also parses with fewer digits, so such a
+   * pattern is refused.
+   */
   private def isPlain(p: TimePattern): Boolean = {
     val letters = p.template.end('0').getBytes.filter(b => Character.isLetter(b.toInt))
     p.fields.head.at == 0 && p.fields.size <= 6 &&

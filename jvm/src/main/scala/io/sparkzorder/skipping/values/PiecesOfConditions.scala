@@ -38,7 +38,10 @@ private[values] object PiecesOfConditions {
     }
   }
 
-  /** IN. The result is known only for single values, and may be NULL if the list has a NULL. */
+  /**
+   * IN. Unlike with most functions, a NULL argument need not make the result NULL: `1 IN (1, NULL)` is
+   * true.
+   */
   private object Listed extends Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent = {
       val values = children.map {

@@ -163,8 +163,8 @@ private[delta] final class DeltaFiles(
 private object DeltaFiles {
 
   /**
-   * The value in a form whose `==` holds where Spark takes two values as the same: arrays by content, NaN =
-   * NaN.
+   * Converts a value of Spark so that `==` is true for two results if Spark takes the values as equal.
+   * Arrays are compared by content, and NaN equals NaN.
    */
   def comparable(value: Any): Any = value match {
     case bytes: Array[Byte] => bytes.toSeq

@@ -76,7 +76,7 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
    * Checks that there is room for the new files. They are about as large as the old files, which stay for
    * the time of the retention and free no space.
    *
-   * @param bytes of the old files
+   * @param bytes the size of the old files
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_NOT_ENOUGH_SPACE
    */
   def space(bytes: Long): Unit =
