@@ -152,7 +152,7 @@ private[rewrite] final class RewritePlanner(
       phases)
     if (clauses.auto) auto
     else if (clauses.columns.nonEmpty) ClusteringSpec(clauses.columns)
-    // the table is declared with ORDER AUTO: while AUTO chooses no columns, its files are at least
+    // the table is declared with SORT BY ZORDER AUTO: if AUTO chooses no columns, its files are still
     // compacted
     else if (format.isAuto) auto.copy(isLeft = false)
     else {
