@@ -8,6 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
@@ -21,8 +22,12 @@ private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
   lazy val hadoop: Configuration =
     session.sessionState.newHadoopConfWithOptions(relation.options)
 
-  /** True if Spark skips a listed file that does not exist any more. */
+  /**
+   * True if Spark skips a listed file that does not exist any more. Spark asks the session of the query, and a view
+   * may have been made in another one.
+   */
   def ignoresMissingFiles: Boolean =
     CaseInsensitiveMap(relation.options).get(FileSourceOptions.IGNORE_MISSING_FILES)
-      .fold(session.sessionState.conf.ignoreMissingFiles)(_.toBoolean)
+      .fold(session.sessionState.conf.ignoreMissingFiles || SQLConf.get.ignoreMissingFiles)(
+        _.toBoolean)
 }

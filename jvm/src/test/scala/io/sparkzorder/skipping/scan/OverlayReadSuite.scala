@@ -179,4 +179,22 @@ class OverlayReadSuite extends OverlayTestBase {
       }
     }
   }
+
+  test("a file that is missing is an error also for a session that reads another one's view") {
+    withTableDir { dir =>
+      sql("SELECT int(id) a, int(id) b FROM range(0, 400, 1, 4)").write.parquet(dir.getPath)
+      sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) OPTIONS ('targetFileSize' '1k')").collect()
+      read(dir).createOrReplaceGlobalTempView("of_another")
+      try {
+        val other = spark.newSession()
+        other.conf.set("spark.sql.files.ignoreMissingFiles", "true")
+        val query = "SELECT count(*) FROM global_temp.of_another WHERE a >= 0"
+        assert(other.sql(query).head().getLong(0) === 400)
+        assert(dataFiles(dir).map(f => new File(new File(dir, f.folder), f.name)).head.delete())
+        intercept[Exception](other.sql(query).collect())
+      } finally {
+        val _ = spark.catalog.dropGlobalTempView("of_another")
+      }
+    }
+  }
 }
