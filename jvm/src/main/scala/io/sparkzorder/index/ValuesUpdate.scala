@@ -299,7 +299,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
    * @param all how many files the index has
    */
   private def listed(paths: Seq[String], all: Int): Map[String, FileStatus] =
-    if (all > ManyFiles.ListedForALook * paths.size) {
+    if (ManyFiles.areFew(paths.size, all)) {
       val state = new StateDirectory(root, conf)
       ManyFiles.map(paths)(p =>
         state.status(Paths.folder(root, p)).filter(_.isFile).map(p -> _)).flatten.toMap

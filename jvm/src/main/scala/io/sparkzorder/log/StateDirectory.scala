@@ -199,7 +199,7 @@ private[sparkzorder] final class StateDirectory(
       directory: Path,
       names: Seq[String]): Map[String, FileStatus] =
     if (names.isEmpty) Map.empty
-    else if (sizes.getOrDefault(directory, 0) > ManyFiles.ListedForALook * names.size) {
+    else if (ManyFiles.areFew(names.size, sizes.getOrDefault(directory, 0))) {
       ManyFiles.map(names) { name =>
         status(Paths.child(directory, name)).filter(_.isFile).map(name -> _)
       }.flatten.toMap

@@ -20,7 +20,7 @@ private[sparkzorder] object ManyFiles {
   private val Threads = 16
 
   /** Files that a listing shows in the time of a look at one file: 1,000 a call, and 16 looks at once. */
-  val ListedForALook = 64L
+  private val ListedForALook = 64L
 
   /** For fewer items than this, threads are not worth their cost. */
   private val Few = 16
@@ -35,6 +35,9 @@ private[sparkzorder] object ManyFiles {
         thread
       }
     })
+
+  /** True if looks at some files, one by one, take less time than a listing of all. */
+  def areFew(some: Int, all: Int): Boolean = some * ListedForALook < all
 
   /**
    * Returns the results in the order of the items. If a call fails, throws the first failure after

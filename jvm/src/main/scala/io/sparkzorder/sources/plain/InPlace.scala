@@ -253,9 +253,9 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     val folders = listed.files.map(_.folder).distinct
     val own = folders.toSet
     // a listing of all files for each batch of a large folder would take longer than the batch
-    val isFew =
-      listed.files.size.toLong * ManyFiles.ListedForALook <= rows.inputs.listed.files.count(f =>
-        own(f.folder))
+    val isFew = ManyFiles.areFew(
+      listed.files.size,
+      rows.inputs.listed.files.count(f => own(f.folder)))
     val now = inputsNow(listed, folders, isFew)
     listed.files.foreach { f =>
       now.get(f.path) match {

@@ -120,6 +120,16 @@ class PredicateCompilerSuite extends SkippingTestBase {
     misses = """power(c, 2d) > 5; c NOT IN (5, NULL)""")
 
   testSkipping(
+    "NaN of a function between two values that have none",
+    "SELECT cast(id as int) c, double(id) d FROM range(-2, 3)")(
+    hits =
+      """isnan(c * double('Infinity')); isnan(d * double('Infinity')); c * double('Infinity') = double('NaN');
+      |d * double('-Infinity') > double('Infinity'); isnan(power(c, double('-Infinity')));
+      |isnan(d % double('Infinity')) OR d = 0; isnan(double('Infinity') * c + c);
+      |isnan(c * c * double('Infinity')); isnan(atan2(d, 0d) * 0d * double('Infinity'))""",
+    misses = """c * 2d > 5""")
+
+  testSkipping(
     "NULL alone",
     "SELECT cast(null as int) c, cast(null as string) s FROM range(3)")(
     hits = """c IS NULL; c <=> NULL; NOT (c <=> 1); s IS NULL; coalesce(c, 1) = 1""",
