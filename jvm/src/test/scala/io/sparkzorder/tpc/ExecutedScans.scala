@@ -23,26 +23,33 @@ import org.apache.spark.sql.sparkzorder.TestAccess
  */
 private final class ExecutedScans(sizes: Map[String, (Int, Long)]) extends SparkListener {
 
-  /** @param metrics ids of the accumulators by name */
-  private case class Scan(table: String, metrics: Map[String, Long])
+  /**
+   * @param metrics ids of the accumulators by name
+   * @param isForKeys as in [[ScanCounts]]
+   */
+  private case class Scan(table: String, metrics: Map[String, Long], isForKeys: Boolean)
 
   private val scans = mutable.LinkedHashSet.empty[Scan]
   private val values = mutable.HashMap.empty[Long, Long]
 
   override def onOtherEvent(event: SparkListenerEvent): Unit = synchronized {
     event match {
-      case start: SparkListenerSQLExecutionStart => note(start.sparkPlanInfo)
-      case update: SparkListenerSQLAdaptiveExecutionUpdate => note(update.sparkPlanInfo)
+      case start: SparkListenerSQLExecutionStart => note(start.sparkPlanInfo, isForKeys = false)
+      case update: SparkListenerSQLAdaptiveExecutionUpdate =>
+        note(update.sparkPlanInfo, isForKeys = false)
       case metrics: SparkListenerDriverAccumUpdates => values ++= metrics.accumUpdates
       case _ =>
     }
   }
 
-  private def note(plan: SparkPlanInfo): Unit = {
+  private def note(plan: SparkPlanInfo, isForKeys: Boolean): Unit = {
     tableOf(plan).filter(sizes.contains).foreach { table =>
-      scans += Scan(table, plan.metrics.map(m => m.name -> m.accumulatorId).toMap)
+      scans += Scan(table, plan.metrics.map(m => m.name -> m.accumulatorId).toMap, isForKeys)
     }
-    plan.children.foreach(note)
+    // as in `Subquery dynamicpruning#12, [id=#34]`
+    val isRunForKeys = plan.nodeName == "Subquery" &&
+      PlanCounts.isRunForKeys(plan.simpleString.stripPrefix("Subquery "))
+    plan.children.foreach(note(_, isForKeys || isRunForKeys))
   }
 
   private def tableOf(plan: SparkPlanInfo): Option[String] =
@@ -64,7 +71,7 @@ private final class ExecutedScans(sizes: Map[String, (Int, Long)]) extends Spark
       }.headOption
     } yield {
       val (allFiles, allBytes) = sizes(scan.table)
-      ScanCounts(scan.table, files, bytes, allFiles, allBytes)
+      ScanCounts(scan.table, files, bytes, allFiles, allBytes, scan.isForKeys)
     }
   }
 }
