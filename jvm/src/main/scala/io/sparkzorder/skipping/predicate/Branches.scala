@@ -6,63 +6,60 @@ package io.sparkzorder.skipping.predicate
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.types.{BooleanType, DataType}
+import org.apache.spark.sql.catalyst.util.ArrayData
+import org.apache.spark.sql.types.{ArrayType, BooleanType, DataType}
 
 /**
- * A COALESCE, IF or CASE, or the cast of a condition, as a chain. The first branch whose condition
- * is true gives the value.
- *
- * @param branches conditions and values
- * @param otherwise the value where no condition is true
+ * Matches a COALESCE, IF or CASE, or the cast of a condition, as a list of branches. The first branch whose
+ * condition is true gives the value.
  */
-private[predicate] final case class Branches(
-    branches: Seq[(Expression, Expression)],
-    otherwise: Expression)
-
 private[predicate] object Branches {
 
-  /** More ways than these through one predicate are not tried. */
-  private val MostWays = 1000L
-
-  def unapply(e: Expression): Option[(Seq[(Expression, Expression)], Expression)] =
-    of(e).map(b => (b.branches, b.otherwise))
-
-  def of(e: Expression): Option[Branches] = e match {
-    case Coalesce(values) =>
-      Some(Branches(values.init.map(v => IsNotNull(v) -> v), values.last))
-    case If(condition, yes, no) => Some(Branches(Seq(condition -> yes), no))
+  /** Conditions with their values, and the value where no condition is true. */
+  def unapply(e: Expression): Option[(Seq[(Expression, Expression)], Expression)] = e match {
+    case Coalesce(values) => Some((values.init.map(v => IsNotNull(v) -> v), values.last))
+    case If(condition, yes, no) => Some((Seq(condition -> yes), no))
     case CaseWhen(branches, otherwise) =>
-      Some(Branches(branches, otherwise.getOrElse(Literal(null, e.dataType))))
+      Some((branches, otherwise.getOrElse(Literal(null, e.dataType))))
     case c: Cast if isCondition(c.child) && c.dataType != BooleanType =>
       def as(value: Boolean) = Folded(c.withNewChildren(Seq(Literal(value))))
-      val branches = Seq(c.child -> as(true), Not(c.child) -> as(false))
-      Some(Branches(branches, Literal(null, c.dataType)))
+      Some((Seq(c.child -> as(true), Not(c.child) -> as(false)), Literal(null, c.dataType)))
     case _ => None
   }
 
-  /**
-   * The first chain among the values of a predicate.
-   *
-   * @return the chain as it stands there; None if there is none, or too many of them
-   */
-  def in(predicate: Expression): Option[Expression] =
-    first(predicate).filter(_ => waysOf(predicate) <= MostWays)
-
-  /** The predicate with a value in place of one chain, which may be the predicate itself. */
-  def replaced(predicate: Expression, chain: Expression, value: Expression): Expression =
-    if (predicate eq chain) value
-    else Folded.parts(predicate.transformDown { case e if e eq chain => value })
+  /** The predicate with a value in place of one part, which may be the predicate itself. */
+  def replaced(predicate: Expression, part: Expression, value: Expression): Expression =
+    if (predicate eq part) value
+    else Folded.parts(predicate.transformDown { case e if e eq part => value })
 
   /** An expression that is TRUE, FALSE or NULL because of what it computes. */
   def isCondition(e: Expression): Boolean = e.dataType == BooleanType && (e match {
     case _: Attribute | _: GetStructField | _: Literal => false
     case _ => true
   })
+}
+
+/** Matches a predicate that has [[Branches]] among the values that it reads. */
+private[predicate] object Chain {
+
+  /** If there are more ways than this through a predicate, the branches are not tried. */
+  private val MaxWays = 1000L
+
+  /**
+   * The first branches in the predicate, the value where no condition is true, and the predicate as a function of
+   * a value in place of these branches.
+   */
+  def unapply(predicate: Expression)
+      : Option[(Seq[(Expression, Expression)], Expression, Expression => Expression)] =
+    first(predicate).filter(_ => waysOf(predicate) <= MaxWays).collect {
+      case chain @ Branches(branches, otherwise) =>
+        (branches, otherwise, Branches.replaced(predicate, chain, _))
+    }
 
   // a lambda is called with many values for one row, which may take different ways
   private def first(e: Expression): Option[Expression] = e match {
     case _: LambdaFunction => None
-    case chain if of(chain).isDefined => Some(chain)
+    case Branches(_, _) => Some(e)
     case other =>
       other.children.iterator.map(first).collectFirst { case Some(found) => found }
   }
@@ -70,11 +67,10 @@ private[predicate] object Branches {
   /** Conditions do not count: they are tested alone. */
   private def waysOf(e: Expression): Long = e match {
     case _: LambdaFunction => 1L
-    case Branches(branches, otherwise) => sum((branches.map(_._2) :+ otherwise).map(waysOf))
-    case other => other.children.map(waysOf).foldLeft(1L)((a, b) => math.min(a * b, MostWays + 1))
+    case Branches(branches, otherwise) =>
+      math.min((branches.map(_._2) :+ otherwise).map(waysOf).sum, MaxWays + 1)
+    case other => other.children.map(waysOf).foldLeft(1L)((a, b) => math.min(a * b, MaxWays + 1))
   }
-
-  private def sum(ways: Seq[Long]): Long = math.min(ways.sum, MostWays + 1)
 }
 
 /** An expression, or the literal that it always is. */
@@ -114,8 +110,8 @@ private[predicate] object Folded {
   /** A literal list, as the elements and their type. */
   object Elements {
     def unapply(e: Expression): Option[(Seq[Any], DataType)] = e.dataType match {
-      case t: org.apache.spark.sql.types.ArrayType =>
-        value(e).collect { case list: org.apache.spark.sql.catalyst.util.ArrayData =>
+      case t: ArrayType =>
+        value(e).collect { case list: ArrayData =>
           list.toSeq[Any](t.elementType) -> t.elementType
         }
       case _ => None

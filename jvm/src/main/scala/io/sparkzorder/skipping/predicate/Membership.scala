@@ -70,7 +70,8 @@ private[predicate] object Membership {
     case ArraysOverlap(Folded.Elements(list, t), CreateArray(values, _)) if list.nonEmpty =>
       any(values.map(in(_, list, t)))
     case ArrayExists(Folded.Elements(list, t), lambda, true) => calls(lambda, list, t).flatMap(any)
-    case ArrayForAll(Folded.Elements(list, t), lambda) => calls(lambda, list, t).flatMap(all)
+    case ArrayForAll(Folded.Elements(list, t), lambda) =>
+      calls(lambda, list, t).flatMap(_.reduceOption(And))
     case _ => None
   }
 
@@ -81,8 +82,6 @@ private[predicate] object Membership {
 
   private[predicate] def any(predicates: Seq[Expression]): Option[Expression] =
     predicates.reduceOption(Or)
-
-  private def all(predicates: Seq[Expression]): Option[Expression] = predicates.reduceOption(And)
 
   /** The predicate of a lambda, for each element of a list. */
   private[predicate] def calls(

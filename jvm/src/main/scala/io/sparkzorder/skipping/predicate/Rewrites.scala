@@ -7,6 +7,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.{DataType, StructType}
 
+import io.sparkzorder.skipping.values.Comparison
+
 /** Matches a row of expressions, such as `(a, b)` in `(a, b) IN ((1, 2), (3, 4))`. */
 private[predicate] object RowOf {
   def unapply(e: Expression): Option[Seq[Expression]] = e match {
@@ -39,23 +41,12 @@ private[predicate] object RowValues {
 private[predicate] object RowOrder {
 
   /**
-   * Returns a function from `negated` to a weaker filter, which reads only the first expression of the row.
-   * The weaker filter is true in each row in which the given filter is true or, with `negated`, false. For
-   * example, `(a, b) > (1, 2)` becomes `a >= 1`: the filter `a > 1` would wrongly skip `a = 1, b = 3`.
+   * A function from "negated" to a weaker filter, which reads only the first expression of the row. The weaker
+   * filter is true in each row in which the given filter is true or, if negated, false. For example, `(a, b) > (1, 2)` becomes `a >= 1`: the filter `a > 1` would wrongly skip `a = 1, b = 3`.
    */
   def unapply(filter: Expression): Option[Boolean => Expression] = filter match {
-    case GreaterThan(RowOf(row), FirstOf(value)) => Some(first(row.head, value, isGreater = true))
-    case GreaterThanOrEqual(RowOf(row), FirstOf(value)) =>
-      Some(first(row.head, value, isGreater = true))
-    case LessThan(RowOf(row), FirstOf(value)) => Some(first(row.head, value, isGreater = false))
-    case LessThanOrEqual(RowOf(row), FirstOf(value)) =>
-      Some(first(row.head, value, isGreater = false))
-    case GreaterThan(FirstOf(value), RowOf(row)) => Some(first(row.head, value, isGreater = false))
-    case GreaterThanOrEqual(FirstOf(value), RowOf(row)) =>
-      Some(first(row.head, value, isGreater = false))
-    case LessThan(FirstOf(value), RowOf(row)) => Some(first(row.head, value, isGreater = true))
-    case LessThanOrEqual(FirstOf(value), RowOf(row)) =>
-      Some(first(row.head, value, isGreater = true))
+    case Comparison.WithLiteral(RowOf(row), comparison, FirstOf(value)) =>
+      Some(first(row.head, value, comparison.isGreater))
     case _ => None
   }
 
@@ -121,6 +112,71 @@ private[predicate] object Lists {
       case GetArrayItem(list, Literal(0, _), _) => Some(list)
       case ElementAt(list, Literal(1, _), _, _) => Some(list)
       case _ => None
+    }
+  }
+}
+
+/**
+ * A comparison of GREATEST or LEAST of several columns with a literal, as comparisons of the columns. Both
+ * functions leave NULLs out.
+ */
+private[predicate] object Extremes {
+
+  /**
+   * A function from "negated" to a filter without GREATEST or LEAST. That filter is true in every row in which
+   * the original is true, or false if negated; it may be true in further rows.
+   */
+  def unapply(filter: Expression): Option[Boolean => Expression] = filter match {
+    case Comparison.WithLiteral(Extreme(values, isGreatest), comparison, x) if x.value != null =>
+      Some(negated =>
+        compared(values, isGreatest, if (negated) comparison.negated else comparison, x))
+    case EqualTo(Extreme(values, isGreatest), x: Literal) if x.value != null =>
+      Some(equal(values, isGreatest, x, _))
+    case EqualTo(x: Literal, Extreme(values, isGreatest)) if x.value != null =>
+      Some(equal(values, isGreatest, x, _))
+    case In(Extreme(values, _), list) if list.forall(_.isInstanceOf[Literal]) =>
+      Some { negated =>
+        // a value that is in the list may be hidden by another one
+        if (negated) Literal(true) else values.map(In(_, list): Expression).reduce(Or)
+      }
+    case _ => None
+  }
+
+  /** The values of a GREATEST or LEAST of several columns. */
+  private object Extreme {
+    def unapply(e: Expression): Option[(Seq[Expression], Boolean)] = e match {
+      case _: Greatest | _: Least if e.references.size > 1 =>
+        Some((e.children, e.isInstanceOf[Greatest]))
+      case _ => None
+    }
+  }
+
+  private def compared(
+      values: Seq[Expression],
+      isGreatest: Boolean,
+      comparison: Comparison,
+      x: Literal): Expression = {
+    def one(v: Expression): Expression = comparison match {
+      case Comparison.Less => LessThan(v, x)
+      case Comparison.AtMost => LessThanOrEqual(v, x)
+      case Comparison.Greater => GreaterThan(v, x)
+      case Comparison.AtLeast => GreaterThanOrEqual(v, x)
+    }
+    // GREATEST is above x if one of the values is, and below x if each of them is; LEAST the other way around
+    if (comparison.isGreater == isGreatest) values.map(one).reduce(Or)
+    else values.map(v => Or(one(v), IsNull(v)): Expression).reduce(And)
+  }
+
+  private def equal(
+      values: Seq[Expression],
+      isGreatest: Boolean,
+      x: Literal,
+      negated: Boolean): Expression = {
+    def is(comparison: Comparison) = compared(values, isGreatest, comparison, x)
+    if (negated) Or(is(Comparison.Greater), is(Comparison.Less))
+    else {
+      val one = values.map(EqualTo(_, x): Expression).reduce(Or)
+      And(And(one, is(Comparison.AtLeast)), is(Comparison.AtMost))
     }
   }
 }
