@@ -163,7 +163,7 @@ private[sparkzorder] object FileTest {
  */
 private[predicate] object MergedTests {
 
-  /** Tests that say together what all of `tests` say. [[Never]] may be among them. */
+  /** The conjunction of `tests`, as one test for each column and the other tests. [[Never]] may be among them. */
   def and(tests: Seq[FileTest]): Seq[FileTest] =
     byColumn(tests).map {
       case Left(other) => other
@@ -182,7 +182,7 @@ private[predicate] object MergedTests {
         }
     }
 
-  /** Tests of which one holds where one of `tests` does. */
+  /** The disjunction of `tests`, as one or two tests for each column and the other tests. */
   def or(tests: Seq[FileTest]): Seq[FileTest] = {
     val merged = byColumn(tests).flatMap {
       case Left(other) => Seq(other)
@@ -204,7 +204,7 @@ private[predicate] object MergedTests {
     if (merged.size <= FileTest.MaxDisjuncts) merged else coarser(merged)
   }
 
-  /** Conjunctions on the same columns become one that holds wherever one of them holds. */
+  /** Replaces conjunctions on the same columns by one weaker test, which keeps each file that one of them keeps. */
   private def coarser(tests: Seq[FileTest]): Seq[FileTest] = {
     val (conjunctions, others) = tests.partition(_.isInstanceOf[AllOf])
     val parts = conjunctions.collect { case AllOf(inner) => byColumn(inner) }
@@ -220,7 +220,7 @@ private[predicate] object MergedTests {
     others ++ joined
   }
 
-  /** Groups the tests of single columns; the others are on the left, each for itself. */
+  /** The tests of single columns, grouped by column, on the right; each other test on the left. */
   private def byColumn(tests: Seq[FileTest]): Seq[Either[FileTest, Seq[ColumnTest]]] = {
     val groups = new IdentityHashMap[ColumnDomains, mutable.Builder[ColumnTest, Seq[ColumnTest]]]
     val order = mutable.ArrayBuffer.empty[Either[FileTest, ColumnDomains]]

@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.skipping.values.RegexPattern
 
 /**
- * What follows from a predicate that asks for some of a list of values in another way than by IN, such as
+ * Conditions that follow from a predicate that compares a value with a list other than by IN, such as
  * `array_contains(array(1, 2), a)`.
  *
  * @param ifTrue a condition that is true for each row for which the predicate is true; None if nothing is

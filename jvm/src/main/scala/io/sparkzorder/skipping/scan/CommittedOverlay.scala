@@ -327,5 +327,5 @@ private[sparkzorder] final class CoveredFolders(
     Iterator.iterate(folder)(_.getParent).takeWhile(_ != null).find(roots.contains)
 
   private lazy val passes: InternalRow => Boolean =
-    PartitionFilters.test(columns, filters).getOrElse(_ => true)
+    PartitionFilters.test(columns, filters).getOrElse((_: InternalRow) => true)
 }

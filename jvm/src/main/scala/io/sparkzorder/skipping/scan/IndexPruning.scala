@@ -53,10 +53,6 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       output: Seq[Attribute],
       roots: TableRoots) = this(relation, output, new RelationConf(relation), roots)
 
-  /** For a relation that is not a table of the catalog. */
-  def this(relation: HadoopFsRelation, output: Seq[Attribute]) =
-    this(relation, output, new TableRoots(None, new RelationConf(relation)))
-
   // the last two results: one for the filters that are known while planning, one for those known at run
   // time
   @volatile private var recent: List[(Seq[Expression], Seq[IndexUse])] = Nil

@@ -151,7 +151,7 @@ private[values] object PiecesOfText {
     }
   }
 
-  /** Digits only: other texts may be the same number in several ways. */
+  /** Only for texts of digits and of one length, which have the order of their numbers. */
   private def textNumber(to: DataType): Piece = Ordered { c =>
     val template = c.head.template.getOrElse(unknown)
     require(template.isDigits && template.length > 0 && template.length <= (to match {

@@ -317,7 +317,7 @@ private[values] object PiecesOfTime {
 
   // ---- differences
 
-  /** It grows with one of the times and falls with the other, where the clock does not change. */
+  /** A difference grows with one of the times and falls with the other, where the clock does not change. */
   private def difference(e: Expression, zone: => ZoneId): Ordered = Ordered { c =>
     c.zip(e.children).map {
       case (b, _) if b.isPoint => Seq(b.low)
@@ -330,7 +330,7 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * One side is a constant. The results keep the order apart from two cases. Where the constant can be the last day
+   * MONTHS_BETWEEN with a constant on one side. The results keep the order apart from two cases. Where the constant can be the last day
    * of a month, a result is out of order by up to 3 of 31 days and the time of a day. On a day on which a clock is set,
    * a result is out of order by the hours of the change.
    */

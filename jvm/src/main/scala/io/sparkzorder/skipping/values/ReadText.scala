@@ -54,8 +54,8 @@ private[values] final class PlaceOfPart(part: UTF8String) extends ReadText {
 }
 
 /**
- * Texts that a cast makes an integer of: digits, perhaps with spaces, zeros or a sign before them, and with
- * anything behind them.
+ * Finds the texts that a cast reads as given integers: digits, with spaces, zeros or a sign before them or not,
+ * and with anything behind them.
  */
 private[values] object WrittenIntegers extends ReadText {
   private val Powers = Iterator.iterate(1L)(_ * 10).take(19).toSeq
